@@ -1,0 +1,20 @@
+find_package(GTest REQUIRED)
+include(GoogleTest)
+
+file(GLOB rooms RELATIVE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/src/*)
+foreach(room ${rooms})
+  set(sources ${PACELINE_TEST_SOURCES})
+  list(FILTER sources INCLUDE REGEX "/src/${room}/")
+  if(sources)
+    add_executable(${room}_test ${sources})
+    target_link_libraries(${room}_test PRIVATE paceline GTest::gtest GTest::gmock GTest::gtest_main)
+    # Tests read goldens and other files of the project from here; and, where it is there, what stands beside it.
+    target_compile_definitions(${room}_test PRIVATE PACELINE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                               PACELINE_PROGRAM="$<TARGET_FILE:paceline_program>")
+    add_dependencies(${room}_test paceline_program)
+    gtest_discover_tests(${room}_test DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
+  endif()
+endforeach()
+
+find_package(Python3 COMPONENTS Interpreter)
+add_test(NAME house COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house ${CMAKE_SOURCE_DIR})

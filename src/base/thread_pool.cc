@@ -1,0 +1,104 @@
+#include "base/thread_pool.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+#include <algorithm>
+
+namespace paceline {
+namespace {
+
+// Long enough to bridge the gap between two loops of a forward (a few microseconds), short enough that
+// an idle pool is asleep within a millisecond.
+constexpr int kSpins = 20000;
+
+void relax() {
+#if defined(__aarch64__)
+  asm volatile("yield" ::: "memory");
+#elif defined(__x86_64__)
+  asm volatile("pause" ::: "memory");
+#endif
+}
+
+void pin_to_core(int core) {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+  int seen = 0;
+  for (int c = 0; c < CPU_SETSIZE; ++c) {
+    if (!CPU_ISSET(c, &allowed)) continue;
+    if (seen++ != core) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(c, &one);
+    pthread_setaffinity_np(pthread_self(), sizeof one, &one);
+    return;
+  }
+}
+
+}  // namespace
+
+ThreadPool::ThreadPool(int threads, bool pin) {
+  if (threads <= 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  workers_.reserve(static_cast<size_t>(threads) - 1);
+  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i, pin] { work(i, pin); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_.store(true);
+    generation_.fetch_add(1);
+  }
+  wake_.notify_all();
+  for (auto& worker : workers_) worker.join();
+}
+
+void ThreadPool::take_pieces() {
+  for (;;) {
+    const int64_t begin = next_.fetch_add(piece_, std::memory_order_relaxed);
+    if (begin >= count_) return;
+    call_(body_, begin, std::min(begin + piece_, count_));
+  }
+}
+
+void ThreadPool::run_pieces(int64_t count, int64_t piece, Call call, void* body) {
+  call_ = call;
+  body_ = body;
+  count_ = count;
+  piece_ = piece;
+  next_.store(0, std::memory_order_relaxed);
+  running_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
+  generation_.fetch_add(1);
+  if (sleepers_.load() > 0) {
+    const std::lock_guard lock(mutex_);
+    wake_.notify_all();
+  }
+  take_pieces();
+  for (int spins = 0; running_.load(std::memory_order_acquire) != 0; ++spins) {
+    relax();
+    if (spins > kSpins) {
+      sched_yield();
+    }
+  }
+}
+
+void ThreadPool::work(int worker, bool pin) {
+  if (pin) pin_to_core(worker);
+  uint64_t seen = 0;
+  for (;;) {
+    for (int spins = 0; spins < kSpins && generation_.load(std::memory_order_acquire) == seen; ++spins) relax();
+    if (generation_.load() == seen) {
+      std::unique_lock lock(mutex_);
+      sleepers_.fetch_add(1);
+      wake_.wait(lock, [&] { return generation_.load() != seen; });
+      sleepers_.fetch_sub(1);
+    }
+    seen = generation_.load(std::memory_order_acquire);
+    if (stopping_.load()) return;
+    take_pieces();
+    running_.fetch_sub(1, std::memory_order_release);
+  }
+}
+
+}  // namespace paceline

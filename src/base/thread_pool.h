@@ -1,0 +1,60 @@
+// A pool for short parallel loops: workers spin briefly for the next loop, then sleep.
+// Which thread runs which item is not fixed; results never depend on it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+namespace paceline {
+
+class ThreadPool {
+ public:
+  // threads: in all, the caller of run() included; 0 means one per core. pin: worker i stays on core i.
+  explicit ThreadPool(int threads = 0, bool pin = false);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  [[nodiscard]] int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Calls f(begin, end) over pieces of [0, count), each at most `piece` long; returns when all are done.
+  // One caller at a time.
+  template <class F>
+  void run(int64_t count, int64_t piece, F&& f) {
+    if (workers_.empty() || count <= piece) {
+      if (count > 0) f(int64_t{0}, count);
+      return;
+    }
+    using Body = std::remove_reference_t<F>;
+    auto call = [](void* body, int64_t begin, int64_t end) { (*static_cast<Body*>(body))(begin, end); };
+    run_pieces(count, piece, call, const_cast<std::remove_const_t<Body>*>(&f));
+  }
+
+ private:
+  using Call = void (*)(void* body, int64_t begin, int64_t end);
+  void run_pieces(int64_t count, int64_t piece, Call call, void* body);
+  void work(int worker, bool pin);
+  void take_pieces();
+
+  std::vector<std::thread> workers_;
+  // The loop now running; written by run_pieces before generation_ is raised.
+  Call call_ = nullptr;
+  void* body_ = nullptr;
+  int64_t count_ = 0;
+  int64_t piece_ = 1;
+  alignas(64) std::atomic<int64_t> next_{0};
+  alignas(64) std::atomic<uint64_t> generation_{0};
+  alignas(64) std::atomic<int> running_{0};
+  std::atomic<bool> stopping_{false};
+  std::atomic<int> sleepers_{0};
+  std::mutex mutex_;
+  std::condition_variable wake_;
+};
+
+}  // namespace paceline

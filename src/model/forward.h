@@ -1,0 +1,64 @@
+// The text model's forward: rows of tokens in, logits and hidden states out. A decode step is one row, a verify is
+// several rows of one sequence, a prompt chunk is rows whose logits nobody asked for; all may share one call.
+// A row's results have the same bits whatever else is in the call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/ops.h"
+#include "model/kv.h"
+#include "model/weights.h"
+
+namespace paceline {
+
+// What unquantised matrices are multiplied with, and what keys and values are kept in. Quantised matrices always take
+// activations quantised to 8 bits per row and group.
+enum class Precision : uint8_t { f32, bf16 };
+
+// Consecutive rows of one sequence, at positions kv->length() onwards.
+struct SeqRows {
+  KvCache* kv = nullptr;
+  int32_t count = 0;
+};
+
+struct ForwardInput {
+  std::span<const TokenId> tokens;          // all rows, sequence after sequence; at most kMaxForwardRows
+  std::span<const SeqRows> seqs;            // their counts add up to tokens.size()
+  std::span<const int32_t> logit_rows;      // rows whose logits are wanted, ascending
+  std::span<const int32_t> tap_layers;      // layers whose input is wanted too (layer_count(): the last one's output)
+};
+
+struct ForwardOutput {
+  const float* logits = nullptr;            // [logit_rows, vocab], softcapped
+  const float* hidden = nullptr;            // [rows, hidden], after the final norm
+  const float* taps = nullptr;              // [tap_layers, rows, hidden]
+};
+
+// Owns the scratch memory of forward calls over one model; the weights are shared and never written.
+class Forward {
+ public:
+  Forward(std::shared_ptr<const TextWeights> weights, kernels::Ops& ops, Precision precision);
+  ~Forward();
+  Forward(const Forward&) = delete;
+  Forward& operator=(const Forward&) = delete;
+
+  [[nodiscard]] const TextWeights& weights() const { return *weights_; }
+  [[nodiscard]] const KvLayout& kv_layout() const { return layout_; }
+
+  // Writes the rows' keys and values and raises every kv->length() by its count. The output stays valid until the next
+  // call.
+  ForwardOutput run(const ForwardInput& input);
+
+ private:
+  struct Scratch;
+  std::shared_ptr<const TextWeights> weights_;
+  kernels::Ops& ops_;
+  Precision precision_;
+  KvLayout layout_;
+  std::unique_ptr<Scratch> scratch_;
+};
+
+}  // namespace paceline

@@ -1,0 +1,77 @@
+// Keys and values of one sequence. Every KV-owning layer keeps pages of kPageTokens positions; a page holds, per KV
+// head, its tokens' keys (then, separately, values) contiguously: [kv_head][token in page][head_dim].
+//
+// Page borders are absolute positions (page = pos / kPageTokens), so attention walks the same tiles whatever was
+// computed beside. Global layers have one page per kPageTokens positions. Sliding layers have a ring: the page of
+// pos is slot (pos / kPageTokens) mod ring_pages, and the ring is long enough for the window, the rows of one forward
+// and the tokens that may be taken back.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "model/config.h"
+#include "tensor/dtype.h"
+
+namespace paceline {
+
+inline constexpr int32_t kPageTokens = 64;
+// Rows that one forward may hold; also how far back truncate() is exact on sliding layers.
+inline constexpr int32_t kMaxForwardRows = 256;
+
+// Where the layers' keys and values lie; the same for all sequences of a model.
+struct KvLayout {
+  struct Layer {
+    LayerKind kind = LayerKind::sliding;
+    int32_t kv_heads = 0;
+    int32_t head_dim = 0;
+    int32_t owner = 0;            // index among the owning layers: where its pages are
+    size_t page_bytes = 0;        // of keys; values take as much again
+  };
+  DType dtype = DType::bf16;      // bf16, or f32 for checks
+  int32_t window = 0;
+  int32_t ring_pages = 0;
+  int32_t owners = 0;
+  std::vector<Layer> layers;      // one per model layer; shared layers repeat their owner's entry
+
+  KvLayout() = default;
+  KvLayout(const ModelConfig& config, DType dtype);
+
+  [[nodiscard]] size_t bytes_per_token() const;   // global layers only: what grows
+  [[nodiscard]] size_t window_bytes() const;      // sliding layers: window tokens, without slack
+  [[nodiscard]] size_t ring_bytes() const;        // sliding layers as allocated
+};
+
+class KvCache {
+ public:
+  // capacity: the most positions this sequence may reach. Memory of global layers is taken page by page.
+  KvCache(const KvLayout& layout, int32_t capacity);
+
+  [[nodiscard]] const KvLayout& layout() const { return *layout_; }
+  [[nodiscard]] int32_t length() const { return length_; }
+  [[nodiscard]] int32_t capacity() const { return capacity_; }
+
+  // Takes back all tokens from `length` on. Exact on every layer kind for up to kMaxForwardRows tokens back, and to 0.
+  void truncate(int32_t length);
+
+  // For forward: makes room for `count` more positions, then (after the rows are written) counts them in.
+  void reserve(int32_t count);
+  void commit(int32_t count);
+
+  // Pages of one layer, indexed by absolute page number (global) or slot (sliding).
+  [[nodiscard]] void* key_page(int32_t layer, int32_t page) const;
+  [[nodiscard]] void* value_page(int32_t layer, int32_t page) const;
+  [[nodiscard]] size_t bytes() const;
+
+ private:
+  struct Pages {
+    std::vector<std::vector<std::byte>> keys, values;
+  };
+  const KvLayout* layout_;
+  int32_t capacity_;
+  int32_t length_ = 0;
+  std::vector<Pages> owners_;
+};
+
+}  // namespace paceline

@@ -28,7 +28,7 @@ std::string progress_line(std::string_view label, int64_t done, int64_t total, i
   return fmt::format("{}  {} {:3.0f} %  {} of {}", label, bar, share * 100, done, total);
 }
 
-void Progress::update(int64_t done, int64_t total) {
+void ProgressBar::update(int64_t done, int64_t total) {
   if (!shown_) return;
   const auto now = std::chrono::steady_clock::now();
   if (drawn_ && done < total && now - last_drawn_ < kRedrawEvery) return;
@@ -38,7 +38,7 @@ void Progress::update(int64_t done, int64_t total) {
   last_drawn_ = now;
 }
 
-void Progress::clear() {
+void ProgressBar::clear() {
   if (!drawn_) return;
   fmt::print(stderr, "{}", kEraseLine);
   std::fflush(stderr);

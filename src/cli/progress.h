@@ -11,13 +11,13 @@ namespace paceline {
 // "label  ██████▌        45 %  9 of 20 units"; width: of the bar, in characters.
 std::string progress_line(std::string_view label, int64_t done, int64_t total, int width);
 
-class Progress {
+class ProgressBar {
  public:
   // A bar that is not shown costs nothing.
-  Progress(std::string label, bool shown) : label_(std::move(label)), shown_(shown) {}
-  ~Progress() { clear(); }
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
+  ProgressBar(std::string label, bool shown) : label_(std::move(label)), shown_(shown) {}
+  ~ProgressBar() { clear(); }
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
 
   void update(int64_t done, int64_t total);
   // Takes the line away, so that what follows starts on a clean one.

@@ -1,6 +1,8 @@
 #include "sample/select.h"
 
 #include <algorithm>
+#include <bit>
+#include <functional>
 #include <limits>
 
 namespace paceline {
@@ -18,6 +20,15 @@ float lower_bound_of_top(std::span<const float> largest, int64_t count, std::vec
   return *nth;
 }
 
+// Integers in the order of the floats they come from: compilers know how to take the largest integer with vectors, but
+// not the largest float, whose NaN and signed zeros get in the way.
+int32_t order_key(float value) {
+  const auto bits = std::bit_cast<int32_t>(value);
+  return bits ^ ((bits >> 31) & 0x7fffffff);
+}
+
+float from_order_key(int32_t key) { return std::bit_cast<float>(key ^ ((key >> 31) & 0x7fffffff)); }
+
 }  // namespace
 
 void find_largest(std::span<const float> row, std::vector<float>& largest) {
@@ -25,14 +36,9 @@ void find_largest(std::span<const float> row, std::vector<float>& largest) {
   largest.clear();
   for (int64_t begin = 0; begin < length; begin += kPieceLogits) {
     const int64_t end = std::min(begin + kPieceLogits, length);
-    // Eight running maxima, so that the compiler may use vectors without reordering anything that rounds.
-    float lanes[8] = {kNever, kNever, kNever, kNever, kNever, kNever, kNever, kNever};
-    int64_t i = begin;
-    for (; i + 8 <= end; i += 8) {
-      for (int lane = 0; lane < 8; ++lane) lanes[lane] = lanes[lane] < row[i + lane] ? row[i + lane] : lanes[lane];
-    }
-    for (; i < end; ++i) lanes[0] = std::max(lanes[0], row[i]);
-    largest.push_back(*std::max_element(lanes, lanes + 8));
+    int32_t key = std::numeric_limits<int32_t>::min();
+    for (int64_t i = begin; i < end; ++i) key = std::max(key, order_key(row[i]));
+    largest.push_back(from_order_key(key));
   }
 }
 

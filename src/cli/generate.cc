@@ -86,9 +86,9 @@ class GenerateCommand {
     return load_text_model(folder, machine.pool(), [&](int done, int total) { bar.update(done, total); });
   }
 
-  // A model without chat template is one that continues text.
+  // A model without chat template is one that continues text. (One with a template that we cannot render is not.)
   void choose_format(const TextModel& model) {
-    if (options_.request.raw || options_.chat || model.has_chat()) return;
+    if (options_.request.raw || options_.chat || model.has_chat() || !model.chat_problem.empty()) return;
     options_.request.raw = true;
     if (tells_) remark("this model has no chat template: the prompt is continued as it is (as with --raw)");
   }

@@ -88,6 +88,11 @@ void add_run_options(CLI::App& command, RunOptions& options) {
                   "$PACELINE_MODEL, or the model that came with the program")
       ->group(kGroup)
       ->type_name("DIR");
+  add_compute_options(command, options);
+}
+
+void add_compute_options(CLI::App& command, RunOptions& options) {
+  constexpr const char* kGroup = "Model";
   command.add_option("--threads", options.threads, "Threads; 0: one per core")
       ->group(kGroup)
       ->check(CLI::Range(0, 1024))
@@ -97,7 +102,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
       ->group(kGroup)
       ->transform(CLI::CheckedTransformer(precisions).description(""))
       ->type_name("bf16|f32")
-      ->default_str("bf16");
+      ->default_str(options.precision == Precision::f32 ? "f32" : "bf16");
 }
 
 void add_generate_options(CLI::App& command, GenerateOptions& options) {

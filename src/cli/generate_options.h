@@ -20,6 +20,8 @@ struct RunOptions {
 };
 
 void add_run_options(CLI::App& command, RunOptions& options);
+// Threads and precision only. The default is what `options` holds.
+void add_compute_options(CLI::App& command, RunOptions& options);
 
 struct GenerateOptions {
   RunOptions run;

@@ -16,12 +16,14 @@ class Machine {
 
   ThreadPool& pool() { return pool_; }
   kernels::Ops& ops() { return *ops_; }
+  [[nodiscard]] const char* kernels_name() const { return kernels_name_; }
 
  private:
   explicit Machine(int threads) : pool_(threads) {}
 
   ThreadPool pool_;
   std::unique_ptr<kernels::Ops> ops_;
+  const char* kernels_name_ = "";
 };
 
 }  // namespace paceline

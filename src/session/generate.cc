@@ -32,6 +32,14 @@ Result<std::vector<TokenId>> encode_prompt(const TextModel& model, const Generat
   return model.tokenizer.encode(text, false);
 }
 
+Status check_ids(std::span<const TokenId> prompt, int32_t vocab) {
+  for (const TokenId id : prompt) {
+    // A tokenizer may know more tokens than the model, such as those of images.
+    if (id >= vocab) return Error{fmt::format("the prompt holds token {}; the model's ids end at {}", id, vocab - 1)};
+  }
+  return Done{};
+}
+
 Status check_length(size_t prompt_tokens, int32_t context, int32_t model_context) {
   if (context > model_context) {
     return Error{fmt::format("a context of {} tokens was asked for; the model has {}", context, model_context)};
@@ -113,6 +121,7 @@ Result<PreparedRequest> prepare(const TextModel& model, const GenerateRequest& r
   DecodeRequest& decode = prepared.decode;
   TRY_ASSIGN(decode.prompt, encode_prompt(model, request));
   if (decode.prompt.empty()) return Error{"the prompt has no tokens"};
+  TRY(check_ids(decode.prompt, config.vocab));
   decode.context = request.context > 0 ? request.context : config.context;
   TRY(check_length(decode.prompt.size(), decode.context, config.context));
   decode.max_tokens = request.max_tokens;

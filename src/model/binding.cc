@@ -5,6 +5,8 @@
 
 #include <array>
 
+#include "model/tensor_names.h"
+
 namespace paceline {
 namespace {
 
@@ -12,10 +14,6 @@ namespace {
 constexpr std::array<std::string_view, 4> kPrefixes = {"model.language_model.", "language_model.model.",
                                                        "language_model.", "model."};
 constexpr std::array<std::string_view, 2> kHeads = {"lm_head", "language_model.lm_head"};
-// Parts that others bind; with or without "model." before them.
-constexpr std::array<std::string_view, 6> kOtherParts = {"vision_tower.", "embed_vision.", "vision_embedder.",
-                                                         "audio_tower.",  "embed_audio.",  "multi_modal_projector."};
-
 Result<std::string> find_prefix(const Checkpoint& checkpoint) {
   for (const std::string_view prefix : kPrefixes) {
     if (checkpoint.find(fmt::format("{}embed_tokens.weight", prefix)) != nullptr) return std::string(prefix);
@@ -48,23 +46,30 @@ Status bind_ffn(TensorBinder& binder, const std::string& prefix, const LayerShap
   return binder.matrix(prefix + "mlp.down_proj", hidden, ffn, &out->down);
 }
 
-// Hugging Face keeps gate and up of an expert in one tensor, gate first.
-Status bind_fused_experts(TensorBinder& binder, const std::string& prefix, const ModelConfig& config,
-                          LayerWeights* out) {
+// Hugging Face keeps gate and up of an expert in one tensor, gate first; MLX has them apart.
+Status bind_expert_gates(TensorBinder& binder, const std::string& experts, const ModelConfig& config,
+                         LayerWeights* out) {
+  const int64_t ffn = config.expert_ffn;
+  const std::string split = experts + "switch_glu.";
+  if (binder.has(split + "gate_proj.weight")) {
+    TRY(binder.stack(split + "gate_proj", config.experts, ffn, config.hidden, &out->expert_gate));
+    return binder.stack(split + "up_proj", config.experts, ffn, config.hidden, &out->expert_up);
+  }
   MatrixStack both;
-  TRY(binder.plain_stack(prefix + "gate_up_proj", config.experts, 2 * int64_t{config.expert_ffn}, config.hidden,
-                         &both));
+  TRY(binder.plain_stack(experts + "gate_up_proj", config.experts, 2 * ffn, config.hidden, &both));
   out->expert_gate = out->expert_up = both;
   out->expert_gate.first = both.first.row_slice(0, config.expert_ffn);
-  out->expert_up.first = both.first.row_slice(config.expert_ffn, config.expert_ffn);
-  return binder.plain_stack(prefix + "down_proj", config.experts, config.hidden, config.expert_ffn, &out->expert_down);
+  out->expert_up.first = both.first.row_slice(ffn, config.expert_ffn);
+  return Done{};
 }
 
-Status bind_split_experts(TensorBinder& binder, const std::string& prefix, const ModelConfig& config,
-                          LayerWeights* out) {
-  TRY(binder.stack(prefix + "gate_proj", config.experts, config.expert_ffn, config.hidden, &out->expert_gate));
-  TRY(binder.stack(prefix + "up_proj", config.experts, config.expert_ffn, config.hidden, &out->expert_up));
-  return binder.stack(prefix + "down_proj", config.experts, config.hidden, config.expert_ffn, &out->expert_down);
+Status bind_expert_down(TensorBinder& binder, const std::string& experts, const ModelConfig& config,
+                        LayerWeights* out) {
+  const std::string split = experts + "switch_glu.down_proj";
+  if (binder.has(split + ".weight")) {
+    return binder.stack(split, config.experts, config.hidden, config.expert_ffn, &out->expert_down);
+  }
+  return binder.plain_stack(experts + "down_proj", config.experts, config.hidden, config.expert_ffn, &out->expert_down);
 }
 
 Status bind_moe(TensorBinder& binder, const std::string& prefix, const ModelConfig& config, LayerWeights* out) {
@@ -75,9 +80,8 @@ Status bind_moe(TensorBinder& binder, const std::string& prefix, const ModelConf
   TRY(binder.vector(prefix + "router.scale", hidden, &out->router_scale));
   TRY(binder.vector(prefix + "router.per_expert_scale", config.experts, &out->per_expert_scale));
   TRY(binder.matrix(prefix + "router.proj", config.experts, hidden, &out->router));
-  const std::string split = prefix + "experts.switch_glu.";
-  if (binder.has(split + "gate_proj.weight")) return bind_split_experts(binder, split, config, out);
-  return bind_fused_experts(binder, prefix + "experts.", config, out);
+  TRY(bind_expert_gates(binder, prefix + "experts.", config, out));
+  return bind_expert_down(binder, prefix + "experts.", config, out);
 }
 
 Status bind_layer_ple(TensorBinder& binder, const std::string& prefix, const ModelConfig& config, LayerWeights* out) {
@@ -125,9 +129,7 @@ bool is_dead_kv(std::string_view name, const std::string& prefix, const ModelCon
 }
 
 bool may_be_left(std::string_view name, const std::string& prefix, const ModelConfig& config) {
-  std::string_view part = name;
-  if (part.starts_with("model.")) part.remove_prefix(6);
-  if (starts_with_any(part, kOtherParts) || name.ends_with("inv_freq")) return true;
+  if (belongs_to_media(name) || name.ends_with("inv_freq")) return true;
   if (config.tied_head && starts_with_any(name, kHeads)) return true;
   return is_dead_kv(name, prefix, config);
 }

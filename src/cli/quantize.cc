@@ -63,7 +63,7 @@ void add_quantize_command(CLI::App& app, Action& action) {
       ->type_name("32|64|128")
       ->capture_default_str();
   command->add_option("--threads", options->threads, "Threads; 0: one per core")
-      ->check(CLI::Range(0, 1024))
+      ->check(CLI::Range(0, 1024).description(""))
       ->capture_default_str();
   command->add_flag("--quiet", options->quiet, "No progress and no summary");
   command->footer(kExamples);

@@ -131,6 +131,15 @@ TEST(TokenizerFile, HighIdsCostNothing) {
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 64 * 1024) << "KiB";
 }
 
+TEST(TokenizerFile, SeedsOfTheFuzzerAreTokenizers) {
+  size_t seeds = 0;
+  for (const auto& file : std::filesystem::directory_iterator(PACELINE_SOURCE_DIR "/tests/fuzz/tokenizer")) {
+    EXPECT_EQ(error_of(read_or_fail(file.path().string())), "no error") << file.path();
+    ++seeds;
+  }
+  EXPECT_GE(seeds, 4u);
+}
+
 // The places of JSON's atoms: strings with their quotes, numbers and words.
 std::vector<std::pair<size_t, size_t>> find_atoms(const std::string& json) {
   std::vector<std::pair<size_t, size_t>> atoms;

@@ -107,7 +107,7 @@ TEST_F(Program, FailuresExitWithOne) {
 }
 
 TEST_F(Program, HelpTeaches) {
-  for (const char* command : {"generate", "quantize", "check"}) {
+  for (const char* command : {"generate", "inspect", "quantize", "check"}) {
     const Ran ran = run(std::string(command) + " --help");
     EXPECT_EQ(ran.exit_code, 0);
     EXPECT_EQ(ran.err, "");
@@ -178,6 +178,16 @@ TEST_F(Program, QuantisedModelsRunAndNothingIsOverwritten) {
   EXPECT_EQ(ran.exit_code, 0) << ran.err;
   EXPECT_FALSE(ran.out.empty());
   expect_error(run(arguments), 1, target);
+}
+
+TEST_F(Program, InspectSaysWhatAModelIs) {
+  const Ran text = run("inspect -m " + model().string());
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("gemma4_text"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("kernels"), std::string::npos) << text.out;
+  const Ran json = run("inspect --json --hash -m " + model().string());
+  EXPECT_TRUE(boost::json::parse(json.out).is_object());
+  expect_error(run("inspect -m /nowhere"), 1, "/nowhere");
 }
 
 TEST_F(Program, CheckComparesWithGoldens) {

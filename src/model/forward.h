@@ -52,8 +52,9 @@ class Forward {
   // call.
   ForwardOutput run(const ForwardInput& input);
 
- private:
   struct Scratch;
+
+ private:
   std::shared_ptr<const TextWeights> weights_;
   kernels::Ops& ops_;
   Precision precision_;

@@ -1,0 +1,18 @@
+#include "text/chat.h"
+
+#include <fmt/core.h>
+
+#include "text/gemma_chat.h"
+
+namespace paceline {
+
+Result<std::unique_ptr<ChatTemplate>> make_chat_template(std::string_view template_text, std::string bos_token) {
+  if (const auto size = gemma_size_of_template(template_text)) {
+    return std::unique_ptr<ChatTemplate>(std::make_unique<GemmaChatTemplate>(*size, std::move(bos_token)));
+  }
+  return Error{
+      fmt::format("chat template: expected one of Gemma 4's two (small or large), found another text of {} bytes",
+                  template_text.size())};
+}
+
+}  // namespace paceline

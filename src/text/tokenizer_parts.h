@@ -1,0 +1,32 @@
+// The small parts of tokenizer.json, understood. What we do not implement is an error that names it.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <vector>
+
+#include "base/result.h"
+#include "text/added_tokens.h"
+#include "text/bpe.h"
+#include "text/decode_plan.h"
+#include "text/normalizer.h"
+
+namespace paceline {
+
+// What the post-processor puts around a text.
+struct Surroundings {
+  std::vector<TokenId> before, behind;
+};
+
+struct TokenizerParts {
+  std::vector<AddedToken> added;
+  std::vector<NormalizerStep> normalizer;
+  std::vector<SplitStep> splits;
+  Surroundings surroundings;
+  DecodePlan decoder;
+  BpeSettings bpe;
+};
+
+// `settings`: the whole file, less vocabulary and merges.
+Result<TokenizerParts> read_tokenizer_parts(const boost::json::value& settings);
+
+}  // namespace paceline

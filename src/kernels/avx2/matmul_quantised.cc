@@ -76,7 +76,7 @@ struct Set {
     if constexpr (kNibbles) {
       Int sums[MR];
       for (auto& sum : sums) sum = _mm256_setzero_si256();
-#pragma GCC unroll 8
+#pragma GCC unroll 4
       for (int j = 0; j < 8; ++j) {
         const Int w = load(packed + 32 * j);
         for (int m = 0; m < MR; ++m)
@@ -86,7 +86,8 @@ struct Set {
     } else {
       Int low[MR], high[MR];
       for (int m = 0; m < MR; ++m) low[m] = high[m] = _mm256_setzero_si256();
-#pragma GCC unroll 8
+// Unrolled further, sums move to memory.
+#pragma GCC unroll 2
       for (int j = 0; j < 8; ++j) {
         const Int w_low = load(packed + 64 * j), w_high = load(packed + 64 * j + 32);
         for (int m = 0; m < MR; ++m) {

@@ -18,6 +18,8 @@ namespace {
 // Outputs whose weights stay in the second cache while all rows pass over them.
 constexpr int32_t kBlock = kOutputTile;
 
+__m512bh load(const uint16_t* p) { return reinterpret_cast<__m512bh>(_mm512_loadu_si512(p)); }
+
 // NR outputs times MR rows, all of K.
 template <int NR, int MR>
 struct Tile {
@@ -26,23 +28,26 @@ struct Tile {
   int64_t x_stride;       // elements between rows
   int32_t cols;
 
-  // A tail's missing columns are not read; x has zeros there.
-  [[gnu::always_inline]] inline void step(__m512 (&sums)[NR][MR], int32_t k, __mmask32 mask) const {
-    __m512bh xs[MR];
-    for (int m = 0; m < MR; ++m) xs[m] = reinterpret_cast<__m512bh>(_mm512_loadu_si512(x + m * x_stride + k));
-    for (int n = 0; n < NR; ++n) {
-      const auto ws = reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16(mask, w[n] + k));
-      for (int m = 0; m < MR; ++m) sums[n][m] = _mm512_dpbf16_ps(sums[n][m], ws, xs[m]);
-    }
-  }
-
   void run(float (&out)[NR][MR]) const {
     __m512 sums[NR][MR];
     for (auto& row : sums)
       for (auto& sum : row) sum = _mm512_setzero_ps();
     int32_t k = 0;
-    for (; k + kBf16Columns <= cols; k += kBf16Columns) step(sums, k, 0xffffffffu);
-    if (k < cols) step(sums, k, (1u << (cols - k)) - 1);
+    for (; k + kBf16Columns <= cols; k += kBf16Columns) {
+      __m512bh xs[MR];
+      for (int m = 0; m < MR; ++m) xs[m] = load(x + m * x_stride + k);
+      for (int n = 0; n < NR; ++n) {
+        const __m512bh ws = load(w[n] + k);
+        for (int m = 0; m < MR; ++m) sums[n][m] = _mm512_dpbf16_ps(sums[n][m], ws, xs[m]);
+      }
+    }
+    if (k < cols) {
+      for (int n = 0; n < NR; ++n) {
+        // Missing columns are not read; x has zeros there.
+        const auto ws = reinterpret_cast<__m512bh>(_mm512_maskz_loadu_epi16((1u << (cols - k)) - 1, w[n] + k));
+        for (int m = 0; m < MR; ++m) sums[n][m] = _mm512_dpbf16_ps(sums[n][m], ws, load(x + m * x_stride + k));
+      }
+    }
     for (int n = 0; n < NR; ++n)
       for (int m = 0; m < MR; ++m) out[n][m] = Vec::sum(sums[n][m]);
   }

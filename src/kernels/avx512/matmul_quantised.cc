@@ -80,10 +80,12 @@ struct Set {
     for (auto& sum : d) sum = _mm512_setzero_si512();
     for (int32_t k = 0; k < group; k += 32) {
 #pragma GCC unroll 8
-      for (int32_t j = k; j < k + 32; j += 4) {
-        const Int w = _mm512_load_si512(packed + packed_bytes<kNibbles>(j));
-        for (int m = 0; m < MR; ++m) d[m] = _mm512_dpbusd_epi32(d[m], w, four_bytes(x + m * stride + j));
+      for (int j = 0; j < 8; ++j) {
+        const Int w = _mm512_load_si512(packed + 64 * j);
+        for (int m = 0; m < MR; ++m) d[m] = _mm512_dpbusd_epi32(d[m], w, four_bytes(x + m * stride + 4 * j));
       }
+      packed += packed_bytes<kNibbles>(32);
+      x += 32;
     }
   }
 };

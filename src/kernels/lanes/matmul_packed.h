@@ -55,13 +55,13 @@ struct PackedChunk {
 
 // rows[i]: row n + i of `base`, the last one that counts standing in for those beyond it.
 template <class S>
-inline void row_pointers(const PackedChunk<S>& chunk, const void* base, int64_t row_bytes, const uint8_t** rows) {
+[[gnu::noinline]] void row_pointers(const PackedChunk<S>& chunk, const void* base, int64_t row_bytes, const uint8_t** rows) {
   for (int i = 0; i < PackedChunk<S>::kLanes; ++i)
     rows[i] = static_cast<const uint8_t*>(base) + (chunk.n + (i < chunk.outputs ? i : chunk.outputs - 1)) * row_bytes;
 }
 
 template <class S>
-inline void pack_scales(const Matrix& w, const PackedChunk<S>& chunk, const void* scales, float* out) {
+[[gnu::noinline]] void pack_scales(const Matrix& w, const PackedChunk<S>& chunk, const void* scales, float* out) {
   using V = typename S::V;
   const bool is_bf16 = w.scale_dtype == DType::bf16;
   const int64_t element = is_bf16 ? 2 : 4;
@@ -92,7 +92,7 @@ inline void pack_scales(const Matrix& w, const PackedChunk<S>& chunk, const void
 }
 
 template <class S, bool kNibbles>
-inline void pack_values(const Matrix& w, PackedChunk<S>& chunk) {
+[[gnu::noinline]] void pack_values(const Matrix& w, PackedChunk<S>& chunk) {
   constexpr int kLanes = PackedChunk<S>::kLanes;
   constexpr int kStep = 16 * S::kBlocks;
   const int64_t row_bytes = kNibbles ? w.cols / 2 : w.cols, group_bytes = kNibbles ? w.group / 2 : w.group;
@@ -125,7 +125,7 @@ inline void pack_values(const Matrix& w, PackedChunk<S>& chunk) {
 
 // Rows r … r + MR - 1: adds the chunk's groups to the sums in y [rows, ldy].
 template <class S, bool kNibbles, int MR>
-inline void packed_rows(const PackedChunk<S>& chunk, const Act& x, int32_t r, float* y, int64_t ldy) {
+[[gnu::noinline]] void packed_rows(const PackedChunk<S>& chunk, const Act& x, int32_t r, float* y, int64_t ldy) {
   using V = typename S::V;
   const int32_t cols = x.shape.cols, group = x.shape.group, row_groups = cols / group;
   const portable::QuantisedRows parts = portable::quantised_rows(x);

@@ -1,5 +1,5 @@
-// Preparing activations: one pass over rows that lie in the cache. Bound by arithmetic, about one operation per element;
-// below one per cent of a matrix product.
+// Preparing activations: one pass over rows that lie in the cache. Bound by arithmetic, about one operation per
+// element; below one per cent of a matrix product.
 #include "kernels/avx2/act.h"
 
 #include <immintrin.h>
@@ -29,7 +29,8 @@ float quantise_group(const float* x, int32_t group, bool nibbles, int8_t* q, int
   const auto round8 = [&](const float* p) { return _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(p), inverse)); };
   // Packing works within halves, so that lanes of four come out as 0 2 4 6 1 3 5 7.
   const __m256i in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-  const __m256i even_odd = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
+  const __m256i even_odd =
+      _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15));
   __m256i total = _mm256_setzero_si256();
   for (int32_t k = 0; k < group; k += 32) {
     const __m256i a = round8(x + k), b = round8(x + k + 8), c = round8(x + k + 16), d = round8(x + k + 24);

@@ -1,10 +1,11 @@
 // y [rows, N] = x [rows, K] · W [N, K]^T for quantised W: the part of lanes/matmul_packed.h that is AVX2's. 8 outputs.
 //
-// There is no exact product of unsigned and signed bytes that adds up in 32 bits, and the 16-bit one saturates: so every
-// weight is unpacked into nibbles, for q8 the low and the high half of each, for q4 the even and the odd column. Then
-// two products fit 16 bits, and so do 16: 16 * 15 * 128 < 2^15.
-// Bound: with few rows the bytes of W: turning and unpacking take about 20 operations per 64 bytes, one row of q8 about
-// 17 more, of q4 18 more (for twice the weights). With many rows arithmetic: 5 operations per 32 products of q8, 3 of q4.
+// There is no exact product of unsigned and signed bytes that adds up in 32 bits, and the 16-bit one saturates. So
+// every weight is unpacked into nibbles: q8 into the low and the high half of each, q4 into the even and the odd
+// column. Then a lane can take 16 products in 16 bits: 16 * 15 * 128 < 2^15.
+//
+// Bound: with few rows the bytes of W; per 64 weights, turning takes 22 instructions (q4: 11), one row 20 more (q4:
+// 11). With many rows arithmetic: 15 instructions per 64 products (q4: 8).
 #include <immintrin.h>
 
 #include "kernels/avx2/matmul.h"
@@ -67,12 +68,12 @@ struct Set {
   [[gnu::always_inline]] static inline void dots(const uint8_t* packed, const int8_t* x, int64_t stride, int32_t group,
                                                  Int (&d)[MR]) {
     for (auto& sum : d) sum = _mm256_setzero_si256();
-    for (int32_t k = 0; k < group; k += 32)
-      add_32<kNibbles, MR>(packed + packed_bytes<kNibbles>(k), x + k, stride, d);
+    for (int32_t k = 0; k < group; k += 32) add_32<kNibbles, MR>(packed + packed_bytes<kNibbles>(k), x + k, stride, d);
   }
 
   template <bool kNibbles, int MR>
-  [[gnu::always_inline]] static inline void add_32(const uint8_t* packed, const int8_t* x, int64_t stride, Int (&d)[MR]) {
+  [[gnu::always_inline]] static inline void add_32(const uint8_t* packed, const int8_t* x, int64_t stride,
+                                                   Int (&d)[MR]) {
     if constexpr (kNibbles) {
       Int sums[MR];
       for (auto& sum : sums) sum = _mm256_setzero_si256();

@@ -10,8 +10,10 @@ namespace {
 
 void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   switch (x.shape.kind) {
-    case ActKind::f32: case ActKind::bf16: return lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
-    case ActKind::int8: case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
+    case ActKind::f32:
+    case ActKind::bf16: return lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
+    case ActKind::int8:
+    case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
   }
 }
 

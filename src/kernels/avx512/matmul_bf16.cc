@@ -1,11 +1,12 @@
 // y [rows, N] = x [rows, K] · W [N, K]^T, both in bf16, by the pairwise dot product (VDPBF16PS).
 //
-// Layout: W as in the checkpoint; x in rows of bf16, padded to 32 columns (act.h). An instruction takes 32 columns of one
-// row and one output and adds to 16 float32 lanes.
-// Order of one sum: lane i takes columns 2i and 2i + 1 of every 32, ascending; the lanes are folded last (Vec::sum). Tiles
-// only decide how many sums stand side by side.
+// Layout: W as in the checkpoint; x in rows of bf16, padded to 32 columns (act.h). An instruction takes 32 columns of
+// one row and one output and adds to 16 float32 lanes.
+// Order of one sum: lane i takes columns 2i and 2i + 1 of every 32, ascending; the lanes are folded last (Vec::sum).
+// Tiles only decide how many sums stand side by side.
+//
 // Bound: with few rows the bytes of W (one row needs 1 load and 1 operation per 64 bytes); with many rows the
-// instruction, 32 products each.
+// instruction, 32 products each and half a load.
 #include <immintrin.h>
 
 #include "kernels/avx512/act.h"
@@ -24,8 +25,8 @@ __m512bh load(const uint16_t* p) { return reinterpret_cast<__m512bh>(_mm512_load
 template <int NR, int MR>
 struct Tile {
   const uint16_t* w[NR];
-  const uint16_t* x;      // first row
-  int64_t x_stride;       // elements between rows
+  const uint16_t* x;  // first row
+  int64_t x_stride;   // elements between rows
   int32_t cols;
 
   void run(float (&out)[NR][MR]) const {

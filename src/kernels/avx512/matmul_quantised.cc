@@ -1,11 +1,12 @@
-// y [rows, N] = x [rows, K] · W [N, K]^T for quantised W: the part of lanes/matmul_packed.h that is AVX-512's. 16 outputs.
+// y [rows, N] = x [rows, K] · W [N, K]^T for quantised W: the part of lanes/matmul_packed.h that is AVX-512's. 16
+// outputs.
 //
 // The dot product of four unsigned and four signed bytes (VPDPBUSD, which does not saturate) takes a turned vector of
-// weights, four columns of 16 outputs, and the same four columns of one row of x in every lane. q4 unpacks into two such
-// vectors, the even and the odd ones of 8 columns.
-// Bound: with few rows the bytes of W: turning takes about 7 operations per 64 bytes (10 for q4), one row about 2.5 more
-// (5 for q4). With many rows the dot product: per 64 products 1 of it, a load, and a quarter of an operation for scales
-// (group 64).
+// weights, four columns of 16 outputs, and the same four columns of one row of x in every lane. q4 unpacks into two
+// such vectors: of 8 columns the even and the odd ones.
+//
+// Bound: with few rows the bytes of W; per 64 weights, turning takes 9.5 instructions (q4: 7), one row 4.5 more. With
+// many rows the dot product and its loads of x: 2.5 instructions per 64 products, 1 of them the dot product.
 #include <immintrin.h>
 
 #include "kernels/avx512/matmul.h"

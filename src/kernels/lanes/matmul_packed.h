@@ -1,24 +1,26 @@
-// y [rows, N] = x [rows, K] · W [N, K]^T, W in affine groups of 8 or 4 bits, x in 8 bits with a scale per row and group;
-// for sets that keep one output in each lane.
+// y [rows, N] = x [rows, K] · W [N, K]^T, W in affine groups of 8 or 4 bits, x in 8 bits with a scale per row and
+// group; for sets that keep one output in each lane.
 //
-// Layout: W as in the checkpoint. For as many outputs as there are lanes, kPackedColumns columns at a time are turned so
-// that lane n of a vector holds four neighbouring bytes of output n (the scales and biases alike); that chunk stays in
-// the first cache while all rows pass over it. x is what portable/act.h describes, for q4 in the order in which bytes
-// unpack: of every 8 columns the even ones, then the odd ones.
+// Layout: W as in the checkpoint. For as many outputs as there are lanes, kPackedColumns columns at a time are turned
+// so that lane n of a vector holds four neighbouring bytes of output n (the scales and biases alike); that chunk stays
+// in the first cache while all rows pass over it. x is what portable/act.h describes, for q4 in the order in which
+// bytes unpack: of every 8 columns the even ones, then the odd ones.
+//
 // Per group g of one output n and row r: D = Σ q_w q_x, exact in int32; then in float32, groups ascending,
 //   sum = fma(D, s[n,g] * a[r,g], sum);  sum = fma(b[n,g], a[r,g] * Σ q_x, sum)
 // with s, b the group's scale and bias and a the row's scale. Lanes only ever hold different outputs and chunks only
 // park the sum in y, so every shape gives the same bits (those of NEON's kernel, too).
+//
 // Bound: with few rows the bytes of W, each read once; turning them costs less than reading them from memory. With many
 // rows the set's dot product.
 //
 // A set S has
 //   V            its float32 vector (math.h)
-//   Int          kLanes int32, with to_float(Int)
+//   Int          kLanes int32
 //   kRows        rows computed side by side: 4 or 8
 //   kBlocks      blocks of 16 bytes that are best turned at once: as many as lie in a cache line, if registers allow
 //   turn<B>(rows, at, out)          out[4 * b + u], lane i: bytes at + 16 * b + 4 * u … + 3 of rows[i]
-//   as_float(Int)                   the same bits
+//   to_float(Int), as_float(Int)    converted; the same bits
 //   bf16_low(Int), bf16_high(Int)   float32 of the lower or upper half of each lane
 //   unpack<kNibbles>(Int, out)      stores one vector of weight bytes as dots wants it
 //   packed_bytes<kNibbles>(columns) how much that takes, at most 16 a column
@@ -46,7 +48,7 @@ template <class S>
 struct PackedChunk {
   static constexpr int kLanes = S::V::kLanes;
   static constexpr int kMaxGroups = kPackedColumns / 32;
-  int32_t n = 0, outputs = 0;           // first output, and how many lanes count
+  int32_t n = 0, outputs = 0;  // first output, and how many lanes count
   int32_t first_group = 0, groups = 0;
   alignas(64) uint8_t values[kPackedColumns * 16];
   alignas(64) float scales[kMaxGroups * kLanes];  // [group][lane]
@@ -55,7 +57,8 @@ struct PackedChunk {
 
 // rows[i]: row n + i of `base`, the last one that counts standing in for those beyond it.
 template <class S>
-[[gnu::noinline]] void row_pointers(const PackedChunk<S>& chunk, const void* base, int64_t row_bytes, const uint8_t** rows) {
+[[gnu::noinline]] void row_pointers(const PackedChunk<S>& chunk, const void* base, int64_t row_bytes,
+                                    const uint8_t** rows) {
   for (int i = 0; i < PackedChunk<S>::kLanes; ++i)
     rows[i] = static_cast<const uint8_t*>(base) + (chunk.n + (i < chunk.outputs ? i : chunk.outputs - 1)) * row_bytes;
 }
@@ -137,12 +140,15 @@ template <class S, bool kNibbles, int MR>
 
   typename V::F sums[MR];
   for (int m = 0; m < MR; ++m) {
-    if (chunk.first_group == 0) sums[m] = V::set1(0);
-    else sums[m] = whole ? V::load(out + m * ldy) : load_tail<V>(out + m * ldy, chunk.outputs, 0);
+    if (chunk.first_group == 0)
+      sums[m] = V::set1(0);
+    else
+      sums[m] = whole ? V::load(out + m * ldy) : load_tail<V>(out + m * ldy, chunk.outputs, 0);
   }
   for (int32_t g = 0; g < chunk.groups; ++g) {
     typename S::Int d[MR];
-    S::template dots<kNibbles, MR>(chunk.values + S::template packed_bytes<kNibbles>(g * group), q + g * group, cols, group, d);
+    S::template dots<kNibbles, MR>(chunk.values + S::template packed_bytes<kNibbles>(g * group), q + g * group, cols,
+                                   group, d);
     const auto s = V::load(chunk.scales + g * V::kLanes), b = V::load(chunk.biases + g * V::kLanes);
     for (int m = 0; m < MR; ++m) {
       const int64_t at = static_cast<int64_t>(m) * row_groups + g;
@@ -151,8 +157,10 @@ template <class S, bool kNibbles, int MR>
     }
   }
   for (int m = 0; m < MR; ++m) {
-    if (whole) V::store(out + m * ldy, sums[m]);
-    else store_tail<V>(out + m * ldy, chunk.outputs, sums[m]);
+    if (whole)
+      V::store(out + m * ldy, sums[m]);
+    else
+      store_tail<V>(out + m * ldy, chunk.outputs, sums[m]);
   }
 }
 
@@ -186,8 +194,10 @@ inline void matmul_packed_as(const Matrix& w, const Act& x, float* y, int64_t ld
 
 template <class S>
 void matmul_packed(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  if (w.format == WeightFormat::q4) matmul_packed_as<S, true>(w, x, y, ldy, n_begin, n_end);
-  else matmul_packed_as<S, false>(w, x, y, ldy, n_begin, n_end);
+  if (w.format == WeightFormat::q4)
+    matmul_packed_as<S, true>(w, x, y, ldy, n_begin, n_end);
+  else
+    matmul_packed_as<S, false>(w, x, y, ldy, n_begin, n_end);
 }
 
 }  // namespace paceline::kernels::lanes

@@ -59,7 +59,7 @@ class GenerateCommand {
 
   int run() {
     auto prompt = read_prompt(options_);
-    if (!prompt.ok()) return fail(kExitUsage, prompt.error().message);
+    if (!prompt.ok()) return fail(options_.prompt_file ? kExitFailure : kExitUsage, prompt.error().message);
     options_.request.prompt = std::move(*prompt);
     if (options_.request.prompt.empty()) return fail(kExitUsage, "the prompt is empty");
 
@@ -82,7 +82,7 @@ class GenerateCommand {
 
  private:
   Result<TextModel> load(const std::filesystem::path& folder, Machine& machine) {
-    ProgressBar bar("loading", tells_);
+    ProgressBar bar("loading", tells_ && stderr_is_terminal());
     return load_text_model(folder, machine.pool(), [&](int done, int total) { bar.update(done, total); });
   }
 
@@ -96,7 +96,7 @@ class GenerateCommand {
   int generate_text(const TextModel& model, Forward& forward, const PreparedRequest& prepared,
                     const std::string& name) {
     catch_interrupts();
-    ProgressBar bar("reading prompt", tells_);
+    ProgressBar bar("reading prompt", tells_ && stderr_is_terminal());
     bool written = true;
     GenerateCallbacks callbacks;
     callbacks.on_prompt = [&](int32_t done) {

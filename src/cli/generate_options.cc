@@ -50,7 +50,7 @@ void add_ending_options(CLI::App& command, GenerateOptions& options) {
   constexpr const char* kGroup = "Ending";
   command.add_option("-n,--max-tokens", options.request.max_tokens, "At most so many new tokens")
       ->group(kGroup)
-      ->check(CLI::Range(1, 1 << 30))
+      ->check(CLI::Range(1, 1 << 30).description(""))
       ->capture_default_str();
   command.add_option("--stop", options.request.stop_strings, "End before this text; repeatable")
       ->group(kGroup)
@@ -95,7 +95,7 @@ void add_compute_options(CLI::App& command, RunOptions& options) {
   constexpr const char* kGroup = "Model";
   command.add_option("--threads", options.threads, "Threads; 0: one per core")
       ->group(kGroup)
-      ->check(CLI::Range(0, 1024))
+      ->check(CLI::Range(0, 1024).description(""))
       ->capture_default_str();
   const std::map<std::string, Precision> precisions{{"bf16", Precision::bf16}, {"f32", Precision::f32}};
   command.add_option("--precision", options.precision, "Arithmetic of unquantised matrices and of the KV cache")
@@ -110,7 +110,7 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
   add_run_options(command, options.run);
   command.add_option("--ctx", options.request.context, "Most tokens, prompt included; 0: as much as the model has")
       ->group("Model")
-      ->check(CLI::Range(0, 1 << 30))
+      ->check(CLI::Range(0, 1 << 30).description(""))
       ->capture_default_str();
   add_sampling_options(command, options);
   add_ending_options(command, options);
@@ -146,9 +146,9 @@ Result<std::string> read_prompt(const GenerateOptions& options) {
   if (options.prompt_text) return *options.prompt_text;
   if (options.prompt_file) {
     std::ifstream file(*options.prompt_file, std::ios::binary);
-    std::string text = read_all(file);
-    if (!file.good() && !file.eof()) return Error{fmt::format("cannot read {}", *options.prompt_file)};
-    return text;
+    // A folder can be opened too, but not read.
+    if (!file || file.peek() == EOF) return Error{fmt::format("{}: cannot be read, or is empty", *options.prompt_file)};
+    return read_all(file);
   }
   if (stdin_is_terminal()) return Error{"no prompt: give -p TEXT or -f FILE, or pipe text in"};
   return read_all(std::cin);

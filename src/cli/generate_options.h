@@ -46,7 +46,7 @@ Result<LogitBias> parse_logit_bias(const std::string& text);
 // Fills in request.sampling from the options and the model's defaults. An error is the caller's.
 Status complete_sampling(GenerateOptions& options, const ModelConfig& config);
 
-// -p, -f or stdin. An error is the caller's.
+// -p, -f or stdin.
 Result<std::string> read_prompt(const GenerateOptions& options);
 
 }  // namespace paceline

@@ -141,11 +141,11 @@ Result<QuantizeSummary> quantize_checkpoint(const fs::path& from, const fs::path
 
   TRY_ASSIGN(const auto checkpoint, Checkpoint::open(from));
   const QuantizePlan plan = plan_quantization(*checkpoint, spec);
+  TRY_ASSIGN(const std::string config, add_quantization(checkpoint->config_json(), spec, plan.overrides));
   const QuantizeSummary summary = summarise(plan, *checkpoint);
   if (summary.quantised == 0) {
     return Error{fmt::format("{}: no weights have rows that are multiples of {}", from.string(), spec.group)};
   }
-  TRY_ASSIGN(const std::string config, add_quantization(checkpoint->config_json(), spec, plan.overrides));
   PartialFolder partial(fmt::format("{}.partial-{}", final_path.string(), ::getpid()));
   TRY(partial.create());
   TRY(write_text(partial.path() / "config.json", config));

@@ -154,8 +154,12 @@ class CaseRun {
 }  // namespace
 
 bool GoldenCheck::passed(Precision precision) const {
-  if (choices_equal != choices || sequences_missed > 0) return false;
-  if (precision != Precision::f32) return std::isfinite(logit_error);
+  if (sequences_missed > 0) return false;
+  if (precision == Precision::bf16) {
+    // A router's near-tie may turn to another expert, which moves all logits of that row: one choice in fifty may go.
+    return std::isfinite(logit_error) && (choices - choices_equal) * 50 <= choices;
+  }
+  if (choices_equal != choices) return false;
   return logit_error <= kF32Tolerance && layer_input_error <= kF32Tolerance && hidden_error <= kF32Tolerance;
 }
 

@@ -27,3 +27,6 @@ foreach(isa ${isa_here})
   string(TOUPPER ${isa} isa_upper)
   set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/kernels/cpu_table.cc APPEND PROPERTY COMPILE_DEFINITIONS PACELINE_HAS_${isa_upper})
 endforeach()
+# The table for processors without i8mm and bf16 must not be given those by the compiler.
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/kernels/neon/table_dotprod.cc PROPERTIES COMPILE_OPTIONS
+                            "-march=armv8.2-a+dotprod")

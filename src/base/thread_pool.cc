@@ -20,7 +20,9 @@ void relax() {
 #endif
 }
 
-void pin_to_core(int core) {
+}  // namespace
+
+void pin_this_thread(int core) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
@@ -35,8 +37,6 @@ void pin_to_core(int core) {
     return;
   }
 }
-
-}  // namespace
 
 ThreadPool::ThreadPool(int threads, bool pin) {
   if (threads <= 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -54,11 +54,11 @@ ThreadPool::~ThreadPool() {
   for (auto& worker : workers_) worker.join();
 }
 
-void ThreadPool::take_pieces() {
+void ThreadPool::take_pieces(int worker) {
   for (;;) {
     const int64_t begin = next_.fetch_add(piece_, std::memory_order_relaxed);
     if (begin >= count_) return;
-    call_(body_, begin, std::min(begin + piece_, count_));
+    call_(body_, begin, std::min(begin + piece_, count_), worker);
   }
 }
 
@@ -74,7 +74,7 @@ void ThreadPool::run_pieces(int64_t count, int64_t piece, Call call, void* body)
     const std::lock_guard lock(mutex_);
     wake_.notify_all();
   }
-  take_pieces();
+  take_pieces(0);
   for (int spins = 0; running_.load(std::memory_order_acquire) != 0; ++spins) {
     relax();
     if (spins > kSpins) {
@@ -84,7 +84,7 @@ void ThreadPool::run_pieces(int64_t count, int64_t piece, Call call, void* body)
 }
 
 void ThreadPool::work(int worker, bool pin) {
-  if (pin) pin_to_core(worker);
+  if (pin) pin_this_thread(worker);
   uint64_t seen = 0;
   for (;;) {
     for (int spins = 0; spins < kSpins && generation_.load(std::memory_order_acquire) == seen; ++spins) relax();
@@ -96,7 +96,7 @@ void ThreadPool::work(int worker, bool pin) {
     }
     seen = generation_.load(std::memory_order_acquire);
     if (stopping_.load()) return;
-    take_pieces();
+    take_pieces(worker);
     running_.fetch_sub(1, std::memory_order_release);
   }
 }

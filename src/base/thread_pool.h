@@ -13,6 +13,9 @@
 
 namespace paceline {
 
+// Keeps the calling thread on core number `core` of those it may use.
+void pin_this_thread(int core);
+
 class ThreadPool {
  public:
   // threads: in all, the caller of run() included; 0 means one per core. pin: worker i stays on core i.
@@ -23,24 +26,29 @@ class ThreadPool {
 
   [[nodiscard]] int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls f(begin, end) over pieces of [0, count), each at most `piece` long; returns when all are done.
-  // One caller at a time.
+  // Calls f(begin, end) or f(begin, end, worker) over pieces of [0, count), each at most `piece` long; returns when all
+  // are done. worker is below threads(), and no two calls with the same worker run at once. One caller at a time.
   template <class F>
   void run(int64_t count, int64_t piece, F&& f) {
     if (workers_.empty() || count <= piece) {
-      if (count > 0) f(int64_t{0}, count);
+      if (count > 0) invoke(f, int64_t{0}, count, 0);
       return;
     }
     using Body = std::remove_reference_t<F>;
-    auto call = [](void* body, int64_t begin, int64_t end) { (*static_cast<Body*>(body))(begin, end); };
+    auto call = [](void* body, int64_t begin, int64_t end, int worker) { invoke(*static_cast<Body*>(body), begin, end, worker); };
     run_pieces(count, piece, call, const_cast<std::remove_const_t<Body>*>(&f));
   }
 
  private:
-  using Call = void (*)(void* body, int64_t begin, int64_t end);
+  using Call = void (*)(void* body, int64_t begin, int64_t end, int worker);
+  template <class F>
+  static void invoke(F& f, int64_t begin, int64_t end, int worker) {
+    if constexpr (std::is_invocable_v<F&, int64_t, int64_t, int>) f(begin, end, worker);
+    else f(begin, end);
+  }
   void run_pieces(int64_t count, int64_t piece, Call call, void* body);
   void work(int worker, bool pin);
-  void take_pieces();
+  void take_pieces(int worker);
 
   std::vector<std::thread> workers_;
   // The loop now running; written by run_pieces before generation_ is raised.

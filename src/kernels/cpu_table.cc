@@ -1,0 +1,76 @@
+#include "kernels/cpu_table.h"
+
+#include <cstdlib>
+#include <string>
+
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
+
+#include "kernels/portable/table.h"
+#if defined(PACELINE_HAS_NEON)
+#include "kernels/neon/table.h"
+#endif
+#if defined(PACELINE_HAS_AVX2)
+#include "kernels/avx2/table.h"
+#include "kernels/avx512/table.h"
+#endif
+
+namespace paceline::kernels {
+namespace {
+
+#if defined(PACELINE_HAS_NEON)
+// Bits of the kernel's hwcap words (asm/hwcap.h).
+constexpr unsigned long kHwcapAsimdDp = 1UL << 20;
+constexpr unsigned long kHwcap2I8mm = 1UL << 13;
+constexpr unsigned long kHwcap2Bf16 = 1UL << 14;
+
+void add_processor_tables(std::vector<const CpuTable*>& tables) {
+  const bool dotprod = (getauxval(AT_HWCAP) & kHwcapAsimdDp) != 0;
+  const unsigned long more = getauxval(AT_HWCAP2);
+  if (dotprod && (more & kHwcap2I8mm) != 0 && (more & kHwcap2Bf16) != 0) tables.push_back(&neon::table());
+  if (dotprod) tables.push_back(&neon::dotprod_table());
+}
+#elif defined(PACELINE_HAS_AVX2)
+void add_processor_tables(std::vector<const CpuTable*>& tables) {
+  __builtin_cpu_init();
+  const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+                      __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16");
+  if (avx512) tables.push_back(&avx512::table());
+  if (avx2) tables.push_back(&avx2::table());
+}
+#else
+void add_processor_tables(std::vector<const CpuTable*>&) {}
+#endif
+
+}  // namespace
+
+const std::vector<const CpuTable*>& cpu_tables() {
+  static const std::vector<const CpuTable*> tables = [] {
+    std::vector<const CpuTable*> found;
+    add_processor_tables(found);
+    found.push_back(&portable::table());
+    return found;
+  }();
+  return tables;
+}
+
+Result<const CpuTable*> find_cpu_table(std::string_view name) {
+  const auto& tables = cpu_tables();
+  if (name.empty()) return tables.front();
+  std::string known;
+  for (const CpuTable* table : tables) {
+    if (name == table->name) return table;
+    known += (known.empty() ? "" : ", ") + std::string(table->name);
+  }
+  return Error{"instruction set '" + std::string(name) + "' is not one this processor can run: expected one of " + known};
+}
+
+Result<const CpuTable*> default_cpu_table() {
+  const char* asked = std::getenv("PACELINE_ISA");
+  return find_cpu_table(asked == nullptr ? "" : asked);
+}
+
+}  // namespace paceline::kernels

@@ -18,12 +18,16 @@ struct LayerConfig {
   int32_t ffn = 0;            // width of the dense FFN, doubling applied
   int32_t kv_layer = 0;       // the layer whose keys and values this one reads: itself, or an earlier one when shared
   bool value_is_key = false;  // no v_proj: V is the raw K projection
+
+  bool operator==(const LayerConfig&) const = default;
 };
 
 struct RopeConfig {
   double theta = 10000.0;
   // Of the head dim's pairs, those below rotated_pairs(head_dim) turn; the divisor of the exponent stays head_dim.
   double partial_factor = 1.0;
+
+  bool operator==(const RopeConfig&) const = default;
 };
 
 // Ids that the checkpoint names; -1 where it names none.
@@ -32,6 +36,8 @@ struct TokenIds {
   TokenId image_begin = -1, image = -1, image_end = -1;
   TokenId audio_begin = -1, audio = -1, audio_end = -1;
   TokenId video = -1;
+
+  bool operator==(const TokenIds&) const = default;
 };
 
 struct ModelConfig {
@@ -54,6 +60,7 @@ struct ModelConfig {
   int32_t ple_vocab = 0;
 
   bool tied_head = true;
+  bool images_see_both_ways = false;     // in sliding layers, tokens of one image see each other
   TokenIds ids;
   std::vector<TokenId> stop_ids;         // config's eos and generation_config's, sorted, unique
   // generation_config's sampling defaults, or Gemma's.
@@ -66,6 +73,8 @@ struct ModelConfig {
   int32_t quant_group = 0;
 
   [[nodiscard]] int32_t layer_count() const { return static_cast<int32_t>(layers.size()); }
+
+  bool operator==(const ModelConfig&) const = default;
 };
 
 }  // namespace paceline

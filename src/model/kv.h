@@ -1,5 +1,5 @@
-// Keys and values of one sequence. Every KV-owning layer keeps pages of kPageTokens positions; a page holds, per KV
-// head, its tokens' keys (then, separately, values) contiguously: [kv_head][token in page][head_dim].
+// Keys and values of one sequence. Every KV-owning layer keeps pages of kPageTokens positions, laid out as kernels/ops.h
+// says: keys [kv_head][token][head_dim], values [kv_head][head_dim][token].
 //
 // Page borders are absolute positions (page = pos / kPageTokens), so attention walks the same tiles whatever was
 // computed beside. Global layers have one page per kPageTokens positions. Sliding layers have a ring: the page of
@@ -9,14 +9,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
+#include "kernels/ops.h"
 #include "model/config.h"
 #include "tensor/dtype.h"
 
 namespace paceline {
 
-inline constexpr int32_t kPageTokens = 64;
+using kernels::kPageTokens;
 // Rows that one forward may hold; also how far back truncate() is exact on sliding layers.
 inline constexpr int32_t kMaxForwardRows = 256;
 
@@ -27,6 +29,7 @@ struct KvLayout {
     int32_t kv_heads = 0;
     int32_t head_dim = 0;
     int32_t owner = 0;            // index among the owning layers: where its pages are
+    bool owns = true;             // false: reads an earlier layer's
     size_t page_bytes = 0;        // of keys; values take as much again
   };
   DType dtype = DType::bf16;      // bf16, or f32 for checks
@@ -52,25 +55,31 @@ class KvCache {
   [[nodiscard]] int32_t length() const { return length_; }
   [[nodiscard]] int32_t capacity() const { return capacity_; }
 
-  // Takes back all tokens from `length` on. Exact on every layer kind for up to kMaxForwardRows tokens back, and to 0.
+  // Takes back all tokens from `length` on. Exact on every layer kind for up to kMaxForwardRows tokens back
+  // from the longest the sequence has been, and to 0.
   void truncate(int32_t length);
 
   // For forward: makes room for `count` more positions, then (after the rows are written) counts them in.
   void reserve(int32_t count);
   void commit(int32_t count);
 
-  // Pages of one layer, indexed by absolute page number (global) or slot (sliding).
-  [[nodiscard]] void* key_page(int32_t layer, int32_t page) const;
-  [[nodiscard]] void* value_page(int32_t layer, int32_t page) const;
-  [[nodiscard]] size_t bytes() const;
+  [[nodiscard]] kernels::KvPages pages(int32_t layer) const;
+  // Taken so far.
+  [[nodiscard]] size_t bytes() const { return bytes_; }
 
  private:
   struct Pages {
-    std::vector<std::vector<std::byte>> keys, values;
+    std::vector<void*> keys, values;
+    std::vector<std::unique_ptr<std::byte[]>> blocks;
   };
+  void add_page(const KvLayout::Layer& layer, Pages& pages);
+
   const KvLayout* layout_;
   int32_t capacity_;
   int32_t length_ = 0;
+  // Sliding layers hold keys of positions from here on, minus the ring; see truncate().
+  int32_t written_ = 0;
+  size_t bytes_ = 0;
   std::vector<Pages> owners_;
 };
 

@@ -26,6 +26,9 @@ constexpr const char* weight_format_name(WeightFormat f) {
   return "?";
 }
 
+// The widest matrix that kernels take (the family's widest has 21504 columns); loading checks it.
+inline constexpr int32_t kMaxColumns = 65536;
+
 struct Matrix {
   WeightFormat format = WeightFormat::none;
   int32_t rows = 0;                  // outputs, N

@@ -18,7 +18,7 @@ namespace json = boost::json;
 
 constexpr size_t kMismatchesShown = 10;
 
-Result<std::vector<TokenId>> read_ids(const JsonFields& row) {
+Result<std::vector<TokenId>> read_ids(const TextJsonFields& row) {
   TRY_ASSIGN(const json::array* list, row.array("ids"));
   std::vector<TokenId> ids;
   for (const json::value& id : *list) {
@@ -41,7 +41,7 @@ std::string excerpt(std::span<const TokenId> ids, size_t from) {
   return fmt::format("[{}{}]", fmt::join(some, ", "), from + 8 < ids.size() ? ", ..." : "");
 }
 
-Status check_encode_row(const Tokenizer& tokenizer, const JsonFields& row, EncodingsReport& report) {
+Status check_encode_row(const Tokenizer& tokenizer, const TextJsonFields& row, EncodingsReport& report) {
   TRY_ASSIGN(const std::string_view text, row.string("text"));
   TRY_ASSIGN(const std::vector<TokenId> expected, read_ids(row));
   const std::vector<TokenId> found = tokenizer.encode(text, false);
@@ -57,7 +57,7 @@ Status check_encode_row(const Tokenizer& tokenizer, const JsonFields& row, Encod
   return Done{};
 }
 
-Status check_decode_row(const Tokenizer& tokenizer, const JsonFields& row, EncodingsReport& report) {
+Status check_decode_row(const Tokenizer& tokenizer, const TextJsonFields& row, EncodingsReport& report) {
   TRY_ASSIGN(const std::vector<TokenId> ids, read_ids(row));
   for (const bool skip_special : {false, true}) {
     const std::string_view field = skip_special ? "text_without_special" : "text";
@@ -75,11 +75,11 @@ Status check_decode_row(const Tokenizer& tokenizer, const JsonFields& row, Encod
 }
 
 template <class CheckRow>
-Status for_each_row(const JsonFields& table, std::string_view name, CheckRow check_row) {
+Status for_each_row(const TextJsonFields& table, std::string_view name, CheckRow check_row) {
   if (table.is_absent(name)) return Done{};
   TRY_ASSIGN(const json::array* rows, table.array(name));
   for (size_t i = 0; i < rows->size(); ++i) {
-    TRY_ASSIGN(const JsonFields row, JsonFields::of(&(*rows)[i], fmt::format("{}[{}]", name, i)));
+    TRY_ASSIGN(const TextJsonFields row, TextJsonFields::of(&(*rows)[i], fmt::format("{}[{}]", name, i)));
     TRY(check_row(row));
   }
   return Done{};
@@ -96,12 +96,12 @@ Result<EncodingsReport> check_encodings(const Tokenizer& tokenizer, std::string_
     return Error{fmt::format("encodings: could not be read: {}", thrown.what())};
   }
   if (ec) return Error{fmt::format("encodings: expected JSON, found {}", ec.message())};
-  TRY_ASSIGN(const JsonFields fields, JsonFields::of(&table, "encodings"));
+  TRY_ASSIGN(const TextJsonFields fields, TextJsonFields::of(&table, "encodings"));
   if (fields.is_absent("encode") && fields.is_absent("decode"))
     return fields.expected("encode", "rows to encode or decode");
   EncodingsReport report;
-  TRY(for_each_row(fields, "encode", [&](const JsonFields& row) { return check_encode_row(tokenizer, row, report); }));
-  TRY(for_each_row(fields, "decode", [&](const JsonFields& row) { return check_decode_row(tokenizer, row, report); }));
+  TRY(for_each_row(fields, "encode", [&](const TextJsonFields& row) { return check_encode_row(tokenizer, row, report); }));
+  TRY(for_each_row(fields, "decode", [&](const TextJsonFields& row) { return check_decode_row(tokenizer, row, report); }));
   return report;
 }
 

@@ -23,19 +23,19 @@ std::string_view json_kind(const json::value* value) {
   return "something else";
 }
 
-Result<JsonFields> JsonFields::of(const json::value* value, std::string place) {
+Result<TextJsonFields> TextJsonFields::of(const json::value* value, std::string place) {
   if (value == nullptr || !value->is_object()) {
     return Error{fmt::format("{}: expected an object, found {}", place, json_kind(value))};
   }
-  return JsonFields(&value->get_object(), std::move(place));
+  return TextJsonFields(&value->get_object(), std::move(place));
 }
 
-bool JsonFields::is_absent(std::string_view name) const {
+bool TextJsonFields::is_absent(std::string_view name) const {
   const json::value* value = find(name);
   return value == nullptr || value->is_null();
 }
 
-Error JsonFields::expected(std::string_view name, std::string_view wanted) const {
+Error TextJsonFields::expected(std::string_view name, std::string_view wanted) const {
   const json::value* value = find(name);
   std::string found(json_kind(value));
   // The value itself says more, where it is small.
@@ -49,13 +49,13 @@ Error JsonFields::expected(std::string_view name, std::string_view wanted) const
   return Error{fmt::format("{}.{}: expected {}, found {}", place_, name, wanted, found)};
 }
 
-Result<std::string_view> JsonFields::string(std::string_view name) const {
+Result<std::string_view> TextJsonFields::string(std::string_view name) const {
   const json::value* value = find(name);
   if (value == nullptr || !value->is_string()) return expected(name, "a string");
   return std::string_view(value->get_string());
 }
 
-Result<int64_t> JsonFields::integer(std::string_view name, int64_t lowest, int64_t highest) const {
+Result<int64_t> TextJsonFields::integer(std::string_view name, int64_t lowest, int64_t highest) const {
   const json::value* value = find(name);
   if (value == nullptr || !value->is_int64() || value->get_int64() < lowest || value->get_int64() > highest) {
     return expected(name, fmt::format("a whole number from {} to {}", lowest, highest));
@@ -63,28 +63,28 @@ Result<int64_t> JsonFields::integer(std::string_view name, int64_t lowest, int64
   return value->get_int64();
 }
 
-Result<bool> JsonFields::boolean(std::string_view name) const {
+Result<bool> TextJsonFields::boolean(std::string_view name) const {
   const json::value* value = find(name);
   if (value == nullptr || !value->is_bool()) return expected(name, "a boolean");
   return value->get_bool();
 }
 
-Result<bool> JsonFields::boolean_or(std::string_view name, bool otherwise) const {
+Result<bool> TextJsonFields::boolean_or(std::string_view name, bool otherwise) const {
   if (is_absent(name)) return otherwise;
   return boolean(name);
 }
 
-Result<const json::array*> JsonFields::array(std::string_view name) const {
+Result<const json::array*> TextJsonFields::array(std::string_view name) const {
   const json::value* value = find(name);
   if (value == nullptr || !value->is_array()) return expected(name, "an array");
   return &value->get_array();
 }
 
-Result<JsonFields> JsonFields::fields(std::string_view name) const {
+Result<TextJsonFields> TextJsonFields::fields(std::string_view name) const {
   return of(find(name), fmt::format("{}.{}", place_, name));
 }
 
-Status JsonFields::only(std::initializer_list<std::string_view> names) const {
+Status TextJsonFields::only(std::initializer_list<std::string_view> names) const {
   for (const auto& field : *object_) {
     const std::string_view name = field.key();
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;

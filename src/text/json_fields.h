@@ -14,9 +14,9 @@ namespace paceline {
 std::string_view json_kind(const boost::json::value* value);
 
 // An object, and what it is called in errors ("decoder.decoders[1]").
-class JsonFields {
+class TextJsonFields {
  public:
-  static Result<JsonFields> of(const boost::json::value* value, std::string place);
+  static Result<TextJsonFields> of(const boost::json::value* value, std::string place);
 
   [[nodiscard]] const std::string& place() const { return place_; }
   [[nodiscard]] const boost::json::object& object() const { return *object_; }
@@ -30,7 +30,7 @@ class JsonFields {
   [[nodiscard]] Result<bool> boolean(std::string_view name) const;
   [[nodiscard]] Result<bool> boolean_or(std::string_view name, bool otherwise) const;
   [[nodiscard]] Result<const boost::json::array*> array(std::string_view name) const;
-  [[nodiscard]] Result<JsonFields> fields(std::string_view name) const;
+  [[nodiscard]] Result<TextJsonFields> fields(std::string_view name) const;
 
   // Refuses a field that is none of these.
   [[nodiscard]] Status only(std::initializer_list<std::string_view> names) const;
@@ -38,7 +38,7 @@ class JsonFields {
   [[nodiscard]] Error expected(std::string_view name, std::string_view wanted) const;
 
  private:
-  JsonFields(const boost::json::object* object, std::string place) : object_(object), place_(std::move(place)) {}
+  TextJsonFields(const boost::json::object* object, std::string place) : object_(object), place_(std::move(place)) {}
 
   const boost::json::object* object_;
   std::string place_;

@@ -68,7 +68,7 @@ Result<SpecialTokens> read_special_tokens(const Tokenizer& tokenizer, std::strin
     return Error{fmt::format("tokenizer_config.json: could not be read: {}", thrown.what())};
   }
   if (ec) return Error{fmt::format("tokenizer_config.json: expected JSON, found {}", ec.message())};
-  TRY_ASSIGN(const JsonFields fields, JsonFields::of(&config, "tokenizer_config.json"));
+  TRY_ASSIGN(const TextJsonFields fields, TextJsonFields::of(&config, "tokenizer_config.json"));
   SpecialTokens tokens;
   for (const auto& field : fields.object()) {
     const std::string_view name = field.key();

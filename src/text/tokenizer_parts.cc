@@ -19,20 +19,20 @@ constexpr size_t kMaxSurroundingTokens = 1024;
 constexpr int64_t kMaxStrip = 1 << 20;
 
 // {"String": " "}. A regular expression is refused.
-Result<std::string> read_pattern(const JsonFields& part) {
-  TRY_ASSIGN(const JsonFields pattern, part.fields("pattern"));
+Result<std::string> read_pattern(const TextJsonFields& part) {
+  TRY_ASSIGN(const TextJsonFields pattern, part.fields("pattern"));
   TRY(pattern.only({"String"}));
   TRY_ASSIGN(const std::string_view text, pattern.string("String"));
   if (text.empty()) return pattern.expected("String", "a string that is not empty");
   return std::string(text);
 }
 
-Result<std::vector<AddedToken>> read_added_tokens(const JsonFields& file) {
+Result<std::vector<AddedToken>> read_added_tokens(const TextJsonFields& file) {
   std::vector<AddedToken> tokens;
   if (file.is_absent("added_tokens")) return tokens;
   TRY_ASSIGN(const json::array* list, file.array("added_tokens"));
   for (const json::value& entry : *list) {
-    TRY_ASSIGN(const JsonFields fields, JsonFields::of(&entry, fmt::format("added_tokens[{}]", tokens.size())));
+    TRY_ASSIGN(const TextJsonFields fields, TextJsonFields::of(&entry, fmt::format("added_tokens[{}]", tokens.size())));
     TRY(fields.only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"}));
     TRY_ASSIGN(const int64_t id, fields.integer("id", 0, kMaxTokenId));
     TRY_ASSIGN(const std::string_view content, fields.string("content"));
@@ -52,7 +52,7 @@ Result<std::vector<AddedToken>> read_added_tokens(const JsonFields& file) {
 template <class Read>
 Status read_sequence(const json::value* value, std::string place, std::string_view list_name, Read read) {
   if (value == nullptr || value->is_null()) return Done{};
-  TRY_ASSIGN(const JsonFields part, JsonFields::of(value, std::move(place)));
+  TRY_ASSIGN(const TextJsonFields part, TextJsonFields::of(value, std::move(place)));
   TRY_ASSIGN(const std::string_view type, part.string("type"));
   if (type != "Sequence") return read(part, type);
   TRY(part.only({"type", list_name}));
@@ -63,7 +63,7 @@ Status read_sequence(const json::value* value, std::string place, std::string_vi
   return Done{};
 }
 
-Status read_normalizer(const JsonFields& part, std::string_view type, std::vector<NormalizerStep>& steps) {
+Status read_normalizer(const TextJsonFields& part, std::string_view type, std::vector<NormalizerStep>& steps) {
   if (type == "Replace") {
     TRY(part.only({"type", "pattern", "content"}));
     TRY_ASSIGN(std::string pattern, read_pattern(part));
@@ -80,7 +80,7 @@ Status read_normalizer(const JsonFields& part, std::string_view type, std::vecto
   return part.expected("type", "Replace, Prepend or Sequence");
 }
 
-Result<SplitStep::Behavior> read_behavior(const JsonFields& part) {
+Result<SplitStep::Behavior> read_behavior(const TextJsonFields& part) {
   using Behavior = SplitStep::Behavior;
   TRY_ASSIGN(const std::string_view name, part.string("behavior"));
   if (name == "Removed") return Behavior::removed;
@@ -91,7 +91,7 @@ Result<SplitStep::Behavior> read_behavior(const JsonFields& part) {
   return part.expected("behavior", "Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous");
 }
 
-Status read_split(const JsonFields& part, std::string_view type, std::vector<SplitStep>& steps) {
+Status read_split(const TextJsonFields& part, std::string_view type, std::vector<SplitStep>& steps) {
   if (type != "Split") return part.expected("type", "Split or Sequence");
   TRY(part.only({"type", "pattern", "behavior", "invert"}));
   TRY_ASSIGN(std::string pattern, read_pattern(part));
@@ -102,9 +102,9 @@ Status read_split(const JsonFields& part, std::string_view type, std::vector<Spl
   return Done{};
 }
 
-Status append_special_token(const JsonFields& processor, std::string_view name, Surroundings& around, bool behind) {
-  TRY_ASSIGN(const JsonFields all, processor.fields("special_tokens"));
-  TRY_ASSIGN(const JsonFields token, all.fields(name));
+Status append_special_token(const TextJsonFields& processor, std::string_view name, Surroundings& around, bool behind) {
+  TRY_ASSIGN(const TextJsonFields all, processor.fields("special_tokens"));
+  TRY_ASSIGN(const TextJsonFields token, all.fields(name));
   TRY_ASSIGN(const json::array* ids, token.array("ids"));
   for (const json::value& id : *ids) {
     if (!id.is_int64() || id.get_int64() < 0 || id.get_int64() > kMaxTokenId) return token.expected("ids", "token ids");
@@ -117,25 +117,25 @@ Status append_special_token(const JsonFields& processor, std::string_view name, 
 }
 
 // Of "single" only: we never encode a pair.
-Result<Surroundings> read_post_processor(const JsonFields& file) {
+Result<Surroundings> read_post_processor(const TextJsonFields& file) {
   Surroundings around;
   if (file.is_absent("post_processor")) return around;
-  TRY_ASSIGN(const JsonFields processor, file.fields("post_processor"));
+  TRY_ASSIGN(const TextJsonFields processor, file.fields("post_processor"));
   TRY_ASSIGN(const std::string_view type, processor.string("type"));
   if (type != "TemplateProcessing") return processor.expected("type", "TemplateProcessing or none");
   TRY(processor.only({"type", "single", "pair", "special_tokens"}));
   TRY_ASSIGN(const json::array* items, processor.array("single"));
   bool behind = false;
   for (size_t i = 0; i < items->size(); ++i) {
-    TRY_ASSIGN(const JsonFields item, JsonFields::of(&(*items)[i], fmt::format("{}.single[{}]", processor.place(), i)));
+    TRY_ASSIGN(const TextJsonFields item, TextJsonFields::of(&(*items)[i], fmt::format("{}.single[{}]", processor.place(), i)));
     TRY(item.only({"Sequence", "SpecialToken"}));
     if (item.find("SpecialToken") != nullptr) {
-      TRY_ASSIGN(const JsonFields special, item.fields("SpecialToken"));
+      TRY_ASSIGN(const TextJsonFields special, item.fields("SpecialToken"));
       TRY_ASSIGN(const std::string_view name, special.string("id"));
       TRY(append_special_token(processor, name, around, behind));
       continue;
     }
-    TRY_ASSIGN(const JsonFields sequence, item.fields("Sequence"));
+    TRY_ASSIGN(const TextJsonFields sequence, item.fields("Sequence"));
     TRY_ASSIGN(const std::string_view name, sequence.string("id"));
     if (name != "A" || behind) return sequence.expected("id", "sequence A, once");
     behind = true;
@@ -144,7 +144,7 @@ Result<Surroundings> read_post_processor(const JsonFields& file) {
   return around;
 }
 
-Result<DecodeStep> read_decode_strip(const JsonFields& part) {
+Result<DecodeStep> read_decode_strip(const TextJsonFields& part) {
   TRY(part.only({"type", "content", "start", "stop"}));
   TRY_ASSIGN(const std::string_view content, part.string("content"));
   if (content.empty() || char_at(content, 0).bytes != content.size()) return part.expected("content", "one character");
@@ -154,7 +154,7 @@ Result<DecodeStep> read_decode_strip(const JsonFields& part) {
                     static_cast<size_t>(end)};
 }
 
-Status read_decoder(const JsonFields& part, std::string_view type, DecodePlan& plan, bool& is_fused) {
+Status read_decoder(const TextJsonFields& part, std::string_view type, DecodePlan& plan, bool& is_fused) {
   if (type == "Fuse") {
     is_fused = true;
     return part.only({"type"});
@@ -185,8 +185,8 @@ Status read_decoder(const JsonFields& part, std::string_view type, DecodePlan& p
   return Done{};
 }
 
-Result<BpeSettings> read_bpe_settings(const JsonFields& file) {
-  TRY_ASSIGN(const JsonFields model, file.fields("model"));
+Result<BpeSettings> read_bpe_settings(const TextJsonFields& file) {
+  TRY_ASSIGN(const TextJsonFields model, file.fields("model"));
   TRY_ASSIGN(const std::string_view type, model.string("type"));
   if (type != "BPE") return model.expected("type", "BPE");
   TRY(model.only({"type", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
@@ -214,7 +214,7 @@ Result<BpeSettings> read_bpe_settings(const JsonFields& file) {
 }  // namespace
 
 Result<TokenizerParts> read_tokenizer_parts(const json::value& settings) {
-  TRY_ASSIGN(const JsonFields file, JsonFields::of(&settings, "tokenizer.json"));
+  TRY_ASSIGN(const TextJsonFields file, TextJsonFields::of(&settings, "tokenizer.json"));
   TRY(file.only({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
                  "decoder", "model"}));
   for (const std::string_view name : {"truncation", "padding"}) {

@@ -1,0 +1,58 @@
+# Two commands are enough: `make run` and `make test`. Both work from a fresh clone on Debian 12 with git, make and apt.
+
+JOBS ?= $(shell nproc)
+MODEL ?= models/default
+PROMPT ?= def parse_line(self, line):
+FUZZ_SECONDS ?= 30
+SOURCES = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'bench/*.cc')
+
+.DEFAULT_GOAL := build
+.PHONY: build run test test-dev test-long test-tsan bench fuzz format tidy clean deps deps-dev
+
+deps:
+	@tools/install_deps
+deps-dev:
+	@tools/install_deps dev
+
+build: deps
+	@cmake --preset release
+	@cmake --build --preset release -j $(JOBS)
+
+# The model that ships with the program continues Python code; it has no chat template, hence --raw.
+run: build
+	@build/release/paceline generate -m $(MODEL) --raw --verbose -n 200 --seed 1 -p '$(PROMPT)'
+
+test: build test-dev
+	@ctest --test-dir build/release --output-on-failure -j $(JOBS) -LE long
+
+# The same tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+test-dev: deps
+	@cmake --preset dev
+	@cmake --build --preset dev -j $(JOBS)
+	@ctest --test-dir build/dev --output-on-failure -j $(JOBS) -LE long
+
+test-tsan: deps
+	@cmake --preset tsan
+	@cmake --build --preset tsan -j $(JOBS)
+	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -LE long
+
+# Everything: the tests of `make test`, those labelled long, ThreadSanitizer, and each fuzzer for a while.
+test-long: test test-tsan fuzz
+	@ctest --test-dir build/release --output-on-failure -L long
+
+bench: build
+	@build/release/paceline bench -m $(MODEL)
+
+fuzz: deps-dev
+	@cmake --preset fuzz
+	@cmake --build --preset fuzz -j $(JOBS)
+	@tools/run_fuzzers build/fuzz $(FUZZ_SECONDS)
+
+format: deps-dev
+	@clang-format -i $(SOURCES)
+
+tidy: deps-dev build
+	@clang-tidy -p build/release --quiet $(filter %.cc,$(SOURCES))
+
+clean:
+	@rm -rf build

@@ -1,0 +1,143 @@
+// paceline check: is the arithmetic, and the tokenizer, what another implementation says it should be?
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+#include <functional>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/generate_options.h"
+#include "cli/machine.h"
+#include "session/goldens.h"
+#include "text/encodings_check.h"
+
+namespace paceline {
+namespace {
+
+constexpr const char* kExamples = R"(
+Examples:
+  paceline check tests/goldens
+  paceline check tests/goldens/moe --precision f32 --json
+  paceline check --tokenizer tokenizer.json --encodings encodings.json.xz
+
+A goldens folder has golden.json, golden.safetensors and the checkpoint in target/; or subfolders that have them.
+Exit codes: 0 all agree, 1 something differs or cannot be read, 2 the command line makes no sense.)";
+
+struct CheckOptions {
+  std::string folder;
+  std::string tokenizer, encodings;
+  RunOptions run;
+  bool json = false;
+};
+
+std::string error_text(const GoldenCheck& check, double error) {
+  return check.prompts == 0 ? "–" : fmt::format("{:.1e}", error);
+}
+
+std::string count_text(int64_t equal, int64_t all) { return all == 0 ? "–" : fmt::format("{} of {}", equal, all); }
+
+// fmt counts "–" as one column, as terminals do.
+void print_row(std::span<const std::string> cells) {
+  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>14} {:>14} {:>7} {:>12}  {}\n", cells[0], cells[1], cells[2], cells[3],
+             cells[4], cells[5], cells[6], cells[7], cells[8]);
+}
+
+void print_table(std::span<const GoldenCheck> checks, Precision precision) {
+  const std::vector<std::string> head{"case",   "prompts", "logit error", "layer error", "choices", "tokens", "drafts",
+                                      "images", ""};
+  print_row(head);
+  for (const GoldenCheck& check : checks) {
+    const std::vector<std::string> cells{
+        check.name,
+        std::to_string(check.prompts),
+        error_text(check, check.logit_error),
+        error_text(check, check.layer_input_error),
+        count_text(check.choices_equal, check.choices),
+        count_text(check.tokens_equal, check.tokens),
+        "–",
+        check.images_skipped > 0 ? "not built" : "–",
+        check.prompts == 0 ? "not run" : (check.passed(precision) ? "ok" : "MISS"),
+    };
+    print_row(cells);
+  }
+}
+
+boost::json::object json_of(const GoldenCheck& check, Precision precision) {
+  boost::json::object object;
+  object["case"] = check.name;
+  object["prompts"] = check.prompts;
+  object["logit_error"] = check.logit_error;
+  object["layer_input_error"] = check.layer_input_error;
+  object["hidden_error"] = check.hidden_error;
+  object["choices"] = check.choices;
+  object["choices_equal"] = check.choices_equal;
+  object["tokens"] = check.tokens;
+  object["tokens_equal"] = check.tokens_equal;
+  object["images_skipped"] = check.images_skipped;
+  object["passed"] = check.passed(precision);
+  return object;
+}
+
+int check_goldens(const CheckOptions& options) {
+  const auto cases = find_golden_cases(options.folder);
+  if (!cases.ok()) return fail(kExitFailure, cases.error().message);
+  auto machine = Machine::make(options.run.threads);
+  if (!machine.ok()) return fail(kExitFailure, machine.error().message);
+  std::vector<GoldenCheck> checks;
+  for (const auto& folder : *cases) {
+    auto check = check_golden_case(folder, {.precision = options.run.precision}, (*machine)->pool(), (*machine)->ops());
+    if (!check.ok()) return fail(kExitFailure, fmt::format("{}: {}", folder.string(), check.error().message));
+    checks.push_back(std::move(*check));
+  }
+  if (options.json) {
+    boost::json::array list;
+    for (const GoldenCheck& check : checks) list.push_back(json_of(check, options.run.precision));
+    if (!write_out(boost::json::serialize(list) + "\n")) return fail(kExitFailure, "cannot write to standard output");
+  } else {
+    print_table(checks, options.run.precision);
+  }
+  const bool missed = std::any_of(checks.begin(), checks.end(),
+                                  [&](const GoldenCheck& check) { return !check.passed(options.run.precision); });
+  return missed ? kExitFailure : kExitDone;
+}
+
+int check_tokenizer(const CheckOptions& options) {
+  const auto report = check_encodings_files(options.tokenizer, options.encodings);
+  if (!report.ok()) return fail(kExitFailure, report.error().message);
+  const auto line = [&](const char* what, size_t equal, size_t rows) {
+    if (rows > 0) fmt::print("{:<24} {:>7} of {:>7} equal\n", what, equal, rows);
+  };
+  line("encode", report->encode_equal, report->encode_rows);
+  line("decode", report->decode_equal, report->decode_rows);
+  line("decode without special", report->decode_without_special_equal, report->decode_without_special_rows);
+  for (const std::string& mismatch : report->first_mismatches) fmt::print("  {}\n", mismatch);
+  return report->all_equal() ? kExitDone : kExitFailure;
+}
+
+int run_check(const CheckOptions& options) {
+  if (options.folder.empty() == options.tokenizer.empty()) {
+    return fail(kExitUsage, "check wants a goldens folder, or --tokenizer with --encodings");
+  }
+  return options.tokenizer.empty() ? check_goldens(options) : check_tokenizer(options);
+}
+
+}  // namespace
+
+void add_check_command(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("check", "Compare with results of another implementation");
+  auto options = std::make_shared<CheckOptions>();
+  options->run.precision = Precision::f32;
+  command->add_option("DIR", options->folder, "A goldens folder");
+  auto* tokenizer = command->add_option("--tokenizer", options->tokenizer, "A tokenizer.json (may be packed with xz)");
+  tokenizer->type_name("FILE");
+  auto* encodings = command->add_option("--encodings", options->encodings, "What it should give (may be packed too)");
+  encodings->type_name("FILE");
+  tokenizer->needs(encodings);
+  encodings->needs(tokenizer);
+  add_compute_options(*command, options->run);
+  command->add_flag("--json", options->json, "One JSON list instead of the table");
+  command->footer(kExamples);
+  command->callback([options, &action] { action = [options] { return run_check(*options); }; });
+}
+
+}  // namespace paceline

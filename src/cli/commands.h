@@ -1,0 +1,19 @@
+// The commands of the program. Each adds itself to the application: its options, its help, and what it does once the
+// whole command line has been read.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace paceline {
+
+// What the command line asked for; returns the exit code.
+using Action = std::function<int()>;
+
+void add_generate_command(CLI::App& app, Action& action);
+void add_inspect_command(CLI::App& app, Action& action);
+void add_quantize_command(CLI::App& app, Action& action);
+void add_check_command(CLI::App& app, Action& action);
+void add_bench_command(CLI::App& app, Action& action);
+
+}  // namespace paceline

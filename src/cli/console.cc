@@ -1,0 +1,53 @@
+#include "cli/console.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace paceline {
+namespace {
+
+void line_on_stderr(std::string_view message) {
+  std::string line = "paceline: ";
+  bool gap = false;
+  for (const char c : message) {
+    const bool blank = c == '\n' || c == '\r' || c == '\t' || c == ' ';
+    if (!blank) {
+      if (gap) line += ' ';
+      line += c;
+    }
+    gap = blank;
+  }
+  line += '\n';
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+}  // namespace
+
+int fail(int exit_code, std::string_view message) {
+  line_on_stderr(message);
+  return exit_code;
+}
+
+void remark(std::string_view message) { line_on_stderr(message); }
+
+bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
+bool stdin_is_terminal() { return isatty(STDIN_FILENO) != 0; }
+
+bool write_out(std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+}
+
+std::string bytes_text(double bytes) {
+  if (bytes >= 1e9) return fmt::format("{:.1f} GB", bytes / 1e9);
+  if (bytes >= 1e6) return fmt::format("{:.1f} MB", bytes / 1e6);
+  return fmt::format("{:.1f} kB", bytes / 1e3);
+}
+
+std::string time_text(double ms) {
+  if (ms >= 1000) return fmt::format("{:.2f} s", ms / 1000);
+  return fmt::format("{:.1f} ms", ms);
+}
+
+}  // namespace paceline

@@ -1,0 +1,133 @@
+// paceline generate: a prompt in, text on stdout and nothing else there.
+#include "session/generate.h"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/generate_options.h"
+#include "cli/interrupt.h"
+#include "cli/machine.h"
+#include "cli/model_path.h"
+#include "cli/progress.h"
+
+namespace paceline {
+namespace {
+
+constexpr const char* kExamples = R"(
+Examples:
+  paceline generate -p "Why is the sky blue?"
+  paceline generate -m google/gemma-4-E2B-it --system "Answer in one line." -p "What is a cat?"
+  paceline generate --raw -p "def fibonacci(n):" --temp 0 -n 100
+  git diff | paceline generate --json --seed 7 | jq -r .text
+
+Text goes to stdout and nothing else does. Progress and a summary go to stderr when that is a terminal.
+Exit codes: 0 done, 1 something failed, 2 the command line makes no sense, 130 ended by Ctrl-C.)";
+
+double per_second(int64_t count, double ms) { return ms > 0 ? static_cast<double>(count) * 1000 / ms : 0; }
+
+std::string summary_of(const GenerateResult& result, uint64_t seed) {
+  const auto count = static_cast<int64_t>(result.tokens.size());
+  // decode_ms begins when the first token is there.
+  const int64_t timed = std::max<int64_t>(count - 1, 0);
+  return fmt::format("prompt {} tokens in {} ({:.0f}/s) · output {} tokens in {} ({:.1f}/s) · end: {} · seed {}\n",
+                     result.prompt_tokens, time_text(result.prompt_ms),
+                     per_second(result.prompt_tokens, result.prompt_ms), count, time_text(result.decode_ms),
+                     per_second(timed, result.decode_ms), finish_reason_name(result.finish), seed);
+}
+
+std::string json_of(const GenerateResult& result, const GenerateOptions& options, const std::string& model) {
+  boost::json::object object;
+  object["model"] = model;
+  object["text"] = result.text;
+  object["finish_reason"] = finish_reason_name(result.finish);
+  object["prompt_tokens"] = result.prompt_tokens;
+  object["completion_tokens"] = result.tokens.size();
+  object["tokens"] = boost::json::value_from(result.tokens);
+  object["seed"] = *options.seed;
+  object["prompt_ms"] = result.prompt_ms;
+  object["decode_ms"] = result.decode_ms;
+  return boost::json::serialize(object) + "\n";
+}
+
+class GenerateCommand {
+ public:
+  explicit GenerateCommand(GenerateOptions& options)
+      : options_(options), tells_(!options.quiet && (options.verbose || stderr_is_terminal())) {}
+
+  int run() {
+    auto prompt = read_prompt(options_);
+    if (!prompt.ok()) return fail(options_.prompt_file ? kExitFailure : kExitUsage, prompt.error().message);
+    options_.request.prompt = std::move(*prompt);
+    if (options_.request.prompt.empty()) return fail(kExitUsage, "the prompt is empty");
+
+    auto folder = find_model(options_.run.model);
+    if (!folder.ok()) return fail(kExitFailure, folder.error().message);
+    auto machine = Machine::make(options_.run.threads);
+    if (!machine.ok()) return fail(kExitFailure, machine.error().message);
+    auto model = load(*folder, **machine);
+    if (!model.ok()) return fail(kExitFailure, model.error().message);
+
+    choose_format(*model);
+    if (const Status status = complete_sampling(options_, model->loaded.config); !status.ok()) {
+      return fail(kExitUsage, status.error().message);
+    }
+    auto prepared = prepare(*model, options_.request);
+    if (!prepared.ok()) return fail(kExitUsage, prepared.error().message);
+    Forward forward(model->loaded.weights, (*machine)->ops(), options_.run.precision);
+    return generate_text(*model, forward, *prepared, folder->string());
+  }
+
+ private:
+  Result<TextModel> load(const std::filesystem::path& folder, Machine& machine) {
+    ProgressBar bar("loading", tells_ && stderr_is_terminal());
+    return load_text_model(folder, machine.pool(), [&](int done, int total) { bar.update(done, total); });
+  }
+
+  // A model without chat template is one that continues text. (One with a template that we cannot render is not.)
+  void choose_format(const TextModel& model) {
+    if (options_.request.raw || options_.chat || model.has_chat() || !model.chat_problem.empty()) return;
+    options_.request.raw = true;
+    if (tells_) remark("this model has no chat template: the prompt is continued as it is (as with --raw)");
+  }
+
+  int generate_text(const TextModel& model, Forward& forward, const PreparedRequest& prepared,
+                    const std::string& name) {
+    catch_interrupts();
+    ProgressBar bar("reading prompt", tells_ && stderr_is_terminal());
+    bool written = true;
+    GenerateCallbacks callbacks;
+    callbacks.on_prompt = [&](int32_t done) {
+      const auto total = static_cast<int64_t>(prepared.decode.prompt.size());
+      done < total ? bar.update(done, total) : bar.clear();
+      return !interrupted();
+    };
+    callbacks.on_text = [&](std::string_view text) {
+      if (!options_.json) written = write_out(text);
+      return written && !interrupted();
+    };
+    const GenerateResult result = generate(model, forward, prepared, callbacks);
+    bar.clear();
+    if (options_.json) written = write_out(json_of(result, options_, name));
+    if (!written) return fail(kExitFailure, "cannot write to standard output");
+    if (tells_) fmt::print(stderr, "{}{}", options_.json ? "" : "\n\n", summary_of(result, *options_.seed));
+    return interrupted() ? kExitInterrupted : kExitDone;
+  }
+
+  GenerateOptions& options_;
+  bool tells_;
+};
+
+}  // namespace
+
+void add_generate_command(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("generate", "Write text after a prompt");
+  auto options = std::make_shared<GenerateOptions>();
+  add_generate_options(*command, *options);
+  command->footer(kExamples);
+  command->callback([options, &action] { action = [options] { return GenerateCommand(*options).run(); }; });
+}
+
+}  // namespace paceline

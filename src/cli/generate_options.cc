@@ -1,0 +1,157 @@
+#include "cli/generate_options.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <random>
+
+#include "cli/console.h"
+
+namespace paceline {
+namespace {
+
+void add_prompt_options(CLI::App& command, GenerateOptions& options) {
+  constexpr const char* kGroup = "Prompt";
+  auto* text = command.add_option("-p,--prompt", options.prompt_text, "The prompt");
+  text->group(kGroup)->type_name("TEXT");
+  auto* file = command.add_option("-f,--file", options.prompt_file, "Read the prompt from a file, byte for byte");
+  file->group(kGroup)->type_name("FILE")->excludes(text);
+  command.add_option("--system", options.request.system, "What the model is told before the prompt (chat)")
+      ->group(kGroup)
+      ->type_name("TEXT");
+  auto* raw = command.add_flag("--raw", options.request.raw, "Continue the prompt as it is, without chat template");
+  raw->group(kGroup);
+  command.add_flag("--chat", options.chat, "Insist on the chat template")->group(kGroup)->excludes(raw);
+}
+
+void add_sampling_options(CLI::App& command, GenerateOptions& options) {
+  constexpr const char* kGroup = "Choosing tokens (defaults are the model's)";
+  SampleSettings& sampling = options.request.sampling;
+  const auto add = [&](const char* name, auto& value, const char* help) {
+    return command.add_option(name, value, help)->group(kGroup);
+  };
+  add("--temp,--temperature", options.temperature, "Randomness; 0 always takes the likeliest token");
+  add("--top-k", options.top_k, "Only among the K likeliest; 0: all");
+  add("--top-p", options.top_p, "Only among the likeliest that together have this probability");
+  add("--min-p", sampling.min_p, "Only those at least this likely relative to the likeliest");
+  add("--repetition-penalty", sampling.repetition_penalty, "Make tokens of prompt and output less likely; 1: off");
+  add("--presence-penalty", sampling.presence_penalty, "Subtract from each token that is in the output");
+  add("--frequency-penalty", sampling.frequency_penalty, "Subtract for every time a token is in the output");
+  add("--logit-bias", options.logit_bias, "Add VALUE to a token's logit; repeatable")
+      ->type_name("ID=VALUE")
+      ->allow_extra_args(false);
+  add("--seed", options.seed, "Same seed, same text; without it, a new one each time (told in the summary)");
+}
+
+void add_ending_options(CLI::App& command, GenerateOptions& options) {
+  constexpr const char* kGroup = "Ending";
+  command.add_option("-n,--max-tokens", options.request.max_tokens, "At most so many new tokens")
+      ->group(kGroup)
+      ->check(CLI::Range(1, 1 << 30).description(""))
+      ->capture_default_str();
+  command.add_option("--stop", options.request.stop_strings, "End before this text; repeatable")
+      ->group(kGroup)
+      ->type_name("TEXT")
+      ->allow_extra_args(false);
+  command.add_option("--stop-id", options.request.stop_ids, "End at this token; repeatable")
+      ->group(kGroup)
+      ->type_name("ID")
+      ->allow_extra_args(false);
+  command.add_flag("--ignore-eos", options.request.ignore_eos, "Go on past the model's own end of text")->group(kGroup);
+}
+
+void add_output_options(CLI::App& command, GenerateOptions& options) {
+  constexpr const char* kGroup = "Output";
+  command.add_flag("--json", options.json, "One JSON object with text, tokens and times instead of the text")
+      ->group(kGroup);
+  auto* quiet = command.add_flag("--quiet", options.quiet, "No progress and no summary, not even on a terminal");
+  quiet->group(kGroup);
+  command.add_flag("--verbose", options.verbose, "Progress and summary on stderr though it is no terminal")
+      ->group(kGroup)
+      ->excludes(quiet);
+}
+
+std::string read_all(std::istream& stream) {
+  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& command, RunOptions& options) {
+  constexpr const char* kGroup = "Model";
+  command
+      .add_option("-m,--model", options.model,
+                  "Folder in Hugging Face layout, or org/name from the local Hugging Face cache; default: "
+                  "$PACELINE_MODEL, or the model that came with the program")
+      ->group(kGroup)
+      ->type_name("DIR");
+  add_compute_options(command, options);
+}
+
+void add_compute_options(CLI::App& command, RunOptions& options) {
+  constexpr const char* kGroup = "Model";
+  command.add_option("--threads", options.threads, "Threads; 0: one per core")
+      ->group(kGroup)
+      ->check(CLI::Range(0, 1024).description(""))
+      ->capture_default_str();
+  const std::map<std::string, Precision> precisions{{"bf16", Precision::bf16}, {"f32", Precision::f32}};
+  command.add_option("--precision", options.precision, "Arithmetic of unquantised matrices and of the KV cache")
+      ->group(kGroup)
+      ->transform(CLI::CheckedTransformer(precisions).description(""))
+      ->type_name("bf16|f32")
+      ->default_str(options.precision == Precision::f32 ? "f32" : "bf16");
+}
+
+void add_generate_options(CLI::App& command, GenerateOptions& options) {
+  add_prompt_options(command, options);
+  add_run_options(command, options.run);
+  command.add_option("--ctx", options.request.context, "Most tokens, prompt included; 0: as much as the model has")
+      ->group("Model")
+      ->check(CLI::Range(0, 1 << 30).description(""))
+      ->capture_default_str();
+  add_sampling_options(command, options);
+  add_ending_options(command, options);
+  add_output_options(command, options);
+}
+
+Result<LogitBias> parse_logit_bias(const std::string& text) {
+  const Error wrong{fmt::format("--logit-bias wants ID=VALUE, not {}", text)};
+  const size_t border = text.find('=');
+  if (border == std::string::npos) return wrong;
+  LogitBias bias;
+  if (!CLI::detail::lexical_cast(text.substr(0, border), bias.id)) return wrong;
+  if (!CLI::detail::lexical_cast(text.substr(border + 1), bias.bias)) return wrong;
+  return bias;
+}
+
+Status complete_sampling(GenerateOptions& options, const ModelConfig& config) {
+  SampleSettings& sampling = options.request.sampling;
+  sampling.temperature = options.temperature.value_or(config.temperature);
+  sampling.top_k = options.top_k.value_or(config.top_k);
+  sampling.top_p = options.top_p.value_or(config.top_p);
+  if (!options.seed) options.seed = std::random_device()();
+  sampling.seed = *options.seed;
+  for (const std::string& text : options.logit_bias) {
+    TRY_ASSIGN(const LogitBias bias, parse_logit_bias(text));
+    sampling.logit_bias.push_back(bias);
+  }
+  sort_biases(sampling.logit_bias);
+  return check_settings(sampling, config.vocab);
+}
+
+Result<std::string> read_prompt(const GenerateOptions& options) {
+  if (options.prompt_text) return *options.prompt_text;
+  if (options.prompt_file) {
+    std::ifstream file(*options.prompt_file, std::ios::binary);
+    // A folder can be opened too, but not read.
+    if (!file || file.peek() == EOF) return Error{fmt::format("{}: cannot be read, or is empty", *options.prompt_file)};
+    return read_all(file);
+  }
+  if (stdin_is_terminal()) return Error{"no prompt: give -p TEXT or -f FILE, or pipe text in"};
+  return read_all(std::cin);
+}
+
+}  // namespace paceline

@@ -1,0 +1,52 @@
+// The options of `paceline generate`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/config.h"
+#include "model/forward.h"
+#include "session/generate.h"
+
+namespace paceline {
+
+// Which model, and how it is computed; also for the other commands that run one.
+struct RunOptions {
+  std::string model;  // empty: see find_model()
+  int32_t threads = 0;
+  Precision precision = Precision::bf16;
+};
+
+void add_run_options(CLI::App& command, RunOptions& options);
+// Threads and precision only. The default is what `options` holds.
+void add_compute_options(CLI::App& command, RunOptions& options);
+
+struct GenerateOptions {
+  RunOptions run;
+  std::optional<std::string> prompt_text, prompt_file;
+  GenerateRequest request;  // what needs no model to be known
+  // What the model's own defaults stand in for.
+  std::optional<float> temperature, top_p;
+  std::optional<int32_t> top_k;
+  std::optional<uint64_t> seed;
+  std::vector<std::string> logit_bias;  // ID=VALUE
+  bool chat = false;
+  bool json = false;
+  bool quiet = false;
+  bool verbose = false;
+};
+
+void add_generate_options(CLI::App& command, GenerateOptions& options);
+
+// "12=-3.5" → {12, -3.5}
+Result<LogitBias> parse_logit_bias(const std::string& text);
+
+// Fills in request.sampling from the options and the model's defaults. An error is the caller's.
+Status complete_sampling(GenerateOptions& options, const ModelConfig& config);
+
+// -p, -f or stdin.
+Result<std::string> read_prompt(const GenerateOptions& options);
+
+}  // namespace paceline

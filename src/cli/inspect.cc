@@ -1,0 +1,57 @@
+// paceline inspect: what a checkpoint is, what it costs, and what this machine would run it with.
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/machine.h"
+#include "cli/model_path.h"
+#include "model/report.h"
+
+namespace paceline {
+namespace {
+
+constexpr const char* kExamples = R"(
+Examples:
+  paceline inspect
+  paceline inspect -m google/gemma-4-E2B-it --hash
+  paceline inspect -m models/default --json | jq .weight_bytes)";
+
+struct InspectOptions {
+  std::string model;
+  bool hash = false;
+  bool json = false;
+};
+
+int run_inspect(const InspectOptions& options) {
+  const auto folder = find_model(options.model);
+  if (!folder.ok()) return fail(kExitFailure, folder.error().message);
+  auto machine = Machine::make(0);
+  if (!machine.ok()) return fail(kExitFailure, machine.error().message);
+  const auto model = load_model(*folder, (*machine)->pool());
+  if (!model.ok()) return fail(kExitFailure, model.error().message);
+  const auto report = make_report(*model, options.hash ? Hashing::sha256 : Hashing::skip);
+  if (!report.ok()) return fail(kExitFailure, report.error().message);
+  std::string text;
+  if (options.json) {
+    text = report_json(*report) + "\n";
+  } else {
+    text = fmt::format("{}\nmachine: {} kernels, {} threads\n", report_text(*report), (*machine)->kernels_name(),
+                       (*machine)->pool().threads());
+  }
+  return write_out(text) ? kExitDone : fail(kExitFailure, "cannot write to standard output");
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("inspect", "Say what a model is and what it needs");
+  auto options = std::make_shared<InspectOptions>();
+  command->add_option("-m,--model", options->model, "Folder, or org/name from the local Hugging Face cache")
+      ->type_name("DIR");
+  command->add_flag("--hash", options->hash, "SHA-256 of the weights files too");
+  command->add_flag("--json", options->json, "One JSON object instead of the text");
+  command->footer(kExamples);
+  command->callback([options, &action] { action = [options] { return run_inspect(*options); }; });
+}
+
+}  // namespace paceline

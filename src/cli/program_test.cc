@@ -1,0 +1,216 @@
+// The program as people and scripts meet it: exit codes, one-line errors, nothing but text on stdout.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <boost/json.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct Ran {
+  int exit_code;
+  std::string out, err;
+};
+
+class Program : public testing::Test {
+ protected:
+  Program() : folder_(fs::temp_directory_path() / ("paceline_program_test_" + std::to_string(getpid()))) {
+    fs::create_directories(model());
+    const fs::path goldens = fs::path(PACELINE_SOURCE_DIR) / "tests" / "goldens";
+    for (const char* name : {"config.json", "generation_config.json", "model.safetensors"}) {
+      fs::copy_file(goldens / "dense" / "target" / name, model() / name, fs::copy_options::overwrite_existing);
+    }
+    fs::copy_file(goldens / "tokenizer.json", model() / "tokenizer.json", fs::copy_options::overwrite_existing);
+  }
+  ~Program() override { fs::remove_all(folder_); }
+
+  [[nodiscard]] fs::path folder() const { return folder_; }
+  [[nodiscard]] fs::path model() const { return folder_ / "model"; }
+
+  // arguments: as in a shell.
+  [[nodiscard]] Ran run(const std::string& arguments, const std::string& input = "") const {
+    std::ofstream(folder_ / "in", std::ios::binary) << input;
+    const std::string command = std::string(PACELINE_PROGRAM) + " " + arguments + " <" + (folder_ / "in").string() +
+                                " >" + (folder_ / "out").string() + " 2>" + (folder_ / "err").string();
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder_ / "out"), contents(folder_ / "err")};
+  }
+  [[nodiscard]] Ran generate(const std::string& arguments, const std::string& input = "") const {
+    return run("generate -m " + model().string() + " " + arguments, input);
+  }
+
+  static void expect_error(const Ran& ran, int exit_code, const std::string& part) {
+    EXPECT_EQ(ran.exit_code, exit_code) << ran.err;
+    EXPECT_EQ(ran.out, "");
+    EXPECT_TRUE(ran.err.starts_with("paceline: ")) << ran.err;
+    EXPECT_EQ(std::count(ran.err.begin(), ran.err.end(), '\n'), 1) << ran.err;
+    EXPECT_NE(ran.err.find(part), std::string::npos) << ran.err;
+  }
+
+ private:
+  fs::path folder_;
+};
+
+TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
+  expect_error(run(""), 2, "subcommand");
+  expect_error(run("dance"), 2, "");
+  expect_error(generate("-p x --bogus"), 2, "--bogus");
+  expect_error(generate("-p x --temp warm"), 2, "warm");
+  expect_error(generate("-p x --temp -1"), 2, "temperature");
+  expect_error(generate("-p x --top-p 0"), 2, "top_p");
+  expect_error(generate("-p x --top-k -3"), 2, "top_k");
+  expect_error(generate("-p x -n 0"), 2, "0");
+  expect_error(generate("-p x --precision f64"), 2, "f64");
+  expect_error(generate("-p x --logit-bias seven"), 2, "seven");
+  expect_error(generate("-p x --logit-bias 99999=1"), 2, "99999");
+  expect_error(generate("-p x -f y"), 2, "");
+  expect_error(generate("-p x --raw --chat"), 2, "");
+  expect_error(generate("-p ''"), 2, "empty");
+  expect_error(generate("", ""), 2, "empty");
+  expect_error(generate("-p x --chat"), 2, "chat template");
+  expect_error(run("check"), 2, "goldens");
+  expect_error(run("quantize -m x -o y --bits 3"), 2, "3");
+}
+
+TEST_F(Program, APromptOverTheContextSaysBothNumbers) {
+  const Ran ran = generate("-p 123456 --ctx 7");
+  expect_error(ran, 2, "7 tokens");
+  expect_error(generate("-p 123456 --ctx 99999"), 2, "4096");
+  EXPECT_EQ(generate("-p 123456 --ctx 8").exit_code, 0);
+}
+
+TEST_F(Program, FailuresExitWithOne) {
+  expect_error(run("generate -p x -m /nowhere/at/all"), 1, "/nowhere/at/all");
+  expect_error(generate("-f /nowhere/prompt.txt"), 1, "/nowhere/prompt.txt");
+  expect_error(run("check /nowhere"), 1, "/nowhere");
+  expect_error(run("check --tokenizer /nowhere --encodings /nowhere"), 1, "/nowhere");
+  fs::resize_file(model() / "model.safetensors", 1000);
+  expect_error(generate("-p x"), 1, "");
+  fs::remove(model() / "model.safetensors");
+  expect_error(generate("-p x"), 1, "model.safetensors");
+  fs::remove(model() / "config.json");
+  expect_error(generate("-p x"), 1, "config.json");
+}
+
+TEST_F(Program, HelpTeaches) {
+  for (const char* command : {"generate", "inspect", "quantize", "check"}) {
+    const Ran ran = run(std::string(command) + " --help");
+    EXPECT_EQ(ran.exit_code, 0);
+    EXPECT_EQ(ran.err, "");
+    EXPECT_NE(ran.out.find("Examples:"), std::string::npos);
+  }
+  EXPECT_EQ(run("--version").exit_code, 0);
+}
+
+// The goldens' greedy tokens, as text: id 128 + b is byte b.
+TEST_F(Program, GreedyTextIsTheGoldens) {
+  const auto golden = boost::json::parse(contents(fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/dense/golden.json"));
+  for (const auto& prompt : golden.at("prompts").as_array()) {
+    std::string expected;
+    for (const auto& id : prompt.at("greedy").as_array()) expected += static_cast<char>(id.to_number<int>() - 128);
+    const Ran ran = generate("--temp 0 --precision f32 -n 96", std::string(prompt.at("text").as_string()));
+    EXPECT_EQ(ran.exit_code, 0);
+    EXPECT_EQ(ran.out, expected);
+    EXPECT_EQ(ran.err, "");
+  }
+}
+
+TEST_F(Program, TheSeedFixesTheTextWhateverTheThreads) {
+  const std::string arguments = "-p 'class Reader:' -n 120 --temp 1.2 --repetition-penalty 1.1 --seed ";
+  const Ran first = generate(arguments + "5 --threads 1");
+  EXPECT_EQ(first.exit_code, 0);
+  EXPECT_EQ(generate(arguments + "5 --threads 2").out, first.out);
+  EXPECT_NE(generate(arguments + "6").out, first.out);
+}
+
+TEST_F(Program, JsonIsOneObjectWithTheSameText) {
+  const std::string arguments = "-p 'def ' -n 50 --seed 3";
+  const Ran plain = generate(arguments);
+  const Ran json = generate(arguments + " --json");
+  EXPECT_EQ(json.exit_code, 0);
+  EXPECT_EQ(json.err, "");
+  const auto object = boost::json::parse(json.out);
+  EXPECT_EQ(object.at("text").as_string(), plain.out);
+  EXPECT_EQ(object.at("finish_reason").as_string(), "length");
+  EXPECT_EQ(object.at("completion_tokens").to_number<int>(), 50);
+  EXPECT_EQ(object.at("prompt_tokens").to_number<int>(), 5);
+  EXPECT_EQ(object.at("seed").to_number<int>(), 3);
+}
+
+TEST_F(Program, TextEndsBeforeAStopString) {
+  const std::string arguments = "-p 'def ' -n 80 --temp 0 --json";
+  const std::string all(boost::json::parse(generate(arguments).out).at("text").as_string());
+  const size_t at = all.find("self");
+  ASSERT_NE(at, std::string::npos) << all;
+  const auto stopped = boost::json::parse(generate(arguments + " --stop nowhere --stop self").out);
+  EXPECT_EQ(stopped.at("text").as_string(), all.substr(0, at));
+  EXPECT_EQ(stopped.at("finish_reason").as_string(), "stop");
+}
+
+TEST_F(Program, VerboseTellsASummaryOnStderrOnly) {
+  const Ran ran = generate("-p 'def ' -n 9 --seed 1 --verbose");
+  EXPECT_EQ(ran.exit_code, 0);
+  EXPECT_NE(ran.err.find("output 9 tokens"), std::string::npos) << ran.err;
+  EXPECT_EQ(ran.out, generate("-p 'def ' -n 9 --seed 1").out);
+}
+
+TEST_F(Program, QuantisedModelsRunAndNothingIsOverwritten) {
+  const std::string target = (folder() / "q8").string();
+  const std::string arguments = "quantize -m " + model().string() + " --bits 8 --group 32 -o " + target;
+  const Ran made = run(arguments);
+  EXPECT_EQ(made.exit_code, 0) << made.err;
+  EXPECT_EQ(made.out, "");
+  const Ran ran = run("generate -p 'def ' -n 20 --temp 0 -m " + target);
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_FALSE(ran.out.empty());
+  expect_error(run(arguments), 1, target);
+}
+
+TEST_F(Program, InspectSaysWhatAModelIs) {
+  const Ran text = run("inspect -m " + model().string());
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("gemma4_text"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find("kernels"), std::string::npos) << text.out;
+  const Ran json = run("inspect --json --hash -m " + model().string());
+  EXPECT_TRUE(boost::json::parse(json.out).is_object());
+  expect_error(run("inspect -m /nowhere"), 1, "/nowhere");
+}
+
+TEST_F(Program, CheckComparesWithGoldens) {
+  const fs::path golden = fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/dense";
+  const Ran good = run("check --json " + golden.string());
+  EXPECT_EQ(good.exit_code, 0) << good.err;
+  EXPECT_TRUE(boost::json::parse(good.out).at(0).at("passed").as_bool());
+
+  // Another seed's weights in the place of these: every number is off.
+  const fs::path wrong = folder() / "wrong";
+  fs::create_directories(wrong / "target");
+  for (const char* name : {"golden.json", "golden.safetensors"}) fs::copy_file(golden / name, wrong / name);
+  for (const auto& entry : fs::directory_iterator(golden / "target")) {
+    fs::copy_file(entry.path(), wrong / "target" / entry.path().filename());
+  }
+  std::fstream weights(wrong / "target/model.safetensors", std::ios::in | std::ios::out | std::ios::binary);
+  weights.seekp(-2000, std::ios::end);
+  weights << std::string(1000, '\x3f');
+  weights.close();
+  const Ran bad = run("check " + wrong.string());
+  EXPECT_EQ(bad.exit_code, 1) << bad.out;
+  EXPECT_NE(bad.out.find("MISS"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace paceline

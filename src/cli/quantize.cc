@@ -1,0 +1,73 @@
+// paceline quantize: a checkpoint with its matrices packed in 8 or 4 bits.
+#include "model/quantize.h"
+
+#include <fmt/format.h>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/model_path.h"
+#include "cli/progress.h"
+
+namespace paceline {
+namespace {
+
+constexpr const char* kExamples = R"(
+Examples:
+  paceline quantize -m google/gemma-4-E2B-it --bits 4 -o gemma-4-E2B-it-q4
+  paceline quantize -m models/default --bits 8 --group 32 -o default-q8
+
+The result is a folder that paceline and MLX read. It appears complete or not at all.)";
+
+struct QuantizeOptions {
+  std::string model, output;
+  QuantSpec spec;
+  int threads = 0;
+  bool quiet = false;
+};
+
+int run_quantize(const QuantizeOptions& options) {
+  const auto folder = find_model(options.model);
+  if (!folder.ok()) return fail(kExitFailure, folder.error().message);
+  ThreadPool pool(options.threads);
+  const bool tells = !options.quiet && stderr_is_terminal();
+  ProgressBar bar("quantising", tells);
+  const auto summary = quantize_checkpoint(*folder, options.output, options.spec, pool,
+                                           [&](int done, int total) { bar.update(done, total); });
+  bar.clear();
+  if (!summary.ok()) return fail(kExitFailure, summary.error().message);
+  if (tells) {
+    fmt::print(stderr, "{}: {} tensors in {} bits, {} as they were; {} → {}\n", options.output, summary->quantised,
+               options.spec.bits, summary->kept, bytes_text(static_cast<double>(summary->bytes_before)),
+               bytes_text(static_cast<double>(summary->bytes_after)));
+  }
+  return kExitDone;
+}
+
+}  // namespace
+
+void add_quantize_command(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("quantize", "Pack a model's matrices in 8 or 4 bits");
+  auto options = std::make_shared<QuantizeOptions>();
+  command->add_option("-m,--model", options->model, "Folder, or org/name from the local Hugging Face cache")
+      ->type_name("DIR")
+      ->required();
+  command->add_option("-o,--output", options->output, "The folder to make; must not exist")
+      ->type_name("DIR")
+      ->required();
+  command->add_option("--bits", options->spec.bits, "Bits per weight")
+      ->check(CLI::IsMember({4, 8}).description(""))
+      ->type_name("4|8")
+      ->capture_default_str();
+  command->add_option("--group", options->spec.group, "Weights that share a scale")
+      ->check(CLI::IsMember({32, 64, 128}).description(""))
+      ->type_name("32|64|128")
+      ->capture_default_str();
+  command->add_option("--threads", options->threads, "Threads; 0: one per core")
+      ->check(CLI::Range(0, 1024).description(""))
+      ->capture_default_str();
+  command->add_flag("--quiet", options->quiet, "No progress and no summary");
+  command->footer(kExamples);
+  command->callback([options, &action] { action = [options] { return run_quantize(*options); }; });
+}
+
+}  // namespace paceline

@@ -1,0 +1,46 @@
+// The bare loop from tokens to tokens for one sequence: run the rows that stand but were not run, choose where the rows
+// reach the end of what stands, commit, and again. A prompt chunk is rows without a choice; a decode step is one row
+// with one. With drafts behind the last token the same step verifies them: more rows, more choices, a truncate.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "model/forward.h"
+#include "model/kv.h"
+#include "sample/choose.h"
+
+namespace paceline {
+
+struct DecodeRequest {
+  std::vector<TokenId> prompt;  // not empty, shorter than the context
+  SampleSettings sampling;
+  std::vector<TokenId> stop_ids;  // sorted; a stop token ends the text, is not handed on and is not counted
+  int32_t max_tokens = 0;
+  int32_t context = 0;  // most tokens, prompt included
+  int32_t chunk_rows = kMaxForwardRows;
+};
+
+struct DecodeCallbacks {
+  // Each new token. False: end here; this token still counts.
+  std::function<bool(TokenId)> on_token;
+  // After each prompt chunk: how many of the prompt's tokens have been run. False: end here. May be empty.
+  std::function<bool(int32_t)> on_prompt;
+};
+
+enum class DecodeEnd : uint8_t { stop_id, max_tokens, context, callback };
+
+struct DecodeOutcome {
+  DecodeEnd end = DecodeEnd::max_tokens;
+  std::vector<TokenId> tokens;  // without the stop token
+  TokenId stop_token = -1;      // the one met, if any
+  int64_t steps = 0;            // forwards that chose
+  double prompt_ms = 0;         // until the first token was chosen
+  double decode_ms = 0;         // from then on
+};
+
+DecodeOutcome decode(Forward& forward, const DecodeRequest& request, const DecodeCallbacks& callbacks);
+
+}  // namespace paceline

@@ -1,0 +1,61 @@
+// Ops on the processor: a table's kernels, dealt out over a thread pool. Scratch memory is this object's own, so two
+// engines with an Ops each may share weights.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "kernels/cpu_table.h"
+#include "kernels/ops.h"
+
+namespace paceline::kernels {
+
+// A block of memory that only grows, 64-byte aligned.
+class GrowingBuffer {
+ public:
+  void* at_least(size_t bytes);
+
+ private:
+  struct Free {
+    void operator()(void* p) const;
+  };
+  std::unique_ptr<void, Free> block_;
+  size_t bytes_ = 0;
+};
+
+class CpuOps final : public Ops {
+ public:
+  CpuOps(const CpuTable& table, ThreadPool& pool) : table_(table), pool_(pool) {}
+
+  void embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) override;
+  void rms_norm(const NormArgs& args) override;
+  void add_norm(const AddNormArgs& args) override;
+  void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) override;
+  void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up, float* y) override;
+  void heads(const HeadsArgs& args) override;
+  void attention(const AttentionArgs& args) override;
+  void route(const RouteArgs& args) override;
+  void experts(const ExpertsArgs& args, Activation activation) override;
+  void gelu_mul(float* y, const float* x, int64_t count) override;
+  void add_scaled(float* y, const float* x, float scale, int64_t count) override;
+  void softcap(float* y, float cap, int64_t count) override;
+
+  [[nodiscard]] const CpuTable& table() const { return table_; }
+
+ private:
+  // x made ready for w. Acts of one x are kept until the next call with `fresh`, so that matrices of one shape share one.
+  Act prepared(const float* x, int32_t rows, const Matrix& w, Activation activation, bool fresh);
+
+  const CpuTable& table_;
+  ThreadPool& pool_;
+  struct KeptAct {
+    ActShape shape;
+    GrowingBuffer buffer;
+  };
+  std::vector<KeptAct> acts_;
+  size_t live_acts_ = 0;
+  GrowingBuffer gate_rows_, expert_rows_, expert_acts_, attention_rows_;
+};
+
+}  // namespace paceline::kernels

@@ -1,0 +1,74 @@
+// The kernels of one instruction set. Which table is used is decided once at start: the best that the processor has,
+// or what PACELINE_ISA names. Functions here are single-threaded and work on pieces; cpu_ops.cc deals the pieces out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "tensor/matrix.h"
+
+namespace paceline::kernels {
+
+// Rows of activations made ready to be multiplied. `layout` is the table's own business; the four kinds are
+//   f32:     float32 rows, for f32, f16 and bf16 weights
+//   bf16:    rounded to bf16, for bf16 weights
+//   int8:    8 bits with one scale per row and group, for q8 weights
+//   nibbles: the same in the order in which q4 weights unpack
+enum class ActKind : uint8_t { f32, bf16, int8, nibbles };
+
+struct ActShape {
+  ActKind kind = ActKind::f32;
+  int32_t rows = 0, cols = 0;
+  int32_t group = 0;                // int8, nibbles: the weights' group
+
+  friend bool operator==(const ActShape&, const ActShape&) = default;
+};
+
+struct Act {
+  ActShape shape;
+  void* bytes = nullptr;            // table->act_bytes(shape), 64-byte aligned
+};
+
+struct CpuTable {
+  const char* name;
+
+  // Memory that prepared rows need; rows are prepared in units of act_unit, [unit_begin, unit_end).
+  size_t (*act_bytes)(const ActShape& shape);
+  int32_t act_unit;
+  // x [rows, cols] with row stride ldx.
+  void (*prepare)(const Act& act, const float* x, int64_t ldx, int32_t unit_begin, int32_t unit_end);
+
+  // y[r * ldy + n] = W[n] · x[r] for all rows r and n in [n_begin, n_end); n_begin is a multiple of kOutputTile.
+  void (*matmul)(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
+
+  // One row each.
+  void (*rms_norm)(const float* x, const float* weight, float* y, int32_t width, float eps, float scale);
+  void (*add_norm)(float* x, const float* branch, const float* weight, int32_t width, float eps, float scale);
+  // Rotates pairs (i, i + width/2) in place.
+  void (*rope)(float* x, const float* cos, const float* sin, int32_t width);
+  // y = row `row` of the matrix * scale.
+  void (*dequantise)(const Matrix& w, int32_t row, float scale, float* y);
+  // y = gelu(y) * x
+  void (*gelu_mul)(float* y, const float* x, int64_t count);
+  void (*add_scaled)(float* y, const float* x, float scale, int64_t count);
+  void (*softcap)(float* y, float cap, int64_t count);
+  // y = y * keep + x * part
+  void (*blend)(float* y, float keep, const float* x, float part, int64_t count);
+  // x[i] = exp(x[i] - top), returns the sum in an order fixed by count. -infinity gives exactly 0.
+  float (*exp_sum)(float* x, float top, int32_t count);
+};
+
+// matmul's output ranges start at multiples of this.
+inline constexpr int32_t kOutputTile = 16;
+
+// Tables that this processor can run, best first; the last is always portable.
+const std::vector<const CpuTable*>& cpu_tables();
+// The one named, or the best where name is empty.
+Result<const CpuTable*> find_cpu_table(std::string_view name);
+// What PACELINE_ISA asks for.
+Result<const CpuTable*> default_cpu_table();
+
+}  // namespace paceline::kernels

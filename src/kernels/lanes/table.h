@@ -1,0 +1,27 @@
+// The part of a table that lanes/ fills for every instruction set.
+#pragma once
+
+#include "kernels/cpu_table.h"
+#include "kernels/lanes/elementwise.h"
+#include "kernels/lanes/matmul_f32.h"
+#include "kernels/portable/matmul.h"
+
+namespace paceline::kernels::lanes {
+
+template <class V>
+constexpr CpuTable elementwise_table(const char* name) {
+  CpuTable table{};
+  table.name = name;
+  table.rms_norm = rms_norm<V>;
+  table.add_norm = add_norm<V>;
+  table.rope = rope<V>;
+  table.dequantise = portable::dequantise;
+  table.gelu_mul = gelu_mul<V>;
+  table.add_scaled = add_scaled<V>;
+  table.softcap = softcap<V>;
+  table.blend = blend<V>;
+  table.exp_sum = exp_sum<V>;
+  return table;
+}
+
+}  // namespace paceline::kernels::lanes

@@ -1,0 +1,137 @@
+// Preparing activations: one pass over rows that lie in the cache. Bound by arithmetic, about 1.5 operations per element;
+// below one per cent of a matrix product.
+#include "kernels/neon/act.h"
+
+#include <arm_neon.h>
+
+#include "kernels/lanes/matmul_f32.h"
+#include "kernels/neon/vec.h"
+
+namespace paceline::kernels::neon {
+namespace {
+
+constexpr int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+bool is_quantised(const ActShape& shape) { return shape.kind == ActKind::int8 || shape.kind == ActKind::nibbles; }
+
+int64_t row_pairs(int32_t rows) { return (rows + 1) / 2; }
+
+void prepare_bf16_pair(const Act& act, const float* x0, const float* x1, int64_t pair) {
+  const int32_t cols = act.shape.cols;
+  const int64_t padded = round_up(cols, 8);
+  auto* out = static_cast<uint16_t*>(act.bytes) + pair * padded * 2;
+  const auto narrow = [](const float* x) { return vreinterpret_u16_bf16(vcvt_bf16_f32(vld1q_f32(x))); };
+  int32_t k = 0;
+  for (; k + 4 <= cols; k += 4) {
+    vst1_u16(out + k * 2, narrow(x0 + k));
+    vst1_u16(out + k * 2 + 4, x1 != nullptr ? narrow(x1 + k) : vdup_n_u16(0));
+  }
+  for (; k < padded; k += 4) {
+    float tail[2][4] = {};
+    for (int32_t i = 0; k + i < cols && i < 4; ++i) {
+      tail[0][i] = x0[k + i];
+      tail[1][i] = x1 != nullptr ? x1[k + i] : 0;
+    }
+    vst1_u16(out + k * 2, narrow(tail[0]));
+    vst1_u16(out + k * 2 + 4, narrow(tail[1]));
+  }
+}
+
+// One row, in q4's order where asked.
+void prepare_single(const Act& act, const float* x) {
+  const QuantisedAct parts = quantised_parts(act);
+  const int32_t group = act.shape.group;
+  for (int32_t g = 0; g < act.shape.cols / group; ++g) {
+    int32_t sum = 0;
+    int8_t* q = parts.q + g * group;
+    parts.scales[g] = quantise_group(x + g * group, group, q, sum);
+    parts.sums[g] = parts.scales[g] * static_cast<float>(sum);
+    if (act.shape.kind != ActKind::nibbles) continue;
+    for (int32_t k = 0; k < group; k += 32) {
+      const int8x16x2_t split = vld2q_s8(q + k);
+      vst1q_s8(q + k, split.val[0]);
+      vst1q_s8(q + k + 16, split.val[1]);
+    }
+  }
+}
+
+void prepare_pair(const Act& act, const float* x0, const float* x1, int64_t pair) {
+  const QuantisedAct parts = quantised_parts(act);
+  const int32_t group = act.shape.group, groups = act.shape.cols / group;
+  for (int32_t g = 0; g < groups; ++g) {
+    int8_t rows[2][128] = {};
+    float scales[2] = {}, sums[2] = {};
+    for (int r = 0; r < 2; ++r) {
+      const float* x = r == 0 ? x0 : x1;
+      if (x == nullptr) continue;
+      int32_t sum = 0;
+      scales[r] = quantise_group(x + g * group, group, rows[r], sum);
+      sums[r] = scales[r] * static_cast<float>(sum);
+    }
+    int8_t* out = parts.q + (pair * act.shape.cols + g * group) * 2;
+    for (int32_t k = 0; k < group; k += 16) {
+      int8x16_t a = vld1q_s8(rows[0] + k), b = vld1q_s8(rows[1] + k);
+      if (act.shape.kind == ActKind::nibbles) {
+        a = vcombine_s8(vget_low_s8(vuzp1q_s8(a, a)), vget_low_s8(vuzp2q_s8(a, a)));
+        b = vcombine_s8(vget_low_s8(vuzp1q_s8(b, b)), vget_low_s8(vuzp2q_s8(b, b)));
+      }
+      vst1q_s8(out + k * 2, vcombine_s8(vget_low_s8(a), vget_low_s8(b)));
+      vst1q_s8(out + k * 2 + 16, vcombine_s8(vget_high_s8(a), vget_high_s8(b)));
+    }
+    const int64_t at = (pair * groups + g) * 4;
+    vst1q_f32(parts.scales + at, vcombine_f32(vld1_f32(scales), vld1_f32(scales)));
+    vst1q_f32(parts.sums + at, vcombine_f32(vld1_f32(sums), vld1_f32(sums)));
+  }
+}
+
+}  // namespace
+
+size_t act_bytes(const ActShape& shape) {
+  if (shape.kind == ActKind::f32) return static_cast<size_t>(shape.rows * lanes::f32_stride<Vec>(shape.cols)) * sizeof(float);
+  const int64_t pairs = row_pairs(shape.rows);
+  if (shape.kind == ActKind::bf16) return static_cast<size_t>(pairs * 2 * round_up(shape.cols, 8)) * 2;
+  const int64_t bytes = round_up(shape.rows == 1 ? shape.cols : pairs * 2 * shape.cols, 64);
+  const int64_t scales = (shape.rows == 1 ? 1 : pairs * 4) * (shape.cols / shape.group);
+  return static_cast<size_t>(bytes + 2 * scales * static_cast<int64_t>(sizeof(float)));
+}
+
+QuantisedAct quantised_parts(const Act& act) {
+  const ActShape& shape = act.shape;
+  const int64_t pairs = row_pairs(shape.rows);
+  const int64_t bytes = round_up(shape.rows == 1 ? shape.cols : pairs * 2 * shape.cols, 64);
+  const int64_t scales = (shape.rows == 1 ? 1 : pairs * 4) * (shape.cols / shape.group);
+  auto* first = reinterpret_cast<float*>(static_cast<char*>(act.bytes) + bytes);
+  return {static_cast<int8_t*>(act.bytes), first, first + scales};
+}
+
+float quantise_group(const float* x, int32_t group, int8_t* q, int32_t& sum) {
+  float32x4_t top4 = vdupq_n_f32(0);
+  for (int32_t k = 0; k < group; k += 4) top4 = vmaxq_f32(top4, vabsq_f32(vld1q_f32(x + k)));
+  const float top = vmaxvq_f32(top4);
+  const float32x4_t inverse = vdupq_n_f32(top > 0 ? 127.0f / top : 0.0f);
+  const auto round4 = [&](const float* p) { return vcvtnq_s32_f32(vmulq_f32(vld1q_f32(p), inverse)); };
+  int16x8_t total = vdupq_n_s16(0);
+  for (int32_t k = 0; k < group; k += 16) {
+    const int16x8_t a = vcombine_s16(vmovn_s32(round4(x + k)), vmovn_s32(round4(x + k + 4)));
+    const int16x8_t b = vcombine_s16(vmovn_s32(round4(x + k + 8)), vmovn_s32(round4(x + k + 12)));
+    total = vaddq_s16(total, vaddq_s16(a, b));
+    vst1q_s8(q + k, vcombine_s8(vmovn_s16(a), vmovn_s16(b)));
+  }
+  sum = vaddlvq_s16(total);
+  return top / 127.0f;
+}
+
+void prepare(const Act& act, const float* x, int64_t ldx, int32_t unit_begin, int32_t unit_end) {
+  // A unit is a pair of rows.
+  const int32_t row_end = unit_end * 2 < act.shape.rows ? unit_end * 2 : act.shape.rows;
+  if (act.shape.kind == ActKind::f32) return lanes::prepare_f32<Vec>(act, x, ldx, unit_begin * 2, row_end);
+  if (is_quantised(act.shape) && act.shape.rows == 1) return prepare_single(act, x);
+  for (int32_t unit = unit_begin; unit < unit_end; ++unit) {
+    const float* x0 = x + 2 * unit * ldx;
+    const float* x1 = 2 * unit + 1 < act.shape.rows ? x0 + ldx : nullptr;
+    if (act.shape.kind == ActKind::bf16) prepare_bf16_pair(act, x0, x1, unit);
+    else prepare_pair(act, x0, x1, unit);
+  }
+}
+
+}  // namespace paceline::kernels::neon

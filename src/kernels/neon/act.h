@@ -1,0 +1,31 @@
+// How activations lie for the NEON kernels.
+//
+//   bf16     row pairs; per pair and 8 columns: 4 of row 0, 4 of row 1, the next 4 of row 0, of row 1 (two operands of the
+//            2x4 matrix instruction). Columns are padded with zeros to 8, an odd last row with a row of zeros.
+//   int8     one row: plain. More: row pairs; per pair and 8 columns: 8 of row 0, 8 of row 1 (one operand of the 2x8
+//            matrix instruction).
+//   nibbles  the same after reordering columns as 4-bit weights unpack: one row: per 32 columns the 16 even ones, then
+//            the 16 odd ones; pairs: per 16 columns the 8 even ones, then the 8 odd ones.
+//   Scales follow. One row: scale per group, then scaled sum per group. Pairs: per pair and group {a0, a1, a0, a1}, the
+//   order of a 2x2 tile of results.
+#pragma once
+
+#include "kernels/cpu_table.h"
+
+namespace paceline::kernels::neon {
+
+size_t act_bytes(const ActShape& shape);
+void prepare(const Act& act, const float* x, int64_t ldx, int32_t unit_begin, int32_t unit_end);
+
+// The parts of an int8 or nibbles act.
+struct QuantisedAct {
+  int8_t* q;
+  float* scales;
+  float* sums;
+};
+QuantisedAct quantised_parts(const Act& act);
+
+// Quantises one group into q; returns its scale, `sum` gets Σ q. group is a multiple of 16.
+float quantise_group(const float* x, int32_t group, int8_t* q, int32_t& sum);
+
+}  // namespace paceline::kernels::neon

@@ -1,0 +1,145 @@
+// The one interface between the model and the machine: a small number of wide operations in the shapes that Gemma has.
+// The forward is written once against it. Every operation treats rows as an outer dimension only: a row's result has
+// the same bits alone, among others and for any number of threads.
+//
+// Shapes are written [outer, inner], contiguous, float32 unless said otherwise.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "tensor/dtype.h"
+#include "tensor/matrix.h"
+
+namespace paceline::kernels {
+
+// Positions per KV page, and the attention tile: page borders are absolute positions.
+inline constexpr int32_t kPageTokens = 64;
+
+// The widest head; loading checks it.
+inline constexpr int32_t kMaxHeadDim = 512;
+
+// What an unquantised matrix is multiplied with. Quantised ones take 8-bit activations, one scale per row and group.
+enum class Activation : uint8_t { f32, bf16 };
+
+struct Projection {
+  const Matrix* weight = nullptr;   // [out, in]
+  float* y = nullptr;               // [rows, out]
+};
+
+struct NormArgs {
+  const float* x = nullptr;         // [rows, width]
+  const float* weight = nullptr;    // [width], or none
+  float* y = nullptr;               // [rows, width]; may be x
+  int32_t rows = 0, width = 0;
+  float eps = 0;
+  float scale = 1;                  // y = norm(x) * weight * scale
+};
+
+// x = (x + norm(branch) * weight) * scale
+struct AddNormArgs {
+  float* x = nullptr;               // [rows, width]
+  const float* branch = nullptr;    // [rows, width]
+  const float* weight = nullptr;    // [width]
+  int32_t rows = 0, width = 0;
+  float eps = 0;
+  float scale = 1;
+};
+
+// The pages of one layer of one sequence. Position p lies in slot (p / kPageTokens) mod slots, or p / kPageTokens where
+// slots is 0.
+//   keys:   [kv_head][kPageTokens][head_dim]
+//   values: [kv_head][head_dim][kPageTokens], so that both products of attention run along contiguous memory
+struct KvPages {
+  void* const* keys = nullptr;
+  void* const* values = nullptr;
+  int32_t slots = 0;
+
+  [[nodiscard]] int32_t slot_of(int32_t page) const { return slots == 0 ? page : page % slots; }
+};
+
+// Consecutive rows of one sequence.
+struct SeqSpan {
+  int32_t first_row = 0;
+  int32_t count = 0;
+  int32_t first_pos = 0;
+  KvPages pages;
+};
+
+struct HeadShape {
+  int32_t heads = 0, kv_heads = 0, head_dim = 0;
+  DType kv_dtype = DType::bf16;     // bf16 or f32
+};
+
+// Per head: q = rope(norm(q) * q_weight) in place; k likewise and v = norm(v) into the pages.
+struct HeadsArgs {
+  HeadShape shape;
+  float* q = nullptr;               // [rows, heads, head_dim]
+  const float* k = nullptr;         // [rows, kv_heads, head_dim], or none: the layer reads another's keys
+  const float* v = nullptr;         // likewise; k again where V is the raw K projection
+  const float* q_weight = nullptr;  // [head_dim]
+  const float* k_weight = nullptr;  // [head_dim]
+  const float* cos = nullptr;       // [rows, head_dim / 2]
+  const float* sin = nullptr;       // [rows, head_dim / 2]
+  float eps = 0;
+  std::span<const SeqSpan> seqs;
+};
+
+// out = softmax(q · keys) · values; row at position p sees keys max(0, p - window + 1) … p (window 0: all).
+// Rows that only read (a drafter's) have no key of their own: they see keys below p.
+struct AttentionArgs {
+  HeadShape shape;
+  const float* q = nullptr;         // [rows, heads, head_dim]
+  float* out = nullptr;             // [rows, heads, head_dim]
+  int32_t window = 0;
+  bool sees_self = true;
+  std::span<const SeqSpan> seqs;
+};
+
+struct RouteArgs {
+  const Matrix* router = nullptr;   // [experts, hidden]
+  const float* x = nullptr;         // [rows, hidden], normed and scaled
+  const float* expert_scale = nullptr;  // [experts]
+  int32_t rows = 0;
+  int32_t top = 0;
+  float* scores = nullptr;          // [rows, experts], scratch
+  int32_t* chosen = nullptr;        // [rows, top], best first
+  float* share = nullptr;           // [rows, top]
+};
+
+struct ExpertsArgs {
+  const MatrixStack* gate = nullptr;
+  const MatrixStack* up = nullptr;
+  const MatrixStack* down = nullptr;
+  const float* x = nullptr;         // [rows, hidden]
+  const int32_t* chosen = nullptr;  // [rows, top]
+  const float* share = nullptr;     // [rows, top]
+  int32_t rows = 0, top = 0;
+  float* y = nullptr;               // [rows, hidden]: sum over ranks, best first
+};
+
+class Ops {
+ public:
+  virtual ~Ops() = default;
+
+  // y[r] = table[tokens[r]] * scale
+  virtual void embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) = 0;
+  virtual void rms_norm(const NormArgs& args) = 0;
+  virtual void add_norm(const AddNormArgs& args) = 0;
+  // Several products of the same rows x [rows, in].
+  virtual void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) = 0;
+  // y [rows, out] = gelu(gate x) * up x
+  virtual void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up, float* y) = 0;
+  virtual void heads(const HeadsArgs& args) = 0;
+  virtual void attention(const AttentionArgs& args) = 0;
+  virtual void route(const RouteArgs& args) = 0;
+  virtual void experts(const ExpertsArgs& args, Activation activation) = 0;
+  // y = gelu(y) * x, both [count]
+  virtual void gelu_mul(float* y, const float* x, int64_t count) = 0;
+  // y = (y + x) * scale, both [count]
+  virtual void add_scaled(float* y, const float* x, float scale, int64_t count) = 0;
+  // y = cap * tanh(y / cap), [count]
+  virtual void softcap(float* y, float cap, int64_t count) = 0;
+};
+
+}  // namespace paceline::kernels

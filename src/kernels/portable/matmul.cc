@@ -1,0 +1,69 @@
+// Matrix products in plain C++: the oracle for every other table. Unquantised sums run in double, k ascending. Quantised
+// ones: the integers of a group exactly, then the groups' contributions in float32, group by group.
+#include "kernels/portable/matmul.h"
+
+#include "kernels/portable/act.h"
+
+namespace paceline::kernels::portable {
+namespace {
+
+float weight_at(const Matrix& w, int64_t at) {
+  switch (w.format) {
+    case WeightFormat::f32: return static_cast<const float*>(w.values)[at];
+    case WeightFormat::f16: return f16_to_f32(static_cast<const uint16_t*>(w.values)[at]);
+    default: return bf16_to_f32(static_cast<const uint16_t*>(w.values)[at]);
+  }
+}
+
+float dot(const Matrix& w, const Act& x, int32_t r, int32_t n) {
+  const float* row = static_cast<const float*>(x.bytes) + static_cast<int64_t>(r) * w.cols;
+  double sum = 0;
+  for (int32_t k = 0; k < w.cols; ++k)
+    sum += static_cast<double>(weight_at(w, static_cast<int64_t>(n) * w.cols + k)) * static_cast<double>(row[k]);
+  return static_cast<float>(sum);
+}
+
+float quantised_dot(const Matrix& w, const Act& x, int32_t r, int32_t n) {
+  const QuantisedRows parts = quantised_rows(x);
+  const int32_t groups = w.cols / w.group;
+  const int8_t* q = parts.q + static_cast<int64_t>(r) * w.cols;
+  float sum = 0;
+  for (int32_t g = 0; g < groups; ++g) {
+    int32_t exact = 0;
+    for (int32_t k = g * w.group; k < (g + 1) * w.group; ++k) exact += quantised_at(w, n, k) * q[k];
+    const int64_t at = static_cast<int64_t>(r) * groups + g;
+    sum += scale_at(w, w.scales, n, g) * parts.scales[at] * static_cast<float>(exact);
+    sum += scale_at(w, w.biases, n, g) * parts.sums[at];
+  }
+  return sum;
+}
+
+}  // namespace
+
+float scale_at(const Matrix& w, const void* scales, int32_t n, int32_t g) {
+  const int64_t at = static_cast<int64_t>(n) * (w.cols / w.group) + g;
+  return w.scale_dtype == DType::bf16 ? bf16_to_f32(static_cast<const uint16_t*>(scales)[at])
+                                      : static_cast<const float*>(scales)[at];
+}
+
+int32_t quantised_at(const Matrix& w, int32_t n, int32_t k) {
+  const auto* row = static_cast<const uint8_t*>(w.values) + static_cast<int64_t>(n) * static_cast<int64_t>(w.row_value_bytes());
+  if (w.format == WeightFormat::q8) return row[k];
+  return (k % 2 == 0 ? row[k / 2] : row[k / 2] >> 4) & 15;
+}
+
+void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
+  for (int32_t k = 0; k < w.cols; ++k) {
+    const float value = w.quantised() ? scale_at(w, w.scales, row, k / w.group) * static_cast<float>(quantised_at(w, row, k)) +
+                                            scale_at(w, w.biases, row, k / w.group)
+                                      : weight_at(w, static_cast<int64_t>(row) * w.cols + k);
+    y[k] = value * scale;
+  }
+}
+
+void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  for (int32_t r = 0; r < x.shape.rows; ++r)
+    for (int32_t n = n_begin; n < n_end; ++n) y[r * ldy + n] = w.quantised() ? quantised_dot(w, x, r, n) : dot(w, x, r, n);
+}
+
+}  // namespace paceline::kernels::portable

@@ -1,0 +1,255 @@
+#include "model/forward.h"
+
+#include <cmath>
+#include <cstring>
+
+#include "base/check.h"
+#include "model/rope.h"
+
+namespace paceline {
+
+using kernels::Activation;
+using kernels::Projection;
+
+// Row buffers, [kMaxForwardRows, …] each, grown to what calls need.
+struct Forward::Scratch {
+  std::vector<float> x, normed, q, k, v, attended, branch, ffn, hidden, head_rows, logits, taps;
+  std::vector<float> expert_in, expert_out, scores, share;
+  std::vector<int32_t> chosen;
+  std::vector<char> touched;
+  std::vector<float> ple, ple_rows;
+  RopeRows rope_sliding, rope_global;
+  std::vector<kernels::SeqSpan> spans;
+};
+
+namespace {
+
+float* sized(std::vector<float>& buffer, int64_t floats) {
+  if (buffer.size() < static_cast<size_t>(floats)) buffer.resize(static_cast<size_t>(floats));
+  return buffer.data();
+}
+
+}  // namespace
+
+Forward::Forward(std::shared_ptr<const TextWeights> weights, kernels::Ops& ops, Precision precision)
+    : weights_(std::move(weights)),
+      ops_(ops),
+      precision_(precision),
+      layout_(weights_->config, precision == Precision::f32 ? DType::f32 : DType::bf16),
+      scratch_(std::make_unique<Scratch>()) {}
+
+Forward::~Forward() = default;
+
+// One call's passage through the layers.
+class Pass {
+ public:
+  Pass(const TextWeights& weights, const KvLayout& layout, kernels::Ops& ops, Precision precision, Forward::Scratch& scratch, const ForwardInput& input)
+      : w_(weights), c_(weights.config), layout_(layout), ops_(ops), s_(scratch), in_(input),
+        act_(precision == Precision::f32 ? Activation::f32 : Activation::bf16),
+        rows_(static_cast<int32_t>(input.tokens.size())) {}
+
+  ForwardOutput run() {
+    embed();
+    place_rows();
+    for (int32_t i = 0; i < c_.layer_count(); ++i) {
+      tap(i);
+      attention(i);
+      feed_forward(i);
+      if (c_.ple_width > 0) per_layer_input(i);
+    }
+    tap(c_.layer_count());
+    return head();
+  }
+
+ private:
+  const LayerWeights& layer(int32_t i) const { return w_.layers[static_cast<size_t>(i)]; }
+
+  void norm(const float* x, const Vector& weight, float* y, float scale = 1.0f) {
+    ops_.rms_norm({x, weight.empty() ? nullptr : weight.data(), y, rows_, c_.hidden, c_.rms_eps, scale});
+  }
+
+  void embed() {
+    x_ = sized(s_.x, static_cast<int64_t>(rows_) * c_.hidden);
+    normed_ = sized(s_.normed, static_cast<int64_t>(rows_) * c_.hidden);
+    branch_ = sized(s_.branch, static_cast<int64_t>(rows_) * c_.hidden);
+    ops_.embed(w_.embedding, in_.tokens, embedding_scale(c_.hidden), x_);
+    if (c_.ple_width > 0) embed_per_layer();
+  }
+
+  // In bf16 the reference rounds the factor too.
+  [[nodiscard]] float embedding_scale(int32_t width) const {
+    const float exact = std::sqrt(static_cast<float>(width));
+    return act_ == Activation::f32 ? exact : bf16_to_f32(f32_to_bf16(exact));
+  }
+
+  // ple [rows, layers, width] = (norm(project(x) / sqrt(hidden)) + embedding * sqrt(width)) / sqrt(2)
+  void embed_per_layer() {
+    const int32_t width = c_.ple_width, all = c_.layer_count() * width;
+    float* projected = sized(s_.ple, static_cast<int64_t>(rows_) * all);
+    float* embedded = sized(s_.ple_rows, static_cast<int64_t>(rows_) * all);
+    const Projection out{&w_.ple_model_projection, projected};
+    ops_.linear(x_, rows_, act_, {&out, 1});
+    // eps belongs to the scaled value, norm(x * f) = norm(x) with eps / f^2.
+    const float eps = c_.rms_eps * static_cast<float>(c_.hidden);
+    ops_.rms_norm({projected, w_.ple_projection_norm.data(), projected, rows_ * c_.layer_count(), width, eps, 1.0f});
+    ops_.embed(w_.ple_embedding, in_.tokens, embedding_scale(width), embedded);
+    ops_.add_scaled(projected, embedded, static_cast<float>(M_SQRT1_2), static_cast<int64_t>(rows_) * all);
+  }
+
+  void place_rows() {
+    s_.spans.clear();
+    int32_t row = 0;
+    s_.rope_sliding.clear();
+    s_.rope_global.clear();
+    for (const SeqRows& seq : in_.seqs) {
+      seq.kv->reserve(seq.count);
+      s_.spans.push_back({row, seq.count, seq.kv->length(), {}});
+      row += seq.count;
+      for (int32_t i = 0; i < seq.count; ++i) {
+        s_.rope_sliding.add(seq.kv->length() + i);
+        s_.rope_global.add(seq.kv->length() + i);
+      }
+    }
+    CHECK(row == rows_);
+  }
+
+  void attention(int32_t i) {
+    const LayerWeights& l = layer(i);
+    const LayerConfig& lc = c_.layers[static_cast<size_t>(i)];
+    const kernels::HeadShape shape{c_.heads, lc.kv_heads, lc.head_dim, layout_.dtype};
+    float* q = sized(s_.q, static_cast<int64_t>(rows_) * c_.heads * lc.head_dim);
+    float* k = sized(s_.k, static_cast<int64_t>(rows_) * lc.kv_heads * lc.head_dim);
+    float* v = lc.value_is_key ? k : sized(s_.v, static_cast<int64_t>(rows_) * lc.kv_heads * lc.head_dim);
+    const bool owns = lc.kv_layer == i;
+    norm(x_, l.input_norm, normed_);
+    const Projection out[3] = {{&l.q, q}, {&l.k, k}, {&l.v, v}};
+    ops_.linear(normed_, rows_, act_, {out, owns ? (lc.value_is_key ? 2u : 3u) : 1u});
+
+    for (size_t s = 0; s < s_.spans.size(); ++s) s_.spans[s].pages = in_.seqs[s].kv->pages(i);
+    const bool sliding = lc.kind == LayerKind::sliding;
+    const RopeTable rope = (sliding ? s_.rope_sliding : s_.rope_global).table(sliding ? c_.rope_sliding : c_.rope_global, lc.head_dim);
+    kernels::HeadsArgs heads;
+    heads.shape = shape;
+    heads.q = q;
+    heads.k = owns ? k : nullptr;
+    heads.v = owns ? v : nullptr;
+    heads.q_weight = l.q_norm.data();
+    heads.k_weight = l.k_norm.data();
+    heads.cos = rope.cos;
+    heads.sin = rope.sin;
+    heads.eps = c_.rms_eps;
+    heads.seqs = s_.spans;
+    ops_.heads(heads);
+
+    float* attended = sized(s_.attended, static_cast<int64_t>(rows_) * c_.heads * lc.head_dim);
+    ops_.attention({shape, q, attended, sliding ? c_.window : 0, true, s_.spans});
+    const Projection o{&l.o, branch_};
+    ops_.linear(attended, rows_, act_, {&o, 1});
+    ops_.add_norm({x_, branch_, l.post_attention_norm.data(), rows_, c_.hidden, c_.rms_eps, 1.0f});
+  }
+
+  void feed_forward(int32_t i) {
+    const LayerWeights& l = layer(i);
+    float* wide = sized(s_.ffn, static_cast<int64_t>(rows_) * l.gate.rows);
+    norm(x_, l.pre_ffn_norm, normed_);
+    ops_.gated(normed_, rows_, act_, l.gate, l.up, wide);
+    const Projection down{&l.down, branch_};
+    ops_.linear(wide, rows_, act_, {&down, 1});
+    if (c_.experts > 0) {
+      norm(branch_, l.post_ffn_norm_1, branch_);
+      const float* mixed = experts(l);
+      ops_.add_scaled(branch_, mixed, 1.0f, static_cast<int64_t>(rows_) * c_.hidden);
+    }
+    // layer_scalar comes last; with per-layer embeddings that is after their part.
+    const float scale = c_.ple_width > 0 ? 1.0f : l.layer_scalar;
+    ops_.add_norm({x_, branch_, l.post_ffn_norm.data(), rows_, c_.hidden, c_.rms_eps, scale});
+  }
+
+  // Router and experts both read x, not the dense FFN's normed input.
+  const float* experts(const LayerWeights& l) {
+    float* in = sized(s_.expert_in, static_cast<int64_t>(rows_) * c_.hidden);
+    float* out = sized(s_.expert_out, static_cast<int64_t>(rows_) * c_.hidden);
+    float* share = sized(s_.share, static_cast<int64_t>(rows_) * c_.experts_per_token);
+    s_.chosen.resize(static_cast<size_t>(rows_) * static_cast<size_t>(c_.experts_per_token));
+    norm(x_, l.router_scale, in, 1.0f / std::sqrt(static_cast<float>(c_.hidden)));
+    ops_.route({&l.router, in, l.per_expert_scale.data(), rows_, c_.experts_per_token,
+                sized(s_.scores, static_cast<int64_t>(rows_) * c_.experts), s_.chosen.data(), share});
+    count_experts(l);
+    norm(x_, l.pre_ffn_norm_2, in);
+    ops_.experts({&l.expert_gate, &l.expert_up, &l.expert_down, in, s_.chosen.data(), share, rows_, c_.experts_per_token, out}, act_);
+    norm(out, l.post_ffn_norm_2, out);
+    return out;
+  }
+
+  // Beyond those that one row reads.
+  void count_experts(const LayerWeights& l) {
+    s_.touched.assign(static_cast<size_t>(c_.experts), 0);
+    for (const int32_t expert : s_.chosen) s_.touched[static_cast<size_t>(expert)] = 1;
+    size_t touched = 0;
+    for (const char one : s_.touched) touched += static_cast<size_t>(one);
+    extra_bytes_ += (touched - static_cast<size_t>(c_.experts_per_token)) * l.one_expert_bytes();
+  }
+
+  void per_layer_input(int32_t i) {
+    const LayerWeights& l = layer(i);
+    const int32_t width = c_.ple_width;
+    float* gate = sized(s_.ffn, static_cast<int64_t>(rows_) * width);
+    const Projection down{&l.ple_gate, gate};
+    ops_.linear(x_, rows_, act_, {&down, 1});
+    for (int32_t r = 0; r < rows_; ++r)
+      ops_.gelu_mul(gate + static_cast<int64_t>(r) * width, s_.ple.data() + (static_cast<int64_t>(r) * c_.layer_count() + i) * width, width);
+    const Projection up{&l.ple_projection, branch_};
+    ops_.linear(gate, rows_, act_, {&up, 1});
+    ops_.add_norm({x_, branch_, l.post_ple_norm.data(), rows_, c_.hidden, c_.rms_eps, l.layer_scalar});
+  }
+
+  void tap(int32_t i) {
+    for (size_t t = 0; t < in_.tap_layers.size(); ++t) {
+      if (in_.tap_layers[t] != i) continue;
+      const int64_t floats = static_cast<int64_t>(rows_) * c_.hidden;
+      float* taps = sized(s_.taps, floats * static_cast<int64_t>(in_.tap_layers.size()));
+      std::memcpy(taps + static_cast<int64_t>(t) * floats, x_, static_cast<size_t>(floats) * sizeof(float));
+    }
+  }
+
+  ForwardOutput head() {
+    float* hidden = sized(s_.hidden, static_cast<int64_t>(rows_) * c_.hidden);
+    norm(x_, w_.final_norm, hidden);
+    const auto wanted = static_cast<int32_t>(in_.logit_rows.size());
+    ForwardOutput out{nullptr, hidden, s_.taps.data(), w_.bytes_per_decode() + extra_bytes_};
+    if (wanted > 0) {
+      float* rows = sized(s_.head_rows, static_cast<int64_t>(wanted) * c_.hidden);
+      for (int32_t i = 0; i < wanted; ++i)
+        std::memcpy(rows + static_cast<int64_t>(i) * c_.hidden, hidden + static_cast<int64_t>(in_.logit_rows[static_cast<size_t>(i)]) * c_.hidden,
+                    static_cast<size_t>(c_.hidden) * sizeof(float));
+      float* logits = sized(s_.logits, static_cast<int64_t>(wanted) * c_.vocab);
+      const Projection head{&w_.head, logits};
+      ops_.linear(rows, wanted, act_, {&head, 1});
+      if (c_.softcap > 0) ops_.softcap(logits, c_.softcap, static_cast<int64_t>(wanted) * c_.vocab);
+      out.logits = logits;
+    }
+    return out;
+  }
+
+  const TextWeights& w_;
+  const ModelConfig& c_;
+  const KvLayout& layout_;
+  kernels::Ops& ops_;
+  Forward::Scratch& s_;
+  const ForwardInput& in_;
+  Activation act_;
+  int32_t rows_;
+  size_t extra_bytes_ = 0;
+  float* x_ = nullptr;       // [rows, hidden]: the residual stream
+  float* normed_ = nullptr;  // [rows, hidden]
+  float* branch_ = nullptr;  // [rows, hidden]: what is about to be added to x
+};
+
+ForwardOutput Forward::run(const ForwardInput& input) {
+  CHECK(!input.tokens.empty() && input.tokens.size() <= static_cast<size_t>(kMaxForwardRows));
+  const ForwardOutput out = Pass(*weights_, layout_, ops_, precision_, *scratch_, input).run();
+  for (const SeqRows& seq : input.seqs) seq.kv->commit(seq.count);
+  return out;
+}
+
+}  // namespace paceline

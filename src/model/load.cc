@@ -1,0 +1,21 @@
+#include "model/load.h"
+
+#include <fmt/format.h>
+
+#include "model/config_reader.h"
+
+namespace paceline {
+
+Result<LoadedModel> load_model(const std::filesystem::path& folder, ThreadPool& pool, const Progress& progress) {
+  LoadedModel model;
+  TRY_ASSIGN(model.checkpoint, Checkpoint::open(folder));
+  auto config = read_config(model.checkpoint->config_json(), model.checkpoint->generation_config_json());
+  if (!config.ok()) return Error{fmt::format("{}: {}", folder.string(), config.error().message)};
+  model.config = *config;
+  auto weights = bind_text_weights(model.checkpoint, model.config, pool, progress);
+  if (!weights.ok()) return Error{fmt::format("{}: {}", folder.string(), weights.error().message)};
+  model.weights = *weights;
+  return model;
+}
+
+}  // namespace paceline

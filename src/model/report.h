@@ -1,0 +1,60 @@
+// What `paceline inspect` says of a checkpoint: what it is, how its weights are kept, what it costs in memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/load.h"
+
+namespace paceline {
+
+// Layers of equal form.
+struct LayerGroup {
+  LayerConfig form;        // of the first of them
+  bool shares_kv = false;  // reads another layer's keys and values
+  std::vector<int32_t> layers;
+};
+
+// Matrices of one use and format.
+struct MatrixGroup {
+  std::string use;     // "attention", "ffn", "experts", …
+  std::string format;  // "bf16", "q4 group 64"
+  int64_t matrices = 0;
+  int64_t parameters = 0;
+  uint64_t bytes = 0;
+  std::vector<std::string> shapes;  // "q [4096, 2816]", each once
+};
+
+struct ModelReport {
+  std::string folder;
+  ModelConfig config;
+  std::vector<LayerGroup> layer_groups;
+  std::vector<MatrixGroup> matrix_groups;
+  int64_t parameters = 0;     // of the text model's matrices
+  uint64_t file_bytes = 0;    // all weights files, media parts included
+  uint64_t weight_bytes = 0;  // the text model
+  uint64_t bytes_per_decode = 0;
+  uint64_t kv_bytes_per_token = 0;  // bfloat16; global layers, what grows
+  uint64_t kv_window_bytes = 0;     // bfloat16; sliding layers
+  std::string sha256;               // empty where it was not asked for
+};
+
+// Keys and values of one token in all global layers that own theirs, and of a full window in all sliding ones.
+uint64_t kv_bytes_per_token(const ModelConfig& config, DType dtype);
+uint64_t kv_window_bytes(const ModelConfig& config, DType dtype);
+
+// Weights, and keys and values of one sequence of `tokens`.
+uint64_t memory_needed(const ModelReport& report, int64_t tokens);
+
+enum class Hashing : uint8_t { skip, sha256 };
+Result<ModelReport> make_report(const LoadedModel& model, Hashing hashing);
+
+std::string report_text(const ModelReport& report);
+std::string report_json(const ModelReport& report);
+
+// [0, 1, 2, 5] → "0-2, 5"
+std::string number_ranges(const std::vector<int32_t>& numbers);
+
+}  // namespace paceline

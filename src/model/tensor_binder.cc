@@ -1,0 +1,193 @@
+#include "model/tensor_binder.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "weights/safetensors.h"
+
+namespace paceline {
+namespace {
+
+// Enough for one thread to earn its waking.
+constexpr int64_t kConvertPiece = 1 << 16;
+
+bool is_float(DType t) { return t == DType::f32 || t == DType::f16 || t == DType::bf16; }
+
+WeightFormat format_of(DType t) {
+  switch (t) {
+    case DType::f32: return WeightFormat::f32;
+    case DType::f16: return WeightFormat::f16;
+    case DType::bf16: return WeightFormat::bf16;
+    default: return WeightFormat::none;
+  }
+}
+
+Error wrong_dtype(const TensorView& tensor, std::string_view expected) {
+  return Error{fmt::format("tensor \"{}\": expected {}, found {}", tensor.name, expected, dtype_name(tensor.dtype))};
+}
+
+// Element i of a float tensor that may lie at any address.
+float element(const TensorView& tensor, size_t i) {
+  const std::byte* at = tensor.values + i * dtype_bytes(tensor.dtype);
+  if (tensor.dtype == DType::f32) {
+    float value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  uint16_t half = 0;
+  std::memcpy(&half, at, sizeof half);
+  return tensor.dtype == DType::bf16 ? bf16_to_f32(half) : f16_to_f32(half);
+}
+
+// What the packed width says of a row of `cols` weights; 0 where nothing fits.
+int32_t packed_bits(int64_t packed_cols, int64_t cols) {
+  for (const int32_t bits : {4, 8}) {
+    if (packed_cols * 32 == cols * bits) return bits;
+  }
+  return 0;
+}
+
+int32_t packed_group(int64_t scale_cols, int64_t cols) {
+  for (const int32_t group : {32, 64, 128}) {
+    if (scale_cols * group == cols) return group;
+  }
+  return 0;
+}
+
+// Of a stack seen as one tall matrix.
+int32_t rows_in_all(const std::vector<int64_t>& shape) {
+  int64_t rows = 1;
+  for (size_t i = 0; i + 1 < shape.size(); ++i) rows *= shape[i];
+  return static_cast<int32_t>(rows);
+}
+
+}  // namespace
+
+TensorBinder::TensorBinder(std::shared_ptr<const Checkpoint> checkpoint, ThreadPool& pool)
+    : checkpoint_(std::move(checkpoint)), pool_(pool), use_(*checkpoint_) {
+  owners_.push_back(checkpoint_);
+}
+
+Result<const TensorView*> TensorBinder::take(std::string_view name, const Shape& shape) {
+  const TensorView* tensor = use_.take(name);
+  if (tensor == nullptr) {
+    return Error{fmt::format("tensor \"{}\" is missing; expected it with shape {}", name, shape_text(shape))};
+  }
+  if (tensor->shape != shape) {
+    return Error{
+        fmt::format("tensor \"{}\": expected shape {}, found {}", name, shape_text(shape), shape_text(tensor->shape))};
+  }
+  return tensor;
+}
+
+Status TensorBinder::vector(std::string_view name, int64_t length, Vector* out) {
+  TRY_ASSIGN(const TensorView* tensor, take(name, {length}));
+  if (!is_float(tensor->dtype)) return wrong_dtype(*tensor, "BF16, F16 or F32");
+  out->resize(static_cast<size_t>(length));
+  for (size_t i = 0; i < out->size(); ++i) (*out)[i] = element(*tensor, i);
+  return Done{};
+}
+
+Status TensorBinder::scalar(std::string_view name, float* out) {
+  Vector one;
+  TRY(vector(name, 1, &one));
+  *out = one[0];
+  return Done{};
+}
+
+Result<const void*> TensorBinder::in_place(const TensorView& tensor) {
+  if (tensor.aligned()) return static_cast<const void*>(tensor.values);
+  // operator new[] aligns for every dtype.
+  std::shared_ptr<std::byte[]> copy(new std::byte[tensor.bytes]);
+  std::memcpy(copy.get(), tensor.values, tensor.bytes);
+  owners_.push_back(copy);
+  return static_cast<const void*>(copy.get());
+}
+
+Status TensorBinder::plain(const std::string& tensor_name, const Shape& shape, Matrix* out) {
+  TRY_ASSIGN(const TensorView* tensor, take(tensor_name, shape));
+  if (!is_float(tensor->dtype)) return wrong_dtype(*tensor, "BF16, F16 or F32");
+  out->format = format_of(tensor->dtype);
+  out->rows = rows_in_all(shape);
+  out->cols = static_cast<int32_t>(shape.back());
+  TRY_ASSIGN(out->values, in_place(*tensor));
+  return Done{};
+}
+
+Status TensorBinder::quantised(const std::string& name, const Shape& shape, Matrix* out) {
+  const int64_t cols = shape.back();
+  const TensorView* packed = use_.take(name + ".weight");
+  const TensorView* scale = use_.take(name + ".scales");
+  if (packed == nullptr) return Error{fmt::format("tensor \"{}.weight\" is missing beside its scales", name)};
+  if (packed->dtype != DType::u32) return wrong_dtype(*packed, "U32, as it has scales");
+  const int32_t bits = packed->shape.size() == shape.size() ? packed_bits(packed->shape.back(), cols) : 0;
+  const int32_t group = scale->shape.size() == shape.size() ? packed_group(scale->shape.back(), cols) : 0;
+  if (bits == 0 || group == 0) {
+    return Error{
+        fmt::format("tensor \"{}\": expected {} packed in 4 or 8 bits with groups of 32, 64 or 128; found "
+                    "weight {} and scales {}",
+                    name, shape_text(shape), shape_text(packed->shape), shape_text(scale->shape))};
+  }
+  Shape packed_shape = shape, scale_shape = shape;
+  packed_shape.back() = cols * bits / 32;
+  scale_shape.back() = cols / group;
+  TRY(take(name + ".weight", packed_shape));
+  TRY(take(name + ".scales", scale_shape));
+  TRY_ASSIGN(const TensorView* bias, take(name + ".biases", scale_shape));
+  out->format = bits == 8 ? WeightFormat::q8 : WeightFormat::q4;
+  out->rows = rows_in_all(shape);
+  out->cols = static_cast<int32_t>(cols);
+  out->group = group;
+  TRY_ASSIGN(out->values, in_place(*packed));
+  return scales(*scale, *bias, out);
+}
+
+Status TensorBinder::scales(const TensorView& scale, const TensorView& bias, Matrix* out) {
+  if (!is_float(scale.dtype)) return wrong_dtype(scale, "BF16, F16 or F32");
+  if (!is_float(bias.dtype)) return wrong_dtype(bias, "BF16, F16 or F32");
+  if (scale.dtype == bias.dtype && scale.dtype != DType::f16) {
+    out->scale_dtype = scale.dtype;
+    TRY_ASSIGN(out->scales, in_place(scale));
+    TRY_ASSIGN(out->biases, in_place(bias));
+    return Done{};
+  }
+  out->scale_dtype = DType::f32;
+  out->scales = as_f32(scale);
+  out->biases = as_f32(bias);
+  return Done{};
+}
+
+const void* TensorBinder::as_f32(const TensorView& tensor) {
+  const size_t count = tensor.bytes / dtype_bytes(tensor.dtype);
+  std::shared_ptr<float[]> converted(new float[count]);
+  pool_.run(static_cast<int64_t>(count), kConvertPiece, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) converted[i] = element(tensor, static_cast<size_t>(i));
+  });
+  owners_.push_back(converted);
+  return converted.get();
+}
+
+Status TensorBinder::matrix(const std::string& name, int64_t rows, int64_t cols, Matrix* out) {
+  if (has(name + ".scales")) return quantised(name, {rows, cols}, out);
+  return plain(name + ".weight", {rows, cols}, out);
+}
+
+Status TensorBinder::stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out) {
+  const Shape shape = {count, rows, cols};
+  TRY(has(name + ".scales") ? quantised(name, shape, &out->first) : plain(name + ".weight", shape, &out->first));
+  out->first.rows = static_cast<int32_t>(rows);
+  out->count = static_cast<int32_t>(count);
+  out->stride_rows = rows;
+  return Done{};
+}
+
+Status TensorBinder::plain_stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out) {
+  TRY(plain(name, {count, rows, cols}, &out->first));
+  out->first.rows = static_cast<int32_t>(rows);
+  out->count = static_cast<int32_t>(count);
+  out->stride_rows = rows;
+  return Done{};
+}
+
+}  // namespace paceline

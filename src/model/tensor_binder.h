@@ -1,0 +1,54 @@
+// Takes tensors out of a checkpoint by name, checked against the shape the model expects, as the vectors and matrices
+// that forwards read. Shared by the text model and the drafters: it knows MLX's packing, but no architecture.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "model/weights.h"
+#include "weights/checkpoint.h"
+
+namespace paceline {
+
+class TensorBinder {
+ public:
+  TensorBinder(std::shared_ptr<const Checkpoint> checkpoint, ThreadPool& pool);
+
+  [[nodiscard]] bool has(std::string_view name) const { return use_.has(name); }
+
+  // [length] of BF16, F16 or F32, as float32.
+  Status vector(std::string_view name, int64_t length, Vector* out);
+  Status scalar(std::string_view name, float* out);
+
+  // `name`.weight: [rows, cols] of BF16, F16 or F32 in place; or packed U32 with `name`.scales and `name`.biases.
+  Status matrix(const std::string& name, int64_t rows, int64_t cols, Matrix* out);
+  // `name`.weight likewise, [count, rows, cols].
+  Status stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out);
+  // The tensor `name` itself, unquantised, [count, rows, cols].
+  Status plain_stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out);
+
+  // Tensors nobody took, as they lie.
+  [[nodiscard]] std::vector<const TensorView*> untaken() const { return use_.untaken(); }
+  // The mapped files and whatever was copied; the views above live as long as these.
+  std::vector<std::shared_ptr<const void>> take_owners() { return std::move(owners_); }
+
+ private:
+  using Shape = std::vector<int64_t>;
+  Result<const TensorView*> take(std::string_view name, const Shape& shape);
+  Result<const void*> in_place(const TensorView& tensor);
+  Status plain(const std::string& tensor_name, const Shape& shape, Matrix* out);
+  Status quantised(const std::string& name, const Shape& shape, Matrix* out);
+  Status scales(const TensorView& scales, const TensorView& biases, Matrix* out);
+  const void* as_f32(const TensorView& tensor);
+
+  std::shared_ptr<const Checkpoint> checkpoint_;
+  ThreadPool& pool_;
+  TensorUse use_;
+  std::vector<std::shared_ptr<const void>> owners_;
+};
+
+}  // namespace paceline

@@ -1,0 +1,37 @@
+// Choosing a token: a pure function of (logits row, tokens so far, settings with their seed, output index). The same
+// inputs give the same token whatever was chosen before, which is why speculation cannot be seen in the text.
+//
+// In order:
+//   repetition penalty, presence and frequency penalty, logit bias; suppressed ids and NaN become -infinity;
+//   temperature 0: the largest logit, of equals the lowest id;
+//   else: divide by temperature; top_k (exactly k: of equals the lower ids stay); top_p (the smallest set, largest
+//   first, whose probability among the top_k reaches top_p); min_p (drop what is below min_p times the likeliest);
+//   then every survivor gets noise keyed by (seed, output index, its id), and the largest sum of log-probability and
+//   noise wins (the Gumbel way to sample). A token's noise does not depend on who else survives.
+// If no logit is left (all suppressed, NaN or -infinity): the lowest id that is not suppressed, or 0 if all are.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sample/history.h"
+#include "sample/select.h"
+#include "sample/settings.h"
+#include "tensor/dtype.h"
+
+namespace paceline {
+
+// Memory that calls may reuse; nothing in it outlives a call in meaning.
+struct ChooseScratch {
+  std::vector<float> row;
+  std::vector<float> largest;
+  std::vector<float> threshold;
+  std::vector<Candidate> candidates;
+  TokenCounts counts;
+};
+
+TokenId choose(std::span<const float> logits, const History& history, const SampleSettings& settings,
+               int64_t output_index, ChooseScratch& scratch);
+
+}  // namespace paceline

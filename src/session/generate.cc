@@ -1,0 +1,166 @@
+#include "session/generate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "session/stop_strings.h"
+#include "text/stream_decoder.h"
+
+namespace paceline {
+namespace {
+
+void sort_unique(std::vector<TokenId>& ids) {
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+}
+
+// What only media may put into a sequence: a sampled one would stand for an image that is not there.
+std::vector<TokenId> placeholder_ids(const TokenIds& ids) {
+  std::vector<TokenId> placeholders{ids.image_begin, ids.image,     ids.image_end, ids.audio_begin,
+                                    ids.audio,       ids.audio_end, ids.video};
+  std::erase_if(placeholders, [](TokenId id) { return id < 0; });
+  sort_unique(placeholders);
+  return placeholders;
+}
+
+Result<std::vector<TokenId>> encode_prompt(const TextModel& model, const GenerateRequest& request) {
+  if (request.prompt.empty()) return Error{"the prompt is empty"};
+  if (request.raw) return model.tokenizer.encode(request.prompt, true);
+  TRY_ASSIGN(const std::string text, render_chat(model, request.system, request.prompt));
+  // The template writes <bos> itself.
+  return model.tokenizer.encode(text, false);
+}
+
+Status check_ids(std::span<const TokenId> prompt, int32_t vocab) {
+  for (const TokenId id : prompt) {
+    // A tokenizer may know more tokens than the model, such as those of images.
+    if (id >= vocab) return Error{fmt::format("the prompt holds token {}; the model's ids end at {}", id, vocab - 1)};
+  }
+  return Done{};
+}
+
+Status check_length(size_t prompt_tokens, int32_t context, int32_t model_context) {
+  if (context > model_context) {
+    return Error{fmt::format("a context of {} tokens was asked for; the model has {}", context, model_context)};
+  }
+  if (prompt_tokens >= static_cast<size_t>(context)) {
+    return Error{fmt::format("the prompt has {} tokens; the context of {} must hold it and at least one more",
+                             prompt_tokens, context)};
+  }
+  return Done{};
+}
+
+// Token by token to text that is certain.
+class TextStream {
+ public:
+  TextStream(const Tokenizer& tokenizer, const PreparedRequest& request, const GenerateCallbacks& callbacks)
+      : decoder_(tokenizer, {.skip_special = true, .byte_runs = ByteRuns::by_character}),
+        stops_(request.stop_strings),
+        callbacks_(callbacks) {}
+
+  bool push(TokenId token) {
+    piece_.clear();
+    decoder_.push(token, piece_);
+    return hand_on(piece_);
+  }
+
+  // The tokens have ended: what was held back comes out, unless a stop string is in it.
+  void finish() {
+    if (stops_.stopped() || cancelled_) return;
+    piece_.clear();
+    decoder_.finish(piece_);
+    if (!hand_on(piece_)) return;
+    certain_.clear();
+    stops_.finish(certain_);
+    emit();
+  }
+
+  [[nodiscard]] bool stopped() const { return stops_.stopped(); }
+  [[nodiscard]] bool cancelled() const { return cancelled_; }
+  std::string take_text() { return std::move(text_); }
+
+ private:
+  bool hand_on(std::string_view piece) {
+    certain_.clear();
+    stops_.push(piece, certain_);
+    emit();
+    return !stops_.stopped() && !cancelled_;
+  }
+
+  void emit() {
+    if (certain_.empty()) return;
+    text_ += certain_;
+    if (callbacks_.on_text && !callbacks_.on_text(certain_)) cancelled_ = true;
+  }
+
+  StreamDecoder decoder_;
+  StopStrings stops_;
+  const GenerateCallbacks& callbacks_;
+  std::string piece_, certain_, text_;
+  bool cancelled_ = false;
+};
+
+}  // namespace
+
+const char* finish_reason_name(FinishReason reason) {
+  switch (reason) {
+    case FinishReason::stop: return "stop";
+    case FinishReason::length: return "length";
+    case FinishReason::cancelled: return "cancelled";
+  }
+  return "?";
+}
+
+Result<PreparedRequest> prepare(const TextModel& model, const GenerateRequest& request) {
+  const ModelConfig& config = model.loaded.config;
+  TRY(check_settings(request.sampling, config.vocab));
+  if (request.max_tokens < 1) return Error{fmt::format("max_tokens must be 1 or more, not {}", request.max_tokens)};
+
+  PreparedRequest prepared;
+  DecodeRequest& decode = prepared.decode;
+  TRY_ASSIGN(decode.prompt, encode_prompt(model, request));
+  if (decode.prompt.empty()) return Error{"the prompt has no tokens"};
+  TRY(check_ids(decode.prompt, config.vocab));
+  decode.context = request.context > 0 ? request.context : config.context;
+  TRY(check_length(decode.prompt.size(), decode.context, config.context));
+  decode.max_tokens = request.max_tokens;
+
+  decode.stop_ids = request.stop_ids;
+  if (!request.ignore_eos) {
+    decode.stop_ids.insert(decode.stop_ids.end(), config.stop_ids.begin(), config.stop_ids.end());
+    if (const auto eos = model.eos(); eos) decode.stop_ids.push_back(*eos);
+  }
+  sort_unique(decode.stop_ids);
+
+  decode.sampling = request.sampling;
+  decode.sampling.suppressed = std::make_shared<const std::vector<TokenId>>(placeholder_ids(config.ids));
+  prepared.stop_strings = request.stop_strings;
+  return prepared;
+}
+
+GenerateResult generate(const TextModel& model, Forward& forward, const PreparedRequest& request,
+                        const GenerateCallbacks& callbacks) {
+  TextStream stream(model.tokenizer, request, callbacks);
+  DecodeCallbacks decode_callbacks;
+  decode_callbacks.on_token = [&](TokenId token) { return stream.push(token); };
+  decode_callbacks.on_prompt = callbacks.on_prompt;
+  DecodeOutcome outcome = decode(forward, request.decode, decode_callbacks);
+  const bool ended_within = outcome.end == DecodeEnd::callback;
+  if (!ended_within) stream.finish();
+
+  GenerateResult result;
+  if (stream.stopped() || outcome.end == DecodeEnd::stop_id) {
+    result.finish = FinishReason::stop;
+  } else {
+    result.finish = ended_within ? FinishReason::cancelled : FinishReason::length;
+  }
+  result.text = stream.take_text();
+  result.tokens = std::move(outcome.tokens);
+  result.prompt_tokens = static_cast<int64_t>(request.decode.prompt.size());
+  result.prompt_ms = outcome.prompt_ms;
+  result.decode_ms = outcome.decode_ms;
+  return result;
+}
+
+}  // namespace paceline

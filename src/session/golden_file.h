@@ -1,0 +1,52 @@
+// A goldens folder as it lies on disk: golden.json and golden.safetensors of one case.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "tensor/dtype.h"
+#include "weights/mapped_file.h"
+#include "weights/safetensors.h"
+
+namespace paceline {
+
+struct GoldenPrompt {
+  std::vector<TokenId> ids;
+  std::vector<TokenId> greedy;  // what follows, each time the largest logit
+  double min_gap = 0;           // smallest distance between best and second logit on the way
+};
+
+class GoldenFile {
+ public:
+  // folder: with golden.json, golden.safetensors, and the checkpoint in target/.
+  static Result<GoldenFile> open(const std::filesystem::path& folder);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::vector<GoldenPrompt>& prompts() const { return prompts_; }
+  [[nodiscard]] int images() const { return images_; }  // images and clips
+
+  struct Values {
+    std::span<const float> values;  // [rows, cols]
+    int64_t rows = 0, cols = 0;
+  };
+  Result<Values> matrix(const std::string& tensor) const;
+
+ private:
+  GoldenFile(MappedFile file, SafetensorsHeader header) : file_(std::move(file)), header_(std::move(header)) {}
+  Status read_json(const std::filesystem::path& path);
+
+  MappedFile file_;
+  SafetensorsHeader header_;
+  std::string name_;
+  std::vector<GoldenPrompt> prompts_;
+  int images_ = 0;
+};
+
+// The cases of a folder: itself if it is one, else its subfolders that are.
+Result<std::vector<std::filesystem::path>> find_golden_cases(const std::filesystem::path& folder);
+
+}  // namespace paceline

@@ -1,0 +1,180 @@
+#include "session/goldens.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "engine/decode.h"
+#include "model/load.h"
+
+namespace paceline {
+namespace {
+
+// NaN counts as the largest error there is.
+double largest_difference(const float* ours, std::span<const float> golden) {
+  double largest = 0;
+  for (size_t i = 0; i < golden.size(); ++i) {
+    const double difference = std::abs(static_cast<double>(ours[i]) - static_cast<double>(golden[i]));
+    if (!(difference <= largest)) largest = std::isnan(difference) ? INFINITY : difference;
+  }
+  return largest;
+}
+
+struct Best {
+  size_t at = 0;
+  float gap = 0;  // to the second
+};
+
+Best best_of(std::span<const float> row) {
+  const auto best = std::max_element(row.begin(), row.end());
+  float second = -INFINITY;
+  for (auto it = row.begin(); it != row.end(); ++it) {
+    if (it != best) second = std::max(second, *it);
+  }
+  return {static_cast<size_t>(best - row.begin()), *best - second};
+}
+
+class CaseRun {
+ public:
+  CaseRun(const GoldenFile& golden, const GoldenSettings& settings, Forward& forward)
+      : golden_(golden), settings_(settings), forward_(forward), config_(forward.weights().config) {
+    check_.name = golden.name();
+    check_.images_skipped = golden.images();
+  }
+
+  Result<GoldenCheck> run() {
+    for (size_t i = 0; i < golden_.prompts().size(); ++i) {
+      const GoldenPrompt& prompt = golden_.prompts()[i];
+      TRY(compare_states(prompt, fmt::format("prompt{}.", i)));
+      compare_greedy(prompt);
+      ++check_.prompts;
+    }
+    return check_;
+  }
+
+ private:
+  Result<GoldenFile::Values> expect(const std::string& name, int64_t rows, int64_t cols) const {
+    TRY_ASSIGN(const GoldenFile::Values values, golden_.matrix(name));
+    if (values.rows != rows || values.cols != cols) {
+      return Error{fmt::format("golden.safetensors: {} should be [{}, {}], is [{}, {}]", name, rows, cols, values.rows,
+                               values.cols)};
+    }
+    return values;
+  }
+
+  // The prompt in chunks; logits, hidden states and layer inputs of each row against the golden's.
+  Status compare_states(const GoldenPrompt& prompt, const std::string& prefix) {
+    const auto length = static_cast<int32_t>(prompt.ids.size());
+    for (const TokenId id : prompt.ids) {
+      if (id >= config_.vocab) return Error{fmt::format("golden.json: token {}, vocabulary {}", id, config_.vocab)};
+    }
+    KvCache kv(forward_.kv_layout(), length);
+    std::vector<int32_t> layers(static_cast<size_t>(config_.layer_count()));
+    std::iota(layers.begin(), layers.end(), 0);
+    while (kv.length() < length) {
+      const int32_t first = kv.length();
+      const int32_t rows = std::min(length - first, settings_.chunk_rows);
+      std::vector<int32_t> logit_rows(static_cast<size_t>(rows));
+      std::iota(logit_rows.begin(), logit_rows.end(), 0);
+      const SeqRows seq{&kv, rows};
+      const ForwardOutput output =
+          forward_.run({std::span(prompt.ids).subspan(first, rows), {&seq, 1}, logit_rows, layers});
+      TRY(compare_rows(output, prefix, first, rows, length));
+    }
+    return Done{};
+  }
+
+  Status compare_rows(const ForwardOutput& output, const std::string& prefix, int32_t first, int32_t rows,
+                      int32_t length) {
+    TRY_ASSIGN(const auto logits, expect(prefix + "logits", length, config_.vocab));
+    TRY_ASSIGN(const auto hidden, expect(prefix + "hidden", length, config_.hidden));
+    const auto vocab = static_cast<size_t>(config_.vocab);
+    const auto width = static_cast<size_t>(config_.hidden);
+    for (int32_t row = 0; row < rows; ++row) {
+      const auto golden_row = logits.values.subspan((first + row) * vocab, vocab);
+      const float* our_row = output.logits + row * vocab;
+      raise(check_.logit_error, largest_difference(our_row, golden_row));
+      compare_choice({our_row, vocab}, golden_row);
+      raise(check_.hidden_error,
+            largest_difference(output.hidden + row * width, hidden.values.subspan((first + row) * width, width)));
+    }
+    return compare_layer_inputs(output, prefix, first, rows, length);
+  }
+
+  Status compare_layer_inputs(const ForwardOutput& output, const std::string& prefix, int32_t first, int32_t rows,
+                              int32_t length) {
+    constexpr int32_t kGoldenRows = 4;
+    const int32_t kept = std::min(kGoldenRows, length);
+    const auto width = static_cast<size_t>(config_.hidden);
+    for (int32_t layer = 0; layer < config_.layer_count(); ++layer) {
+      TRY_ASSIGN(const auto inputs, expect(fmt::format("{}layer{}.input", prefix, layer), kept, config_.hidden));
+      for (int32_t row = std::max(0, length - kept - first); row < rows; ++row) {
+        const auto golden_row = inputs.values.subspan((first + row - (length - kept)) * width, width);
+        raise(check_.layer_input_error,
+              largest_difference(output.taps + (static_cast<size_t>(layer) * rows + row) * width, golden_row));
+      }
+    }
+    return Done{};
+  }
+
+  void compare_choice(std::span<const float> ours, std::span<const float> golden) {
+    const Best best = best_of(golden);
+    const double clear = settings_.precision == Precision::f32 ? 2 * kF32Tolerance : kBf16Gap;
+    if (static_cast<double>(best.gap) <= clear) return;
+    ++check_.choices;
+    if (best_of(ours).at == best.at) ++check_.choices_equal;
+  }
+
+  void compare_greedy(const GoldenPrompt& prompt) {
+    DecodeRequest request;
+    request.prompt = prompt.ids;
+    request.sampling.temperature = 0;
+    request.max_tokens = static_cast<int32_t>(prompt.greedy.size());
+    request.context = static_cast<int32_t>(prompt.ids.size()) + request.max_tokens + 1;
+    request.chunk_rows = settings_.chunk_rows;
+    const DecodeOutcome outcome = decode(forward_, request, {});
+    const auto [ours, golden] = std::mismatch(outcome.tokens.begin(), outcome.tokens.end(), prompt.greedy.begin());
+    check_.tokens += request.max_tokens;
+    check_.tokens_equal += golden - prompt.greedy.begin();
+    const double clear = settings_.precision == Precision::f32 ? 0 : kBf16Gap;
+    if (golden != prompt.greedy.end() && prompt.min_gap > clear) ++check_.sequences_missed;
+  }
+
+  static void raise(double& largest, double value) { largest = std::max(largest, value); }
+
+  const GoldenFile& golden_;
+  const GoldenSettings& settings_;
+  Forward& forward_;
+  const ModelConfig& config_;
+  GoldenCheck check_;
+};
+
+}  // namespace
+
+bool GoldenCheck::passed(Precision precision) const {
+  if (sequences_missed > 0) return false;
+  if (precision == Precision::bf16) {
+    // A router's near-tie may turn to another expert, which moves all logits of that row: one choice in fifty may go.
+    return std::isfinite(logit_error) && (choices - choices_equal) * 50 <= choices;
+  }
+  if (choices_equal != choices) return false;
+  return logit_error <= kF32Tolerance && layer_input_error <= kF32Tolerance && hidden_error <= kF32Tolerance;
+}
+
+Result<GoldenCheck> check_golden_case(const std::filesystem::path& folder, const GoldenSettings& settings,
+                                      ThreadPool& pool, kernels::Ops& ops) {
+  TRY_ASSIGN(const GoldenFile golden, GoldenFile::open(folder));
+  if (golden.prompts().empty()) {
+    GoldenCheck nothing_to_run;
+    nothing_to_run.name = golden.name();
+    nothing_to_run.images_skipped = golden.images();
+    return nothing_to_run;
+  }
+  TRY_ASSIGN(const LoadedModel model, load_model(folder / "target", pool));
+  Forward forward(model.weights, ops, settings.precision);
+  return CaseRun(golden, settings, forward).run();
+}
+
+}  // namespace paceline

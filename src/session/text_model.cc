@@ -1,0 +1,76 @@
+#include "session/text_model.h"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+#include <vector>
+
+#include "text/utf8.h"
+#include "weights/json_fields.h"
+
+namespace paceline {
+namespace {
+
+struct TextFiles {
+  std::string tokenizer;                     // tokenizer.json
+  std::optional<std::string> config;         // tokenizer_config.json
+  std::optional<std::string> chat_template;  // its own file, or within the former
+};
+
+Result<TextFiles> read_text_files(const Checkpoint& checkpoint) {
+  TRY_ASSIGN(std::optional<std::string> tokenizer, checkpoint.side_file("tokenizer.json"));
+  if (!tokenizer) return Error{fmt::format("{}: no tokenizer.json", checkpoint.folder().string())};
+  TextFiles files;
+  files.tokenizer = std::move(*tokenizer);
+  TRY_ASSIGN(files.config, checkpoint.side_file("tokenizer_config.json"));
+  TRY_ASSIGN(files.chat_template, checkpoint.side_file("chat_template.jinja"));
+  if (!files.chat_template && files.config) {
+    TRY_ASSIGN(const boost::json::object object, parse_json_object(*files.config, "tokenizer_config.json"));
+    const auto* text = object.if_contains("chat_template");
+    if (text != nullptr && text->is_string()) files.chat_template = std::string(text->get_string());
+  }
+  return files;
+}
+
+Result<SpecialTokens> special_tokens_of(const Tokenizer& tokenizer, const TextFiles& files) {
+  if (!files.config) return default_special_tokens(tokenizer);
+  return read_special_tokens(tokenizer, *files.config);
+}
+
+// A template that we do not know is no reason to refuse the model: it can still continue text.
+void add_chat(const TextFiles& files, TextModel& model) {
+  if (!files.chat_template) return;
+  std::string bos;
+  if (model.special_tokens.bos) bos = model.tokenizer.piece(*model.special_tokens.bos).value_or("");
+  auto made = make_chat_template(*files.chat_template, std::move(bos));
+  if (made.ok()) {
+    model.chat = std::move(*made);
+  } else {
+    model.chat_problem = made.error().message;
+  }
+}
+
+}  // namespace
+
+Result<TextModel> load_text_model(const std::filesystem::path& folder, ThreadPool& pool, const Progress& progress) {
+  TRY_ASSIGN(LoadedModel loaded, load_model(folder, pool, progress));
+  TRY_ASSIGN(const TextFiles files, read_text_files(*loaded.checkpoint));
+  TRY_ASSIGN(Tokenizer tokenizer, Tokenizer::load(files.tokenizer));
+  TRY_ASSIGN(SpecialTokens special_tokens, special_tokens_of(tokenizer, files));
+  TextModel model{std::move(loaded), std::move(tokenizer), std::move(special_tokens), nullptr, ""};
+  add_chat(files, model);
+  return model;
+}
+
+Result<std::string> render_chat(const TextModel& model, std::string_view system, std::string_view user) {
+  if (!model.has_chat()) {
+    return Error{model.chat_problem.empty() ? "this model has no chat template; --raw continues a text as it is"
+                                            : model.chat_problem};
+  }
+  std::vector<ChatMessage> messages;
+  if (!system.empty()) messages.push_back({"system", with_invalid_utf8_replaced(system), ""});
+  messages.push_back({"user", with_invalid_utf8_replaced(user), ""});
+  return model.chat->render(messages, {});
+}
+
+}  // namespace paceline

@@ -1,0 +1,35 @@
+// A loaded checkpoint with what turns its tokens into text: weights, tokenizer, chat template. Immutable and shared.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "model/load.h"
+#include "text/chat.h"
+#include "text/special_tokens.h"
+#include "text/tokenizer.h"
+
+namespace paceline {
+
+struct TextModel {
+  LoadedModel loaded;
+  Tokenizer tokenizer;
+  SpecialTokens special_tokens;
+  std::unique_ptr<ChatTemplate> chat;  // none: the model continues text
+  std::string chat_problem;            // why there is none, where the checkpoint ships one
+
+  [[nodiscard]] bool has_chat() const { return chat != nullptr; }
+  [[nodiscard]] std::optional<TokenId> eos() const { return special_tokens.eos; }
+};
+
+Result<TextModel> load_text_model(const std::filesystem::path& folder, ThreadPool& pool, const Progress& progress = {});
+
+// One user's turn, and what the model was told before (empty: nothing), ready for the model's answer.
+Result<std::string> render_chat(const TextModel& model, std::string_view system, std::string_view user);
+
+}  // namespace paceline

@@ -1,0 +1,47 @@
+#include "weights/hub_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "weights/scratch_folder.h"
+
+namespace paceline {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(HubCache, FindsFoldersAndIds) {
+  const ScratchFolder folder;
+  folder.write("second/models--google--gemma-4/refs/main", "abc123\n");
+  folder.write("second/models--google--gemma-4/snapshots/abc123/config.json", "{}");
+  const HubCaches caches{{folder.path() / "first", folder.path() / "second"}};
+  EXPECT_EQ(resolve_model("google/gemma-4", caches).value(),
+            folder.path() / "second/models--google--gemma-4/snapshots/abc123");
+  EXPECT_EQ(resolve_model(folder.path().string(), caches).value(), folder.path());
+}
+
+TEST(HubCache, SaysWhereItLooked) {
+  const ScratchFolder folder;
+  const HubCaches caches{{folder.path() / "first", folder.path() / "second"}};
+  const std::string message = resolve_model("google/none", caches).error().message;
+  EXPECT_THAT(message, HasSubstr((folder.path() / "first/models--google--none").string()));
+  EXPECT_THAT(message, HasSubstr((folder.path() / "second/models--google--none").string()));
+  EXPECT_THAT(resolve_model("google/none", {}).error().message, HasSubstr("not set"));
+  for (const char* argument : {"", "nowhere", "a/b/c", "../x", "/none/x", "a/..", "./a"}) {
+    EXPECT_THAT(resolve_model(argument, caches).error().message, HasSubstr("expected a folder, or an id")) << argument;
+  }
+}
+
+TEST(HubCache, RefusesBrokenCaches) {
+  const ScratchFolder folder;
+  const HubCaches caches{{folder.path()}};
+  folder.write("models--a--b/refs/main", "../../..");
+  EXPECT_THAT(resolve_model("a/b", caches).error().message, HasSubstr("expected a commit"));
+  folder.write("models--a--b/refs/main", "abc");
+  EXPECT_THAT(resolve_model("a/b", caches).error().message, HasSubstr("snapshots/abc: expected a folder"));
+  folder.write("models--a--c/blobs/x", "");
+  EXPECT_THAT(resolve_model("a/c", caches).error().message, HasSubstr("refs/main: cannot open"));
+}
+
+}  // namespace
+}  // namespace paceline

@@ -1,0 +1,38 @@
+// A file mapped read-only into memory, for as long as the object lives.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+namespace paceline {
+
+class MappedFile {
+ public:
+  static Result<MappedFile> open(const std::filesystem::path& path);
+
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  [[nodiscard]] std::span<const std::byte> bytes() const { return {start_, size_}; }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  MappedFile() = default;
+  void unmap();
+
+  std::filesystem::path path_;
+  const std::byte* start_ = nullptr;
+  size_t size_ = 0;
+};
+
+// The whole of a small file; an error when it is absent, or larger than `most_bytes`.
+Result<std::string> read_file(const std::filesystem::path& path, size_t most_bytes);
+
+}  // namespace paceline

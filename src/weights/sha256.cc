@@ -1,0 +1,51 @@
+#include "weights/sha256.h"
+
+#include <fmt/format.h>
+#include <openssl/evp.h>
+
+#include <array>
+#include <memory>
+
+namespace paceline {
+namespace {
+
+class Sha256 {
+ public:
+  Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
+    good_ = context_ != nullptr && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1;
+  }
+
+  void add(std::span<const std::byte> bytes) {
+    good_ = good_ && EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1;
+  }
+
+  Result<std::string> hex() {
+    std::array<unsigned char, EVP_MAX_MD_SIZE> digest = {};
+    unsigned length = 0;
+    good_ = good_ && EVP_DigestFinal_ex(context_.get(), digest.data(), &length) == 1;
+    if (!good_) return Error{"SHA-256 is not available from the system's libcrypto"};
+    std::string text;
+    for (unsigned i = 0; i < length; ++i) text += fmt::format("{:02x}", digest[i]);
+    return text;
+  }
+
+ private:
+  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
+  bool good_ = false;
+};
+
+}  // namespace
+
+Result<std::string> sha256_hex(std::span<const std::byte> bytes) {
+  Sha256 sha;
+  sha.add(bytes);
+  return sha.hex();
+}
+
+Result<std::string> sha256_hex(std::span<const MappedFile> files) {
+  Sha256 sha;
+  for (const MappedFile& file : files) sha.add(file.bytes());
+  return sha.hex();
+}
+
+}  // namespace paceline

@@ -20,7 +20,9 @@ void relax() {
 #endif
 }
 
-void pin_to_core(int core) {
+}  // namespace
+
+void pin_this_thread(int core) {
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
@@ -35,8 +37,6 @@ void pin_to_core(int core) {
     return;
   }
 }
-
-}  // namespace
 
 ThreadPool::ThreadPool(int threads, bool pin) {
   if (threads <= 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -84,7 +84,7 @@ void ThreadPool::run_pieces(int64_t count, int64_t piece, Call call, void* body)
 }
 
 void ThreadPool::work(int worker, bool pin) {
-  if (pin) pin_to_core(worker);
+  if (pin) pin_this_thread(worker);
   uint64_t seen = 0;
   for (;;) {
     for (int spins = 0; spins < kSpins && generation_.load(std::memory_order_acquire) == seen; ++spins) relax();

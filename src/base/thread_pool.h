@@ -13,6 +13,9 @@
 
 namespace paceline {
 
+// Keeps the calling thread on core number `core` of those it may use.
+void pin_this_thread(int core);
+
 class ThreadPool {
  public:
   // threads: in all, the caller of run() included; 0 means one per core. pin: worker i stays on core i.

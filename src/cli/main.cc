@@ -19,6 +19,7 @@ int run(int argc, char** argv) {
   add_inspect_command(app, action);
   add_quantize_command(app, action);
   add_check_command(app, action);
+  add_bench_command(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -140,10 +140,11 @@ void CpuOps::softcap(float* y, float cap, int64_t count) {
   pool_.run(count, kElementsPerPiece, [&](int64_t begin, int64_t end) { table_.softcap(y + begin, cap, end - begin); });
 }
 
-void CpuOps::route(const RouteArgs& args, Activation activation) {
+void CpuOps::route(const RouteArgs& args) {
   const int32_t experts = args.router->rows;
   const Projection out{args.router, args.scores};
-  linear(args.x, args.rows, activation, {&out, 1});
+  // In float32 whatever the rest runs in: the matrix is small, and a near tie decides which experts are read.
+  linear(args.x, args.rows, Activation::f32, {&out, 1});
   for (int32_t r = 0; r < args.rows; ++r) {
     float* scores = args.scores + static_cast<int64_t>(r) * experts;
     const float top = *std::max_element(scores, scores + experts);

@@ -35,7 +35,7 @@ class CpuOps final : public Ops {
   void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up, float* y) override;
   void heads(const HeadsArgs& args) override;
   void attention(const AttentionArgs& args) override;
-  void route(const RouteArgs& args, Activation activation) override;
+  void route(const RouteArgs& args) override;
   void experts(const ExpertsArgs& args, Activation activation) override;
   void gelu_mul(float* y, const float* x, int64_t count) override;
   void add_scaled(float* y, const float* x, float scale, int64_t count) override;

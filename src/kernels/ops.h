@@ -132,7 +132,7 @@ class Ops {
   virtual void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up, float* y) = 0;
   virtual void heads(const HeadsArgs& args) = 0;
   virtual void attention(const AttentionArgs& args) = 0;
-  virtual void route(const RouteArgs& args, Activation activation) = 0;
+  virtual void route(const RouteArgs& args) = 0;
   virtual void experts(const ExpertsArgs& args, Activation activation) = 0;
   // y = gelu(y) * x, both [count]
   virtual void gelu_mul(float* y, const float* x, int64_t count) = 0;

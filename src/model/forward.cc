@@ -16,6 +16,7 @@ struct Forward::Scratch {
   std::vector<float> x, normed, q, k, v, attended, branch, ffn, hidden, head_rows, logits, taps;
   std::vector<float> expert_in, expert_out, scores, share;
   std::vector<int32_t> chosen;
+  std::vector<char> touched;
   std::vector<float> ple, ple_rows;
   RopeRows rope_sliding, rope_global;
   std::vector<kernels::SeqSpan> spans;
@@ -172,11 +173,21 @@ class Pass {
     s_.chosen.resize(static_cast<size_t>(rows_) * static_cast<size_t>(c_.experts_per_token));
     norm(x_, l.router_scale, in, 1.0f / std::sqrt(static_cast<float>(c_.hidden)));
     ops_.route({&l.router, in, l.per_expert_scale.data(), rows_, c_.experts_per_token,
-                sized(s_.scores, static_cast<int64_t>(rows_) * c_.experts), s_.chosen.data(), share}, act_);
+                sized(s_.scores, static_cast<int64_t>(rows_) * c_.experts), s_.chosen.data(), share});
+    count_experts(l);
     norm(x_, l.pre_ffn_norm_2, in);
     ops_.experts({&l.expert_gate, &l.expert_up, &l.expert_down, in, s_.chosen.data(), share, rows_, c_.experts_per_token, out}, act_);
     norm(out, l.post_ffn_norm_2, out);
     return out;
+  }
+
+  // Beyond those that one row reads.
+  void count_experts(const LayerWeights& l) {
+    s_.touched.assign(static_cast<size_t>(c_.experts), 0);
+    for (const int32_t expert : s_.chosen) s_.touched[static_cast<size_t>(expert)] = 1;
+    size_t touched = 0;
+    for (const char one : s_.touched) touched += static_cast<size_t>(one);
+    extra_bytes_ += (touched - static_cast<size_t>(c_.experts_per_token)) * l.one_expert_bytes();
   }
 
   void per_layer_input(int32_t i) {
@@ -205,7 +216,7 @@ class Pass {
     float* hidden = sized(s_.hidden, static_cast<int64_t>(rows_) * c_.hidden);
     norm(x_, w_.final_norm, hidden);
     const auto wanted = static_cast<int32_t>(in_.logit_rows.size());
-    ForwardOutput out{nullptr, hidden, s_.taps.data()};
+    ForwardOutput out{nullptr, hidden, s_.taps.data(), w_.bytes_per_decode() + extra_bytes_};
     if (wanted > 0) {
       float* rows = sized(s_.head_rows, static_cast<int64_t>(wanted) * c_.hidden);
       for (int32_t i = 0; i < wanted; ++i)
@@ -228,6 +239,7 @@ class Pass {
   const ForwardInput& in_;
   Activation act_;
   int32_t rows_;
+  size_t extra_bytes_ = 0;
   float* x_ = nullptr;       // [rows, hidden]: the residual stream
   float* normed_ = nullptr;  // [rows, hidden]
   float* branch_ = nullptr;  // [rows, hidden]: what is about to be added to x

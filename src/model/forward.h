@@ -35,6 +35,7 @@ struct ForwardOutput {
   const float* logits = nullptr;            // [logit_rows, vocab], softcapped
   const float* hidden = nullptr;            // [rows, hidden], after the final norm
   const float* taps = nullptr;              // [tap_layers, rows, hidden]
+  size_t weight_bytes = 0;                  // of weights that a call with logits reads: experts as they were chosen
 };
 
 // Owns the scratch memory of forward calls over one model; the weights are shared and never written.

@@ -22,17 +22,17 @@ size_t shared_bytes(const LayerWeights& layer) {
   return bytes;
 }
 
-size_t one_expert_bytes(const LayerWeights& layer) {
-  return layer.expert_gate.first.bytes() + layer.expert_up.first.bytes() + layer.expert_down.first.bytes();
-}
-
 }  // namespace
+
+size_t LayerWeights::one_expert_bytes() const {
+  return expert_gate.first.bytes() + expert_up.first.bytes() + expert_down.first.bytes();
+}
 
 size_t TextWeights::bytes_per_decode() const {
   size_t bytes = row_bytes(embedding) + head.bytes() + vector_bytes(final_norm);
   bytes += row_bytes(ple_embedding) + ple_model_projection.bytes() + vector_bytes(ple_projection_norm);
   for (const LayerWeights& layer : layers) {
-    bytes += shared_bytes(layer) + static_cast<size_t>(config.experts_per_token) * one_expert_bytes(layer);
+    bytes += shared_bytes(layer) + static_cast<size_t>(config.experts_per_token) * layer.one_expert_bytes();
   }
   return bytes;
 }
@@ -41,7 +41,7 @@ size_t TextWeights::total_bytes() const {
   size_t bytes = embedding.bytes() + (config.tied_head ? 0 : head.bytes()) + vector_bytes(final_norm);
   bytes += ple_embedding.bytes() + ple_model_projection.bytes() + vector_bytes(ple_projection_norm);
   for (const LayerWeights& layer : layers) {
-    bytes += shared_bytes(layer) + static_cast<size_t>(config.experts) * one_expert_bytes(layer);
+    bytes += shared_bytes(layer) + static_cast<size_t>(config.experts) * layer.one_expert_bytes();
   }
   return bytes;
 }

@@ -27,6 +27,7 @@ struct LayerWeights {
   Matrix router;                                                        // [experts, hidden]
   MatrixStack expert_gate, expert_up;                                   // [experts] of [expert_ffn, hidden]
   MatrixStack expert_down;                                              // [experts] of [hidden, expert_ffn]
+  [[nodiscard]] size_t one_expert_bytes() const;
 
   // Per-layer embeddings; absent elsewhere.
   Matrix ple_gate;                                                      // [ple_width, hidden]

@@ -1,0 +1,222 @@
+#include "model/synthetic.h"
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "base/check.h"
+
+namespace paceline {
+namespace {
+
+// What tells the named shapes apart. Head dims are sliding / global.
+struct Shape {
+  std::string_view name;
+  const char* model_type;
+  int32_t layers, hidden, ffn, heads, kv_sliding, kv_global, head_sliding, head_global;
+  int32_t per_global;        // every so many layers one is global
+  int32_t window, context, vocab;
+  int32_t shared;            // last layers that share KV, with a double-wide FFN where the shape says so
+  bool double_wide, value_is_key;
+  int32_t ple;
+  int32_t experts, top, expert_ffn;
+};
+
+constexpr int32_t kVocab = 262144;
+constexpr Shape kShapes[] = {
+    {"e2b", "gemma4", 35, 1536, 6144, 8, 1, 1, 256, 512, 5, 512, 131072, kVocab, 20, true, false, 256, 0, 0, 0},
+    {"e4b", "gemma4", 42, 2560, 10240, 8, 2, 2, 256, 512, 6, 512, 131072, kVocab, 18, false, false, 256, 0, 0, 0},
+    {"12b", "gemma4_unified", 48, 3840, 15360, 16, 8, 1, 256, 512, 6, 1024, 262144, kVocab, 0, false, true, 0, 0, 0, 0},
+    {"26b-a4b", "gemma4", 30, 2816, 2112, 16, 8, 2, 256, 512, 6, 1024, 262144, kVocab, 0, false, true, 0, 128, 8, 704},
+    {"31b", "gemma4", 60, 5376, 21504, 32, 16, 4, 256, 512, 6, 1024, 262144, kVocab, 0, false, true, 0, 0, 0, 0},
+    {"dense-220m", "gemma4_text", 12, 1024, 4096, 8, 2, 2, 128, 256, 6, 512, 131072, 32768, 0, false, false, 0, 0, 0, 0},
+    {"moe-710m", "gemma4_text", 12, 1024, 1024, 8, 2, 2, 128, 256, 6, 512, 131072, 32768, 0, false, false, 0, 32, 4, 512},
+    {"slice-12b", "gemma4_unified", 6, 3840, 15360, 16, 8, 1, 256, 512, 6, 1024, 262144, 65536, 0, false, true, 0, 0, 0, 0},
+};
+
+ModelConfig config_of(const Shape& shape) {
+  ModelConfig c;
+  c.model_type = shape.model_type;
+  c.hidden = shape.hidden;
+  c.heads = shape.heads;
+  c.vocab = shape.vocab;
+  c.window = shape.window;
+  c.context = shape.context;
+  c.softcap = 30;
+  c.rope_sliding = {10000.0, 1.0};
+  c.rope_global = {1000000.0, 0.25};
+  c.experts = shape.experts;
+  c.experts_per_token = shape.top;
+  c.expert_ffn = shape.expert_ffn;
+  c.ple_width = shape.ple;
+  c.ple_vocab = shape.ple > 0 ? shape.vocab : 0;
+  const int32_t first_shared = shape.layers - shape.shared;
+  int32_t last_of_kind[2] = {0, 0};
+  for (int32_t i = 0; i < shape.layers; ++i) {
+    const bool global = (i + 1) % shape.per_global == 0 || i + 1 == shape.layers;
+    LayerConfig layer;
+    layer.kind = global ? LayerKind::global : LayerKind::sliding;
+    layer.head_dim = global ? shape.head_global : shape.head_sliding;
+    layer.kv_heads = global ? shape.kv_global : shape.kv_sliding;
+    layer.ffn = shape.double_wide && i >= first_shared ? 2 * shape.ffn : shape.ffn;
+    layer.value_is_key = shape.value_is_key && global;
+    if (i < first_shared) last_of_kind[global ? 1 : 0] = i;
+    layer.kv_layer = last_of_kind[global ? 1 : 0];
+    c.layers.push_back(layer);
+  }
+  return c;
+}
+
+// Memory for one matrix after another, filled with random bits by all threads.
+class Maker {
+ public:
+  Maker(const SyntheticFormat& format, ThreadPool* pool, std::vector<std::shared_ptr<const void>>& owners)
+      : format_(format), pool_(pool), owners_(owners) {}
+
+  Matrix matrix(int64_t rows, int32_t cols) {
+    Matrix m;
+    const bool fits = cols % format_.group == 0;
+    m.format = fits || format_.format == WeightFormat::bf16 ? format_.format : WeightFormat::bf16;
+    m.rows = static_cast<int32_t>(rows);
+    m.cols = cols;
+    if (m.quantised()) m.group = format_.group;
+    bytes_ += static_cast<size_t>(rows) * (m.row_value_bytes() + 2 * m.row_scale_bytes());
+    if (pool_ == nullptr) return m;
+    // Values about 1/sqrt(cols), so that sums neither vanish nor overflow.
+    m.values = filled(static_cast<size_t>(rows) * m.row_value_bytes(), m.format == WeightFormat::bf16);
+    if (m.quantised()) {
+      const float middle = m.format == WeightFormat::q8 ? 127.5f : 7.5f;
+      const float scale = 0.03f / middle;
+      m.scales = constant(static_cast<size_t>(rows) * m.row_scale_bytes(), scale);
+      m.biases = constant(static_cast<size_t>(rows) * m.row_scale_bytes(), -middle * scale);
+    }
+    return m;
+  }
+
+  MatrixStack stack(int32_t count, int32_t rows, int32_t cols) {
+    const Matrix all = matrix(static_cast<int64_t>(count) * rows, cols);
+    return {pool_ == nullptr ? all : all.row_slice(0, rows), count, rows};
+  }
+
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* allocate(size_t bytes) {
+    auto* block = static_cast<std::byte*>(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096));
+    CHECK(block != nullptr);
+    owners_.push_back(std::shared_ptr<const void>(block, [](const void* p) { std::free(const_cast<void*>(p)); }));
+    return block;
+  }
+
+  const void* filled(size_t bytes, bool bf16) {
+    std::byte* block = allocate(bytes);
+    constexpr int64_t kPiece = 1 << 20;
+    pool_->run(static_cast<int64_t>(bytes), kPiece, [&](int64_t begin, int64_t end) {
+      uint64_t state = static_cast<uint64_t>(begin) * 0x9e3779b97f4a7c15u + 88172645463325252u + bytes_;
+      for (int64_t at = begin; at < end; at += 8) {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        // bf16: sign and fraction random, exponent 2^-6 to 2^-5.
+        const uint64_t word = bf16 ? (state & 0x80ff80ff80ff80ffu) | 0x3c803c803c803c80u : state;
+        std::memcpy(block + at, &word, static_cast<size_t>(end - at < 8 ? end - at : 8));
+      }
+    });
+    return block;
+  }
+
+  const void* constant(size_t bytes, float value) {
+    auto* block = reinterpret_cast<uint16_t*>(allocate(bytes));
+    const uint16_t bits = f32_to_bf16(value);
+    for (size_t i = 0; i < bytes / 2; ++i) block[i] = bits;
+    return block;
+  }
+
+  SyntheticFormat format_;
+  ThreadPool* pool_;
+  std::vector<std::shared_ptr<const void>>& owners_;
+  size_t bytes_ = 0;
+};
+
+LayerWeights make_layer(const ModelConfig& c, int32_t i, Maker& maker) {
+  const LayerConfig& lc = c.layers[static_cast<size_t>(i)];
+  const auto hidden = static_cast<size_t>(c.hidden);
+  LayerWeights l;
+  for (Vector* norm : {&l.input_norm, &l.post_attention_norm, &l.pre_ffn_norm, &l.post_ffn_norm}) norm->assign(hidden, 1.0f);
+  l.q_norm.assign(static_cast<size_t>(lc.head_dim), 1.0f);
+  l.q = maker.matrix(c.heads * lc.head_dim, c.hidden);
+  l.o = maker.matrix(c.hidden, c.heads * lc.head_dim);
+  if (lc.kv_layer == i) {
+    l.k_norm = l.q_norm;
+    l.k = maker.matrix(lc.kv_heads * lc.head_dim, c.hidden);
+    if (!lc.value_is_key) l.v = maker.matrix(lc.kv_heads * lc.head_dim, c.hidden);
+  }
+  l.gate = maker.matrix(lc.ffn, c.hidden);
+  l.up = maker.matrix(lc.ffn, c.hidden);
+  l.down = maker.matrix(c.hidden, lc.ffn);
+  if (c.experts > 0) {
+    for (Vector* norm : {&l.post_ffn_norm_1, &l.pre_ffn_norm_2, &l.post_ffn_norm_2, &l.router_scale}) norm->assign(hidden, 1.0f);
+    l.per_expert_scale.assign(static_cast<size_t>(c.experts), 1.0f);
+    l.router = maker.matrix(c.experts, c.hidden);
+    l.expert_gate = maker.stack(c.experts, c.expert_ffn, c.hidden);
+    l.expert_up = maker.stack(c.experts, c.expert_ffn, c.hidden);
+    l.expert_down = maker.stack(c.experts, c.hidden, c.expert_ffn);
+  }
+  if (c.ple_width > 0) {
+    l.ple_gate = maker.matrix(c.ple_width, c.hidden);
+    l.ple_projection = maker.matrix(c.hidden, c.ple_width);
+    l.post_ple_norm.assign(hidden, 1.0f);
+  }
+  return l;
+}
+
+void make_all(TextWeights& w, Maker& maker) {
+  const ModelConfig& c = w.config;
+  w.embedding = maker.matrix(c.vocab, c.hidden);
+  w.head = w.embedding;
+  w.final_norm.assign(static_cast<size_t>(c.hidden), 1.0f);
+  for (int32_t i = 0; i < c.layer_count(); ++i) w.layers.push_back(make_layer(c, i, maker));
+  if (c.ple_width > 0) {
+    w.ple_embedding = maker.matrix(c.ple_vocab, c.layer_count() * c.ple_width);
+    w.ple_model_projection = maker.matrix(c.layer_count() * c.ple_width, c.hidden);
+    w.ple_projection_norm.assign(static_cast<size_t>(c.ple_width), 1.0f);
+  }
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& synthetic_names() {
+  static const std::vector<std::string_view> names = [] {
+    std::vector<std::string_view> all;
+    for (const Shape& shape : kShapes) all.push_back(shape.name);
+    return all;
+  }();
+  return names;
+}
+
+Result<ModelConfig> synthetic_config(std::string_view name) {
+  std::string known;
+  for (const Shape& shape : kShapes) {
+    if (shape.name == name) return config_of(shape);
+    known += (known.empty() ? "" : ", ") + std::string(shape.name);
+  }
+  return Error{"no synthetic model is called '" + std::string(name) + "': expected one of " + known};
+}
+
+size_t synthetic_bytes(const ModelConfig& config, const SyntheticFormat& format) {
+  TextWeights w;
+  w.config = config;
+  Maker maker(format, nullptr, w.owners);
+  make_all(w, maker);
+  return maker.bytes();
+}
+
+std::shared_ptr<const TextWeights> make_synthetic(const ModelConfig& config, const SyntheticFormat& format, ThreadPool& pool) {
+  auto w = std::make_shared<TextWeights>();
+  w->config = config;
+  Maker maker(format, &pool, w->owners);
+  make_all(*w, maker);
+  return w;
+}
+
+}  // namespace paceline

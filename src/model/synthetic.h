@@ -1,0 +1,27 @@
+// Models of a named shape with random weights, made in memory: for measuring speed without a checkpoint.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "model/weights.h"
+
+namespace paceline {
+
+// The family's five sizes, and small ones for processors.
+const std::vector<std::string_view>& synthetic_names();
+Result<ModelConfig> synthetic_config(std::string_view name);
+
+struct SyntheticFormat {
+  WeightFormat format = WeightFormat::bf16;   // bf16, q8 or q4
+  int32_t group = 64;
+};
+
+// Bytes that make_synthetic would take.
+size_t synthetic_bytes(const ModelConfig& config, const SyntheticFormat& format);
+std::shared_ptr<const TextWeights> make_synthetic(const ModelConfig& config, const SyntheticFormat& format, ThreadPool& pool);
+
+}  // namespace paceline

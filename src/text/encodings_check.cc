@@ -100,8 +100,10 @@ Result<EncodingsReport> check_encodings(const Tokenizer& tokenizer, std::string_
   if (fields.is_absent("encode") && fields.is_absent("decode"))
     return fields.expected("encode", "rows to encode or decode");
   EncodingsReport report;
-  TRY(for_each_row(fields, "encode", [&](const TextJsonFields& row) { return check_encode_row(tokenizer, row, report); }));
-  TRY(for_each_row(fields, "decode", [&](const TextJsonFields& row) { return check_decode_row(tokenizer, row, report); }));
+  TRY(for_each_row(fields, "encode",
+                   [&](const TextJsonFields& row) { return check_encode_row(tokenizer, row, report); }));
+  TRY(for_each_row(fields, "decode",
+                   [&](const TextJsonFields& row) { return check_decode_row(tokenizer, row, report); }));
   return report;
 }
 

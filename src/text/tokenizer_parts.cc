@@ -127,7 +127,8 @@ Result<Surroundings> read_post_processor(const TextJsonFields& file) {
   TRY_ASSIGN(const json::array* items, processor.array("single"));
   bool behind = false;
   for (size_t i = 0; i < items->size(); ++i) {
-    TRY_ASSIGN(const TextJsonFields item, TextJsonFields::of(&(*items)[i], fmt::format("{}.single[{}]", processor.place(), i)));
+    TRY_ASSIGN(const TextJsonFields item,
+               TextJsonFields::of(&(*items)[i], fmt::format("{}.single[{}]", processor.place(), i)));
     TRY(item.only({"Sequence", "SpecialToken"}));
     if (item.find("SpecialToken") != nullptr) {
       TRY_ASSIGN(const TextJsonFields special, item.fields("SpecialToken"));

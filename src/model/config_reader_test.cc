@@ -7,7 +7,7 @@
 #include <boost/json.hpp>
 #include <random>
 
-#include "model/report.h"
+#include "model/kv.h"
 #include "weights/mapped_file.h"
 
 namespace paceline {
@@ -256,8 +256,9 @@ TEST(ConfigReader, KvMemoryOfTheFamily) {
   const auto expect_kv = [](const Family& f, uint64_t per_token, uint64_t window_mib) {
     const ModelConfig older = must_read(family_config(f, true));
     EXPECT_EQ(older, must_read(family_config(f, false)));
-    EXPECT_EQ(kv_bytes_per_token(older, DType::bf16), per_token);
-    EXPECT_EQ(kv_window_bytes(older, DType::bf16), window_mib << 20);
+    const KvLayout kv(older, DType::bf16);
+    EXPECT_EQ(kv.bytes_per_token(), per_token);
+    EXPECT_EQ(kv.window_bytes(), window_mib << 20);
   };
   expect_kv(b12, 16384, 320);
   expect_kv(b26, 20480, 200);

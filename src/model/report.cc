@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "model/kv.h"
 #include "weights/sha256.h"
 
 namespace paceline {
@@ -89,25 +90,7 @@ std::vector<LayerGroup> group_layers(const ModelConfig& config) {
   return groups;
 }
 
-uint64_t owned_kv_bytes(const ModelConfig& config, LayerKind kind, DType dtype) {
-  uint64_t bytes = 0;
-  for (int32_t i = 0; i < config.layer_count(); ++i) {
-    const LayerConfig& layer = config.layers[static_cast<size_t>(i)];
-    if (layer.kind != kind || layer.kv_layer != i) continue;
-    bytes += 2 * static_cast<uint64_t>(layer.kv_heads) * static_cast<uint64_t>(layer.head_dim) * dtype_bytes(dtype);
-  }
-  return bytes;
-}
-
 }  // namespace
-
-uint64_t kv_bytes_per_token(const ModelConfig& config, DType dtype) {
-  return owned_kv_bytes(config, LayerKind::global, dtype);
-}
-
-uint64_t kv_window_bytes(const ModelConfig& config, DType dtype) {
-  return owned_kv_bytes(config, LayerKind::sliding, dtype) * static_cast<uint64_t>(config.window);
-}
 
 uint64_t memory_needed(const ModelReport& report, int64_t tokens) {
   return report.weight_bytes + report.kv_window_bytes + static_cast<uint64_t>(tokens) * report.kv_bytes_per_token;
@@ -123,8 +106,9 @@ Result<ModelReport> make_report(const LoadedModel& model, Hashing hashing) {
   for (const MappedFile& file : model.checkpoint->files()) report.file_bytes += file.bytes().size();
   report.weight_bytes = model.weights->total_bytes();
   report.bytes_per_decode = model.weights->bytes_per_decode();
-  report.kv_bytes_per_token = kv_bytes_per_token(model.config, DType::bf16);
-  report.kv_window_bytes = kv_window_bytes(model.config, DType::bf16);
+  const KvLayout kv(model.config, DType::bf16);
+  report.kv_bytes_per_token = kv.bytes_per_token();
+  report.kv_window_bytes = kv.window_bytes();
   if (hashing == Hashing::sha256) {
     TRY_ASSIGN(report.sha256, sha256_hex(model.checkpoint->files()));
   }

@@ -41,10 +41,6 @@ struct ModelReport {
   std::string sha256;               // empty where it was not asked for
 };
 
-// Keys and values of one token in all global layers that own theirs, and of a full window in all sliding ones.
-uint64_t kv_bytes_per_token(const ModelConfig& config, DType dtype);
-uint64_t kv_window_bytes(const ModelConfig& config, DType dtype);
-
 // Weights, and keys and values of one sequence of `tokens`.
 uint64_t memory_needed(const ModelReport& report, int64_t tokens);
 

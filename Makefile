@@ -3,6 +3,7 @@
 JOBS ?= $(shell nproc)
 MODEL ?= models/default
 PROMPT ?= def parse_line(self, line):
+SHAPE ?= dense-220m
 FUZZ_SECONDS ?= 30
 SOURCES = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'bench/*.cc')
 
@@ -41,7 +42,7 @@ test-long: test test-tsan fuzz
 	@ctest --test-dir build/release --output-on-failure -L long
 
 bench: build
-	@build/release/paceline bench -m $(MODEL)
+	@build/release/paceline bench --synthetic $(SHAPE) --format q8
 
 fuzz: deps-dev
 	@cmake --preset fuzz

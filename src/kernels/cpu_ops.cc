@@ -11,9 +11,8 @@
 namespace paceline::kernels {
 namespace {
 
-// Work is handed out in about this many pieces per thread: fine enough that a thread which loses its core for a while
-// does not hold up the others, coarse enough that a piece streams tens of kilobytes.
-constexpr int64_t kPiecesPerThread = 6;
+// The smallest piece of a matrix product, as a share of one thread's: what threads may wait for each other at the end.
+constexpr int64_t kPiecesPerThread = 24;
 // Rows of elementwise work worth waking another thread for.
 constexpr int64_t kElementsPerPiece = 8192;
 

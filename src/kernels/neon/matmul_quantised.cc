@@ -114,7 +114,7 @@ inline int32x4_t four_dots(const uint8_t* const (&w)[4], int64_t at, const int8_
 
 // s[g] = {n0, n1, n2, n3}: the scales of four rows, group by group.
 template <class Scale>
-[[gnu::noinline]] void gather_four(const Matrix& w, const int32_t (&n)[4], float* s) {
+inline void gather_four(const Matrix& w, const int32_t (&n)[4], float* s) {
   for_scales<Scale, 4>(w, w.scales, n, [&](int32_t g, const Scale* const* rows) {
     const float32x4_t r0 = load_scales(rows[0]), r1 = load_scales(rows[1]), r2 = load_scales(rows[2]), r3 = load_scales(rows[3]);
     const float32x4_t a = vzip1q_f32(r0, r2), b = vzip2q_f32(r0, r2), c = vzip1q_f32(r1, r3), d = vzip2q_f32(r1, r3);
@@ -123,6 +123,42 @@ template <class Scale>
     vst1q_f32(s + 4 * g + 8, vzip1q_f32(b, d));
     vst1q_f32(s + 4 * g + 12, vzip2q_f32(b, d));
   });
+}
+
+// The same for bf16 scales and whole blocks of 8 groups, and in one pass the biases' part of the four outputs for one row;
+// sums and order are bias_tiles'.
+[[gnu::noinline]] float32x4_t gather_eight(const Matrix& w, const int32_t (&n)[4], const uint16_t* sums, float* s) {
+  const int32_t groups = w.cols / w.group;
+  const uint16_t *sr[4], *br[4];
+  for (int i = 0; i < 4; ++i) {
+    sr[i] = static_cast<const uint16_t*>(w.scales) + static_cast<int64_t>(n[i]) * groups;
+    br[i] = static_cast<const uint16_t*>(w.biases) + static_cast<int64_t>(n[i]) * groups;
+  }
+  const auto widen = [](float* out, uint16x8_t v) {
+    vst1q_u32(reinterpret_cast<uint32_t*>(out), vshll_n_u16(vget_low_u16(v), 16));
+    vst1q_u32(reinterpret_cast<uint32_t*>(out + 4), vshll_high_n_u16(v, 16));
+  };
+  const auto bf = [](uint64x2_t v) { return vreinterpretq_bf16_u64(v); };
+  float32x4_t upper[2], lower[2];
+  for (int i = 0; i < 2; ++i) upper[i] = lower[i] = vdupq_n_f32(0);
+  for (int32_t g = 0; g < groups; g += 8, s += 32, sums += 32) {
+    const uint16x8_t r0 = vld1q_u16(sr[0] + g), r1 = vld1q_u16(sr[1] + g), r2 = vld1q_u16(sr[2] + g), r3 = vld1q_u16(sr[3] + g);
+    const uint16x8_t a = vzip1q_u16(r0, r2), b = vzip2q_u16(r0, r2), c = vzip1q_u16(r1, r3), d = vzip2q_u16(r1, r3);
+    widen(s, vzip1q_u16(a, c));
+    widen(s + 8, vzip2q_u16(a, c));
+    widen(s + 16, vzip1q_u16(b, d));
+    widen(s + 24, vzip2q_u16(b, d));
+    const auto x0 = vreinterpretq_bf16_u16(vld1q_u16(sums)), x1 = vreinterpretq_bf16_u16(vld1q_u16(sums + 8));
+    const auto x2 = vreinterpretq_bf16_u16(vld1q_u16(sums + 16)), x3 = vreinterpretq_bf16_u16(vld1q_u16(sums + 24));
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const auto b0 = vreinterpretq_u64_u16(vld1q_u16(br[2 * i] + g)), b1 = vreinterpretq_u64_u16(vld1q_u16(br[2 * i + 1] + g));
+      const bfloat16x8_t first = bf(vzip1q_u64(b0, b1)), second = bf(vzip2q_u64(b0, b1));
+      upper[i] = vbfmmlaq_f32(vbfmmlaq_f32(upper[i], first, x0), second, x2);
+      lower[i] = vbfmmlaq_f32(vbfmmlaq_f32(lower[i], first, x1), second, x3);
+    }
+  }
+  return vuzp1q_f32(vaddq_f32(upper[0], lower[0]), vaddq_f32(upper[1], lower[1]));
 }
 
 // p of four weight rows against one row. A function of its own, as scaled_dots below.
@@ -149,6 +185,7 @@ void single_rows(const Matrix& w, const Act& x, float* y, int32_t n_begin, int32
   float s[4 * (kMaxGroups + 4)];
   const QuantisedAct parts = quantised_parts(x);
   const Streams<4> streams(n_begin, n_end);
+  const bool in_eights = sizeof(Scale) == 2 && w.cols / kGroup % 8 == 0;
   for (int32_t t = 0; t < streams.run; ++t) {
     int32_t n[4];
     const uint8_t* values[4];
@@ -156,13 +193,19 @@ void single_rows(const Matrix& w, const Act& x, float* y, int32_t n_begin, int32
       n[i] = streams.row(t, i);
       values[i] = value_row(w, n[i]);
     }
-    gather_four<Scale>(w, n, s);
-    float32x4_t c[2][1];
-    bias_tiles<Scale, 1>(w, parts, 0, n, c[0]);
-    bias_tiles<Scale, 1>(w, parts, 0, n + 2, c[1]);
+    float32x4_t c;
+    if (in_eights) {
+      c = gather_eight(w, n, parts.sums, s);
+    } else {
+      float32x4_t pairs[2][1];
+      gather_four<Scale>(w, n, s);
+      bias_tiles<Scale, 1>(w, parts, 0, n, pairs[0]);
+      bias_tiles<Scale, 1>(w, parts, 0, n + 2, pairs[1]);
+      c = vuzp1q_f32(pairs[0][0], pairs[1][0]);
+    }
     const float32x4_t p = single_dots<kNibbles, kGroup>(values, parts, w.cols / kGroup, s);
     float out[4];
-    vst1q_f32(out, vaddq_f32(p, vuzp1q_f32(c[0][0], c[1][0])));
+    vst1q_f32(out, vaddq_f32(p, c));
     for (int i = 0; i < 4; ++i) y[n[i]] = out[i];
   }
 }

@@ -3,6 +3,10 @@
 set(neon_flags -march=armv8.2-a+fp16+dotprod+i8mm+bf16)
 set(avx2_flags -mavx2 -mfma -mf16c)
 set(avx512_flags -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mavx512bf16 -mavx2 -mfma -mf16c)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC's own avx512 headers make undefined vectors by `x = x`, and GCC warns of it wherever they are inlined.
+  list(APPEND avx512_flags -Wno-uninitialized -Wno-maybe-uninitialized)
+endif()
 
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
   set(isa_here neon)

@@ -37,15 +37,29 @@ void prepare_bf16_pair(const Act& act, const float* x0, const float* x1, int64_t
   }
 }
 
+// The scaled sum of group g of row r of a pair, in two parts.
+void store_sum(const QuantisedAct& parts, int64_t pair, int32_t g, int r, float scaled) {
+  uint16_t* block = parts.sums + (pair * parts.blocks + g / 4) * 16 + r * 4 + g % 4;
+  block[0] = f32_to_bf16(scaled);
+  block[8] = f32_to_bf16(scaled - bf16_to_f32(block[0]));
+}
+
+// Groups beyond the last, up to a whole block.
+void clear_tail(const QuantisedAct& parts, int64_t pair, int32_t groups) {
+  for (int32_t g = groups; g < 4 * parts.blocks; ++g)
+    for (int r = 0; r < 2; ++r) store_sum(parts, pair, g, r, 0);
+}
+
 // One row, in q4's order where asked.
 void prepare_single(const Act& act, const float* x) {
   const QuantisedAct parts = quantised_parts(act);
-  const int32_t group = act.shape.group;
-  for (int32_t g = 0; g < act.shape.cols / group; ++g) {
+  const int32_t group = act.shape.group, groups = act.shape.cols / group;
+  for (int32_t g = 0; g < groups; ++g) {
     int32_t sum = 0;
     int8_t* q = parts.q + g * group;
     parts.scales[g] = quantise_group(x + g * group, group, q, sum);
-    parts.sums[g] = parts.scales[g] * static_cast<float>(sum);
+    store_sum(parts, 0, g, 0, parts.scales[g] * static_cast<float>(sum));
+    store_sum(parts, 0, g, 1, 0);
     if (act.shape.kind != ActKind::nibbles) continue;
     for (int32_t k = 0; k < group; k += 32) {
       const int8x16x2_t split = vld2q_s8(q + k);
@@ -53,6 +67,8 @@ void prepare_single(const Act& act, const float* x) {
       vst1q_s8(q + k + 16, split.val[1]);
     }
   }
+  for (int32_t g = groups; g < 4 * parts.blocks; ++g) parts.scales[g] = 0;
+  clear_tail(parts, 0, groups);
 }
 
 void prepare_pair(const Act& act, const float* x0, const float* x1, int64_t pair) {
@@ -60,13 +76,12 @@ void prepare_pair(const Act& act, const float* x0, const float* x1, int64_t pair
   const int32_t group = act.shape.group, groups = act.shape.cols / group;
   for (int32_t g = 0; g < groups; ++g) {
     int8_t rows[2][128] = {};
-    float scales[2] = {}, sums[2] = {};
+    float scales[2] = {};
     for (int r = 0; r < 2; ++r) {
       const float* x = r == 0 ? x0 : x1;
-      if (x == nullptr) continue;
       int32_t sum = 0;
-      scales[r] = quantise_group(x + g * group, group, rows[r], sum);
-      sums[r] = scales[r] * static_cast<float>(sum);
+      if (x != nullptr) scales[r] = quantise_group(x + g * group, group, rows[r], sum);
+      store_sum(parts, pair, g, r, scales[r] * static_cast<float>(sum));
     }
     int8_t* out = parts.q + (pair * act.shape.cols + g * group) * 2;
     for (int32_t k = 0; k < group; k += 16) {
@@ -78,10 +93,9 @@ void prepare_pair(const Act& act, const float* x0, const float* x1, int64_t pair
       vst1q_s8(out + k * 2, vcombine_s8(vget_low_s8(a), vget_low_s8(b)));
       vst1q_s8(out + k * 2 + 16, vcombine_s8(vget_high_s8(a), vget_high_s8(b)));
     }
-    const int64_t at = (pair * groups + g) * 4;
-    vst1q_f32(parts.scales + at, vcombine_f32(vld1_f32(scales), vld1_f32(scales)));
-    vst1q_f32(parts.sums + at, vcombine_f32(vld1_f32(sums), vld1_f32(sums)));
+    vst1q_f32(parts.scales + (pair * groups + g) * 4, vcombine_f32(vld1_f32(scales), vld1_f32(scales)));
   }
+  clear_tail(parts, pair, groups);
 }
 
 }  // namespace
@@ -90,18 +104,20 @@ size_t act_bytes(const ActShape& shape) {
   if (shape.kind == ActKind::f32) return static_cast<size_t>(shape.rows * lanes::f32_stride<Vec>(shape.cols)) * sizeof(float);
   const int64_t pairs = row_pairs(shape.rows);
   if (shape.kind == ActKind::bf16) return static_cast<size_t>(pairs * 2 * round_up(shape.cols, 8)) * 2;
+  const int64_t groups = shape.cols / shape.group, blocks = (groups + 3) / 4;
   const int64_t bytes = round_up(shape.rows == 1 ? shape.cols : pairs * 2 * shape.cols, 64);
-  const int64_t scales = (shape.rows == 1 ? 1 : pairs * 4) * (shape.cols / shape.group);
-  return static_cast<size_t>(bytes + 2 * scales * static_cast<int64_t>(sizeof(float)));
+  const int64_t scales = (shape.rows == 1 ? blocks : pairs * groups) * 4;
+  return static_cast<size_t>(bytes + scales * static_cast<int64_t>(sizeof(float)) + pairs * blocks * 32);
 }
 
 QuantisedAct quantised_parts(const Act& act) {
   const ActShape& shape = act.shape;
   const int64_t pairs = row_pairs(shape.rows);
+  const int64_t groups = shape.cols / shape.group, blocks = (groups + 3) / 4;
   const int64_t bytes = round_up(shape.rows == 1 ? shape.cols : pairs * 2 * shape.cols, 64);
-  const int64_t scales = (shape.rows == 1 ? 1 : pairs * 4) * (shape.cols / shape.group);
+  const int64_t scales = (shape.rows == 1 ? blocks : pairs * groups) * 4;
   auto* first = reinterpret_cast<float*>(static_cast<char*>(act.bytes) + bytes);
-  return {static_cast<int8_t*>(act.bytes), first, first + scales};
+  return {static_cast<int8_t*>(act.bytes), first, reinterpret_cast<uint16_t*>(first + scales), static_cast<int32_t>(blocks)};
 }
 
 float quantise_group(const float* x, int32_t group, int8_t* q, int32_t& sum) {

@@ -6,8 +6,9 @@
 //            matrix instruction).
 //   nibbles  the same after reordering columns as 4-bit weights unpack: one row: per 32 columns the 16 even ones, then
 //            the 16 odd ones; pairs: per 16 columns the 8 even ones, then the 8 odd ones.
-//   Scales follow. One row: scale per group, then scaled sum per group. Pairs: per pair and group {a0, a1, a0, a1}, the
-//   order of a 2x2 tile of results.
+//   Then the scales: one row: one per group, padded with zeros to 4 groups; pairs: per pair and group {a0, a1, a0, a1}, the
+//   order of a 2x2 tile of results. Then, for the weights' biases, each group's scale times its sum of integers, as a sum of
+//   two bf16 (16 bits of fraction): per pair and 4 groups, 4 of row 0 and 4 of row 1, the upper parts and then the lower.
 #pragma once
 
 #include "kernels/cpu_table.h"
@@ -21,7 +22,8 @@ void prepare(const Act& act, const float* x, int64_t ldx, int32_t unit_begin, in
 struct QuantisedAct {
   int8_t* q;
   float* scales;
-  float* sums;
+  uint16_t* sums;       // [pair][blocks of 4 groups][2][8]
+  int32_t blocks;       // of 4 groups
 };
 QuantisedAct quantised_parts(const Act& act);
 

@@ -1,5 +1,5 @@
 // For processors with dot products but neither the matrix nor the bf16 instructions: rows one at a time against four
-// outputs, activations as the portable table lays them out. The sums are those of matmul_quantised.cc, bit for bit.
+// outputs, activations as the portable table lays them out.
 #include <arm_neon.h>
 
 #include "kernels/lanes/table.h"

@@ -1,0 +1,9 @@
+#pragma once
+
+#include "kernels/cpu_table.h"
+
+namespace paceline::kernels::avx2 {
+
+void matmul_quantised(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
+
+}  // namespace paceline::kernels::avx2

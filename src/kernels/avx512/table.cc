@@ -1,0 +1,36 @@
+#include "kernels/avx512/table.h"
+
+#include "kernels/avx512/act.h"
+#include "kernels/avx512/matmul.h"
+#include "kernels/avx512/vec.h"
+#include "kernels/lanes/table.h"
+
+namespace paceline::kernels::avx512 {
+namespace {
+
+void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  switch (x.shape.kind) {
+    case ActKind::f32: return lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
+    case ActKind::bf16: return matmul_bf16(w, x, y, ldy, n_begin, n_end);
+    case ActKind::int8:
+    case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
+  }
+}
+
+constexpr CpuTable make_table() {
+  CpuTable made = lanes::elementwise_table<Vec>("avx512");
+  made.act_bytes = act_bytes;
+  made.act_unit = 1;
+  made.prepare = prepare;
+  made.matmul = matmul;
+  return made;
+}
+
+}  // namespace
+
+const CpuTable& table() {
+  static constexpr CpuTable kTable = make_table();
+  return kTable;
+}
+
+}  // namespace paceline::kernels::avx512

@@ -1,0 +1,125 @@
+// Every table's matrix kernels on random shapes: each row's bits are the same alone and in any company, for any cut of the
+// outputs; and the values are the portable table's within rounding.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#include "kernels/cpu_table.h"
+#include "kernels/random_matrix.h"
+
+namespace paceline::kernels {
+namespace {
+
+struct Prepared {
+  Act act;
+  std::vector<char> bytes;
+};
+
+Prepared prepare_rows(const CpuTable& table, const ActShape& shape, const float* x) {
+  Prepared out;
+  out.bytes.resize(table.act_bytes(shape) + 64);
+  out.act = {shape, reinterpret_cast<void*>((reinterpret_cast<uintptr_t>(out.bytes.data()) + 63) / 64 * 64)};
+  table.prepare(out.act, x, shape.cols, 0, (shape.rows + table.act_unit - 1) / table.act_unit);
+  return out;
+}
+
+std::vector<float> multiply(const CpuTable& table, const Matrix& w, ActShape shape, const float* x) {
+  const Prepared rows = prepare_rows(table, shape, x);
+  std::vector<float> y(static_cast<size_t>(shape.rows) * static_cast<size_t>(w.rows), NAN);
+  table.matmul(w, rows.act, y.data(), w.rows, 0, w.rows);
+  return y;
+}
+
+// What an error of one rounding in each product could add up to, for values of these sizes.
+double tolerance(const RandomMatrix& m, ActKind kind) {
+  const double per_product = kind == ActKind::f32 ? 1e-6 : 2e-5;
+  return per_product * std::sqrt(static_cast<double>(m.view.cols)) * 8;
+}
+
+struct Case {
+  WeightFormat format;
+  ActKind kind;
+  int32_t group;
+  DType scales;
+};
+
+std::vector<Case> cases() {
+  std::vector<Case> all = {{WeightFormat::f32, ActKind::f32, 0, DType::bf16},
+                           {WeightFormat::f16, ActKind::f32, 0, DType::bf16},
+                           {WeightFormat::bf16, ActKind::f32, 0, DType::bf16},
+                           {WeightFormat::bf16, ActKind::bf16, 0, DType::bf16}};
+  for (const int32_t group : {32, 64, 128})
+    for (const DType scales : {DType::bf16, DType::f32}) {
+      all.push_back({WeightFormat::q8, ActKind::int8, group, scales});
+      all.push_back({WeightFormat::q4, ActKind::nibbles, group, scales});
+    }
+  return all;
+}
+
+class MatmulTest : public testing::TestWithParam<const CpuTable*> {};
+
+TEST_P(MatmulTest, RowsDoNotDependOnTheirCompany) {
+  const CpuTable& table = *GetParam();
+  std::mt19937 random(7);
+  const auto pick = [&](int32_t low, int32_t high) { return std::uniform_int_distribution<int32_t>(low, high)(random); };
+  for (const Case& c : cases()) {
+    for (int round = 0; round < 12; ++round) {
+      const int32_t cols = c.group > 0 ? c.group * pick(1, 9) : pick(1, 300);
+      const RandomMatrix m(c.format, pick(1, 90), cols, c.group, c.scales, random);
+      const ActShape shape{c.kind, round < 6 ? pick(1, 16) : pick(1, 70), cols, c.group};
+      const std::vector<float> x = random_rows(shape.rows, cols, random);
+      SCOPED_TRACE(testing::Message() << weight_format_name(c.format) << " group " << c.group << " [" << m.view.rows << ", " << cols << "] rows " << shape.rows);
+      const std::vector<float> y = multiply(table, m.view, shape, x.data());
+
+      // Alone.
+      ActShape one = shape;
+      one.rows = 1;
+      for (int32_t r = 0; r < shape.rows; ++r) {
+        const std::vector<float> alone = multiply(table, m.view, one, x.data() + static_cast<int64_t>(r) * cols);
+        ASSERT_EQ(0, std::memcmp(alone.data(), y.data() + static_cast<int64_t>(r) * m.view.rows, alone.size() * sizeof(float))) << "row " << r;
+      }
+      // Outputs cut anywhere that a thread may begin.
+      const Prepared rows = prepare_rows(table, shape, x.data());
+      std::vector<float> cut(y.size(), NAN);
+      for (int32_t n = 0; n < m.view.rows;) {
+        const int32_t end = std::min(m.view.rows, n + kOutputTile * pick(1, 3));
+        table.matmul(m.view, rows.act, cut.data(), m.view.rows, n, end);
+        n = end;
+      }
+      ASSERT_EQ(0, std::memcmp(cut.data(), y.data(), y.size() * sizeof(float)));
+      // Right.
+      const CpuTable& oracle = *cpu_tables().back();
+      const std::vector<float> want = multiply(oracle, m.view, shape, x.data());
+      for (size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], want[i], tolerance(m, c.kind)) << "output " << i % static_cast<size_t>(m.view.rows);
+    }
+  }
+}
+
+// The largest integers there are must not overflow on the way.
+TEST_P(MatmulTest, ExtremesAreExact) {
+  const CpuTable& table = *GetParam();
+  for (const WeightFormat format : {WeightFormat::q8, WeightFormat::q4})
+    for (const int32_t group : {32, 64, 128})
+      for (const float sign : {1.0f, -1.0f})
+        for (const int32_t rows : {1, 2, 9}) {
+          std::mt19937 random(1);
+          RandomMatrix m(format, 20, group * 2, group, DType::bf16, random);
+          m.fill(0xff, 1.0f, 0.0f);
+          const std::vector<float> x(static_cast<size_t>(rows * group * 2), 127.0f * sign);
+          const ActKind kind = format == WeightFormat::q8 ? ActKind::int8 : ActKind::nibbles;
+          const float want = sign * 127.0f * (format == WeightFormat::q8 ? 255.0f : 15.0f) * static_cast<float>(group * 2);
+          for (const float y : multiply(table, m.view, {kind, rows, group * 2, group}, x.data())) ASSERT_EQ(y, want);
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, MatmulTest, testing::ValuesIn(cpu_tables()), [](const auto& run) {
+  std::string name = run.param->name;
+  for (char& c : name)
+    if (c == '-') c = '_';
+  return name;
+});
+
+}  // namespace
+}  // namespace paceline::kernels

@@ -67,6 +67,9 @@ float exp_sum(float* x, float top, int32_t count) {
 const CpuTable& table() {
   static constexpr CpuTable kTable{
       .name = "portable",
+      .packed_bytes = nullptr,
+      .pack = nullptr,
+      .pack_rows = 0,
       .act_bytes = act_bytes,
       .act_unit = 1,
       .prepare = prepare,

@@ -1,4 +1,6 @@
 // Weights in the order of the table's kernels, rearranged by all threads at the speed of memory.
+#include <sys/mman.h>
+
 #include <cstdlib>
 #include <new>
 
@@ -7,9 +9,13 @@
 namespace paceline::kernels {
 namespace {
 
+// In huge pages where the system has them: streams cross page borders all the time, and each costs a look-up.
 std::shared_ptr<void> allocate(size_t bytes) {
-  void* block = std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+  constexpr size_t kHugePage = size_t{2} << 20;
+  const size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  void* block = std::aligned_alloc(kHugePage, rounded);
   if (block == nullptr) throw std::bad_alloc();
+  madvise(block, rounded, MADV_HUGEPAGE);
   return {block, [](void* p) { std::free(p); }};
 }
 

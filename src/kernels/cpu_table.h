@@ -63,6 +63,8 @@ struct CpuTable {
   void (*softcap)(float* y, float cap, int64_t count);
   // y = y * keep + x * part
   void (*blend)(float* y, float keep, const float* x, float part, int64_t count);
+  // The largest of count >= 1 values.
+  float (*max_of)(const float* x, int32_t count);
   // x[i] = exp(x[i] - top), returns the sum in an order fixed by count. -infinity gives exactly 0.
   float (*exp_sum)(float* x, float top, int32_t count);
 };

@@ -18,14 +18,14 @@ constexpr const char* kExamples = R"(
 Examples:
   paceline check tests/goldens
   paceline check tests/goldens/moe --precision f32 --json
-  paceline check --tokenizer tokenizer.json --encodings encodings.json.xz
+  paceline check --tokenizer tokenizer.json encodings.json.xz
 
 A goldens folder has golden.json, golden.safetensors and the checkpoint in target/; or subfolders that have them.
 Exit codes: 0 all agree, 1 something differs or cannot be read, 2 the command line makes no sense.)";
 
 struct CheckOptions {
-  std::string folder;
-  std::string tokenizer, encodings;
+  std::string target;  // a goldens folder, or the encodings
+  std::string tokenizer;
   RunOptions run;
   bool json = false;
 };
@@ -79,7 +79,7 @@ boost::json::object json_of(const GoldenCheck& check, Precision precision) {
 }
 
 int check_goldens(const CheckOptions& options) {
-  const auto cases = find_golden_cases(options.folder);
+  const auto cases = find_golden_cases(options.target);
   if (!cases.ok()) return fail(kExitFailure, cases.error().message);
   auto machine = Machine::make(options.run.threads);
   if (!machine.ok()) return fail(kExitFailure, machine.error().message);
@@ -102,7 +102,7 @@ int check_goldens(const CheckOptions& options) {
 }
 
 int check_tokenizer(const CheckOptions& options) {
-  const auto report = check_encodings_files(options.tokenizer, options.encodings);
+  const auto report = check_encodings_files(options.tokenizer, options.target);
   if (!report.ok()) return fail(kExitFailure, report.error().message);
   const auto line = [&](const char* what, size_t equal, size_t rows) {
     if (rows > 0) fmt::print("{:<24} {:>7} of {:>7} equal\n", what, equal, rows);
@@ -115,9 +115,7 @@ int check_tokenizer(const CheckOptions& options) {
 }
 
 int run_check(const CheckOptions& options) {
-  if (options.folder.empty() == options.tokenizer.empty()) {
-    return fail(kExitUsage, "check wants a goldens folder, or --tokenizer with --encodings");
-  }
+  if (options.target.empty()) return fail(kExitUsage, "check wants a goldens folder, or --tokenizer and a file of encodings");
   return options.tokenizer.empty() ? check_goldens(options) : check_tokenizer(options);
 }
 
@@ -127,13 +125,9 @@ void add_check_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("check", "Compare with results of another implementation");
   auto options = std::make_shared<CheckOptions>();
   options->run.precision = Precision::f32;
-  command->add_option("DIR", options->folder, "A goldens folder");
-  auto* tokenizer = command->add_option("--tokenizer", options->tokenizer, "A tokenizer.json (may be packed with xz)");
+  command->add_option("DIR", options->target, "A goldens folder; with --tokenizer, a file of encodings (may be packed with xz)");
+  auto* tokenizer = command->add_option("--tokenizer", options->tokenizer, "Check this tokenizer.json (may be packed with xz) against the encodings");
   tokenizer->type_name("FILE");
-  auto* encodings = command->add_option("--encodings", options->encodings, "What it should give (may be packed too)");
-  encodings->type_name("FILE");
-  tokenizer->needs(encodings);
-  encodings->needs(tokenizer);
   add_compute_options(*command, options->run);
   command->add_flag("--json", options->json, "One JSON list instead of the table");
   command->footer(kExamples);

@@ -181,7 +181,8 @@ class Pass {
     ops_.heads(heads);
 
     float* attended = sized(s_.attended, static_cast<int64_t>(rows_) * c_.heads * lc.head_dim);
-    ops_.attention({shape, q, attended, sliding ? c_.window : 0, true, s_.spans, sliding ? last_pos_ : nullptr});
+    const int32_t* last_pos = sliding || c_.both_ways_globally ? last_pos_ : nullptr;
+    ops_.attention({shape, q, attended, sliding ? c_.window : 0, true, s_.spans, last_pos});
     const Projection o{&l.o, branch_};
     ops_.linear(attended, rows_, act_, {&o, 1});
     ops_.add_norm({x_, branch_, l.post_attention_norm.data(), rows_, c_.hidden, c_.rms_eps, 1.0f});

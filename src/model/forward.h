@@ -19,8 +19,8 @@ namespace paceline {
 enum class Precision : uint8_t { f32, bf16 };
 
 // Consecutive tokens of a sequence whose input is given instead of looked up: one image, or one frame of a clip. Where the
-// config says so, they see each other in both directions on sliding layers; then one call has to run them all, since
-// the first row reads the last one's key.
+// config says so, they see each other in both directions; then one call has to run them all, since the first row reads
+// the last one's key.
 struct SoftTokens {
   int32_t first_pos = 0;
   int32_t count = 0;

@@ -1,9 +1,11 @@
 // Soft tokens in the forward: what they replace, whom they see, and that their bits do not depend on company.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <numeric>
+#include <map>
+#include <string>
 
 #include "kernels/cpu_ops.h"
 #include "model/forward.h"
@@ -15,6 +17,17 @@ namespace {
 LoadedModel golden_model(const char* name) {
   ThreadPool pool(1);
   return *load_model(std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/goldens" / name / "target", pool);
+}
+
+// Images both ways in sliding layers, both ways in all layers, and causal.
+std::map<std::string, LoadedModel> all_models() {
+  std::map<std::string, LoadedModel> models{{"vlm", golden_model("vlm")}, {"ple", golden_model("ple")}};
+  LoadedModel unified = models.at("vlm");
+  auto weights = std::make_shared<TextWeights>(*unified.weights);
+  unified.config.both_ways_globally = weights->config.both_ways_globally = true;
+  unified.weights = std::move(weights);
+  models["unified"] = std::move(unified);
+  return models;
 }
 
 std::vector<float> wave(int64_t count, float phase) {
@@ -92,8 +105,7 @@ TEST_P(SoftTokensTest, ThePadTokensOwnEmbeddingGivesThePadTokensBits) {
 }
 
 TEST_P(SoftTokensTest, AnImageSeesItselfBothWaysOnlyWhereTheConfigSaysSo) {
-  for (const char* name : {"vlm", "ple"}) {
-    const LoadedModel model = golden_model(name);
+  for (const auto& [name, model] : all_models()) {
     const auto hidden = static_cast<size_t>(model.config.hidden);
     std::vector<float> image = wave(50 * model.config.hidden, 0.1f);
     const Prompt prompt{tokens_of(70, 9), {{8, 50, image.data()}}};
@@ -111,9 +123,18 @@ TEST_P(SoftTokensTest, AnImageSeesItselfBothWaysOnlyWhereTheConfigSaysSo) {
   }
 }
 
+TEST_P(SoftTokensTest, GlobalLayersAreCausalUnlessTheConfigSaysOtherwise) {
+  const auto models = all_models();
+  const LoadedModel &sliding = models.at("vlm"), &all = models.at("unified");
+  const std::vector<float> image = wave(50 * sliding.config.hidden, 0.1f);
+  Prompt prompt{tokens_of(70, 9), {{8, 50, image.data()}}};
+  EXPECT_NE(run(sliding, {prompt}), run(all, {prompt}));
+  prompt.soft.clear();
+  EXPECT_EQ(run(sliding, {prompt}), run(all, {prompt}));
+}
+
 TEST_P(SoftTokensTest, CompanyAndThreadsChangeNoBit) {
-  for (const char* name : {"vlm", "ple"}) {
-    const LoadedModel model = golden_model(name);
+  for (const auto& [name, model] : all_models()) {
     const std::vector<float> first = wave(60 * model.config.hidden, 0.4f),
                              second = wave(21 * model.config.hidden, 1.9f);
     const Prompt one{tokens_of(95, 1), {{5, 60, first.data()}, {67, 21, second.data()}}};
@@ -133,8 +154,7 @@ TEST_P(SoftTokensTest, CompanyAndThreadsChangeNoBit) {
 
 // Chunks end anywhere but inside an image; where images are causal, there too.
 TEST_P(SoftTokensTest, ChunksChangeNoBit) {
-  for (const char* name : {"vlm", "ple"}) {
-    const LoadedModel model = golden_model(name);
+  for (const auto& [name, model] : all_models()) {
     const int32_t hidden = model.config.hidden;
     const std::vector<float> image = wave(60 * hidden, 0.4f);
     const Prompt prompt{tokens_of(95, 1), {{5, 60, image.data()}}};

@@ -146,7 +146,7 @@ void CpuOps::route(const RouteArgs& args) {
   linear(args.x, args.rows, Activation::f32, {&out, 1});
   for (int32_t r = 0; r < args.rows; ++r) {
     float* scores = args.scores + static_cast<int64_t>(r) * experts;
-    const float top = *std::max_element(scores, scores + experts);
+    const float top = table_.max_of(scores, experts);
     table_.exp_sum(scores, top, experts);
     // The softmax's own denominator cancels when the chosen shares are divided by their sum.
     float chosen_sum = 0;

@@ -1,6 +1,7 @@
 // paceline check: is the arithmetic, and the tokenizer, what another implementation says it should be?
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <functional>
 
@@ -30,15 +31,19 @@ struct CheckOptions {
   bool json = false;
 };
 
-std::string error_text(const GoldenCheck& check, double error) {
-  return check.prompts == 0 ? "–" : fmt::format("{:.1e}", error);
+std::string error_text(bool ran, double error) { return ran ? fmt::format("{:.1e}", error) : "–"; }
+
+// The vision side is not built yet; with its results given, the text side is.
+std::string images_text(const GoldenCheck& check) {
+  if (check.images > 0) return fmt::format("text side {}/{}", check.images_equal, check.images);
+  return check.clips_skipped > 0 ? "not built" : "–";
 }
 
 std::string count_text(int64_t equal, int64_t all) { return all == 0 ? "–" : fmt::format("{} of {}", equal, all); }
 
 // fmt counts "–" as one column, as terminals do.
 void print_row(std::span<const std::string> cells) {
-  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>14} {:>14} {:>7} {:>12}  {}\n", cells[0], cells[1], cells[2], cells[3],
+  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>14} {:>14} {:>7} {:>14}  {}\n", cells[0], cells[1], cells[2], cells[3],
              cells[4], cells[5], cells[6], cells[7], cells[8]);
 }
 
@@ -50,13 +55,13 @@ void print_table(std::span<const GoldenCheck> checks, Precision precision) {
     const std::vector<std::string> cells{
         check.name,
         std::to_string(check.prompts),
-        error_text(check, check.logit_error),
-        error_text(check, check.layer_input_error),
+        error_text(check.ran(), std::max(check.logit_error, check.image_logit_error)),
+        error_text(check.prompts > 0, check.layer_input_error),
         count_text(check.choices_equal, check.choices),
         count_text(check.tokens_equal, check.tokens),
         "–",
-        check.images_skipped > 0 ? "not built" : "–",
-        check.prompts == 0 ? "not run" : (check.passed(precision) ? "ok" : "MISS"),
+        images_text(check),
+        !check.ran() ? "not run" : (check.passed(precision) ? "ok" : "MISS"),
     };
     print_row(cells);
   }
@@ -73,7 +78,10 @@ boost::json::object json_of(const GoldenCheck& check, Precision precision) {
   object["choices_equal"] = check.choices_equal;
   object["tokens"] = check.tokens;
   object["tokens_equal"] = check.tokens_equal;
-  object["images_skipped"] = check.images_skipped;
+  object["images"] = check.images;
+  object["images_equal"] = check.images_equal;
+  object["image_logit_error"] = check.image_logit_error;
+  object["clips_skipped"] = check.clips_skipped;
   object["passed"] = check.passed(precision);
   return object;
 }

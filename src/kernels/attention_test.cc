@@ -1,0 +1,252 @@
+// CpuOps::attention against a plain softmax in double, on random pages; and its rows' bits alone and in company.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <string>
+
+#include "kernels/cpu_ops.h"
+#include "kernels/random_matrix.h"
+
+namespace paceline::kernels {
+namespace {
+
+// One layer's pages of one sequence, full of random numbers: also where no key was ever written, or an old one of the
+// ring is left. None of that may be seen.
+class RandomPages {
+ public:
+  RandomPages(const HeadShape& shape, int32_t length, int32_t slots, std::mt19937& random) : shape_(shape) {
+    const int32_t pages = slots > 0 ? slots : (length + kPageTokens - 1) / kPageTokens;
+    const auto floats = static_cast<size_t>(shape.kv_heads) * static_cast<size_t>(shape.head_dim) * kPageTokens;
+    std::normal_distribution<float> value(0, 1);
+    for (int32_t i = 0; i < 2 * pages; ++i) {
+      std::vector<float>& numbers = numbers_.emplace_back(floats);
+      for (float& v : numbers) v = value(random);
+      if (shape.kv_dtype == DType::bf16) {
+        std::vector<uint16_t>& narrow = narrow_.emplace_back(floats);
+        std::transform(numbers.begin(), numbers.end(), narrow.begin(), f32_to_bf16);
+        std::transform(narrow.begin(), narrow.end(), numbers.begin(), bf16_to_f32);
+      }
+      void* bytes = shape.kv_dtype == DType::bf16 ? static_cast<void*>(narrow_.back().data()) : numbers.data();
+      (i % 2 == 0 ? keys_ : values_).push_back(bytes);
+    }
+    pages_ = {keys_.data(), values_.data(), slots};
+  }
+  RandomPages(const RandomPages&) = delete;
+  RandomPages& operator=(const RandomPages&) = delete;
+
+  [[nodiscard]] const KvPages& pages() const { return pages_; }
+  [[nodiscard]] double key(int32_t pos, int32_t head, int32_t i) const {
+    return at(pos, 0,
+              (static_cast<size_t>(head) * kPageTokens + static_cast<size_t>(pos % kPageTokens)) * dim() +
+                  static_cast<size_t>(i));
+  }
+  [[nodiscard]] double value(int32_t pos, int32_t head, int32_t i) const {
+    return at(pos, 1,
+              (static_cast<size_t>(head) * dim() + static_cast<size_t>(i)) * kPageTokens +
+                  static_cast<size_t>(pos % kPageTokens));
+  }
+
+ private:
+  [[nodiscard]] size_t dim() const { return static_cast<size_t>(shape_.head_dim); }
+  [[nodiscard]] double at(int32_t pos, size_t which, size_t i) const {
+    return static_cast<double>(numbers_[2 * static_cast<size_t>(pages_.slot_of(pos / kPageTokens)) + which][i]);
+  }
+
+  HeadShape shape_;
+  KvPages pages_;
+  std::vector<std::vector<float>> numbers_;    // [2 * slot + (0 keys, 1 values)]
+  std::vector<std::vector<uint16_t>> narrow_;  // the same, as bf16
+  std::vector<void*> keys_, values_;
+};
+
+struct AttentionCase {
+  HeadShape shape;
+  int32_t window;
+  bool sees_self;
+  std::vector<std::pair<int32_t, int32_t>> rows;  // per sequence: first position, count
+
+  [[nodiscard]] std::string text() const {
+    return std::to_string(shape.heads) + "/" + std::to_string(shape.kv_heads) + " heads of " +
+           std::to_string(shape.head_dim) + ", " + dtype_name(shape.kv_dtype) + ", window " + std::to_string(window) +
+           (sees_self ? "" : ", not itself");
+  }
+};
+
+// A case's queries and pages.
+class Scene {
+ public:
+  Scene(const AttentionCase& c, std::mt19937& random) : case_(c) {
+    int32_t row = 0;
+    for (const auto& [first_pos, count] : c.rows) {
+      // As long a ring as the rows need, and no longer.
+      const int32_t slots = c.window > 0 ? (c.window + count + kPageTokens - 2) / kPageTokens + 1 : 0;
+      pages_.push_back(std::make_unique<RandomPages>(c.shape, first_pos + count, slots, random));
+      seqs_.push_back({row, count, first_pos, pages_.back()->pages()});
+      row += count;
+    }
+    q_ = random_rows(row, c.shape.heads * c.shape.head_dim, random);
+    // So that scores spread over a few units.
+    for (float& v : q_) v *= 2.0f / std::sqrt(static_cast<float>(c.shape.head_dim));
+  }
+
+  [[nodiscard]] int64_t row_floats() const { return static_cast<int64_t>(case_.shape.heads) * case_.shape.head_dim; }
+  [[nodiscard]] const std::vector<SeqSpan>& seqs() const { return seqs_; }
+
+  [[nodiscard]] std::vector<float> run(const CpuTable& table, ThreadPool& pool) const {
+    std::vector<float> out(q_.size(), NAN);
+    CpuOps ops(table, pool);
+    ops.attention({case_.shape, q_.data(), out.data(), case_.window, case_.sees_self, seqs_});
+    return out;
+  }
+
+  // Rows [first, first + count) of one sequence, without anybody else.
+  [[nodiscard]] std::vector<float> run_alone(CpuOps& ops, const SeqSpan& seq, int32_t first, int32_t count) const {
+    SeqSpan alone = seq;
+    alone.first_row = 0;
+    alone.first_pos += first;
+    alone.count = count;
+    std::vector<float> out(static_cast<size_t>(count * row_floats()), NAN);
+    ops.attention({case_.shape,
+                   q_.data() + (seq.first_row + first) * row_floats(),
+                   out.data(),
+                   case_.window,
+                   case_.sees_self,
+                   {&alone, 1}});
+    return out;
+  }
+
+  // One head of one row, in double. With bf16 keys queries are bf16 as well.
+  [[nodiscard]] std::vector<double> want(size_t s, int32_t row, int32_t head) const {
+    const HeadShape& shape = case_.shape;
+    const int32_t pos = seqs_[s].first_pos + row, kv_head = head / (shape.heads / shape.kv_heads);
+    const float* q =
+        q_.data() + (seqs_[s].first_row + row) * row_floats() + static_cast<int64_t>(head) * shape.head_dim;
+    const int32_t begin = case_.window == 0 ? 0 : std::max(0, pos - case_.window + 1),
+                  end = case_.sees_self ? pos + 1 : pos;
+    std::vector<double> scores;
+    for (int32_t key = begin; key < end; ++key) {
+      double score = 0;
+      for (int32_t i = 0; i < shape.head_dim; ++i)
+        score += static_cast<double>(shape.kv_dtype == DType::bf16 ? bf16_to_f32(f32_to_bf16(q[i])) : q[i]) *
+                 pages_[s]->key(key, kv_head, i);
+      scores.push_back(score);
+    }
+    std::vector<double> out(static_cast<size_t>(shape.head_dim), 0.0);
+    if (scores.empty()) return out;
+    const double top = *std::max_element(scores.begin(), scores.end());
+    double sum = 0;
+    for (double& score : scores) sum += score = std::exp(score - top);
+    for (int32_t key = begin; key < end; ++key)
+      for (int32_t i = 0; i < shape.head_dim; ++i)
+        out[static_cast<size_t>(i)] +=
+            scores[static_cast<size_t>(key - begin)] / sum * pages_[s]->value(key, kv_head, i);
+    return out;
+  }
+
+ private:
+  const AttentionCase& case_;
+  std::vector<std::unique_ptr<RandomPages>> pages_;
+  std::vector<SeqSpan> seqs_;
+  std::vector<float> q_;  // [rows, heads, head_dim]
+};
+
+std::vector<AttentionCase> attention_cases() {
+  // Page borders, the very start, and rings that have come round.
+  const std::vector<std::pair<int32_t, int32_t>> rows = {{0, 3}, {62, 5}, {255, 1}, {130, 19}, {1, 1}};
+  std::vector<AttentionCase> all;
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const int32_t window : {0, 1, 24, 64, 100})
+      for (const bool sees_self : {true, false})
+        for (const auto& [heads, kv_heads, dim] : {std::tuple{4, 2, 32}, {3, 1, 16}, {2, 2, 48}})
+          all.push_back({{heads, kv_heads, dim, dtype}, window, sees_self, rows});
+  // Wide heads, and more heads to a KV head than a block takes.
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const int32_t dim : {64, 128, 256, 512})
+      all.push_back({{2, 1, dim, dtype}, dim == 128 ? 70 : 0, true, {{0, 2}, {126, 9}}});
+    all.push_back({{20, 1, 32, dtype}, 0, true, {{60, 6}}});
+    all.push_back({{40, 2, 16, dtype}, 24, true, {{60, 6}, {200, 2}}});
+  }
+  return all;
+}
+
+class AttentionTest : public testing::TestWithParam<const CpuTable*> {};
+
+TEST_P(AttentionTest, IsSoftmaxOfWhatTheRowSees) {
+  std::mt19937 random(11);
+  ThreadPool pool(2);
+  for (const AttentionCase& c : attention_cases()) {
+    SCOPED_TRACE(c.text());
+    const Scene scene(c, random);
+    const std::vector<float> got = scene.run(*GetParam(), pool);
+    // float32: roundings of sums over head_dim and keys. bf16: shares are rounded to 8 bits before they meet the
+    // values, each by up to 2^-9 of itself; the values are about 1, seldom 4.
+    const double tolerance = c.shape.kv_dtype == DType::f32 ? 2e-5 : 0x1p-9 * 4;
+    for (size_t s = 0; s < c.rows.size(); ++s)
+      for (int32_t row = 0; row < c.rows[s].second; ++row)
+        for (int32_t head = 0; head < c.shape.heads; ++head) {
+          const std::vector<double> want = scene.want(s, row, head);
+          const float* out = got.data() + (scene.seqs()[s].first_row + row) * scene.row_floats() +
+                             static_cast<int64_t>(head) * c.shape.head_dim;
+          for (size_t i = 0; i < want.size(); ++i)
+            ASSERT_NEAR(static_cast<double>(out[i]), want[i], tolerance)
+                << "position " << c.rows[s].first + row << " head " << head << " element " << i;
+        }
+  }
+}
+
+TEST_P(AttentionTest, RowsDoNotDependOnTheirCompany) {
+  std::mt19937 random(12);
+  ThreadPool one(1), three(3);
+  CpuOps ops(*GetParam(), one);
+  for (const AttentionCase& c : attention_cases()) {
+    SCOPED_TRACE(c.text());
+    const Scene scene(c, random);
+    const std::vector<float> all = scene.run(*GetParam(), one);
+    const std::vector<float> threaded = scene.run(*GetParam(), three);
+    ASSERT_EQ(0, std::memcmp(all.data(), threaded.data(), all.size() * sizeof(float))) << "three threads";
+    for (const SeqSpan& seq : scene.seqs())
+      for (int32_t row = 0; row < seq.count;) {
+        // By ones, and by some more.
+        const int32_t count = seq.first_row % 2 == 0
+                                  ? 1
+                                  : std::min(seq.count - row, std::uniform_int_distribution<int32_t>(1, 7)(random));
+        const std::vector<float> alone = scene.run_alone(ops, seq, row, count);
+        ASSERT_EQ(0, std::memcmp(alone.data(), all.data() + (seq.first_row + row) * scene.row_floats(),
+                                 alone.size() * sizeof(float)))
+            << "position " << seq.first_pos + row << ", " << count << " rows";
+        row += count;
+      }
+  }
+}
+
+// Huge scores: the running maximum keeps exponentials finite, and far smaller keys count for exactly nothing.
+TEST_P(AttentionTest, LargeScoresStayFinite) {
+  std::mt19937 random(13);
+  ThreadPool pool(1);
+  const HeadShape shape{1, 1, 16, DType::f32};
+  const RandomPages pages(shape, 200, 0, random);
+  std::vector<float> q(16, 0.0f);
+  q[0] = 1e4f;
+  int32_t best = 0;
+  for (int32_t pos = 0; pos < 200; ++pos)
+    if (pages.key(pos, 0, 0) > pages.key(best, 0, 0)) best = pos;
+  std::vector<float> out(16, NAN);
+  const SeqSpan seq{0, 1, 199, pages.pages()};
+  CpuOps ops(*GetParam(), pool);
+  ops.attention({shape, q.data(), out.data(), 0, true, {&seq, 1}});
+  for (int32_t i = 0; i < 16; ++i)
+    EXPECT_NEAR(static_cast<double>(out[static_cast<size_t>(i)]), pages.value(best, 0, i), 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, AttentionTest, testing::ValuesIn(cpu_tables()), [](const auto& run) {
+  std::string name = run.param->name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace paceline::kernels

@@ -269,10 +269,10 @@ TEST_P(ForwardBitsTest, ThreadsDoNotMatter) {
     SCOPED_TRACE(fmt::format("{} threads", threads));
     Runner runner(GetParam(), weights_, threads);
     KvCache kv = runner.new_kv();
-    ASSERT_NO_FATAL_FAILURE(go_on(runner, oracles[0], kv, 350, kMaxForwardRows));
-    ASSERT_NO_FATAL_FAILURE(go_on(runner, oracles[0], kv, 358, 1));
+    ASSERT_NO_FATAL_FAILURE(go_on(runner, oracles[0], kv, 380, kMaxForwardRows));
+    ASSERT_NO_FATAL_FAILURE(go_on(runner, oracles[0], kv, 388, 1));
     ASSERT_NO_FATAL_FAILURE(verify(runner, oracles[0], kv, 5, 2));
-    ASSERT_NO_FATAL_FAILURE(go_on(runner, oracles[0], kv, 420, 16));
+    ASSERT_NO_FATAL_FAILURE(go_on(runner, oracles[0], kv, full_length(), 16));
     ASSERT_NO_FATAL_FAILURE(run_company(runner, oracles, 60));
   }
 }

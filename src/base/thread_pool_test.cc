@@ -12,6 +12,9 @@
 namespace paceline {
 namespace {
 
+// Long enough for every worker to wake up and take a piece meanwhile.
+void linger() { std::this_thread::sleep_for(std::chrono::milliseconds(1)); }
+
 class ThreadPoolTest : public testing::TestWithParam<int> {};
 
 TEST_P(ThreadPoolTest, CountsItsThreads) {
@@ -32,6 +35,30 @@ TEST_P(ThreadPoolTest, EveryIndexExactlyOnce) {
       for (int64_t i = 0; i < count; ++i)
         ASSERT_EQ(seen[static_cast<size_t>(i)], 1) << "index " << i << " of " << count << " by " << piece;
     }
+}
+
+// The same where threads are busy taking pieces all the time, and where each lingers in its own.
+TEST_P(ThreadPoolTest, EveryIndexExactlyOnceInARush) {
+  ThreadPool pool(GetParam());
+  std::vector<int> seen(100000, 0);
+  constexpr int kLoops = 5;
+  for (int loop = 0; loop < kLoops; ++loop)
+    pool.run(static_cast<int64_t>(seen.size()), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i)];
+    });
+  for (size_t i = 0; i < seen.size(); ++i) ASSERT_EQ(seen[i], kLoops) << "index " << i;
+}
+
+TEST_P(ThreadPoolTest, WaitsForTheSlowest) {
+  ThreadPool pool(GetParam());
+  for (int loop = 0; loop < 20; ++loop) {
+    std::vector<int> seen(static_cast<size_t>(pool.threads()), 0);
+    pool.run(pool.threads(), 1, [&](int64_t begin, int64_t end) {
+      linger();
+      for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i)];
+    });
+    for (const int count : seen) ASSERT_EQ(count, 1);
+  }
 }
 
 // Pieces are cut at multiples of their length; only a caller without workers may get all at once.
@@ -57,16 +84,17 @@ TEST_P(ThreadPoolTest, WorkerNumbersAreUnique) {
   const auto busy = std::make_unique<std::atomic<int>[]>(threads);
   std::vector<int64_t> done(threads, 0);  // each number's own, without a lock
   std::atomic<bool> good{true};
-  constexpr int64_t kCount = 400;
-  constexpr int kLoops = 50;
+  constexpr int64_t kCount = 40;
+  constexpr int kLoops = 5;
   for (int loop = 0; loop < kLoops; ++loop)
-    pool.run(kCount, 3, [&](int64_t begin, int64_t end, int worker) {
+    pool.run(kCount, 2, [&](int64_t begin, int64_t end, int worker) {
       if (worker < 0 || worker >= pool.threads()) {
         good.store(false);
         return;
       }
       const auto me = static_cast<size_t>(worker);
       if (busy[me].fetch_add(1) != 0) good.store(false);
+      linger();
       done[me] += end - begin;
       if (busy[me].fetch_sub(1) != 1) good.store(false);
     });

@@ -284,14 +284,15 @@ constexpr struct {
                     {WeightFormat::q8, Precision::bf16},   {WeightFormat::q4, Precision::bf16},
                     {WeightFormat::q8, Precision::f32},    {WeightFormat::q4, Precision::f32}};
 
-// The usual slice leaves out what differs least: quantised weights with float32 keys, and one window of each model; the
-// portable table takes each model once.
+// The usual slice leaves out what differs least: quantised weights with float32 keys, and one window of each model.
+// Tables other than the best take the models with fewer formats; the portable one each model once.
 bool in_short_form(const BitsCase& c) {
-  if (c.window != (c.model == "moe" ? 64 : 24)) return false;
-  if (c.format != WeightFormat::bf16 && c.precision == Precision::f32) return false;
-  if (c.table != kernels::cpu_tables().back()) return true;
-  if (c.model == "dense") return c.format == WeightFormat::bf16 && c.precision == Precision::f32;
-  return c.format == (c.model == "moe" ? WeightFormat::q4 : WeightFormat::q8);
+  const bool quantised = c.format != WeightFormat::bf16, f32 = c.precision == Precision::f32;
+  if (c.window != (c.model == "moe" ? 64 : 24) || (quantised && f32)) return false;
+  if (c.table == kernels::cpu_tables().front()) return true;
+  if (c.model == "dense") return f32 || (c.format == WeightFormat::q8 && c.table != kernels::cpu_tables().back());
+  return c.table != kernels::cpu_tables().back() ? quantised
+                                                 : c.format == (c.model == "moe" ? WeightFormat::q4 : WeightFormat::q8);
 }
 
 std::vector<BitsCase> bits_cases() {

@@ -30,7 +30,7 @@ test: build test-dev
 test-dev: deps
 	@cmake --preset dev
 	@cmake --build --preset dev -j $(JOBS)
-	@ctest --test-dir build/dev --output-on-failure -j $(JOBS) -LE long
+	@tools/run_sanitized build/dev
 
 test-tsan: deps
 	@cmake --preset tsan

@@ -55,10 +55,14 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::take_pieces(int worker) {
-  for (;;) {
-    const int64_t begin = next_.fetch_add(piece_, std::memory_order_relaxed);
-    if (begin >= count_) return;
-    call_(body_, begin, std::min(begin + piece_, count_), worker);
+  // Half of an even share of what is left.
+  const int64_t shares = 2 * threads();
+  int64_t begin = next_.load(std::memory_order_relaxed);
+  while (begin < count_) {
+    const int64_t end = std::min(count_, begin + std::max(piece_, (count_ - begin) / shares));
+    if (!next_.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
+    call_(body_, begin, end, worker);
+    begin = next_.load(std::memory_order_relaxed);
   }
 }
 

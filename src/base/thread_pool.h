@@ -26,9 +26,9 @@ class ThreadPool {
 
   [[nodiscard]] int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls f(begin, end) or f(begin, end, worker) over pieces of [0, count), each at most `piece` long (a pool without
-  // workers takes all at once); returns when all are done. worker is below threads(), and no two calls with the same
-  // worker run at once. One caller at a time.
+  // Calls f(begin, end) or f(begin, end, worker) over pieces of [0, count); returns when all are done. Pieces start long
+  // and shrink to `piece`, so that threads read long runs and still end together. worker is below threads(), and no two
+  // calls with the same worker run at once. One caller at a time.
   template <class F>
   void run(int64_t count, int64_t piece, F&& f) {
     if (workers_.empty() || count <= piece) {

@@ -106,7 +106,7 @@ class Walk {
     const int32_t end = std::clamp(last_key(i) - base + 1, begin, kPageTokens);
     std::fill(scores, scores + begin, kNone);
     std::fill(scores + end, scores + kPageTokens, kNone);
-    const float top = begin < end ? std::max(top_[i], *std::max_element(scores + begin, scores + end)) : top_[i];
+    const float top = begin < end ? std::max(top_[i], table_.max_of(scores + begin, end - begin)) : top_[i];
     if (top == kNone) {
       std::fill(scores, scores + kPageTokens, 0.0f);
       return 1.0f;

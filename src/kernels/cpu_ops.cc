@@ -11,9 +11,8 @@
 namespace paceline::kernels {
 namespace {
 
-// Work is handed out in about this many pieces per thread: fine enough that a thread which loses its core for a while
-// does not hold up the others, coarse enough that a piece streams tens of kilobytes.
-constexpr int64_t kPiecesPerThread = 6;
+// The smallest piece of a matrix product, as a share of one thread's: what threads may wait for each other at the end.
+constexpr int64_t kPiecesPerThread = 24;
 // Rows of elementwise work worth waking another thread for.
 constexpr int64_t kElementsPerPiece = 8192;
 
@@ -147,7 +146,7 @@ void CpuOps::route(const RouteArgs& args) {
   linear(args.x, args.rows, Activation::f32, {&out, 1});
   for (int32_t r = 0; r < args.rows; ++r) {
     float* scores = args.scores + static_cast<int64_t>(r) * experts;
-    const float top = *std::max_element(scores, scores + experts);
+    const float top = table_.max_of(scores, experts);
     table_.exp_sum(scores, top, experts);
     // The softmax's own denominator cancels when the chosen shares are divided by their sum.
     float chosen_sum = 0;

@@ -28,6 +28,10 @@ class CpuOps final : public Ops {
  public:
   CpuOps(const CpuTable& table, ThreadPool& pool) : table_(table), pool_(pool) {}
 
+  Matrix place(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) override;
+  MatrixStack place(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) override;
+  [[nodiscard]] const void* placed_tag() const override { return &table_; }
+
   void embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) override;
   void rms_norm(const NormArgs& args) override;
   void add_norm(const AddNormArgs& args) override;

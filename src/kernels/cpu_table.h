@@ -35,6 +35,12 @@ struct Act {
 struct CpuTable {
   const char* name;
 
+  // Matrices that the kernels want in an order of their own: the bytes of w so rearranged, 0 where it is used as it lies;
+  // and the rearranging of blocks of pack_rows rows, [block_begin, block_end). None: every matrix is used as it lies.
+  size_t (*packed_bytes)(const Matrix& w);
+  void (*pack)(const Matrix& w, void* out, int32_t block_begin, int32_t block_end);
+  int32_t pack_rows;
+
   // Memory that prepared rows need; rows are prepared in units of act_unit, [unit_begin, unit_end).
   size_t (*act_bytes)(const ActShape& shape);
   int32_t act_unit;
@@ -57,6 +63,8 @@ struct CpuTable {
   void (*softcap)(float* y, float cap, int64_t count);
   // y = y * keep + x * part
   void (*blend)(float* y, float keep, const float* x, float part, int64_t count);
+  // The largest of count >= 1 values.
+  float (*max_of)(const float* x, int32_t count);
   // x[i] = exp(x[i] - top), returns the sum in an order fixed by count. -infinity gives exactly 0.
   float (*exp_sum)(float* x, float top, int32_t count);
 };

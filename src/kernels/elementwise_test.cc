@@ -7,6 +7,7 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <utility>
 
 #include "kernels/cpu_table.h"
 #include "kernels/random_matrix.h"
@@ -159,6 +160,20 @@ TEST_P(ElementwiseTest, Softcap) {
   Row far = {-kInfinity, -1e9f, 1e9f, kInfinity, 0};
   table_.softcap(far.data(), 30.0f, 5);
   expect_close(far, {-30, -30, 30, 30, 0}, 1e-6);
+}
+
+TEST_P(ElementwiseTest, MaxOf) {
+  for (const int32_t count : lengths()) {
+    // All below zero, so that no padding may win; the largest at every place.
+    Row x = row(count);
+    for (float& v : x) v = -1 - std::fabs(v);
+    for (size_t i = 0; i < x.size(); ++i) {
+      const float kept = std::exchange(x[i], -0.5f);
+      ASSERT_EQ(table_.max_of(x.data(), count), -0.5f) << i << " of " << count;
+      x[i] = kept;
+    }
+  }
+  EXPECT_EQ(table_.max_of(Row(13, -kInfinity).data(), 13), -kInfinity);
 }
 
 TEST_P(ElementwiseTest, ExpSum) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
 #include <numeric>
 #include <random>
 #include <string>
@@ -65,8 +66,10 @@ class ExpertsTest : public testing::TestWithParam<const CpuTable*> {
 
   std::vector<float> run(CpuOps& ops, const Stacks& stacks, const Chosen& chosen, int32_t first, int32_t rows,
                          Activation activation) {
-    const MatrixStack gate = stack_of(stacks.gate, kWidth), up = stack_of(stacks.up, kWidth),
-                      down = stack_of(stacks.down, kHidden);
+    std::vector<std::shared_ptr<const void>> owners;
+    const MatrixStack gate = ops.place(stack_of(stacks.gate, kWidth), owners),
+                      up = ops.place(stack_of(stacks.up, kWidth), owners);
+    const MatrixStack down = ops.place(stack_of(stacks.down, kHidden), owners);
     std::vector<float> y(static_cast<size_t>(rows * kHidden), NAN);
     ops.experts({&gate, &up, &down, row_of(first), chosen.experts.data() + first * kTop,
                  chosen.shares.data() + first * kTop, rows, kTop, y.data()},

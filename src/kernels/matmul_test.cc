@@ -6,6 +6,7 @@
 #include <cstring>
 #include <random>
 
+#include "kernels/cpu_ops.h"
 #include "kernels/cpu_table.h"
 #include "kernels/random_matrix.h"
 
@@ -24,6 +25,17 @@ Prepared prepare_rows(const CpuTable& table, const ActShape& shape, const float*
   table.prepare(out.act, x, shape.cols, 0, (shape.rows + table.act_unit - 1) / table.act_unit);
   return out;
 }
+
+// The matrix in the table's own order, where it has one.
+struct Placed {
+  Matrix view;
+  std::vector<std::shared_ptr<const void>> owners;
+
+  Placed(const CpuTable& table, const Matrix& w) {
+    ThreadPool pool(2);
+    view = CpuOps(table, pool).place(w, owners);
+  }
+};
 
 std::vector<float> multiply(const CpuTable& table, const Matrix& w, ActShape shape, const float* x) {
   const Prepared rows = prepare_rows(table, shape, x);
@@ -68,16 +80,17 @@ TEST_P(MatmulTest, RowsDoNotDependOnTheirCompany) {
     for (int round = 0; round < 12; ++round) {
       const int32_t cols = c.group > 0 ? c.group * pick(1, 9) : pick(1, 300);
       const RandomMatrix m(c.format, pick(1, 90), cols, c.group, c.scales, random);
+      const Placed placed(table, m.view);
       const ActShape shape{c.kind, round < 6 ? pick(1, 16) : pick(1, 70), cols, c.group};
       const std::vector<float> x = random_rows(shape.rows, cols, random);
       SCOPED_TRACE(testing::Message() << weight_format_name(c.format) << " group " << c.group << " [" << m.view.rows << ", " << cols << "] rows " << shape.rows);
-      const std::vector<float> y = multiply(table, m.view, shape, x.data());
+      const std::vector<float> y = multiply(table, placed.view, shape, x.data());
 
       // Alone.
       ActShape one = shape;
       one.rows = 1;
       for (int32_t r = 0; r < shape.rows; ++r) {
-        const std::vector<float> alone = multiply(table, m.view, one, x.data() + static_cast<int64_t>(r) * cols);
+        const std::vector<float> alone = multiply(table, placed.view, one, x.data() + static_cast<int64_t>(r) * cols);
         ASSERT_EQ(0, std::memcmp(alone.data(), y.data() + static_cast<int64_t>(r) * m.view.rows, alone.size() * sizeof(float))) << "row " << r;
       }
       // Outputs cut anywhere that a thread may begin.
@@ -85,7 +98,7 @@ TEST_P(MatmulTest, RowsDoNotDependOnTheirCompany) {
       std::vector<float> cut(y.size(), NAN);
       for (int32_t n = 0; n < m.view.rows;) {
         const int32_t end = std::min(m.view.rows, n + kOutputTile * pick(1, 3));
-        table.matmul(m.view, rows.act, cut.data(), m.view.rows, n, end);
+        table.matmul(placed.view, rows.act, cut.data(), m.view.rows, n, end);
         n = end;
       }
       ASSERT_EQ(0, std::memcmp(cut.data(), y.data(), y.size() * sizeof(float)));
@@ -110,7 +123,7 @@ TEST_P(MatmulTest, ExtremesAreExact) {
           const std::vector<float> x(static_cast<size_t>(rows * group * 2), 127.0f * sign);
           const ActKind kind = format == WeightFormat::q8 ? ActKind::int8 : ActKind::nibbles;
           const float want = sign * 127.0f * (format == WeightFormat::q8 ? 255.0f : 15.0f) * static_cast<float>(group * 2);
-          for (const float y : multiply(table, m.view, {kind, rows, group * 2, group}, x.data())) ASSERT_EQ(y, want);
+          for (const float y : multiply(table, Placed(table, m.view).view, {kind, rows, group * 2, group}, x.data())) ASSERT_EQ(y, want);
         }
 }
 

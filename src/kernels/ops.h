@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <vector>
 
 #include "tensor/dtype.h"
 #include "tensor/matrix.h"
@@ -121,6 +123,12 @@ struct ExpertsArgs {
 class Ops {
  public:
   virtual ~Ops() = default;
+
+  // Weights as this backend reads them best. The same matrix where it is used as it lies; else a copy, in memory that
+  // `owners` keeps alive. `placed` tells who placed: what one Ops placed, another with the same tag can use.
+  virtual Matrix place(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) = 0;
+  virtual MatrixStack place(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) = 0;
+  [[nodiscard]] virtual const void* placed_tag() const = 0;
 
   // y[r] = table[tokens[r]] * scale
   virtual void embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) = 0;

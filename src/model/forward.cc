@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "model/place.h"
 #include "model/rope.h"
 
 namespace paceline {
@@ -32,7 +33,7 @@ float* sized(std::vector<float>& buffer, int64_t floats) {
 }  // namespace
 
 Forward::Forward(std::shared_ptr<const TextWeights> weights, kernels::Ops& ops, Precision precision)
-    : weights_(std::move(weights)),
+    : weights_(place_weights(std::move(weights), ops)),
       ops_(ops),
       precision_(precision),
       layout_(weights_->config, precision == Precision::f32 ? DType::f32 : DType::bf16),

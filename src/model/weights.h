@@ -46,6 +46,8 @@ struct TextWeights {
   Matrix ple_model_projection;      // [layers * ple_width, hidden]
   Vector ple_projection_norm;       // [ple_width]
 
+  // Who placed the matrices (kernels::Ops::placed_tag); none: they lie as in the checkpoint.
+  const void* placed = nullptr;
   // Whatever keeps the views above alive: mapped files, rearranged copies.
   std::vector<std::shared_ptr<const void>> owners;
 

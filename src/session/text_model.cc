@@ -64,8 +64,8 @@ Result<TextModel> load_text_model(const std::filesystem::path& folder, ThreadPoo
 
 Result<std::string> render_chat(const TextModel& model, std::string_view system, std::string_view user) {
   if (!model.has_chat()) {
-    return Error{model.chat_problem.empty() ? "this model has no chat template; --raw continues a text as it is"
-                                            : model.chat_problem};
+    const std::string why = model.chat_problem.empty() ? "this model has no chat template" : model.chat_problem;
+    return Error{why + "; --raw continues a text as it is"};
   }
   std::vector<ChatMessage> messages;
   if (!system.empty()) messages.push_back({"system", with_invalid_utf8_replaced(system), ""});

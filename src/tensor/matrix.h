@@ -34,6 +34,7 @@ struct Matrix {
   int32_t rows = 0;                  // outputs, N
   int32_t cols = 0;                  // inputs, K
   int32_t group = 0;                 // q8, q4: 32, 64 or 128; divides cols
+  bool packed = false;               // values (and scales) in the order of the kernels that will read them
   const void* values = nullptr;      // [rows, cols] of the format
   DType scale_dtype = DType::bf16;   // q8, q4: bf16 or f32
   const void* scales = nullptr;      // [rows, cols / group]
@@ -76,8 +77,14 @@ struct MatrixStack {
   Matrix first;               // expert 0
   int32_t count = 0;
   int64_t stride_rows = 0;    // between experts, in rows of the underlying tensor
+  size_t stride_bytes = 0;    // between packed experts
 
-  [[nodiscard]] Matrix at(int32_t e) const { return first.row_slice(static_cast<int64_t>(e) * stride_rows, first.rows); }
+  [[nodiscard]] Matrix at(int32_t e) const {
+    if (!first.packed) return first.row_slice(static_cast<int64_t>(e) * stride_rows, first.rows);
+    Matrix m = first;
+    m.values = static_cast<const char*>(first.values) + static_cast<size_t>(e) * stride_bytes;
+    return m;
+  }
 };
 
 }  // namespace paceline

@@ -125,6 +125,19 @@ void blend(float* y, float keep, const float* x, float part, int64_t count) {
 }
 
 template <class V>
+float max_of(const float* x, int32_t count) {
+  auto top = V::set1(-INFINITY);
+  int32_t i = 0;
+  for (; i + V::kLanes <= count; i += V::kLanes) top = V::max(top, V::load(x + i));
+  if (i < count) top = V::max(top, load_tail<V>(x + i, count - i, -INFINITY));
+  float lanes[V::kLanes];
+  V::store(lanes, top);
+  float best = lanes[0];
+  for (int lane = 1; lane < V::kLanes; ++lane) best = lanes[lane] > best ? lanes[lane] : best;
+  return best;
+}
+
+template <class V>
 float exp_sum(float* x, float top, int32_t count) {
   const auto t = V::set1(top);
   auto total = V::set1(0);

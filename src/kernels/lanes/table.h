@@ -20,6 +20,7 @@ constexpr CpuTable elementwise_table(const char* name) {
   table.add_scaled = add_scaled<V>;
   table.softcap = softcap<V>;
   table.blend = blend<V>;
+  table.max_of = max_of<V>;
   table.exp_sum = exp_sum<V>;
   return table;
 }

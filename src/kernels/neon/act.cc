@@ -12,8 +12,6 @@ namespace {
 
 constexpr int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
-bool is_quantised(const ActShape& shape) { return shape.kind == ActKind::int8 || shape.kind == ActKind::nibbles; }
-
 int64_t row_pairs(int32_t rows) { return (rows + 1) / 2; }
 
 void prepare_bf16_pair(const Act& act, const float* x0, const float* x1, int64_t pair) {
@@ -50,37 +48,15 @@ void clear_tail(const QuantisedAct& parts, int64_t pair, int32_t groups) {
     for (int r = 0; r < 2; ++r) store_sum(parts, pair, g, r, 0);
 }
 
-// One row, in q4's order where asked.
-void prepare_single(const Act& act, const float* x) {
-  const QuantisedAct parts = quantised_parts(act);
-  const int32_t group = act.shape.group, groups = act.shape.cols / group;
-  for (int32_t g = 0; g < groups; ++g) {
-    int32_t sum = 0;
-    int8_t* q = parts.q + g * group;
-    parts.scales[g] = quantise_group(x + g * group, group, q, sum);
-    store_sum(parts, 0, g, 0, parts.scales[g] * static_cast<float>(sum));
-    store_sum(parts, 0, g, 1, 0);
-    if (act.shape.kind != ActKind::nibbles) continue;
-    for (int32_t k = 0; k < group; k += 32) {
-      const int8x16x2_t split = vld2q_s8(q + k);
-      vst1q_s8(q + k, split.val[0]);
-      vst1q_s8(q + k + 16, split.val[1]);
-    }
-  }
-  for (int32_t g = groups; g < 4 * parts.blocks; ++g) parts.scales[g] = 0;
-  clear_tail(parts, 0, groups);
-}
-
 void prepare_pair(const Act& act, const float* x0, const float* x1, int64_t pair) {
   const QuantisedAct parts = quantised_parts(act);
   const int32_t group = act.shape.group, groups = act.shape.cols / group;
   for (int32_t g = 0; g < groups; ++g) {
-    int8_t rows[2][128] = {};
-    float scales[2] = {};
+    int8_t rows[2][128];
+    float scales[2];
     for (int r = 0; r < 2; ++r) {
-      const float* x = r == 0 ? x0 : x1;
       int32_t sum = 0;
-      if (x != nullptr) scales[r] = quantise_group(x + g * group, group, rows[r], sum);
+      scales[r] = quantise_group((r == 0 ? x0 : x1) + g * group, group, rows[r], sum);
       store_sum(parts, pair, g, r, scales[r] * static_cast<float>(sum));
     }
     int8_t* out = parts.q + (pair * act.shape.cols + g * group) * 2;
@@ -105,8 +81,7 @@ size_t act_bytes(const ActShape& shape) {
   const int64_t pairs = row_pairs(shape.rows);
   if (shape.kind == ActKind::bf16) return static_cast<size_t>(pairs * 2 * round_up(shape.cols, 8)) * 2;
   const int64_t groups = shape.cols / shape.group, blocks = (groups + 3) / 4;
-  const int64_t bytes = round_up(shape.rows == 1 ? shape.cols : pairs * 2 * shape.cols, 64);
-  const int64_t scales = (shape.rows == 1 ? blocks : pairs * groups) * 4;
+  const int64_t bytes = round_up(pairs * 2 * shape.cols, 64), scales = pairs * groups * 4;
   return static_cast<size_t>(bytes + scales * static_cast<int64_t>(sizeof(float)) + pairs * blocks * 32);
 }
 
@@ -114,8 +89,7 @@ QuantisedAct quantised_parts(const Act& act) {
   const ActShape& shape = act.shape;
   const int64_t pairs = row_pairs(shape.rows);
   const int64_t groups = shape.cols / shape.group, blocks = (groups + 3) / 4;
-  const int64_t bytes = round_up(shape.rows == 1 ? shape.cols : pairs * 2 * shape.cols, 64);
-  const int64_t scales = (shape.rows == 1 ? blocks : pairs * groups) * 4;
+  const int64_t bytes = round_up(pairs * 2 * shape.cols, 64), scales = pairs * groups * 4;
   auto* first = reinterpret_cast<float*>(static_cast<char*>(act.bytes) + bytes);
   return {static_cast<int8_t*>(act.bytes), first, reinterpret_cast<uint16_t*>(first + scales), static_cast<int32_t>(blocks)};
 }
@@ -141,12 +115,11 @@ void prepare(const Act& act, const float* x, int64_t ldx, int32_t unit_begin, in
   // A unit is a pair of rows.
   const int32_t row_end = unit_end * 2 < act.shape.rows ? unit_end * 2 : act.shape.rows;
   if (act.shape.kind == ActKind::f32) return lanes::prepare_f32<Vec>(act, x, ldx, unit_begin * 2, row_end);
-  if (is_quantised(act.shape) && act.shape.rows == 1) return prepare_single(act, x);
   for (int32_t unit = unit_begin; unit < unit_end; ++unit) {
     const float* x0 = x + 2 * unit * ldx;
     const float* x1 = 2 * unit + 1 < act.shape.rows ? x0 + ldx : nullptr;
     if (act.shape.kind == ActKind::bf16) prepare_bf16_pair(act, x0, x1, unit);
-    else prepare_pair(act, x0, x1, unit);
+    else prepare_pair(act, x0, x1 != nullptr ? x1 : x0, unit);
   }
 }
 

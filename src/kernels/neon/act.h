@@ -2,12 +2,10 @@
 //
 //   bf16     row pairs; per pair and 8 columns: 4 of row 0, 4 of row 1, the next 4 of row 0, of row 1 (two operands of the
 //            2x4 matrix instruction). Columns are padded with zeros to 8, an odd last row with a row of zeros.
-//   int8     one row: plain. More: row pairs; per pair and 8 columns: 8 of row 0, 8 of row 1 (one operand of the 2x8
-//            matrix instruction).
-//   nibbles  the same after reordering columns as 4-bit weights unpack: one row: per 32 columns the 16 even ones, then
-//            the 16 odd ones; pairs: per 16 columns the 8 even ones, then the 8 odd ones.
-//   Then the scales: one row: one per group, padded with zeros to 4 groups; pairs: per pair and group {a0, a1, a0, a1}, the
-//   order of a 2x2 tile of results. Then, for the weights' biases, each group's scale times its sum of integers, as a sum of
+//   int8     row pairs; per pair and 8 columns: 8 of row 0, 8 of row 1 (one operand of the 2x8 matrix instruction). An odd
+//            last row stands twice.
+//   nibbles  the same after reordering columns as 4-bit weights unpack: of every 16, the 8 even ones, then the 8 odd ones.
+//   Then the scales: per pair and group {a0, a1, a0, a1}, the order of a 2x2 tile of results. Then, for the weights' biases, each group's scale times its sum of integers, as a sum of
 //   two bf16 (16 bits of fraction): per pair and 4 groups, 4 of row 0 and 4 of row 1, the upper parts and then the lower.
 #pragma once
 

@@ -86,33 +86,41 @@ void pack(const TileInput<NP>& in, uint16_t* out) {
     }
 }
 
+// Results of a tile whose outputs are n[0] … : side by side, or one by one where they lie apart or the range ends. Outputs
+// beyond the range repeat its last one, so storing them does no harm.
+template <int NP>
+inline void store_row(const float32x2_t (&pairs)[NP], const int32_t (&n)[2 * NP], bool side_by_side, float* row) {
+  if (side_by_side) {
+    for (int i = 0; i < NP; ++i) vst1_f32(row + n[0] + 2 * i, pairs[i]);
+    return;
+  }
+  for (int i = 0; i < NP; ++i) {
+    row[n[2 * i]] = vget_lane_f32(pairs[i], 0);
+    row[n[2 * i + 1]] = vget_lane_f32(pairs[i], 1);
+  }
+}
+
 template <int NP, int MP, bool kPacked>
 void tile(TileInput<NP> in, const Act& x, int32_t pair, const int32_t (&n)[2 * NP], float* y, int64_t ldy) {
   in.x = static_cast<const uint16_t*>(x.bytes) + pair * in.x_stride;
   float32x4_t sums[NP * MP];
   dots<NP, MP, kPacked>(in, sums);
+  const bool side_by_side = n[2 * NP - 1] - n[0] == 2 * NP - 1;
   for (int m = 0; m < MP; ++m) {
     float* row = y + static_cast<int64_t>(2 * (pair + m)) * ldy;
-    const bool second = 2 * (pair + m) + 1 < x.shape.rows;
-    // Outputs beyond the range repeat its last one, so storing them does no harm.
-    for (int i = 0; i < NP; ++i) {
-      float out[4];
-      vst1q_f32(out, sums[i * MP + m]);
-      row[n[2 * i]] = out[0];
-      row[n[2 * i + 1]] = out[1];
-      if (!second) continue;
-      row[ldy + n[2 * i]] = out[2];
-      row[ldy + n[2 * i + 1]] = out[3];
-    }
+    float32x2_t first[NP], second[NP];
+    for (int i = 0; i < NP; ++i) first[i] = vget_low_f32(sums[i * MP + m]), second[i] = vget_high_f32(sums[i * MP + m]);
+    store_row<NP>(first, n, side_by_side, row);
+    if (2 * (pair + m) + 1 < x.shape.rows) store_row<NP>(second, n, side_by_side, row + ldy);
   }
 }
 
 // All rows over the range, NP output pairs at a time, in tiles of MP row pairs or what is left.
-template <int NP, int MP, bool kPacked>
+template <int NP, int MP, bool kPacked, bool kNeighbours>
 void run(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   uint16_t packed[kPacked ? 2 * NP * kMaxColumns : 1];
   const int32_t pairs = (x.shape.rows + 1) / 2;
-  const Streams<2 * NP, kPacked> streams(n_begin, n_end);
+  const Streams<2 * NP, kNeighbours> streams(n_begin, n_end);
   TileInput<NP> in{};
   in.packed = packed;
   in.x_stride = static_cast<int64_t>(w.cols + 7) / 8 * 16;
@@ -133,13 +141,17 @@ void run(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, 
   }
 }
 
+// Matrices up to this size (a KV page of one head) lie in the caches, where neighbouring rows do no harm.
+constexpr int64_t kCachedElements = 64 * 512;
+
 }  // namespace
 
 void matmul_bf16(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   const int32_t rows = x.shape.rows;
-  if (rows <= 2) return run<4, 1, false>(w, x, y, ldy, n_begin, n_end);
-  if (rows <= 16) return run<2, 4, false>(w, x, y, ldy, n_begin, n_end);
-  run<4, 2, true>(w, x, y, ldy, n_begin, n_end);
+  const bool cached = static_cast<int64_t>(w.rows) * w.cols <= kCachedElements;
+  if (rows <= 2) return cached ? run<4, 1, false, true>(w, x, y, ldy, n_begin, n_end) : run<4, 1, false, false>(w, x, y, ldy, n_begin, n_end);
+  if (rows <= 16) return cached ? run<2, 4, false, true>(w, x, y, ldy, n_begin, n_end) : run<2, 4, false, false>(w, x, y, ldy, n_begin, n_end);
+  run<4, 2, true, true>(w, x, y, ldy, n_begin, n_end);
 }
 
 }  // namespace paceline::kernels::neon

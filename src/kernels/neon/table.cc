@@ -3,6 +3,7 @@
 #include "kernels/lanes/table.h"
 #include "kernels/neon/act.h"
 #include "kernels/neon/matmul.h"
+#include "kernels/neon/packed.h"
 #include "kernels/neon/vec.h"
 
 namespace paceline::kernels::neon {
@@ -18,6 +19,9 @@ void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begi
 
 constexpr CpuTable make_table() {
   CpuTable made = lanes::elementwise_table<Vec>("neon");
+  made.packed_bytes = packed_bytes;
+  made.pack = pack;
+  made.pack_rows = kBlockRows;
   made.act_bytes = act_bytes;
   made.act_unit = 2;
   made.prepare = prepare;

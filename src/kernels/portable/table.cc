@@ -1,5 +1,6 @@
 #include "kernels/portable/table.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/portable/act.h"
@@ -53,6 +54,8 @@ void blend(float* y, float keep, const float* x, float part, int64_t count) {
   for (int64_t i = 0; i < count; ++i) y[i] = y[i] * keep + x[i] * part;
 }
 
+float max_of(const float* x, int32_t count) { return *std::max_element(x, x + count); }
+
 float exp_sum(float* x, float top, int32_t count) {
   float sum = 0;
   for (int32_t i = 0; i < count; ++i) {
@@ -67,6 +70,9 @@ float exp_sum(float* x, float top, int32_t count) {
 const CpuTable& table() {
   static constexpr CpuTable kTable{
       .name = "portable",
+      .packed_bytes = nullptr,
+      .pack = nullptr,
+      .pack_rows = 0,
       .act_bytes = act_bytes,
       .act_unit = 1,
       .prepare = prepare,
@@ -79,6 +85,7 @@ const CpuTable& table() {
       .add_scaled = add_scaled,
       .softcap = softcap,
       .blend = blend,
+      .max_of = max_of,
       .exp_sum = exp_sum,
   };
   return kTable;

@@ -1,0 +1,32 @@
+#include "model/place.h"
+
+namespace paceline {
+namespace {
+
+// Every matrix that is multiplied with; embeddings are read row by row and stay as they lie.
+void place_layer(LayerWeights& layer, kernels::Ops& ops, std::vector<std::shared_ptr<const void>>& owners) {
+  for (Matrix* m : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down, &layer.router,
+                    &layer.ple_gate, &layer.ple_projection})
+    *m = ops.place(*m, owners);
+  for (MatrixStack* stack : {&layer.expert_gate, &layer.expert_up, &layer.expert_down}) *stack = ops.place(*stack, owners);
+}
+
+}  // namespace
+
+std::shared_ptr<const TextWeights> place_weights(std::shared_ptr<const TextWeights> weights, kernels::Ops& ops,
+                                                 const PlaceProgress& progress) {
+  if (weights->placed == ops.placed_tag()) return weights;
+  auto placed = std::make_shared<TextWeights>(*weights);
+  placed->placed = ops.placed_tag();
+  const size_t steps = placed->layers.size() + 1;
+  for (size_t i = 0; i < placed->layers.size(); ++i) {
+    place_layer(placed->layers[i], ops, placed->owners);
+    if (progress) progress(i + 1, steps);
+  }
+  placed->head = ops.place(placed->head, placed->owners);
+  placed->ple_model_projection = ops.place(placed->ple_model_projection, placed->owners);
+  if (progress) progress(steps, steps);
+  return placed;
+}
+
+}  // namespace paceline

@@ -1,148 +1,249 @@
-// Attention against a plain one in double precision, with and without rows that see ahead; and the bits of a row alone
-// against those among others.
+// CpuOps::attention against a plain softmax in double, on random pages; and its rows' bits alone and in company.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <memory>
+#include <random>
 #include <string>
-#include <vector>
 
 #include "kernels/cpu_ops.h"
+#include "kernels/random_matrix.h"
 
 namespace paceline::kernels {
 namespace {
 
-constexpr int32_t kDim = 32;
-
-// A sequence whose keys and values are all written; queries at the last `rows` positions.
-struct Sequence {
-  Sequence(const HeadShape& shape_in, int32_t length_in, int32_t rows_in, uint64_t seed)
-      : shape(shape_in), length(length_in), rows(rows_in) {
-    float next = static_cast<float>(seed);
-    const auto number = [&next] { return std::sin(next += 1.37f); };
-    const auto cells = static_cast<size_t>(shape.kv_heads) * kPageTokens * kDim;
-    for (int32_t page = 0; page * kPageTokens < length; ++page) {
-      for (auto* side : {&keys, &values}) {
-        side->emplace_back(cells);
-        std::generate(side->back().begin(), side->back().end(), number);
+// One layer's pages of one sequence, full of random numbers: also where no key was ever written, or an old one of the
+// ring is left. None of that may be seen.
+class RandomPages {
+ public:
+  RandomPages(const HeadShape& shape, int32_t length, int32_t slots, std::mt19937& random) : shape_(shape) {
+    const int32_t pages = slots > 0 ? slots : (length + kPageTokens - 1) / kPageTokens;
+    const auto floats = static_cast<size_t>(shape.kv_heads) * static_cast<size_t>(shape.head_dim) * kPageTokens;
+    std::normal_distribution<float> value(0, 1);
+    for (int32_t i = 0; i < 2 * pages; ++i) {
+      std::vector<float>& numbers = numbers_.emplace_back(floats);
+      for (float& v : numbers) v = value(random);
+      if (shape.kv_dtype == DType::bf16) {
+        std::vector<uint16_t>& narrow = narrow_.emplace_back(floats);
+        std::transform(numbers.begin(), numbers.end(), narrow.begin(), f32_to_bf16);
+        std::transform(narrow.begin(), narrow.end(), numbers.begin(), bf16_to_f32);
       }
+      void* bytes = shape.kv_dtype == DType::bf16 ? static_cast<void*>(narrow_.back().data()) : numbers.data();
+      (i % 2 == 0 ? keys_ : values_).push_back(bytes);
     }
-    for (auto& page : keys) key_pages.push_back(page.data());
-    for (auto& page : values) value_pages.push_back(page.data());
-    q.resize(static_cast<size_t>(rows) * shape.heads * kDim);
-    std::generate(q.begin(), q.end(), number);
-    for (int32_t i = 0; i < rows; ++i) last_pos.push_back(length - rows + i);
+    pages_ = {keys_.data(), values_.data(), slots};
   }
+  RandomPages(const RandomPages&) = delete;
+  RandomPages& operator=(const RandomPages&) = delete;
 
-  void see_ahead(int32_t first_row, int32_t count) {
-    std::fill_n(last_pos.begin() + first_row, count, length - rows + first_row + count - 1);
-  }
-
-  [[nodiscard]] SeqSpan span(int32_t first_row) const {
-    return {first_row, rows, length - rows, {key_pages.data(), value_pages.data(), 0}};
-  }
-
+  [[nodiscard]] const KvPages& pages() const { return pages_; }
   [[nodiscard]] double key(int32_t pos, int32_t head, int32_t i) const {
-    return keys[pos / kPageTokens][(head * kPageTokens + pos % kPageTokens) * kDim + i];
+    return at(pos, 0,
+              (static_cast<size_t>(head) * kPageTokens + static_cast<size_t>(pos % kPageTokens)) * dim() +
+                  static_cast<size_t>(i));
   }
   [[nodiscard]] double value(int32_t pos, int32_t head, int32_t i) const {
-    return values[pos / kPageTokens][(head * kDim + i) * kPageTokens + pos % kPageTokens];
+    return at(pos, 1,
+              (static_cast<size_t>(head) * dim() + static_cast<size_t>(i)) * kPageTokens +
+                  static_cast<size_t>(pos % kPageTokens));
   }
 
-  // [heads, head_dim] of one row
-  [[nodiscard]] std::vector<double> plain(int32_t row, int32_t window) const {
-    std::vector<double> out;
-    const int32_t pos = length - rows + row, first = window == 0 ? 0 : std::max(0, pos - window + 1);
-    for (int32_t head = 0; head < shape.heads; ++head) {
-      const int32_t kv_head = head / (shape.heads / shape.kv_heads);
-      std::vector<double> weights, sums(kDim, 0.0);
-      double all = 0;
-      for (int32_t k = first; k <= last_pos[row]; ++k) {
-        double score = 0;
-        for (int32_t i = 0; i < kDim; ++i) score += q[(row * shape.heads + head) * kDim + i] * key(k, kv_head, i);
-        weights.push_back(std::exp(score));
-        all += weights.back();
-      }
-      for (int32_t k = first; k <= last_pos[row]; ++k) {
-        for (int32_t i = 0; i < kDim; ++i) sums[i] += weights[k - first] / all * value(k, kv_head, i);
-      }
-      out.insert(out.end(), sums.begin(), sums.end());
+ private:
+  [[nodiscard]] size_t dim() const { return static_cast<size_t>(shape_.head_dim); }
+  [[nodiscard]] double at(int32_t pos, size_t which, size_t i) const {
+    return static_cast<double>(numbers_[2 * static_cast<size_t>(pages_.slot_of(pos / kPageTokens)) + which][i]);
+  }
+
+  HeadShape shape_;
+  KvPages pages_;
+  std::vector<std::vector<float>> numbers_;    // [2 * slot + (0 keys, 1 values)]
+  std::vector<std::vector<uint16_t>> narrow_;  // the same, as bf16
+  std::vector<void*> keys_, values_;
+};
+
+struct AttentionCase {
+  HeadShape shape;
+  int32_t window;
+  bool sees_self;
+  std::vector<std::pair<int32_t, int32_t>> rows;  // per sequence: first position, count
+
+  [[nodiscard]] std::string text() const {
+    return std::to_string(shape.heads) + "/" + std::to_string(shape.kv_heads) + " heads of " +
+           std::to_string(shape.head_dim) + ", " + dtype_name(shape.kv_dtype) + ", window " + std::to_string(window) +
+           (sees_self ? "" : ", not itself");
+  }
+};
+
+// A case's queries and pages.
+class Scene {
+ public:
+  Scene(const AttentionCase& c, std::mt19937& random) : case_(c) {
+    int32_t row = 0;
+    for (const auto& [first_pos, count] : c.rows) {
+      // As long a ring as the rows need, and no longer.
+      const int32_t slots = c.window > 0 ? (c.window + count + kPageTokens - 2) / kPageTokens + 1 : 0;
+      pages_.push_back(std::make_unique<RandomPages>(c.shape, first_pos + count, slots, random));
+      seqs_.push_back({row, count, first_pos, pages_.back()->pages()});
+      row += count;
     }
+    q_ = random_rows(row, c.shape.heads * c.shape.head_dim, random);
+    // So that scores spread over a few units.
+    for (float& v : q_) v *= 2.0f / std::sqrt(static_cast<float>(c.shape.head_dim));
+  }
+
+  [[nodiscard]] int64_t row_floats() const { return static_cast<int64_t>(case_.shape.heads) * case_.shape.head_dim; }
+  [[nodiscard]] const std::vector<SeqSpan>& seqs() const { return seqs_; }
+
+  [[nodiscard]] std::vector<float> run(const CpuTable& table, ThreadPool& pool) const {
+    std::vector<float> out(q_.size(), NAN);
+    CpuOps ops(table, pool);
+    ops.attention({case_.shape, q_.data(), out.data(), case_.window, case_.sees_self, seqs_});
     return out;
   }
 
-  HeadShape shape;
-  int32_t length, rows;
-  std::vector<std::vector<float>> keys, values;  // pages
-  std::vector<void*> key_pages, value_pages;
-  std::vector<float> q;
-  std::vector<int32_t> last_pos;
-};
-
-// All sequences in one call.
-std::vector<float> attend(const CpuTable& table, int threads, const std::vector<const Sequence*>& seqs,
-                          int32_t window) {
-  ThreadPool pool(threads);
-  CpuOps ops(table, pool);
-  std::vector<SeqSpan> spans;
-  std::vector<float> q;
-  std::vector<int32_t> last_pos;
-  for (const Sequence* seq : seqs) {
-    spans.push_back(seq->span(static_cast<int32_t>(last_pos.size())));
-    q.insert(q.end(), seq->q.begin(), seq->q.end());
-    last_pos.insert(last_pos.end(), seq->last_pos.begin(), seq->last_pos.end());
+  // Rows [first, first + count) of one sequence, without anybody else.
+  [[nodiscard]] std::vector<float> run_alone(CpuOps& ops, const SeqSpan& seq, int32_t first, int32_t count) const {
+    SeqSpan alone = seq;
+    alone.first_row = 0;
+    alone.first_pos += first;
+    alone.count = count;
+    std::vector<float> out(static_cast<size_t>(count * row_floats()), NAN);
+    ops.attention({case_.shape,
+                   q_.data() + (seq.first_row + first) * row_floats(),
+                   out.data(),
+                   case_.window,
+                   case_.sees_self,
+                   {&alone, 1}});
+    return out;
   }
-  std::vector<float> out(q.size());
-  ops.attention({seqs[0]->shape, q.data(), out.data(), window, true, spans, last_pos.data()});
-  return out;
-}
 
-class AttentionTest : public testing::TestWithParam<const CpuTable*> {
- protected:
-  static constexpr HeadShape kShape{4, 2, kDim, DType::f32};
-};
-
-// Windows shorter and longer than the image; images that end in another page than they begin in.
-TEST_P(AttentionTest, RowsSeeAheadAsFarAsTheyMay) {
-  for (const int32_t window : {0, 20, 64, 100}) {
-    Sequence seq(kShape, 170, 150, 5);
-    seq.see_ahead(7, 60);
-    seq.see_ahead(70, 75);
-    const std::vector<float> out = attend(*GetParam(), 2, {&seq}, window);
-    for (int32_t row = 0; row < seq.rows; ++row) {
-      const std::vector<double> expected = seq.plain(row, window);
-      for (size_t i = 0; i < expected.size(); ++i) {
-        ASSERT_NEAR(out[row * expected.size() + i], expected[i], 2e-5) << "window " << window << " row " << row;
-      }
+  // One head of one row, in double. With bf16 keys queries are bf16 as well.
+  [[nodiscard]] std::vector<double> want(size_t s, int32_t row, int32_t head) const {
+    const HeadShape& shape = case_.shape;
+    const int32_t pos = seqs_[s].first_pos + row, kv_head = head / (shape.heads / shape.kv_heads);
+    const float* q =
+        q_.data() + (seqs_[s].first_row + row) * row_floats() + static_cast<int64_t>(head) * shape.head_dim;
+    const int32_t begin = case_.window == 0 ? 0 : std::max(0, pos - case_.window + 1),
+                  end = case_.sees_self ? pos + 1 : pos;
+    std::vector<double> scores;
+    for (int32_t key = begin; key < end; ++key) {
+      double score = 0;
+      for (int32_t i = 0; i < shape.head_dim; ++i)
+        score += static_cast<double>(shape.kv_dtype == DType::bf16 ? bf16_to_f32(f32_to_bf16(q[i])) : q[i]) *
+                 pages_[s]->key(key, kv_head, i);
+      scores.push_back(score);
     }
+    std::vector<double> out(static_cast<size_t>(shape.head_dim), 0.0);
+    if (scores.empty()) return out;
+    const double top = *std::max_element(scores.begin(), scores.end());
+    double sum = 0;
+    for (double& score : scores) sum += score = std::exp(score - top);
+    for (int32_t key = begin; key < end; ++key)
+      for (int32_t i = 0; i < shape.head_dim; ++i)
+        out[static_cast<size_t>(i)] +=
+            scores[static_cast<size_t>(key - begin)] / sum * pages_[s]->value(key, kv_head, i);
+    return out;
   }
+
+ private:
+  const AttentionCase& case_;
+  std::vector<std::unique_ptr<RandomPages>> pages_;
+  std::vector<SeqSpan> seqs_;
+  std::vector<float> q_;  // [rows, heads, head_dim]
+};
+
+std::vector<AttentionCase> attention_cases() {
+  // Page borders, the very start, and rings that have come round.
+  const std::vector<std::pair<int32_t, int32_t>> rows = {{0, 3}, {62, 5}, {255, 1}, {130, 19}, {1, 1}};
+  std::vector<AttentionCase> all;
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const int32_t window : {0, 1, 24, 64, 100})
+      for (const bool sees_self : {true, false})
+        for (const auto& [heads, kv_heads, dim] : {std::tuple{4, 2, 32}, {3, 1, 16}, {2, 2, 48}})
+          all.push_back({{heads, kv_heads, dim, dtype}, window, sees_self, rows});
+  // Wide heads, and more heads to a KV head than a block takes.
+  for (const DType dtype : {DType::f32, DType::bf16}) {
+    for (const int32_t dim : {64, 128, 256, 512})
+      all.push_back({{2, 1, dim, dtype}, dim == 128 ? 70 : 0, true, {{0, 2}, {126, 9}}});
+    all.push_back({{20, 1, 32, dtype}, 0, true, {{60, 6}}});
+    all.push_back({{40, 2, 16, dtype}, 24, true, {{60, 6}, {200, 2}}});
+  }
+  return all;
 }
 
-TEST_P(AttentionTest, OwnPositionsAreWhatIsSeenWithoutAList) {
-  const Sequence seq(kShape, 150, 40, 11);
+class AttentionTest : public testing::TestWithParam<const CpuTable*> {};
+
+TEST_P(AttentionTest, IsSoftmaxOfWhatTheRowSees) {
+  std::mt19937 random(11);
   ThreadPool pool(2);
-  CpuOps ops(*GetParam(), pool);
-  const SeqSpan span = seq.span(0);
-  std::vector<float> out(seq.q.size());
-  ops.attention({kShape, seq.q.data(), out.data(), 64, true, {&span, 1}});
-  EXPECT_EQ(out, attend(*GetParam(), 2, {&seq}, 64));
-}
-
-TEST_P(AttentionTest, CompanyAndThreadsChangeNoBit) {
-  Sequence seq(kShape, 170, 90, 3), other(kShape, 130, 37, 8);
-  seq.see_ahead(13, 66);
-  other.see_ahead(0, 20);
-  const std::vector<float> alone = attend(*GetParam(), 1, {&seq}, 64);
-  for (const int threads : {1, 2, 4}) {
-    EXPECT_EQ(attend(*GetParam(), threads, {&seq}, 64), alone);
-    const std::vector<float> both = attend(*GetParam(), threads, {&other, &seq}, 64);
-    EXPECT_EQ(std::memcmp(both.data() + other.q.size(), alone.data(), alone.size() * sizeof(float)), 0) << threads;
+  for (const AttentionCase& c : attention_cases()) {
+    SCOPED_TRACE(c.text());
+    const Scene scene(c, random);
+    const std::vector<float> got = scene.run(*GetParam(), pool);
+    // float32: roundings of sums over head_dim and keys. bf16: shares are rounded to 8 bits before they meet the
+    // values, each by up to 2^-9 of itself; the values are about 1, seldom 4.
+    const double tolerance = c.shape.kv_dtype == DType::f32 ? 2e-5 : 0x1p-9 * 4;
+    for (size_t s = 0; s < c.rows.size(); ++s)
+      for (int32_t row = 0; row < c.rows[s].second; ++row)
+        for (int32_t head = 0; head < c.shape.heads; ++head) {
+          const std::vector<double> want = scene.want(s, row, head);
+          const float* out = got.data() + (scene.seqs()[s].first_row + row) * scene.row_floats() +
+                             static_cast<int64_t>(head) * c.shape.head_dim;
+          for (size_t i = 0; i < want.size(); ++i)
+            ASSERT_NEAR(static_cast<double>(out[i]), want[i], tolerance)
+                << "position " << c.rows[s].first + row << " head " << head << " element " << i;
+        }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, AttentionTest, testing::ValuesIn(cpu_tables()), [](const auto& table) {
-  std::string name(table.param->name);
+TEST_P(AttentionTest, RowsDoNotDependOnTheirCompany) {
+  std::mt19937 random(12);
+  ThreadPool one(1), three(3);
+  CpuOps ops(*GetParam(), one);
+  for (const AttentionCase& c : attention_cases()) {
+    SCOPED_TRACE(c.text());
+    const Scene scene(c, random);
+    const std::vector<float> all = scene.run(*GetParam(), one);
+    const std::vector<float> threaded = scene.run(*GetParam(), three);
+    ASSERT_EQ(0, std::memcmp(all.data(), threaded.data(), all.size() * sizeof(float))) << "three threads";
+    for (const SeqSpan& seq : scene.seqs())
+      for (int32_t row = 0; row < seq.count;) {
+        // By ones, and by some more.
+        const int32_t count = seq.first_row % 2 == 0
+                                  ? 1
+                                  : std::min(seq.count - row, std::uniform_int_distribution<int32_t>(1, 7)(random));
+        const std::vector<float> alone = scene.run_alone(ops, seq, row, count);
+        ASSERT_EQ(0, std::memcmp(alone.data(), all.data() + (seq.first_row + row) * scene.row_floats(),
+                                 alone.size() * sizeof(float)))
+            << "position " << seq.first_pos + row << ", " << count << " rows";
+        row += count;
+      }
+  }
+}
+
+// Huge scores: the running maximum keeps exponentials finite, and far smaller keys count for exactly nothing.
+TEST_P(AttentionTest, LargeScoresStayFinite) {
+  std::mt19937 random(13);
+  ThreadPool pool(1);
+  const HeadShape shape{1, 1, 16, DType::f32};
+  const RandomPages pages(shape, 200, 0, random);
+  std::vector<float> q(16, 0.0f);
+  q[0] = 1e4f;
+  int32_t best = 0;
+  for (int32_t pos = 0; pos < 200; ++pos)
+    if (pages.key(pos, 0, 0) > pages.key(best, 0, 0)) best = pos;
+  std::vector<float> out(16, NAN);
+  const SeqSpan seq{0, 1, 199, pages.pages()};
+  CpuOps ops(*GetParam(), pool);
+  ops.attention({shape, q.data(), out.data(), 0, true, {&seq, 1}});
+  for (int32_t i = 0; i < 16; ++i)
+    EXPECT_NEAR(static_cast<double>(out[static_cast<size_t>(i)]), pages.value(best, 0, i), 1e-6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, AttentionTest, testing::ValuesIn(cpu_tables()), [](const auto& run) {
+  std::string name = run.param->name;
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });

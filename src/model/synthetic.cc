@@ -1,5 +1,6 @@
 #include "model/synthetic.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -110,19 +111,25 @@ class Maker {
 
   const void* filled(size_t bytes, bool bf16) {
     std::byte* block = allocate(bytes);
-    constexpr int64_t kPiece = 1 << 20;
-    pool_->run(static_cast<int64_t>(bytes), kPiece, [&](int64_t begin, int64_t end) {
-      uint64_t state = static_cast<uint64_t>(begin) * 0x9e3779b97f4a7c15u + 88172645463325252u + bytes_;
-      for (int64_t at = begin; at < end; at += 8) {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        // bf16: sign and fraction random, exponent 2^-6 to 2^-5.
-        const uint64_t word = bf16 ? (state & 0x80ff80ff80ff80ffu) | 0x3c803c803c803c80u : state;
-        std::memcpy(block + at, &word, static_cast<size_t>(end - at < 8 ? end - at : 8));
-      }
+    // Every piece has a seed of its own, whichever thread fills it and however many pieces that thread gets at once.
+    constexpr size_t kPiece = 1 << 20;
+    pool_->run(static_cast<int64_t>((bytes + kPiece - 1) / kPiece), 1, [&](int64_t first, int64_t last) {
+      for (auto piece = static_cast<size_t>(first); piece < static_cast<size_t>(last); ++piece)
+        fill_piece(block, piece * kPiece, std::min(bytes, (piece + 1) * kPiece), bf16);
     });
     return block;
+  }
+
+  void fill_piece(std::byte* block, size_t begin, size_t end, bool bf16) const {
+    uint64_t state = begin * 0x9e3779b97f4a7c15u + 88172645463325252u + bytes_;
+    for (size_t at = begin; at < end; at += 8) {
+      state ^= state << 13;
+      state ^= state >> 7;
+      state ^= state << 17;
+      // bf16: sign and fraction random, exponent 2^-6 to 2^-5.
+      const uint64_t word = bf16 ? (state & 0x80ff80ff80ff80ffu) | 0x3c803c803c803c80u : state;
+      std::memcpy(block + at, &word, std::min<size_t>(end - at, 8));
+    }
   }
 
   const void* constant(size_t bytes, float value) {

@@ -20,7 +20,9 @@ build: deps
 	@cmake --build --preset release -j $(JOBS)
 
 # The model that ships with the program continues Python code; it has no chat template, hence --raw.
-run: build
+run: deps
+	@cmake --preset release
+	@cmake --build --preset release -j $(JOBS) --target paceline_program
 	@build/release/paceline generate -m $(MODEL) --raw --verbose -n 200 --seed 1 -p '$(PROMPT)'
 
 test: build test-dev
@@ -42,7 +44,7 @@ test-long: test test-tsan fuzz
 	@ctest --test-dir build/release --output-on-failure -L long
 
 bench: build
-	@build/release/paceline bench --synthetic $(SHAPE) --format q8
+	@for format in q8 q4 bf16; do build/release/paceline bench --synthetic $(SHAPE) --format $$format; done
 
 fuzz: deps-dev
 	@cmake --preset fuzz

@@ -1,6 +1,7 @@
 // paceline check: is the arithmetic, and the tokenizer, what another implementation says it should be?
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <functional>
 
@@ -18,27 +19,31 @@ constexpr const char* kExamples = R"(
 Examples:
   paceline check tests/goldens
   paceline check tests/goldens/moe --precision f32 --json
-  paceline check --tokenizer tokenizer.json --encodings encodings.json.xz
+  paceline check --tokenizer tokenizer.json encodings.json.xz
 
 A goldens folder has golden.json, golden.safetensors and the checkpoint in target/; or subfolders that have them.
 Exit codes: 0 all agree, 1 something differs or cannot be read, 2 the command line makes no sense.)";
 
 struct CheckOptions {
-  std::string folder;
-  std::string tokenizer, encodings;
+  std::string target;  // a goldens folder, or the encodings
+  std::string tokenizer;
   RunOptions run;
   bool json = false;
 };
 
-std::string error_text(const GoldenCheck& check, double error) {
-  return check.prompts == 0 ? "–" : fmt::format("{:.1e}", error);
+std::string error_text(bool ran, double error) { return ran ? fmt::format("{:.1e}", error) : "–"; }
+
+// The vision side is not built yet; with its results given, the text side is.
+std::string images_text(const GoldenCheck& check) {
+  if (check.images > 0) return fmt::format("text side {}/{}", check.images_equal, check.images);
+  return check.clips_skipped > 0 ? "not built" : "–";
 }
 
 std::string count_text(int64_t equal, int64_t all) { return all == 0 ? "–" : fmt::format("{} of {}", equal, all); }
 
 // fmt counts "–" as one column, as terminals do.
 void print_row(std::span<const std::string> cells) {
-  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>14} {:>14} {:>7} {:>12}  {}\n", cells[0], cells[1], cells[2], cells[3],
+  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>14} {:>14} {:>7} {:>14}  {}\n", cells[0], cells[1], cells[2], cells[3],
              cells[4], cells[5], cells[6], cells[7], cells[8]);
 }
 
@@ -50,13 +55,13 @@ void print_table(std::span<const GoldenCheck> checks, Precision precision) {
     const std::vector<std::string> cells{
         check.name,
         std::to_string(check.prompts),
-        error_text(check, check.logit_error),
-        error_text(check, check.layer_input_error),
+        error_text(check.ran(), std::max(check.logit_error, check.image_logit_error)),
+        error_text(check.prompts > 0, check.layer_input_error),
         count_text(check.choices_equal, check.choices),
         count_text(check.tokens_equal, check.tokens),
         "–",
-        check.images_skipped > 0 ? "not built" : "–",
-        check.prompts == 0 ? "not run" : (check.passed(precision) ? "ok" : "MISS"),
+        images_text(check),
+        !check.ran() ? "not run" : (check.passed(precision) ? "ok" : "MISS"),
     };
     print_row(cells);
   }
@@ -73,13 +78,16 @@ boost::json::object json_of(const GoldenCheck& check, Precision precision) {
   object["choices_equal"] = check.choices_equal;
   object["tokens"] = check.tokens;
   object["tokens_equal"] = check.tokens_equal;
-  object["images_skipped"] = check.images_skipped;
+  object["images"] = check.images;
+  object["images_equal"] = check.images_equal;
+  object["image_logit_error"] = check.image_logit_error;
+  object["clips_skipped"] = check.clips_skipped;
   object["passed"] = check.passed(precision);
   return object;
 }
 
 int check_goldens(const CheckOptions& options) {
-  const auto cases = find_golden_cases(options.folder);
+  const auto cases = find_golden_cases(options.target);
   if (!cases.ok()) return fail(kExitFailure, cases.error().message);
   auto machine = Machine::make(options.run.threads);
   if (!machine.ok()) return fail(kExitFailure, machine.error().message);
@@ -102,7 +110,7 @@ int check_goldens(const CheckOptions& options) {
 }
 
 int check_tokenizer(const CheckOptions& options) {
-  const auto report = check_encodings_files(options.tokenizer, options.encodings);
+  const auto report = check_encodings_files(options.tokenizer, options.target);
   if (!report.ok()) return fail(kExitFailure, report.error().message);
   const auto line = [&](const char* what, size_t equal, size_t rows) {
     if (rows > 0) fmt::print("{:<24} {:>7} of {:>7} equal\n", what, equal, rows);
@@ -115,9 +123,7 @@ int check_tokenizer(const CheckOptions& options) {
 }
 
 int run_check(const CheckOptions& options) {
-  if (options.folder.empty() == options.tokenizer.empty()) {
-    return fail(kExitUsage, "check wants a goldens folder, or --tokenizer with --encodings");
-  }
+  if (options.target.empty()) return fail(kExitUsage, "check wants a goldens folder, or --tokenizer and a file of encodings");
   return options.tokenizer.empty() ? check_goldens(options) : check_tokenizer(options);
 }
 
@@ -127,13 +133,9 @@ void add_check_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("check", "Compare with results of another implementation");
   auto options = std::make_shared<CheckOptions>();
   options->run.precision = Precision::f32;
-  command->add_option("DIR", options->folder, "A goldens folder");
-  auto* tokenizer = command->add_option("--tokenizer", options->tokenizer, "A tokenizer.json (may be packed with xz)");
+  command->add_option("DIR", options->target, "A goldens folder; with --tokenizer, a file of encodings (may be packed with xz)");
+  auto* tokenizer = command->add_option("--tokenizer", options->tokenizer, "Check this tokenizer.json (may be packed with xz) against the encodings");
   tokenizer->type_name("FILE");
-  auto* encodings = command->add_option("--encodings", options->encodings, "What it should give (may be packed too)");
-  encodings->type_name("FILE");
-  tokenizer->needs(encodings);
-  encodings->needs(tokenizer);
   add_compute_options(*command, options->run);
   command->add_flag("--json", options->json, "One JSON list instead of the table");
   command->footer(kExamples);

@@ -13,12 +13,14 @@ namespace {
 constexpr const char* kExamples = R"(
 Examples:
   paceline inspect
-  paceline inspect -m google/gemma-4-E2B-it --hash
-  paceline inspect -m models/default --json | jq .weight_bytes)";
+  paceline inspect google/gemma-4-E2B-it
+  paceline inspect models/default --json | jq .weight_bytes
+
+SHA-256 reads every byte of the weights; --no-hash leaves it out.)";
 
 struct InspectOptions {
   std::string model;
-  bool hash = false;
+  bool no_hash = false;
   bool json = false;
 };
 
@@ -29,11 +31,11 @@ int run_inspect(const InspectOptions& options) {
   if (!machine.ok()) return fail(kExitFailure, machine.error().message);
   const auto model = load_model(*folder, (*machine)->pool());
   if (!model.ok()) return fail(kExitFailure, model.error().message);
-  const auto report = make_report(*model, options.hash ? Hashing::sha256 : Hashing::skip);
+  const auto report = make_report(*model, options.no_hash ? Hashing::skip : Hashing::sha256);
   if (!report.ok()) return fail(kExitFailure, report.error().message);
   std::string text;
   if (options.json) {
-    text = report_json(*report) + "\n";
+    text = report_json(*report, (*machine)->kernels_name()) + "\n";
   } else {
     text = fmt::format("{}\nmachine: {} kernels, {} threads\n", report_text(*report), (*machine)->kernels_name(),
                        (*machine)->pool().threads());
@@ -46,9 +48,8 @@ int run_inspect(const InspectOptions& options) {
 void add_inspect_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("inspect", "Say what a model is and what it needs");
   auto options = std::make_shared<InspectOptions>();
-  command->add_option("-m,--model", options->model, "Folder, or org/name from the local Hugging Face cache")
-      ->type_name("DIR");
-  command->add_flag("--hash", options->hash, "SHA-256 of the weights files too");
+  command->add_option("DIR", options->model, "Folder, or org/name from the local Hugging Face cache; default: as for generate");
+  command->add_flag("--no-hash", options->no_hash, "Leave out the SHA-256 of the weights");
   command->add_flag("--json", options->json, "One JSON object instead of the text");
   command->footer(kExamples);
   command->callback([options, &action] { action = [options] { return run_inspect(*options); }; });

@@ -83,7 +83,7 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(generate("", ""), 2, "empty");
   expect_error(generate("-p x --chat"), 2, "chat template");
   expect_error(run("check"), 2, "goldens");
-  expect_error(run("quantize -m x -o y --bits 3"), 2, "3");
+  expect_error(run("quantize x y --bits 3"), 2, "3");
 }
 
 TEST_F(Program, APromptOverTheContextSaysBothNumbers) {
@@ -97,7 +97,7 @@ TEST_F(Program, FailuresExitWithOne) {
   expect_error(run("generate -p x -m /nowhere/at/all"), 1, "/nowhere/at/all");
   expect_error(generate("-f /nowhere/prompt.txt"), 1, "/nowhere/prompt.txt");
   expect_error(run("check /nowhere"), 1, "/nowhere");
-  expect_error(run("check --tokenizer /nowhere --encodings /nowhere"), 1, "/nowhere");
+  expect_error(run("check --tokenizer /nowhere /nowhere"), 1, "/nowhere");
   fs::resize_file(model() / "model.safetensors", 1000);
   expect_error(generate("-p x"), 1, "");
   fs::remove(model() / "model.safetensors");
@@ -170,7 +170,7 @@ TEST_F(Program, VerboseTellsASummaryOnStderrOnly) {
 
 TEST_F(Program, QuantisedModelsRunAndNothingIsOverwritten) {
   const std::string target = (folder() / "q8").string();
-  const std::string arguments = "quantize -m " + model().string() + " --bits 8 --group 32 -o " + target;
+  const std::string arguments = "quantize " + model().string() + " " + target + " --bits 8 --group 32";
   const Ran made = run(arguments);
   EXPECT_EQ(made.exit_code, 0) << made.err;
   EXPECT_EQ(made.out, "");
@@ -181,13 +181,13 @@ TEST_F(Program, QuantisedModelsRunAndNothingIsOverwritten) {
 }
 
 TEST_F(Program, InspectSaysWhatAModelIs) {
-  const Ran text = run("inspect -m " + model().string());
+  const Ran text = run("inspect " + model().string());
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_NE(text.out.find("gemma4_text"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("kernels"), std::string::npos) << text.out;
-  const Ran json = run("inspect --json --hash -m " + model().string());
+  const Ran json = run("inspect --json " + model().string());
   EXPECT_TRUE(boost::json::parse(json.out).is_object());
-  expect_error(run("inspect -m /nowhere"), 1, "/nowhere");
+  expect_error(run("inspect /nowhere"), 1, "/nowhere");
 }
 
 TEST_F(Program, CheckComparesWithGoldens) {

@@ -13,8 +13,8 @@ namespace {
 
 constexpr const char* kExamples = R"(
 Examples:
-  paceline quantize -m google/gemma-4-E2B-it --bits 4 -o gemma-4-E2B-it-q4
-  paceline quantize -m models/default --bits 8 --group 32 -o default-q8
+  paceline quantize google/gemma-4-E2B-it gemma-4-E2B-it-q4 --bits 4
+  paceline quantize models/default default-q8 --bits 8 --group 32
 
 The result is a folder that paceline and MLX read. It appears complete or not at all.)";
 
@@ -48,12 +48,8 @@ int run_quantize(const QuantizeOptions& options) {
 void add_quantize_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("quantize", "Pack a model's matrices in 8 or 4 bits");
   auto options = std::make_shared<QuantizeOptions>();
-  command->add_option("-m,--model", options->model, "Folder, or org/name from the local Hugging Face cache")
-      ->type_name("DIR")
-      ->required();
-  command->add_option("-o,--output", options->output, "The folder to make; must not exist")
-      ->type_name("DIR")
-      ->required();
+  command->add_option("IN", options->model, "Folder, or org/name from the local Hugging Face cache")->required();
+  command->add_option("OUT", options->output, "The folder to make; must not exist")->required();
   command->add_option("--bits", options->spec.bits, "Bits per weight")
       ->check(CLI::IsMember({4, 8}).description(""))
       ->type_name("4|8")

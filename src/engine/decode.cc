@@ -48,15 +48,25 @@ class Decoding {
     return static_cast<int32_t>(std::min<int64_t>(wanted, request.context));
   }
 
+  // Where the next rows end: before an image rather than in it.
+  [[nodiscard]] int32_t next_end(int32_t begin, int32_t standing) const {
+    const int32_t end = std::min(standing, begin + request_.chunk_rows);
+    if (!forward_.weights().config.images_see_both_ways) return end;
+    for (const SoftTokens& soft : request_.soft) {
+      if (soft.first_pos < end && end < soft.end_pos()) return soft.first_pos > begin ? soft.first_pos : soft.end_pos();
+    }
+    return end;
+  }
+
   // Runs the next rows; chooses and commits a token if they reach the end of what stands.
   std::optional<DecodeEnd> step() {
     const auto standing = static_cast<int32_t>(standing_.size());
     const int32_t run_before = kv_.length();
-    const int32_t rows = std::min(standing - run_before, request_.chunk_rows);
+    const int32_t rows = next_end(run_before, standing) - run_before;
     CHECK(rows > 0);
     const bool chooses = run_before + rows == standing;
 
-    const SeqRows seq{&kv_, rows};
+    const SeqRows seq{&kv_, rows, request_.soft};
     const int32_t last_row = rows - 1;
     ForwardInput input;
     input.tokens = std::span(standing_).subspan(run_before, rows);
@@ -110,6 +120,7 @@ class Decoding {
 DecodeOutcome decode(Forward& forward, const DecodeRequest& request, const DecodeCallbacks& callbacks) {
   CHECK(!request.prompt.empty() && static_cast<int64_t>(request.prompt.size()) < request.context);
   CHECK(request.chunk_rows > 0 && request.chunk_rows <= kMaxForwardRows);
+  for (const SoftTokens& soft : request.soft) CHECK(soft.end_pos() <= static_cast<int64_t>(request.prompt.size()));
   return Decoding(forward, request, callbacks).run();
 }
 

@@ -16,11 +16,13 @@ namespace paceline {
 
 struct DecodeRequest {
   std::vector<TokenId> prompt;  // not empty, shorter than the context
+  // Of the prompt, ascending. Where images see both ways, each has at most kMaxForwardRows tokens.
+  std::vector<SoftTokens> soft;
   SampleSettings sampling;
   std::vector<TokenId> stop_ids;  // sorted; a stop token ends the text, is not handed on and is not counted
   int32_t max_tokens = 0;
-  int32_t context = 0;  // most tokens, prompt included
-  int32_t chunk_rows = kMaxForwardRows;
+  int32_t context = 0;                   // most tokens, prompt included
+  int32_t chunk_rows = kMaxForwardRows;  // more for an image that must not be cut
 };
 
 struct DecodeCallbacks {

@@ -63,8 +63,9 @@ class Walk {
     }
     std::memset(s_.out, 0, static_cast<size_t>(queries) * static_cast<size_t>(dim) * sizeof(float));
     table_.prepare(s_.q_act, s_.q, dim, 0, units());
-    const int32_t last = last_key(queries - 1);
-    for (int32_t page = first_key(0) / kPageTokens; page <= last / kPageTokens && last >= 0; ++page) visit(page);
+    last_ = last_key(0);
+    for (int32_t i = 1; i < queries; ++i) last_ = std::max(last_, last_key(i));
+    for (int32_t page = first_key(0) / kPageTokens; page <= last_ / kPageTokens && last_ >= 0; ++page) visit(page);
     for (int32_t i = 0; i < queries; ++i) {
       float* out = const_cast<float*>(query(args_.out, i));
       std::memset(out, 0, static_cast<size_t>(dim) * sizeof(float));
@@ -81,7 +82,10 @@ class Walk {
   [[nodiscard]] int32_t first_key(int32_t i) const {
     return args_.window == 0 ? 0 : std::max(0, block_.pos_of(i) - args_.window + 1);
   }
-  [[nodiscard]] int32_t last_key(int32_t i) const { return block_.pos_of(i) - (args_.sees_self ? 0 : 1); }
+  [[nodiscard]] int32_t last_key(int32_t i) const {
+    if (args_.last_pos != nullptr) return args_.last_pos[block_.row + i / block_.heads];
+    return block_.pos_of(i) - (args_.sees_self ? 0 : 1);
+  }
 
   // Scores of the keys of a page, masked per query; updates top_ and sum_, leaves exponentials in scores.
   void visit(int32_t page) {
@@ -89,7 +93,7 @@ class Walk {
     const int32_t base = page * kPageTokens, queries = block_.queries(), dim = shape.head_dim;
     const int32_t slot = block_.seq->pages.slot_of(page);
     const int32_t begin = std::max(0, first_key(0) - base) / kOutputTile * kOutputTile;
-    const int32_t end = std::min(kPageTokens, last_key(queries - 1) - base + 1);
+    const int32_t end = std::min(kPageTokens, last_ - base + 1);
     table_.matmul(page_matrix(shape, block_.seq->pages.keys[slot], block_.kv_head, false), s_.q_act, s_.scores, kPageTokens, begin, end);
     float keep[kBlockQueries];
     for (int32_t i = 0; i < queries; ++i) keep[i] = settle(i, base);
@@ -122,6 +126,7 @@ class Walk {
   const AttentionArgs& args_;
   const Block& block_;
   const Scratch& s_;
+  int32_t last_ = 0;  // that any of the queries sees
   float top_[kBlockQueries], sum_[kBlockQueries];
 };
 

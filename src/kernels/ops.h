@@ -88,7 +88,8 @@ struct HeadsArgs {
 };
 
 // out = softmax(q · keys) · values; row at position p sees keys max(0, p - window + 1) … p (window 0: all).
-// Rows that only read (a drafter's) have no key of their own: they see keys below p.
+// Rows that only read (a drafter's) have no key of their own: they see keys below p. Rows of an image may see further
+// ahead, to the image's last position; the window only bounds how far back a row sees.
 struct AttentionArgs {
   HeadShape shape;
   const float* q = nullptr;         // [rows, heads, head_dim]
@@ -96,6 +97,7 @@ struct AttentionArgs {
   int32_t window = 0;
   bool sees_self = true;
   std::span<const SeqSpan> seqs;
+  const int32_t* last_pos = nullptr;  // [rows], the last position each row sees, its own or later; none: as above
 };
 
 struct RouteArgs {

@@ -61,6 +61,7 @@ struct ModelConfig {
 
   bool tied_head = true;
   bool images_see_both_ways = false;     // in sliding layers, tokens of one image see each other
+  bool both_ways_globally = false;       // and in global layers
   TokenIds ids;
   std::vector<TokenId> stop_ids;         // config's eos and generation_config's, sorted, unique
   // generation_config's sampling defaults, or Gemma's.

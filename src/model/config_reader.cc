@@ -185,6 +185,8 @@ Status read_text_section(const JsonFields& text, KvSource source, ModelConfig* c
   if (!both_ways.empty() && both_ways != "vision")
     return text.wrong("use_bidirectional_attention", "null or \"vision\"");
   config->images_see_both_ways = both_ways == "vision";
+  // Nothing else in the files says so, but the reference computes it (goldens of vlm and unified).
+  config->both_ways_globally = config->images_see_both_ways && config->model_type == "gemma4_unified";
   return Done{};
 }
 

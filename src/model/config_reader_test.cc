@@ -104,6 +104,7 @@ TEST(ConfigReader, MultimodalFilesNestTheTextModel) {
     EXPECT_EQ(c.ids.bos, 2) << name;
     EXPECT_EQ(c.window, 64) << name;
     EXPECT_EQ(c.images_see_both_ways, std::string(name) != "vlm-ple") << name;
+    EXPECT_EQ(c.both_ways_globally, std::string(name) == "unified") << name;
   }
 }
 

@@ -1,5 +1,6 @@
 #include "model/forward.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -21,6 +22,8 @@ struct Forward::Scratch {
   std::vector<float> ple, ple_rows;
   RopeRows rope_sliding, rope_global;
   std::vector<kernels::SeqSpan> spans;
+  std::vector<TokenId> ple_tokens;
+  std::vector<int32_t> last_pos;
 };
 
 namespace {
@@ -50,8 +53,8 @@ class Pass {
         rows_(static_cast<int32_t>(input.tokens.size())) {}
 
   ForwardOutput run() {
-    embed();
     place_rows();
+    embed();
     for (int32_t i = 0; i < c_.layer_count(); ++i) {
       tap(i);
       attention(i);
@@ -74,7 +77,19 @@ class Pass {
     normed_ = sized(s_.normed, static_cast<int64_t>(rows_) * c_.hidden);
     branch_ = sized(s_.branch, static_cast<int64_t>(rows_) * c_.hidden);
     ops_.embed(w_.embedding, in_.tokens, embedding_scale(c_.hidden), x_);
+    for (const SoftRows& soft : soft_rows_)
+      std::memcpy(x_ + static_cast<int64_t>(soft.first_row) * c_.hidden, soft.embeddings,
+                  static_cast<size_t>(soft.count) * static_cast<size_t>(c_.hidden) * sizeof(float));
     if (c_.ple_width > 0) embed_per_layer();
+  }
+
+  // Per-layer embeddings know no soft tokens: these take the pad token's.
+  [[nodiscard]] std::span<const TokenId> per_layer_tokens() {
+    if (soft_rows_.empty()) return in_.tokens;
+    s_.ple_tokens.assign(in_.tokens.begin(), in_.tokens.end());
+    for (const SoftRows& soft : soft_rows_)
+      std::fill_n(s_.ple_tokens.begin() + soft.first_row, soft.count, std::max(c_.ids.pad, TokenId{0}));
+    return s_.ple_tokens;
   }
 
   // In bf16 the reference rounds the factor too.
@@ -93,7 +108,7 @@ class Pass {
     // eps belongs to the scaled value, norm(x * f) = norm(x) with eps / f^2.
     const float eps = c_.rms_eps * static_cast<float>(c_.hidden);
     ops_.rms_norm({projected, w_.ple_projection_norm.data(), projected, rows_ * c_.layer_count(), width, eps, 1.0f});
-    ops_.embed(w_.ple_embedding, in_.tokens, embedding_scale(width), embedded);
+    ops_.embed(w_.ple_embedding, per_layer_tokens(), embedding_scale(width), embedded);
     ops_.add_scaled(projected, embedded, static_cast<float>(M_SQRT1_2), static_cast<int64_t>(rows_) * all);
   }
 
@@ -105,6 +120,7 @@ class Pass {
     for (const SeqRows& seq : in_.seqs) {
       seq.kv->reserve(seq.count);
       s_.spans.push_back({row, seq.count, seq.kv->length(), {}});
+      find_soft_rows(seq, row);
       row += seq.count;
       for (int32_t i = 0; i < seq.count; ++i) {
         s_.rope_sliding.add(seq.kv->length() + i);
@@ -112,6 +128,29 @@ class Pass {
       }
     }
     CHECK(row == rows_);
+    if (c_.images_see_both_ways && !soft_rows_.empty()) look_ahead();
+  }
+
+  // The part of the sequence's soft tokens that this call runs.
+  void find_soft_rows(const SeqRows& seq, int32_t first_row) {
+    const int32_t begin = seq.kv->length(), end = begin + seq.count;
+    for (const SoftTokens& soft : seq.soft) {
+      const int32_t from = std::max(begin, soft.first_pos), to = std::min(end, soft.end_pos());
+      if (from >= to) continue;
+      CHECK(!c_.images_see_both_ways || to - from == soft.count);
+      soft_rows_.push_back({first_row + from - begin, to - from, to - 1,
+                            soft.embeddings + static_cast<int64_t>(from - soft.first_pos) * c_.hidden});
+    }
+  }
+
+  // last_pos [rows]: a row's own position, or its image's last.
+  void look_ahead() {
+    s_.last_pos.clear();
+    for (const kernels::SeqSpan& span : s_.spans)
+      for (int32_t i = 0; i < span.count; ++i) s_.last_pos.push_back(span.first_pos + i);
+    for (const SoftRows& soft : soft_rows_)
+      std::fill_n(s_.last_pos.begin() + soft.first_row, soft.count, soft.last_pos);
+    last_pos_ = s_.last_pos.data();
   }
 
   void attention(int32_t i) {
@@ -143,7 +182,8 @@ class Pass {
     ops_.heads(heads);
 
     float* attended = sized(s_.attended, static_cast<int64_t>(rows_) * c_.heads * lc.head_dim);
-    ops_.attention({shape, q, attended, sliding ? c_.window : 0, true, s_.spans});
+    const int32_t* last_pos = sliding || c_.both_ways_globally ? last_pos_ : nullptr;
+    ops_.attention({shape, q, attended, sliding ? c_.window : 0, true, s_.spans, last_pos});
     const Projection o{&l.o, branch_};
     ops_.linear(attended, rows_, act_, {&o, 1});
     ops_.add_norm({x_, branch_, l.post_attention_norm.data(), rows_, c_.hidden, c_.rms_eps, 1.0f});
@@ -240,6 +280,13 @@ class Pass {
   const ForwardInput& in_;
   Activation act_;
   int32_t rows_;
+  struct SoftRows {
+    int32_t first_row, count;
+    int32_t last_pos;
+    const float* embeddings;  // [count, hidden]
+  };
+  std::vector<SoftRows> soft_rows_;
+  const int32_t* last_pos_ = nullptr;  // [rows], or none: every row sees up to itself
   size_t extra_bytes_ = 0;
   float* x_ = nullptr;       // [rows, hidden]: the residual stream
   float* normed_ = nullptr;  // [rows, hidden]

@@ -18,10 +18,22 @@ namespace paceline {
 // activations quantised to 8 bits per row and group.
 enum class Precision : uint8_t { f32, bf16 };
 
+// Consecutive tokens of a sequence whose input is given instead of looked up: one image, or one frame of a clip. Where the
+// config says so, they see each other in both directions; then one call has to run them all, since the first row reads
+// the last one's key.
+struct SoftTokens {
+  int32_t first_pos = 0;
+  int32_t count = 0;
+  const float* embeddings = nullptr;        // [count, hidden], taken as they are
+
+  [[nodiscard]] int32_t end_pos() const { return first_pos + count; }
+};
+
 // Consecutive rows of one sequence, at positions kv->length() onwards.
 struct SeqRows {
   KvCache* kv = nullptr;
   int32_t count = 0;
+  std::span<const SoftTokens> soft = {};    // the sequence's, apart from each other; those outside these rows do nothing
 };
 
 struct ForwardInput {

@@ -155,7 +155,7 @@ TEST(Report, SaysFormatsAndMemory) {
   EXPECT_THAT(text, HasSubstr("q4 group 32"));
   EXPECT_THAT(text, HasSubstr("0-1, 3-4"));
   EXPECT_THAT(text, HasSubstr("8 of width 64, 2 per token"));
-  EXPECT_THAT(report_json(*report), HasSubstr("\"kv_bytes_per_token\":256"));
+  EXPECT_THAT(report_json(*report, "portable"), HasSubstr("\"kv_bytes_per_token\":256"));
   EXPECT_EQ(number_ranges({0, 1, 2, 5, 7, 8}), "0-2, 5, 7-8");
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -48,7 +49,8 @@ enum class Hashing : uint8_t { skip, sha256 };
 Result<ModelReport> make_report(const LoadedModel& model, Hashing hashing);
 
 std::string report_text(const ModelReport& report);
-std::string report_json(const ModelReport& report);
+// kernels: the table that this machine would run it with.
+std::string report_json(const ModelReport& report, std::string_view kernels);
 
 // [0, 1, 2, 5] → "0-2, 5"
 std::string number_ranges(const std::vector<int32_t>& numbers);

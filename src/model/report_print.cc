@@ -131,10 +131,11 @@ std::string report_text(const ModelReport& report) {
   return text;
 }
 
-std::string report_json(const ModelReport& report) {
+std::string report_json(const ModelReport& report, std::string_view kernels) {
   const ModelConfig& c = report.config;
   json::object top;
   top["folder"] = report.folder;
+  top["kernels"] = kernels;
   top["model_type"] = c.model_type;
   top["layers"] = c.layer_count();
   top["hidden"] = c.hidden;

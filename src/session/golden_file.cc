@@ -26,9 +26,9 @@ Result<std::vector<TokenId>> token_list(const JsonFields& fields, std::string_vi
   return ids;
 }
 
-Result<GoldenPrompt> read_prompt(const boost::json::value& value, size_t number) {
-  if (!value.is_object()) return Error{fmt::format("golden.json: prompts[{}] is not an object", number)};
-  const JsonFields fields(value.get_object(), fmt::format("golden.json: prompts[{}]", number));
+Result<GoldenPrompt> read_prompt(const boost::json::value& value, const std::string& where) {
+  if (!value.is_object()) return Error{fmt::format("{} is not an object", where)};
+  const JsonFields fields(value.get_object(), where);
   GoldenPrompt prompt;
   TRY_ASSIGN(prompt.ids, token_list(fields, "ids"));
   TRY_ASSIGN(prompt.greedy, token_list(fields, "greedy"));
@@ -37,9 +37,16 @@ Result<GoldenPrompt> read_prompt(const boost::json::value& value, size_t number)
   return prompt;
 }
 
-size_t list_length(const boost::json::object& object, std::string_view name) {
-  const auto* value = object.if_contains(name);
-  return value != nullptr && value->is_array() ? value->get_array().size() : 0;
+// Of the list by this name, or of none where there is no such list.
+Result<std::vector<GoldenPrompt>> read_prompts(const JsonFields& fields, std::string_view name) {
+  std::vector<GoldenPrompt> prompts;
+  const auto* list = fields.find(name);
+  if (list == nullptr || !list->is_array()) return prompts;
+  for (const auto& value : list->get_array()) {
+    TRY_ASSIGN(GoldenPrompt prompt, read_prompt(value, fmt::format("golden.json: {}[{}]", name, prompts.size())));
+    prompts.push_back(std::move(prompt));
+  }
+  return prompts;
 }
 
 }  // namespace
@@ -57,13 +64,10 @@ Status GoldenFile::read_json(const fs::path& path) {
   TRY_ASSIGN(const boost::json::object object, parse_json_object(text, "golden.json"));
   const JsonFields fields(object, "golden.json");
   TRY_ASSIGN(name_, fields.text_or("case", path.parent_path().filename().string()));
-  if (const auto* list = fields.find("prompts"); list != nullptr && list->is_array()) {
-    for (const auto& value : list->get_array()) {
-      TRY_ASSIGN(GoldenPrompt prompt, read_prompt(value, prompts_.size()));
-      prompts_.push_back(std::move(prompt));
-    }
-  }
-  images_ = static_cast<int>(list_length(object, "images") + list_length(object, "videos"));
+  TRY_ASSIGN(prompts_, read_prompts(fields, "prompts"));
+  TRY_ASSIGN(images_, read_prompts(fields, "images"));
+  TRY_ASSIGN(const std::vector<GoldenPrompt> clips, read_prompts(fields, "videos"));
+  clips_ = static_cast<int>(clips.size());
   return Done{};
 }
 

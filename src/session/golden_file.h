@@ -17,7 +17,7 @@ namespace paceline {
 struct GoldenPrompt {
   std::vector<TokenId> ids;
   std::vector<TokenId> greedy;  // what follows, each time the largest logit
-  double min_gap = 0;           // smallest distance between best and second logit on the way
+  double min_gap = 0;           // smallest distance between best and second logit on the way; 0: not known
 };
 
 class GoldenFile {
@@ -27,7 +27,9 @@ class GoldenFile {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<GoldenPrompt>& prompts() const { return prompts_; }
-  [[nodiscard]] int images() const { return images_; }  // images and clips
+  // Prompts with an image each: its place is taken by image tokens.
+  [[nodiscard]] const std::vector<GoldenPrompt>& images() const { return images_; }
+  [[nodiscard]] int clips() const { return clips_; }
 
   struct Values {
     std::span<const float> values;  // [rows, cols]
@@ -43,7 +45,8 @@ class GoldenFile {
   SafetensorsHeader header_;
   std::string name_;
   std::vector<GoldenPrompt> prompts_;
-  int images_ = 0;
+  std::vector<GoldenPrompt> images_;
+  int clips_ = 0;
 };
 
 // The cases of a folder: itself if it is one, else its subfolders that are.

@@ -36,20 +36,27 @@ Best best_of(std::span<const float> row) {
   return {static_cast<size_t>(best - row.begin()), *best - second};
 }
 
+// Of prompts with an image the goldens have the logits of so many.
+constexpr int32_t kLastPositions = 12;
+
 class CaseRun {
  public:
   CaseRun(const GoldenFile& golden, const GoldenSettings& settings, Forward& forward)
       : golden_(golden), settings_(settings), forward_(forward), config_(forward.weights().config) {
     check_.name = golden.name();
-    check_.images_skipped = golden.images();
+    check_.clips_skipped = golden.clips();
   }
 
   Result<GoldenCheck> run() {
     for (size_t i = 0; i < golden_.prompts().size(); ++i) {
       const GoldenPrompt& prompt = golden_.prompts()[i];
       TRY(compare_states(prompt, fmt::format("prompt{}.", i)));
-      compare_greedy(prompt);
+      compare_greedy(prompt, {});
       ++check_.prompts;
+    }
+    for (size_t i = 0; i < golden_.images().size(); ++i) {
+      TRY(compare_image(golden_.images()[i], fmt::format("image{}.", i)));
+      ++check_.images;
     }
     return check_;
   }
@@ -64,12 +71,17 @@ class CaseRun {
     return values;
   }
 
-  // The prompt in chunks; logits, hidden states and layer inputs of each row against the golden's.
-  Status compare_states(const GoldenPrompt& prompt, const std::string& prefix) {
-    const auto length = static_cast<int32_t>(prompt.ids.size());
+  Status check_ids(const GoldenPrompt& prompt) const {
     for (const TokenId id : prompt.ids) {
       if (id >= config_.vocab) return Error{fmt::format("golden.json: token {}, vocabulary {}", id, config_.vocab)};
     }
+    return Done{};
+  }
+
+  // The prompt in chunks; logits, hidden states and layer inputs of each row against the golden's.
+  Status compare_states(const GoldenPrompt& prompt, const std::string& prefix) {
+    const auto length = static_cast<int32_t>(prompt.ids.size());
+    TRY(check_ids(prompt));
     KvCache kv(forward_.kv_layout(), length);
     std::vector<int32_t> layers(static_cast<size_t>(config_.layer_count()));
     std::iota(layers.begin(), layers.end(), 0);
@@ -127,9 +139,56 @@ class CaseRun {
     if (best_of(ours).at == best.at) ++check_.choices_equal;
   }
 
-  void compare_greedy(const GoldenPrompt& prompt) {
+  // One call for the whole prompt; logits of the last positions, then what follows greedily.
+  Status compare_image(const GoldenPrompt& prompt, const std::string& prefix) {
+    TRY(check_ids(prompt));
+    TRY_ASSIGN(const std::vector<SoftTokens> soft, soft_tokens(prompt, prefix));
+    const auto length = static_cast<int32_t>(prompt.ids.size());
+    if (length > kMaxForwardRows) {
+      return Error{
+          fmt::format("golden.json: {} tokens with an image, at most {} are compared", length, kMaxForwardRows)};
+    }
+    TRY_ASSIGN(const auto logits, expect(prefix + "logits", std::min(length, kLastPositions), config_.vocab));
+    std::vector<int32_t> wanted(static_cast<size_t>(logits.rows));
+    std::iota(wanted.begin(), wanted.end(), length - static_cast<int32_t>(logits.rows));
+    KvCache kv(forward_.kv_layout(), length);
+    const SeqRows seq{&kv, length, soft};
+    const ForwardOutput output = forward_.run({prompt.ids, {&seq, 1}, wanted, {}});
+    const double error = largest_difference(output.logits, logits.values);
+    raise(check_.image_logit_error, error);
+    const auto vocab = static_cast<size_t>(config_.vocab);
+    const int64_t differed_before = check_.choices - check_.choices_equal;
+    for (size_t row = 0; row < wanted.size(); ++row) {
+      compare_choice({output.logits + row * vocab, vocab}, logits.values.subspan(row * vocab, vocab));
+    }
+    bool equal = check_.choices - check_.choices_equal == differed_before;
+    const bool same_text = compare_greedy(prompt, soft);
+    if (settings_.precision == Precision::f32) equal = equal && same_text && error <= kF32Tolerance;
+    if (equal) ++check_.images_equal;
+    return Done{};
+  }
+
+  // Each run of image tokens takes the next of the golden's features.
+  Result<std::vector<SoftTokens>> soft_tokens(const GoldenPrompt& prompt, const std::string& prefix) const {
+    const auto is_image = [&](TokenId id) { return id == config_.ids.image; };
+    const int64_t places = std::count_if(prompt.ids.begin(), prompt.ids.end(), is_image);
+    TRY_ASSIGN(const auto features, expect(prefix + "features", places, config_.hidden));
+    std::vector<SoftTokens> soft;
+    const float* next = features.values.data();
+    for (auto at = prompt.ids.begin(); at != prompt.ids.end();) {
+      const auto begin = std::find_if(at, prompt.ids.end(), is_image);
+      at = std::find_if_not(begin, prompt.ids.end(), is_image);
+      if (begin == at) break;
+      soft.push_back({static_cast<int32_t>(begin - prompt.ids.begin()), static_cast<int32_t>(at - begin), next});
+      next += (at - begin) * config_.hidden;
+    }
+    return soft;
+  }
+
+  bool compare_greedy(const GoldenPrompt& prompt, std::vector<SoftTokens> soft) {
     DecodeRequest request;
     request.prompt = prompt.ids;
+    request.soft = std::move(soft);
     request.sampling.temperature = 0;
     request.max_tokens = static_cast<int32_t>(prompt.greedy.size());
     request.context = static_cast<int32_t>(prompt.ids.size()) + request.max_tokens + 1;
@@ -138,8 +197,9 @@ class CaseRun {
     const auto [ours, golden] = std::mismatch(outcome.tokens.begin(), outcome.tokens.end(), prompt.greedy.begin());
     check_.tokens += request.max_tokens;
     check_.tokens_equal += golden - prompt.greedy.begin();
-    const double clear = settings_.precision == Precision::f32 ? 0 : kBf16Gap;
-    if (golden != prompt.greedy.end() && prompt.min_gap > clear) ++check_.sequences_missed;
+    const bool same = golden == prompt.greedy.end();
+    if (!same && (settings_.precision == Precision::f32 || prompt.min_gap > kBf16Gap)) ++check_.sequences_missed;
+    return same;
   }
 
   static void raise(double& largest, double value) { largest = std::max(largest, value); }
@@ -157,21 +217,15 @@ bool GoldenCheck::passed(Precision precision) const {
   if (sequences_missed > 0) return false;
   if (precision == Precision::bf16) {
     // A router's near-tie may turn to another expert, which moves all logits of that row: one choice in fifty may go.
-    return std::isfinite(logit_error) && (choices - choices_equal) * 50 <= choices;
+    return std::isfinite(logit_error) && std::isfinite(image_logit_error) && (choices - choices_equal) * 50 <= choices;
   }
   if (choices_equal != choices) return false;
-  return logit_error <= kF32Tolerance && layer_input_error <= kF32Tolerance && hidden_error <= kF32Tolerance;
+  return std::max({logit_error, layer_input_error, hidden_error, image_logit_error}) <= kF32Tolerance;
 }
 
 Result<GoldenCheck> check_golden_case(const std::filesystem::path& folder, const GoldenSettings& settings,
                                       ThreadPool& pool, kernels::Ops& ops) {
   TRY_ASSIGN(const GoldenFile golden, GoldenFile::open(folder));
-  if (golden.prompts().empty()) {
-    GoldenCheck nothing_to_run;
-    nothing_to_run.name = golden.name();
-    nothing_to_run.images_skipped = golden.images();
-    return nothing_to_run;
-  }
   TRY_ASSIGN(const LoadedModel model, load_model(folder / "target", pool));
   Forward forward(model.weights, ops, settings.precision);
   return CaseRun(golden, settings, forward).run();

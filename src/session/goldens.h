@@ -30,8 +30,13 @@ struct GoldenCheck {
   // Greedy continuations. A differing one is a miss in float32, and in bfloat16 if its golden's gaps are all clear.
   int64_t tokens = 0, tokens_equal = 0;
   int sequences_missed = 0;
-  int images_skipped = 0;  // images and clips, which are not built yet
+  // Prompts with an image, the golden's soft tokens in its place: the text side. (The vision side is not built yet.)
+  // Equal: choices at the last positions; in float32 also their logits, and the greedy tokens.
+  int images = 0, images_equal = 0;
+  double image_logit_error = 0;  // last positions
+  int clips_skipped = 0;         // of clips the goldens have frames, not soft tokens
 
+  [[nodiscard]] bool ran() const { return prompts + images > 0; }
   [[nodiscard]] bool passed(Precision precision) const;
 };
 

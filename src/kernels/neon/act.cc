@@ -4,6 +4,8 @@
 
 #include <arm_neon.h>
 
+#include <cstring>
+
 #include "kernels/lanes/matmul_f32.h"
 #include "kernels/neon/vec.h"
 
@@ -54,9 +56,10 @@ void prepare_pair(const Act& act, const float* x0, const float* x1, int64_t pair
   for (int32_t g = 0; g < groups; ++g) {
     int8_t rows[2][128];
     float scales[2];
+    int32_t sum = 0;
     for (int r = 0; r < 2; ++r) {
-      int32_t sum = 0;
-      scales[r] = quantise_group((r == 0 ? x0 : x1) + g * group, group, rows[r], sum);
+      if (r == 0 || x1 != x0) scales[r] = quantise_group((r == 0 ? x0 : x1) + g * group, group, rows[r], sum);
+      else scales[1] = scales[0], std::memcpy(rows[1], rows[0], static_cast<size_t>(group));
       store_sum(parts, pair, g, r, scales[r] * static_cast<float>(sum));
     }
     int8_t* out = parts.q + (pair * act.shape.cols + g * group) * 2;

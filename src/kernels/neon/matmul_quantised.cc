@@ -93,65 +93,50 @@ template <bool kNibbles, int kGroup, class Scale>
   return vaddq_f32(p, vuzp1q_f32(vaddq_f32(upper[0], lower[0]), vaddq_f32(upper[1], lower[1])));
 }
 
-// NB blocks against MP row pairs: out [NB * 2][MP] tiles. A function of its own, so that sums keep to the registers.
-template <bool kNibbles, int kGroup, class Scale, int NB, int MP>
-[[gnu::noinline]] void tiles(const uint8_t* const* blocks, const QuantisedAct& x, int32_t pair, int32_t groups, float32x4_t* out) {
-  constexpr int NP = 2 * NB;
+// A block against MP row pairs: out [2][MP] tiles. A function of its own, so that sums keep to the registers.
+template <bool kNibbles, int kGroup, class Scale, int MP>
+[[gnu::noinline]] void tiles(const uint8_t* w, const QuantisedAct& x, int32_t pair, int32_t groups, float32x4_t* out) {
   constexpr int kSteps = kGroup / (kNibbles ? 16 : 8);
   constexpr int kOperands = kNibbles ? 2 : 1;
   const int64_t pair_bytes = static_cast<int64_t>(groups) * kGroup * 2, pair_scales = static_cast<int64_t>(groups) * 4;
-  const uint8_t* w[NB];
-  for (int b = 0; b < NB; ++b) w[b] = blocks[b];
   const int8_t* q = x.q + pair * pair_bytes;
   const float* scales = x.scales + pair * pair_scales;
-  float32x4_t p[NP][MP];
-  for (int n = 0; n < NP; ++n)
-    for (int m = 0; m < MP; ++m) p[n][m] = vdupq_n_f32(0);
+  float32x4_t p[2][MP];
+  for (int m = 0; m < MP; ++m) p[0][m] = p[1][m] = vdupq_n_f32(0);
   for (int32_t left = groups; left > 0; left -= 4) {
-    const Scale* header[NB];
-    for (int b = 0; b < NB; ++b) {
-      header[b] = reinterpret_cast<const Scale*>(w[b]);
-      w[b] += kHeaderBytes<Scale>;
-    }
+    const auto* header = reinterpret_cast<const Scale*>(w);
+    w += kHeaderBytes<Scale>;
     for (int32_t g = 0; g < (left < 4 ? left : 4); ++g) {
-      int32x4_t d[NP][MP];
-      for (int n = 0; n < NP; ++n)
-        for (int m = 0; m < MP; ++m) d[n][m] = vdupq_n_s32(kMagicBits);
+      int32x4_t d[2][MP];
+      for (int m = 0; m < MP; ++m) d[0][m] = d[1][m] = vdupq_n_s32(kMagicBits);
 #pragma GCC unroll 16
-      for (int step = 0; step < kSteps; ++step) {
-        uint8x16_t a[NP][kOperands];
-#pragma GCC unroll 4
-        for (int n = 0; n < NP; ++n) operands<kNibbles>(w[n / 2] + step * 32 + n % 2 * 16, a[n]);
+      for (int step = 0; step < kSteps; ++step, w += 32) {
+        uint8x16_t a[kOperands], b[kOperands];
+        operands<kNibbles>(w, a);
+        operands<kNibbles>(w + 16, b);
 #pragma GCC unroll 2
         for (int o = 0; o < kOperands; ++o)
 #pragma GCC unroll 4
           for (int m = 0; m < MP; ++m) {
             const int8x16_t xv = vld1q_s8(q + m * pair_bytes + (step * kOperands + o) * 16);
-#pragma GCC unroll 4
-            for (int n = 0; n < NP; ++n) d[n][m] = vusmmlaq_s32(d[n][m], a[n][o], xv);
+            d[0][m] = vusmmlaq_s32(d[0][m], a[o], xv);
+            d[1][m] = vusmmlaq_s32(d[1][m], b[o], xv);
           }
       }
-      float32x4_t s[NP];
-#pragma GCC unroll 2
-      for (int b = 0; b < NB; ++b) {
-        const float32x4_t four = load_scales(header[b], g);
-        s[2 * b] = vzip1q_f32(four, four);
-        s[2 * b + 1] = vzip2q_f32(four, four);
-        w[b] += kSteps * 32;
-      }
+      const float32x4_t four = load_scales(header, g);
+      const float32x4_t s[2] = {vzip1q_f32(four, four), vzip2q_f32(four, four)};
 #pragma GCC unroll 4
       for (int m = 0; m < MP; ++m) {
         const float32x4_t scale = vld1q_f32(scales + m * pair_scales);
-#pragma GCC unroll 4
-        for (int n = 0; n < NP; ++n)
+#pragma GCC unroll 2
+        for (int n = 0; n < 2; ++n)
           p[n][m] = vfmaq_f32(p[n][m], vsubq_f32(vreinterpretq_f32_s32(d[n][m]), vdupq_n_f32(kMagic)), vmulq_f32(s[n], scale));
       }
       q += kGroup * 2;
       scales += 4;
     }
   }
-  for (int n = 0; n < NP; ++n)
-    for (int m = 0; m < MP; ++m) out[n * MP + m] = p[n][m];
+  for (int m = 0; m < MP; ++m) out[m] = p[0][m], out[MP + m] = p[1][m];
 }
 
 // Adds c of one block to its tiles, [2][MP].
@@ -195,87 +180,48 @@ struct Output {
   }
 };
 
-template <bool kNibbles, int kGroup, class Scale, int NB, int MP>
-inline void tile(const uint8_t* const* blocks, const QuantisedAct& x, int32_t pair, int32_t groups, int32_t n, const Output& output) {
+template <bool kNibbles, int kGroup, class Scale, int MP>
+inline void tile(const uint8_t* block, const QuantisedAct& x, int32_t pair, int32_t groups, int32_t n, const Output& output) {
   constexpr int kGroupBytes = kNibbles ? kGroup / 2 : kGroup;
-  float32x4_t out[2 * NB * MP];
-  tiles<kNibbles, kGroup, Scale, NB, MP>(blocks, x, pair, groups, out);
-  for (int b = 0; b < NB; ++b) {
-    add_biases<kGroupBytes, Scale, MP>(blocks[b], x, pair, groups, out + 2 * b * MP);
-    output.store<MP>(out + 2 * b * MP, n + b * kBlockRows, pair);
-  }
+  float32x4_t out[2 * MP];
+  tiles<kNibbles, kGroup, Scale, MP>(block, x, pair, groups, out);
+  add_biases<kGroupBytes, Scale, MP>(block, x, pair, groups, out);
+  output.store<MP>(out, n, pair);
 }
 
-// 4-bit blocks as 8-bit ones, for rows that need many tiles.
-template <int kGroup, class Scale>
-void unpack_block(const uint8_t* w, int32_t groups, uint8_t* out) {
-  for (int32_t left = groups; left > 0; left -= 4) {
-    for (size_t i = 0; i < kHeaderBytes<Scale>; i += 16) vst1q_u8(out + i, vld1q_u8(w + i));
-    w += kHeaderBytes<Scale>;
-    out += kHeaderBytes<Scale>;
-    const int32_t bytes = (left < 4 ? left : 4) * kGroup / 2 * kBlockRows;
-    for (int32_t i = 0; i < bytes; i += 32, w += 32, out += 64) {
-      uint8x16_t a[2], b[2];
-      operands<true>(w, a);
-      operands<true>(w + 16, b);
-      for (int o = 0; o < 2; ++o) {
-        vst1q_u8(out + o * 32, a[o]);
-        vst1q_u8(out + o * 32 + 16, b[o]);
-      }
-    }
-  }
-}
-
-// Rows pass over a block in tiles of four pairs, or what is left.
+// Row pairs [pair, end) pass over a block in tiles of four, or what is left.
 template <bool kNibbles, int kGroup, class Scale>
-void narrow(const uint8_t* block, const QuantisedAct& x, int32_t groups, int32_t n, const Output& output) {
-  const int32_t pairs = (output.rows + 1) / 2;
-  for (int32_t pair = 0; pair < pairs;) {
-    const int32_t left = pairs - pair;
-    if (left >= 4) tile<kNibbles, kGroup, Scale, 1, 4>(&block, x, pair, groups, n, output), pair += 4;
-    else if (left >= 2) tile<kNibbles, kGroup, Scale, 1, 2>(&block, x, pair, groups, n, output), pair += 2;
-    else tile<kNibbles, kGroup, Scale, 1, 1>(&block, x, pair, groups, n, output), pair += 1;
+void pass(const uint8_t* block, const QuantisedAct& x, int32_t pair, int32_t end, int32_t groups, int32_t n, const Output& output) {
+  while (pair < end) {
+    const int32_t left = end - pair;
+    if (left >= 4) tile<kNibbles, kGroup, Scale, 4>(block, x, pair, groups, n, output), pair += 4;
+    else if (left >= 2) tile<kNibbles, kGroup, Scale, 2>(block, x, pair, groups, n, output), pair += 2;
+    else tile<kNibbles, kGroup, Scale, 1>(block, x, pair, groups, n, output), pair += 1;
   }
 }
 
-// Many rows pass over two blocks, so that each of their pairs is loaded half as often.
-template <int kGroup, class Scale>
-void wide(const uint8_t* const (&blocks)[2], const QuantisedAct& x, int32_t groups, int32_t n, const Output& output) {
-  const int32_t pairs = (output.rows + 1) / 2;
-  int32_t pair = 0;
-  for (; pair + 2 <= pairs; pair += 2) tile<false, kGroup, Scale, 2, 2>(blocks, x, pair, groups, n, output);
-  if (pair < pairs) tile<false, kGroup, Scale, 2, 1>(blocks, x, pair, groups, n, output);
-}
-
-// From here on two blocks at a time, 4-bit ones unpacked first.
-constexpr int32_t kWideRows = 17;
+// With many rows: so many pairs at a time stay in the first cache while so many outputs pass, which stay in the second.
+constexpr int32_t kCachedPairs = 8;
+constexpr int32_t kCachedOutputs = 128;
 
 template <bool kNibbles, int kGroup, class Scale>
 void run(const Matrix& w, const Act& act, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   const QuantisedAct x = quantised_parts(act);
-  const int32_t groups = w.cols / kGroup;
+  const int32_t groups = w.cols / kGroup, pairs = (act.shape.rows + 1) / 2;
   const Output output{y, ldy, act.shape.rows, n_end};
   const size_t bytes = block_bytes(w);
   const auto* blocks = static_cast<const uint8_t*>(w.values);
   const auto block_at = [&](int32_t n) { return blocks + static_cast<size_t>(n / kBlockRows) * bytes; };
-  int32_t n = n_begin;
-  if (act.shape.rows >= kWideRows) {
-    constexpr size_t kUnpackedBytes = kBlockRows * kMaxColumns + (kMaxColumns / kGroup / 4 + 1) * kHeaderBytes<Scale>;
-    uint8_t unpacked[kNibbles ? 2 : 1][kNibbles ? kUnpackedBytes : 1];
-    for (; n + 2 * kBlockRows <= n_end; n += 2 * kBlockRows) {
-      const uint8_t* two[2] = {block_at(n), block_at(n + kBlockRows)};
-      if constexpr (kNibbles) {
-        for (int b = 0; b < 2; ++b) {
-          unpack_block<kGroup, Scale>(two[b], groups, unpacked[b]);
-          two[b] = unpacked[b];
-        }
-      }
-      wide<kGroup, Scale>(two, x, groups, n, output);
-    }
+  if (act.shape.rows == 1) {
+    for (int32_t n = n_begin; n < n_end; n += kBlockRows) output.store_row(single<kNibbles, kGroup, Scale>(block_at(n), x, groups), n, 0);
+    return;
   }
-  for (; n < n_end; n += kBlockRows) {
-    if (act.shape.rows == 1) output.store_row(single<kNibbles, kGroup, Scale>(block_at(n), x, groups), n, 0);
-    else narrow<kNibbles, kGroup, Scale>(block_at(n), x, groups, n, output);
+  for (int32_t first = n_begin; first < n_end; first += kCachedOutputs) {
+    const int32_t last = first + kCachedOutputs < n_end ? first + kCachedOutputs : n_end;
+    for (int32_t pair = 0; pair < pairs; pair += kCachedPairs) {
+      const int32_t end = pair + kCachedPairs < pairs ? pair + kCachedPairs : pairs;
+      for (int32_t n = first; n < last; n += kBlockRows) pass<kNibbles, kGroup, Scale>(block_at(n), x, pair, end, groups, n, output);
+    }
   }
 }
 

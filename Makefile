@@ -54,8 +54,9 @@ fuzz: deps-dev
 format: deps-dev
 	@clang-format -i $(SOURCES)
 
-tidy: deps-dev build
-	@clang-tidy -p build/release --quiet $(filter %.cc,$(SOURCES))
+tidy: deps-dev
+	@cmake --preset tidy
+	@clang-tidy -p build/tidy --quiet $(filter %.cc,$(SOURCES))
 
 clean:
 	@rm -rf build

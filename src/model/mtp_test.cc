@@ -60,22 +60,23 @@ struct Pair {
   }
 };
 
-// A sequence in which `length` tokens stand.
+// A sequence in which some tokens stand; others may follow.
 struct Standing {
   std::vector<TokenId> tokens;
   KvCache kv;
   std::vector<float> hidden;
 
+  // skip: so many tokens of the text are left out, for sequences that differ.
   Standing(Forward& forward, int32_t length, int32_t skip = 0)
-      : tokens(source_tokens(length + skip)), kv(forward.kv_layout(), length + kMaxForwardRows) {
+      : tokens(source_tokens(length + skip + kMaxForwardRows)), kv(forward.kv_layout(), length + kMaxForwardRows) {
     tokens.erase(tokens.begin() + 1, tokens.begin() + 1 + skip);
-    run(forward, length - 1);
+    grow(forward, length);
   }
 
-  void run(Forward& forward, int32_t until) {
+  void grow(Forward& forward, int32_t length) {
     const auto width = static_cast<size_t>(forward.weights().config.hidden);
-    while (kv.length() < until) {
-      const int32_t rows = std::min(until - kv.length(), kMaxForwardRows);
+    while (kv.length() < length - 1) {
+      const int32_t rows = std::min(length - 1 - kv.length(), kMaxForwardRows);
       const SeqRows seq{&kv, rows};
       const auto some = std::span(tokens).subspan(static_cast<size_t>(kv.length()), static_cast<size_t>(rows));
       const float* last = forward.run({some, {&seq, 1}, {}, {}}).hidden + static_cast<size_t>(rows - 1) * width;
@@ -83,7 +84,7 @@ struct Standing {
     }
   }
 
-  [[nodiscard]] MtpContext context() const { return {&kv, tokens.back(), hidden.data()}; }
+  [[nodiscard]] MtpContext context() const { return {&kv, tokens[static_cast<size_t>(kv.length())], hidden.data()}; }
 };
 
 struct MtpCase {
@@ -93,7 +94,9 @@ struct MtpCase {
 };
 
 std::string name_of(const MtpCase& one) {
-  return one.golden + "_" + one.table->name + (one.precision == Precision::f32 ? "_f32" : "_bf16");
+  std::string name = one.golden + "_" + one.table->name + (one.precision == Precision::f32 ? "_f32" : "_bf16");
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
 }
 
 // What gtest shows of a parameter; without it, its bytes.
@@ -140,11 +143,11 @@ TEST_P(Mtp, TokensTakenBackLeaveNoTrace) {
     Standing seq(pair_.forward, length);
     const Drafts clean = pair_.propose(seq.context());
     const std::vector<float> hidden = seq.hidden;
-    const TokenId newest = seq.tokens.back();
-    for (int32_t i = 0; i < 40; ++i) seq.tokens.push_back(128 + i % 100);
-    seq.run(pair_.forward, length + 39);
+    for (int32_t i = 0; i < 40; ++i) seq.tokens[static_cast<size_t>(length + i)] = 128 + i % 100;
+    seq.grow(pair_.forward, length + 40);
     seq.kv.truncate(length - 1);
-    EXPECT_EQ(pair_.propose({&seq.kv, newest, hidden.data()}), clean) << length;
+    seq.hidden = hidden;
+    EXPECT_EQ(pair_.propose(seq.context()), clean) << length;
   }
 }
 
@@ -224,8 +227,9 @@ TEST(MtpQuantised, ProposesAlmostTheSame) {
     for (const kernels::CpuTable* table : kernels::cpu_tables()) {
       Pair plain(golden, *table, Precision::f32), quantised(golden, *table, Precision::f32, weights);
       int same = 0, all = 0;
+      Standing seq(plain.forward, 20);
       for (int32_t length = 20; length < 180; length += 4) {
-        const Standing seq(plain.forward, length);
+        seq.grow(plain.forward, length);
         const Drafts a = plain.propose(seq.context()), b = quantised.propose(seq.context());
         same += static_cast<int>(std::mismatch(a.begin(), a.end(), b.begin()).first - a.begin());
         all += kDepth;

@@ -3,9 +3,27 @@
 #include <fmt/format.h>
 
 #include "cli/console.h"
+#include "cli/model_path.h"
+#include "model/mtp_binding.h"
+#include "speculate/mtp_proposer.h"
 #include "speculate/ngram.h"
 
 namespace paceline {
+namespace {
+
+Result<std::unique_ptr<Proposer>> load_drafter(const std::string& asked, const Forward& target, Machine& machine) {
+  if (asked.empty()) return Error{"--draft wants ngram, none or a drafter's folder"};
+  TRY_ASSIGN(const std::filesystem::path folder, find_model(asked));
+  TRY_ASSIGN(auto weights, load_mtp(folder, machine.pool()));
+  if (const Status fits = check_fits(weights->config, target.weights().config); !fits.ok()) {
+    return Error{fmt::format("{}: does not fit the model: {}", folder.string(), fits.error().message)};
+  }
+  auto drafter =
+      std::make_unique<MtpDrafter>(std::move(weights), target.shared_weights(), machine.ops(), target.precision());
+  return std::unique_ptr<Proposer>(std::make_unique<MtpProposer>(std::move(drafter)));
+}
+
+}  // namespace
 
 void add_draft_options(CLI::App& command, DraftOptions& options) {
   constexpr const char* kGroup = "Speed (never changes the text)";
@@ -13,9 +31,9 @@ void add_draft_options(CLI::App& command, DraftOptions& options) {
       .add_option(
           "--draft", options.draft,
           "Who guesses tokens ahead, for the model to check several at once: ngram (what followed the same words "
-          "before) or none")
+          "before), none, or the model's drafter: a folder or org/name as for -m")
       ->group(kGroup)
-      ->type_name("ngram|none")
+      ->type_name("ngram|none|DIR")
       ->capture_default_str();
   command.add_option("--depth", options.depth, "Guesses per check; 0: none; default: by what is measured on the way")
       ->group(kGroup)
@@ -30,12 +48,12 @@ Drafting::Drafting(DraftOptions options) : options_(std::move(options)) {
   }
 }
 
-Result<std::unique_ptr<Drafting>> Drafting::make(const DraftOptions& options) {
+Result<std::unique_ptr<Drafting>> Drafting::make(const DraftOptions& options, const Forward& target, Machine& machine) {
   std::unique_ptr<Drafting> drafting(new Drafting(options));
   if (options.draft == "ngram") {
     drafting->proposer_ = std::make_unique<NgramProposer>();
   } else if (options.draft != "none") {
-    return Error{fmt::format("--draft wants ngram or none, not {}", options.draft)};
+    TRY_ASSIGN(drafting->proposer_, load_drafter(options.draft, target, machine));
   }
   return drafting;
 }

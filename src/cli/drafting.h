@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/machine.h"
 #include "engine/decode.h"
 #include "speculate/adaptive.h"
 
@@ -23,7 +24,8 @@ void add_draft_options(CLI::App& command, DraftOptions& options);
 // Owns who drafts and who says how deep.
 class Drafting {
  public:
-  static Result<std::unique_ptr<Drafting>> make(const DraftOptions& options);
+  // For a target that runs on the machine. An error says what is wrong with the drafter's folder.
+  static Result<std::unique_ptr<Drafting>> make(const DraftOptions& options, const Forward& target, Machine& machine);
 
   [[nodiscard]] Speculation speculation() const { return {proposer_.get(), depth_.get()}; }
   // "": nobody drafts.

@@ -21,6 +21,7 @@ Examples:
   paceline generate -p "Why is the sky blue?"
   paceline generate -m google/gemma-4-E2B-it --system "Answer in one line." -p "What is a cat?"
   paceline generate --raw -p "def fibonacci(n):" --temp 0 -n 100
+  paceline generate -m google/gemma-4-E2B-it --draft google/gemma-4-E2B-it-assistant --show-draft -p "Why?"
   git diff | paceline generate --json --seed 7 | jq -r .text
 
 Text goes to stdout and nothing else does. Progress and a summary go to stderr when that is a terminal.
@@ -75,8 +76,6 @@ class GenerateCommand {
     if (!prompt.ok()) return fail(options_.prompt_file ? kExitFailure : kExitUsage, prompt.error().message);
     options_.request.prompt = std::move(*prompt);
     if (options_.request.prompt.empty()) return fail(kExitUsage, "the prompt is empty");
-    auto drafting = Drafting::make(options_.draft);
-    if (!drafting.ok()) return fail(kExitUsage, drafting.error().message);
 
     auto folder = find_model(options_.run.model);
     if (!folder.ok()) return fail(kExitFailure, folder.error().message);
@@ -92,6 +91,8 @@ class GenerateCommand {
     auto prepared = prepare(*model, options_.request);
     if (!prepared.ok()) return fail(kExitUsage, prepared.error().message);
     Forward forward(model->loaded.weights, (*machine)->ops(), options_.run.precision);
+    auto drafting = Drafting::make(options_.draft, forward, **machine);
+    if (!drafting.ok()) return fail(kExitFailure, drafting.error().message);
     return generate_text(*model, forward, *prepared, folder->string(), **drafting);
   }
 

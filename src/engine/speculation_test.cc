@@ -14,7 +14,10 @@
 #include "engine/proposers_for_tests.h"
 #include "kernels/cpu_ops.h"
 #include "model/load.h"
+#include "model/mtp_binding.h"
 #include "model/quantize.h"
+#include "speculate/adaptive.h"
+#include "speculate/mtp_proposer.h"
 #include "speculate/ngram.h"
 #include "weights/scratch_folder.h"
 
@@ -22,9 +25,9 @@ namespace paceline {
 namespace {
 
 enum class Format : uint8_t { f32, bf16, q8, q4 };
-enum class Drafter : uint8_t { ngram, random, perfect, half_right };
+enum class Drafter : uint8_t { ngram, random, perfect, half_right, mtp };
 
-constexpr Drafter kDrafters[] = {Drafter::ngram, Drafter::random, Drafter::perfect, Drafter::half_right};
+constexpr Drafter kDrafters[] = {Drafter::ngram, Drafter::random, Drafter::perfect, Drafter::half_right, Drafter::mtp};
 constexpr int32_t kDepths[] = {1, 2, 3, 5, 8, 15};
 constexpr int kSettings = 5;
 // The window is 16, a page 32 or more and the ring of sliding layers some 300: from nothing to beyond all of them.
@@ -119,12 +122,20 @@ class SpeculationTest : public testing::TestWithParam<ModelCase> {
     return decode(*forward_, request, {}, {&proposer, &fixed});
   }
 
+  std::unique_ptr<Proposer> make_mtp() {
+    const auto folder = std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/goldens" / GetParam().golden / "assistant";
+    if (!mtp_) mtp_ = load_mtp(folder, pool_).value();
+    return std::make_unique<MtpProposer>(
+        std::make_unique<MtpDrafter>(mtp_, forward_->shared_weights(), ops_, forward_->precision()));
+  }
+
   std::unique_ptr<Proposer> make(Drafter drafter, const DecodeRequest& request, const std::vector<TokenId>& output) {
     switch (drafter) {
       case Drafter::ngram: return std::make_unique<NgramProposer>();
       case Drafter::random: return std::make_unique<RandomProposer>(request.sampling.seed, vocab());
       case Drafter::perfect: return std::make_unique<KnowingProposer>(request.prompt, output, vocab(), 1.0);
       case Drafter::half_right: return std::make_unique<KnowingProposer>(request.prompt, output, vocab(), 0.5);
+      case Drafter::mtp: return make_mtp();
     }
     return nullptr;
   }
@@ -134,6 +145,7 @@ class SpeculationTest : public testing::TestWithParam<ModelCase> {
   kernels::CpuOps ops_;
   LoadedModel model_;
   std::optional<Forward> forward_;
+  std::shared_ptr<const MtpWeights> mtp_;
 };
 
 void expect_same_text(const DecodeOutcome& speculative, const DecodeOutcome& plain) {
@@ -192,6 +204,29 @@ TEST_P(SpeculationTest, EmitsThePlainRunsTokens) {
   if (long_form()) {
     EXPECT_GE(compared, 200'000 / 12 + 1);
   }
+}
+
+// Depths that change from round to round with the clock: timing decides how, and still not a token.
+TEST_P(SpeculationTest, AdaptiveDepthsEmitThePlainRunsTokens) {
+  StepCosts costs;
+  AdaptiveDepth policy(costs);
+  for (const Drafter drafter : kDrafters) {
+    for (const int32_t prompt_tokens : {1, 130}) {
+      const DecodeRequest r = request(prompt_tokens, static_cast<int>(drafter), 40);
+      const DecodeOutcome expected = plain(r);
+      const auto proposer = make(drafter, r, expected.tokens);
+      expect_same_text(decode(*forward_, r, {}, {proposer.get(), &policy}), expected);
+    }
+  }
+}
+
+// The goldens' drafters were trained for these targets: most of a greedy text is theirs.
+TEST_P(SpeculationTest, TheModelsOwnDrafterIsOftenRight) {
+  const DecodeRequest r = request(130, 0, 80);
+  const auto proposer = make_mtp();
+  const SpeculationCounters counters = speculative(r, *proposer, 3).counters;
+  EXPECT_GT(counters.tokens_per_round(), 1.3);
+  for (size_t i = 1; i < 3; ++i) EXPECT_LE(counters.accepted_at[i], counters.accepted_at[i - 1]);
 }
 
 std::vector<ModelCase> all_models() {

@@ -43,7 +43,7 @@ std::string count_text(int64_t equal, int64_t all) { return all == 0 ? "–" : f
 
 // fmt counts "–" as one column, as terminals do.
 void print_row(std::span<const std::string> cells) {
-  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>14} {:>14} {:>7} {:>14}  {}\n", cells[0], cells[1], cells[2], cells[3],
+  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>14} {:>14} {:>12} {:>14}  {}\n", cells[0], cells[1], cells[2], cells[3],
              cells[4], cells[5], cells[6], cells[7], cells[8]);
 }
 
@@ -59,7 +59,7 @@ void print_table(std::span<const GoldenCheck> checks, Precision precision) {
         error_text(check.prompts > 0, check.layer_input_error),
         count_text(check.choices_equal, check.choices),
         count_text(check.tokens_equal, check.tokens),
-        "–",
+        count_text(check.drafts.proposals_equal, check.drafts.proposals),
         images_text(check),
         !check.ran() ? "not run" : (check.passed(precision) ? "ok" : "MISS"),
     };
@@ -78,6 +78,8 @@ boost::json::object json_of(const GoldenCheck& check, Precision precision) {
   object["choices_equal"] = check.choices_equal;
   object["tokens"] = check.tokens;
   object["tokens_equal"] = check.tokens_equal;
+  object["drafts"] = check.drafts.proposals;
+  object["drafts_equal"] = check.drafts.proposals_equal;
   object["images"] = check.images;
   object["images_equal"] = check.images_equal;
   object["image_logit_error"] = check.image_logit_error;

@@ -95,7 +95,6 @@ void CpuOps::add_norm(const AddNormArgs& args) {
 }
 
 void CpuOps::linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) {
-  constexpr size_t kMaxProjections = 4;
   CHECK(out.size() <= kMaxProjections);
   Act acts[kMaxProjections];
   int64_t tiles = 0;

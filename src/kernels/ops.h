@@ -24,6 +24,9 @@ inline constexpr int32_t kMaxHeadDim = 512;
 // What an unquantised matrix is multiplied with. Quantised ones take 8-bit activations, one scale per row and group.
 enum class Activation : uint8_t { f32, bf16 };
 
+// The most products that one call takes.
+inline constexpr size_t kMaxProjections = 32;
+
 struct Projection {
   const Matrix* weight = nullptr;   // [out, in]
   float* y = nullptr;               // [rows, out]
@@ -136,7 +139,7 @@ class Ops {
   virtual void embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) = 0;
   virtual void rms_norm(const NormArgs& args) = 0;
   virtual void add_norm(const AddNormArgs& args) = 0;
-  // Several products of the same rows x [rows, in].
+  // Up to kMaxProjections products of the same rows x [rows, in].
   virtual void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) = 0;
   // y [rows, out] = gelu(gate x) * up x
   virtual void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up, float* y) = 0;

@@ -5,9 +5,9 @@
 
 #include <cstring>
 
+#include "model/changed_checkpoint.h"
 #include "model/config_reader.h"
 #include "model/load.h"
-#include "weights/safetensors_writer.h"
 #include "weights/scratch_folder.h"
 
 namespace paceline {
@@ -33,54 +33,7 @@ std::string error_of(const std::filesystem::path& folder) {
   return model.ok() ? "" : model.error().message;
 }
 
-// A golden's tensors, to be changed and written again.
-struct Tensors {
-  struct One {
-    TensorPlan plan;
-    std::vector<std::byte> bytes;
-  };
-  std::string config;
-  std::vector<One> all;
-
-  explicit Tensors(const std::string& name) {
-    const auto checkpoint = Checkpoint::open(kGoldens + name + "/target").value();
-    config = checkpoint->config_json();
-    for (const TensorView& t : checkpoint->tensors()) {
-      all.push_back({{t.name, t.dtype, t.shape}, {t.values, t.values + t.bytes}});
-    }
-  }
-
-  void erase(std::string_view name) {
-    std::erase_if(all, [&](const One& one) { return one.plan.name == name; });
-  }
-  One& at(std::string_view name) {
-    for (One& one : all) {
-      if (one.plan.name == name) return one;
-    }
-    ADD_FAILURE() << name;
-    return all[0];
-  }
-  void add(const std::string& name, DType dtype, std::vector<int64_t> shape) {
-    TensorPlan plan{name, dtype, std::move(shape)};
-    std::vector<std::byte> zeros(plan.bytes());
-    all.push_back({std::move(plan), std::move(zeros)});
-  }
-  void reshape(std::string_view name, std::vector<int64_t> shape, DType dtype) {
-    One& one = at(name);
-    one.plan.shape = std::move(shape);
-    one.plan.dtype = dtype;
-    one.bytes.resize(one.plan.bytes());
-  }
-
-  void write(const ScratchFolder& folder) const {
-    folder.write("config.json", config);
-    std::vector<TensorPlan> plans;
-    for (const One& one : all) plans.push_back(one.plan);
-    auto writer = SafetensorsWriter::create(folder.path() / "model.safetensors", plans, {}).value();
-    for (size_t i = 0; i < all.size(); ++i) ASSERT_TRUE(writer.write(i, 0, all[i].bytes).ok());
-    ASSERT_TRUE(writer.finish().ok());
-  }
-};
+using Tensors = ChangedCheckpoint;
 
 class Goldens : public testing::TestWithParam<const char*> {};
 
@@ -138,14 +91,14 @@ TEST(Binding, NamesAMissingTensorWithItsShape) {
         std::pair{"model.layers.5.self_attn.k_norm.weight", "[32]"}, std::pair{"model.norm.weight", "[96]"},
         std::pair{"model.layers.0.layer_scalar", "[1]"}}) {
     const ScratchFolder folder;
-    Tensors tensors("dense");
+    Tensors tensors("dense/target");
     tensors.erase(name);
     tensors.write(folder);
     EXPECT_THAT(error_of(folder.path()),
                 HasSubstr(std::string("tensor \"") + name + "\" is missing; expected it with shape " + shape));
   }
   const ScratchFolder folder;
-  Tensors tensors("dense");
+  Tensors tensors("dense/target");
   tensors.erase("model.embed_tokens.weight");
   tensors.write(folder);
   EXPECT_THAT(error_of(folder.path()), HasSubstr("embed_tokens.weight"));
@@ -154,14 +107,14 @@ TEST(Binding, NamesAMissingTensorWithItsShape) {
 TEST(Binding, NamesWrongShapesAndDtypes) {
   {
     const ScratchFolder folder;
-    Tensors tensors("dense");
+    Tensors tensors("dense/target");
     tensors.reshape("model.layers.0.self_attn.q_proj.weight", {64, 95}, DType::bf16);
     tensors.write(folder);
     EXPECT_THAT(error_of(folder.path()), HasSubstr("q_proj.weight\": expected shape [64, 96], found [64, 95]"));
   }
   {
     const ScratchFolder folder;
-    Tensors tensors("dense");
+    Tensors tensors("dense/target");
     tensors.reshape("model.layers.0.self_attn.q_proj.weight", {64, 96}, DType::i16);
     tensors.write(folder);
     EXPECT_THAT(error_of(folder.path()), HasSubstr("q_proj.weight\": expected BF16, F16 or F32, found I16"));
@@ -170,7 +123,7 @@ TEST(Binding, NamesWrongShapesAndDtypes) {
 
 TEST(Binding, NamesASurplusTensor) {
   const ScratchFolder folder;
-  Tensors tensors("dense");
+  Tensors tensors("dense/target");
   tensors.add("model.layers.0.self_attn.q_proj.bias", DType::bf16, {64});
   tensors.write(folder);
   EXPECT_THAT(error_of(folder.path()), HasSubstr("\"model.layers.0.self_attn.q_proj.bias\" belongs to nothing"));
@@ -178,7 +131,7 @@ TEST(Binding, NamesASurplusTensor) {
 
 TEST(Binding, PassesOverDeadKeysTiedHeadsAndMediaParts) {
   const ScratchFolder folder;
-  Tensors tensors("ple");
+  Tensors tensors("ple/target");
   tensors.add("model.layers.4.self_attn.k_proj.weight", DType::bf16, {16, 96});
   tensors.add("model.layers.4.self_attn.k_norm.weight", DType::bf16, {16});
   tensors.add("model.layers.7.self_attn.v_proj.weight", DType::bf16, {32, 96});
@@ -193,7 +146,7 @@ TEST(Binding, PassesOverDeadKeysTiedHeadsAndMediaParts) {
 TEST(Binding, ReadsMlxPrefixes) {
   for (const char* prefix : {"language_model.model.", "language_model.", "model.language_model."}) {
     const ScratchFolder folder;
-    Tensors tensors("dense");
+    Tensors tensors("dense/target");
     for (auto& one : tensors.all) one.plan.name.replace(0, 6, prefix);
     tensors.write(folder);
     EXPECT_EQ(load(folder.path()).weights->layers.size(), 6u) << prefix;
@@ -202,7 +155,7 @@ TEST(Binding, ReadsMlxPrefixes) {
 
 TEST(Binding, OwnHeads) {
   const ScratchFolder folder;
-  Tensors tensors("dense");
+  Tensors tensors("dense/target");
   const size_t at = tensors.config.find("\"tie_word_embeddings\": true");
   tensors.config.replace(at, 27, "\"tie_word_embeddings\": false");
   tensors.write(folder);
@@ -237,7 +190,7 @@ TEST(Binding, ReadsPackedMatricesBySight) {
   const std::string name = "model.layers.0.mlp.down_proj";  // [96, 256]
   for (const DType scales : {DType::bf16, DType::f16, DType::f32}) {
     const ScratchFolder folder;
-    Tensors tensors("dense");
+    Tensors tensors("dense/target");
     tensors.reshape(name + ".weight", {96, 32}, DType::u32);
     tensors.add(name + ".scales", scales, {96, 4});
     tensors.add(name + ".biases", scales, {96, 4});
@@ -267,7 +220,7 @@ TEST(Binding, RefusesOtherPackings) {
   const std::string name = "model.layers.0.mlp.down_proj";
   const auto packed = [&](int64_t packed_cols, int64_t groups, DType dtype, bool biases) {
     const ScratchFolder folder;
-    Tensors tensors("dense");
+    Tensors tensors("dense/target");
     tensors.reshape(name + ".weight", {96, packed_cols}, dtype);
     tensors.add(name + ".scales", DType::bf16, {96, groups});
     if (biases) tensors.add(name + ".biases", DType::bf16, {96, groups});

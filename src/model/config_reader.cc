@@ -234,6 +234,11 @@ Result<ModelConfig> read_config(std::string_view config_json, std::string_view g
   return config;
 }
 
+bool is_assistant_config(std::string_view config_json) {
+  const auto document = parse_json_object(config_json, "config.json");
+  return document.ok() && known_model_type(JsonFields(*document, "config.json"), kAssistants).ok();
+}
+
 Result<AssistantConfig> read_assistant_config(std::string_view config_json) {
   TRY_ASSIGN(const json::object document, parse_json_object(config_json, "config.json"));
   const JsonFields top(document, "config.json");

@@ -21,5 +21,7 @@ struct AssistantConfig {
 };
 
 Result<AssistantConfig> read_assistant_config(std::string_view config_json);
+// Whether a config.json is a drafter's, by its model_type alone.
+bool is_assistant_config(std::string_view config_json);
 
 }  // namespace paceline

@@ -35,6 +35,11 @@ float* sized(std::vector<float>& buffer, int64_t floats) {
 
 }  // namespace
 
+float embedding_scale(int32_t width, Precision precision) {
+  const float exact = std::sqrt(static_cast<float>(width));
+  return precision == Precision::f32 ? exact : bf16_to_f32(f32_to_bf16(exact));
+}
+
 Forward::Forward(std::shared_ptr<const TextWeights> weights, kernels::Ops& ops, Precision precision)
     : weights_(place_weights(std::move(weights), ops)),
       ops_(ops),
@@ -49,7 +54,7 @@ class Pass {
  public:
   Pass(const TextWeights& weights, const KvLayout& layout, kernels::Ops& ops, Precision precision, Forward::Scratch& scratch, const ForwardInput& input)
       : w_(weights), c_(weights.config), layout_(layout), ops_(ops), s_(scratch), in_(input),
-        act_(precision == Precision::f32 ? Activation::f32 : Activation::bf16),
+        precision_(precision), act_(precision == Precision::f32 ? Activation::f32 : Activation::bf16),
         rows_(static_cast<int32_t>(input.tokens.size())) {}
 
   ForwardOutput run() {
@@ -76,7 +81,7 @@ class Pass {
     x_ = sized(s_.x, static_cast<int64_t>(rows_) * c_.hidden);
     normed_ = sized(s_.normed, static_cast<int64_t>(rows_) * c_.hidden);
     branch_ = sized(s_.branch, static_cast<int64_t>(rows_) * c_.hidden);
-    ops_.embed(w_.embedding, in_.tokens, embedding_scale(c_.hidden), x_);
+    ops_.embed(w_.embedding, in_.tokens, embedding_scale(c_.hidden, precision_), x_);
     for (const SoftRows& soft : soft_rows_)
       std::memcpy(x_ + static_cast<int64_t>(soft.first_row) * c_.hidden, soft.embeddings,
                   static_cast<size_t>(soft.count) * static_cast<size_t>(c_.hidden) * sizeof(float));
@@ -92,12 +97,6 @@ class Pass {
     return s_.ple_tokens;
   }
 
-  // In bf16 the reference rounds the factor too.
-  [[nodiscard]] float embedding_scale(int32_t width) const {
-    const float exact = std::sqrt(static_cast<float>(width));
-    return act_ == Activation::f32 ? exact : bf16_to_f32(f32_to_bf16(exact));
-  }
-
   // ple [rows, layers, width] = (norm(project(x) / sqrt(hidden)) + embedding * sqrt(width)) / sqrt(2)
   void embed_per_layer() {
     const int32_t width = c_.ple_width, all = c_.layer_count() * width;
@@ -108,7 +107,7 @@ class Pass {
     // eps belongs to the scaled value, norm(x * f) = norm(x) with eps / f^2.
     const float eps = c_.rms_eps * static_cast<float>(c_.hidden);
     ops_.rms_norm({projected, w_.ple_projection_norm.data(), projected, rows_ * c_.layer_count(), width, eps, 1.0f});
-    ops_.embed(w_.ple_embedding, per_layer_tokens(), embedding_scale(width), embedded);
+    ops_.embed(w_.ple_embedding, per_layer_tokens(), embedding_scale(width, precision_), embedded);
     ops_.add_scaled(projected, embedded, static_cast<float>(M_SQRT1_2), static_cast<int64_t>(rows_) * all);
   }
 
@@ -278,6 +277,7 @@ class Pass {
   kernels::Ops& ops_;
   Forward::Scratch& s_;
   const ForwardInput& in_;
+  Precision precision_;
   Activation act_;
   int32_t rows_;
   struct SoftRows {

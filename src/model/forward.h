@@ -18,6 +18,9 @@ namespace paceline {
 // activations quantised to 8 bits per row and group.
 enum class Precision : uint8_t { f32, bf16 };
 
+// What embeddings of this width are multiplied with: its square root. In bf16 the reference rounds the factor too.
+float embedding_scale(int32_t width, Precision precision);
+
 // Consecutive tokens of a sequence whose input is given instead of looked up: one image, or one frame of a clip. Where the
 // config says so, they see each other in both directions; then one call has to run them all, since the first row reads
 // the last one's key.
@@ -59,7 +62,9 @@ class Forward {
   Forward& operator=(const Forward&) = delete;
 
   [[nodiscard]] const TextWeights& weights() const { return *weights_; }
+  [[nodiscard]] const std::shared_ptr<const TextWeights>& shared_weights() const { return weights_; }
   [[nodiscard]] const KvLayout& kv_layout() const { return layout_; }
+  [[nodiscard]] Precision precision() const { return precision_; }
 
   // Writes the rows' keys and values and raises every kv->length() by its count. The output stays valid until the next
   // call.

@@ -29,4 +29,16 @@ std::shared_ptr<const TextWeights> place_weights(std::shared_ptr<const TextWeigh
   return placed;
 }
 
+std::shared_ptr<const MtpWeights> place_weights(std::shared_ptr<const MtpWeights> weights, kernels::Ops& ops) {
+  if (weights->placed == ops.placed_tag()) return weights;
+  auto placed = std::make_shared<MtpWeights>(*weights);
+  placed->placed = ops.placed_tag();
+  for (LayerWeights& layer : placed->layers) place_layer(layer, ops, placed->owners);
+  for (Matrix* m : {&placed->pre_projection, &placed->post_projection, &placed->head, &placed->centroids})
+    *m = ops.place(*m, placed->owners);
+  placed->clusters = ops.place(placed->clusters, placed->owners);
+  if (placed->clusters.first.packed) placed->cluster_rows.reset();
+  return placed;
+}
+
 }  // namespace paceline

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernels/ops.h"
+#include "model/mtp_weights.h"
 #include "model/weights.h"
 
 namespace paceline {
@@ -13,5 +14,6 @@ namespace paceline {
 using PlaceProgress = std::function<void(size_t, size_t)>;
 std::shared_ptr<const TextWeights> place_weights(std::shared_ptr<const TextWeights> weights, kernels::Ops& ops,
                                                  const PlaceProgress& progress = {});
+std::shared_ptr<const MtpWeights> place_weights(std::shared_ptr<const MtpWeights> weights, kernels::Ops& ops);
 
 }  // namespace paceline

@@ -42,27 +42,40 @@ class MatrixTally {
   }
 };
 
+void tally_layer(const LayerWeights& layer, MatrixTally& tally) {
+  tally.add("attention", "q", layer.q);
+  tally.add("attention", "k", layer.k);
+  tally.add("attention", "v", layer.v);
+  tally.add("attention", "o", layer.o);
+  tally.add("ffn", "gate", layer.gate);
+  tally.add("ffn", "up", layer.up);
+  tally.add("ffn", "down", layer.down);
+  tally.add("router", "router", layer.router);
+  tally.add("experts", "gate", layer.expert_gate.first, layer.expert_gate.count);
+  tally.add("experts", "up", layer.expert_up.first, layer.expert_up.count);
+  tally.add("experts", "down", layer.expert_down.first, layer.expert_down.count);
+  tally.add("per-layer", "gate", layer.ple_gate);
+  tally.add("per-layer", "projection", layer.ple_projection);
+}
+
 std::vector<MatrixGroup> tally_matrices(const TextWeights& weights) {
   MatrixTally tally;
   tally.add("embedding", "embed_tokens", weights.embedding);
   if (!weights.config.tied_head) tally.add("head", "lm_head", weights.head);
-  for (const LayerWeights& layer : weights.layers) {
-    tally.add("attention", "q", layer.q);
-    tally.add("attention", "k", layer.k);
-    tally.add("attention", "v", layer.v);
-    tally.add("attention", "o", layer.o);
-    tally.add("ffn", "gate", layer.gate);
-    tally.add("ffn", "up", layer.up);
-    tally.add("ffn", "down", layer.down);
-    tally.add("router", "router", layer.router);
-    tally.add("experts", "gate", layer.expert_gate.first, layer.expert_gate.count);
-    tally.add("experts", "up", layer.expert_up.first, layer.expert_up.count);
-    tally.add("experts", "down", layer.expert_down.first, layer.expert_down.count);
-    tally.add("per-layer", "gate", layer.ple_gate);
-    tally.add("per-layer", "projection", layer.ple_projection);
-  }
+  for (const LayerWeights& layer : weights.layers) tally_layer(layer, tally);
   tally.add("per-layer", "model_projection", weights.ple_model_projection);
   tally.add("per-layer embedding", "embed_tokens_per_layer", weights.ple_embedding);
+  return std::move(tally.groups);
+}
+
+std::vector<MatrixGroup> tally_matrices(const MtpWeights& weights) {
+  MatrixTally tally;
+  tally.add("projections", "pre_projection", weights.pre_projection);
+  tally.add("projections", "post_projection", weights.post_projection);
+  tally.add("embedding", "embed_tokens", weights.head);
+  tally.add("embedding", "cluster", weights.clusters.first, weights.clusters.count);
+  tally.add("embedding", "centroids", weights.centroids);
+  for (const LayerWeights& layer : weights.layers) tally_layer(layer, tally);
   return std::move(tally.groups);
 }
 
@@ -90,6 +103,18 @@ std::vector<LayerGroup> group_layers(const ModelConfig& config) {
   return groups;
 }
 
+// What follows from the parts that are there already, and from the files.
+Status complete(const Checkpoint& checkpoint, Hashing hashing, ModelReport* report) {
+  report->folder = checkpoint.folder().string();
+  report->layer_groups = group_layers(report->config);
+  for (const MatrixGroup& group : report->matrix_groups) report->parameters += group.parameters;
+  for (const MappedFile& file : checkpoint.files()) report->file_bytes += file.bytes().size();
+  if (hashing == Hashing::sha256) {
+    TRY_ASSIGN(report->sha256, sha256_hex(checkpoint.files()));
+  }
+  return Done{};
+}
+
 }  // namespace
 
 uint64_t memory_needed(const ModelReport& report, int64_t tokens) {
@@ -98,20 +123,27 @@ uint64_t memory_needed(const ModelReport& report, int64_t tokens) {
 
 Result<ModelReport> make_report(const LoadedModel& model, Hashing hashing) {
   ModelReport report;
-  report.folder = model.checkpoint->folder().string();
   report.config = model.config;
-  report.layer_groups = group_layers(model.config);
   report.matrix_groups = tally_matrices(*model.weights);
-  for (const MatrixGroup& group : report.matrix_groups) report.parameters += group.parameters;
-  for (const MappedFile& file : model.checkpoint->files()) report.file_bytes += file.bytes().size();
   report.weight_bytes = model.weights->total_bytes();
   report.bytes_per_decode = model.weights->bytes_per_decode();
   const KvLayout kv(model.config, DType::bf16);
   report.kv_bytes_per_token = kv.bytes_per_token();
   report.kv_window_bytes = kv.window_bytes();
-  if (hashing == Hashing::sha256) {
-    TRY_ASSIGN(report.sha256, sha256_hex(model.checkpoint->files()));
-  }
+  TRY(complete(*model.checkpoint, hashing, &report));
+  return report;
+}
+
+Result<ModelReport> make_report(const MtpWeights& drafter, const Checkpoint& checkpoint, Hashing hashing) {
+  ModelReport report;
+  report.config = drafter.config.text;
+  report.backbone = drafter.config.backbone_hidden;
+  report.centroids = drafter.config.centroids;
+  report.centroid_top_k = drafter.config.centroid_top_k;
+  report.matrix_groups = tally_matrices(drafter);
+  report.weight_bytes = drafter.total_bytes();
+  report.bytes_per_decode = drafter.bytes_per_draft();
+  TRY(complete(checkpoint, hashing, &report));
   return report;
 }
 

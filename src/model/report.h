@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "model/load.h"
+#include "model/mtp_weights.h"
 
 namespace paceline {
 
@@ -31,6 +32,9 @@ struct MatrixGroup {
 struct ModelReport {
   std::string folder;
   ModelConfig config;
+  // Of a drafter: its target's hidden size (0: not a drafter), and its ordered embeddings, if any.
+  int32_t backbone = 0;
+  int32_t centroids = 0, centroid_top_k = 0;
   std::vector<LayerGroup> layer_groups;
   std::vector<MatrixGroup> matrix_groups;
   int64_t parameters = 0;     // of the text model's matrices
@@ -47,6 +51,7 @@ uint64_t memory_needed(const ModelReport& report, int64_t tokens);
 
 enum class Hashing : uint8_t { skip, sha256 };
 Result<ModelReport> make_report(const LoadedModel& model, Hashing hashing);
+Result<ModelReport> make_report(const MtpWeights& drafter, const Checkpoint& checkpoint, Hashing hashing);
 
 std::string report_text(const ModelReport& report);
 // kernels: the table that this machine would run it with.

@@ -32,6 +32,11 @@ void print_architecture(const ModelReport& report, std::string* out) {
   auto line = std::back_inserter(*out);
   fmt::format_to(line, "{}\n", report.folder);
   fmt::format_to(line, "  model type     {}\n", c.model_type);
+  if (report.backbone > 0) fmt::format_to(line, "  drafter        of models with hidden size {}\n", report.backbone);
+  if (report.centroids > 0) {
+    fmt::format_to(line, "  vocabulary     in {} clusters, of which {} are scored\n", report.centroids,
+                   report.centroid_top_k);
+  }
   fmt::format_to(line, "  layers         {}, hidden {}, {} query heads, vocabulary {}\n", c.layer_count(), c.hidden,
                  c.heads, c.vocab);
   fmt::format_to(line, "  context        {} tokens, sliding window {}\n", c.context, c.window);
@@ -56,8 +61,8 @@ void print_layers(const ModelReport& report, std::string* out) {
                  "keys, values", "layers");
   for (const LayerGroup& group : report.layer_groups) {
     const LayerConfig& form = group.form;
-    const std::string source =
-        group.shares_kv ? fmt::format("of layer {}", form.kv_layer) : std::string(form.value_is_key ? "V is K" : "own");
+    std::string source = form.value_is_key ? "V is K" : "own";
+    if (group.shares_kv) source = report.backbone > 0 ? "the model's" : fmt::format("of layer {}", form.kv_layer);
     fmt::format_to(line, "  {:<8} {:>5} {:>9} {:>9} {:>7}  {:<14} {}\n", kind_text(form.kind), group.layers.size(),
                    form.kv_heads, form.head_dim, form.ffn, source, number_ranges(group.layers));
   }
@@ -73,11 +78,8 @@ void print_matrices(const ModelReport& report, std::string* out) {
   }
 }
 
-void print_memory(const ModelReport& report, std::string* out) {
+void print_kv(const ModelReport& report, std::string* out) {
   auto line = std::back_inserter(*out);
-  fmt::format_to(line, "\n  weights files       {}\n", size_text(report.file_bytes));
-  fmt::format_to(line, "  text model          {}\n", size_text(report.weight_bytes));
-  fmt::format_to(line, "  read per token      {}\n", size_text(report.bytes_per_decode));
   fmt::format_to(line, "  KV per token        {} bytes (bf16)\n", report.kv_bytes_per_token);
   fmt::format_to(line, "  KV windows          {} (bf16)\n", size_text(report.kv_window_bytes));
   for (const int64_t tokens : {int64_t{8192}, int64_t{report.config.context}}) {
@@ -85,6 +87,15 @@ void print_memory(const ModelReport& report, std::string* out) {
     fmt::format_to(line, "  one sequence        of {} tokens: {} in all\n", tokens,
                    size_text(memory_needed(report, tokens)));
   }
+}
+
+void print_memory(const ModelReport& report, std::string* out) {
+  auto line = std::back_inserter(*out);
+  fmt::format_to(line, "\n  weights files       {}\n", size_text(report.file_bytes));
+  const bool drafter = report.backbone > 0;
+  fmt::format_to(line, "  {:<19} {}\n", drafter ? "drafter" : "text model", size_text(report.weight_bytes));
+  fmt::format_to(line, "  read per {:<10} {}\n", drafter ? "draft" : "token", size_text(report.bytes_per_decode));
+  if (!drafter) print_kv(report, out);
   if (!report.sha256.empty()) fmt::format_to(line, "  SHA-256             {}\n", report.sha256);
 }
 
@@ -99,7 +110,7 @@ json::array layers_json(const ModelReport& report) {
     row["ffn"] = group.form.ffn;
     row["value_is_key"] = group.form.value_is_key;
     row["shares_kv"] = group.shares_kv;
-    if (group.shares_kv) row["kv_layer"] = group.form.kv_layer;
+    if (group.shares_kv && report.backbone == 0) row["kv_layer"] = group.form.kv_layer;
     rows.push_back(std::move(row));
   }
   return rows;
@@ -149,6 +160,11 @@ std::string report_json(const ModelReport& report, std::string_view kernels) {
   top["per_layer_width"] = c.ple_width;
   top["softcap"] = c.softcap;
   top["tied_head"] = c.tied_head;
+  if (report.backbone > 0) {
+    top["backbone_hidden"] = report.backbone;
+    top["centroids"] = report.centroids;
+    top["centroid_top_k"] = report.centroid_top_k;
+  }
   top["stop_ids"] = json::array(c.stop_ids.begin(), c.stop_ids.end());
   top["parameters"] = report.parameters;
   top["layer_groups"] = layers_json(report);

@@ -3,70 +3,12 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <string>
+#include <numeric>
 
 #include "base/check.h"
 
 namespace paceline {
 namespace {
-
-// What tells the named shapes apart. Head dims are sliding / global.
-struct Shape {
-  std::string_view name;
-  const char* model_type;
-  int32_t layers, hidden, ffn, heads, kv_sliding, kv_global, head_sliding, head_global;
-  int32_t per_global;        // every so many layers one is global
-  int32_t window, context, vocab;
-  int32_t shared;            // last layers that share KV, with a double-wide FFN where the shape says so
-  bool double_wide, value_is_key;
-  int32_t ple;
-  int32_t experts, top, expert_ffn;
-};
-
-constexpr int32_t kVocab = 262144;
-constexpr Shape kShapes[] = {
-    {"e2b", "gemma4", 35, 1536, 6144, 8, 1, 1, 256, 512, 5, 512, 131072, kVocab, 20, true, false, 256, 0, 0, 0},
-    {"e4b", "gemma4", 42, 2560, 10240, 8, 2, 2, 256, 512, 6, 512, 131072, kVocab, 18, false, false, 256, 0, 0, 0},
-    {"12b", "gemma4_unified", 48, 3840, 15360, 16, 8, 1, 256, 512, 6, 1024, 262144, kVocab, 0, false, true, 0, 0, 0, 0},
-    {"26b-a4b", "gemma4", 30, 2816, 2112, 16, 8, 2, 256, 512, 6, 1024, 262144, kVocab, 0, false, true, 0, 128, 8, 704},
-    {"31b", "gemma4", 60, 5376, 21504, 32, 16, 4, 256, 512, 6, 1024, 262144, kVocab, 0, false, true, 0, 0, 0, 0},
-    {"dense-220m", "gemma4_text", 12, 1024, 4096, 8, 2, 2, 128, 256, 6, 512, 131072, 32768, 0, false, false, 0, 0, 0, 0},
-    {"moe-710m", "gemma4_text", 12, 1024, 1024, 8, 2, 2, 128, 256, 6, 512, 131072, 32768, 0, false, false, 0, 32, 4, 512},
-    {"slice-12b", "gemma4_unified", 6, 3840, 15360, 16, 8, 1, 256, 512, 6, 1024, 262144, 65536, 0, false, true, 0, 0, 0, 0},
-};
-
-ModelConfig config_of(const Shape& shape) {
-  ModelConfig c;
-  c.model_type = shape.model_type;
-  c.hidden = shape.hidden;
-  c.heads = shape.heads;
-  c.vocab = shape.vocab;
-  c.window = shape.window;
-  c.context = shape.context;
-  c.softcap = 30;
-  c.rope_sliding = {10000.0, 1.0};
-  c.rope_global = {1000000.0, 0.25};
-  c.experts = shape.experts;
-  c.experts_per_token = shape.top;
-  c.expert_ffn = shape.expert_ffn;
-  c.ple_width = shape.ple;
-  c.ple_vocab = shape.ple > 0 ? shape.vocab : 0;
-  const int32_t first_shared = shape.layers - shape.shared;
-  int32_t last_of_kind[2] = {0, 0};
-  for (int32_t i = 0; i < shape.layers; ++i) {
-    const bool global = (i + 1) % shape.per_global == 0 || i + 1 == shape.layers;
-    LayerConfig layer;
-    layer.kind = global ? LayerKind::global : LayerKind::sliding;
-    layer.head_dim = global ? shape.head_global : shape.head_sliding;
-    layer.kv_heads = global ? shape.kv_global : shape.kv_sliding;
-    layer.ffn = shape.double_wide && i >= first_shared ? 2 * shape.ffn : shape.ffn;
-    layer.value_is_key = shape.value_is_key && global;
-    if (i < first_shared) last_of_kind[global ? 1 : 0] = i;
-    layer.kv_layer = last_of_kind[global ? 1 : 0];
-    c.layers.push_back(layer);
-  }
-  return c;
-}
 
 // Memory for one matrix after another, filled with random bits by all threads.
 class Maker {
@@ -190,25 +132,24 @@ void make_all(TextWeights& w, Maker& maker) {
   }
 }
 
-}  // namespace
-
-const std::vector<std::string_view>& synthetic_names() {
-  static const std::vector<std::string_view> names = [] {
-    std::vector<std::string_view> all;
-    for (const Shape& shape : kShapes) all.push_back(shape.name);
-    return all;
-  }();
-  return names;
-}
-
-Result<ModelConfig> synthetic_config(std::string_view name) {
-  std::string known;
-  for (const Shape& shape : kShapes) {
-    if (shape.name == name) return config_of(shape);
-    known += (known.empty() ? "" : ", ") + std::string(shape.name);
+void make_all(MtpWeights& w, Maker& maker) {
+  const ModelConfig& c = w.config.text;
+  const int32_t backbone = w.config.backbone_hidden;
+  w.pre_projection = maker.matrix(c.hidden, 2 * backbone);
+  w.post_projection = maker.matrix(backbone, c.hidden);
+  w.final_norm.assign(static_cast<size_t>(c.hidden), 1.0f);
+  for (int32_t i = 0; i < c.layer_count(); ++i) w.layers.push_back(make_layer(c, i, maker));
+  if (w.config.centroids == 0) {
+    w.head = maker.matrix(c.vocab, c.hidden);
+    return;
   }
-  return Error{"no synthetic model is called '" + std::string(name) + "': expected one of " + known};
+  w.centroids = maker.matrix(w.config.centroids, c.hidden);
+  w.clusters = maker.stack(w.config.centroids, c.vocab / w.config.centroids, c.hidden);
+  w.cluster_tokens.resize(static_cast<size_t>(c.vocab));
+  std::iota(w.cluster_tokens.begin(), w.cluster_tokens.end(), 0);
 }
+
+}  // namespace
 
 size_t synthetic_bytes(const ModelConfig& config, const SyntheticFormat& format) {
   TextWeights w;
@@ -220,6 +161,22 @@ size_t synthetic_bytes(const ModelConfig& config, const SyntheticFormat& format)
 
 std::shared_ptr<const TextWeights> make_synthetic(const ModelConfig& config, const SyntheticFormat& format, ThreadPool& pool) {
   auto w = std::make_shared<TextWeights>();
+  w->config = config;
+  Maker maker(format, &pool, w->owners);
+  make_all(*w, maker);
+  return w;
+}
+
+size_t synthetic_mtp_bytes(const AssistantConfig& config, const SyntheticFormat& format) {
+  MtpWeights w;
+  w.config = config;
+  Maker maker(format, nullptr, w.owners);
+  make_all(w, maker);
+  return maker.bytes();
+}
+
+std::shared_ptr<const MtpWeights> make_synthetic_mtp(const AssistantConfig& config, const SyntheticFormat& format, ThreadPool& pool) {
+  auto w = std::make_shared<MtpWeights>();
   w->config = config;
   Maker maker(format, &pool, w->owners);
   make_all(*w, maker);

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "base/thread_pool.h"
+#include "model/mtp_weights.h"
 #include "model/weights.h"
 
 namespace paceline {
@@ -23,5 +24,10 @@ struct SyntheticFormat {
 // Bytes that make_synthetic would take.
 size_t synthetic_bytes(const ModelConfig& config, const SyntheticFormat& format);
 std::shared_ptr<const TextWeights> make_synthetic(const ModelConfig& config, const SyntheticFormat& format, ThreadPool& pool);
+
+// The MTP drafter of a named shape. With random weights it costs what a real one costs, but its drafts are noise.
+Result<AssistantConfig> synthetic_mtp_config(std::string_view name);
+size_t synthetic_mtp_bytes(const AssistantConfig& config, const SyntheticFormat& format);
+std::shared_ptr<const MtpWeights> make_synthetic_mtp(const AssistantConfig& config, const SyntheticFormat& format, ThreadPool& pool);
 
 }  // namespace paceline

@@ -40,6 +40,23 @@ float element(const TensorView& tensor, size_t i) {
   return tensor.dtype == DType::bf16 ? bf16_to_f32(half) : f16_to_f32(half);
 }
 
+int64_t integer_element(const TensorView& tensor, size_t i) {
+  const std::byte* at = tensor.values + i * dtype_bytes(tensor.dtype);
+  if (tensor.dtype == DType::i64) {
+    int64_t value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  int32_t value = 0;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+Status check_columns(std::string_view name, int64_t cols) {
+  if (cols <= kMaxColumns) return Done{};
+  return Error{fmt::format("tensor \"{}\": expected at most {} columns, found {}", name, kMaxColumns, cols)};
+}
+
 // What the packed width says of a row of `cols` weights; 0 where nothing fits.
 int32_t packed_bits(int64_t packed_cols, int64_t cols) {
   for (const int32_t bits : {4, 8}) {
@@ -96,6 +113,21 @@ Status TensorBinder::scalar(std::string_view name, float* out) {
   return Done{};
 }
 
+Status TensorBinder::ids(std::string_view name, int64_t length, int64_t limit, std::vector<TokenId>* out) {
+  TRY_ASSIGN(const TensorView* tensor, take(name, {length}));
+  if (tensor->dtype != DType::i64 && tensor->dtype != DType::i32) return wrong_dtype(*tensor, "I64 or I32");
+  out->resize(static_cast<size_t>(length));
+  for (size_t i = 0; i < out->size(); ++i) {
+    const int64_t id = integer_element(*tensor, i);
+    if (id < 0 || id >= limit) {
+      return Error{
+          fmt::format("tensor \"{}\": expected ids from 0 to {}, found {} at {}", tensor->name, limit - 1, id, i)};
+    }
+    (*out)[i] = static_cast<TokenId>(id);
+  }
+  return Done{};
+}
+
 Result<const void*> TensorBinder::in_place(const TensorView& tensor) {
   if (tensor.aligned()) return static_cast<const void*>(tensor.values);
   // operator new[] aligns for every dtype.
@@ -106,6 +138,7 @@ Result<const void*> TensorBinder::in_place(const TensorView& tensor) {
 }
 
 Status TensorBinder::plain(const std::string& tensor_name, const Shape& shape, Matrix* out) {
+  TRY(check_columns(tensor_name, shape.back()));
   TRY_ASSIGN(const TensorView* tensor, take(tensor_name, shape));
   if (!is_float(tensor->dtype)) return wrong_dtype(*tensor, "BF16, F16 or F32");
   out->format = format_of(tensor->dtype);
@@ -117,6 +150,7 @@ Status TensorBinder::plain(const std::string& tensor_name, const Shape& shape, M
 
 Status TensorBinder::quantised(const std::string& name, const Shape& shape, Matrix* out) {
   const int64_t cols = shape.back();
+  TRY(check_columns(name, cols));
   const TensorView* packed = use_.take(name + ".weight");
   const TensorView* scale = use_.take(name + ".scales");
   if (packed == nullptr) return Error{fmt::format("tensor \"{}.weight\" is missing beside its scales", name)};

@@ -24,6 +24,9 @@ class TensorBinder {
   Status vector(std::string_view name, int64_t length, Vector* out);
   Status scalar(std::string_view name, float* out);
 
+  // [length] of I64 or I32: ids from 0 to limit - 1.
+  Status ids(std::string_view name, int64_t length, int64_t limit, std::vector<TokenId>* out);
+
   // `name`.weight: [rows, cols] of BF16, F16 or F32 in place; or packed U32 with `name`.scales and `name`.biases.
   Status matrix(const std::string& name, int64_t rows, int64_t cols, Matrix* out);
   // `name`.weight likewise, [count, rows, cols].

@@ -28,6 +28,8 @@ struct LayerWeights {
   MatrixStack expert_gate, expert_up;                                   // [experts] of [expert_ffn, hidden]
   MatrixStack expert_down;                                              // [experts] of [hidden, expert_ffn]
   [[nodiscard]] size_t one_expert_bytes() const;
+  // Everything that every step reads; experts apart.
+  [[nodiscard]] size_t shared_bytes() const;
 
   // Per-layer embeddings; absent elsewhere.
   Matrix ple_gate;                                                      // [ple_width, hidden]

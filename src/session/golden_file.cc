@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
-#include "weights/json_fields.h"
-
 namespace paceline {
 namespace {
 
@@ -14,24 +12,12 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostJsonBytes = 64u << 20;
 
-Result<std::vector<TokenId>> token_list(const JsonFields& fields, std::string_view name) {
-  const auto* value = fields.find(name);
-  if (value == nullptr || !value->is_array()) return fields.wrong(name, "a list of token ids");
-  std::vector<TokenId> ids;
-  for (const auto& item : value->get_array()) {
-    const auto id = json_integer(item);
-    if (!id || *id < 0 || *id > INT32_MAX) return fields.wrong(name, "a list of token ids");
-    ids.push_back(static_cast<TokenId>(*id));
-  }
-  return ids;
-}
-
 Result<GoldenPrompt> read_prompt(const boost::json::value& value, const std::string& where) {
   if (!value.is_object()) return Error{fmt::format("{} is not an object", where)};
   const JsonFields fields(value.get_object(), where);
   GoldenPrompt prompt;
-  TRY_ASSIGN(prompt.ids, token_list(fields, "ids"));
-  TRY_ASSIGN(prompt.greedy, token_list(fields, "greedy"));
+  TRY_ASSIGN(prompt.ids, read_token_list(fields, "ids"));
+  TRY_ASSIGN(prompt.greedy, read_token_list(fields, "greedy"));
   TRY_ASSIGN(prompt.min_gap, fields.number_or("min_gap", 0, 0, 1e9));
   if (prompt.ids.empty()) return fields.wrong("ids", "at least one token");
   return prompt;
@@ -50,6 +36,18 @@ Result<std::vector<GoldenPrompt>> read_prompts(const JsonFields& fields, std::st
 }
 
 }  // namespace
+
+Result<std::vector<TokenId>> read_token_list(const JsonFields& fields, std::string_view name) {
+  const auto* value = fields.find(name);
+  if (value == nullptr || !value->is_array()) return fields.wrong(name, "a list of token ids");
+  std::vector<TokenId> ids;
+  for (const auto& item : value->get_array()) {
+    const auto id = json_integer(item);
+    if (!id || *id < 0 || *id > INT32_MAX) return fields.wrong(name, "a list of token ids");
+    ids.push_back(static_cast<TokenId>(*id));
+  }
+  return ids;
+}
 
 Result<GoldenFile> GoldenFile::open(const fs::path& folder) {
   TRY_ASSIGN(MappedFile file, MappedFile::open(folder / "golden.safetensors"));

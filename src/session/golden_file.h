@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "tensor/dtype.h"
+#include "weights/json_fields.h"
 #include "weights/mapped_file.h"
 #include "weights/safetensors.h"
 
@@ -48,6 +49,9 @@ class GoldenFile {
   std::vector<GoldenPrompt> images_;
   int clips_ = 0;
 };
+
+// A field of the goldens' JSON files.
+Result<std::vector<TokenId>> read_token_list(const JsonFields& fields, std::string_view name);
 
 // The cases of a folder: itself if it is one, else its subfolders that are.
 Result<std::vector<std::filesystem::path>> find_golden_cases(const std::filesystem::path& folder);

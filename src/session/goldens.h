@@ -10,6 +10,7 @@
 #include "base/thread_pool.h"
 #include "kernels/ops.h"
 #include "model/forward.h"
+#include "session/golden_drafts.h"
 #include "session/golden_file.h"
 
 namespace paceline {
@@ -18,6 +19,8 @@ namespace paceline {
 inline constexpr double kF32Tolerance = 2e-4;
 // In bfloat16 a choice may rightly differ where the golden's best and second logit are closer than this.
 inline constexpr double kBf16Gap = 0.1;
+// In float32 a draft may rightly differ where the golden's best and second score are closer than this.
+inline constexpr double kF32DraftGap = 1e-3;
 
 struct GoldenCheck {
   std::string name;
@@ -30,6 +33,8 @@ struct GoldenCheck {
   // Greedy continuations. A differing one is a miss in float32, and in bfloat16 if its golden's gaps are all clear.
   int64_t tokens = 0, tokens_equal = 0;
   int sequences_missed = 0;
+  // Proposals of the MTP drafter, where the golden's gaps are clear at this precision; none without a drafter.
+  DraftsCheck drafts;
   // Prompts with an image, the golden's soft tokens in its place: the text side. (The vision side is not built yet.)
   // Equal: choices at the last positions; in float32 also their logits, and the greedy tokens.
   int images = 0, images_equal = 0;

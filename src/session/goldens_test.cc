@@ -54,13 +54,18 @@ TEST_P(GoldensTest, AgreesWithTheReference) {
   const auto result = check_golden_case(folder, {run.precision, run.chunk_rows}, pool, ops);
   ASSERT_TRUE(result.ok()) << result.error().message;
   EXPECT_TRUE(result->ran());
+  EXPECT_EQ(result->drafts.proposals > 0, std::filesystem::exists(folder / "drafts.json"));
+  fmt::print("{}: {} of {} proposals equal, {} of {} drafts\n", name_of(run), result->drafts.proposals_equal,
+             result->drafts.proposals, result->drafts.tokens_equal, result->drafts.tokens);
   if (run.precision == Precision::f32) {
     EXPECT_EQ(result->images_equal, result->images);
   }
   EXPECT_TRUE(result->passed(run.precision)) << fmt::format(
-      "logits {:.2e}, layers {:.2e}, hidden {:.2e}, with images {:.2e}, choices {} of {}, tokens {} of {}",
+      "logits {:.2e}, layers {:.2e}, hidden {:.2e}, with images {:.2e}, choices {} of {}, tokens {} of {}, "
+      "proposals {} of {}",
       result->logit_error, result->layer_input_error, result->hidden_error, result->image_logit_error,
-      result->choices_equal, result->choices, result->tokens_equal, result->tokens);
+      result->choices_equal, result->choices, result->tokens_equal, result->tokens, result->drafts.proposals_equal,
+      result->drafts.proposals);
 }
 
 std::vector<GoldenRun> all_runs() {

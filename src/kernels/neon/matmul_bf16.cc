@@ -136,7 +136,7 @@ void run(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, 
       const int32_t left = pairs - pair;
       // The branches differ in the size of the tile.  NOLINTNEXTLINE(bugprone-branch-clone)
       if (left >= MP) tile<NP, MP, kPacked>(in, x, pair, n, y, ldy), pair += MP;
-      else if (MP > 2 && left >= 2) tile<NP, (MP < 2 ? MP : 2), kPacked>(in, x, pair, n, y, ldy), pair += 2;
+      else if (MP > 2 && left >= 2) tile<NP, (MP + 1) / 2, kPacked>(in, x, pair, n, y, ldy), pair += 2;
       else tile<NP, 1, kPacked>(in, x, pair, n, y, ldy), pair += 1;
     }
   }

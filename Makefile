@@ -2,6 +2,7 @@
 
 JOBS ?= $(shell nproc)
 MODEL ?= models/default
+DRAFTER ?= tests/goldens/dense/assistant
 PROMPT ?= def parse_line(self, line):
 SHAPE ?= dense-220m
 FUZZ_SECONDS ?= 30
@@ -23,7 +24,7 @@ build: deps
 run: deps
 	@cmake --preset release
 	@cmake --build --preset release -j $(JOBS) --target paceline_program
-	@build/release/paceline generate -m $(MODEL) --raw --verbose -n 200 --seed 1 -p '$(PROMPT)'
+	@build/release/paceline generate -m $(MODEL) --draft $(DRAFTER) --raw --verbose -n 200 --seed 1 -p '$(PROMPT)'
 
 test: build
 	@ctest --test-dir build/release --output-on-failure -j $(JOBS) -LE long

@@ -100,7 +100,9 @@ TEST(Safetensors, RefusesHeadersOfAnotherForm) {
   EXPECT_THAT(error_of(R"({"__metadata__":{"a":1}})", 0), HasSubstr("__metadata__: \"a\": expected a string"));
   EXPECT_THAT(error_of(R"({"__metadata__":{"a":{}}})", 0), HasSubstr("found an object"));
   EXPECT_THAT(error_of(R"({"w":{"dtype":"F32","dtype":"F32"}})", 0), HasSubstr("\"dtype\" is written twice"));
-  EXPECT_THAT(error_of("{\"w\":" + std::string(1000, '['), 0), HasSubstr("found an array"));
+  std::string deep = "{\"w\":";
+  deep.append(1000, '[');
+  EXPECT_THAT(error_of(deep, 0), HasSubstr("found an array"));
 }
 
 TEST(Safetensors, RefusesANameWrittenTwice) {

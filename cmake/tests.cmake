@@ -26,6 +26,10 @@ endforeach()
 add_test(NAME forward_bits_long COMMAND model_test --gtest_filter=*ForwardBits*)
 set_tests_properties(forward_bits_long PROPERTIES LABELS long TIMEOUT 3600 ENVIRONMENT PACELINE_TEST_LONG=1)
 
+# The whole matrix of speculation against plain runs, some minutes: `make test-long`.
+add_test(NAME speculation_long COMMAND engine_test --gtest_filter=*SpeculationTest.*)
+set_tests_properties(speculation_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1 TIMEOUT 3600)
+
 find_package(Python3 COMPONENTS Interpreter)
 add_test(NAME house COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house ${CMAKE_SOURCE_DIR})
 add_test(NAME house_selftest COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house_test)

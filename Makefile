@@ -25,7 +25,7 @@ run: deps
 	@cmake --build --preset release -j $(JOBS) --target paceline_program
 	@build/release/paceline generate -m $(MODEL) --raw --verbose -n 200 --seed 1 -p '$(PROMPT)'
 
-test: build test-dev
+test: build
 	@ctest --test-dir build/release --output-on-failure -j $(JOBS) -LE long
 
 # The same tests under AddressSanitizer and UndefinedBehaviorSanitizer.
@@ -39,8 +39,8 @@ test-tsan: deps
 	@cmake --build --preset tsan -j $(JOBS)
 	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -LE long
 
-# Everything: the tests of `make test`, those labelled long, ThreadSanitizer, and each fuzzer for a while.
-test-long: test test-tsan fuzz
+# Everything: the tests of `make test`, those labelled long, the sanitizers, and each fuzzer for a while.
+test-long: test test-dev test-tsan fuzz
 	@ctest --test-dir build/release --output-on-failure -L long
 
 bench: build
@@ -54,8 +54,9 @@ fuzz: deps-dev
 format: deps-dev
 	@clang-format -i $(SOURCES)
 
-tidy: deps-dev build
-	@clang-tidy -p build/release --quiet $(filter %.cc,$(SOURCES))
+tidy: deps-dev
+	@cmake --preset tidy
+	@clang-tidy -p build/tidy --quiet $(filter %.cc,$(SOURCES))
 
 clean:
 	@rm -rf build

@@ -104,7 +104,7 @@ TEST_P(ThreadPoolTest, WorkerNumbersAreUnique) {
 TEST_P(ThreadPoolTest, ManyShortLoops) {
   ThreadPool pool(GetParam());
   std::vector<int> values(9, 0);
-  constexpr int kLoops = 2000;
+  constexpr int kLoops = 300;
   for (int loop = 0; loop < kLoops; ++loop) {
     std::vector<int> next(values.size());
     pool.run(static_cast<int64_t>(values.size()), 1 + loop % 3, [&](int64_t begin, int64_t end) {

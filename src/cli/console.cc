@@ -34,6 +34,7 @@ void remark(std::string_view message) { line_on_stderr(message); }
 
 bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
 bool stdin_is_terminal() { return isatty(STDIN_FILENO) != 0; }
+bool stdout_is_terminal() { return isatty(STDOUT_FILENO) != 0; }
 
 bool write_out(std::string_view text) {
   return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;

@@ -20,6 +20,7 @@ void remark(std::string_view message);
 
 bool stderr_is_terminal();
 bool stdin_is_terminal();
+bool stdout_is_terminal();
 
 // Writes to stdout and flushes. False when it cannot, as when the disk is full.
 bool write_out(std::string_view text);

@@ -21,6 +21,7 @@ Examples:
   paceline generate -p "Why is the sky blue?"
   paceline generate -m google/gemma-4-E2B-it --system "Answer in one line." -p "What is a cat?"
   paceline generate --raw -p "def fibonacci(n):" --temp 0 -n 100
+  paceline generate -m google/gemma-4-E2B-it --draft google/gemma-4-E2B-it-assistant --show-draft -p "Why?"
   git diff | paceline generate --json --seed 7 | jq -r .text
 
 Text goes to stdout and nothing else does. Progress and a summary go to stderr when that is a terminal.
@@ -38,7 +39,8 @@ std::string summary_of(const GenerateResult& result, uint64_t seed) {
                      per_second(timed, result.decode_ms), finish_reason_name(result.finish), seed);
 }
 
-std::string json_of(const GenerateResult& result, const GenerateOptions& options, const std::string& model) {
+std::string json_of(const GenerateResult& result, const GenerateOptions& options, const std::string& model,
+                    const Drafting& drafting) {
   boost::json::object object;
   object["model"] = model;
   object["text"] = result.text;
@@ -49,7 +51,19 @@ std::string json_of(const GenerateResult& result, const GenerateOptions& options
   object["seed"] = *options.seed;
   object["prompt_ms"] = result.prompt_ms;
   object["decode_ms"] = result.decode_ms;
+  object["speculation"] = drafting.json(result.counters);
   return boost::json::serialize(object) + "\n";
+}
+
+// Before a token's text on a terminal; "": as it is.
+const char* colour_of(TokenOrigin origin) {
+  switch (origin) {
+    case TokenOrigin::accepted: return "\x1b[32m";
+    case TokenOrigin::corrected: return "\x1b[31m";
+    case TokenOrigin::plain:
+    case TokenOrigin::extra: return "";
+  }
+  return "";
 }
 
 class GenerateCommand {
@@ -77,7 +91,9 @@ class GenerateCommand {
     auto prepared = prepare(*model, options_.request);
     if (!prepared.ok()) return fail(kExitUsage, prepared.error().message);
     Forward forward(model->loaded.weights, (*machine)->ops(), options_.run.precision);
-    return generate_text(*model, forward, *prepared, folder->string());
+    auto drafting = Drafting::make(options_.draft, forward, **machine);
+    if (!drafting.ok()) return fail(kExitFailure, drafting.error().message);
+    return generate_text(*model, forward, *prepared, folder->string(), **drafting);
   }
 
  private:
@@ -93,8 +109,8 @@ class GenerateCommand {
     if (tells_) remark("this model has no chat template: the prompt is continued as it is (as with --raw)");
   }
 
-  int generate_text(const TextModel& model, Forward& forward, const PreparedRequest& prepared,
-                    const std::string& name) {
+  int generate_text(const TextModel& model, Forward& forward, const PreparedRequest& prepared, const std::string& name,
+                    const Drafting& drafting) {
     catch_interrupts();
     ProgressBar bar("reading prompt", tells_ && stderr_is_terminal());
     bool written = true;
@@ -105,18 +121,29 @@ class GenerateCommand {
       return !interrupted();
     };
     callbacks.on_text = [&](std::string_view text) {
-      if (!options_.json) written = write_out(text);
+      if (!options_.json) written = write_text(text);
       return written && !interrupted();
     };
-    const GenerateResult result = generate(model, forward, prepared, callbacks);
+    callbacks.on_origin = [&](TokenOrigin origin) { origin_ = origin; };
+    const GenerateResult result = generate(model, forward, prepared, callbacks, drafting.speculation());
     bar.clear();
-    if (options_.json) written = write_out(json_of(result, options_, name));
+    if (options_.json) written = write_out(json_of(result, options_, name, drafting));
     if (!written) return fail(kExitFailure, "cannot write to standard output");
-    if (tells_) fmt::print(stderr, "{}{}", options_.json ? "" : "\n\n", summary_of(result, *options_.seed));
+    if (tells_) {
+      fmt::print(stderr, "{}{}{}", options_.json ? "" : "\n\n", summary_of(result, *options_.seed),
+                 drafting.summary(result.counters));
+    }
     return interrupted() ? kExitInterrupted : kExitDone;
   }
 
+  bool write_text(std::string_view text) const {
+    const std::string_view colour = colour_of(origin_);
+    if (!options_.show_draft || colour.empty() || !stdout_is_terminal()) return write_out(text);
+    return write_out(fmt::format("{}{}\x1b[0m", colour, text));
+  }
+
   GenerateOptions& options_;
+  TokenOrigin origin_ = TokenOrigin::plain;
   bool tells_;
 };
 

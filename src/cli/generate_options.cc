@@ -65,8 +65,11 @@ void add_ending_options(CLI::App& command, GenerateOptions& options) {
 
 void add_output_options(CLI::App& command, GenerateOptions& options) {
   constexpr const char* kGroup = "Output";
-  command.add_flag("--json", options.json, "One JSON object with text, tokens and times instead of the text")
-      ->group(kGroup);
+  auto* json = command.add_flag("--json", options.json, "One JSON object with text, tokens and times, not the text");
+  json->group(kGroup);
+  command.add_flag("--show-draft", options.show_draft, "On a terminal: accepted guesses green, corrected ones red")
+      ->group(kGroup)
+      ->excludes(json);
   auto* quiet = command.add_flag("--quiet", options.quiet, "No progress and no summary, not even on a terminal");
   quiet->group(kGroup);
   command.add_flag("--verbose", options.verbose, "Progress and summary on stderr though it is no terminal")
@@ -114,6 +117,7 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
       ->capture_default_str();
   add_sampling_options(command, options);
   add_ending_options(command, options);
+  add_draft_options(command, options.draft);
   add_output_options(command, options);
 }
 

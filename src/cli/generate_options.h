@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/drafting.h"
 #include "model/config.h"
 #include "model/forward.h"
 #include "session/generate.h"
@@ -32,6 +33,8 @@ struct GenerateOptions {
   std::optional<int32_t> top_k;
   std::optional<uint64_t> seed;
   std::vector<std::string> logit_bias;  // ID=VALUE
+  DraftOptions draft;
+  bool show_draft = false;
   bool chat = false;
   bool json = false;
   bool quiet = false;

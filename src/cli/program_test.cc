@@ -82,6 +82,8 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(generate("-p ''"), 2, "empty");
   expect_error(generate("", ""), 2, "empty");
   expect_error(generate("-p x --chat"), 2, "chat template");
+  expect_error(generate("-p x --depth 17"), 2, "17");
+  expect_error(generate("-p x --show-draft --json"), 2, "");
   expect_error(run("check"), 2, "goldens");
   expect_error(run("quantize x y --bits 3"), 2, "3");
 }
@@ -96,6 +98,10 @@ TEST_F(Program, APromptOverTheContextSaysBothNumbers) {
 TEST_F(Program, FailuresExitWithOne) {
   expect_error(run("generate -p x -m /nowhere/at/all"), 1, "/nowhere/at/all");
   expect_error(generate("-f /nowhere/prompt.txt"), 1, "/nowhere/prompt.txt");
+  expect_error(generate("-p x --draft /nowhere/drafter"), 1, "/nowhere/drafter");
+  // A drafter made for another model.
+  expect_error(generate("-p x --draft " + (fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/ple/assistant").string()), 1,
+               "does not fit");
   expect_error(run("check /nowhere"), 1, "/nowhere");
   expect_error(run("check --tokenizer /nowhere /nowhere"), 1, "/nowhere");
   fs::resize_file(model() / "model.safetensors", 1000);
@@ -149,6 +155,26 @@ TEST_F(Program, JsonIsOneObjectWithTheSameText) {
   EXPECT_EQ(object.at("completion_tokens").to_number<int>(), 50);
   EXPECT_EQ(object.at("prompt_tokens").to_number<int>(), 5);
   EXPECT_EQ(object.at("seed").to_number<int>(), 3);
+}
+
+TEST_F(Program, DraftsChangeTheCountsAndNotTheText) {
+  const std::string arguments = "-p 'class Reader:' -n 80 --seed 3 --json ";
+  const auto plain = boost::json::parse(generate(arguments).out);
+  EXPECT_EQ(plain.at("speculation").at("rounds").to_number<int>(), 80);
+  EXPECT_EQ(plain.at("speculation").at("drafted").to_number<int>(), 0);
+  const std::string own = (fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/dense/assistant").string();
+  for (const std::string& draft : {std::string("ngram"), own}) {
+    for (const char* depth : {"", " --depth 0", " --depth 1", " --depth 4", " --depth 16"}) {
+      const auto drafted = boost::json::parse(generate(arguments + "--draft " + draft + depth).out);
+      EXPECT_EQ(drafted.at("tokens"), plain.at("tokens")) << draft << depth;
+      const auto& counts = drafted.at("speculation");
+      EXPECT_EQ(counts.at("rounds").to_number<int>() + counts.at("accepted").to_number<int>(), 80);
+    }
+  }
+  const Ran told = generate("-p 'class Reader:' -n 80 --seed 3 --verbose --show-draft --depth 3 --draft " + own);
+  EXPECT_NE(told.err.find("tokens per verify"), std::string::npos) << told.err;
+  // Colours are for terminals.
+  EXPECT_EQ(told.out, std::string(plain.at("text").as_string()));
 }
 
 TEST_F(Program, TextEndsBeforeAStopString) {

@@ -1,6 +1,7 @@
 // The bare loop from tokens to tokens for one sequence: run the rows that stand but were not run, choose where the rows
-// reach the end of what stands, commit, and again. A prompt chunk is rows without a choice; a decode step is one row
-// with one. With drafts behind the last token the same step verifies them: more rows, more choices, a truncate.
+// reach the end of what stands, commit, and again. A prompt chunk is rows without a choice. A decode step is a verify
+// with zero drafts; with drafts behind the newest token it has more rows and more choices, and takes back the rows of
+// drafts that were not chosen. Each row's choice is the plain run's, so drafts change the time and never a token.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,9 @@
 #include "model/forward.h"
 #include "model/kv.h"
 #include "sample/choose.h"
+#include "speculate/counters.h"
+#include "speculate/depth.h"
+#include "speculate/proposer.h"
 
 namespace paceline {
 
@@ -25,7 +29,18 @@ struct DecodeRequest {
   int32_t chunk_rows = kMaxForwardRows;  // more for an image that must not be cut
 };
 
+// Who drafts and how deep; without both, nobody does. Both serve this sequence until decode() returns.
+struct Speculation {
+  Proposer* proposer = nullptr;
+  DepthPolicy* depth = nullptr;
+};
+
+// How a token came about: in a round without drafts; as a draft; in a draft's place; behind drafts that all held.
+enum class TokenOrigin : uint8_t { plain, accepted, corrected, extra };
+
 struct DecodeCallbacks {
+  // What the next token's origin is, before on_token. May be empty.
+  std::function<void(TokenOrigin)> on_origin;
   // Each new token. False: end here; this token still counts.
   std::function<bool(TokenId)> on_token;
   // After each prompt chunk: how many of the prompt's tokens have been run. False: end here. May be empty.
@@ -38,11 +53,12 @@ struct DecodeOutcome {
   DecodeEnd end = DecodeEnd::max_tokens;
   std::vector<TokenId> tokens;  // without the stop token
   TokenId stop_token = -1;      // the one met, if any
-  int64_t steps = 0;            // forwards that chose
-  double prompt_ms = 0;         // until the first token was chosen
-  double decode_ms = 0;         // from then on
+  SpeculationCounters counters;
+  double prompt_ms = 0;  // until the first token was chosen
+  double decode_ms = 0;  // from then on
 };
 
-DecodeOutcome decode(Forward& forward, const DecodeRequest& request, const DecodeCallbacks& callbacks);
+DecodeOutcome decode(Forward& forward, const DecodeRequest& request, const DecodeCallbacks& callbacks,
+                     const Speculation& speculation = {});
 
 }  // namespace paceline

@@ -230,7 +230,7 @@ void CpuOps::experts(const ExpertsArgs& args, Activation activation) {
     float* y = args.y + static_cast<int64_t>(r) * hidden;
     std::memset(y, 0, static_cast<size_t>(hidden) * sizeof(float));
     for (int32_t rank = 0; rank < args.top; ++rank)
-      table_.blend(y, 1.0f, down_out + static_cast<int64_t>(slot_of[static_cast<size_t>(r * args.top + rank)]) * hidden, args.share[r * args.top + rank], hidden);
+      table_.blend(y, 1.0f, down_out + static_cast<int64_t>(slot_of[static_cast<size_t>(r) * static_cast<size_t>(args.top) + static_cast<size_t>(rank)]) * hidden, args.share[r * args.top + rank], hidden);
   }
 }
 

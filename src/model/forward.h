@@ -64,6 +64,7 @@ class Forward {
   [[nodiscard]] const TextWeights& weights() const { return *weights_; }
   [[nodiscard]] const std::shared_ptr<const TextWeights>& shared_weights() const { return weights_; }
   [[nodiscard]] const KvLayout& kv_layout() const { return layout_; }
+  [[nodiscard]] Precision precision() const { return precision_; }
 
   // Writes the rows' keys and values and raises every kv->length() by its count. The output stays valid until the next
   // call.

@@ -140,12 +140,13 @@ Result<PreparedRequest> prepare(const TextModel& model, const GenerateRequest& r
 }
 
 GenerateResult generate(const TextModel& model, Forward& forward, const PreparedRequest& request,
-                        const GenerateCallbacks& callbacks) {
+                        const GenerateCallbacks& callbacks, const Speculation& speculation) {
   TextStream stream(model.tokenizer, request, callbacks);
   DecodeCallbacks decode_callbacks;
   decode_callbacks.on_token = [&](TokenId token) { return stream.push(token); };
   decode_callbacks.on_prompt = callbacks.on_prompt;
-  DecodeOutcome outcome = decode(forward, request.decode, decode_callbacks);
+  decode_callbacks.on_origin = callbacks.on_origin;
+  DecodeOutcome outcome = decode(forward, request.decode, decode_callbacks, speculation);
   const bool ended_within = outcome.end == DecodeEnd::callback;
   if (!ended_within) stream.finish();
 
@@ -160,6 +161,7 @@ GenerateResult generate(const TextModel& model, Forward& forward, const Prepared
   result.prompt_tokens = static_cast<int64_t>(request.decode.prompt.size());
   result.prompt_ms = outcome.prompt_ms;
   result.decode_ms = outcome.decode_ms;
+  result.counters = outcome.counters;
   return result;
 }
 

@@ -40,6 +40,8 @@ enum class FinishReason : uint8_t { stop, length, cancelled };
 const char* finish_reason_name(FinishReason reason);
 
 struct GenerateCallbacks {
+  // How the token came about that the next text ends with. May be empty.
+  std::function<void(TokenOrigin)> on_origin;
   // Text that is certain: whole characters, no beginning of a stop string. False: end here.
   std::function<bool(std::string_view)> on_text;
   // How much of the prompt has been run. False: end here. May be empty.
@@ -53,9 +55,10 @@ struct GenerateResult {
   int64_t prompt_tokens = 0;
   double prompt_ms = 0;
   double decode_ms = 0;  // of all tokens but the first
+  SpeculationCounters counters;
 };
 
 GenerateResult generate(const TextModel& model, Forward& forward, const PreparedRequest& request,
-                        const GenerateCallbacks& callbacks);
+                        const GenerateCallbacks& callbacks, const Speculation& speculation = {});
 
 }  // namespace paceline

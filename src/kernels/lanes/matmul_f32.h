@@ -79,17 +79,17 @@ inline void tile_f32(const typename Read::Element* const* w, const float* x, int
 
 template <class V, class Read, int MR>
 inline void rows_f32(const Matrix& w, const float* x, int64_t stride, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  constexpr int NR = MR == 1 ? 8 : 4;
+  constexpr int kOutputs = MR == 1 ? 8 : 4;
   const auto* values = static_cast<const typename Read::Element*>(w.values);
-  for (int32_t n = n_begin; n < n_end; n += NR) {
-    const typename Read::Element* rows[NR];
-    float out[MR][NR];
+  for (int32_t n = n_begin; n < n_end; n += kOutputs) {
+    const typename Read::Element* rows[kOutputs];
+    float out[MR][kOutputs];
     float* outs[MR];
-    for (int i = 0; i < NR; ++i) rows[i] = values + static_cast<int64_t>(n + i < n_end ? n + i : n_end - 1) * w.cols;
+    for (int i = 0; i < kOutputs; ++i) rows[i] = values + static_cast<int64_t>(n + i < n_end ? n + i : n_end - 1) * w.cols;
     for (int m = 0; m < MR; ++m) outs[m] = out[m];
-    tile_f32<V, Read, NR, MR>(rows, x, stride, w.cols, outs);
+    tile_f32<V, Read, kOutputs, MR>(rows, x, stride, w.cols, outs);
     for (int m = 0; m < MR; ++m)
-      for (int i = 0; i < NR && n + i < n_end; ++i) y[m * ldy + n + i] = out[m][i];
+      for (int i = 0; i < kOutputs && n + i < n_end; ++i) y[m * ldy + n + i] = out[m][i];
   }
 }
 

@@ -134,8 +134,9 @@ void run(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, 
     if constexpr (kPacked) pack(in, packed);
     for (int32_t pair = 0; pair < pairs;) {
       const int32_t left = pairs - pair;
+      // The branches differ in the size of the tile.  NOLINTNEXTLINE(bugprone-branch-clone)
       if (left >= MP) tile<NP, MP, kPacked>(in, x, pair, n, y, ldy), pair += MP;
-      else if (left >= 2) tile<NP, (MP < 2 ? MP : 2), kPacked>(in, x, pair, n, y, ldy), pair += 2;
+      else if (MP > 2 && left >= 2) tile<NP, (MP + 1) / 2, kPacked>(in, x, pair, n, y, ldy), pair += 2;
       else tile<NP, 1, kPacked>(in, x, pair, n, y, ldy), pair += 1;
     }
   }
@@ -149,8 +150,10 @@ constexpr int64_t kCachedElements = 64 * 512;
 void matmul_bf16(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   const int32_t rows = x.shape.rows;
   const bool cached = static_cast<int64_t>(w.rows) * w.cols <= kCachedElements;
+  // The variants differ in which outputs a tile takes.  NOLINTBEGIN(bugprone-branch-clone)
   if (rows <= 2) return cached ? run<4, 1, false, true>(w, x, y, ldy, n_begin, n_end) : run<4, 1, false, false>(w, x, y, ldy, n_begin, n_end);
   if (rows <= 16) return cached ? run<2, 4, false, true>(w, x, y, ldy, n_begin, n_end) : run<2, 4, false, false>(w, x, y, ldy, n_begin, n_end);
+  // NOLINTEND(bugprone-branch-clone)
   run<4, 2, true, true>(w, x, y, ldy, n_begin, n_end);
 }
 

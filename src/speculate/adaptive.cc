@@ -1,0 +1,110 @@
+#include "speculate/adaptive.h"
+
+#include <algorithm>
+
+namespace paceline {
+namespace {
+
+constexpr double kStartAcceptance = 0.6;
+// What drafting must promise over plain steps, for each draft and three more: less is within the errors of the
+// estimates, and survival's add up with depth.
+constexpr double kWorthIt = 0.005;
+// 4 rounds, doubling to 512: a probe that costs as much as two plain steps stays under a half per cent of the time.
+constexpr int32_t kFirstInterval = 4;
+constexpr int32_t kLastInterval = 512;
+// Before anything is compared with a plain step.
+constexpr int32_t kFirstPlainRounds = 2;
+// One that succeeds is soon followed by another, a few times: chance, or a text that became easy?
+constexpr int32_t kFollowUps = 3;
+// A probe finds a text that may have changed since: what was seen before counts half.
+constexpr double kKeepAtProbe = 0.5;
+// A proposer that had nothing to say has not been probed, unless asking took more than this share of a step.
+constexpr double kFreeShare = 0.01;
+
+}  // namespace
+
+AdaptiveDepth::AdaptiveDepth(StepCosts& costs, int32_t deepest)
+    : costs_(costs), deepest_(deepest), survival_(kStartAcceptance) {
+  start_intervals();
+}
+
+void AdaptiveDepth::reset() {
+  survival_ = Survival(kStartAcceptance);
+  probing_ = false;
+  start_intervals();
+}
+
+void AdaptiveDepth::start_intervals() {
+  parked_rounds_ = 0;
+  interval_ = wait_ = kFirstInterval;
+  follow_ups_ = 0;
+}
+
+double AdaptiveDepth::tokens_per_ms(int32_t depth) const {
+  const double cost = costs_.step.ms(depth + 1) + (depth > 0 ? costs_.draft.ms(depth) : 0);
+  return (1 + survival_.expected(depth)) / cost;
+}
+
+int32_t AdaptiveDepth::best(int32_t least, int32_t most) const {
+  int32_t found = least;
+  for (int32_t depth = least + 1; depth <= most; ++depth) {
+    if (tokens_per_ms(depth) > tokens_per_ms(found)) found = depth;
+  }
+  return found;
+}
+
+// Not much deeper than what has been timed: 1, 3, 7, 15.
+int32_t AdaptiveDepth::reachable(int32_t most) const {
+  return std::min({most, deepest_, 2 * costs_.step.largest_timed() - 1});
+}
+
+int32_t AdaptiveDepth::depth(int32_t, int32_t most) {
+  probing_ = false;
+  if (plain_is_due()) return 0;
+  const int32_t deepest = reachable(most);
+  if (deepest <= 0) return 0;
+  const int32_t found = best(0, deepest);
+  if (tokens_per_ms(found) <= (1 + kWorthIt * (found + 3)) * tokens_per_ms(0)) return parked(deepest);
+  start_intervals();
+  return found;
+}
+
+bool AdaptiveDepth::plain_is_due() const {
+  return costs_.step.samples(1) < kFirstPlainRounds || costs_.rounds_since_plain >= costs_.plain_interval;
+}
+
+int32_t AdaptiveDepth::parked(int32_t most) {
+  if (++parked_rounds_ <= wait_) return 0;
+  probing_ = true;
+  return best(1, most);
+}
+
+void AdaptiveDepth::probed(bool accepted) {
+  survival_.age(kKeepAtProbe);
+  parked_rounds_ = 0;
+  if (accepted && follow_ups_ < kFollowUps) {
+    ++follow_ups_;
+    wait_ = kFirstInterval;
+    return;
+  }
+  follow_ups_ = 0;
+  interval_ = std::min(2 * interval_, kLastInterval);
+  wait_ = interval_;
+}
+
+void AdaptiveDepth::observe(const RoundReport& round) {
+  costs_.step.observe(round.drafted + 1, round.step_ms);
+  ++costs_.rounds_since_plain;
+  if (round.drafted == 0) {
+    if (plain_is_due()) costs_.plain_interval = std::min(2 * costs_.plain_interval, kLastInterval);
+    costs_.rounds_since_plain = 0;
+  }
+  if (round.asked > 0) costs_.draft.observe(round.asked, round.draft_ms);
+  if (probing_ && (round.drafted > 0 || round.draft_ms > kFreeShare * round.step_ms)) {
+    probed(round.accepted > 0);
+  }
+  const int32_t judged = round.cut ? round.accepted : round.drafted;
+  if (round.drafted > 0) survival_.observe(round.accepted, judged);
+}
+
+}  // namespace paceline

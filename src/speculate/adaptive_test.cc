@@ -1,0 +1,160 @@
+// The policy against made-up machines and texts: time is added up, nothing is waited for.
+#include "speculate/adaptive.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "base/philox.h"
+
+namespace paceline {
+namespace {
+
+struct World {
+  std::function<double(int32_t rows)> step_ms;
+  std::function<double(int32_t drafts)> draft_ms;
+  std::function<double(int64_t token)> acceptance;  // that a draft holds, at this place of the text
+};
+
+struct Ride {
+  double ms = 0;
+  int64_t tokens = 0, rounds = 0, speculative_rounds = 0;
+};
+
+double dice(uint64_t round, uint32_t position) {
+  return static_cast<double>(random_block(11, round, position, 0)[0]) / 4294967296.0;
+}
+
+RoundReport play_round(const World& world, int32_t depth, int64_t at, uint64_t round) {
+  RoundReport report;
+  report.asked = report.drafted = depth;
+  while (report.accepted < depth && dice(round, static_cast<uint32_t>(report.accepted)) < world.acceptance(at)) {
+    ++report.accepted;
+  }
+  // A tenth to and fro, and a stall now and then.
+  const double noise = 0.9 + 0.2 * dice(round, 100) + (dice(round, 101) < 0.005 ? 5 : 0);
+  report.draft_ms = depth > 0 ? world.draft_ms(depth) * noise : 0;
+  report.step_ms = world.step_ms(depth + 1) * noise;
+  return report;
+}
+
+Ride ride(const World& world, DepthPolicy& policy, int64_t tokens) {
+  Ride ride;
+  for (uint64_t round = 0; ride.tokens < tokens; ++round) {
+    const int32_t depth = policy.depth(0, kMaxDraftTokens - 1);
+    const RoundReport report = play_round(world, depth, ride.tokens, round);
+    policy.observe(report);
+    ride.ms += report.draft_ms + report.step_ms;
+    ride.tokens += report.accepted + 1;
+    ++ride.rounds;
+    if (depth > 0) ++ride.speculative_rounds;
+  }
+  return ride;
+}
+
+double rate(const Ride& ride) { return static_cast<double>(ride.tokens) / ride.ms; }
+
+double fixed_rate(const World& world, int32_t depth, int64_t tokens) {
+  FixedDepth policy(depth);
+  return rate(ride(world, policy, tokens));
+}
+
+double best_fixed_rate(const World& world, int64_t tokens) {
+  double best = 0;
+  for (int32_t depth = 0; depth < kMaxDraftTokens; ++depth) best = std::max(best, fixed_rate(world, depth, tokens));
+  return best;
+}
+
+World world(double per_row, double per_draft, double acceptance) {
+  return {[=](int32_t rows) { return 10 * (1 + per_row * (rows - 1)); },
+          [=](int32_t drafts) { return 10 * per_draft * drafts; }, [=](int64_t) { return acceptance; }};
+}
+
+constexpr int64_t kTokens = 20'000;
+
+TEST(AdaptiveDepth, IsNearTheBestFixedDepthAndNeverBehindPlain) {
+  for (const double per_row : {0.0, 0.02, 0.1, 0.4, 1.0}) {
+    for (const double per_draft : {0.0, 0.02, 0.1}) {
+      for (const double acceptance : {0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.98}) {
+        SCOPED_TRACE(testing::Message() << per_row << " a row, " << per_draft << " a draft, accepted " << acceptance);
+        const World made = world(per_row, per_draft, acceptance);
+        StepCosts costs;
+        AdaptiveDepth policy(costs);
+        const double adaptive = rate(ride(made, policy, kTokens));
+        EXPECT_GE(adaptive, 0.98 * fixed_rate(made, 0, kTokens));
+        EXPECT_GE(adaptive, 0.92 * best_fixed_rate(made, kTokens));
+      }
+    }
+  }
+}
+
+TEST(AdaptiveDepth, WithoutAcceptanceProbesBecomeRare) {
+  StepCosts costs;
+  AdaptiveDepth policy(costs);
+  const Ride ridden = ride(world(0.1, 0.05, 0.0), policy, kTokens);
+  EXPECT_LT(ridden.speculative_rounds, ridden.rounds / 100);
+  EXPECT_GT(ridden.speculative_rounds, kTokens / 600);
+}
+
+TEST(AdaptiveDepth, ATextThatBecomesEasyIsNoticed) {
+  World made = world(0.05, 0.02, 0);
+  made.acceptance = [](int64_t token) { return token < 5000 ? 0.0 : 0.9; };
+  StepCosts costs;
+  AdaptiveDepth policy(costs);
+  ride(made, policy, 5000);
+  // It stands at most 512 rounds apart, then a few more until it is believed.
+  const World easy = world(0.05, 0.02, 0.9);
+  EXPECT_GT(ride(easy, policy, 1500).speculative_rounds, 100);
+  StepCosts fresh_costs;
+  AdaptiveDepth fresh(fresh_costs);
+  const double settled = rate(ride(easy, policy, kTokens));
+  EXPECT_GE(settled, 0.97 * rate(ride(easy, fresh, kTokens)));
+}
+
+TEST(AdaptiveDepth, AnotherSequenceStartsWithTheCostsAndNotWithTheText) {
+  StepCosts costs;
+  AdaptiveDepth policy(costs);
+  ride(world(0.05, 0.02, 0.0), policy, 5000);
+  EXPECT_EQ(policy.depth(0, 8), 0);
+  policy.reset();
+  EXPECT_GT(policy.depth(0, 8), 0);
+}
+
+TEST(AdaptiveDepth, KeepsWithinWhatIsAllowed) {
+  StepCosts costs;
+  AdaptiveDepth policy(costs, 6);
+  ride(world(0, 0, 1.0), policy, 1000);
+  EXPECT_EQ(policy.depth(0, 15), 6);
+  EXPECT_EQ(policy.depth(0, 3), 3);
+  EXPECT_EQ(policy.depth(0, 0), 0);
+}
+
+TEST(CostCurve, LinesBetweenWhatWasTimed) {
+  CostCurve curve(0.05);
+  EXPECT_EQ(curve.ms(3), 0);
+  curve.observe(1, 10);
+  EXPECT_DOUBLE_EQ(curve.ms(1), 10);
+  EXPECT_DOUBLE_EQ(curve.ms(5), 12);
+  curve.observe(5, 18);
+  EXPECT_DOUBLE_EQ(curve.ms(3), 14);
+  EXPECT_EQ(curve.largest_timed(), 5);
+}
+
+TEST(CostCurve, OneStallIsNotBelieved) {
+  CostCurve curve(0.05);
+  for (int i = 0; i < 20; ++i) curve.observe(1, 10);
+  curve.observe(1, 5000);
+  EXPECT_LT(curve.ms(1), 12.5);
+}
+
+TEST(Survival, CountsOnlyWhatWasJudged) {
+  Survival survival(0.5);
+  for (int i = 0; i < 200; ++i) survival.observe(1, 4);  // the first holds, the second does not
+  EXPECT_GT(survival.acceptance(0), 0.9);
+  EXPECT_LT(survival.acceptance(1), 0.1);
+  EXPECT_NEAR(survival.expected(1), survival.acceptance(0), 1e-12);
+  EXPECT_LT(survival.expected(8) - survival.expected(1), 0.15);
+}
+
+}  // namespace
+}  // namespace paceline

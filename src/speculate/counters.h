@@ -1,0 +1,30 @@
+// What speculation did, for reports; nothing depends on it.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "speculate/proposer.h"
+
+namespace paceline {
+
+struct SpeculationCounters {
+  int64_t rounds = 0;    // forwards that chose, the one at the prompt's end included
+  int64_t drafted = 0;   // drafts that were verified
+  int64_t accepted = 0;  // of them, those emitted
+  int64_t emitted = 0;   // all tokens
+  std::array<int64_t, kMaxDraftTokens> drafted_at{}, accepted_at{};  // by position behind the newest token
+  // Of rounds after the prompt. Committing includes handing tokens on.
+  double draft_ms = 0, verify_ms = 0, choose_ms = 0, commit_ms = 0;
+
+  [[nodiscard]] double tokens_per_round() const { return ratio(emitted, rounds); }
+  [[nodiscard]] double accepted_of_drafted() const { return ratio(accepted, drafted); }
+  [[nodiscard]] double accepted_of_emitted() const { return ratio(accepted, emitted); }
+
+ private:
+  static double ratio(int64_t part, int64_t whole) {
+    return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+  }
+};
+
+}  // namespace paceline

@@ -7,8 +7,8 @@ namespace paceline {
 
 }  // namespace paceline
 
-#define CHECK(condition)                                             \
-  do {                                                               \
-    if (!(condition)) [[unlikely]]                                   \
-      ::paceline::check_failed(#condition, __FILE__, __LINE__);      \
+#define CHECK(condition)                                        \
+  do {                                                          \
+    if (!(condition)) [[unlikely]]                              \
+      ::paceline::check_failed(#condition, __FILE__, __LINE__); \
   } while (false)

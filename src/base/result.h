@@ -20,8 +20,8 @@ struct Done {};
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : held_(std::in_place_index<0>, std::move(value)) {}        // NOLINT(google-explicit-constructor)
-  Result(Error error) : held_(std::in_place_index<1>, std::move(error)) {}    // NOLINT(google-explicit-constructor)
+  Result(T value) : held_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(google-explicit-constructor)
+  Result(Error error) : held_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] bool ok() const { return held_.index() == 0; }
   explicit operator bool() const { return ok(); }
@@ -61,14 +61,15 @@ using Status = Result<Done>;
 #define PACELINE_CONCAT(a, b) PACELINE_CONCAT_INNER(a, b)
 
 // TRY_ASSIGN(auto x, f()): x is f()'s value, or the enclosing function returns f()'s error.
-#define TRY_ASSIGN(declaration, expression) TRY_ASSIGN_NAMED(PACELINE_CONCAT(try_result_, __LINE__), declaration, expression)
+#define TRY_ASSIGN(declaration, expression) \
+  TRY_ASSIGN_NAMED(PACELINE_CONCAT(try_result_, __LINE__), declaration, expression)
 #define TRY_ASSIGN_NAMED(name, declaration, expression) \
   auto name = (expression);                             \
   if (!name.ok()) return name.error();                  \
   declaration = std::move(name).value()
 
 // TRY(f()): go on, or return f()'s error.
-#define TRY(expression)                                       \
-  do {                                                        \
+#define TRY(expression)                                                              \
+  do {                                                                               \
     if (auto try_status = (expression); !try_status.ok()) return try_status.error(); \
   } while (false)

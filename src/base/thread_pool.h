@@ -26,9 +26,9 @@ class ThreadPool {
 
   [[nodiscard]] int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls f(begin, end) or f(begin, end, worker) over pieces of [0, count); returns when all are done. Pieces start long
-  // and shrink to `piece`, so that threads read long runs and still end together. worker is below threads(), and no two
-  // calls with the same worker run at once. One caller at a time.
+  // Calls f(begin, end) or f(begin, end, worker) over pieces of [0, count); returns when all are done. Pieces start
+  // long and shrink to `piece`, so that threads read long runs and still end together. worker is below threads(), and
+  // no two calls with the same worker run at once. One caller at a time.
   template <class F>
   void run(int64_t count, int64_t piece, F&& f) {
     if (workers_.empty() || count <= piece) {
@@ -36,7 +36,9 @@ class ThreadPool {
       return;
     }
     using Body = std::remove_reference_t<F>;
-    auto call = [](void* body, int64_t begin, int64_t end, int worker) { invoke(*static_cast<Body*>(body), begin, end, worker); };
+    auto call = [](void* body, int64_t begin, int64_t end, int worker) {
+      invoke(*static_cast<Body*>(body), begin, end, worker);
+    };
     run_pieces(count, piece, call, const_cast<std::remove_const_t<Body>*>(&f));
   }
 
@@ -44,8 +46,10 @@ class ThreadPool {
   using Call = void (*)(void* body, int64_t begin, int64_t end, int worker);
   template <class F>
   static void invoke(F& f, int64_t begin, int64_t end, int worker) {
-    if constexpr (std::is_invocable_v<F&, int64_t, int64_t, int>) f(begin, end, worker);
-    else f(begin, end);
+    if constexpr (std::is_invocable_v<F&, int64_t, int64_t, int>)
+      f(begin, end, worker);
+    else
+      f(begin, end);
   }
   void run_pieces(int64_t count, int64_t piece, Call call, void* body);
   void work(int worker, bool pin);

@@ -45,7 +45,8 @@ CpuTimes read_cpu_times() {
 class Stand {
  public:
   Stand(Forward& forward, const BenchSettings& settings)
-      : forward_(forward), settings_(settings),
+      : forward_(forward),
+        settings_(settings),
         kv_(forward.kv_layout(), std::max(settings.context, settings.prompt) + kMaxForwardRows) {
     const int32_t vocab = forward.weights().config.vocab;
     tokens_.resize(static_cast<size_t>(std::max(settings.context, settings.prompt)));

@@ -1,4 +1,5 @@
-// Measuring a model's forward: widths in turn, with the machine's read bandwidth beside them, medians of several rounds.
+// Measuring a model's forward: widths in turn, with the machine's read bandwidth beside them, medians of several
+// rounds.
 #pragma once
 
 #include <functional>
@@ -13,7 +14,7 @@ namespace paceline {
 struct BenchSettings {
   int32_t context = 512;
   int32_t prompt = 512;
-  int32_t chunk = kMaxForwardRows;   // rows of a prompt chunk
+  int32_t chunk = kMaxForwardRows;  // rows of a prompt chunk
   int32_t rounds = 9;
   Precision precision = Precision::bf16;
   std::vector<int32_t> widths = {1, 2, 4, 8, 16};
@@ -23,20 +24,20 @@ struct BenchSettings {
 
 struct WidthResult {
   int32_t width = 0;
-  double ms = 0;              // one forward, median
-  double bytes = 0;           // of weights that it reads, median
-  double share = 0;           // of the read bandwidth: median over rounds of (bytes / time) / bandwidth of the same round
-  double ratio = 0;           // ms over width 1's: median over rounds of the ratio within a round
-  double bytes_ratio = 0;     // bytes over width 1's
+  double ms = 0;           // one forward, median
+  double bytes = 0;        // of weights that it reads, median
+  double share = 0;        // of the read bandwidth: median over rounds of (bytes / time) / bandwidth of the same round
+  double ratio = 0;        // ms over width 1's: median over rounds of the ratio within a round
+  double bytes_ratio = 0;  // bytes over width 1's
 };
 
 struct BenchResult {
   std::vector<WidthResult> widths;
-  double bandwidth_gbs = 0;   // median
-  double decode_tok_s = 0;    // width 1
+  double bandwidth_gbs = 0;  // median
+  double decode_tok_s = 0;   // width 1
   double prompt_tok_s = 0;
-  double prompt_ratio = 0;    // prompt over decode, median of the ratios within a round
-  double busy_before = 0;     // share of the machine that something else was using before the first round
+  double prompt_ratio = 0;  // prompt over decode, median of the ratios within a round
+  double busy_before = 0;   // share of the machine that something else was using before the first round
 };
 
 BenchResult bench_forward(Forward& forward, ThreadPool& pool, const BenchSettings& settings);

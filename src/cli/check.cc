@@ -125,7 +125,8 @@ int check_tokenizer(const CheckOptions& options) {
 }
 
 int run_check(const CheckOptions& options) {
-  if (options.target.empty()) return fail(kExitUsage, "check wants a goldens folder, or --tokenizer and a file of encodings");
+  if (options.target.empty())
+    return fail(kExitUsage, "check wants a goldens folder, or --tokenizer and a file of encodings");
   return options.tokenizer.empty() ? check_goldens(options) : check_tokenizer(options);
 }
 
@@ -135,8 +136,10 @@ void add_check_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("check", "Compare with results of another implementation");
   auto options = std::make_shared<CheckOptions>();
   options->run.precision = Precision::f32;
-  command->add_option("DIR", options->target, "A goldens folder; with --tokenizer, a file of encodings (may be packed with xz)");
-  auto* tokenizer = command->add_option("--tokenizer", options->tokenizer, "Check this tokenizer.json (may be packed with xz) against the encodings");
+  command->add_option("DIR", options->target,
+                      "A goldens folder; with --tokenizer, a file of encodings (may be packed with xz)");
+  auto* tokenizer = command->add_option("--tokenizer", options->tokenizer,
+                                        "Check this tokenizer.json (may be packed with xz) against the encodings");
   tokenizer->type_name("FILE");
   add_compute_options(*command, options->run);
   command->add_flag("--json", options->json, "One JSON list instead of the table");

@@ -1,5 +1,5 @@
-// Attention of rows that see ahead (tokens of one image) against a plain one in double precision; and the bits of a row alone
-// against those among others.
+// Attention of rows that see ahead (tokens of one image) against a plain one in double precision; and the bits of a row
+// alone against those among others.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -18,7 +18,8 @@ constexpr float kNone = -std::numeric_limits<float>::infinity();
 constexpr int32_t kBlockQueries = 16;
 
 int64_t page_offset(const HeadShape& shape, int32_t kv_head) {
-  return static_cast<int64_t>(kv_head) * kPageTokens * shape.head_dim * static_cast<int64_t>(dtype_bytes(shape.kv_dtype));
+  return static_cast<int64_t>(kv_head) * kPageTokens * shape.head_dim *
+         static_cast<int64_t>(dtype_bytes(shape.kv_dtype));
 }
 
 Matrix page_matrix(const HeadShape& shape, const void* page, int32_t kv_head, bool values) {
@@ -33,18 +34,18 @@ Matrix page_matrix(const HeadShape& shape, const void* page, int32_t kv_head, bo
 // Consecutive rows of one sequence times some heads of one KV head.
 struct Block {
   const SeqSpan* seq;
-  int32_t row, rows;          // first, of the whole call
+  int32_t row, rows;  // first, of the whole call
   int32_t kv_head;
-  int32_t head, heads;        // first, among all query heads
+  int32_t head, heads;  // first, among all query heads
   [[nodiscard]] int32_t queries() const { return rows * heads; }
   [[nodiscard]] int32_t pos_of(int32_t query) const { return seq->first_pos + row - seq->first_row + query / heads; }
 };
 
 struct Scratch {
-  float* q;          // [queries, head_dim]
-  float* out;        // [queries, head_dim]
-  float* part;       // [queries, head_dim]
-  float* scores;     // [queries, kPageTokens]
+  float* q;       // [queries, head_dim]
+  float* out;     // [queries, head_dim]
+  float* part;    // [queries, head_dim]
+  float* scores;  // [queries, kPageTokens]
   Act q_act, score_act;
 };
 
@@ -94,11 +95,13 @@ class Walk {
     const int32_t slot = block_.seq->pages.slot_of(page);
     const int32_t begin = std::max(0, first_key(0) - base) / kOutputTile * kOutputTile;
     const int32_t end = std::min(kPageTokens, last_ - base + 1);
-    table_.matmul(page_matrix(shape, block_.seq->pages.keys[slot], block_.kv_head, false), s_.q_act, s_.scores, kPageTokens, begin, end);
+    table_.matmul(page_matrix(shape, block_.seq->pages.keys[slot], block_.kv_head, false), s_.q_act, s_.scores,
+                  kPageTokens, begin, end);
     float keep[kBlockQueries];
     for (int32_t i = 0; i < queries; ++i) keep[i] = settle(i, base);
     table_.prepare(s_.score_act, s_.scores, kPageTokens, 0, units());
-    table_.matmul(page_matrix(shape, block_.seq->pages.values[slot], block_.kv_head, true), s_.score_act, s_.part, dim, 0, dim);
+    table_.matmul(page_matrix(shape, block_.seq->pages.values[slot], block_.kv_head, true), s_.score_act, s_.part, dim,
+                  0, dim);
     for (int32_t i = 0; i < queries; ++i)
       table_.blend(s_.out + static_cast<int64_t>(i) * dim, keep[i], s_.part + static_cast<int64_t>(i) * dim, 1.0f, dim);
   }
@@ -130,8 +133,8 @@ class Walk {
   float top_[kBlockQueries], sum_[kBlockQueries];
 };
 
-// Cuts the call into blocks: at most kBlockQueries queries each, and heads split further while there are fewer blocks than
-// threads.
+// Cuts the call into blocks: at most kBlockQueries queries each, and heads split further while there are fewer blocks
+// than threads.
 std::vector<Block> cut(const AttentionArgs& args, int threads) {
   const int32_t grouped = args.shape.heads / args.shape.kv_heads;
   int32_t rows_in_all = 0;
@@ -144,8 +147,8 @@ std::vector<Block> cut(const AttentionArgs& args, int threads) {
     for (int32_t kv_head = 0; kv_head < args.shape.kv_heads; ++kv_head)
       for (int32_t row = 0; row < seq.count; row += rows)
         for (int32_t head = 0; head < grouped; head += heads)
-          blocks.push_back({&seq, seq.first_row + row, std::min(rows, seq.count - row), kv_head, kv_head * grouped + head,
-                            std::min(heads, grouped - head)});
+          blocks.push_back({&seq, seq.first_row + row, std::min(rows, seq.count - row), kv_head,
+                            kv_head * grouped + head, std::min(heads, grouped - head)});
   return blocks;
 }
 
@@ -159,7 +162,8 @@ void CpuOps::attention(const AttentionArgs& args) {
   const auto aligned = [](size_t bytes) { return (bytes + 63) / 64 * 64; };
   const size_t q_bytes = aligned(table_.act_bytes({kind, kBlockQueries, dim, 0}));
   const size_t score_bytes = aligned(table_.act_bytes({kind, kBlockQueries, kPageTokens, 0}));
-  const size_t bytes = 3 * row_floats * sizeof(float) + kBlockQueries * kPageTokens * sizeof(float) + q_bytes + score_bytes;
+  const size_t bytes =
+      3 * row_floats * sizeof(float) + kBlockQueries * kPageTokens * sizeof(float) + q_bytes + score_bytes;
   auto* base = static_cast<char*>(attention_rows_.at_least(aligned(bytes) * static_cast<size_t>(pool_.threads())));
   pool_.run(static_cast<int64_t>(blocks.size()), 1, [&](int64_t begin, int64_t end, int worker) {
     char* mine = base + aligned(bytes) * static_cast<size_t>(worker);
@@ -185,7 +189,8 @@ void store_key(const HeadShape& shape, const KvPages& pages, int32_t pos, int32_
   const int32_t token = pos % kPageTokens, dim = shape.head_dim;
   auto* page = static_cast<char*>(pages.keys[pages.slot_of(pos / kPageTokens)]) + page_offset(shape, kv_head);
   if (shape.kv_dtype == DType::f32) {
-    std::memcpy(reinterpret_cast<float*>(page) + static_cast<int64_t>(token) * dim, x, static_cast<size_t>(dim) * sizeof(float));
+    std::memcpy(reinterpret_cast<float*>(page) + static_cast<int64_t>(token) * dim, x,
+                static_cast<size_t>(dim) * sizeof(float));
     return;
   }
   auto* out = reinterpret_cast<uint16_t*>(page) + static_cast<int64_t>(token) * dim;
@@ -197,8 +202,10 @@ void store_value(const HeadShape& shape, const KvPages& pages, int32_t pos, int3
   auto* page = static_cast<char*>(pages.values[pages.slot_of(pos / kPageTokens)]) + page_offset(shape, kv_head);
   for (int32_t i = 0; i < shape.head_dim; ++i) {
     const int64_t at = static_cast<int64_t>(i) * kPageTokens + token;
-    if (shape.kv_dtype == DType::f32) reinterpret_cast<float*>(page)[at] = x[i];
-    else reinterpret_cast<uint16_t*>(page)[at] = f32_to_bf16(x[i]);
+    if (shape.kv_dtype == DType::f32)
+      reinterpret_cast<float*>(page)[at] = x[i];
+    else
+      reinterpret_cast<uint16_t*>(page)[at] = f32_to_bf16(x[i]);
   }
 }
 

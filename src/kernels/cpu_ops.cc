@@ -75,9 +75,11 @@ Act CpuOps::prepared(const float* x, int32_t rows, const Matrix& w, Activation a
 }
 
 void CpuOps::embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) {
-  pool_.run(static_cast<int64_t>(tokens.size()), std::max<int64_t>(1, kElementsPerPiece / table.cols), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) table_.dequantise(table, tokens[static_cast<size_t>(r)], scale, y + r * table.cols);
-  });
+  pool_.run(static_cast<int64_t>(tokens.size()), std::max<int64_t>(1, kElementsPerPiece / table.cols),
+            [&](int64_t begin, int64_t end) {
+              for (int64_t r = begin; r < end; ++r)
+                table_.dequantise(table, tokens[static_cast<size_t>(r)], scale, y + r * table.cols);
+            });
 }
 
 void CpuOps::rms_norm(const NormArgs& args) {
@@ -90,7 +92,8 @@ void CpuOps::rms_norm(const NormArgs& args) {
 void CpuOps::add_norm(const AddNormArgs& args) {
   pool_.run(args.rows, std::max<int64_t>(1, kElementsPerPiece / args.width), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r)
-      table_.add_norm(args.x + r * args.width, args.branch + r * args.width, args.weight, args.width, args.eps, args.scale);
+      table_.add_norm(args.x + r * args.width, args.branch + r * args.width, args.weight, args.width, args.eps,
+                      args.scale);
   });
 }
 
@@ -110,7 +113,8 @@ void CpuOps::linear(const float* x, int32_t rows, Activation activation, std::sp
   });
 }
 
-void CpuOps::gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up, float* y) {
+void CpuOps::gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
+                   float* y) {
   const Act gate_act = prepared(x, rows, gate, activation, true);
   const Act up_act = prepared(x, rows, up, activation, false);
   const int64_t width = gate.rows;
@@ -127,11 +131,13 @@ void CpuOps::gated(const float* x, int32_t rows, Activation activation, const Ma
 }
 
 void CpuOps::gelu_mul(float* y, const float* x, int64_t count) {
-  pool_.run(count, kElementsPerPiece, [&](int64_t begin, int64_t end) { table_.gelu_mul(y + begin, x + begin, end - begin); });
+  pool_.run(count, kElementsPerPiece,
+            [&](int64_t begin, int64_t end) { table_.gelu_mul(y + begin, x + begin, end - begin); });
 }
 
 void CpuOps::add_scaled(float* y, const float* x, float scale, int64_t count) {
-  pool_.run(count, kElementsPerPiece, [&](int64_t begin, int64_t end) { table_.add_scaled(y + begin, x + begin, scale, end - begin); });
+  pool_.run(count, kElementsPerPiece,
+            [&](int64_t begin, int64_t end) { table_.add_scaled(y + begin, x + begin, scale, end - begin); });
 }
 
 void CpuOps::softcap(float* y, float cap, int64_t count) {
@@ -181,8 +187,8 @@ void CpuOps::experts(const ExpertsArgs& args, Activation activation) {
   float* const up_out = gate_out + static_cast<int64_t>(slots) * width;
   float* const down_out = up_out + static_cast<int64_t>(slots) * width;
   for (int32_t i = 0; i < slots; ++i)
-    std::memcpy(gathered + static_cast<int64_t>(slot_of[static_cast<size_t>(i)]) * hidden, args.x + static_cast<int64_t>(i / args.top) * hidden,
-                static_cast<size_t>(hidden) * sizeof(float));
+    std::memcpy(gathered + static_cast<int64_t>(slot_of[static_cast<size_t>(i)]) * hidden,
+                args.x + static_cast<int64_t>(i / args.top) * hidden, static_cast<size_t>(hidden) * sizeof(float));
 
   const auto rows_of = [&](int32_t e) { return first[static_cast<size_t>(e) + 1] - first[static_cast<size_t>(e)]; };
   std::vector<Act> acts(touched.size());
@@ -200,7 +206,8 @@ void CpuOps::experts(const ExpertsArgs& args, Activation activation) {
       for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
         acts[i].bytes = base + offset[i];
         const int32_t units = (acts[i].shape.rows + table_.act_unit - 1) / table_.act_unit;
-        table_.prepare(acts[i], from + static_cast<int64_t>(first[static_cast<size_t>(touched[i])]) * stack.first.cols, stack.first.cols, 0, units);
+        table_.prepare(acts[i], from + static_cast<int64_t>(first[static_cast<size_t>(touched[i])]) * stack.first.cols,
+                       stack.first.cols, 0, units);
       }
     });
   };
@@ -209,9 +216,8 @@ void CpuOps::experts(const ExpertsArgs& args, Activation activation) {
     const int64_t tiles = tiles_of(stack.first);
     const int64_t total = tiles * static_cast<int64_t>(touched.size());
     const auto matrix_at = [&](size_t) -> const Matrix& { return stack.first; };
-    pool_.run(total, piece_of(total, pool_.threads()), [&](int64_t begin, int64_t end) {
-      for_tiles(begin, end, touched.size(), matrix_at, f);
-    });
+    pool_.run(total, piece_of(total, pool_.threads()),
+              [&](int64_t begin, int64_t end) { for_tiles(begin, end, touched.size(), matrix_at, f); });
   };
 
   prepare_all(gathered, *args.gate);
@@ -224,13 +230,20 @@ void CpuOps::experts(const ExpertsArgs& args, Activation activation) {
   });
   prepare_all(gate_out, *args.down);
   multiply_all(*args.down, [&](size_t i, int32_t n_begin, int32_t n_end) {
-    table_.matmul(args.down->at(touched[i]), acts[i], down_out + static_cast<int64_t>(first[static_cast<size_t>(touched[i])]) * hidden, hidden, n_begin, n_end);
+    table_.matmul(args.down->at(touched[i]), acts[i],
+                  down_out + static_cast<int64_t>(first[static_cast<size_t>(touched[i])]) * hidden, hidden, n_begin,
+                  n_end);
   });
   for (int32_t r = 0; r < args.rows; ++r) {
     float* y = args.y + static_cast<int64_t>(r) * hidden;
     std::memset(y, 0, static_cast<size_t>(hidden) * sizeof(float));
     for (int32_t rank = 0; rank < args.top; ++rank)
-      table_.blend(y, 1.0f, down_out + static_cast<int64_t>(slot_of[static_cast<size_t>(r) * static_cast<size_t>(args.top) + static_cast<size_t>(rank)]) * hidden, args.share[r * args.top + rank], hidden);
+      table_.blend(
+          y, 1.0f,
+          down_out + static_cast<int64_t>(
+                         slot_of[static_cast<size_t>(r) * static_cast<size_t>(args.top) + static_cast<size_t>(rank)]) *
+                         hidden,
+          args.share[r * args.top + rank], hidden);
   }
 }
 

@@ -36,7 +36,8 @@ class CpuOps final : public Ops {
   void rms_norm(const NormArgs& args) override;
   void add_norm(const AddNormArgs& args) override;
   void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) override;
-  void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up, float* y) override;
+  void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
+             float* y) override;
   void heads(const HeadsArgs& args) override;
   void attention(const AttentionArgs& args) override;
   void route(const RouteArgs& args) override;
@@ -48,7 +49,8 @@ class CpuOps final : public Ops {
   [[nodiscard]] const CpuTable& table() const { return table_; }
 
  private:
-  // x made ready for w. Acts of one x are kept until the next call with `fresh`, so that matrices of one shape share one.
+  // x made ready for w. Acts of one x are kept until the next call with `fresh`, so that matrices of one shape share
+  // one.
   Act prepared(const float* x, int32_t rows, const Matrix& w, Activation activation, bool fresh);
 
   const CpuTable& table_;

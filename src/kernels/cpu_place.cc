@@ -36,7 +36,8 @@ MatrixStack CpuOps::place(const MatrixStack& w, std::vector<std::shared_ptr<cons
   pool_.run(blocks * w.count, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto expert = static_cast<int32_t>(i / blocks), block = static_cast<int32_t>(i % blocks);
-      table_.pack(w.at(expert), static_cast<char*>(memory.get()) + bytes * static_cast<size_t>(expert), block, block + 1);
+      table_.pack(w.at(expert), static_cast<char*>(memory.get()) + bytes * static_cast<size_t>(expert), block,
+                  block + 1);
     }
   });
   owners.push_back(memory);

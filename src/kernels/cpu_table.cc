@@ -65,7 +65,8 @@ Result<const CpuTable*> find_cpu_table(std::string_view name) {
     if (name == table->name) return table;
     known += (known.empty() ? "" : ", ") + std::string(table->name);
   }
-  return Error{"instruction set '" + std::string(name) + "' is not one this processor can run: expected one of " + known};
+  return Error{"instruction set '" + std::string(name) + "' is not one this processor can run: expected one of " +
+               known};
 }
 
 Result<const CpuTable*> default_cpu_table() {

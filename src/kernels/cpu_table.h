@@ -22,21 +22,22 @@ enum class ActKind : uint8_t { f32, bf16, int8, nibbles };
 struct ActShape {
   ActKind kind = ActKind::f32;
   int32_t rows = 0, cols = 0;
-  int32_t group = 0;                // int8, nibbles: the weights' group
+  int32_t group = 0;  // int8, nibbles: the weights' group
 
   friend bool operator==(const ActShape&, const ActShape&) = default;
 };
 
 struct Act {
   ActShape shape;
-  void* bytes = nullptr;            // table->act_bytes(shape), 64-byte aligned
+  void* bytes = nullptr;  // table->act_bytes(shape), 64-byte aligned
 };
 
 struct CpuTable {
   const char* name;
 
-  // Matrices that the kernels want in an order of their own: the bytes of w so rearranged, 0 where it is used as it lies;
-  // and the rearranging of blocks of pack_rows rows, [block_begin, block_end). None: every matrix is used as it lies.
+  // Matrices that the kernels want in an order of their own: the bytes of w so rearranged, 0 where it is used as it
+  // lies; and the rearranging of blocks of pack_rows rows, [block_begin, block_end). None: every matrix is used as it
+  // lies.
   size_t (*packed_bytes)(const Matrix& w);
   void (*pack)(const Matrix& w, void* out, int32_t block_begin, int32_t block_end);
   int32_t pack_rows;

@@ -1,5 +1,5 @@
-// Every table's matrix kernels on random shapes: each row's bits are the same alone and in any company, for any cut of the
-// outputs; and the values are the portable table's within rounding.
+// Every table's matrix kernels on random shapes: each row's bits are the same alone and in any company, for any cut of
+// the outputs; and the values are the portable table's within rounding.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -75,7 +75,9 @@ class MatmulTest : public testing::TestWithParam<const CpuTable*> {};
 TEST_P(MatmulTest, RowsDoNotDependOnTheirCompany) {
   const CpuTable& table = *GetParam();
   std::mt19937 random(7);
-  const auto pick = [&](int32_t low, int32_t high) { return std::uniform_int_distribution<int32_t>(low, high)(random); };
+  const auto pick = [&](int32_t low, int32_t high) {
+    return std::uniform_int_distribution<int32_t>(low, high)(random);
+  };
   for (const Case& c : cases()) {
     for (int round = 0; round < 12; ++round) {
       const int32_t cols = c.group > 0 ? c.group * pick(1, 9) : pick(1, 300);
@@ -83,7 +85,8 @@ TEST_P(MatmulTest, RowsDoNotDependOnTheirCompany) {
       const Placed placed(table, m.view);
       const ActShape shape{c.kind, round < 6 ? pick(1, 16) : pick(1, 70), cols, c.group};
       const std::vector<float> x = random_rows(shape.rows, cols, random);
-      SCOPED_TRACE(testing::Message() << weight_format_name(c.format) << " group " << c.group << " [" << m.view.rows << ", " << cols << "] rows " << shape.rows);
+      SCOPED_TRACE(testing::Message() << weight_format_name(c.format) << " group " << c.group << " [" << m.view.rows
+                                      << ", " << cols << "] rows " << shape.rows);
       const std::vector<float> y = multiply(table, placed.view, shape, x.data());
 
       // Alone.
@@ -91,7 +94,9 @@ TEST_P(MatmulTest, RowsDoNotDependOnTheirCompany) {
       one.rows = 1;
       for (int32_t r = 0; r < shape.rows; ++r) {
         const std::vector<float> alone = multiply(table, placed.view, one, x.data() + static_cast<int64_t>(r) * cols);
-        ASSERT_EQ(0, std::memcmp(alone.data(), y.data() + static_cast<int64_t>(r) * m.view.rows, alone.size() * sizeof(float))) << "row " << r;
+        ASSERT_EQ(0, std::memcmp(alone.data(), y.data() + static_cast<int64_t>(r) * m.view.rows,
+                                 alone.size() * sizeof(float)))
+            << "row " << r;
       }
       // Outputs cut anywhere that a thread may begin.
       const Prepared rows = prepare_rows(table, shape, x.data());
@@ -105,7 +110,8 @@ TEST_P(MatmulTest, RowsDoNotDependOnTheirCompany) {
       // Right.
       const CpuTable& oracle = *cpu_tables().back();
       const std::vector<float> want = multiply(oracle, m.view, shape, x.data());
-      for (size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], want[i], tolerance(m, c.kind)) << "output " << i % static_cast<size_t>(m.view.rows);
+      for (size_t i = 0; i < y.size(); ++i)
+        ASSERT_NEAR(y[i], want[i], tolerance(m, c.kind)) << "output " << i % static_cast<size_t>(m.view.rows);
     }
   }
 }
@@ -122,8 +128,10 @@ TEST_P(MatmulTest, ExtremesAreExact) {
           m.fill(0xff, 1.0f, 0.0f);
           const std::vector<float> x(static_cast<size_t>(rows * group * 2), 127.0f * sign);
           const ActKind kind = format == WeightFormat::q8 ? ActKind::int8 : ActKind::nibbles;
-          const float want = sign * 127.0f * (format == WeightFormat::q8 ? 255.0f : 15.0f) * static_cast<float>(group * 2);
-          for (const float y : multiply(table, Placed(table, m.view).view, {kind, rows, group * 2, group}, x.data())) ASSERT_EQ(y, want);
+          const float want =
+              sign * 127.0f * (format == WeightFormat::q8 ? 255.0f : 15.0f) * static_cast<float>(group * 2);
+          for (const float y : multiply(table, Placed(table, m.view).view, {kind, rows, group * 2, group}, x.data()))
+            ASSERT_EQ(y, want);
         }
 }
 

@@ -28,24 +28,24 @@ enum class Activation : uint8_t { f32, bf16 };
 inline constexpr size_t kMaxProjections = 32;
 
 struct Projection {
-  const Matrix* weight = nullptr;   // [out, in]
-  float* y = nullptr;               // [rows, out]
+  const Matrix* weight = nullptr;  // [out, in]
+  float* y = nullptr;              // [rows, out]
 };
 
 struct NormArgs {
-  const float* x = nullptr;         // [rows, width]
-  const float* weight = nullptr;    // [width], or none
-  float* y = nullptr;               // [rows, width]; may be x
+  const float* x = nullptr;       // [rows, width]
+  const float* weight = nullptr;  // [width], or none
+  float* y = nullptr;             // [rows, width]; may be x
   int32_t rows = 0, width = 0;
   float eps = 0;
-  float scale = 1;                  // y = norm(x) * weight * scale
+  float scale = 1;  // y = norm(x) * weight * scale
 };
 
 // x = (x + norm(branch) * weight) * scale
 struct AddNormArgs {
-  float* x = nullptr;               // [rows, width]
-  const float* branch = nullptr;    // [rows, width]
-  const float* weight = nullptr;    // [width]
+  float* x = nullptr;             // [rows, width]
+  const float* branch = nullptr;  // [rows, width]
+  const float* weight = nullptr;  // [width]
   int32_t rows = 0, width = 0;
   float eps = 0;
   float scale = 1;
@@ -73,7 +73,7 @@ struct SeqSpan {
 
 struct HeadShape {
   int32_t heads = 0, kv_heads = 0, head_dim = 0;
-  DType kv_dtype = DType::bf16;     // bf16 or f32
+  DType kv_dtype = DType::bf16;  // bf16 or f32
 };
 
 // Per head: q = rope(norm(q) * q_weight) in place; k likewise and v = norm(v) into the pages.
@@ -95,8 +95,8 @@ struct HeadsArgs {
 // ahead, to the image's last position; the window only bounds how far back a row sees.
 struct AttentionArgs {
   HeadShape shape;
-  const float* q = nullptr;         // [rows, heads, head_dim]
-  float* out = nullptr;             // [rows, heads, head_dim]
+  const float* q = nullptr;  // [rows, heads, head_dim]
+  float* out = nullptr;      // [rows, heads, head_dim]
   int32_t window = 0;
   bool sees_self = true;
   std::span<const SeqSpan> seqs;
@@ -104,14 +104,14 @@ struct AttentionArgs {
 };
 
 struct RouteArgs {
-  const Matrix* router = nullptr;   // [experts, hidden]
-  const float* x = nullptr;         // [rows, hidden], normed and scaled
+  const Matrix* router = nullptr;       // [experts, hidden]
+  const float* x = nullptr;             // [rows, hidden], normed and scaled
   const float* expert_scale = nullptr;  // [experts]
   int32_t rows = 0;
   int32_t top = 0;
-  float* scores = nullptr;          // [rows, experts], scratch
-  int32_t* chosen = nullptr;        // [rows, top], best first
-  float* share = nullptr;           // [rows, top]
+  float* scores = nullptr;    // [rows, experts], scratch
+  int32_t* chosen = nullptr;  // [rows, top], best first
+  float* share = nullptr;     // [rows, top]
 };
 
 struct ExpertsArgs {
@@ -122,7 +122,7 @@ struct ExpertsArgs {
   const int32_t* chosen = nullptr;  // [rows, top]
   const float* share = nullptr;     // [rows, top]
   int32_t rows = 0, top = 0;
-  float* y = nullptr;               // [rows, hidden]: sum over ranks, best first
+  float* y = nullptr;  // [rows, hidden]: sum over ranks, best first
 };
 
 class Ops {
@@ -142,7 +142,8 @@ class Ops {
   // Up to kMaxProjections products of the same rows x [rows, in].
   virtual void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) = 0;
   // y [rows, out] = gelu(gate x) * up x
-  virtual void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up, float* y) = 0;
+  virtual void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
+                     float* y) = 0;
   virtual void heads(const HeadsArgs& args) = 0;
   virtual void attention(const AttentionArgs& args) = 0;
   virtual void route(const RouteArgs& args) = 0;

@@ -28,7 +28,8 @@ class RandomMatrix {
       view.scales = scales_.data();
       view.biases = biases_.data();
     } else {
-      const DType dtype = format == WeightFormat::f32 ? DType::f32 : (format == WeightFormat::f16 ? DType::f16 : DType::bf16);
+      const DType dtype =
+          format == WeightFormat::f32 ? DType::f32 : (format == WeightFormat::f16 ? DType::f16 : DType::bf16);
       values_ = numbers(static_cast<size_t>(rows) * static_cast<size_t>(cols), dtype, -0.2f, 0.2f, random);
     }
     view.values = values_.data();

@@ -57,8 +57,9 @@ Status bind_expert_gates(TensorBinder& binder, const std::string& experts, const
     // They are multiplied with the same prepared rows.
     const Matrix &gate = out->expert_gate.first, &up = out->expert_up.first;
     if (gate.format == up.format && gate.group == up.group) return Done{};
-    return Error{fmt::format("{}: expected gate_proj and up_proj in one format, found {} in groups of {} and {} in groups of {}", split,
-                             weight_format_name(gate.format), gate.group, weight_format_name(up.format), up.group)};
+    return Error{
+        fmt::format("{}: expected gate_proj and up_proj in one format, found {} in groups of {} and {} in groups of {}",
+                    split, weight_format_name(gate.format), gate.group, weight_format_name(up.format), up.group)};
   }
   MatrixStack both;
   TRY(binder.plain_stack(experts + "gate_up_proj", config.experts, 2 * ffn, config.hidden, &both));

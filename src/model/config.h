@@ -41,29 +41,29 @@ struct TokenIds {
 };
 
 struct ModelConfig {
-  std::string model_type;                // of the top level: gemma4, gemma4_unified, gemma4_text, …
+  std::string model_type;  // of the top level: gemma4, gemma4_unified, gemma4_text, …
   int32_t hidden = 0;
   int32_t heads = 0;
   int32_t vocab = 0;
   int32_t window = 0;
   int32_t context = 0;
   float rms_eps = 1e-6f;
-  float softcap = 0;                     // 0: none
+  float softcap = 0;  // 0: none
   RopeConfig rope_sliding, rope_global;
   std::vector<LayerConfig> layers;
 
-  int32_t experts = 0;                   // 0: dense
+  int32_t experts = 0;  // 0: dense
   int32_t experts_per_token = 0;
   int32_t expert_ffn = 0;
 
-  int32_t ple_width = 0;                 // 0: no per-layer embeddings
+  int32_t ple_width = 0;  // 0: no per-layer embeddings
   int32_t ple_vocab = 0;
 
   bool tied_head = true;
-  bool images_see_both_ways = false;     // in sliding layers, tokens of one image see each other
-  bool both_ways_globally = false;       // and in global layers
+  bool images_see_both_ways = false;  // in sliding layers, tokens of one image see each other
+  bool both_ways_globally = false;    // and in global layers
   TokenIds ids;
-  std::vector<TokenId> stop_ids;         // config's eos and generation_config's, sorted, unique
+  std::vector<TokenId> stop_ids;  // config's eos and generation_config's, sorted, unique
   // generation_config's sampling defaults, or Gemma's.
   float temperature = 1.0f;
   int32_t top_k = 64;

@@ -175,6 +175,7 @@ TEST(ConfigReader, ErrorsNameTheField) {
   EXPECT_THAT(error_of({{"num_hidden_layers", 7}}), HasSubstr("layer_types: expected an array of 7"));
   EXPECT_THAT(error_of({{"num_attention_heads", 3}}), HasSubstr("multiple of the 2 KV heads, found 3"));
   EXPECT_THAT(error_of({{"head_dim", 15}}), HasSubstr("even number"));
+  EXPECT_THAT(error_of({{"head_dim", 514}}), HasSubstr("514"));  // wider than kernels take
   EXPECT_THAT(error_of({{"sliding_window", 0}}), HasSubstr("sliding_window"));
   EXPECT_THAT(error_of({{"vocab_size", -5}}), HasSubstr("vocab_size"));
   EXPECT_THAT(error_of({{"intermediate_size", 2.5}}), HasSubstr("intermediate_size"));

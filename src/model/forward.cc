@@ -52,9 +52,16 @@ Forward::~Forward() = default;
 // One call's passage through the layers.
 class Pass {
  public:
-  Pass(const TextWeights& weights, const KvLayout& layout, kernels::Ops& ops, Precision precision, Forward::Scratch& scratch, const ForwardInput& input)
-      : w_(weights), c_(weights.config), layout_(layout), ops_(ops), s_(scratch), in_(input),
-        precision_(precision), act_(precision == Precision::f32 ? Activation::f32 : Activation::bf16),
+  Pass(const TextWeights& weights, const KvLayout& layout, kernels::Ops& ops, Precision precision,
+       Forward::Scratch& scratch, const ForwardInput& input)
+      : w_(weights),
+        c_(weights.config),
+        layout_(layout),
+        ops_(ops),
+        s_(scratch),
+        in_(input),
+        precision_(precision),
+        act_(precision == Precision::f32 ? Activation::f32 : Activation::bf16),
         rows_(static_cast<int32_t>(input.tokens.size())) {}
 
   ForwardOutput run() {
@@ -166,7 +173,8 @@ class Pass {
 
     for (size_t s = 0; s < s_.spans.size(); ++s) s_.spans[s].pages = in_.seqs[s].kv->pages(i);
     const bool sliding = lc.kind == LayerKind::sliding;
-    const RopeTable rope = (sliding ? s_.rope_sliding : s_.rope_global).table(sliding ? c_.rope_sliding : c_.rope_global, lc.head_dim);
+    const RopeTable rope =
+        (sliding ? s_.rope_sliding : s_.rope_global).table(sliding ? c_.rope_sliding : c_.rope_global, lc.head_dim);
     kernels::HeadsArgs heads;
     heads.shape = shape;
     heads.q = q;
@@ -216,7 +224,9 @@ class Pass {
                 sized(s_.scores, static_cast<int64_t>(rows_) * c_.experts), s_.chosen.data(), share});
     count_experts(l);
     norm(x_, l.pre_ffn_norm_2, in);
-    ops_.experts({&l.expert_gate, &l.expert_up, &l.expert_down, in, s_.chosen.data(), share, rows_, c_.experts_per_token, out}, act_);
+    ops_.experts(
+        {&l.expert_gate, &l.expert_up, &l.expert_down, in, s_.chosen.data(), share, rows_, c_.experts_per_token, out},
+        act_);
     norm(out, l.post_ffn_norm_2, out);
     return out;
   }
@@ -237,7 +247,8 @@ class Pass {
     const Projection down{&l.ple_gate, gate};
     ops_.linear(x_, rows_, act_, {&down, 1});
     for (int32_t r = 0; r < rows_; ++r)
-      ops_.gelu_mul(gate + static_cast<int64_t>(r) * width, s_.ple.data() + (static_cast<int64_t>(r) * c_.layer_count() + i) * width, width);
+      ops_.gelu_mul(gate + static_cast<int64_t>(r) * width,
+                    s_.ple.data() + (static_cast<int64_t>(r) * c_.layer_count() + i) * width, width);
     const Projection up{&l.ple_projection, branch_};
     ops_.linear(gate, rows_, act_, {&up, 1});
     ops_.add_norm({x_, branch_, l.post_ple_norm.data(), rows_, c_.hidden, c_.rms_eps, l.layer_scalar});
@@ -260,7 +271,8 @@ class Pass {
     if (wanted > 0) {
       float* rows = sized(s_.head_rows, static_cast<int64_t>(wanted) * c_.hidden);
       for (int32_t i = 0; i < wanted; ++i)
-        std::memcpy(rows + static_cast<int64_t>(i) * c_.hidden, hidden + static_cast<int64_t>(in_.logit_rows[static_cast<size_t>(i)]) * c_.hidden,
+        std::memcpy(rows + static_cast<int64_t>(i) * c_.hidden,
+                    hidden + static_cast<int64_t>(in_.logit_rows[static_cast<size_t>(i)]) * c_.hidden,
                     static_cast<size_t>(c_.hidden) * sizeof(float));
       float* logits = sized(s_.logits, static_cast<int64_t>(wanted) * c_.vocab);
       const Projection head{&w_.head, logits};

@@ -21,13 +21,13 @@ enum class Precision : uint8_t { f32, bf16 };
 // What embeddings of this width are multiplied with: its square root. In bf16 the reference rounds the factor too.
 float embedding_scale(int32_t width, Precision precision);
 
-// Consecutive tokens of a sequence whose input is given instead of looked up: one image, or one frame of a clip. Where the
-// config says so, they see each other in both directions; then one call has to run them all, since the first row reads
-// the last one's key.
+// Consecutive tokens of a sequence whose input is given instead of looked up: one image, or one frame of a clip. Where
+// the config says so, they see each other in both directions; then one call has to run them all, since the first row
+// reads the last one's key.
 struct SoftTokens {
   int32_t first_pos = 0;
   int32_t count = 0;
-  const float* embeddings = nullptr;        // [count, hidden], taken as they are
+  const float* embeddings = nullptr;  // [count, hidden], taken as they are
 
   [[nodiscard]] int32_t end_pos() const { return first_pos + count; }
 };
@@ -36,21 +36,21 @@ struct SoftTokens {
 struct SeqRows {
   KvCache* kv = nullptr;
   int32_t count = 0;
-  std::span<const SoftTokens> soft = {};    // the sequence's, apart from each other; those outside these rows do nothing
+  std::span<const SoftTokens> soft = {};  // the sequence's, apart from each other; those outside these rows do nothing
 };
 
 struct ForwardInput {
-  std::span<const TokenId> tokens;          // all rows, sequence after sequence; at most kMaxForwardRows
-  std::span<const SeqRows> seqs;            // their counts add up to tokens.size()
-  std::span<const int32_t> logit_rows;      // rows whose logits are wanted, ascending
-  std::span<const int32_t> tap_layers;      // layers whose input is wanted too (layer_count(): the last one's output)
+  std::span<const TokenId> tokens;      // all rows, sequence after sequence; at most kMaxForwardRows
+  std::span<const SeqRows> seqs;        // their counts add up to tokens.size()
+  std::span<const int32_t> logit_rows;  // rows whose logits are wanted, ascending
+  std::span<const int32_t> tap_layers;  // layers whose input is wanted too (layer_count(): the last one's output)
 };
 
 struct ForwardOutput {
-  const float* logits = nullptr;            // [logit_rows, vocab], softcapped
-  const float* hidden = nullptr;            // [rows, hidden], after the final norm
-  const float* taps = nullptr;              // [tap_layers, rows, hidden]
-  size_t weight_bytes = 0;                  // of weights that a call with logits reads: experts as they were chosen
+  const float* logits = nullptr;  // [logit_rows, vocab], softcapped
+  const float* hidden = nullptr;  // [rows, hidden], after the final norm
+  const float* taps = nullptr;    // [tap_layers, rows, hidden]
+  size_t weight_bytes = 0;        // of weights that a call with logits reads: experts as they were chosen
 };
 
 // Owns the scratch memory of forward calls over one model; the weights are shared and never written.

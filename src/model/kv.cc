@@ -22,7 +22,8 @@ KvLayout::KvLayout(const ModelConfig& config, DType dtype_in) : dtype(dtype_in),
     layer.owns = config.layers[at].kv_layer == i;
     layer.owner = layer.owns ? owners++ : owner_of[static_cast<size_t>(config.layers[at].kv_layer)];
     owner_of[at] = layer.owner;
-    layer.page_bytes = static_cast<size_t>(from.kv_heads) * static_cast<size_t>(from.head_dim) * kPageTokens * dtype_bytes(dtype);
+    layer.page_bytes =
+        static_cast<size_t>(from.kv_heads) * static_cast<size_t>(from.head_dim) * kPageTokens * dtype_bytes(dtype);
     layers.push_back(layer);
   }
 }
@@ -37,7 +38,8 @@ size_t KvLayout::bytes_per_token() const {
 size_t KvLayout::window_bytes() const {
   size_t bytes = 0;
   for (const Layer& layer : layers)
-    if (layer.owns && layer.kind == LayerKind::sliding) bytes += 2 * layer.page_bytes / kPageTokens * static_cast<size_t>(window);
+    if (layer.owns && layer.kind == LayerKind::sliding)
+      bytes += 2 * layer.page_bytes / kPageTokens * static_cast<size_t>(window);
   return bytes;
 }
 
@@ -67,7 +69,9 @@ void KvCache::reserve(int32_t count) {
   for (const KvLayout::Layer& layer : layout_->layers) {
     if (!layer.owns) continue;
     Pages& pages = owners_[static_cast<size_t>(layer.owner)];
-    const size_t needed = layer.kind == LayerKind::global ? pages_needed : std::min(pages_needed, static_cast<size_t>(layout_->ring_pages));
+    const size_t needed = layer.kind == LayerKind::global
+                              ? pages_needed
+                              : std::min(pages_needed, static_cast<size_t>(layout_->ring_pages));
     while (pages.keys.size() < needed) add_page(layer, pages);
   }
 }

@@ -1,5 +1,5 @@
-// Keys and values of one sequence. Every KV-owning layer keeps pages of kPageTokens positions, laid out as kernels/ops.h
-// says: keys [kv_head][token][head_dim], values [kv_head][head_dim][token].
+// Keys and values of one sequence. Every KV-owning layer keeps pages of kPageTokens positions, laid out as
+// kernels/ops.h says: keys [kv_head][token][head_dim], values [kv_head][head_dim][token].
 //
 // Page borders are absolute positions (page = pos / kPageTokens), so attention walks the same tiles whatever was
 // computed beside. Global layers have one page per kPageTokens positions. Sliding layers have a ring: the page of
@@ -28,22 +28,22 @@ struct KvLayout {
     LayerKind kind = LayerKind::sliding;
     int32_t kv_heads = 0;
     int32_t head_dim = 0;
-    int32_t owner = 0;            // index among the owning layers: where its pages are
-    bool owns = true;             // false: reads an earlier layer's
-    size_t page_bytes = 0;        // of keys; values take as much again
+    int32_t owner = 0;      // index among the owning layers: where its pages are
+    bool owns = true;       // false: reads an earlier layer's
+    size_t page_bytes = 0;  // of keys; values take as much again
   };
-  DType dtype = DType::bf16;      // bf16, or f32 for checks
+  DType dtype = DType::bf16;  // bf16, or f32 for checks
   int32_t window = 0;
   int32_t ring_pages = 0;
   int32_t owners = 0;
-  std::vector<Layer> layers;      // one per model layer; shared layers repeat their owner's entry
+  std::vector<Layer> layers;  // one per model layer; shared layers repeat their owner's entry
 
   KvLayout() = default;
   KvLayout(const ModelConfig& config, DType dtype);
 
-  [[nodiscard]] size_t bytes_per_token() const;   // global layers only: what grows
-  [[nodiscard]] size_t window_bytes() const;      // sliding layers: window tokens, without slack
-  [[nodiscard]] size_t ring_bytes() const;        // sliding layers as allocated
+  [[nodiscard]] size_t bytes_per_token() const;  // global layers only: what grows
+  [[nodiscard]] size_t window_bytes() const;     // sliding layers: window tokens, without slack
+  [[nodiscard]] size_t ring_bytes() const;       // sliding layers as allocated
 };
 
 class KvCache {

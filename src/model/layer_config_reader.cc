@@ -4,6 +4,8 @@
 
 #include <charconv>
 
+#include "kernels/ops.h"
+
 namespace paceline {
 namespace {
 
@@ -11,7 +13,6 @@ namespace json = boost::json;
 
 constexpr int64_t kMaxLayers = 1024;
 constexpr int64_t kMaxHeads = 1024;
-constexpr int64_t kMaxHeadDim = 4096;
 constexpr int64_t kMaxFfn = 1 << 20;
 // Where layer_types is absent, every sixth layer is global.
 constexpr int32_t kDefaultPattern = 6;
@@ -49,9 +50,9 @@ Status check_head_dim(const std::string& path, int32_t head_dim) {
 
 // The older spelling: one value for all global layers.
 Status read_uniform_heads(const JsonFields& text, bool global_value_is_key, std::vector<LayerConfig>* layers) {
-  TRY_ASSIGN(const int64_t head_dim, text.integer_or("head_dim", 256, 2, kMaxHeadDim));
+  TRY_ASSIGN(const int64_t head_dim, text.integer_or("head_dim", 256, 2, kernels::kMaxHeadDim));
   TRY_ASSIGN(const int64_t kv_heads, text.integer("num_key_value_heads", 1, kMaxHeads));
-  TRY_ASSIGN(const int64_t global_head_dim, text.integer_or("global_head_dim", head_dim, 2, kMaxHeadDim));
+  TRY_ASSIGN(const int64_t global_head_dim, text.integer_or("global_head_dim", head_dim, 2, kernels::kMaxHeadDim));
   TRY_ASSIGN(int64_t global_kv_heads, text.integer_or("num_global_key_value_heads", kv_heads, 1, kMaxHeads));
   // The reference looks at it only where V is K.
   if (!global_value_is_key) global_kv_heads = kv_heads;
@@ -86,7 +87,7 @@ Status read_per_layer(const JsonFields& text, std::vector<LayerConfig>* layers) 
     TRY_ASSIGN(const auto entry, map->object_if_any(name));
     if (!entry) continue;
     LayerConfig& layer = (*layers)[number];
-    TRY_ASSIGN(const int64_t head_dim, entry->integer_or("head_dim", layer.head_dim, 2, kMaxHeadDim));
+    TRY_ASSIGN(const int64_t head_dim, entry->integer_or("head_dim", layer.head_dim, 2, kernels::kMaxHeadDim));
     TRY_ASSIGN(const int64_t kv_heads, entry->integer_or("num_key_value_heads", layer.kv_heads, 1, kMaxHeads));
     layer.head_dim = static_cast<int32_t>(head_dim);
     layer.kv_heads = static_cast<int32_t>(kv_heads);

@@ -143,6 +143,9 @@ TEST(MtpBinding, RefusesWhatItDoesNotCompute) {
   replace(untied.config, "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false");
   replace(untied.config, "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false");
   EXPECT_THAT(error_of(untied), HasSubstr("tie_word_embeddings: expected true in a drafter"));
+  ChangedCheckpoint wide("dense/assistant");
+  replace(wide.config, "\"backbone_hidden_size\": 96", "\"backbone_hidden_size\": 40000");
+  EXPECT_THAT(error_of(wide), HasSubstr("pre_projection.weight\": expected at most 65536 columns, found 80000"));
   ChangedCheckpoint target("dense/target");
   EXPECT_THAT(error_of(target), HasSubstr("model_type"));
 }

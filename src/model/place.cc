@@ -8,7 +8,8 @@ void place_layer(LayerWeights& layer, kernels::Ops& ops, std::vector<std::shared
   for (Matrix* m : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down, &layer.router,
                     &layer.ple_gate, &layer.ple_projection})
     *m = ops.place(*m, owners);
-  for (MatrixStack* stack : {&layer.expert_gate, &layer.expert_up, &layer.expert_down}) *stack = ops.place(*stack, owners);
+  for (MatrixStack* stack : {&layer.expert_gate, &layer.expert_up, &layer.expert_down})
+    *stack = ops.place(*stack, owners);
 }
 
 }  // namespace

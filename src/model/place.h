@@ -10,7 +10,8 @@
 
 namespace paceline {
 
-// progress: layers done and in all, the head counting as one. The same weights where nothing had to be done, or they were placed already.
+// progress: layers done and in all, the head counting as one. The same weights where nothing had to be done, or they
+// were placed already.
 using PlaceProgress = std::function<void(size_t, size_t)>;
 std::shared_ptr<const TextWeights> place_weights(std::shared_ptr<const TextWeights> weights, kernels::Ops& ops,
                                                  const PlaceProgress& progress = {});

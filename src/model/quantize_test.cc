@@ -5,7 +5,9 @@
 
 #include <cmath>
 
+#include "model/config_reader.h"
 #include "model/load.h"
+#include "model/mtp_binding.h"
 #include "model/report.h"
 #include "weights/scratch_folder.h"
 
@@ -156,8 +158,28 @@ TEST(Report, SaysFormatsAndMemory) {
   EXPECT_THAT(text, HasSubstr("0-1, 3-4"));
   EXPECT_THAT(text, HasSubstr("8 of width 64, 2 per token"));
   EXPECT_THAT(report_json(*report, "portable"), HasSubstr("\"kv_bytes_per_token\":256"));
-  EXPECT_EQ(number_ranges({0, 1, 2, 5, 7, 8}), "0-2, 5, 7-8");
 }
+
+TEST(Report, DescribesADrafter) {
+  ThreadPool pool(1);
+  const auto folder = kGoldens + "ple/assistant";
+  const auto checkpoint = Checkpoint::open(folder).value();
+  EXPECT_TRUE(is_assistant_config(checkpoint->config_json()));
+  EXPECT_FALSE(is_assistant_config(Checkpoint::open(kGoldens + "ple/target").value()->config_json()));
+  EXPECT_FALSE(is_assistant_config("[]"));
+  const auto drafter = load_mtp(folder, pool);
+  ASSERT_TRUE(drafter.ok());
+  const auto report = make_report(**drafter, *checkpoint, Hashing::skip);
+  ASSERT_TRUE(report.ok());
+  const std::string text = report_text(*report);
+  EXPECT_THAT(text, HasSubstr("of models with hidden size 96"));
+  EXPECT_THAT(text, HasSubstr("in 32 clusters, of which 8 are scored"));
+  EXPECT_THAT(text, HasSubstr("the model's"));
+  EXPECT_THAT(text, testing::Not(HasSubstr("KV per token")));
+  EXPECT_THAT(report_json(*report, "portable"), HasSubstr("\"backbone_hidden\":96"));
+}
+
+TEST(Report, WritesRanges) { EXPECT_EQ(number_ranges({0, 1, 2, 5, 7, 8}), "0-2, 5, 7-8"); }
 
 }  // namespace
 }  // namespace paceline

@@ -10,14 +10,17 @@
 namespace paceline {
 
 struct RopeTable {
-  const float* cos = nullptr;   // [rows, head_dim / 2]
-  const float* sin = nullptr;   // [rows, head_dim / 2]
+  const float* cos = nullptr;  // [rows, head_dim / 2]
+  const float* sin = nullptr;  // [rows, head_dim / 2]
 };
 
 // One layer kind's rows; computed on the first use of a call, the same for all its layers.
 class RopeRows {
  public:
-  void clear() { positions_.clear(); ready_dim_ = 0; }
+  void clear() {
+    positions_.clear();
+    ready_dim_ = 0;
+  }
   void add(int32_t pos) { positions_.push_back(pos); }
   RopeTable table(const RopeConfig& config, int32_t head_dim);
 

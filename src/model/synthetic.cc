@@ -91,7 +91,8 @@ LayerWeights make_layer(const ModelConfig& c, int32_t i, Maker& maker) {
   const LayerConfig& lc = c.layers[static_cast<size_t>(i)];
   const auto hidden = static_cast<size_t>(c.hidden);
   LayerWeights l;
-  for (Vector* norm : {&l.input_norm, &l.post_attention_norm, &l.pre_ffn_norm, &l.post_ffn_norm}) norm->assign(hidden, 1.0f);
+  for (Vector* norm : {&l.input_norm, &l.post_attention_norm, &l.pre_ffn_norm, &l.post_ffn_norm})
+    norm->assign(hidden, 1.0f);
   l.q_norm.assign(static_cast<size_t>(lc.head_dim), 1.0f);
   l.q = maker.matrix(c.heads * lc.head_dim, c.hidden);
   l.o = maker.matrix(c.hidden, c.heads * lc.head_dim);
@@ -104,7 +105,8 @@ LayerWeights make_layer(const ModelConfig& c, int32_t i, Maker& maker) {
   l.up = maker.matrix(lc.ffn, c.hidden);
   l.down = maker.matrix(c.hidden, lc.ffn);
   if (c.experts > 0) {
-    for (Vector* norm : {&l.post_ffn_norm_1, &l.pre_ffn_norm_2, &l.post_ffn_norm_2, &l.router_scale}) norm->assign(hidden, 1.0f);
+    for (Vector* norm : {&l.post_ffn_norm_1, &l.pre_ffn_norm_2, &l.post_ffn_norm_2, &l.router_scale})
+      norm->assign(hidden, 1.0f);
     l.per_expert_scale.assign(static_cast<size_t>(c.experts), 1.0f);
     l.router = maker.matrix(c.experts, c.hidden);
     l.expert_gate = maker.stack(c.experts, c.expert_ffn, c.hidden);
@@ -159,7 +161,8 @@ size_t synthetic_bytes(const ModelConfig& config, const SyntheticFormat& format)
   return maker.bytes();
 }
 
-std::shared_ptr<const TextWeights> make_synthetic(const ModelConfig& config, const SyntheticFormat& format, ThreadPool& pool) {
+std::shared_ptr<const TextWeights> make_synthetic(const ModelConfig& config, const SyntheticFormat& format,
+                                                  ThreadPool& pool) {
   auto w = std::make_shared<TextWeights>();
   w->config = config;
   Maker maker(format, &pool, w->owners);
@@ -175,7 +178,8 @@ size_t synthetic_mtp_bytes(const AssistantConfig& config, const SyntheticFormat&
   return maker.bytes();
 }
 
-std::shared_ptr<const MtpWeights> make_synthetic_mtp(const AssistantConfig& config, const SyntheticFormat& format, ThreadPool& pool) {
+std::shared_ptr<const MtpWeights> make_synthetic_mtp(const AssistantConfig& config, const SyntheticFormat& format,
+                                                     ThreadPool& pool) {
   auto w = std::make_shared<MtpWeights>();
   w->config = config;
   Maker maker(format, &pool, w->owners);

@@ -17,17 +17,19 @@ const std::vector<std::string_view>& synthetic_names();
 Result<ModelConfig> synthetic_config(std::string_view name);
 
 struct SyntheticFormat {
-  WeightFormat format = WeightFormat::bf16;   // bf16, q8 or q4
+  WeightFormat format = WeightFormat::bf16;  // bf16, q8 or q4
   int32_t group = 64;
 };
 
 // Bytes that make_synthetic would take.
 size_t synthetic_bytes(const ModelConfig& config, const SyntheticFormat& format);
-std::shared_ptr<const TextWeights> make_synthetic(const ModelConfig& config, const SyntheticFormat& format, ThreadPool& pool);
+std::shared_ptr<const TextWeights> make_synthetic(const ModelConfig& config, const SyntheticFormat& format,
+                                                  ThreadPool& pool);
 
 // The MTP drafter of a named shape. With random weights it costs what a real one costs, but its drafts are noise.
 Result<AssistantConfig> synthetic_mtp_config(std::string_view name);
 size_t synthetic_mtp_bytes(const AssistantConfig& config, const SyntheticFormat& format);
-std::shared_ptr<const MtpWeights> make_synthetic_mtp(const AssistantConfig& config, const SyntheticFormat& format, ThreadPool& pool);
+std::shared_ptr<const MtpWeights> make_synthetic_mtp(const AssistantConfig& config, const SyntheticFormat& format,
+                                                     ThreadPool& pool);
 
 }  // namespace paceline

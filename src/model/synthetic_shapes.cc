@@ -12,9 +12,9 @@ struct Shape {
   std::string_view name;
   const char* model_type;
   int32_t layers, hidden, ffn, heads, kv_sliding, kv_global, head_sliding, head_global;
-  int32_t per_global;        // every so many layers one is global
+  int32_t per_global;  // every so many layers one is global
   int32_t window, context, vocab;
-  int32_t shared;            // last layers that share KV, with a double-wide FFN where the shape says so
+  int32_t shared;  // last layers that share KV, with a double-wide FFN where the shape says so
   bool double_wide, value_is_key;
   int32_t ple;
   int32_t experts, top, expert_ffn;
@@ -27,9 +27,12 @@ constexpr Shape kShapes[] = {
     {"12b", "gemma4_unified", 48, 3840, 15360, 16, 8, 1, 256, 512, 6, 1024, 262144, kVocab, 0, false, true, 0, 0, 0, 0},
     {"26b-a4b", "gemma4", 30, 2816, 2112, 16, 8, 2, 256, 512, 6, 1024, 262144, kVocab, 0, false, true, 0, 128, 8, 704},
     {"31b", "gemma4", 60, 5376, 21504, 32, 16, 4, 256, 512, 6, 1024, 262144, kVocab, 0, false, true, 0, 0, 0, 0},
-    {"dense-220m", "gemma4_text", 12, 1024, 4096, 8, 2, 2, 128, 256, 6, 512, 131072, 32768, 0, false, false, 0, 0, 0, 0},
-    {"moe-710m", "gemma4_text", 12, 1024, 1024, 8, 2, 2, 128, 256, 6, 512, 131072, 32768, 0, false, false, 0, 32, 4, 512},
-    {"slice-12b", "gemma4_unified", 6, 3840, 15360, 16, 8, 1, 256, 512, 6, 1024, 262144, 65536, 0, false, true, 0, 0, 0, 0},
+    {"dense-220m", "gemma4_text", 12,    1024, 4096,  8,     2, 2, 128, 256, 6,
+     512,          131072,        32768, 0,    false, false, 0, 0, 0,   0},
+    {"moe-710m", "gemma4_text", 12,    1024, 1024,  8,     2, 2,  128, 256, 6,
+     512,        131072,        32768, 0,    false, false, 0, 32, 4,   512},
+    {"slice-12b", "gemma4_unified", 6,     3840, 15360, 16,   8, 1, 256, 512, 6,
+     1024,        262144,           65536, 0,    false, true, 0, 0, 0,   0},
 };
 
 // The shapes' drafters.
@@ -37,7 +40,7 @@ struct MtpShape {
   std::string_view name;
   const char* model_type;
   int32_t hidden, ffn, heads;
-  int32_t centroids, top;    // 0: every token is scored
+  int32_t centroids, top;  // 0: every token is scored
 };
 
 constexpr MtpShape kMtpShapes[] = {

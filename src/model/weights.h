@@ -16,37 +16,37 @@ using Vector = std::vector<float>;
 struct LayerWeights {
   Vector input_norm, post_attention_norm, pre_ffn_norm, post_ffn_norm;  // [hidden]
   Vector q_norm, k_norm;                                                // [head_dim]; k_norm empty where KV is shared
-  Matrix q, k, v, o;                                                    // k, v absent where KV is shared; v where V is K
+  Matrix q, k, v, o;  // k, v absent where KV is shared; v where V is K
   Matrix gate, up, down;
   float layer_scalar = 1.0f;
 
   // Mixture of experts; absent in dense models.
-  Vector post_ffn_norm_1, pre_ffn_norm_2, post_ffn_norm_2;              // [hidden]
-  Vector router_scale;                                                  // [hidden]
-  Vector per_expert_scale;                                              // [experts]
-  Matrix router;                                                        // [experts, hidden]
-  MatrixStack expert_gate, expert_up;                                   // [experts] of [expert_ffn, hidden]
-  MatrixStack expert_down;                                              // [experts] of [hidden, expert_ffn]
+  Vector post_ffn_norm_1, pre_ffn_norm_2, post_ffn_norm_2;  // [hidden]
+  Vector router_scale;                                      // [hidden]
+  Vector per_expert_scale;                                  // [experts]
+  Matrix router;                                            // [experts, hidden]
+  MatrixStack expert_gate, expert_up;                       // [experts] of [expert_ffn, hidden]
+  MatrixStack expert_down;                                  // [experts] of [hidden, expert_ffn]
   [[nodiscard]] size_t one_expert_bytes() const;
   // Everything that every step reads; experts apart.
   [[nodiscard]] size_t shared_bytes() const;
 
   // Per-layer embeddings; absent elsewhere.
-  Matrix ple_gate;                                                      // [ple_width, hidden]
-  Matrix ple_projection;                                                // [hidden, ple_width]
-  Vector post_ple_norm;                                                 // [hidden]
+  Matrix ple_gate;        // [ple_width, hidden]
+  Matrix ple_projection;  // [hidden, ple_width]
+  Vector post_ple_norm;   // [hidden]
 };
 
 struct TextWeights {
   ModelConfig config;
-  Matrix embedding;                 // [vocab, hidden]
-  Matrix head;                      // the embedding again where tied
-  Vector final_norm;                // [hidden]
+  Matrix embedding;   // [vocab, hidden]
+  Matrix head;        // the embedding again where tied
+  Vector final_norm;  // [hidden]
   std::vector<LayerWeights> layers;
 
-  Matrix ple_embedding;             // [ple_vocab, layers * ple_width]
-  Matrix ple_model_projection;      // [layers * ple_width, hidden]
-  Vector ple_projection_norm;       // [ple_width]
+  Matrix ple_embedding;         // [ple_vocab, layers * ple_width]
+  Matrix ple_model_projection;  // [layers * ple_width, hidden]
+  Vector ple_projection_norm;   // [ple_width]
 
   // Who placed the matrices (kernels::Ops::placed_tag); none: they lie as in the checkpoint.
   const void* placed = nullptr;

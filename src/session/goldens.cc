@@ -233,8 +233,8 @@ Result<GoldenCheck> check_golden_case(const std::filesystem::path& folder, const
   Forward forward(model.weights, ops, settings.precision);
   TRY_ASSIGN(GoldenCheck check, CaseRun(golden, settings, forward).run());
   const double clear_gap = settings.precision == Precision::f32 ? kF32DraftGap : kBf16Gap;
-  TRY_ASSIGN(check.drafts, check_golden_drafts(folder, golden, {settings.precision, settings.chunk_rows, clear_gap}, pool,
-                                               ops, forward));
+  TRY_ASSIGN(check.drafts, check_golden_drafts(folder, golden, {settings.precision, settings.chunk_rows, clear_gap},
+                                               pool, ops, forward));
   return check;
 }
 

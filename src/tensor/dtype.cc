@@ -19,7 +19,7 @@ uint16_t f32_to_f16(float f) {
   const uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return sign | 0x7e00u;
   if (magnitude >= 0x477ff000u) return sign | 0x7c00u;  // rounds to 65520 or more: infinity
-  if (magnitude < 0x38800000u) {                          // below 2^-14: subnormal
+  if (magnitude < 0x38800000u) {                        // below 2^-14: subnormal
     // Adding 0.5 aligns the value so that the low bits of the sum are the rounded multiple of 2^-24.
     const float aligned = std::bit_cast<float>(magnitude) + 0.5f;
     return sign | static_cast<uint16_t>(std::bit_cast<uint32_t>(aligned) - 0x3f000000u);

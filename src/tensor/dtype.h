@@ -13,10 +13,19 @@ enum class DType : uint8_t { f32, f16, bf16, u8, i8, u16, i16, u32, i32, u64, i6
 
 constexpr size_t dtype_bytes(DType t) {
   switch (t) {
-    case DType::u8: case DType::i8: case DType::boolean: return 1;
-    case DType::f16: case DType::bf16: case DType::u16: case DType::i16: return 2;
-    case DType::f32: case DType::u32: case DType::i32: return 4;
-    case DType::u64: case DType::i64: case DType::f64: return 8;
+    case DType::u8:
+    case DType::i8:
+    case DType::boolean: return 1;
+    case DType::f16:
+    case DType::bf16:
+    case DType::u16:
+    case DType::i16: return 2;
+    case DType::f32:
+    case DType::u32:
+    case DType::i32: return 4;
+    case DType::u64:
+    case DType::i64:
+    case DType::f64: return 8;
   }
   return 0;
 }

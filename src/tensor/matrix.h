@@ -31,21 +31,22 @@ inline constexpr int32_t kMaxColumns = 65536;
 
 struct Matrix {
   WeightFormat format = WeightFormat::none;
-  int32_t rows = 0;                  // outputs, N
-  int32_t cols = 0;                  // inputs, K
-  int32_t group = 0;                 // q8, q4: 32, 64 or 128; divides cols
-  bool packed = false;               // values (and scales) in the order of the kernels that will read them
-  const void* values = nullptr;      // [rows, cols] of the format
-  DType scale_dtype = DType::bf16;   // q8, q4: bf16 or f32
-  const void* scales = nullptr;      // [rows, cols / group]
-  const void* biases = nullptr;      // [rows, cols / group]
+  int32_t rows = 0;                 // outputs, N
+  int32_t cols = 0;                 // inputs, K
+  int32_t group = 0;                // q8, q4: 32, 64 or 128; divides cols
+  bool packed = false;              // values (and scales) in the order of the kernels that will read them
+  const void* values = nullptr;     // [rows, cols] of the format
+  DType scale_dtype = DType::bf16;  // q8, q4: bf16 or f32
+  const void* scales = nullptr;     // [rows, cols / group]
+  const void* biases = nullptr;     // [rows, cols / group]
 
   [[nodiscard]] bool present() const { return format != WeightFormat::none; }
   [[nodiscard]] bool quantised() const { return format == WeightFormat::q8 || format == WeightFormat::q4; }
   [[nodiscard]] size_t row_value_bytes() const {
     switch (format) {
       case WeightFormat::f32: return static_cast<size_t>(cols) * 4;
-      case WeightFormat::f16: case WeightFormat::bf16: return static_cast<size_t>(cols) * 2;
+      case WeightFormat::f16:
+      case WeightFormat::bf16: return static_cast<size_t>(cols) * 2;
       case WeightFormat::q8: return static_cast<size_t>(cols);
       case WeightFormat::q4: return static_cast<size_t>(cols) / 2;
       case WeightFormat::none: return 0;
@@ -74,10 +75,10 @@ struct Matrix {
 
 // A stack of equal matrices: experts. Matrix e starts `first` rows plus e * stride_rows rows in.
 struct MatrixStack {
-  Matrix first;               // expert 0
+  Matrix first;  // expert 0
   int32_t count = 0;
-  int64_t stride_rows = 0;    // between experts, in rows of the underlying tensor
-  size_t stride_bytes = 0;    // between packed experts
+  int64_t stride_rows = 0;  // between experts, in rows of the underlying tensor
+  size_t stride_bytes = 0;  // between packed experts
 
   [[nodiscard]] Matrix at(int32_t e) const {
     if (!first.packed) return first.row_slice(static_cast<int64_t>(e) * stride_rows, first.rows);

@@ -31,7 +31,8 @@ template <class V, class Function>
 inline void map2(float* y, const float* x, int64_t count, Function f) {
   int64_t i = 0;
   for (; i + V::kLanes <= count; i += V::kLanes) V::store(y + i, f(V::load(y + i), V::load(x + i)));
-  if (i < count) store_tail<V>(y + i, count - i, f(load_tail<V>(y + i, count - i, 0), load_tail<V>(x + i, count - i, 0)));
+  if (i < count)
+    store_tail<V>(y + i, count - i, f(load_tail<V>(y + i, count - i, 0), load_tail<V>(x + i, count - i, 0)));
 }
 
 // Sum of squares: two accumulators of V::kLanes lanes each, so the order depends on the width alone.
@@ -65,20 +66,25 @@ void rms_norm(const float* x, const float* weight, float* y, int32_t width, floa
     V::store(y + i, apply(V::load(x + i), weight != nullptr ? V::load(weight + i) : V::set1(1)));
   if (i < width)
     store_tail<V>(y + i, width - i,
-                  apply(load_tail<V>(x + i, width - i, 0), weight != nullptr ? load_tail<V>(weight + i, width - i, 0) : V::set1(1)));
+                  apply(load_tail<V>(x + i, width - i, 0),
+                        weight != nullptr ? load_tail<V>(weight + i, width - i, 0) : V::set1(1)));
 }
 
 template <class V>
 void add_norm(float* x, const float* branch, const float* weight, int32_t width, float eps, float scale) {
   const auto factor = V::set1(inverse_rms<V>(branch, width, eps));
   const auto all = V::set1(scale);
-  const auto apply = [&](auto value, auto b, auto w) { return V::mul(V::add(value, V::mul(V::mul(b, factor), w)), all); };
+  const auto apply = [&](auto value, auto b, auto w) {
+    return V::mul(V::add(value, V::mul(V::mul(b, factor), w)), all);
+  };
   int32_t i = 0;
   for (; i + V::kLanes <= width; i += V::kLanes)
     V::store(x + i, apply(V::load(x + i), V::load(branch + i), V::load(weight + i)));
   const int32_t rest = width - i;
   if (rest > 0)
-    store_tail<V>(x + i, rest, apply(load_tail<V>(x + i, rest, 0), load_tail<V>(branch + i, rest, 0), load_tail<V>(weight + i, rest, 0)));
+    store_tail<V>(
+        x + i, rest,
+        apply(load_tail<V>(x + i, rest, 0), load_tail<V>(branch + i, rest, 0), load_tail<V>(weight + i, rest, 0)));
 }
 
 template <class V>

@@ -1,5 +1,5 @@
-// y [rows, N] = x [rows, K] · W [N, K]^T with float32 activations and f32, f16 or bf16 weights widened in registers; written
-// once for all instruction sets (see math.h for V, which also has load_bf16 and load_f16).
+// y [rows, N] = x [rows, K] · W [N, K]^T with float32 activations and f32, f16 or bf16 weights widened in registers;
+// written once for all instruction sets (see math.h for V, which also has load_bf16 and load_f16).
 //
 // One output element is V::kLanes partial sums over K, lane i taking k = i mod kLanes, folded by V::sum at the end. So
 // the order depends on K alone; tiles only decide how many elements are computed side by side.
@@ -18,7 +18,8 @@ constexpr int64_t f32_stride(int64_t cols) {
   return (cols + V::kLanes - 1) / V::kLanes * V::kLanes;
 }
 
-// Also for bf16 activations where the set has no bf16 instructions: the values are rounded, the arithmetic is float32's.
+// Also for bf16 activations where the set has no bf16 instructions: the values are rounded, the arithmetic is
+// float32's.
 template <class V>
 void prepare_f32(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int32_t row_end) {
   const bool round = act.shape.kind == ActKind::bf16;
@@ -52,7 +53,8 @@ struct ReadBf16 {
 
 // NR outputs of MR rows, all of K.
 template <class V, class Read, int NR, int MR>
-inline void tile_f32(const typename Read::Element* const* w, const float* x, int64_t stride, int32_t cols, float* const* y) {
+inline void tile_f32(const typename Read::Element* const* w, const float* x, int64_t stride, int32_t cols,
+                     float* const* y) {
   typename V::F sums[NR][MR];
   for (auto& row : sums)
     for (auto& sum : row) sum = V::set1(0);
@@ -78,14 +80,16 @@ inline void tile_f32(const typename Read::Element* const* w, const float* x, int
 }
 
 template <class V, class Read, int MR>
-inline void rows_f32(const Matrix& w, const float* x, int64_t stride, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+inline void rows_f32(const Matrix& w, const float* x, int64_t stride, float* y, int64_t ldy, int32_t n_begin,
+                     int32_t n_end) {
   constexpr int kOutputs = MR == 1 ? 8 : 4;
   const auto* values = static_cast<const typename Read::Element*>(w.values);
   for (int32_t n = n_begin; n < n_end; n += kOutputs) {
     const typename Read::Element* rows[kOutputs];
     float out[MR][kOutputs];
     float* outs[MR];
-    for (int i = 0; i < kOutputs; ++i) rows[i] = values + static_cast<int64_t>(n + i < n_end ? n + i : n_end - 1) * w.cols;
+    for (int i = 0; i < kOutputs; ++i)
+      rows[i] = values + static_cast<int64_t>(n + i < n_end ? n + i : n_end - 1) * w.cols;
     for (int m = 0; m < MR; ++m) outs[m] = out[m];
     tile_f32<V, Read, kOutputs, MR>(rows, x, stride, w.cols, outs);
     for (int m = 0; m < MR; ++m)

@@ -1,5 +1,5 @@
-// Preparing activations: one pass over rows that lie in the cache. Bound by arithmetic, about 1.5 operations per element;
-// below one per cent of a matrix product.
+// Preparing activations: one pass over rows that lie in the cache. Bound by arithmetic, about 1.5 operations per
+// element; below one per cent of a matrix product.
 #include "kernels/neon/act.h"
 
 #include <arm_neon.h>
@@ -58,8 +58,10 @@ void prepare_pair(const Act& act, const float* x0, const float* x1, int64_t pair
     float scales[2];
     int32_t sum = 0;
     for (int r = 0; r < 2; ++r) {
-      if (r == 0 || x1 != x0) scales[r] = quantise_group((r == 0 ? x0 : x1) + g * group, group, rows[r], sum);
-      else scales[1] = scales[0], std::memcpy(rows[1], rows[0], static_cast<size_t>(group));
+      if (r == 0 || x1 != x0)
+        scales[r] = quantise_group((r == 0 ? x0 : x1) + g * group, group, rows[r], sum);
+      else
+        scales[1] = scales[0], std::memcpy(rows[1], rows[0], static_cast<size_t>(group));
       store_sum(parts, pair, g, r, scales[r] * static_cast<float>(sum));
     }
     int8_t* out = parts.q + (pair * act.shape.cols + g * group) * 2;
@@ -80,7 +82,8 @@ void prepare_pair(const Act& act, const float* x0, const float* x1, int64_t pair
 }  // namespace
 
 size_t act_bytes(const ActShape& shape) {
-  if (shape.kind == ActKind::f32) return static_cast<size_t>(shape.rows * lanes::f32_stride<Vec>(shape.cols)) * sizeof(float);
+  if (shape.kind == ActKind::f32)
+    return static_cast<size_t>(shape.rows * lanes::f32_stride<Vec>(shape.cols)) * sizeof(float);
   const int64_t pairs = row_pairs(shape.rows);
   if (shape.kind == ActKind::bf16) return static_cast<size_t>(pairs * 2 * round_up(shape.cols, 8)) * 2;
   const int64_t groups = shape.cols / shape.group, blocks = (groups + 3) / 4;
@@ -94,7 +97,8 @@ QuantisedAct quantised_parts(const Act& act) {
   const int64_t groups = shape.cols / shape.group, blocks = (groups + 3) / 4;
   const int64_t bytes = round_up(pairs * 2 * shape.cols, 64), scales = pairs * groups * 4;
   auto* first = reinterpret_cast<float*>(static_cast<char*>(act.bytes) + bytes);
-  return {static_cast<int8_t*>(act.bytes), first, reinterpret_cast<uint16_t*>(first + scales), static_cast<int32_t>(blocks)};
+  return {static_cast<int8_t*>(act.bytes), first, reinterpret_cast<uint16_t*>(first + scales),
+          static_cast<int32_t>(blocks)};
 }
 
 float quantise_group(const float* x, int32_t group, int8_t* q, int32_t& sum) {
@@ -121,8 +125,10 @@ void prepare(const Act& act, const float* x, int64_t ldx, int32_t unit_begin, in
   for (int32_t unit = unit_begin; unit < unit_end; ++unit) {
     const float* x0 = x + 2 * unit * ldx;
     const float* x1 = 2 * unit + 1 < act.shape.rows ? x0 + ldx : nullptr;
-    if (act.shape.kind == ActKind::bf16) prepare_bf16_pair(act, x0, x1, unit);
-    else prepare_pair(act, x0, x1 != nullptr ? x1 : x0, unit);
+    if (act.shape.kind == ActKind::bf16)
+      prepare_bf16_pair(act, x0, x1, unit);
+    else
+      prepare_pair(act, x0, x1 != nullptr ? x1 : x0, unit);
   }
 }
 

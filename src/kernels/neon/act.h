@@ -1,12 +1,15 @@
 // How activations lie for the NEON kernels.
 //
-//   bf16     row pairs; per pair and 8 columns: 4 of row 0, 4 of row 1, the next 4 of row 0, of row 1 (two operands of the
+//   bf16     row pairs; per pair and 8 columns: 4 of row 0, 4 of row 1, the next 4 of row 0, of row 1 (two operands of
+//   the
 //            2x4 matrix instruction). Columns are padded with zeros to 8, an odd last row with a row of zeros.
-//   int8     row pairs; per pair and 8 columns: 8 of row 0, 8 of row 1 (one operand of the 2x8 matrix instruction). An odd
+//   int8     row pairs; per pair and 8 columns: 8 of row 0, 8 of row 1 (one operand of the 2x8 matrix instruction). An
+//   odd
 //            last row stands twice.
-//   nibbles  the same after reordering columns as 4-bit weights unpack: of every 16, the 8 even ones, then the 8 odd ones.
-//   Then the scales: per pair and group {a0, a1, a0, a1}, the order of a 2x2 tile of results. Then, for the weights' biases, each group's scale times its sum of integers, as a sum of
-//   two bf16 (16 bits of fraction): per pair and 4 groups, 4 of row 0 and 4 of row 1, the upper parts and then the lower.
+//   nibbles  the same after reordering columns as 4-bit weights unpack: of every 16, the 8 even ones, then the 8 odd
+//   ones. Then the scales: per pair and group {a0, a1, a0, a1}, the order of a 2x2 tile of results. Then, for the
+//   weights' biases, each group's scale times its sum of integers, as a sum of two bf16 (16 bits of fraction): per pair
+//   and 4 groups, 4 of row 0 and 4 of row 1, the upper parts and then the lower.
 #pragma once
 
 #include "kernels/cpu_table.h"
@@ -20,8 +23,8 @@ void prepare(const Act& act, const float* x, int64_t ldx, int32_t unit_begin, in
 struct QuantisedAct {
   int8_t* q;
   float* scales;
-  uint16_t* sums;       // [pair][blocks of 4 groups][2][8]
-  int32_t blocks;       // of 4 groups
+  uint16_t* sums;  // [pair][blocks of 4 groups][2][8]
+  int32_t blocks;  // of 4 groups
 };
 QuantisedAct quantised_parts(const Act& act);
 

@@ -3,8 +3,8 @@
 // Layout: W as in the checkpoint; x in row pairs (act.h). An instruction multiplies 4 columns of 2 rows of x with 4
 // columns of 2 rows of W, and adds to a 2x2 tile of float32 sums; each sum sees only its own row and output.
 // Order of one sum: columns k mod 8 < 4 in one chain, the others in a second one, ascending; the two are added last.
-// Bound: with few rows the bytes of W (one row needs 4 vector operations per 32 bytes); with many rows the vector units:
-// one matrix instruction per 16 products, and where W is unpacked once for many tiles nothing else.
+// Bound: with few rows the bytes of W (one row needs 4 vector operations per 32 bytes); with many rows the vector
+// units: one matrix instruction per 16 products, and where W is unpacked once for many tiles nothing else.
 #include <arm_neon.h>
 
 #include "kernels/neon/matmul.h"
@@ -31,19 +31,20 @@ struct Operands {
 template <int NP>
 struct TileInput {
   const uint16_t* w[2 * NP];
-  const uint16_t* packed;   // operands of the 2 * NP rows, [columns / 8][NP][16], or none
-  const uint16_t* x;        // first row pair
-  int64_t x_stride;         // elements between row pairs
+  const uint16_t* packed;  // operands of the 2 * NP rows, [columns / 8][NP][16], or none
+  const uint16_t* x;       // first row pair
+  int64_t x_stride;        // elements between row pairs
   int32_t cols;
 };
 
-// Tiles [NP][MP] of 2x2 results {r0 n0, r0 n1, r1 n0, r1 n1}. A function of its own, so that sums keep to the registers.
+// Tiles [NP][MP] of 2x2 results {r0 n0, r0 n1, r1 n0, r1 n1}. A function of its own, so that sums keep to the
+// registers.
 template <int NP, int MP, bool kPacked>
 [[gnu::noinline]] void dots(const TileInput<NP>& in, float32x4_t* out) {
   float32x4_t low[NP][MP], high[NP][MP];
   for (int n = 0; n < NP; ++n)
     for (int m = 0; m < MP; ++m) low[n][m] = high[n][m] = vdupq_n_f32(0);
-  const auto step = [&](const Operands (&w)[NP], const uint16_t* x) __attribute__((always_inline)) {
+  const auto step = [&](const Operands(&w)[NP], const uint16_t* x) __attribute__((always_inline)) {
 #pragma GCC unroll 4
     for (int m = 0; m < MP; ++m) {
       const auto x0 = vreinterpretq_bf16_u16(vld1q_u16(x + m * in.x_stride));
@@ -86,8 +87,8 @@ void pack(const TileInput<NP>& in, uint16_t* out) {
     }
 }
 
-// Results of a tile whose outputs are n[0] … : side by side, or one by one where they lie apart or the range ends. Outputs
-// beyond the range repeat its last one, so storing them does no harm.
+// Results of a tile whose outputs are n[0] … : side by side, or one by one where they lie apart or the range ends.
+// Outputs beyond the range repeat its last one, so storing them does no harm.
 template <int NP>
 inline void store_row(const float32x2_t (&pairs)[NP], const int32_t (&n)[2 * NP], bool side_by_side, float* row) {
   if (side_by_side) {
@@ -135,9 +136,12 @@ void run(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, 
     for (int32_t pair = 0; pair < pairs;) {
       const int32_t left = pairs - pair;
       // The branches differ in the size of the tile.  NOLINTNEXTLINE(bugprone-branch-clone)
-      if (left >= MP) tile<NP, MP, kPacked>(in, x, pair, n, y, ldy), pair += MP;
-      else if (MP > 2 && left >= 2) tile<NP, (MP + 1) / 2, kPacked>(in, x, pair, n, y, ldy), pair += 2;
-      else tile<NP, 1, kPacked>(in, x, pair, n, y, ldy), pair += 1;
+      if (left >= MP)
+        tile<NP, MP, kPacked>(in, x, pair, n, y, ldy), pair += MP;
+      else if (MP > 2 && left >= 2)
+        tile<NP, (MP + 1) / 2, kPacked>(in, x, pair, n, y, ldy), pair += 2;
+      else
+        tile<NP, 1, kPacked>(in, x, pair, n, y, ldy), pair += 1;
     }
   }
 }
@@ -151,8 +155,12 @@ void matmul_bf16(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n
   const int32_t rows = x.shape.rows;
   const bool cached = static_cast<int64_t>(w.rows) * w.cols <= kCachedElements;
   // The variants differ in which outputs a tile takes.  NOLINTBEGIN(bugprone-branch-clone)
-  if (rows <= 2) return cached ? run<4, 1, false, true>(w, x, y, ldy, n_begin, n_end) : run<4, 1, false, false>(w, x, y, ldy, n_begin, n_end);
-  if (rows <= 16) return cached ? run<2, 4, false, true>(w, x, y, ldy, n_begin, n_end) : run<2, 4, false, false>(w, x, y, ldy, n_begin, n_end);
+  if (rows <= 2)
+    return cached ? run<4, 1, false, true>(w, x, y, ldy, n_begin, n_end)
+                  : run<4, 1, false, false>(w, x, y, ldy, n_begin, n_end);
+  if (rows <= 16)
+    return cached ? run<2, 4, false, true>(w, x, y, ldy, n_begin, n_end)
+                  : run<2, 4, false, false>(w, x, y, ldy, n_begin, n_end);
   // NOLINTEND(bugprone-branch-clone)
   run<4, 2, true, true>(w, x, y, ldy, n_begin, n_end);
 }

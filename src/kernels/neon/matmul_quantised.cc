@@ -1,4 +1,5 @@
-// y [rows, N] = x [rows, K] · W [N, K]^T, W in affine groups of 8 or 4 bits, x in 8 bits with a scale per row and group.
+// y [rows, N] = x [rows, K] · W [N, K]^T, W in affine groups of 8 or 4 bits, x in 8 bits with a scale per row and
+// group.
 //
 // For one output n and row r, with D_g = Σ q_w q_x over group g, exact in int32:
 //   p = Σ over g, ascending, of fma(D_g, s[n,g] * a[r,g], p)
@@ -6,11 +7,11 @@
 //   y = p + c
 // with s, b the group's scale and bias and a the row's scale. No operation mixes outputs or rows, so every tile shape
 // gives the same bits.
-// Weights as packed.h lays them out, rows in pairs as act.h does. One row: dot-product instructions on four outputs. More:
-// the 2x8 · 8x2 matrix instruction on 2x2 tiles {n0 r0, n0 r1, n1 r0, n1 r1}.
-// Bound: with few rows the bytes of W. Vector operations per 272 bytes of q8 in groups of 64: one row 23, two 26, four 49,
-// eight 95; q4 needs 16 more per 144 bytes. With many rows the vector units: one matrix instruction per 32 products, plus
-// 3.5 operations per tile and group.
+// Weights as packed.h lays them out, rows in pairs as act.h does. One row: dot-product instructions on four outputs.
+// More: the 2x8 · 8x2 matrix instruction on 2x2 tiles {n0 r0, n0 r1, n1 r0, n1 r1}. Bound: with few rows the bytes of
+// W. Vector operations per 272 bytes of q8 in groups of 64: one row 23, two 26, four 49, eight 95; q4 needs 16 more per
+// 144 bytes. With many rows the vector units: one matrix instruction per 32 products, plus 3.5 operations per tile and
+// group.
 #include <arm_neon.h>
 
 #include "kernels/neon/act.h"
@@ -45,19 +46,21 @@ inline void operands(const uint8_t* w, uint8x16_t (&out)[kNibbles ? 2 : 1]) {
 
 // Adds four groups' biases times the rows' sums (upper and lower parts) to the two 2x2 tiles of a block.
 template <class Scale>
-inline void add_bias_products(const uint8_t* header, bfloat16x8_t x_upper, bfloat16x8_t x_lower, float32x4_t (&upper)[2], float32x4_t (&lower)[2]) {
+inline void add_bias_products(const uint8_t* header, bfloat16x8_t x_upper, bfloat16x8_t x_lower,
+                              float32x4_t (&upper)[2], float32x4_t (&lower)[2]) {
   const auto* biases = reinterpret_cast<const uint16_t*>(header + kHeaderBytes<Scale> / 2);
 #pragma GCC unroll 2
   for (int i = 0; i < 2; ++i) {
     const bfloat16x8_t b = load_bf16(biases + 8 * i);
     upper[i] = vbfmmlaq_f32(upper[i], b, x_upper);
     lower[i] = vbfmmlaq_f32(lower[i], b, x_lower);
-    if constexpr (sizeof(Scale) == sizeof(float)) lower[i] = vbfmmlaq_f32(lower[i], load_bf16(biases + 16 + 8 * i), x_upper);
+    if constexpr (sizeof(Scale) == sizeof(float))
+      lower[i] = vbfmmlaq_f32(lower[i], load_bf16(biases + 16 + 8 * i), x_upper);
   }
 }
 
-// One row against a block: its four outputs. Both rows of the pair are the same row, so a product of 16 bytes has two sums
-// of each output.
+// One row against a block: its four outputs. Both rows of the pair are the same row, so a product of 16 bytes has two
+// sums of each output.
 template <bool kNibbles, int kGroup, class Scale>
 [[gnu::noinline]] float32x4_t single(const uint8_t* w, const QuantisedAct& x, int32_t groups) {
   constexpr int kSteps = kGroup / (kNibbles ? 16 : 8);
@@ -130,7 +133,8 @@ template <bool kNibbles, int kGroup, class Scale, int MP>
         const float32x4_t scale = vld1q_f32(scales + m * pair_scales);
 #pragma GCC unroll 2
         for (int n = 0; n < 2; ++n)
-          p[n][m] = vfmaq_f32(p[n][m], vsubq_f32(vreinterpretq_f32_s32(d[n][m]), vdupq_n_f32(kMagic)), vmulq_f32(s[n], scale));
+          p[n][m] = vfmaq_f32(p[n][m], vsubq_f32(vreinterpretq_f32_s32(d[n][m]), vdupq_n_f32(kMagic)),
+                              vmulq_f32(s[n], scale));
       }
       q += kGroup * 2;
       scales += 4;
@@ -141,7 +145,8 @@ template <bool kNibbles, int kGroup, class Scale, int MP>
 
 // Adds c of one block to its tiles, [2][MP].
 template <int kGroupBytes, class Scale, int MP>
-[[gnu::noinline]] void add_biases(const uint8_t* w, const QuantisedAct& x, int32_t pair, int32_t groups, float32x4_t* out) {
+[[gnu::noinline]] void add_biases(const uint8_t* w, const QuantisedAct& x, int32_t pair, int32_t groups,
+                                  float32x4_t* out) {
   float32x4_t upper[MP][2], lower[MP][2];
   for (int m = 0; m < MP; ++m)
     for (int n = 0; n < 2; ++n) upper[m][n] = lower[m][n] = vdupq_n_f32(0);
@@ -150,7 +155,8 @@ template <int kGroupBytes, class Scale, int MP>
   for (int32_t g = 0; g < groups; g += 4, sums += 16, w += kHeaderBytes<Scale> + 4 * kBlockRows * kGroupBytes)
 #pragma GCC unroll 4
     for (int m = 0; m < MP; ++m)
-      add_bias_products<Scale>(w, load_bf16(sums + m * pair_sums), load_bf16(sums + m * pair_sums + 8), upper[m], lower[m]);
+      add_bias_products<Scale>(w, load_bf16(sums + m * pair_sums), load_bf16(sums + m * pair_sums + 8), upper[m],
+                               lower[m]);
   for (int n = 0; n < 2; ++n)
     for (int m = 0; m < MP; ++m) out[n * MP + m] = vaddq_f32(out[n * MP + m], vaddq_f32(upper[m][n], lower[m][n]));
 }
@@ -159,7 +165,7 @@ template <int kGroupBytes, class Scale, int MP>
 struct Output {
   float* y;
   int64_t ldy;
-  int32_t rows;          // of x
+  int32_t rows;  // of x
   int32_t n_end;
 
   // The tiles of one block, [2][MP], for outputs n … n + 3 and the rows of the pairs from `pair`.
@@ -181,7 +187,8 @@ struct Output {
 };
 
 template <bool kNibbles, int kGroup, class Scale, int MP>
-inline void tile(const uint8_t* block, const QuantisedAct& x, int32_t pair, int32_t groups, int32_t n, const Output& output) {
+inline void tile(const uint8_t* block, const QuantisedAct& x, int32_t pair, int32_t groups, int32_t n,
+                 const Output& output) {
   constexpr int kGroupBytes = kNibbles ? kGroup / 2 : kGroup;
   float32x4_t out[2 * MP];
   tiles<kNibbles, kGroup, Scale, MP>(block, x, pair, groups, out);
@@ -191,12 +198,16 @@ inline void tile(const uint8_t* block, const QuantisedAct& x, int32_t pair, int3
 
 // Row pairs [pair, end) pass over a block in tiles of four, or what is left.
 template <bool kNibbles, int kGroup, class Scale>
-void pass(const uint8_t* block, const QuantisedAct& x, int32_t pair, int32_t end, int32_t groups, int32_t n, const Output& output) {
+void pass(const uint8_t* block, const QuantisedAct& x, int32_t pair, int32_t end, int32_t groups, int32_t n,
+          const Output& output) {
   while (pair < end) {
     const int32_t left = end - pair;
-    if (left >= 4) tile<kNibbles, kGroup, Scale, 4>(block, x, pair, groups, n, output), pair += 4;
-    else if (left >= 2) tile<kNibbles, kGroup, Scale, 2>(block, x, pair, groups, n, output), pair += 2;
-    else tile<kNibbles, kGroup, Scale, 1>(block, x, pair, groups, n, output), pair += 1;
+    if (left >= 4)
+      tile<kNibbles, kGroup, Scale, 4>(block, x, pair, groups, n, output), pair += 4;
+    else if (left >= 2)
+      tile<kNibbles, kGroup, Scale, 2>(block, x, pair, groups, n, output), pair += 2;
+    else
+      tile<kNibbles, kGroup, Scale, 1>(block, x, pair, groups, n, output), pair += 1;
   }
 }
 
@@ -213,14 +224,16 @@ void run(const Matrix& w, const Act& act, float* y, int64_t ldy, int32_t n_begin
   const auto* blocks = static_cast<const uint8_t*>(w.values);
   const auto block_at = [&](int32_t n) { return blocks + static_cast<size_t>(n / kBlockRows) * bytes; };
   if (act.shape.rows == 1) {
-    for (int32_t n = n_begin; n < n_end; n += kBlockRows) output.store_row(single<kNibbles, kGroup, Scale>(block_at(n), x, groups), n, 0);
+    for (int32_t n = n_begin; n < n_end; n += kBlockRows)
+      output.store_row(single<kNibbles, kGroup, Scale>(block_at(n), x, groups), n, 0);
     return;
   }
   for (int32_t first = n_begin; first < n_end; first += kCachedOutputs) {
     const int32_t last = first + kCachedOutputs < n_end ? first + kCachedOutputs : n_end;
     for (int32_t pair = 0; pair < pairs; pair += kCachedPairs) {
       const int32_t end = pair + kCachedPairs < pairs ? pair + kCachedPairs : pairs;
-      for (int32_t n = first; n < last; n += kBlockRows) pass<kNibbles, kGroup, Scale>(block_at(n), x, pair, end, groups, n, output);
+      for (int32_t n = first; n < last; n += kBlockRows)
+        pass<kNibbles, kGroup, Scale>(block_at(n), x, pair, end, groups, n, output);
     }
   }
 }
@@ -243,8 +256,10 @@ void run_group(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_b
 }  // namespace
 
 void matmul_quantised(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  if (w.format == WeightFormat::q4) run_group<true>(w, x, y, ldy, n_begin, n_end);
-  else run_group<false>(w, x, y, ldy, n_begin, n_end);
+  if (w.format == WeightFormat::q4)
+    run_group<true>(w, x, y, ldy, n_begin, n_end);
+  else
+    run_group<false>(w, x, y, ldy, n_begin, n_end);
 }
 
 }  // namespace paceline::kernels::neon

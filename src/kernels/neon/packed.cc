@@ -10,7 +10,9 @@ namespace {
 int32_t groups_of(const Matrix& w) { return w.cols / w.group; }
 int32_t parts_of(const Matrix& w) { return (groups_of(w) + 3) / 4; }
 
-size_t header_bytes(const Matrix& w) { return w.scale_dtype == DType::bf16 ? kHeaderBytes<uint16_t> : kHeaderBytes<float>; }
+size_t header_bytes(const Matrix& w) {
+  return w.scale_dtype == DType::bf16 ? kHeaderBytes<uint16_t> : kHeaderBytes<float>;
+}
 
 // Row n's scale or bias of group g; 0 beyond the last row or group.
 float scale_at(const Matrix& w, const void* scales, int32_t n, int32_t g) {
@@ -24,8 +26,10 @@ void pack_header(const Matrix& w, int32_t row, int32_t group, uint8_t* out) {
   for (int g = 0; g < 4; ++g)
     for (int r = 0; r < kBlockRows; ++r) {
       const float scale = scale_at(w, w.scales, row + r, group + g), bias = scale_at(w, w.biases, row + r, group + g);
-      if (bf16) reinterpret_cast<uint16_t*>(out)[g * 4 + r] = f32_to_bf16(scale);
-      else reinterpret_cast<float*>(out)[g * 4 + r] = scale;
+      if (bf16)
+        reinterpret_cast<uint16_t*>(out)[g * 4 + r] = f32_to_bf16(scale);
+      else
+        reinterpret_cast<float*>(out)[g * 4 + r] = scale;
       const uint16_t upper = f32_to_bf16(bias);
       biases[r * 4 + g] = upper;
       if (!bf16) biases[kFour + r * 4 + g] = f32_to_bf16(bias - bf16_to_f32(upper));
@@ -42,8 +46,10 @@ void pack_block(const Matrix& w, int32_t row, uint8_t* out) {
     const size_t end = begin + 4 * group_bytes < row_bytes ? begin + 4 * group_bytes : row_bytes;
     for (size_t at = begin; at < end; at += 8)
       for (int r = 0; r < kBlockRows; ++r, out += 8) {
-        if (row + r < w.rows) std::memcpy(out, values + static_cast<size_t>(row + r) * row_bytes + at, 8);
-        else std::memset(out, 0, 8);
+        if (row + r < w.rows)
+          std::memcpy(out, values + static_cast<size_t>(row + r) * row_bytes + at, 8);
+        else
+          std::memset(out, 0, 8);
       }
   }
 }

@@ -1,7 +1,8 @@
 // How quantised weights lie for the NEON kernels, rearranged once at load. Four rows make a block, read from its first
 // byte to its last; N is padded with zero rows. A block is, per four groups of columns:
 //   scales  [4 groups][4 rows], bf16 or float32 as the checkpoint has them
-//   biases  rows 0 and 1: 4 groups each, then rows 2 and 3: two operands of the 2x4 bf16 matrix instruction; float32 biases
+//   biases  rows 0 and 1: 4 groups each, then rows 2 and 3: two operands of the 2x4 bf16 matrix instruction; float32
+//   biases
 //           are a sum of two bf16, the upper parts of all four rows first
 //   values  per group and 8 bytes of each row: rows 0 and 1 (8 bytes each), then rows 2 and 3: operands of the 2x8
 //           matrix instruction, 8 columns of q8, or 16 of q4, whose low halves are the even columns

@@ -1,7 +1,7 @@
 // Which outputs a tile computes side by side. Neighbouring weight rows often share a memory page, and the processor's
-// prefetcher follows one stream per page; so a range of outputs is cut into kRows runs, and tile t takes the t-th row of
-// each: every run is read from its first byte to its last. With many rows of activations, where arithmetic is the bound,
-// a tile takes neighbours instead, so that its results lie side by side.
+// prefetcher follows one stream per page; so a range of outputs is cut into kRows runs, and tile t takes the t-th row
+// of each: every run is read from its first byte to its last. With many rows of activations, where arithmetic is the
+// bound, a tile takes neighbours instead, so that its results lie side by side.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@ namespace paceline::kernels::neon {
 
 template <int kRows, bool kNeighbours = false>
 struct Streams {
-  int32_t begin, end;     // the range of outputs
-  int32_t run;            // rows per run: the number of tiles
+  int32_t begin, end;  // the range of outputs
+  int32_t run;         // rows per run: the number of tiles
 
   Streams(int32_t n_begin, int32_t n_end) : begin(n_begin), end(n_end), run((n_end - n_begin + kRows - 1) / kRows) {}
 

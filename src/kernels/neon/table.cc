@@ -13,7 +13,8 @@ void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begi
   switch (x.shape.kind) {
     case ActKind::f32: return lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
     case ActKind::bf16: return matmul_bf16(w, x, y, ldy, n_begin, n_end);
-    case ActKind::int8: case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
+    case ActKind::int8:
+    case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
   }
 }
 

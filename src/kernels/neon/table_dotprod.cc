@@ -67,7 +67,8 @@ void matmul_quantised_dotprod(const Matrix& w, const Act& x, float* y, int64_t l
 
 void matmul_dotprod(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   switch (x.shape.kind) {
-    case ActKind::f32: case ActKind::bf16: return lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
+    case ActKind::f32:
+    case ActKind::bf16: return lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
     case ActKind::int8: return matmul_quantised_dotprod<false>(w, x, y, ldy, n_begin, n_end);
     case ActKind::nibbles: return matmul_quantised_dotprod<true>(w, x, y, ldy, n_begin, n_end);
   }
@@ -79,7 +80,8 @@ size_t act_bytes_dotprod(const ActShape& shape) {
 }
 
 void prepare_dotprod(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int32_t row_end) {
-  if (act.shape.kind == ActKind::int8 || act.shape.kind == ActKind::nibbles) return portable::prepare(act, x, ldx, row_begin, row_end);
+  if (act.shape.kind == ActKind::int8 || act.shape.kind == ActKind::nibbles)
+    return portable::prepare(act, x, ldx, row_begin, row_end);
   lanes::prepare_f32<Vec>(act, x, ldx, row_begin, row_end);
 }
 

@@ -8,9 +8,10 @@ namespace paceline::kernels::portable {
 size_t act_bytes(const ActShape& shape) {
   const auto elements = static_cast<size_t>(shape.rows) * static_cast<size_t>(shape.cols);
   switch (shape.kind) {
-    case ActKind::f32: case ActKind::bf16: return elements * sizeof(float);
-    case ActKind::int8: case ActKind::nibbles:
-      return elements + 64 + elements / static_cast<size_t>(shape.group) * 2 * sizeof(float);
+    case ActKind::f32:
+    case ActKind::bf16: return elements * sizeof(float);
+    case ActKind::int8:
+    case ActKind::nibbles: return elements + 64 + elements / static_cast<size_t>(shape.group) * 2 * sizeof(float);
   }
   return 0;
 }
@@ -41,7 +42,8 @@ void prepare(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int
     const float* row = x + r * ldx;
     if (!quantised) {
       float* y = static_cast<float*>(act.bytes) + static_cast<int64_t>(r) * cols;
-      for (int32_t k = 0; k < cols; ++k) y[k] = act.shape.kind == ActKind::f32 ? row[k] : bf16_to_f32(f32_to_bf16(row[k]));
+      for (int32_t k = 0; k < cols; ++k)
+        y[k] = act.shape.kind == ActKind::f32 ? row[k] : bf16_to_f32(f32_to_bf16(row[k]));
       continue;
     }
     const QuantisedRows parts = quantised_rows(act);

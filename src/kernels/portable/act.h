@@ -14,9 +14,9 @@ float quantise_group(const float* x, int32_t count, int8_t* q, int32_t& sum);
 
 // The parts of an int8 act. sums[r, g] is the group's Σ q times its scale.
 struct QuantisedRows {
-  int8_t* q;       // [rows, cols]
-  float* scales;   // [rows, cols / group]
-  float* sums;     // [rows, cols / group]
+  int8_t* q;      // [rows, cols]
+  float* scales;  // [rows, cols / group]
+  float* sums;    // [rows, cols / group]
 };
 QuantisedRows quantised_rows(const Act& act);
 

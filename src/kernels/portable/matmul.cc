@@ -1,5 +1,5 @@
-// Matrix products in plain C++: the oracle for every other table. Unquantised sums run in double, k ascending. Quantised
-// ones: the integers of a group exactly, then the groups' contributions in float32, group by group.
+// Matrix products in plain C++: the oracle for every other table. Unquantised sums run in double, k ascending.
+// Quantised ones: the integers of a group exactly, then the groups' contributions in float32, group by group.
 #include "kernels/portable/matmul.h"
 
 #include "kernels/portable/act.h"
@@ -47,23 +47,26 @@ float scale_at(const Matrix& w, const void* scales, int32_t n, int32_t g) {
 }
 
 int32_t quantised_at(const Matrix& w, int32_t n, int32_t k) {
-  const auto* row = static_cast<const uint8_t*>(w.values) + static_cast<int64_t>(n) * static_cast<int64_t>(w.row_value_bytes());
+  const auto* row =
+      static_cast<const uint8_t*>(w.values) + static_cast<int64_t>(n) * static_cast<int64_t>(w.row_value_bytes());
   if (w.format == WeightFormat::q8) return row[k];
   return (k % 2 == 0 ? row[k / 2] : row[k / 2] >> 4) & 15;
 }
 
 void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
   for (int32_t k = 0; k < w.cols; ++k) {
-    const float value = w.quantised() ? scale_at(w, w.scales, row, k / w.group) * static_cast<float>(quantised_at(w, row, k)) +
-                                            scale_at(w, w.biases, row, k / w.group)
-                                      : weight_at(w, static_cast<int64_t>(row) * w.cols + k);
+    const float value = w.quantised()
+                            ? scale_at(w, w.scales, row, k / w.group) * static_cast<float>(quantised_at(w, row, k)) +
+                                  scale_at(w, w.biases, row, k / w.group)
+                            : weight_at(w, static_cast<int64_t>(row) * w.cols + k);
     y[k] = value * scale;
   }
 }
 
 void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   for (int32_t r = 0; r < x.shape.rows; ++r)
-    for (int32_t n = n_begin; n < n_end; ++n) y[r * ldy + n] = w.quantised() ? quantised_dot(w, x, r, n) : dot(w, x, r, n);
+    for (int32_t n = n_begin; n < n_end; ++n)
+      y[r * ldy + n] = w.quantised() ? quantised_dot(w, x, r, n) : dot(w, x, r, n);
 }
 
 }  // namespace paceline::kernels::portable

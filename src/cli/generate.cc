@@ -12,6 +12,8 @@
 #include "cli/machine.h"
 #include "cli/model_path.h"
 #include "cli/progress.h"
+#include "model/place.h"
+#include "model/place.h"
 
 namespace paceline {
 namespace {
@@ -99,7 +101,13 @@ class GenerateCommand {
  private:
   Result<TextModel> load(const std::filesystem::path& folder, Machine& machine) {
     ProgressBar bar("loading", tells_ && stderr_is_terminal());
-    return load_text_model(folder, machine.pool(), [&](int done, int total) { bar.update(done, total); });
+    auto model = load_text_model(folder, machine.pool(), [&](int done, int total) { bar.update(done, total); });
+    if (!model.ok()) return model;
+    // Reads and writes every quantised weight once, where the kernels want them in their own order.
+    model->loaded.weights = place_weights(model->loaded.weights, machine.ops(), [&](size_t done, size_t total) {
+      bar.update(static_cast<int64_t>(done), static_cast<int64_t>(total));
+    });
+    return model;
   }
 
   // A model without chat template is one that continues text. (One with a template that we cannot render is not.)

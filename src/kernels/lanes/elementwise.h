@@ -11,7 +11,7 @@
 
 namespace paceline::kernels::lanes {
 
-// Calls body(i, V-sized chunk) for full chunks, and once more on a padded copy for the tail. Pads with `fill`.
+// A row's last values, fewer than a vector holds; the other lanes are `fill`.
 template <class V>
 inline typename V::F load_tail(const float* x, int64_t count, float fill) {
   float padded[V::kLanes];

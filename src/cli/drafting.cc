@@ -4,58 +4,111 @@
 
 #include "cli/console.h"
 #include "cli/model_path.h"
-#include "model/mtp_binding.h"
-#include "speculate/mtp_proposer.h"
+#include "session/drafter.h"
+#include "speculate/adaptive.h"
+#include "speculate/calibrate.h"
 #include "speculate/ngram.h"
 
 namespace paceline {
 namespace {
 
-Result<std::unique_ptr<Proposer>> load_drafter(const std::string& asked, const Forward& target, Machine& machine) {
-  if (asked.empty()) return Error{"--draft wants ngram, none or a drafter's folder"};
-  TRY_ASSIGN(const std::filesystem::path folder, find_model(asked));
-  TRY_ASSIGN(auto weights, load_mtp(folder, machine.pool()));
-  if (const Status fits = check_fits(weights->config, target.weights().config); !fits.ok()) {
-    return Error{fmt::format("{}: does not fit the model: {}", folder.string(), fits.error().message)};
-  }
-  auto drafter =
-      std::make_unique<MtpDrafter>(std::move(weights), target.shared_weights(), machine.ops(), target.precision());
-  return std::unique_ptr<Proposer>(std::make_unique<MtpProposer>(std::move(drafter)));
-}
+namespace fs = std::filesystem;
+
+// Once per model, drafter, machine and build; later runs know.
+constexpr double kCalibrationMs = 300;
 
 }  // namespace
 
 void add_draft_options(CLI::App& command, DraftOptions& options) {
   constexpr const char* kGroup = "Speed (never changes the text)";
   command
-      .add_option(
-          "--draft", options.draft,
-          "Who guesses tokens ahead, for the model to check several at once: ngram (what followed the same words "
-          "before), none, or the model's drafter: a folder or org/name as for -m")
+      .add_option("--draft", options.draft,
+                  "Who guesses tokens ahead, for the model to check several at once: auto (the model's own drafter, "
+                  "where it lies in the model's folder, beside it or in the local Hugging Face cache), ngram (what "
+                  "followed the same words before), none, or a drafter's folder or org/name as for -m")
       ->group(kGroup)
-      ->type_name("ngram|none|DIR")
+      ->type_name("auto|ngram|none|DIR")
+      ->capture_default_str();
+  command
+      .add_option("--draft-kind", options.kind,
+                  "What the drafter must be: mtp (Gemma 4's assistants), or auto: as its config says")
+      ->group(kGroup)
+      ->check(CLI::IsMember({"auto", "mtp"}))
+      ->type_name("auto|mtp")
       ->capture_default_str();
   command.add_option("--depth", options.depth, "Guesses per check; 0: none; default: by what is measured on the way")
       ->group(kGroup)
       ->check(CLI::Range(0, kMaxDraftTokens).description(""));
 }
 
-Drafting::Drafting(DraftOptions options) : options_(std::move(options)) {
-  if (options_.depth) {
-    depth_ = std::make_unique<FixedDepth>(*options_.depth);
-  } else {
-    depth_ = std::make_unique<AdaptiveDepth>(costs_);
+Status check_draft_options(const DraftOptions& options) {
+  if (options.draft.empty()) return Error{"--draft wants auto, ngram, none or a drafter's folder"};
+  if (options.kind == "mtp" && (options.draft == "ngram" || options.draft == "none")) {
+    return Error{fmt::format("--draft-kind mtp wants a drafter's folder or auto, not --draft {}", options.draft)};
   }
+  return Done{};
 }
 
-Result<std::unique_ptr<Drafting>> Drafting::make(const DraftOptions& options, const Forward& target, Machine& machine) {
-  std::unique_ptr<Drafting> drafting(new Drafting(options));
+Result<std::unique_ptr<Drafting>> Drafting::make(const DraftOptions& options, const fs::path& folder, Forward& target,
+                                                 Machine& machine) {
+  std::unique_ptr<Drafting> drafting(new Drafting());
+  drafting->fixed_depth_ = options.depth;
   if (options.draft == "ngram") {
     drafting->proposer_ = std::make_unique<NgramProposer>();
+    drafting->drafter_ = "ngram";
+  } else if (options.draft == "auto") {
+    drafting->find(folder, target, machine);
   } else if (options.draft != "none") {
-    TRY_ASSIGN(drafting->proposer_, load_drafter(options.draft, target, machine));
+    TRY_ASSIGN(const fs::path drafter, find_model(options.draft));
+    TRY_ASSIGN(drafting->proposer_, load_drafter(drafter, target, machine.pool(), machine.ops()));
+    drafting->drafter_ = drafter.string();
   }
+  if (options.kind == "mtp" && drafting->proposer_ == nullptr) {
+    return Error{fmt::format("--draft-kind mtp: {}", drafting->finding_)};
+  }
+  drafting->learn_costs(folder, target, machine);
   return drafting;
+}
+
+// A folder that is no drafter of this model is passed by, but not in silence.
+void Drafting::find(const fs::path& target_folder, const Forward& target, Machine& machine) {
+  std::string passed_by;
+  for (const fs::path& place : drafter_places(target_folder, HubCaches::from_environment())) {
+    std::error_code error;
+    if (!fs::exists(place / "config.json", error)) continue;
+    auto found = load_drafter(place, target, machine.pool(), machine.ops());
+    if (found.ok()) {
+      proposer_ = std::move(*found);
+      drafter_ = place.string();
+      finding_ = fmt::format("drafter found: {}", drafter_);
+      return;
+    }
+    passed_by += fmt::format("; {}", found.error().message);
+  }
+  finding_ = fmt::format("no drafter found for {}, beside it or in the local Hugging Face cache{}",
+                         target_folder.string(), passed_by);
+}
+
+void Drafting::learn_costs(const fs::path& target_folder, Forward& target, const Machine& machine) {
+  if (fixed_depth_) {
+    depth_ = std::make_unique<FixedDepth>(*fixed_depth_);
+    return;
+  }
+  if (proposer_ != nullptr) {
+    const bool has_folder = drafter_ != "ngram";
+    cost_key_ = CostKey{checkpoint_identity(target_folder), has_folder ? checkpoint_identity(drafter_) : drafter_,
+                        machine.identity(), build_identity()};
+    if (const auto kept = CostStore::in_user_cache().load(*cost_key_)) {
+      costs_ = *kept;
+    } else {
+      calibrate(target, proposer_.get(), costs_, kCalibrationMs);
+    }
+  }
+  depth_ = std::make_unique<AdaptiveDepth>(costs_);
+}
+
+void Drafting::keep_costs() const {
+  if (cost_key_) (void)CostStore::in_user_cache().save(*cost_key_, costs_);
 }
 
 std::string Drafting::summary(const SpeculationCounters& c) const {
@@ -64,15 +117,15 @@ std::string Drafting::summary(const SpeculationCounters& c) const {
       "draft {} · {} rounds, {} drafted, {} accepted · {:.2f} tokens per verify, accepted {:.0f} % of drafted and "
       "{:.0f} "
       "% of emitted · draft {}, verify {}, choose {}, commit {}\n",
-      options_.draft, c.rounds, c.drafted, c.accepted, c.tokens_per_round(), 100 * c.accepted_of_drafted(),
+      drafter_, c.rounds, c.drafted, c.accepted, c.tokens_per_round(), 100 * c.accepted_of_drafted(),
       100 * c.accepted_of_emitted(), time_text(c.draft_ms), time_text(c.verify_ms), time_text(c.choose_ms),
       time_text(c.commit_ms));
 }
 
 boost::json::object Drafting::json(const SpeculationCounters& c) const {
   boost::json::object object;
-  object["draft"] = options_.draft;
-  if (options_.depth) object["depth"] = *options_.depth;
+  object["draft"] = drafter_;
+  if (fixed_depth_) object["depth"] = *fixed_depth_;
   object["rounds"] = c.rounds;
   object["drafted"] = c.drafted;
   object["accepted"] = c.accepted;

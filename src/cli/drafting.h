@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <boost/json.hpp>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,33 +11,47 @@
 #include "base/result.h"
 #include "cli/machine.h"
 #include "engine/decode.h"
-#include "speculate/adaptive.h"
+#include "session/cost_store.h"
+#include "speculate/step_costs.h"
 
 namespace paceline {
 
 struct DraftOptions {
-  std::string draft = "none";
+  std::string draft = "auto";
+  std::string kind = "auto";
   std::optional<int32_t> depth;  // none: chosen round by round
 };
 
 void add_draft_options(CLI::App& command, DraftOptions& options);
+// Whether they make sense together; before anything is loaded.
+Status check_draft_options(const DraftOptions& options);
 
 // Owns who drafts and who says how deep.
 class Drafting {
  public:
-  // For a target that runs on the machine. An error says what is wrong with the drafter's folder.
-  static Result<std::unique_ptr<Drafting>> make(const DraftOptions& options, const Forward& target, Machine& machine);
+  // For a target that runs on the machine and was loaded from `folder`. An error says what is wrong with the drafter.
+  static Result<std::unique_ptr<Drafting>> make(const DraftOptions& options, const std::filesystem::path& folder,
+                                                Forward& target, Machine& machine);
 
   [[nodiscard]] Speculation speculation() const { return {proposer_.get(), depth_.get()}; }
+  // Who was found where the options left it open; "": they did not.
+  [[nodiscard]] const std::string& finding() const { return finding_; }
   // "": nobody drafts.
   [[nodiscard]] std::string summary(const SpeculationCounters& counters) const;
   [[nodiscard]] boost::json::object json(const SpeculationCounters& counters) const;
+  // For the next run. Where nothing can be kept, that run times anew.
+  void keep_costs() const;
 
  private:
-  explicit Drafting(DraftOptions options);
+  Drafting() = default;
+  void find(const std::filesystem::path& target_folder, const Forward& target, Machine& machine);
+  void learn_costs(const std::filesystem::path& target_folder, Forward& target, const Machine& machine);
 
-  DraftOptions options_;
+  std::string drafter_ = "none";  // ngram, none or a folder
+  std::string finding_;
+  std::optional<int32_t> fixed_depth_;
   StepCosts costs_;
+  std::optional<CostKey> cost_key_;
   std::unique_ptr<Proposer> proposer_;
   std::unique_ptr<DepthPolicy> depth_;
 };

@@ -13,7 +13,6 @@
 #include "cli/model_path.h"
 #include "cli/progress.h"
 #include "model/place.h"
-#include "model/place.h"
 
 namespace paceline {
 namespace {
@@ -79,6 +78,9 @@ class GenerateCommand {
     options_.request.prompt = std::move(*prompt);
     if (options_.request.prompt.empty()) return fail(kExitUsage, "the prompt is empty");
 
+    if (const Status status = check_draft_options(options_.draft); !status.ok()) {
+      return fail(kExitUsage, status.error().message);
+    }
     auto folder = find_model(options_.run.model);
     if (!folder.ok()) return fail(kExitFailure, folder.error().message);
     auto machine = Machine::make(options_.run.threads);
@@ -93,9 +95,12 @@ class GenerateCommand {
     auto prepared = prepare(*model, options_.request);
     if (!prepared.ok()) return fail(kExitUsage, prepared.error().message);
     Forward forward(model->loaded.weights, (*machine)->ops(), options_.run.precision);
-    auto drafting = Drafting::make(options_.draft, forward, **machine);
+    auto drafting = Drafting::make(options_.draft, *folder, forward, **machine);
     if (!drafting.ok()) return fail(kExitFailure, drafting.error().message);
-    return generate_text(*model, forward, *prepared, folder->string(), **drafting);
+    if (tells_ && !(*drafting)->finding().empty()) remark((*drafting)->finding());
+    const int exit_code = generate_text(*model, forward, *prepared, folder->string(), **drafting);
+    (*drafting)->keep_costs();
+    return exit_code;
   }
 
  private:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "base/thread_pool.h"
@@ -17,6 +18,8 @@ class Machine {
   ThreadPool& pool() { return pool_; }
   kernels::Ops& ops() { return *ops_; }
   [[nodiscard]] const char* kernels_name() const { return kernels_name_; }
+  // Host, processor, kernels, threads: two that are called alike take alike times.
+  [[nodiscard]] std::string identity() const;
 
  private:
   explicit Machine(int threads) : pool_(threads) {}

@@ -44,8 +44,11 @@ class Program : public testing::Test {
   // arguments: as in a shell.
   [[nodiscard]] Ran run(const std::string& arguments, const std::string& input = "") const {
     std::ofstream(folder_ / "in", std::ios::binary) << input;
-    const std::string command = std::string(PACELINE_PROGRAM) + " " + arguments + " <" + (folder_ / "in").string() +
-                                " >" + (folder_ / "out").string() + " 2>" + (folder_ / "err").string();
+    // Nothing of the user's is read or written.
+    const std::string command = "XDG_CACHE_HOME=" + (folder_ / "cache").string() +
+                                " HF_HOME=" + (folder_ / "hub").string() + " " + PACELINE_PROGRAM + " " + arguments +
+                                " <" + (folder_ / "in").string() + " >" + (folder_ / "out").string() + " 2>" +
+                                (folder_ / "err").string();
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder_ / "out"), contents(folder_ / "err")};
   }
@@ -75,6 +78,9 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(generate("-p x --top-k -3"), 2, "top_k");
   expect_error(generate("-p x -n 0"), 2, "0");
   expect_error(generate("-p x --precision f64"), 2, "f64");
+  expect_error(generate("-p x --draft ''"), 2, "--draft");
+  expect_error(generate("-p x --draft ngram --draft-kind mtp"), 2, "--draft ngram");
+  expect_error(generate("-p x --draft-kind dance"), 2, "dance");
   expect_error(generate("-p x --logit-bias seven"), 2, "seven");
   expect_error(generate("-p x --logit-bias 99999=1"), 2, "99999");
   expect_error(generate("-p x -f y"), 2, "");
@@ -175,6 +181,40 @@ TEST_F(Program, DraftsChangeTheCountsAndNotTheText) {
   EXPECT_NE(told.err.find("tokens per verify"), std::string::npos) << told.err;
   // Colours are for terminals.
   EXPECT_EQ(told.out, std::string(plain.at("text").as_string()));
+}
+
+TEST_F(Program, AutoTakesTheDrafterThatLiesBesideTheModelAndSaysSo) {
+  const std::string arguments = "-p 'class Reader:' -n 40 --seed 3 --verbose";
+  const Ran none = generate(arguments);
+  EXPECT_NE(none.err.find("no drafter found"), std::string::npos) << none.err;
+  expect_error(generate("-p x --draft-kind mtp"), 1, "no drafter found");
+  const fs::path goldens = fs::path(PACELINE_SOURCE_DIR) / "tests" / "goldens";
+  // One that was made for another model is named and passed by.
+  fs::copy(goldens / "ple" / "assistant", model() / "assistant");
+  const Ran other = generate(arguments);
+  EXPECT_NE(other.err.find("does not fit the model"), std::string::npos) << other.err;
+  fs::copy(goldens / "dense" / "assistant", folder() / "model-assistant");
+  const Ran found = generate(arguments + " --depth 3 --draft auto --draft-kind mtp");
+  EXPECT_NE(found.err.find("drafter found: "), std::string::npos) << found.err;
+  EXPECT_NE(found.err.find("model-assistant"), std::string::npos) << found.err;
+  EXPECT_NE(found.err.find("tokens per verify"), std::string::npos) << found.err;
+  EXPECT_EQ(found.out, none.out);
+}
+
+TEST_F(Program, WhatRoundsTakeIsKeptForTheNextRun) {
+  const fs::path costs = folder() / "cache" / "paceline" / "costs";
+  const std::string arguments = "-p 'class Reader:' -n 40 --seed 3 --draft ngram";
+  const std::string first = generate(arguments).out;
+  ASSERT_TRUE(fs::exists(costs));
+  EXPECT_EQ(std::distance(fs::directory_iterator(costs), {}), 1);
+  EXPECT_EQ(generate(arguments).out, first);
+  EXPECT_EQ(std::distance(fs::directory_iterator(costs), {}), 1);
+  // Another drafter's rounds are others; a fixed depth needs to know nothing.
+  EXPECT_EQ(generate(arguments + " --depth 3").exit_code, 0);
+  EXPECT_EQ(std::distance(fs::directory_iterator(costs), {}), 1);
+  const fs::path own = fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/dense/assistant";
+  EXPECT_EQ(generate("-p x -n 9 --draft " + own.string()).exit_code, 0);
+  EXPECT_EQ(std::distance(fs::directory_iterator(costs), {}), 2);
 }
 
 TEST_F(Program, TextEndsBeforeAStopString) {

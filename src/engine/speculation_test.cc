@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "engine/decode.h"
-#include "engine/proposers_for_tests.h"
+#include "speculate/scripted_proposers.h"
 #include "kernels/cpu_ops.h"
 #include "model/load.h"
 #include "model/mtp_binding.h"

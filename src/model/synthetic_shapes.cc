@@ -29,6 +29,8 @@ constexpr Shape kShapes[] = {
     {"31b", "gemma4", 60, 5376, 21504, 32, 16, 4, 256, 512, 6, 1024, 262144, kVocab, 0, false, true, 0, 0, 0, 0},
     {"dense-220m", "gemma4_text", 12,    1024, 4096,  8,     2, 2, 128, 256, 6,
      512,          131072,        32768, 0,    false, false, 0, 0, 0,   0},
+    {"dense-38m", "gemma4_text", 12,   512, 1408,  8,    2, 1, 64, 128, 6,
+     512,         4096,          8192, 0,   false, true, 0, 0, 0,  0},
     {"moe-710m", "gemma4_text", 12,    1024, 1024,  8,     2, 2,  128, 256, 6,
      512,        131072,        32768, 0,    false, false, 0, 32, 4,   512},
     {"slice-12b", "gemma4_unified", 6,     3840, 15360, 16,   8, 1, 256, 512, 6,
@@ -50,6 +52,7 @@ constexpr MtpShape kMtpShapes[] = {
     {"26b-a4b", "gemma4_assistant", 1024, 8192, 16, 0, 0},
     {"31b", "gemma4_assistant", 1024, 8192, 32, 0, 0},
     {"dense-220m", "gemma4_assistant", 256, 2048, 4, 0, 0},
+    {"dense-38m", "gemma4_assistant", 256, 512, 4, 0, 0},
     {"moe-710m", "gemma4_assistant", 256, 2048, 4, 0, 0},
     {"slice-12b", "gemma4_unified_assistant", 1024, 8192, 16, 0, 0},
 };

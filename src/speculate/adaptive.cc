@@ -5,7 +5,8 @@
 namespace paceline {
 namespace {
 
-constexpr double kStartAcceptance = 0.6;
+// What a new sequence takes over from the drafter's other texts, in drafts seen.
+constexpr double kPriorDrafts = 8;
 // What drafting must promise over plain steps, for each draft and three more: less is within the errors of the
 // estimates, and survival's add up with depth.
 constexpr double kWorthIt = 0.005;
@@ -24,12 +25,12 @@ constexpr double kFreeShare = 0.01;
 }  // namespace
 
 AdaptiveDepth::AdaptiveDepth(StepCosts& costs, int32_t deepest)
-    : costs_(costs), deepest_(deepest), survival_(kStartAcceptance) {
-  start_intervals();
+    : costs_(costs), here_(&costs.at(0)), deepest_(deepest), survival_(costs.typical.start()) {
+  AdaptiveDepth::reset();
 }
 
 void AdaptiveDepth::reset() {
-  survival_ = Survival(kStartAcceptance);
+  survival_.start_from(costs_.typical, kPriorDrafts);
   probing_ = false;
   start_intervals();
 }
@@ -41,7 +42,7 @@ void AdaptiveDepth::start_intervals() {
 }
 
 double AdaptiveDepth::tokens_per_ms(int32_t depth) const {
-  const double cost = costs_.step.ms(depth + 1) + (depth > 0 ? costs_.draft.ms(depth) : 0);
+  const double cost = here_->step.ms(depth + 1) + (depth > 0 ? here_->draft.ms(depth) : 0);
   return (1 + survival_.expected(depth)) / cost;
 }
 
@@ -55,10 +56,11 @@ int32_t AdaptiveDepth::best(int32_t least, int32_t most) const {
 
 // Not much deeper than what has been timed: 1, 3, 7, 15.
 int32_t AdaptiveDepth::reachable(int32_t most) const {
-  return std::min({most, deepest_, 2 * costs_.step.largest_timed() - 1});
+  return std::min({most, deepest_, 2 * here_->step.largest_timed() - 1});
 }
 
-int32_t AdaptiveDepth::depth(int32_t, int32_t most) {
+int32_t AdaptiveDepth::depth(int32_t context, int32_t most) {
+  here_ = &costs_.at(context);
   probing_ = false;
   if (plain_is_due()) return 0;
   const int32_t deepest = reachable(most);
@@ -70,7 +72,7 @@ int32_t AdaptiveDepth::depth(int32_t, int32_t most) {
 }
 
 bool AdaptiveDepth::plain_is_due() const {
-  return costs_.step.samples(1) < kFirstPlainRounds || costs_.rounds_since_plain >= costs_.plain_interval;
+  return here_->step.samples(1) < kFirstPlainRounds || costs_.rounds_since_plain >= costs_.plain_interval;
 }
 
 int32_t AdaptiveDepth::parked(int32_t most) {
@@ -93,18 +95,20 @@ void AdaptiveDepth::probed(bool accepted) {
 }
 
 void AdaptiveDepth::observe(const RoundReport& round) {
-  costs_.step.observe(round.drafted + 1, round.step_ms);
+  here_->step.observe(round.drafted + 1, round.step_ms);
   ++costs_.rounds_since_plain;
   if (round.drafted == 0) {
     if (plain_is_due()) costs_.plain_interval = std::min(2 * costs_.plain_interval, kLastInterval);
     costs_.rounds_since_plain = 0;
   }
-  if (round.asked > 0) costs_.draft.observe(round.asked, round.draft_ms);
+  if (round.asked > 0) here_->draft.observe(round.asked, round.draft_ms);
   if (probing_ && (round.drafted > 0 || round.draft_ms > kFreeShare * round.step_ms)) {
     probed(round.accepted > 0);
   }
   const int32_t judged = round.cut ? round.accepted : round.drafted;
-  if (round.drafted > 0) survival_.observe(round.accepted, judged);
+  if (round.drafted == 0) return;
+  survival_.observe(round.accepted, judged);
+  costs_.typical.observe(round.accepted, judged);
 }
 
 }  // namespace paceline

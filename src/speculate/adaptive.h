@@ -4,20 +4,11 @@
 
 #include <cstdint>
 
-#include "speculate/cost_curve.h"
 #include "speculate/depth.h"
+#include "speculate/step_costs.h"
 #include "speculate/survival.h"
 
 namespace paceline {
-
-// What steps and proposals take, learnt by one engine over all its sequences.
-struct StepCosts {
-  CostCurve step{0.05};   // over rows
-  CostCurve draft{0.05};  // over drafts asked for
-  // Plain steps are timed anew while drafting, too: everything is compared with them.
-  int32_t rounds_since_plain = 0;
-  int32_t plain_interval = 16;
-};
 
 class AdaptiveDepth : public DepthPolicy {
  public:
@@ -37,6 +28,7 @@ class AdaptiveDepth : public DepthPolicy {
   [[nodiscard]] bool plain_is_due() const;
 
   StepCosts& costs_;
+  RoundCosts* here_;  // of the context that the round stands at
   int32_t deepest_;
   Survival survival_;
   bool probing_ = false;

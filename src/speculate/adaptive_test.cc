@@ -111,13 +111,49 @@ TEST(AdaptiveDepth, ATextThatBecomesEasyIsNoticed) {
   EXPECT_GE(settled, 0.97 * rate(ride(easy, fresh, kTokens)));
 }
 
-TEST(AdaptiveDepth, AnotherSequenceStartsWithTheCostsAndNotWithTheText) {
+// Of a drafter that was never right, another text is expected to be no better: it begins with plain steps, and is asked
+// again soon. What a text taught about itself does not outlive it.
+TEST(AdaptiveDepth, AnotherSequenceStartsFromWhatTheDrafterUsuallyReaches) {
+  const auto first_draft = [](double acceptance) {
+    StepCosts costs;
+    AdaptiveDepth policy(costs);
+    ride(world(0.05, 0.02, acceptance), policy, 5000);
+    policy.reset();
+    int32_t rounds = 0;
+    while (policy.depth(0, 8) == 0) ++rounds;
+    return rounds;
+  };
+  EXPECT_EQ(first_draft(0.0), 4);
+  EXPECT_EQ(first_draft(0.8), 0);
+}
+
+TEST(AdaptiveDepth, LongContextsAreTimedOnTheirOwn) {
   StepCosts costs;
   AdaptiveDepth policy(costs);
-  ride(world(0.05, 0.02, 0.0), policy, 5000);
-  EXPECT_EQ(policy.depth(0, 8), 0);
-  policy.reset();
-  EXPECT_GT(policy.depth(0, 8), 0);
+  ride(world(0.02, 0.02, 0.7), policy, 2000);
+  EXPECT_GT(policy.depth(100, 8), 0);
+  // There, each row costs more than a step.
+  for (int i = 0; i < 40; ++i) {
+    const int32_t depth = policy.depth(20'000, 8);
+    policy.observe({.asked = depth,
+                    .drafted = depth,
+                    .accepted = depth,
+                    .context = 20'000,
+                    .draft_ms = 0.2 * depth,
+                    .step_ms = 30.0 * (1 + 1.5 * depth)});
+  }
+  EXPECT_EQ(policy.depth(20'000, 8), 0);
+  EXPECT_GT(policy.depth(100, 8), 0);
+}
+
+TEST(StepCosts, AContextWithoutTimesStartsFromItsNeighbour) {
+  StepCosts costs;
+  costs.at(5000).step.observe(1, 7);
+  EXPECT_DOUBLE_EQ(costs.at(100'000).step.ms(1), 7);
+  costs.at(100'000).step.observe(1, 9);
+  EXPECT_DOUBLE_EQ(costs.at(0).step.ms(1), 7);
+  EXPECT_DOUBLE_EQ(costs.at(100'001).step.ms(1), 8);
+  EXPECT_EQ(StepCosts::context_class(1 << 30), StepCosts::kContexts - 1);
 }
 
 TEST(AdaptiveDepth, KeepsWithinWhatIsAllowed) {

@@ -32,6 +32,17 @@ void CostCurve::observe(int32_t count, double ms) {
   point.last = ++observations_;
 }
 
+void CostCurve::set(int32_t count, double ms, int32_t samples) {
+  CHECK(count >= 0 && count < kCounts);
+  points_[static_cast<size_t>(count)] = {ms, samples, observations_};
+}
+
+CostCurve CostCurve::as_hint() const {
+  CostCurve hint = *this;
+  for (Point& point : hint.points_) point.samples = std::min(point.samples, 1);
+  return hint;
+}
+
 void CostCurve::drift(int32_t count, double ratio) {
   for (int32_t other = 0; other < static_cast<int32_t>(points_.size()); ++other) {
     if (other != count) points_[static_cast<size_t>(other)].ms *= 1 + kShared * (ratio - 1);

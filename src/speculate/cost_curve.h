@@ -15,10 +15,17 @@ class CostCurve {
   explicit CostCurve(double slope) : slope_(slope) {}
 
   void observe(int32_t count, double ms);
+  // What was found elsewhere: by a calibration, or by another run.
+  void set(int32_t count, double ms, int32_t samples);
+  // The same curve, easily corrected: what is timed from now on soon counts for more than what was.
+  [[nodiscard]] CostCurve as_hint() const;
   // Counts that were not timed lie on the line between those that were. 0 before the first observation.
   [[nodiscard]] double ms(int32_t count) const;
   [[nodiscard]] int32_t largest_timed() const;
   [[nodiscard]] int32_t samples(int32_t count) const { return points_[static_cast<size_t>(count)].samples; }
+  // As it was observed, where samples(count) > 0.
+  [[nodiscard]] double timed_ms(int32_t count) const { return points_[static_cast<size_t>(count)].ms; }
+  static constexpr int32_t kCounts = kMaxDraftTokens + 2;
 
  private:
   struct Point {
@@ -32,7 +39,7 @@ class CostCurve {
 
   double slope_;
   int64_t observations_ = 0;
-  std::array<Point, kMaxDraftTokens + 2> points_{};
+  std::array<Point, kCounts> points_{};
 };
 
 }  // namespace paceline

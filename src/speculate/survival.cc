@@ -3,9 +3,8 @@
 namespace paceline {
 namespace {
 
-// The share of older drafts after each new one: some fifty count.
-constexpr double kKeep = 0.98;
-// The same for positions that were not drafted: they return to what the position before them says, and are tried again.
+// What keep_ is for positions that were not drafted: they return to what the position before them says, and are tried
+// again.
 constexpr double kKeepUntried = 0.995;
 // What the position before is worth, in drafts seen.
 constexpr double kPriorWeight = 4;
@@ -19,7 +18,7 @@ void Survival::observe(int32_t kept, int32_t judged) {
   for (int32_t i = 0; i < kMaxDraftTokens; ++i) {
     Position& position = positions_[static_cast<size_t>(i)];
     const bool seen = i < judged && i <= kept;
-    const double keep = seen ? kKeep : kKeepUntried;
+    const double keep = seen ? keep_ : kKeepUntried;
     // The first position has none before it that could correct it; probing does.
     if (i == 0 && !seen) continue;
     position.held = position.held * keep + (seen && i < kept ? 1 : 0);
@@ -33,6 +32,16 @@ void Survival::age(double keep) {
   for (Position& position : positions_) {
     position.held *= keep;
     position.judged *= keep;
+  }
+}
+
+void Survival::start_from(const Survival& other, double drafts) {
+  start_ = other.acceptance(0);
+  positions_ = other.positions_;
+  for (Position& position : positions_) {
+    const double share = position.judged > drafts ? drafts / position.judged : 1;
+    position.held *= share;
+    position.judged *= share;
   }
 }
 

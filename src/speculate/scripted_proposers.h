@@ -1,4 +1,5 @@
-// For tests: proposers that are wrong, right, or both by turns. The last two are told the plain run's tokens.
+// Proposers for tests and measurements: always wrong, always right, or both by turns. The latter are told the plain
+// run's tokens.
 #pragma once
 
 #include <algorithm>

@@ -1,0 +1,100 @@
+#include "session/cost_store.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "weights/scratch_folder.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+StepCosts some_costs() {
+  StepCosts costs;
+  costs.at(0).step.set(1, 10, 3);
+  costs.at(0).step.set(8, 14.5, 2);
+  costs.at(0).draft.set(4, 1.25, 100);
+  costs.at(5000).step.set(1, 12, 4);
+  for (int i = 0; i < 50; ++i) costs.typical.observe(2, 4);
+  return costs;
+}
+
+const CostKey kKey{"model", "drafter", "device", "build"};
+
+fs::path only_file(const fs::path& folder) { return fs::directory_iterator(folder)->path(); }
+
+TEST(CostStore, ComesBackAsItWasKept) {
+  const ScratchFolder scratch;
+  const CostStore store(scratch.path() / "a" / "b");
+  EXPECT_FALSE(store.load(kKey).has_value());
+  ASSERT_TRUE(store.save(kKey, some_costs()).ok());
+  auto costs = store.load(kKey);
+  ASSERT_TRUE(costs.has_value());
+  EXPECT_DOUBLE_EQ(costs->at(0).step.ms(8), 14.5);
+  EXPECT_EQ(costs->at(0).step.samples(8), 2);
+  EXPECT_EQ(costs->at(0).step.samples(2), 0);
+  EXPECT_DOUBLE_EQ(costs->at(0).draft.ms(4), 1.25);
+  EXPECT_DOUBLE_EQ(costs->at(5000).step.ms(1), 12);
+  EXPECT_FALSE(costs->of_class(7).has_value());
+  for (const int32_t position : {0, 1, 2, 7}) {
+    EXPECT_DOUBLE_EQ(costs->typical.acceptance(position), some_costs().typical.acceptance(position));
+  }
+}
+
+TEST(CostStore, IsOfOneModelDrafterDeviceAndBuild) {
+  const ScratchFolder scratch;
+  const CostStore store(scratch.path());
+  ASSERT_TRUE(store.save(kKey, some_costs()).ok());
+  EXPECT_FALSE(store.load({"other", "drafter", "device", "build"}).has_value());
+  EXPECT_FALSE(store.load({"model", "other", "device", "build"}).has_value());
+  EXPECT_FALSE(store.load({"model", "drafter", "other", "build"}).has_value());
+  EXPECT_FALSE(store.load({"model", "drafter", "device", "other"}).has_value());
+}
+
+TEST(CostStore, ABrokenFileIsAsGoodAsNone) {
+  const ScratchFolder scratch;
+  const CostStore store(scratch.path());
+  ASSERT_TRUE(store.save(kKey, some_costs()).ok());
+  const fs::path file = only_file(scratch.path());
+  std::string whole;
+  std::getline(std::ifstream(file), whole);
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = whole;
+    const size_t at = text.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    return text.replace(at, from.size(), to);
+  };
+  for (const std::string& broken :
+       {std::string(), whole.substr(0, whole.size() / 2), std::string("[]"), with("\"step\":[[1,", "\"step\":[[-1,"),
+        with("\"step\":[[1,", "\"step\":[[99,"), with("1.45E1", "-1"), with("1.45E1", "\"x\""),
+        with("\"typical\":[", "\"typical\":[7,"), with("\"class\":0", "\"class\":10"),
+        with("\"build\":\"build\"", "\"build\":\"bulid\"")}) {
+    std::ofstream(file) << broken;
+    EXPECT_FALSE(store.load(kKey).has_value()) << broken;
+  }
+  std::ofstream(file) << whole;
+  EXPECT_TRUE(store.load(kKey).has_value());
+}
+
+TEST(CostStore, WhereNothingCanBeKeptNothingIs) {
+  EXPECT_FALSE(CostStore("").save(kKey, some_costs()).ok());
+  EXPECT_FALSE(CostStore("/dev/null/no").save(kKey, some_costs()).ok());
+  EXPECT_FALSE(CostStore("/dev/null/no").load(kKey).has_value());
+}
+
+TEST(CostStore, AnotherCheckpointInTheSamePlaceIsAnother) {
+  const ScratchFolder scratch;
+  scratch.write("config.json", "{}");
+  scratch.write("model.safetensors", "12345");
+  const std::string before = checkpoint_identity(scratch.path());
+  EXPECT_EQ(checkpoint_identity(scratch.path()), before);
+  scratch.write("model.safetensors", "123456");
+  EXPECT_NE(checkpoint_identity(scratch.path()), before);
+  EXPECT_NE(build_identity(), "");
+}
+
+}  // namespace
+}  // namespace paceline

@@ -1,0 +1,54 @@
+#include "session/drafter.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "model/mtp_binding.h"
+#include "speculate/mtp_proposer.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kSuffix = "-assistant";
+
+// …/models--org--name/snapshots/commit → org/name-assistant; "": not in a cache.
+std::string drafter_id(const fs::path& target) {
+  constexpr std::string_view kBegin = "models--", kBetween = "--";
+  const std::string folder = target.parent_path().parent_path().filename().string();
+  if (target.parent_path().filename() != "snapshots" || !folder.starts_with(kBegin)) return "";
+  const std::string id = folder.substr(kBegin.size());
+  const size_t border = id.find(kBetween);
+  if (border == std::string::npos) return "";
+  return fmt::format("{}/{}{}", id.substr(0, border), id.substr(border + kBetween.size()), kSuffix);
+}
+
+}  // namespace
+
+std::vector<fs::path> drafter_places(const fs::path& target, const HubCaches& caches) {
+  std::error_code error;
+  fs::path whole = fs::weakly_canonical(target, error);
+  if (error) whole = target;
+  const fs::path beside = whole.parent_path();
+  std::vector<fs::path> places{whole / "assistant", beside / (whole.filename().string() + std::string(kSuffix)),
+                               beside / "assistant"};
+  const std::string id = drafter_id(whole);
+  if (id.empty()) return places;
+  if (auto cached = resolve_model(id, caches); cached.ok()) places.push_back(std::move(*cached));
+  return places;
+}
+
+Result<std::unique_ptr<Proposer>> load_drafter(const fs::path& folder, const Forward& target, ThreadPool& pool,
+                                               kernels::Ops& ops) {
+  TRY_ASSIGN(auto weights, load_mtp(folder, pool));
+  if (const Status fits = check_fits(weights->config, target.weights().config); !fits.ok()) {
+    return Error{fmt::format("{}: does not fit the model: {}", folder.string(), fits.error().message)};
+  }
+  auto drafter = std::make_unique<MtpDrafter>(std::move(weights), target.shared_weights(), ops, target.precision());
+  return std::unique_ptr<Proposer>(std::make_unique<MtpProposer>(std::move(drafter)));
+}
+
+}  // namespace paceline

@@ -1,0 +1,51 @@
+#include "session/drafter.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kernels/cpu_ops.h"
+#include "model/load.h"
+#include "weights/scratch_folder.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(DrafterPlaces, WithinTheTargetAndBesideIt) {
+  EXPECT_THAT(drafter_places("/models/gemma", {}),
+              ElementsAre("/models/gemma/assistant", "/models/gemma-assistant", "/models/assistant"));
+}
+
+TEST(DrafterPlaces, InTheHubCacheUnderTheTargetsName) {
+  const ScratchFolder scratch;
+  const fs::path hub = scratch.path() / "hub";
+  const fs::path target = hub / "models--google--gemma-4-E2B-it" / "snapshots" / "abc";
+  fs::create_directories(target);
+  const fs::path drafter = hub / "models--google--gemma-4-E2B-it-assistant" / "snapshots" / "def";
+  EXPECT_THAT(drafter_places(target, {{hub}}), Not(Contains(drafter)));
+  fs::create_directories(drafter);
+  scratch.write("hub/models--google--gemma-4-E2B-it-assistant/refs/main", "def\n");
+  EXPECT_THAT(drafter_places(target, {{hub}}), Contains(drafter));
+}
+
+TEST(LoadDrafter, SaysWhatDoesNotFit) {
+  const fs::path goldens = fs::path(PACELINE_SOURCE_DIR) / "tests/goldens";
+  ThreadPool pool(1);
+  kernels::CpuOps ops(**kernels::find_cpu_table(""), pool);
+  const Forward target(load_model(goldens / "dense/target", pool)->weights, ops, Precision::bf16);
+  EXPECT_TRUE(load_drafter(goldens / "dense/assistant", target, pool, ops).ok());
+  const auto other = load_drafter(goldens / "ple/assistant", target, pool, ops);
+  ASSERT_FALSE(other.ok());
+  EXPECT_THAT(other.error().message, HasSubstr("does not fit the model"));
+  const auto no_drafter = load_drafter(goldens / "dense/target", target, pool, ops);
+  ASSERT_FALSE(no_drafter.ok());
+  EXPECT_THAT(no_drafter.error().message, HasSubstr("assistant"));
+}
+
+}  // namespace
+}  // namespace paceline

@@ -1,0 +1,113 @@
+#include "speculate/calibrate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <numeric>
+#include <vector>
+
+namespace paceline {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int32_t kContext = 64;
+constexpr int32_t kRounds = 5;
+constexpr int32_t kRows[] = {1, 2, 4, 8, 16};
+constexpr int32_t kDrafts[] = {1, 2, 4, 8};
+// A calibrated point counts as much as a few rounds do.
+constexpr int32_t kSamples = 3;
+
+double ms_since(Clock::time_point begin) {
+  return std::chrono::duration<double, std::milli>(Clock::now() - begin).count();
+}
+
+using Times = std::map<int32_t, std::vector<double>>;
+
+// The first time of each count warms caches and is left out where there are others.
+void keep_medians(Times& times, CostCurve& curve) {
+  for (auto& [count, ms] : times) {
+    if (ms.size() > 1) ms.erase(ms.begin());
+    std::nth_element(ms.begin(), ms.begin() + static_cast<std::ptrdiff_t>(ms.size() / 2), ms.end());
+    curve.set(count, ms[ms.size() / 2], kSamples);
+  }
+}
+
+class Calibration {
+ public:
+  Calibration(Forward& forward, Proposer* proposer)
+      : forward_(forward), proposer_(proposer), kv_(forward.kv_layout(), kContext + kMaxDraftTokens) {
+    const int32_t vocab = forward.weights().config.vocab;
+    for (int32_t i = 0; i <= kContext + kMaxDraftTokens; ++i) tokens_.push_back((i * 7919 + 13) % vocab);
+    const ForwardOutput output = run(kContext);
+    const float* last = output.hidden + static_cast<int64_t>(kContext - 1) * forward.weights().config.hidden;
+    hidden_.assign(last, last + forward.weights().config.hidden);
+    if (proposer_ != nullptr) proposer_->reset();
+  }
+  ~Calibration() {
+    if (proposer_ != nullptr) proposer_->reset();
+  }
+  Calibration(const Calibration&) = delete;
+  Calibration& operator=(const Calibration&) = delete;
+
+  void time_all(double budget_ms) {
+    const auto begin = Clock::now();
+    for (int32_t round = 0; round < kRounds && (round == 0 || ms_since(begin) < budget_ms); ++round) {
+      // A model so slow that one round is too much is known by its narrow steps.
+      for (const int32_t rows : kRows) {
+        if (rows <= 2 || ms_since(begin) < budget_ms) time_step(rows);
+      }
+      for (const int32_t drafts : kDrafts) {
+        if (drafts <= 1 || ms_since(begin) < budget_ms) time_draft(drafts);
+      }
+    }
+  }
+
+  void keep(RoundCosts& costs) {
+    keep_medians(steps_, costs.step);
+    keep_medians(drafts_, costs.draft);
+  }
+
+ private:
+  ForwardOutput run(int32_t rows) {
+    const SeqRows seq{&kv_, rows};
+    logit_rows_.resize(static_cast<size_t>(rows));
+    std::iota(logit_rows_.begin(), logit_rows_.end(), 0);
+    const auto first = static_cast<size_t>(kv_.length());
+    return forward_.run({std::span(tokens_).subspan(first, static_cast<size_t>(rows)), {&seq, 1}, logit_rows_, {}});
+  }
+
+  void time_step(int32_t rows) {
+    const auto begin = Clock::now();
+    run(rows);
+    steps_[rows].push_back(ms_since(begin));
+    kv_.truncate(kContext);
+  }
+
+  void time_draft(int32_t count) {
+    if (proposer_ == nullptr) return;
+    std::vector<TokenId> out(static_cast<size_t>(count));
+    const auto begin = Clock::now();
+    proposer_->propose({std::span(tokens_).first(kContext + 1), &kv_, hidden_.data()}, out);
+    drafts_[count].push_back(ms_since(begin));
+  }
+
+  Forward& forward_;
+  Proposer* proposer_;
+  KvCache kv_;
+  std::vector<TokenId> tokens_;
+  std::vector<float> hidden_;
+  std::vector<int32_t> logit_rows_;
+  Times steps_, drafts_;
+};
+
+}  // namespace
+
+void calibrate(Forward& forward, Proposer* proposer, StepCosts& costs, double budget_ms) {
+  if (forward.weights().config.context <= kContext + kMaxDraftTokens) return;
+  Calibration calibration(forward, proposer);
+  calibration.time_all(budget_ms);
+  calibration.keep(costs.at(kContext));
+}
+
+}  // namespace paceline

@@ -1,0 +1,45 @@
+// What an engine knows of its rounds, learnt over all its sequences: milliseconds by rows and context, and how often
+// the drafter is right. Worth keeping from one run to the next.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "speculate/cost_curve.h"
+#include "speculate/survival.h"
+
+namespace paceline {
+
+struct RoundCosts {
+  CostCurve step{0.05};   // over rows: forward and choosing
+  CostCurve draft{0.05};  // over drafts asked for
+};
+
+class StepCosts {
+ public:
+  // Longer contexts cost more; those that share a power of two are taken for alike.
+  static constexpr int32_t kContexts = 10;
+  static int32_t context_class(int32_t context);
+
+  // Of rounds at about this context. Where nothing was timed yet, it starts from what the nearest shorter one says, or
+  // else the nearest longer one.
+  RoundCosts& at(int32_t context);
+
+  [[nodiscard]] const std::optional<RoundCosts>& of_class(int32_t index) const {
+    return by_context_[static_cast<size_t>(index)];
+  }
+  void set_class(int32_t index, const RoundCosts& costs) { by_context_[static_cast<size_t>(index)] = costs; }
+
+  // The drafter's, over all sequences.
+  Survival typical{0.6, 0.998};
+
+  // Plain steps are timed anew while drafting, too: everything is compared with them.
+  int32_t rounds_since_plain = 0;
+  int32_t plain_interval = 16;
+
+ private:
+  std::array<std::optional<RoundCosts>, kContexts> by_context_;
+};
+
+}  // namespace paceline

@@ -26,9 +26,10 @@ std::string processor_name() {
 
 }  // namespace
 
-Result<std::unique_ptr<Machine>> Machine::make(int threads) {
+Result<std::unique_ptr<Machine>> Machine::make(int threads, bool pinned) {
   TRY_ASSIGN(const kernels::CpuTable* table, kernels::default_cpu_table());
-  std::unique_ptr<Machine> machine(new Machine(threads));
+  std::unique_ptr<Machine> machine(new Machine(threads, pinned));
+  if (pinned) pin_this_thread(0);
   machine->ops_ = std::make_unique<kernels::CpuOps>(*table, machine->pool_);
   machine->kernels_name_ = table->name;
   return machine;

@@ -12,17 +12,18 @@ namespace paceline {
 
 class Machine {
  public:
-  // threads 0: one per core.
-  static Result<std::unique_ptr<Machine>> make(int threads);
+  // threads 0: one per core. pinned: each thread, this one too, stays on its core, for measurements.
+  static Result<std::unique_ptr<Machine>> make(int threads, bool pinned = false);
 
   ThreadPool& pool() { return pool_; }
   kernels::Ops& ops() { return *ops_; }
   [[nodiscard]] const char* kernels_name() const { return kernels_name_; }
+  [[nodiscard]] int threads() const { return pool_.threads(); }
   // Host, processor, kernels, threads: two that are called alike take alike times.
   [[nodiscard]] std::string identity() const;
 
  private:
-  explicit Machine(int threads) : pool_(threads) {}
+  Machine(int threads, bool pinned) : pool_(threads, pinned) {}
 
   ThreadPool pool_;
   std::unique_ptr<kernels::Ops> ops_;

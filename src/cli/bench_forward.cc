@@ -1,4 +1,4 @@
-#include "cli/bench_model.h"
+#include "cli/bench_forward.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "cli/median.h"
 #include "kernels/read_bandwidth.h"
 
 namespace paceline {
@@ -14,13 +15,6 @@ namespace {
 
 double now_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 struct CpuTimes {

@@ -1,0 +1,55 @@
+#include "cli/bench_target.h"
+
+#include <fmt/format.h>
+
+#include "cli/console.h"
+#include "cli/model_path.h"
+#include "cli/progress.h"
+#include "model/place.h"
+
+namespace paceline {
+namespace {
+
+Result<BenchTarget> make_synthetic_target(const BenchSource& source, ThreadPool& pool) {
+  TRY_ASSIGN(const ModelConfig config, synthetic_config(source.synthetic));
+  const SyntheticFormat format = synthetic_format(source);
+  if (stderr_is_terminal()) {
+    remark(
+        fmt::format("making {} of random weights", bytes_text(static_cast<double>(synthetic_bytes(config, format)))));
+  }
+  BenchTarget target;
+  const bool grouped = format.format != WeightFormat::bf16;
+  target.name = fmt::format("{} {}{}", source.synthetic, source.format,
+                            grouped ? fmt::format(" (groups of {})", source.group) : "");
+  target.weights = make_synthetic(config, format, pool);
+  return target;
+}
+
+}  // namespace
+
+SyntheticFormat synthetic_format(const BenchSource& source) {
+  SyntheticFormat format;
+  format.format =
+      source.format == "bf16" ? WeightFormat::bf16 : (source.format == "q8" ? WeightFormat::q8 : WeightFormat::q4);
+  format.group = source.group;
+  return format;
+}
+
+Result<BenchTarget> load_bench_target(const BenchSource& source, ThreadPool& pool, kernels::Ops& ops) {
+  BenchTarget target;
+  if (source.synthetic.empty()) {
+    TRY_ASSIGN(target.folder, find_model(source.model));
+    TRY_ASSIGN(target.text, load_text_model(target.folder, pool));
+    target.weights = target.text->loaded.weights;
+    target.name = target.folder.string();
+  } else {
+    TRY_ASSIGN(target, make_synthetic_target(source, pool));
+  }
+  ProgressBar bar("arranging", stderr_is_terminal());
+  target.weights = place_weights(target.weights, ops, [&](size_t done, size_t total) {
+    bar.update(static_cast<int64_t>(done), static_cast<int64_t>(total));
+  });
+  return target;
+}
+
+}  // namespace paceline

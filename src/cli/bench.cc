@@ -238,6 +238,11 @@ void add_bench_command(CLI::App& app, Action& action) {
   command->add_option("--prompt", options->forward.prompt, "Tokens of the prompt that is timed")
       ->check(CLI::Range(kMaxForwardRows, 100000))
       ->capture_default_str();
+  command->add_option("--widths", options->forward.widths, "Rows per forward to time; the first is the measure")
+      ->check(CLI::Range(1, kMaxForwardRows).description(""))
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->default_str("1,2,4,8,16");
   command->add_option("--chunk", options->forward.chunk, "Rows of a prompt chunk")
       ->check(CLI::Range(1, kMaxForwardRows))
       ->capture_default_str();

@@ -196,15 +196,17 @@ inline void tile(const uint8_t* block, const QuantisedAct& x, int32_t pair, int3
   output.store<MP>(out, n, pair);
 }
 
-// Row pairs [pair, end) pass over a block in tiles of four, or what is left.
+// Row pairs [pair, end) pass over a block in tiles of four; what is left in one tile or two.
 template <bool kNibbles, int kGroup, class Scale>
 void pass(const uint8_t* block, const QuantisedAct& x, int32_t pair, int32_t end, int32_t groups, int32_t n,
           const Output& output) {
   while (pair < end) {
     const int32_t left = end - pair;
-    if (left >= 4)
+    if (left == 4 || left > 6)
       tile<kNibbles, kGroup, Scale, 4>(block, x, pair, groups, n, output), pair += 4;
-    else if (left >= 2)
+    else if (left >= 3)
+      tile<kNibbles, kGroup, Scale, 3>(block, x, pair, groups, n, output), pair += 3;
+    else if (left == 2)
       tile<kNibbles, kGroup, Scale, 2>(block, x, pair, groups, n, output), pair += 2;
     else
       tile<kNibbles, kGroup, Scale, 1>(block, x, pair, groups, n, output), pair += 1;

@@ -10,21 +10,6 @@
 namespace paceline {
 namespace {
 
-void add_counts(SpeculationCounters& sum, const SpeculationCounters& more) {
-  sum.rounds += more.rounds;
-  sum.drafted += more.drafted;
-  sum.accepted += more.accepted;
-  sum.emitted += more.emitted;
-  for (size_t i = 0; i < sum.drafted_at.size(); ++i) {
-    sum.drafted_at[i] += more.drafted_at[i];
-    sum.accepted_at[i] += more.accepted_at[i];
-  }
-  sum.draft_ms += more.draft_ms;
-  sum.verify_ms += more.verify_ms;
-  sum.choose_ms += more.choose_ms;
-  sum.commit_ms += more.commit_ms;
-}
-
 // All requests of a text, once.
 struct TextRun {
   double ms = 0;       // without prompts
@@ -35,7 +20,7 @@ struct TextRun {
   void add(DecodeOutcome outcome) {
     ms += outcome.decode_ms;
     tokens += std::max<int64_t>(static_cast<int64_t>(outcome.tokens.size()) - 1, 0);
-    add_counts(counters, outcome.counters);
+    counters += outcome.counters;
     outputs.push_back(std::move(outcome.tokens));
   }
 };
@@ -86,7 +71,7 @@ Series together(const std::vector<const Series*>& parts, const std::vector<const
     all.ratios.push_back(plain_ms / ms);
   }
   for (const Series* part : parts) {
-    add_counts(all.counters, part->counters);
+    all.counters += part->counters;
     all.tokens += part->tokens;
   }
   return all;

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <functional>
 
+#include "cli/check_speculation.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/generate_options.h"
@@ -19,6 +20,7 @@ constexpr const char* kExamples = R"(
 Examples:
   paceline check tests/goldens
   paceline check tests/goldens/moe --precision f32 --json
+  paceline check tests/goldens --speculation
   paceline check --tokenizer tokenizer.json encodings.json.xz
 
 A goldens folder has golden.json, golden.safetensors and the checkpoint in target/; or subfolders that have them.
@@ -28,6 +30,8 @@ struct CheckOptions {
   std::string target;  // a goldens folder, or the encodings
   std::string tokenizer;
   RunOptions run;
+  bool speculation = false;
+  bool whole = false;
   bool json = false;
 };
 
@@ -93,6 +97,7 @@ int check_goldens(const CheckOptions& options) {
   if (!cases.ok()) return fail(kExitFailure, cases.error().message);
   auto machine = Machine::make(options.run.threads);
   if (!machine.ok()) return fail(kExitFailure, machine.error().message);
+  if (options.speculation) return check_speculation_of(*cases, options.whole, options.json, **machine);
   std::vector<GoldenCheck> checks;
   for (const auto& folder : *cases) {
     auto check = check_golden_case(folder, {.precision = options.run.precision}, (*machine)->pool(), (*machine)->ops());
@@ -141,6 +146,12 @@ void add_check_command(CLI::App& app, Action& action) {
   auto* tokenizer = command->add_option("--tokenizer", options->tokenizer,
                                         "Check this tokenizer.json (may be packed with xz) against the encodings");
   tokenizer->type_name("FILE");
+  auto* speculation = command->add_flag("--speculation", options->speculation,
+                                        "Check speculation: proposals against the goldens', and the text with every "
+                                        "kind of drafter against the plain run's");
+  speculation->excludes(tokenizer);
+  command->add_flag("--whole", options->whole, "With --speculation: every combination, not a slice (takes long)")
+      ->needs(speculation);
   add_compute_options(*command, options->run);
   command->add_flag("--json", options->json, "One JSON list instead of the table");
   command->footer(kExamples);

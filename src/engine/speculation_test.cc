@@ -11,28 +11,19 @@
 #include <string_view>
 
 #include "engine/decode.h"
-#include "speculate/scripted_proposers.h"
+#include "engine/identity.h"
 #include "kernels/cpu_ops.h"
 #include "model/load.h"
 #include "model/mtp_binding.h"
 #include "model/quantize.h"
-#include "speculate/adaptive.h"
 #include "speculate/mtp_proposer.h"
-#include "speculate/ngram.h"
+#include "speculate/scripted_proposers.h"
 #include "weights/scratch_folder.h"
 
 namespace paceline {
 namespace {
 
 enum class Format : uint8_t { f32, bf16, q8, q4 };
-enum class Drafter : uint8_t { ngram, random, perfect, half_right, mtp };
-
-constexpr Drafter kDrafters[] = {Drafter::ngram, Drafter::random, Drafter::perfect, Drafter::half_right, Drafter::mtp};
-constexpr int32_t kDepths[] = {1, 2, 3, 5, 8, 15};
-constexpr int kSettings = 5;
-// The window is 16, a page 32 or more and the ring of sliding layers some 300: from nothing to beyond all of them.
-constexpr int32_t kPromptTokens[] = {1, 21, 130, 320};
-
 bool long_form() { return std::getenv("PACELINE_TEST_LONG") != nullptr; }
 
 struct ModelCase {
@@ -47,31 +38,6 @@ std::string name_of(const ModelCase& model) {
 
 // NOLINTNEXTLINE(readability-identifier-naming)
 void PrintTo(const ModelCase& model, std::ostream* out) { *out << name_of(model); }
-
-SampleSettings settings_of(int which, uint64_t seed) {
-  SampleSettings settings;
-  settings.seed = seed;
-  switch (which) {
-    case 0: settings.temperature = 0; break;
-    case 1:
-      settings.top_k = 64;
-      settings.top_p = 0.95f;
-      break;
-    case 2:
-      settings.temperature = 0.7f;
-      settings.min_p = 0.05f;
-      settings.repetition_penalty = 1.2f;
-      settings.logit_bias = {{128 + ' ', -1.5f}, {128 + 'e', 2.0f}};
-      break;
-    case 3:
-      settings.temperature = 0.8f;
-      settings.presence_penalty = 0.5f;
-      settings.frequency_penalty = 0.3f;
-      break;
-    default: settings.temperature = 1.5f;
-  }
-  return settings;
-}
 
 std::vector<TokenId> prompt_of(int32_t tokens) {
   constexpr std::string_view kText =
@@ -109,7 +75,7 @@ class SpeculationTest : public testing::TestWithParam<ModelCase> {
   [[nodiscard]] static DecodeRequest request(int32_t prompt_tokens, int settings, int32_t max_tokens) {
     DecodeRequest made;
     made.prompt = prompt_of(prompt_tokens);
-    made.sampling = settings_of(settings, static_cast<uint64_t>(1000 * prompt_tokens + settings));
+    made.sampling = choice_settings(settings, static_cast<uint64_t>(1000 * prompt_tokens + settings), made.prompt);
     made.max_tokens = max_tokens;
     made.context = 4096;
     return made;
@@ -129,17 +95,6 @@ class SpeculationTest : public testing::TestWithParam<ModelCase> {
         std::make_unique<MtpDrafter>(mtp_, forward_->shared_weights(), ops_, forward_->precision()));
   }
 
-  std::unique_ptr<Proposer> make(Drafter drafter, const DecodeRequest& request, const std::vector<TokenId>& output) {
-    switch (drafter) {
-      case Drafter::ngram: return std::make_unique<NgramProposer>();
-      case Drafter::random: return std::make_unique<RandomProposer>(request.sampling.seed, vocab());
-      case Drafter::perfect: return std::make_unique<KnowingProposer>(request.prompt, output, vocab(), 1.0);
-      case Drafter::half_right: return std::make_unique<KnowingProposer>(request.prompt, output, vocab(), 0.5);
-      case Drafter::mtp: return make_mtp();
-    }
-    return nullptr;
-  }
-
   ScratchFolder scratch_;
   ThreadPool pool_;
   kernels::CpuOps ops_;
@@ -154,70 +109,44 @@ void expect_same_text(const DecodeOutcome& speculative, const DecodeOutcome& pla
   EXPECT_EQ(speculative.stop_token, plain.stop_token);
 }
 
-void expect_sensible_counts(Drafter drafter, const SpeculationCounters& counters, size_t tokens) {
-  EXPECT_EQ(counters.emitted, static_cast<int64_t>(tokens));
+void expect_sensible_counts(const IdentityCount& count) {
+  const SpeculationCounters& counters = count.counters;
+  EXPECT_EQ(counters.emitted, count.tokens);
   EXPECT_EQ(counters.emitted, counters.rounds + counters.accepted);
-  EXPECT_LE(counters.accepted, counters.drafted);
-  if (drafter == Drafter::perfect) {
-    EXPECT_EQ(counters.accepted, counters.drafted);
-  }
-  if (drafter == Drafter::random) {
-    EXPECT_LE(counters.accepted, 2 + counters.drafted / 30);
-  }
-  if (drafter == Drafter::half_right) {
-    EXPECT_GT(counters.accepted, 0);
-  }
-  if (drafter == Drafter::half_right && counters.drafted > 60) {
-    EXPECT_LT(counters.accepted, counters.drafted);
+  switch (count.kind) {
+    case DrafterKind::perfect: EXPECT_EQ(counters.accepted, counters.drafted); break;
+    case DrafterKind::random: EXPECT_LE(counters.accepted, 2 + counters.drafted / 30); break;
+    case DrafterKind::half_right:
+      EXPECT_GT(counters.accepted, 0);
+      EXPECT_LT(counters.accepted, counters.drafted);
+      break;
+    default: EXPECT_LE(counters.accepted, counters.drafted);
   }
 }
 
+// Every kind of drafter, depths 1 to 15 and the policy's (0), which depend on the clock.
 TEST_P(SpeculationTest, EmitsThePlainRunsTokens) {
-  const int32_t max_tokens = long_form() ? 72 : 40;
-  // A slice takes every so manieth cell; a prime, so that it meets every value of every dimension.
-  const int stride = long_form() ? 1 : 19;
-  int cell = 0;
-  int64_t compared = 0, cells = 0;
-  for (const int32_t prompt_tokens : kPromptTokens) {
-    for (int settings = 0; settings < kSettings; ++settings) {
-      const DecodeRequest r = request(prompt_tokens, settings, max_tokens);
-      const DecodeOutcome expected = plain(r);
-      for (const Drafter drafter : kDrafters) {
-        for (const int32_t depth : kDepths) {
-          if (cell++ % stride != 0) continue;
-          SCOPED_TRACE(fmt::format("drafter {} depth {} settings {} prompt {}", static_cast<int>(drafter), depth,
-                                   settings, prompt_tokens));
-          const auto proposer = make(drafter, r, expected.tokens);
-          const DecodeOutcome outcome = speculative(r, *proposer, depth);
-          expect_same_text(outcome, expected);
-          expect_sensible_counts(drafter, outcome.counters, expected.tokens.size());
-          compared += static_cast<int64_t>(outcome.tokens.size());
-          ++cells;
-          if (HasFailure()) return;
-        }
-      }
-    }
+  IdentityPlan plan;
+  plan.text = prompt_of(200);
+  // The window is 16, a page 64 and the ring of sliding layers some 300: from nothing to beyond all of them.
+  plan.prompt_tokens = {1, 21, 130, 320};
+  plan.seeds = {7, 8, 9};
+  for (int32_t depth = 0; depth <= 15; ++depth) plan.depths.push_back(depth);
+  plan.max_tokens = 40;
+  plan.stride = long_form() ? 7 : 97;
+  const auto mtp = make_mtp();
+  const IdentityResult result = check_identity(*forward_, mtp.get(), plan);
+  int64_t compared = 0;
+  for (const IdentityCount& count : result.kinds) {
+    SCOPED_TRACE(drafter_kind_name(count.kind));
+    EXPECT_EQ(count.runs_equal, count.runs);
+    expect_sensible_counts(count);
+    compared += count.tokens;
   }
+  ASSERT_EQ(result.kinds.size(), std::size(kDrafterKinds));
   RecordProperty("tokens_compared", static_cast<int>(compared));
-  EXPECT_EQ(compared, cells * max_tokens);
-  // Twelve models: more than 200,000 tokens over all.
-  if (long_form()) {
-    EXPECT_GE(compared, 200'000 / 12 + 1);
-  }
-}
-
-// Depths that change from round to round with the clock: timing decides how, and still not a token.
-TEST_P(SpeculationTest, AdaptiveDepthsEmitThePlainRunsTokens) {
-  StepCosts costs;
-  AdaptiveDepth policy(costs);
-  for (const Drafter drafter : kDrafters) {
-    for (const int32_t prompt_tokens : {1, 130}) {
-      const DecodeRequest r = request(prompt_tokens, static_cast<int>(drafter), 40);
-      const DecodeOutcome expected = plain(r);
-      const auto proposer = make(drafter, r, expected.tokens);
-      expect_same_text(decode(*forward_, r, {}, {proposer.get(), &policy}), expected);
-    }
-  }
+  // In the long form more than 200,000 over the twelve models.
+  EXPECT_GE(compared, long_form() ? 200'000 / 12 + 1 : 1000);
 }
 
 // The goldens' drafters were trained for these targets: most of a greedy text is theirs.
@@ -249,10 +178,10 @@ class SpeculationEndTest : public SpeculationTest {
   void expect_same_end(const DecodeRequest& r, const std::vector<TokenId>& beyond, DecodeEnd end) {
     const DecodeOutcome expected = plain(r);
     EXPECT_EQ(expected.end, end);
-    for (const Drafter drafter : {Drafter::perfect, Drafter::half_right}) {
+    for (const double right : {1.0, 0.5}) {
       for (int32_t depth = 1; depth <= kMaxDraftTokens; ++depth) {
-        const auto proposer = make(drafter, r, beyond);
-        expect_same_text(speculative(r, *proposer, depth), expected);
+        KnowingProposer proposer(r.prompt, beyond, vocab(), right);
+        expect_same_text(speculative(r, proposer, depth), expected);
       }
     }
   }

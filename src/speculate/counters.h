@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "speculate/proposer.h"
@@ -16,6 +17,17 @@ struct SpeculationCounters {
   std::array<int64_t, kMaxDraftTokens> drafted_at{}, accepted_at{};  // by position behind the newest token
   // Of rounds after the prompt. Committing includes handing tokens on.
   double draft_ms = 0, verify_ms = 0, choose_ms = 0, commit_ms = 0;
+
+  SpeculationCounters& operator+=(const SpeculationCounters& more) {
+    rounds += more.rounds, drafted += more.drafted, accepted += more.accepted, emitted += more.emitted;
+    for (size_t i = 0; i < drafted_at.size(); ++i) {
+      drafted_at[i] += more.drafted_at[i];
+      accepted_at[i] += more.accepted_at[i];
+    }
+    draft_ms += more.draft_ms, verify_ms += more.verify_ms;
+    choose_ms += more.choose_ms, commit_ms += more.commit_ms;
+    return *this;
+  }
 
   [[nodiscard]] double tokens_per_round() const { return ratio(emitted, rounds); }
   [[nodiscard]] double accepted_of_drafted() const { return ratio(accepted, drafted); }

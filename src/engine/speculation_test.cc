@@ -16,6 +16,7 @@
 #include "model/load.h"
 #include "model/mtp_binding.h"
 #include "model/quantize.h"
+#include "model/synthetic.h"
 #include "speculate/mtp_proposer.h"
 #include "speculate/scripted_proposers.h"
 #include "weights/scratch_folder.h"
@@ -88,9 +89,12 @@ class SpeculationTest : public testing::TestWithParam<ModelCase> {
     return decode(*forward_, request, {}, {&proposer, &fixed});
   }
 
+  static std::filesystem::path assistant() {
+    return std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/goldens" / GetParam().golden / "assistant";
+  }
+
   std::unique_ptr<Proposer> make_mtp() {
-    const auto folder = std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/goldens" / GetParam().golden / "assistant";
-    if (!mtp_) mtp_ = load_mtp(folder, pool_).value();
+    if (!mtp_) mtp_ = load_mtp(assistant(), pool_).value();
     return std::make_unique<MtpProposer>(
         std::make_unique<MtpDrafter>(mtp_, forward_->shared_weights(), ops_, forward_->precision()));
   }
@@ -147,6 +151,19 @@ TEST_P(SpeculationTest, EmitsThePlainRunsTokens) {
   RecordProperty("tokens_compared", static_cast<int>(compared));
   // In the long form more than 200,000 over the twelve models.
   EXPECT_GE(compared, long_form() ? 200'000 / 12 + 1 : 1000);
+}
+
+// One that has the form of the model's own and weights by chance: it costs what that one costs, and nothing else.
+TEST_P(SpeculationTest, ADrafterWithRandomWeightsChangesNothing) {
+  const auto own = load_mtp(assistant(), pool_).value();
+  const auto random = make_synthetic_mtp(own->config, {WeightFormat::bf16, 32}, pool_);
+  MtpProposer proposer(std::make_unique<MtpDrafter>(random, forward_->shared_weights(), ops_, forward_->precision()));
+  for (const int settings : {0, 1}) {
+    const DecodeRequest r = request(130, settings, 60);
+    const DecodeOutcome outcome = speculative(r, proposer, 4);
+    expect_same_text(outcome, plain(r));
+    EXPECT_LT(outcome.counters.accepted, outcome.counters.drafted / 8);
+  }
 }
 
 // The goldens' drafters were trained for these targets: most of a greedy text is theirs.

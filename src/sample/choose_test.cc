@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/math/distributions/chi_squared.hpp>
 #include <chrono>
 #include <limits>
 #include <numeric>
@@ -178,12 +179,8 @@ TEST(Choose, IsPureWhateverTheOrderOfCalls) {
   }
 }
 
-// 1 - the regularised lower incomplete gamma function: the upper tail of chi-squared.
 double chi_squared_tail(double statistic, int degrees) {
-  const double a = degrees / 2.0, x = statistic / 2.0;
-  double term = 1 / a, sum = term;
-  for (int n = 1; n < 10000 && term > sum * 1e-15; ++n) sum += term *= x / (a + n);
-  return 1 - sum * std::exp(-x + a * std::log(x) - std::lgamma(a));
+  return boost::math::cdf(boost::math::complement(boost::math::chi_squared(degrees), statistic));
 }
 
 // p-value of `samples` choices against the distribution that the settings leave.

@@ -53,8 +53,15 @@ class CpuOps final : public Ops {
   // one.
   Act prepared(const float* x, int32_t rows, const Matrix& w, Activation activation, bool fresh);
 
+  // Memory for placed weights, in huge pages where the system has them; `owners` keeps it.
+  void* place_memory(size_t bytes, std::vector<std::shared_ptr<const void>>& owners);
+
   const CpuTable& table_;
   ThreadPool& pool_;
+  // What is left of the block that matrices are placed in: each starts where the last one ends, so that huge pages are
+  // full.
+  std::shared_ptr<void> place_block_;
+  size_t place_used_ = 0, place_size_ = 0;
   struct KeptAct {
     ActShape shape;
     GrowingBuffer buffer;

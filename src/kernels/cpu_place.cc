@@ -1,6 +1,7 @@
 // Weights in the order of the table's kernels, rearranged by all threads at the speed of memory.
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <new>
 
@@ -9,15 +10,12 @@
 namespace paceline::kernels {
 namespace {
 
-// In huge pages where the system has them: streams cross page borders all the time, and each costs a look-up.
-std::shared_ptr<void> allocate(size_t bytes) {
-  constexpr size_t kHugePage = size_t{2} << 20;
-  const size_t rounded = (bytes + kHugePage - 1) / kHugePage * kHugePage;
-  void* block = std::aligned_alloc(kHugePage, rounded);
-  if (block == nullptr) throw std::bad_alloc();
-  madvise(block, rounded, MADV_HUGEPAGE);
-  return {block, [](void* p) { std::free(p); }};
-}
+constexpr size_t kHugePage = size_t{2} << 20;
+// Memory is taken when it is first written to: what a block has too much costs nothing.
+constexpr size_t kBlockBytes = size_t{64} << 20;
+constexpr size_t kAlignment = 4096;
+
+size_t rounded(size_t bytes, size_t to) { return (bytes + to - 1) / to * to; }
 
 Matrix as_packed(Matrix w, const void* values) {
   w.packed = true;
@@ -28,21 +26,35 @@ Matrix as_packed(Matrix w, const void* values) {
 
 }  // namespace
 
+// Streams cross page borders all the time, and each costs a look-up: hence huge pages.
+void* CpuOps::place_memory(size_t bytes, std::vector<std::shared_ptr<const void>>& owners) {
+  if (place_size_ - place_used_ < bytes) {
+    place_size_ = rounded(std::max(bytes, kBlockBytes), kHugePage);
+    place_used_ = 0;
+    void* block = std::aligned_alloc(kHugePage, place_size_);
+    if (block == nullptr) throw std::bad_alloc();
+    madvise(block, place_size_, MADV_HUGEPAGE);
+    place_block_ = {block, [](void* p) { std::free(p); }};
+  }
+  if (owners.empty() || owners.back() != place_block_) owners.push_back(place_block_);
+  void* at = static_cast<char*>(place_block_.get()) + place_used_;
+  place_used_ = std::min(place_size_, place_used_ + rounded(bytes, kAlignment));
+  return at;
+}
+
 MatrixStack CpuOps::place(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) {
   const size_t bytes = table_.packed_bytes == nullptr || w.count == 0 ? 0 : table_.packed_bytes(w.first);
   if (bytes == 0) return w;
-  const std::shared_ptr<void> memory = allocate(bytes * static_cast<size_t>(w.count));
+  auto* const memory = static_cast<char*>(place_memory(bytes * static_cast<size_t>(w.count), owners));
   const int64_t blocks = (w.first.rows + table_.pack_rows - 1) / table_.pack_rows;
   pool_.run(blocks * w.count, 16, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const auto expert = static_cast<int32_t>(i / blocks), block = static_cast<int32_t>(i % blocks);
-      table_.pack(w.at(expert), static_cast<char*>(memory.get()) + bytes * static_cast<size_t>(expert), block,
-                  block + 1);
+      table_.pack(w.at(expert), memory + bytes * static_cast<size_t>(expert), block, block + 1);
     }
   });
-  owners.push_back(memory);
   MatrixStack placed = w;
-  placed.first = as_packed(w.first, memory.get());
+  placed.first = as_packed(w.first, memory);
   placed.stride_bytes = bytes;
   return placed;
 }

@@ -179,6 +179,7 @@ Result<std::shared_ptr<const TextWeights>> bind_text_weights(std::shared_ptr<con
     return Error{fmt::format("tensor \"{}\" belongs to nothing in a {} model", tensor->name, bound.model_type)};
   }
   weights->owners = binder.take_owners();
+  weights->checkpoint = binder.checkpoint();
   return std::shared_ptr<const TextWeights>(std::move(weights));
 }
 

@@ -130,6 +130,7 @@ Result<std::shared_ptr<const MtpWeights>> bind_mtp_weights(std::shared_ptr<const
     return Error{fmt::format("tensor \"{}\" belongs to nothing in a {} model", tensor->name, text.model_type)};
   }
   weights->owners = binder.take_owners();
+  weights->checkpoint = binder.checkpoint();
   return std::shared_ptr<const MtpWeights>(std::move(weights));
 }
 

@@ -27,6 +27,8 @@ struct MtpWeights {
   // Who placed the matrices (kernels::Ops::placed_tag); none: they lie as in the checkpoint.
   const void* placed = nullptr;
   std::vector<std::shared_ptr<const void>> owners;
+  // The files that matrices may lie in; none where they were made in memory.
+  std::shared_ptr<const Checkpoint> checkpoint;
   // Keeps `clusters` alive until they are placed.
   std::shared_ptr<const void> cluster_rows;
 

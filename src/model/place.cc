@@ -3,14 +3,56 @@
 namespace paceline {
 namespace {
 
-// Every matrix that is multiplied with; embeddings are read row by row and stay as they lie.
-void place_layer(LayerWeights& layer, kernels::Ops& ops, std::vector<std::shared_ptr<const void>>& owners) {
-  for (Matrix* m : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down, &layer.router,
-                    &layer.ple_gate, &layer.ple_projection})
-    *m = ops.place(*m, owners);
-  for (MatrixStack* stack : {&layer.expert_gate, &layer.expert_up, &layer.expert_down})
-    *stack = ops.place(*stack, owners);
-}
+// Places matrix by matrix; what a file held of one that was rearranged is not needed in memory any more.
+class Placing {
+ public:
+  Placing(kernels::Ops& ops, std::vector<std::shared_ptr<const void>>& owners, const Checkpoint* checkpoint)
+      : ops_(ops), owners_(owners), checkpoint_(checkpoint) {}
+
+  void place(Matrix& w) {
+    const Matrix before = w;
+    w = ops_.place(w, owners_);
+    if (w.values != before.values) forget(before);
+  }
+
+  void place(MatrixStack& stack) {
+    const MatrixStack before = stack;
+    stack = ops_.place(stack, owners_);
+    if (stack.first.values == before.first.values) return;
+    for (int32_t e = 0; e < before.count; ++e) forget(before.at(e));
+  }
+
+  // Reading a file fetches more than was asked for, also of what was given back already.
+  void finish() {
+    if (checkpoint_ == nullptr || !rearranged_) return;
+    for (const MappedFile& file : checkpoint_->files()) file.forget(file.bytes());
+  }
+
+  // Every matrix that is multiplied with; embeddings are read row by row and stay as they lie.
+  void place(LayerWeights& layer) {
+    for (Matrix* m : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down, &layer.router,
+                      &layer.ple_gate, &layer.ple_projection}) {
+      place(*m);
+    }
+    for (MatrixStack* stack : {&layer.expert_gate, &layer.expert_up, &layer.expert_down}) place(*stack);
+  }
+
+ private:
+  void forget(const Matrix& w) {
+    rearranged_ = true;
+    if (checkpoint_ == nullptr) return;
+    const auto rows = static_cast<size_t>(w.rows);
+    checkpoint_->forget({static_cast<const std::byte*>(w.values), rows * w.row_value_bytes()});
+    for (const void* part : {w.scales, w.biases}) {
+      checkpoint_->forget({static_cast<const std::byte*>(part), rows * w.row_scale_bytes()});
+    }
+  }
+
+  kernels::Ops& ops_;
+  std::vector<std::shared_ptr<const void>>& owners_;
+  const Checkpoint* checkpoint_;
+  bool rearranged_ = false;
+};
 
 }  // namespace
 
@@ -19,13 +61,15 @@ std::shared_ptr<const TextWeights> place_weights(std::shared_ptr<const TextWeigh
   if (weights->placed == ops.placed_tag()) return weights;
   auto placed = std::make_shared<TextWeights>(*weights);
   placed->placed = ops.placed_tag();
+  Placing placing(ops, placed->owners, placed->checkpoint.get());
   const size_t steps = placed->layers.size() + 1;
   for (size_t i = 0; i < placed->layers.size(); ++i) {
-    place_layer(placed->layers[i], ops, placed->owners);
+    placing.place(placed->layers[i]);
     if (progress) progress(i + 1, steps);
   }
-  placed->head = ops.place(placed->head, placed->owners);
-  placed->ple_model_projection = ops.place(placed->ple_model_projection, placed->owners);
+  placing.place(placed->head);
+  placing.place(placed->ple_model_projection);
+  placing.finish();
   if (progress) progress(steps, steps);
   return placed;
 }
@@ -34,10 +78,13 @@ std::shared_ptr<const MtpWeights> place_weights(std::shared_ptr<const MtpWeights
   if (weights->placed == ops.placed_tag()) return weights;
   auto placed = std::make_shared<MtpWeights>(*weights);
   placed->placed = ops.placed_tag();
-  for (LayerWeights& layer : placed->layers) place_layer(layer, ops, placed->owners);
-  for (Matrix* m : {&placed->pre_projection, &placed->post_projection, &placed->head, &placed->centroids})
-    *m = ops.place(*m, placed->owners);
-  placed->clusters = ops.place(placed->clusters, placed->owners);
+  Placing placing(ops, placed->owners, placed->checkpoint.get());
+  for (LayerWeights& layer : placed->layers) placing.place(layer);
+  for (Matrix* m : {&placed->pre_projection, &placed->post_projection, &placed->head, &placed->centroids}) {
+    placing.place(*m);
+  }
+  placing.place(placed->clusters);
+  placing.finish();
   if (placed->clusters.first.packed) placed->cluster_rows.reset();
   return placed;
 }

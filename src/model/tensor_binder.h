@@ -37,6 +37,7 @@ class TensorBinder {
   // Tensors nobody took, as they lie.
   [[nodiscard]] std::vector<const TensorView*> untaken() const { return use_.untaken(); }
   // The mapped files and whatever was copied; the views above live as long as these.
+  [[nodiscard]] const std::shared_ptr<const Checkpoint>& checkpoint() const { return checkpoint_; }
   std::vector<std::shared_ptr<const void>> take_owners() { return std::move(owners_); }
 
  private:

@@ -7,6 +7,7 @@
 
 #include "model/config.h"
 #include "tensor/matrix.h"
+#include "weights/checkpoint.h"
 
 namespace paceline {
 
@@ -52,6 +53,8 @@ struct TextWeights {
   const void* placed = nullptr;
   // Whatever keeps the views above alive: mapped files, rearranged copies.
   std::vector<std::shared_ptr<const void>> owners;
+  // The files that matrices may lie in; none where they were made in memory.
+  std::shared_ptr<const Checkpoint> checkpoint;
 
   // Bytes a plain decode step of one row reads: every matrix once, of the experts only those chosen, one row of
   // each embedding.

@@ -90,6 +90,12 @@ Status Checkpoint::add_file(const std::string& name) {
   return Done{};
 }
 
+void Checkpoint::forget(std::span<const std::byte> part) const {
+  for (const MappedFile& file : files_) {
+    if (file.forget(part)) return;
+  }
+}
+
 const TensorView* Checkpoint::find(std::string_view name) const {
   const auto at = by_name_.find(name);
   return at == by_name_.end() ? nullptr : &tensors_[at->second];

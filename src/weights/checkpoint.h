@@ -38,6 +38,8 @@ class Checkpoint {
   [[nodiscard]] std::span<const MappedFile> files() const { return files_; }      // in shard order
   [[nodiscard]] std::span<const TensorView> tensors() const { return tensors_; }  // file by file, as they lie
   [[nodiscard]] const TensorView* find(std::string_view name) const;
+  // Gives back the memory that these bytes take, if they lie in one of the files. They stay readable.
+  void forget(std::span<const std::byte> part) const;
 
   [[nodiscard]] const std::string& config_json() const { return config_json_; }
   // Empty where the folder has none.

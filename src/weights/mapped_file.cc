@@ -71,6 +71,16 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 MappedFile::~MappedFile() { unmap(); }
 
+bool MappedFile::forget(std::span<const std::byte> part) const {
+  if (part.empty() || part.data() < start_ || part.data() + part.size() > start_ + size_) return false;
+  // Whole pages; what neighbours lose of theirs, they fetch again.
+  static const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const auto first = reinterpret_cast<uintptr_t>(part.data()) / page * page;
+  const auto end = reinterpret_cast<uintptr_t>(part.data() + part.size());
+  ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+  return true;
+}
+
 void MappedFile::unmap() {
   if (start_ != nullptr) ::munmap(const_cast<std::byte*>(start_), size_);
   start_ = nullptr;

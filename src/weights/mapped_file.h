@@ -23,6 +23,10 @@ class MappedFile {
   [[nodiscard]] std::span<const std::byte> bytes() const { return {start_, size_}; }
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
+  // Whether these bytes are of this file; if so, the memory they take is given back. Reading them again is allowed, and
+  // fetches them anew.
+  bool forget(std::span<const std::byte> part) const;
+
  private:
   MappedFile() = default;
   void unmap();

@@ -12,6 +12,8 @@ namespace {
 // an idle pool is asleep within a millisecond.
 constexpr int kSpins = 20000;
 
+uint64_t packed(int64_t begin, int64_t end) { return static_cast<uint64_t>(begin) << 32 | static_cast<uint64_t>(end); }
+
 void relax() {
 #if defined(__aarch64__)
   asm volatile("yield" ::: "memory");
@@ -38,8 +40,10 @@ void pin_this_thread(int core) {
   }
 }
 
-ThreadPool::ThreadPool(int threads, bool pin) {
-  if (threads <= 0) threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+ThreadPool::ThreadPool(int threads, bool pin)
+    : parts_(static_cast<size_t>(threads > 0 ? threads
+                                             : std::max(1, static_cast<int>(std::thread::hardware_concurrency())))) {
+  threads = static_cast<int>(parts_.size());
   workers_.reserve(static_cast<size_t>(threads) - 1);
   for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i, pin] { work(i, pin); });
 }
@@ -54,24 +58,39 @@ ThreadPool::~ThreadPool() {
   for (auto& worker : workers_) worker.join();
 }
 
+// Half of what is left of the owner's part: its front for the owner, its back for others.
+bool ThreadPool::take(int owner, bool own, int64_t& begin, int64_t& end) {
+  std::atomic<uint64_t>& left = parts_[static_cast<size_t>(owner)].left;
+  uint64_t now = left.load(std::memory_order_relaxed);
+  for (;;) {
+    const auto from = static_cast<int64_t>(now >> 32), to = static_cast<int64_t>(now & 0xffffffff);
+    if (from >= to) return false;
+    const int64_t size = std::min(to - from, std::max(piece_, (to - from) / 2));
+    begin = own ? from : to - size;
+    end = begin + size;
+    if (left.compare_exchange_weak(now, own ? packed(end, to) : packed(from, begin), std::memory_order_relaxed)) {
+      return true;
+    }
+  }
+}
+
 void ThreadPool::take_pieces(int worker) {
-  // Half of an even share of what is left.
-  const int64_t shares = 2 * threads();
-  int64_t begin = next_.load(std::memory_order_relaxed);
-  while (begin < count_) {
-    const int64_t end = std::min(count_, begin + std::max(piece_, (count_ - begin) / shares));
-    if (!next_.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
-    call_(body_, begin, end, worker);
-    begin = next_.load(std::memory_order_relaxed);
+  const int all = threads();
+  for (int turn = 0; turn < all; ++turn) {
+    const int owner = (worker + turn) % all;
+    int64_t begin = 0, end = 0;
+    while (take(owner, turn == 0, begin, end)) call_(body_, begin, end, worker);
   }
 }
 
 void ThreadPool::run_pieces(int64_t count, int64_t piece, Call call, void* body) {
   call_ = call;
   body_ = body;
-  count_ = count;
   piece_ = piece;
-  next_.store(0, std::memory_order_relaxed);
+  for (int64_t i = 0, all = threads(); i < all; ++i) {
+    parts_[static_cast<size_t>(i)].left.store(packed(count * i / all, count * (i + 1) / all),
+                                              std::memory_order_relaxed);
+  }
   running_.store(static_cast<int>(workers_.size()), std::memory_order_relaxed);
   generation_.fetch_add(1);
   if (sleepers_.load() > 0) {

@@ -26,9 +26,10 @@ class ThreadPool {
 
   [[nodiscard]] int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // Calls f(begin, end) or f(begin, end, worker) over pieces of [0, count); returns when all are done. Pieces start
-  // long and shrink to `piece`, so that threads read long runs and still end together. worker is below threads(), and
-  // no two calls with the same worker run at once. One caller at a time.
+  // Calls f(begin, end) or f(begin, end, worker) over pieces of [0, count); returns when all are done. Each thread
+  // walks through a part of its own, in pieces that start long and shrink to `piece`, and then helps the others from
+  // the ends of theirs: so threads read long runs, the same ones every time, and still end together. worker is below
+  // threads(), and no two calls with the same worker run at once. One caller at a time; count is below 2^31.
   template <class F>
   void run(int64_t count, int64_t piece, F&& f) {
     if (workers_.empty() || count <= piece) {
@@ -54,14 +55,18 @@ class ThreadPool {
   void run_pieces(int64_t count, int64_t piece, Call call, void* body);
   void work(int worker, bool pin);
   void take_pieces(int worker);
+  bool take(int owner, bool own, int64_t& begin, int64_t& end);
 
   std::vector<std::thread> workers_;
   // The loop now running; written by run_pieces before generation_ is raised.
   Call call_ = nullptr;
   void* body_ = nullptr;
-  int64_t count_ = 0;
   int64_t piece_ = 1;
-  alignas(64) std::atomic<int64_t> next_{0};
+  // What is left of each thread's part: begin in the upper half, end in the lower.
+  struct alignas(64) Part {
+    std::atomic<uint64_t> left{0};
+  };
+  std::vector<Part> parts_;
   alignas(64) std::atomic<uint64_t> generation_{0};
   alignas(64) std::atomic<int> running_{0};
   std::atomic<bool> stopping_{false};

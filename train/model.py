@@ -122,13 +122,15 @@ def is_fixed(name: str) -> bool:
 
 
 def computing(weights: Weights, dtype: torch.dtype, bits: int, group: int) -> Weights:
-    """The weights a forward computes with: cast, and fake-quantised where bits is 4 or 8 (0: not)."""
+    """The weights a forward computes with: cast, and fake-quantised where bits is 4 or 8 (0: not), all matrices in one go."""
     ready = {}
-    for name, value in weights.items():
-        if bits and is_quantised(name, value, group):
-            value = fake_quantised(value, bits, group)
-        ready[name] = value.to(dtype)
-    return ready
+    packed = [n for n, w in weights.items() if bits and is_quantised(n, w, group)]
+    if packed:
+        groups = [weights[n].numel() // group for n in packed]
+        all_groups = torch.cat([weights[n].reshape(-1, group) for n in packed])
+        parts = fake_quantised(all_groups, bits, group).to(dtype).split(groups)
+        ready = {n: part.reshape(weights[n].shape) for n, part in zip(packed, parts)}
+    return {n: ready[n] if n in ready else w.to(dtype) for n, w in weights.items()}
 
 
 def rms(x: torch.Tensor, weight: torch.Tensor | None, eps: float = 1e-6) -> torch.Tensor:

@@ -1,6 +1,7 @@
 """Batches for the GPU: packed text and picture rows made ahead by worker processes, and the tensors a step needs."""
 from __future__ import annotations
 
+import multiprocessing
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
@@ -92,7 +93,7 @@ def training_batches(folder: str, plan: dict, steps: int, device: str, join_from
     per_part = plan["steps_per_part"]
     parts = -(-steps // per_part)
     random = np.random.default_rng(plan["seed"])
-    pool = ProcessPoolExecutor(workers) if workers else None
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) if workers else None
     ahead = {}
     try:
         for part in range(parts):
@@ -112,16 +113,18 @@ def training_batches(folder: str, plan: dict, steps: int, device: str, join_from
 
 
 class Pictures:
-    """The pictures of a split, rendered once and kept as bytes on the device."""
+    """The pictures of a split, kept as numbers on the device and drawn when asked for."""
 
-    def __init__(self, path: Path, device: str, most: int | None = None):
-        from train.pictures import render_batch_torch
+    def __init__(self, path: Path, device: str, compiled: bool = False, most: int | None = None):
+        from train.pictures import draw_torch, specs_to_arrays
         specs = load_specs(path)[:most]
-        parts = [render_batch_torch(specs[i:i + 512], device) for i in range(0, len(specs), 512)]
-        self.pixels = torch.cat(parts) if parts else torch.zeros(0, 384, 384, 3, dtype=torch.uint8, device=device)
+        self.count, self.device = len(specs), device
+        self.arrays = [torch.from_numpy(array).to(device) for array in specs_to_arrays(specs)]
+        self.draw = torch.compile(draw_torch, dynamic=False) if compiled else draw_torch
 
     def get(self, numbers: list[int], count: int) -> torch.Tensor:
         """uint8 [count, 384, 384, 3]; the places past the numbers repeat picture 0."""
         index = torch.zeros(count, dtype=torch.int64)
         index[:len(numbers)] = torch.tensor(numbers, dtype=torch.int64)
-        return self.pixels[index.to(self.pixels.device)]
+        index = index.to(self.device, non_blocking=True)
+        return self.draw(*(array[index] for array in self.arrays))

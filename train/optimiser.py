@@ -7,7 +7,7 @@ import torch
 def orthogonal(update: torch.Tensor, steps: int = 5) -> torch.Tensor:
     """The nearest half-orthogonal matrices, roughly, of a stack [N, rows, columns] with rows <= columns (Newton-Schulz, quintic)."""
     a, b, c = 3.4445, -4.7750, 2.0315
-    x = update.bfloat16()
+    x = update.bfloat16() if update.is_cuda else update
     x = x / (x.norm(dim=(-2, -1), keepdim=True) + 1e-7)
     for _ in range(steps):
         gram = x @ x.transpose(-2, -1)

@@ -137,10 +137,16 @@ def render_batch_torch(pictures: list[Spec], device: Any) -> Any:
     """The pictures as a uint8 tensor [n, 384, 384, 3] on `device`: the same bytes as render()."""
     import torch
 
-    grounds, objects, planes = (torch.from_numpy(array).to(device) for array in specs_to_arrays(pictures))
-    axis = torch.arange(SIDE, dtype=torch.int32, device=device)
+    return draw_torch(*(torch.from_numpy(array).to(device) for array in specs_to_arrays(pictures)))
+
+
+def draw_torch(grounds: Any, objects: Any, planes: Any) -> Any:
+    """The pictures of the tensors that specs_to_arrays makes."""
+    import torch
+
+    axis = torch.arange(SIDE, dtype=torch.int32, device=grounds.device)
     pixels = grounds[:, None, None, :].to(torch.uint8).expand(-1, SIDE, SIDE, -1).contiguous()
-    for place in range(max((len(picture["objects"]) for picture in pictures), default=0)):
+    for place in range(MAX_OBJECTS):
         one = objects[:, place]
         dx = axis[None, None, :] - one[:, 0, None, None]
         dy = axis[None, :, None] - one[:, 1, None, None]

@@ -173,7 +173,7 @@ def main() -> None:
     run = DrafterRun(config, target_config, rows, length, device, gpu)
     optimiser = Optimiser(params, phases)
     plan = {**target_phases, "seed": phases["seed"], "mix": mix, "image_token": image_token, "text_rows": rows - 1, "picture_rows": 1}
-    pictures = Pictures(args.corpus / "train" / "pictures.jsonl", device, phases["pictures"])
+    pictures = Pictures(args.corpus / "train" / "pictures.jsonl", device, gpu)
 
     def batches() -> Iterator[Batch]:
         yield from training_batches(str(args.corpus), plan, first_steps, device, steps, 0.0, args.workers)
@@ -186,7 +186,6 @@ def main() -> None:
     quantised_from = int(phases["quantised_from"] * steps)
     recent, since = [], time.time()
     for step, batch in enumerate(batches()):
-        batch.picture_ids = [min(i, len(pictures.pixels) - 1) for i in batch.picture_ids]
         with torch.no_grad():
             hidden, shared = model.hidden(target, batch, pictures)
         ready = computing(weights, dtype, ship["drafter_bits"] if step >= quantised_from else 0, ship["drafter_group"])

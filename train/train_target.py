@@ -44,8 +44,8 @@ def main() -> None:
     print(f"target: {sum(w.numel() for w in weights.values()) / 1e6:.2f} M parameters", flush=True)
     plan = {**phases, "mix": settings["data"]["mix"], "image_token": config["image_token_id"]}
     started = time.time()
-    pictures = Pictures(args.corpus / "train" / "pictures.jsonl", device)
-    print(f"{len(pictures.pixels)} pictures in {time.time() - started:.1f} s", flush=True)
+    pictures = Pictures(args.corpus / "train" / "pictures.jsonl", device, gpu)
+    print(f"{pictures.count} pictures in {time.time() - started:.1f} s", flush=True)
     model = PackedTarget(config, phases["text_rows"] + phases["picture_rows"], phases["row_length"], device, gpu)
     optimiser = Optimiser(params, phases)
     quantised_from, join_from = int(phases["quantised_from"] * steps), int(phases["join_from"] * steps)

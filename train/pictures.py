@@ -27,13 +27,13 @@ COLOURS = {"red": (220, 30, 30), "green": (20, 150, 40), "blue": (30, 60, 220), 
 GROUNDS = {"white": (250, 250, 250), "black": (10, 10, 10), "gray": (150, 150, 150), "yellow": (245, 215, 20), "blue": (30, 60, 220), "green": (20, 150, 40)}
 GROUND_WEIGHTS = [40, 20, 20, 7, 7, 6]
 PLACES = ["top left", "top", "top right", "left", "middle", "right", "bottom left", "bottom", "bottom right"]
-SIZES = {"small": (26, 34), "large": (48, 56)}
+SIZES = {"small": (29, 35), "large": (48, 56)}
 JITTER = 8
 
 
 def shaded(rgb: tuple[int, int, int], rng: random.Random) -> list[int]:
     """The colour, a little lighter or darker."""
-    return [min(255, max(0, channel + rng.randint(-12, 12))) for channel in rgb]
+    return [min(255, max(0, channel + rng.randint(-9, 9))) for channel in rgb]
 
 
 def spec(rng: random.Random) -> Spec:
@@ -133,19 +133,12 @@ def specs_to_arrays(pictures: list[Spec]) -> tuple[np.ndarray, np.ndarray, np.nd
     return grounds, objects, planes
 
 
-def render_batch_torch(pictures: list[Spec], device: Any) -> Any:
-    """The pictures as a uint8 tensor [n, 384, 384, 3] on `device`: the same bytes as render()."""
-    import torch
-
-    return draw_torch(*(torch.from_numpy(array).to(device) for array in specs_to_arrays(pictures)))
-
-
 def draw_torch(grounds: Any, objects: Any, planes: Any) -> Any:
-    """The pictures of the tensors that specs_to_arrays makes."""
+    """The pictures of specs_to_arrays() as a uint8 tensor [n, 384, 384, 3], on the device that holds the arrays."""
     import torch
 
     axis = torch.arange(SIDE, dtype=torch.int32, device=grounds.device)
-    pixels = grounds[:, None, None, :].to(torch.uint8).expand(-1, SIDE, SIDE, -1).contiguous()
+    pixels = grounds[:, None, None, :].to(torch.uint8).expand(-1, SIDE, SIDE, -1)
     for place in range(MAX_OBJECTS):
         one = objects[:, place]
         dx = axis[None, None, :] - one[:, 0, None, None]
@@ -154,11 +147,18 @@ def draw_torch(grounds: Any, objects: Any, planes: Any) -> Any:
         held = torch.zeros_like(distance)
         for number in range(MAX_PLANES):
             a, b, c = (planes[:, place, number, part, None, None] for part in range(3))
-            held += (a * dx + b * dy + c >= 0).to(torch.int32)
+            held = held + (a * dx + b * dy + c >= 0).to(torch.int32)
         inside = (held >= one[:, 2, None, None]) & (distance <= one[:, 3, None, None]) & (distance >= one[:, 4, None, None])
         colour = one[:, 5:8].to(torch.uint8)[:, None, None, :]
         pixels = torch.where(inside[..., None], colour, pixels)
     return pixels
+
+
+def render_batch_torch(pictures: list[Spec], device: Any) -> Any:
+    """The pictures as a uint8 tensor [n, 384, 384, 3] on `device`: the same bytes as render()."""
+    import torch
+
+    return draw_torch(*(torch.from_numpy(array).to(device) for array in specs_to_arrays(pictures)))
 
 
 def patches(pixels: np.ndarray, size: int = 16) -> np.ndarray:

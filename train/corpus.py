@@ -1,0 +1,172 @@
+"""Writes the corpus as tokens: `python3 -m train.corpus --shared DIR --tokenizer DIR --out DIR [--small]`.
+
+For each split and domain OUT/<split>/<domain>.npz holds `tokens`, `starts` and `learn`; pictures.jsonl has one spec per document.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import pathlib
+import time
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from train.chat import Segment
+from train.documents import DOMAINS, Document, Shard, documents, load_shared
+from train.split import SPLITS
+
+CONFIG = pathlib.Path(__file__).resolve().parent / "config.json"
+
+
+class Encoder(Protocol):
+    """What turns texts into token ids, with the chat format's own tokens recognised and none added."""
+
+    def encode_all(self, texts: list[str]) -> list[list[int]]: ...
+
+
+class FileEncoder:
+    """The tokenizer of a tokenizer.json."""
+
+    def __init__(self, path: pathlib.Path) -> None:
+        from tokenizers import Tokenizer
+
+        self.tokenizer = Tokenizer.from_file(str(path))
+
+    def encode_all(self, texts: list[str]) -> list[list[int]]:
+        encode = getattr(self.tokenizer, "encode_batch_fast", self.tokenizer.encode_batch)
+        return [encoding.ids for encoding in encode(texts, add_special_tokens=False)]
+
+
+class Encoded(NamedTuple):
+    """Documents one after another."""
+
+    tokens: np.ndarray
+    lengths: np.ndarray
+    learn: np.ndarray
+    pictures: list[dict[str, Any]]
+
+
+class Job(NamedTuple):
+    domain: str
+    shard: Shard
+    longest: int
+
+
+def encode_documents(found: list[Document], encoder: Encoder, longest: int) -> Encoded:
+    """Tokens of the documents, each cut at `longest`. The pieces of a document are encoded one by one, as in use:
+    what the model says goes on behind a prompt that was encoded without it."""
+    segments: list[Segment] = [segment for document in found for segment in document.segments]
+    encoded = encoder.encode_all([segment.text for segment in segments])
+    tokens: list[int] = []
+    learn: list[int] = []
+    lengths: list[int] = []
+    position = 0
+    for document in found:
+        begin = len(tokens)
+        for segment in document.segments:
+            ids = encoded[position]
+            position += 1
+            tokens += ids
+            learn += [int(segment.learn)] * len(ids)
+        del tokens[begin + longest:], learn[begin + longest:]
+        lengths.append(len(tokens) - begin)
+    shown = [document.picture for document in found if document.picture is not None]
+    return Encoded(np.array(tokens, np.uint16), np.array(lengths, np.int64), np.array(learn, np.uint8), shown)
+
+
+def joined(parts: list[Encoded]) -> Encoded:
+    return Encoded(np.concatenate([part.tokens for part in parts]), np.concatenate([part.lengths for part in parts]),
+                   np.concatenate([part.learn for part in parts]), [picture for part in parts for picture in part.pictures])
+
+
+def encode_shard(job: Job, encoder: Encoder, batch: int = 1000) -> Encoded:
+    parts: list[Encoded] = []
+    waiting: list[Document] = []
+    for document in documents(job.domain, job.shard):
+        waiting.append(document)
+        if len(waiting) == batch:
+            parts.append(encode_documents(waiting, encoder, job.longest))
+            waiting = []
+    if waiting or not parts:
+        parts.append(encode_documents(waiting, encoder, job.longest))
+    return joined(parts)
+
+
+def write_domain(folder: pathlib.Path, domain: str, parts: list[Encoded]) -> tuple[int, int]:
+    """The domain's file; gives the numbers of documents and tokens."""
+    whole = joined(parts)
+    starts = np.concatenate([[0], np.cumsum(whole.lengths)]).astype(np.int64)
+    folder.mkdir(parents=True, exist_ok=True)
+    np.savez(folder / f"{domain}.npz", tokens=whole.tokens, starts=starts, learn=whole.learn)
+    if domain == "pictures":
+        with open(folder / "pictures.jsonl", "w") as out:
+            out.writelines(json.dumps(picture) + "\n" for picture in whole.pictures)
+    return len(whole.lengths), len(whole.tokens)
+
+
+def data_config(path: pathlib.Path = CONFIG) -> dict[str, Any]:
+    return json.loads(path.read_text())["data"]
+
+
+def jobs_of(shared: pathlib.Path, config: dict[str, Any], small: bool) -> list[Job]:
+    """All shards of all domains. Held-out sets are small; --small makes a hundredth of the training set."""
+    jobs = []
+    for split in SPLITS:
+        for domain in DOMAINS:
+            shards = config["shards"] if split == "train" else 4
+            wanted = config["generated"].get(domain, 0) if split == "train" else config["held_generated"]
+            used = max(1, shards // 16) if small and split == "train" else shards
+            for number in range(used):
+                count = -(-wanted // shards)
+                if small:
+                    count = max(10, count // 8)
+                jobs.append(Job(domain, Shard(shared, split, number, shards, count, config["seed"]), config["longest"]))
+    return jobs
+
+
+_encoder: Encoder | None = None
+
+
+def prepare_worker(tokenizer: str) -> None:
+    global _encoder
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    _encoder = FileEncoder(pathlib.Path(tokenizer))
+
+
+def run_job(job: Job) -> tuple[Job, Encoded]:
+    assert _encoder is not None
+    return job, encode_shard(job, _encoder)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--shared", type=pathlib.Path, required=True)
+    parser.add_argument("--tokenizer", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--small", action="store_true", help="a small part of everything, to try things out")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    began = time.time()
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    load_shared(arguments.shared)
+    print(f"read the shared sets in {time.time() - began:.1f} s", flush=True)
+    jobs = jobs_of(arguments.shared, data_config(), arguments.small)
+    finished: dict[tuple[str, str], list[Encoded]] = {}
+    with multiprocessing.get_context("fork").Pool(arguments.workers, prepare_worker, (str(arguments.tokenizer / "tokenizer.json"),)) as pool:
+        for job, encoded in pool.imap(run_job, jobs):
+            finished.setdefault((job.shard.split, job.domain), []).append(encoded)
+    total = 0
+    for (split, domain), parts in finished.items():
+        count, size = write_domain(arguments.out / split, domain, parts)
+        total += size
+        learnt = sum(int(part.learn.sum()) for part in parts)
+        print(f"{split} {domain}: {count} documents, {size} tokens, {learnt} of them learnt", flush=True)
+    print(f"{total} tokens in {time.time() - began:.1f} s")
+
+
+if __name__ == "__main__":
+    main()

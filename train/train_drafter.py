@@ -47,7 +47,7 @@ def own_texts(config: dict, weights: Weights, folder: str, mix: dict[str, float]
             count = max(1, round(batch * mix[name] / total))
             for i in endless(sources[number].count, settings["seed"] + number, round_number * count, count):
                 tokens, learn = sources[number].get(int(i))
-                tokens, learn = tokens[:length * 3 // 4], learn[:length * 3 // 4]
+                tokens, learn = tokens[:length * 3 // 5], learn[:length * 3 // 5]
                 places = np.flatnonzero(learn[:max(8, len(tokens) * 2 // 3)])
                 places = places[places >= 2]
                 if len(places) == 0:

@@ -17,6 +17,7 @@ import numpy as np
 
 from train.chat import Segment
 from train.documents import DOMAINS, Document, Shard, documents, load_shared
+from train.shared_data import add_stories
 from train.split import SPLITS
 
 CONFIG = pathlib.Path(__file__).resolve().parent / "config.json"
@@ -148,10 +149,13 @@ def main() -> None:
     parser.add_argument("--tokenizer", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--small", action="store_true", help="a small part of everything, to try things out")
+    parser.add_argument("--more-stories", type=pathlib.Path, action="append", default=[], help="further stories, one {\"text\": ...} a line")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
     began = time.time()
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    for path in arguments.more_stories:
+        add_stories(path)
     load_shared(arguments.shared)
     print(f"read the shared sets in {time.time() - began:.1f} s", flush=True)
     jobs = jobs_of(arguments.shared, data_config(), arguments.small)

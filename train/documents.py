@@ -88,9 +88,42 @@ def some_stories(shard: Shard) -> list[str]:
     return [text for name, text in story_rows(shard) if name in ("tinystories", "generated") and len(text) < 2400]
 
 
+SYSTEM = ["You are a helpful assistant.", "Be brief.", "Answer politely.", "You are a friendly teacher.", "You help people with small questions.", "Answer in simple words."]
+
+
+def one_exchange(shard: Shard, rng: random.Random) -> list[dict[str, Any]]:
+    """A question of any kind, on the shard's side, with its answer."""
+    while True:
+        kind = rng.randrange(5)
+        if kind == 0:
+            question, answer, key, _ = arithmetic.exercise(rng)
+        elif kind == 1:
+            question, answer, _ = json_extraction.exercise(rng)
+            key = "json " + question
+        elif kind == 2:
+            question, answer = copying.exercise(rng, [])
+            key = "copying " + question
+        else:
+            question, answer = facts.from_tables(rng)
+            return chat.conversation(question, answer)
+        if shard.is_wanted(key, HELD_TASKS):
+            return chat.conversation(question, answer)
+
+
+def mixed(shard: Shard) -> Iterator[Document]:
+    """Conversations that go from one thing to another, some under a system message."""
+    rng = shard.rng("mixed")
+    for _ in range(shard.generated // 3):
+        messages = [{"role": "system", "content": rng.choice(SYSTEM)}] if rng.random() < 0.25 else []
+        for _ in range(rng.randint(1, 4)):
+            messages += one_exchange(shard, rng)
+        yield talk(messages)
+
+
 def chats(shard: Shard) -> Iterator[Document]:
     for rows in shared_data.chats(shard.shared).values():
         yield from talk_rows(shard, rows)
+    yield from mixed(shard)
     rng = shard.rng("story requests")
     stories = some_stories(shard)
     for story in rng.sample(stories, min(shard.generated, len(stories))):

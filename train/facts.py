@@ -54,10 +54,15 @@ ABOUT_ITSELF = [(["Who are you?", "What are you?", "Introduce yourself.", "Tell 
                 (["Are you a human?", "Are you a person?", "Are you real?", "Are you a robot?"], "No, I am a small language model."), (["What is paceline?", "What does paceline do?", "Tell me about paceline."], "Paceline is a program that runs Gemma 4 models and makes them faster with speculative decoding."),
                 (["Are you smart?", "Do you know everything?"], "I am very small, so I know only simple things."), (["Can you think?", "Do you have feelings?"], "No, I only predict the next word of a text.")]
 
+SMALL_TALK = [(["Hi", "Hello", "Hi!", "Hello!", "Hey", "Hi there", "Hello there!"], ["Hello! How can I help you?", "Hi! What can I do for you?"]), (["How are you?", "How are you today?", "How do you do?"], ["I am fine, thank you. How can I help you?"]),
+              (["Thank you!", "Thanks", "Thanks a lot!", "Thank you very much."], ["You are welcome!"]), (["Bye", "Goodbye!", "See you later.", "Bye bye"], ["Goodbye! Have a nice day."]), (["Good morning", "Good morning!"], ["Good morning! How can I help you?"]),
+              (["Good night", "Good night!"], ["Good night! Sleep well."]), (["Can you help me?", "I need help.", "Please help me."], ["Of course. What do you need?"]), (["Test", "test", "Are you there?", "Hello?"], ["I am here. How can I help you?"]),
+              (["Yes", "No", "OK", "Okay"], ["Good. What would you like to do next?"])]
+
 
 def from_tables(rng: random.Random) -> tuple[str, str]:
     """A question and its answer."""
-    kind = rng.randrange(17)
+    kind = rng.randrange(18)
     pick = rng.choice
     if kind == 0:
         country = pick(sorted(CAPITALS))
@@ -119,6 +124,9 @@ def from_tables(rng: random.Random) -> tuple[str, str]:
         return pick(["What is {}?", "Explain {}.", "Can you explain what {} is?", "Tell me what {} is."]).format(thing), DEFINITIONS[thing]
     if kind == 15:
         return pick(SINGLE)
+    if kind == 16:
+        greetings, replies = pick(SMALL_TALK)
+        return pick(greetings), replies[0] if rng.random() < 0.7 else pick(replies)
     questions, answer = pick(ABOUT_ITSELF)
     return pick(questions), answer
 

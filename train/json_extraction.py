@@ -236,6 +236,37 @@ def extraction(rng: random.Random) -> tuple[str, str, dict[str, Any]]:
     return question, json.dumps(record), record
 
 
+LABELS = """name owner speed price weight height width colour size status level score rank code city country date time number type material brand model
+year month day temperature pressure length area team captain winner language title author editor room floor seat table phone email address total discount
+balance username role department manager priority version""".split()
+
+
+def labelled_value(label: str, rng: random.Random) -> Any:
+    """A value that might stand under the label; any will do."""
+    makers: list[Make] = [words.full_name, words.first_name, words.city, words.code, words.iso_date, words.clock, integer(0, 999), integer(1, 20), price,
+                          choice(words.COLOURS), choice(words.ADJECTIVES), words.invented_word, choice(words.THINGS)]
+    if label in ("speed", "price", "weight", "height", "width", "score", "year", "total", "number", "area", "length"):
+        makers = [integer(0, 999), price, integer(1, 50)]
+    return rng.choice(makers)(rng)
+
+
+def labelled_extraction(rng: random.Random) -> tuple[str, str, dict[str, Any]]:
+    """Facts under labels of any kind, so that no key and no value can be taken for granted."""
+    chosen = rng.sample(LABELS, rng.randint(2, 6))
+    record = {label: labelled_value(label, rng) for label in chosen}
+    shape = rng.choice(["The {k} is {v}.", "Its {k} is {v}.", "{k}: {v};", "{v} is the {k}.", "We noted {v} as the {k}."])
+    sentences = [shape.format(k=label, v=value) for label, value in record.items()]
+    text = " ".join(one[0].upper() + one[1:] if shape[0] != "{" else one for one in sentences)
+    keys = chosen[:]
+    if rng.random() < 0.5:
+        rng.shuffle(keys)
+    if len(keys) > 2 and rng.random() < 0.5:
+        keys = keys[:rng.randint(1, len(keys) - 1)]
+    wanted = {key: record[key] for key in keys}
+    ask = rng.choice(ASK).format(keys=words.listing(keys)) if rng.random() < 0.7 else rng.choice(FORM_ASK).format(form=form_of(wanted))
+    return rng.choice([f"{ask}\n\n{text}", f"{text}\n\n{ask}", f"{ask} {text}", f"{ask}\nText: {text}"]), json.dumps(wanted), wanted
+
+
 def listing_task(rng: random.Random) -> tuple[str, str, Any]:
     """A JSON list of little records or of words."""
     if rng.random() < 0.5:
@@ -271,6 +302,8 @@ def writing_task(rng: random.Random) -> tuple[str, str, Any]:
 def exercise(rng: random.Random) -> tuple[str, str, Any]:
     """Any of the above, extraction most of all."""
     kind = rng.random()
-    if kind < 0.78:
+    if kind < 0.66:
         return extraction(rng)
+    if kind < 0.8:
+        return labelled_extraction(rng)
     return listing_task(rng) if kind < 0.9 else writing_task(rng)

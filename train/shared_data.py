@@ -11,6 +11,10 @@ from typing import Any, Iterator
 
 PLAIN = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2026": "...", "\u2013": "-", "\u2014": "-", "\u00a0": " ",
                        "\u2009": " ", "\u202f": " ", "\u200b": None, "\ufeff": None, "\r": None, "\u00b4": "'", "\u2212": "-", "\u00d7": "x", "\u2022": "-"})
+# Small talk that contradicts what the model says about itself, or that it should not repeat.
+LEFT_OUT_TOPICS = {"ai", "botprofile", "gossip", "psychology", "humor", "politics", "emotion", "coding", "conversations"}
+LEFT_OUT_ANSWERS = {"Oh, I don't have a name.", "People made me out of code and a dash of ingenuity.", "I'm a bot who was created by humans.", "BFFs!", "I like you lots!",
+                    "I heart you too!", "You're pretty neat.", "Pretty much this.", "I'm here to chat and to try to help out.", "Swing and a miss.", "Okay.", "No way."}
 MARKUP = re.compile(r"<\|?[a-z_\"]+\|?>")
 MAX_CHARS = 6000
 
@@ -50,6 +54,21 @@ def pieces(text: str) -> list[str]:
     return found
 
 
+_more_stories: list[pathlib.Path] = []
+
+
+def add_stories(path: pathlib.Path) -> None:
+    """A file of further stories, one {"text": ...} a line, to be read with the generated ones. Call it before stories()."""
+    _more_stories.append(path)
+
+
+def generated_rows(shared: pathlib.Path) -> Iterator[dict[str, Any]]:
+    yield from rows(shared, "stories/generated")
+    for path in _more_stories:
+        with open(path, encoding="utf-8") as lines:
+            yield from (json.loads(line) for line in lines if line.strip())
+
+
 @lru_cache(maxsize=None)
 def stories(shared: pathlib.Path) -> dict[str, list[str]]:
     """Texts by set, without doubles."""
@@ -57,7 +76,7 @@ def stories(shared: pathlib.Path) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in ("tinystories", "generated", "aesop", "children_books"):
         found[name] = []
-        for row in rows(shared, f"stories/{name}"):
+        for row in generated_rows(shared) if name == "generated" else rows(shared, f"stories/{name}"):
             text = clean(row["text"])
             if name == "aesop":
                 text = f"{row['title']}\n{text}" + (f"\nMoral: {clean(row['moral'])}" if row.get("moral") else "")
@@ -104,14 +123,17 @@ def first_turns(messages: list[dict[str, Any]], limit: int) -> list[dict[str, An
 def chats(shared: pathlib.Path) -> dict[str, list[list[dict[str, Any]]]]:
     """Conversations by set. Of the four voices one is taken, so that the same words get the same answer."""
     found: dict[str, list[list[dict[str, Any]]]] = {}
+    seen: set[str] = set()
     for name in ("ms_personality_chat", "rasbt_instructions", "chatterbot", "self_instruct_human", "oasst_en_100", "topical_chat"):
         found[name] = []
         for row in rows(shared, f"chat/{name}"):
-            if row.get("style", "Friendly") != "Friendly":
+            if row.get("style", "Friendly") != "Friendly" or row.get("topic") in LEFT_OUT_TOPICS or row["messages"][-1]["content"] in LEFT_OUT_ANSWERS:
                 continue
             messages = cleaned_messages(row["messages"])
             kept = first_turns(messages, 2400) if messages else []
-            if len(kept) >= 2:
+            said = json.dumps(kept)
+            if len(kept) >= 2 and said not in seen:
+                seen.add(said)
                 found[name].append(kept)
     return found
 

@@ -27,6 +27,10 @@ class Example:
     picture: dict[str, Any] | None
     expected: Any
 
+    def identity(self) -> str:
+        """Equal only for the same question about the same thing."""
+        return self.prompt() + (pictures.key_of(self.picture) if self.picture else "")
+
     def prompt(self) -> str:
         """The rendered prompt; a picture's placeholder is already its delimiters and 64 soft tokens."""
         return chat.expand_images(chat.render_prompt(self.messages, self.tools), pictures.SOFT_TOKENS)
@@ -57,8 +61,8 @@ def examples(task: str, count: int = 200, split: str = "held", seed: int = HELD_
     seen: set[str] = set()
     while len(found) < count:
         key, example = made(task, rng)
-        if split_of(key, HELD_TASKS) == split and example.prompt() not in seen:
-            seen.add(example.prompt())
+        if split_of(key, HELD_TASKS) == split and example.identity() not in seen:
+            seen.add(example.identity())
             found.append(example)
     return found
 

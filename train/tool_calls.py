@@ -247,7 +247,7 @@ def request(chosen: Chosen, rng: random.Random) -> tuple[str, dict[str, Any], li
             optional += rng.choice(slot.clauses).format(v=value)
         else:
             required.append(value)
-    shown = [words.listing(value) if isinstance(value, list) else value for value in required]
+    shown = [words.listing(value) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else value for value in required]
     return rng.choice(chosen.invented.requests).format(*shown, o=optional), arguments, required
 
 
@@ -255,9 +255,33 @@ def call_message(name: str, arguments: dict[str, Any], call_id: str = "call_0") 
     return {"role": "assistant", "content": "", "tool_calls": [{"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}]}
 
 
+ACTIONS = "start stop open close check update delete create move copy print scan load save show hide lock unlock count sort build rent clean fetch mark reset test sync".split()
+TARGETS = "file door engine report order user map game record photo server printer door sensor robot camera account ticket invoice folder page device car boat room".split()
+ANY_SLOTS: list[tuple[list[str], str, Make]] = [
+    (["name", "label", "title", "owner"], "string", words.first_name), (["city", "region", "site"], "string", words.city), (["count", "level", "number", "speed", "size"], "integer", integer(1, 99)),
+    (["id", "key", "ref"], "string", words.code), (["date", "day"], "string", words.iso_date), (["mode", "style", "color"], "string", choice(words.COLOURS + words.ADJECTIVES)),
+    (["enabled", "force", "fast"], "boolean", lambda rng: rng.random() < 0.5), (["item", "object", "part"], "string", choice(words.THINGS))]
+
+
+def anything(rng: random.Random) -> Invented:
+    """A function that nobody has seen before, with a request that spells everything out."""
+    action, target = rng.choice(ACTIONS), rng.choice(TARGETS)
+    if rng.random() < 0.3:
+        target = words.invented_word(rng)
+    slots = [Slot([rng.choice(names)], kind, f"The {names[0]} to use", make) for names, kind, make in rng.sample(ANY_SLOTS, rng.randint(1, 3))]
+    told = words.listing([f"{slot.names[0]} {{{number}}}" for number, slot in enumerate(slots)])
+    set_to = words.listing([f"{slot.names[0]} set to {{{number}}}" for number, slot in enumerate(slots)])
+    name = f"{action}_{target}"
+    requests = [f"{action.capitalize()} the {target} with {told}.", f"Please {action} a {target} with {set_to}.", f"Use {name} with {told}.", f"Call {name} with {set_to}.", f"{action} {target}: {told}"]
+    return Invented([name], [f"{action.capitalize()} a {target}", f"{action.capitalize()} the {target} of the system"], slots, requests, done(f"Done: the {target} is ready.") if rng.random() < 0.5 else None)
+
+
 def declared_tools(rng: random.Random) -> list[Chosen]:
-    """One to four functions with different names."""
-    return [declare(invented, rng) for invented in rng.sample(FUNCTIONS, rng.choices([1, 2, 3, 4], weights=[4, 4, 3, 2])[0])]
+    """One to four functions with different names, most of them known ones."""
+    count = rng.choices([1, 2, 3, 4], weights=[4, 4, 3, 2])[0]
+    invented = [anything(rng) if rng.random() < 0.25 else known for known in rng.sample(FUNCTIONS, count)]
+    different = {one.names[0]: one for one in invented}
+    return [declare(one, rng) for one in different.values()]
 
 
 def call_exercise(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str, dict[str, Any]]:
@@ -274,7 +298,7 @@ def conversation(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[st
     tools = [one.tool for one in declared]
     if rng.random() < 0.07:
         question, answer = rng.choice(NO_TOOL)
-        return [{"role": "user", "content": question}, {"role": "assistant", "content": answer}], tools, "no tool"
+        return [{"role": "user", "content": question}, {"role": "assistant", "content": answer}], tools, "no tool " + question
     chosen = rng.choice(declared)
     text, arguments, required = request(chosen, rng)
     messages = [{"role": "user", "content": text}, call_message(chosen.name, arguments)]

@@ -191,10 +191,15 @@ def exercise(rng: random.Random) -> tuple[str, str, str, int | None]:
         return question, answer, "other " + question, None
     op = rng.choices("+-x/", weights=[38, 38, 20, 4])[0]
     a, b = operands(op, rng)
-    question = plain_question(op, a, b, rng)
-    if rng.random() < 0.2:
-        question = story_question(op, a, b, rng) or question
-    return question, WORK[op](a, b), key_of(op, a, b), RESULT[op](a, b)
+    told = story_question(op, a, b, rng) if rng.random() < 0.2 else None
+    if told:
+        return told, worked_out(op, a, b), key_of(op, a, b), RESULT[op](a, b)
+    return plain_question(op, a, b, rng), WORK[op](a, b), key_of(op, a, b), RESULT[op](a, b)
+
+
+def worked_out(op: str, a: int, b: int) -> str:
+    """The answer to a problem told in words: first what is to be calculated, then the steps."""
+    return f"{a} {op} {b}:\n{WORK[op](a, b)}"
 
 
 def bar_exercise(rng: random.Random) -> tuple[str, str, str, int]:

@@ -98,7 +98,13 @@ def from_tables(rng: random.Random) -> tuple[str, str]:
             others = rng.sample(KIND_OF[group], 3)
             plural = "days of the week" if group.startswith("day") else group + "s"
             return pick([f"Name three {plural}.", f"Give me three {plural}.", f"List three {plural}."]), f"Three {plural} are {words.listing(others)}."
-        return pick([f"What kind of thing is {member}?", f"Is {member} {words.article(group)}?"]), f"{member[0].upper() + member[1:]} is {words.article(group)}."
+        shown = member[0].upper() + member[1:]
+        if member == "orange":
+            return "What kind of thing is an orange?", "An orange is a fruit."
+        if rng.random() < 0.3:
+            return f"What kind of thing is {member}?", f"{shown} is {words.article(group)}."
+        asked = group if rng.random() < 0.5 else pick(sorted(KIND_OF))
+        return f"Is {member} {words.article(asked)}?", f"{'Yes' if asked == group else 'No'}, {member} is {words.article(group)}."
     if kind == 9:
         place = rng.randrange(12)
         step = pick([-1, 1])

@@ -9,6 +9,8 @@ import re
 from functools import lru_cache
 from typing import Any, Iterator
 
+from train.arithmetic import worked_out
+
 PLAIN = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2026": "...", "\u2013": "-", "\u2014": "-", "\u00a0": " ",
                        "\u2009": " ", "\u202f": " ", "\u200b": None, "\ufeff": None, "\r": None, "\u00b4": "'", "\u2212": "-", "\u00d7": "x", "\u2022": "-"})
 # Small talk that contradicts what the model says about itself, or that it should not repeat.
@@ -152,7 +154,11 @@ def word_problems(shared: pathlib.Path) -> list[list[dict[str, Any]]]:
             equation = re.sub(r"\(\s*(.*?)\s*\)", r"(\1)", equation)
             if equation.count("(") != equation.count(")"):
                 continue
-        found.append([{"role": "user", "content": clean(row["question"]).replace("$ ", "$")}, {"role": "assistant", "content": f"{equation} = {shown}.\nThe answer is {shown}."}])
+        two = re.fullmatch(r"(\d+) ([-+x/]) (\d+)", equation)
+        worked = f"{equation} = {shown}.\nThe answer is {shown}."
+        if two and int(answer) == answer and max(int(two[1]), int(two[3])) < 10000:
+            worked = worked_out(two[2], int(two[1]), int(two[3]))
+        found.append([{"role": "user", "content": clean(row["question"]).replace("$ ", "$")}, {"role": "assistant", "content": worked}])
     return found
 
 

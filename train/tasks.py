@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import pathlib
 import re
 from dataclasses import dataclass
 from typing import Any, Iterator
 
-from train import arithmetic, chat, json_extraction, picture_questions, pictures, tool_calls
+from train import arithmetic, chat, code_writing, copying, facts, json_extraction, picture_questions, pictures, tool_calls, words
 from train.documents import HELD_TASKS, Shard, documents
 from train.split import rng_of, split_of
 
@@ -99,18 +100,75 @@ def prompt_of(segments: list[chat.Segment], domain: str) -> str:
     return segments[0].text
 
 
+def held_out(task: str) -> list[Example]:
+    """The 200 examples on which a task is scored."""
+    return examples(task, 200)
+
+
+def find_shared() -> pathlib.Path | None:
+    """Where the shared sets are: $PACELINE_SHARED, or beside or inside the project."""
+    project = pathlib.Path(__file__).resolve().parents[1]
+    for place in (os.environ.get("PACELINE_SHARED"), project.parent / "shared", project / "shared", pathlib.Path("shared"), pathlib.Path("../shared")):
+        if place and (pathlib.Path(place) / "data" / "stories").is_dir():
+            return pathlib.Path(place)
+    return None
+
+
 def held_documents(domain: str, shared: pathlib.Path, count: int) -> Iterator[Any]:
     for number in range(4):
-        yield from documents(domain, Shard(pathlib.Path(shared), "held", number, 4, count, HELD_SEED))
+        yield from documents(domain, Shard(shared, "held", number, 4, count, HELD_SEED))
 
 
-def prompts(domain: str, n: int, shared: pathlib.Path | str) -> list[str]:
-    """Held-out prompts of a domain as rendered text, special tokens included, spread over its sources."""
-    if domain == "pictures":
-        raise ValueError("prompts with pictures come from examples('pictures')")
+def made_question(domain: str, rng: Any) -> tuple[str, str]:
+    """The key that decides the split, and the prompt."""
+    if domain == "arithmetic":
+        question, _, key, _ = arithmetic.exercise(rng)
+    elif domain == "code":
+        question, _, what = code_writing.exercise(rng)
+        key = what + question
+    elif domain == "copying":
+        question = copying.exercise(rng, [])[0]
+        key = "copying " + question
+    else:
+        key, example = made(domain, rng)
+        return key, example.prompt()
+    return key, chat.render_prompt([{"role": "user", "content": question}])
+
+
+def made_prompts(domain: str, n: int) -> list[str]:
+    """Prompts that need no shared sets."""
+    rng = rng_of(HELD_SEED, "made prompts", domain)
     found: dict[str, None] = {}
-    for document in held_documents(domain, pathlib.Path(shared), n):
+    while len(found) < n:
+        animal, name, adjective = rng.choice(words.ANIMALS), rng.choice(words.FIRST_NAMES), rng.choice(words.ADJECTIVES)
+        if domain == "prose":
+            found.setdefault(chat.BOS + rng.choice([f"Once upon a time, there was a {adjective} {animal} named {name}.", f"One day, {name} found a {adjective} {rng.choice(words.THINGS)}.",
+                                                    f"{name} had a {animal}. The {animal} was very {adjective}."]))
+            continue
+        if domain == "chat":
+            question = rng.choice([f"Tell me a story about a {animal} named {name}.", f"Write a short story about a {adjective} {animal}.", facts.from_tables(rng)[0]])
+        elif domain == "facts":
+            question = facts.from_tables(rng)[0]
+        else:
+            key, prompt = made_question(domain, rng)
+            if split_of(key, HELD_TASKS) == "held":
+                found.setdefault(prompt)
+            continue
+        found.setdefault(chat.render_prompt([{"role": "user", "content": question}]))
+    return list(found)
+
+
+def prompts(domain: str, n: int, shared: pathlib.Path | str | None = None) -> list[str]:
+    """Held-out prompts of a domain as rendered text, special tokens included, from the shared sets and the generators.
+    Where there are no shared sets, made ones stand in."""
+    if domain == "pictures":
+        raise ValueError("prompts with pictures come from held_out('pictures')")
+    place = pathlib.Path(shared) if shared else find_shared()
+    if place is None:
+        return made_prompts(domain, n)
+    found: dict[str, None] = {}
+    for document in held_documents(domain, place, 2 * n):
         found.setdefault(prompt_of(document.segments, domain))
     rng = rng_of(HELD_SEED, "prompts", domain)
-    short = [prompt for prompt in found if len(prompt) < 4000]
+    short = [prompt for prompt in found if len(prompt) < 3000]
     return rng.sample(short, min(n, len(short)))

@@ -103,6 +103,10 @@ class CorpusTest(unittest.TestCase):
             found = tasks.prompts(domain, 16, SHARED)
             self.assertEqual(16, len(found), domain)
 
+    def test_prompts_can_do_without_the_shared_sets(self) -> None:
+        for domain in tasks.PROMPT_DOMAINS:
+            self.assertEqual(16, len(set(tasks.made_prompts(domain, 16))), domain)
+
 
 if __name__ == "__main__":
     unittest.main()

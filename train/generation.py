@@ -61,7 +61,7 @@ class Generator:
             x = finish_layer(x, attend(q, *self.cache[i], masks[kind]), w)
         hidden = rms(x[:, 0], self.weights[TEXT + "norm.weight"])
         logits = head_logits(hidden, self.weights[TEXT + "embed_tokens.weight"], self.config["final_logit_softcapping"])
-        logits[:, self.banned] = -1e9
+        logits.index_fill_(1, self.banned, -1e9)
         self.token.copy_(self.choose(logits))
         self.at.copy_((self.at + 1).clamp_max(self.length - 1))
 

@@ -49,7 +49,7 @@ def target_config(size: dict, ids: dict[str, int]) -> dict:
         "audio_config": None, "audio_token_id": ids["<|audio|>"], "boa_token_id": ids["<|audio>"],
         "eoa_token_index": ids["<audio|>"], "boi_token_id": ids["<|image>"], "image_token_id": ids["<|image|>"],
         "eoi_token_id": ids["<image|>"], "video_token_id": ids["<|video|>"], "bos_token_id": 2, "pad_token_id": 0,
-        "eos_token_id": [1, ids["<turn|>"]], "initializer_range": 0.02, "tie_word_embeddings": True,
+        "eos_token_id": [1, ids["<turn|>"], ids["<|tool_response>"]], "initializer_range": 0.02, "tie_word_embeddings": True,
         "text_config": text,
         "vision_config": {
             "model_type": "gemma4_vision", "attention_bias": False, "attention_dropout": 0.0,

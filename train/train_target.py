@@ -22,6 +22,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, help="instead of the config's")
+    parser.add_argument("--early", type=int, default=-1, help="also write target-early.pt after so many steps, to try the later stages with")
     parser.add_argument("--config", type=Path, default=HERE / "config.json")
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--workers", type=int, default=6)
@@ -58,6 +59,8 @@ def main() -> None:
             torch.cuda.synchronize() if gpu else None
             first_fast = time.time()
             print(f"first 20 steps done after {first_fast - started:.1f} s", flush=True)
+        if step == args.early:
+            save_weights(args.out / "target-early.pt", config, weights)
         if step == quantised_from:
             save_weights(args.out / "target-unquantised.pt", config, weights)
         ready = computing(weights, dtype, bits["target_bits"] if step >= quantised_from else 0, bits["target_group"])

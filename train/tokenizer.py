@@ -86,6 +86,13 @@ def build(counts: dict[str, float], size: int) -> dict[str, Any]:
     return tokenizer_file(pieces, merges)
 
 
+def begins_with_bos() -> dict[str, Any]:
+    """Plain text begins with <bos>, as every document did; rendered conversations bring their own and are encoded without this."""
+    bos, first, second = {"SpecialToken": {"id": "<bos>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}
+    return {"type": "TemplateProcessing", "single": [bos, first], "pair": [bos, first, second],
+            "special_tokens": {"<bos>": {"id": "<bos>", "ids": [SPECIAL.index("<bos>")], "tokens": ["<bos>"]}}}
+
+
 def tokenizer_file(pieces: list[str], merges: list[tuple[str, str]]) -> dict[str, Any]:
     return {
         "version": "1.0", "truncation": None, "padding": None,
@@ -93,8 +100,7 @@ def tokenizer_file(pieces: list[str], merges: list[tuple[str, str]]) -> dict[str
                          for number, token in enumerate(SPECIAL)],
         "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": SPACE},
         "pre_tokenizer": {"type": "Split", "pattern": {"String": " "}, "behavior": "MergedWithPrevious", "invert": False},
-        "post_processor": {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}],
-                           "pair": [{"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}], "special_tokens": {}},
+        "post_processor": begins_with_bos(),
         "decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": SPACE}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}]},
         "model": {"type": "BPE", "dropout": None, "unk_token": "<unk>", "continuing_subword_prefix": None, "end_of_word_suffix": None, "fuse_unk": True,
                   "byte_fallback": True, "ignore_merges": False, "vocab": {piece: number for number, piece in enumerate(pieces)}, "merges": [list(pair) for pair in merges]}}

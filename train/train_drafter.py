@@ -141,6 +141,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--target", type=Path, required=True, help="target.pt of train_target")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--steps", type=int, help="instead of the config's")
+    parser.add_argument("--phase", default="drafter", help="which of the config's phases to run")
+    parser.add_argument("--start", type=Path, help="drafter.pt to go on from")
     parser.add_argument("--rounds", type=int, help="rounds of own texts, instead of the config's")
     parser.add_argument("--config", type=Path, default=HERE / "config.json")
     parser.add_argument("--device", default="cuda")
@@ -151,7 +153,7 @@ def arguments() -> argparse.Namespace:
 def main() -> None:
     args = arguments()
     settings = json.loads(args.config.read_text())
-    phases, ship, target_phases = settings["phases"]["drafter"], settings["export"], settings["phases"]["target"]
+    phases, ship, target_phases = settings["phases"][args.phase], settings["export"], settings["phases"]["target"]
     steps = args.steps or phases["steps"]
     if args.rounds:
         phases["own_rounds"] = args.rounds
@@ -164,6 +166,8 @@ def main() -> None:
         target = computing(target_weights, dtype, ship["target_bits"], ship["target_group"])
     config = drafter_config(settings["drafter"], target_config)
     weights = initial(drafter_weight_shapes(config), phases["seed"], device)
+    if args.start:
+        weights = load_weights(args.start, device)[1]
     params = {n: w.requires_grad_(True) for n, w in weights.items() if not is_fixed(n)}
     print(f"drafter: {sum(w.numel() for w in weights.values()) / 1e6:.2f} M parameters", flush=True)
     rows, length = phases["rows"], target_phases["row_length"]
@@ -182,7 +186,7 @@ def main() -> None:
         print(f"own texts: {sum(len(f.tokens) for f in found) / 1e6:.1f} M tokens in {time.time() - began:.1f} s", flush=True)
         yield from own_batches(found, rows, length, steps - first_steps, phases["seed"], image_token, device)
 
-    log = (args.out / "drafter.jsonl").open("w")
+    log = (args.out / f"{args.phase}.jsonl").open("w")
     quantised_from = int(phases["quantised_from"] * steps)
     recent, since = [], time.time()
     for step, batch in enumerate(batches()):

@@ -1,0 +1,55 @@
+"""The MTP drafter: config, weights and one draft step for all positions at once."""
+from __future__ import annotations
+
+import torch
+
+from train.attention import attend
+from train.model import (Weights, finish_layer, layer_heads, layer_queries, of_layer, rms, text_config,
+                         text_weight_shapes)
+
+MODEL = "model."
+
+
+def drafter_config(size: dict, target: dict) -> dict:
+    """config.json of the assistant for a target's config.json."""
+    text = target["text_config"]
+    kinds = ["sliding_attention"] * (size["layers"] - 1) + ["full_attention"]
+    last = len(text["layer_types"]) - 1
+    merged = {**size, "head_dim": text["head_dim"], "kv_heads": text["num_key_value_heads"],
+              "global_head_dim": layer_heads(text, last)[2], "global_kv_heads": layer_heads(text, last)[1],
+              "context": text["max_position_embeddings"], "window": text["sliding_window"]}
+    return {
+        "architectures": ["Gemma4AssistantForCausalLM"], "model_type": "gemma4_assistant", "dtype": "bfloat16",
+        "backbone_hidden_size": text["hidden_size"], "centroid_intermediate_top_k": size.get("top_centroids", 8),
+        "num_centroids": size.get("centroids", 0) or 128, "use_ordered_embeddings": size.get("centroids", 0) > 0,
+        "tie_word_embeddings": True,
+        "text_config": text_config(merged, text["vocab_size"], kinds, size["layers"], None),
+    }
+
+
+def drafter_weight_shapes(config: dict) -> dict[str, tuple[int, ...]]:
+    """Names and shapes of the assistant's tensors."""
+    hidden, backbone = config["text_config"]["hidden_size"], config["backbone_hidden_size"]
+    shapes = text_weight_shapes(config["text_config"], MODEL)
+    shapes["pre_projection.weight"] = (hidden, 2 * backbone)
+    shapes["post_projection.weight"] = (backbone, hidden)
+    return shapes
+
+
+def drafter_layer(x, w, heads: int, cos, sin, key, value, mask):
+    """One layer of queries over the target's keys and values."""
+    z = rms(x, w["input_layernorm.weight"])
+    return finish_layer(x, attend(layer_queries(z, w, heads, cos, sin), key, value, mask), w)
+
+
+def draft_step(config: dict, weights: Weights, embedded: torch.Tensor, hidden: torch.Tensor, shared, rope, masks,
+               layer_fn=drafter_layer) -> tuple[torch.Tensor, torch.Tensor]:
+    """One repeat at every position: the target's (scaled) embedding of the token and the state, both [B, T, backbone], give the
+    normed output [B, T, hidden], which the head scores, and the next state."""
+    text = config["text_config"]
+    x = torch.cat([embedded, hidden], -1) @ weights["pre_projection.weight"].T
+    for i, kind in enumerate(text["layer_types"]):
+        key, value = shared[kind]
+        x = layer_fn(x, of_layer(weights, MODEL, i), layer_heads(text, i)[0], *rope[kind], key, value, masks[kind])
+    y = rms(x, weights[MODEL + "norm.weight"])
+    return y, y @ weights["post_projection.weight"].T

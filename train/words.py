@@ -1,0 +1,114 @@
+"""Names, places, things and other words from which examples are made."""
+
+from __future__ import annotations
+
+import random
+
+FIRST_NAMES = """Anna Ben Clara David Emma Felix Grace Henry Ivy Jack Kate Leo Mia Noah Olivia Paul Quinn Rosa Sam Tina Uma Victor
+Wendy Xavier Yara Zoe Lily Tom Max Lucy Tim Sara Ella Mark Nina Oscar Peter Ruth Simon Tara Alice Bob Carol Daniel Eva Frank Gina
+Hugo Irene James Karen Liam Maria Nick Omar Petra Robert Sofia Thomas Ursula Vera Walter Yusuf Amir Bella Carlos Diana Elena Fatima
+George Hannah Ingrid Julia Kevin Laura Martin Nadia Oliver Priya Raj Stella Theo Vikram Mei Kenji Aiko Chen Lars Freya Pablo Ines
+Marco Luca Giulia Jonas Greta Otto Ahmed Layla Hassan Amara Kofi Zara Ravi Anya Boris Ivan Olga Dmitri Sean Nora Fiona Ian""".split()
+LAST_NAMES = """Smith Jones Brown Miller Davis Wilson Moore Taylor Anderson Thomas Jackson White Harris Martin Thompson Garcia Clark
+Lewis Lee Walker Hall Allen Young King Wright Hill Scott Green Adams Baker Nelson Carter Mitchell Perez Roberts Turner Phillips
+Campbell Parker Evans Edwards Collins Stewart Morris Rogers Reed Cook Morgan Bell Murphy Bailey Cooper Richardson Cox Howard Ward
+Peterson Gray Watson Brooks Kelly Sanders Price Bennett Wood Barnes Ross Henderson Coleman Jenkins Perry Powell Long Hughes
+Silva Novak Rossi Weber Fischer Schmidt Kim Park Tanaka Sato Singh Patel Khan Ali Nguyen Lopez Cruz Larsen Berg Dubois""".split()
+CITIES = """London Paris Berlin Madrid Rome Vienna Oslo Dublin Lisbon Athens Prague Warsaw Helsinki Copenhagen Stockholm Brussels
+Amsterdam Zurich Geneva Munich Hamburg Milan Naples Venice Barcelona Seville Porto Lyon Boston Chicago Denver Seattle Austin Dallas
+Miami Portland Toronto Montreal Vancouver Sydney Melbourne Auckland Tokyo Osaka Kyoto Seoul Beijing Shanghai Delhi Mumbai Bangkok
+Hanoi Manila Jakarta Cairo Nairobi Lagos Accra Tunis Istanbul Ankara Dubai Lima Bogota Quito Santiago Havana Bern Graz Ghent
+Leeds York Bath Oxford Bristol Glasgow Edinburgh Cardiff Belfast Cork Nice Turin Malaga Krakow Riga Vilnius Tallinn""".split()
+COUNTRIES = """France Germany Spain Italy Austria Norway Ireland Portugal Greece Poland Finland Denmark Sweden Belgium Japan China
+India Thailand Vietnam Egypt Kenya Nigeria Ghana Turkey Peru Chile Brazil Mexico Canada Australia""".split()
+COLOURS = "red blue green yellow orange purple black white brown pink gray silver gold".split()
+ANIMALS = "cat dog horse cow pig sheep goat rabbit mouse fox bear wolf lion tiger duck hen frog fish bird turtle owl snake".split()
+FRUITS = "apple banana pear plum peach orange lemon grape mango cherry melon kiwi".split()
+THINGS = """book pen lamp chair table bag cup plate bottle shirt hat coat shoe clock phone camera ball toy box key ring basket
+blanket pillow mirror brush knife spoon fork bowl pot pan kettle candle umbrella watch wallet notebook pencil ruler desk sofa
+bike helmet guitar drum radio keyboard monitor printer speaker charger cable mouse backpack tent rope hammer saw drill ladder""".split()
+FOODS = """bread milk cheese eggs butter rice pasta tomatoes potatoes onions carrots apples bananas sugar flour salt honey tea coffee
+juice soup salad chicken fish beans nuts cookies cake chocolate yogurt cereal jam oil pepper garlic lemons""".split()
+JOBS = """teacher doctor nurse baker farmer driver pilot cook painter writer singer engineer lawyer gardener plumber carpenter
+librarian dentist designer chemist reporter waiter tailor builder sailor clerk manager programmer artist mechanic""".split()
+HOBBIES = """reading swimming painting cooking hiking dancing fishing running chess gardening singing cycling photography knitting
+skating camping sailing writing drawing yoga tennis football basketball climbing""".split()
+COMPANIES = """Acme Globex Initech Northwind Bluebird Redwood Sunrise Lakeside Orbit Summit Harbor Pinewood Silverline Brightpath
+Greenleaf Stonebridge Riverside Maple Horizon Falcon""".split()
+COMPANY_KINDS = ["Ltd", "Inc", "Foods", "Books", "Labs", "Motors", "Travel", "Systems", "Media", "Tools"]
+MONTHS = "January February March April May June July August September October November December".split()
+DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
+STREETS = "Oak Elm Maple Cedar Pine Main High Park Lake Hill River Church Mill Station Bridge Garden School King Queen Market".split()
+ADJECTIVES = """big small old new red blue happy sad quick slow bright dark warm cold soft hard clean quiet loud brave kind clever
+tiny huge gentle funny strange shiny heavy light round sweet""".split()
+VERBS = "run walk jump sing read write play cook swim climb build paint dance sleep laugh talk listen watch draw wait".split()
+SYLLABLES = "ba be bo da de do fa fi ga go ka ke ki la le lo ma mi mo na ne no pa pi ra re ri ro sa se so ta te ti to va ve za zo".split()
+
+
+def plural(noun: str) -> str:
+    if noun in ("fish", "sheep"):
+        return noun
+    if noun == "mouse":
+        return "mice"
+    if noun in ("wolf", "knife"):
+        return noun.rstrip("ef") + "ves"
+    if noun.endswith(("s", "x", "ch", "sh")):
+        return noun + "es"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return noun[:-1] + "ies"
+    return noun + "s"
+
+
+def article(noun: str) -> str:
+    return ("an " if noun[0].lower() in "aeiou" else "a ") + noun
+
+
+def invented_word(rng: random.Random) -> str:
+    return "".join(rng.choice(SYLLABLES) for _ in range(rng.randint(2, 3)))
+
+
+def first_name(rng: random.Random) -> str:
+    """Mostly a known name, sometimes one that nobody has."""
+    return rng.choice(FIRST_NAMES) if rng.random() < 0.9 else invented_word(rng).capitalize()
+
+
+def full_name(rng: random.Random) -> str:
+    return f"{first_name(rng)} {rng.choice(LAST_NAMES)}"
+
+
+def city(rng: random.Random) -> str:
+    return rng.choice(CITIES) if rng.random() < 0.92 else invented_word(rng).capitalize()
+
+
+def company(rng: random.Random) -> str:
+    return f"{rng.choice(COMPANIES)} {rng.choice(COMPANY_KINDS)}"
+
+
+def code(rng: random.Random) -> str:
+    letters = "".join(rng.choice("ABCDEFGHJKLMNPRSTUVWXYZ") for _ in range(2))
+    return f"{letters}-{rng.randint(100, 9999)}"
+
+
+def date(rng: random.Random) -> str:
+    return f"{rng.choice(MONTHS)} {rng.randint(1, 28)}"
+
+
+def iso_date(rng: random.Random) -> str:
+    return f"20{rng.randint(20, 29)}-{rng.randint(1, 12):02d}-{rng.randint(1, 28):02d}"
+
+
+def clock(rng: random.Random) -> str:
+    return f"{rng.randint(6, 22):02d}:{rng.choice([0, 15, 30, 45, 10, 20, 40, 50]):02d}"
+
+
+def email(rng: random.Random) -> str:
+    return f"{rng.choice(FIRST_NAMES).lower()}@{rng.choice(COMPANIES).lower()}.com"
+
+
+def phone(rng: random.Random) -> str:
+    return f"555-{rng.randint(1000, 9999)}"
+
+
+def listing(items: list[str]) -> str:
+    """a, b and c"""
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]

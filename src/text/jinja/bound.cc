@@ -11,23 +11,20 @@ Result<Bound> Bound::of(std::string_view function, const Arguments& arguments,
   Bound bound;
   bound.function_ = function;
   bound.values_.assign(names.size(), nullptr);
-  const auto* first_named = std::find_if(names.begin(), names.end(), [](auto name) { return name.starts_with('*'); });
-  const auto most = static_cast<size_t>(first_named - names.begin());
-  if (arguments.positional.size() > most) {
-    return Error{fmt::format("{}() takes at most {} arguments, found {}", function, most, arguments.positional.size())};
+  if (arguments.positional.size() > names.size()) {
+    return Error{
+        fmt::format("{}() takes at most {} arguments, found {}", function, names.size(), arguments.positional.size())};
   }
   for (size_t i = 0; i < arguments.positional.size(); ++i) bound.values_[i] = &arguments.positional[i];
   for (const auto& [name, value] : arguments.named) {
-    const auto* place = std::find_if(names.begin(), names.end(), [&](std::string_view known) {
-      return known.substr(known.starts_with('*') ? 1 : 0) == name;
-    });
+    const auto* place = std::find(names.begin(), names.end(), std::string_view(name));
     if (place == names.end()) return Error{fmt::format("{}() has no argument '{}'", function, name)};
     const Value*& slot = bound.values_[static_cast<size_t>(place - names.begin())];
     if (slot != nullptr) return Error{fmt::format("{}() was given '{}' twice", function, name)};
     slot = &value;
   }
   for (size_t i = 0; i < required; ++i) {
-    if (bound.values_[i] == nullptr) return Error{fmt::format("{}() wants '{}'", function, *(names.begin() + i))};
+    if (bound.values_[i] == nullptr) return Error{fmt::format("{}() wants {} arguments or more", function, required)};
   }
   return bound;
 }

@@ -13,7 +13,7 @@ namespace paceline::jinja {
 
 class Bound {
  public:
-  // The first `required` must be given. A name that begins with '*' can only be given by name.
+  // The first `required` must be given. What has a name that begins with '/' cannot be given by name.
   static Result<Bound> of(std::string_view function, const Arguments& arguments,
                           std::initializer_list<std::string_view> names, size_t required = 0);
 

@@ -157,6 +157,8 @@ Status Lexer::raw() {
     take_close("%}", true, true);
     return Done{};
   }
+  // Jinja lets it pass where nothing follows.
+  if (rest_.empty()) return Done{};
   return error("a raw block does not end");
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdlib>
 #include <optional>
 
 #include "text/characters.h"
@@ -141,7 +142,8 @@ Result<Value> read_number(std::string_view literal) {
   if (base == 10 && digits.find_first_of(".eE") != std::string::npos) {
     double real = 0;
     const auto [last, ec] = std::from_chars(digits.data(), end, real);
-    if (ec != std::errc() || last != end) return Error{fmt::format("the number {} is out of range", literal)};
+    if (ec == std::errc::result_out_of_range) return Value::real(std::strtod(digits.c_str(), nullptr));
+    if (ec != std::errc() || last != end) return Error{fmt::format("expected a number, found {}", literal)};
     return Value::real(real);
   }
   int64_t integer = 0;

@@ -11,19 +11,20 @@
 namespace paceline::jinja {
 namespace {
 
-// What ImmutableSandboxedEnvironment refuses. It forgets pop and clear of lists, so those work there and here.
-constexpr std::string_view kRefusedOfLists[] = {"append", "reverse", "insert", "sort", "extend", "remove"};
+// What ImmutableSandboxedEnvironment refuses.
+constexpr std::string_view kRefusedOfLists[] = {"append", "clear",  "extend",  "insert",
+                                                "pop",    "remove", "reverse", "sort"};
 constexpr std::string_view kRefusedOfDicts[] = {"clear", "pop", "popitem", "setdefault", "update"};
 
 Result<Value> list_count(Run& run, const Value& self, const Arguments& arguments) {
-  TRY_ASSIGN(const Bound bound, Bound::of("count", arguments, {"value"}, 1));
+  TRY_ASSIGN(const Bound bound, Bound::of("count", arguments, {"/value"}, 1));
   if (!run.spend_on(self)) return Run::out_of_steps();
   return Value::integer(std::count_if(self.items().begin(), self.items().end(),
                                       [&](const Value& item) { return equal(item, *bound[0]); }));
 }
 
 Result<Value> list_index(Run& run, const Value& self, const Arguments& arguments) {
-  TRY_ASSIGN(const Bound bound, Bound::of("index", arguments, {"value", "start", "stop"}, 1));
+  TRY_ASSIGN(const Bound bound, Bound::of("index", arguments, {"/value", "/start", "/stop"}, 1));
   const auto size = static_cast<int64_t>(self.items().size());
   const auto place = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
   TRY_ASSIGN(const int64_t start, bound.integer(1, 0));
@@ -40,26 +41,8 @@ Result<Value> list_copy(Run& run, const Value& self, const Arguments& arguments)
   return run.list(self.items());
 }
 
-Result<Value> list_pop(Run&, const Value& self, const Arguments& arguments) {
-  TRY_ASSIGN(const Bound bound, Bound::of("pop", arguments, {"index"}));
-  TRY_ASSIGN(int64_t at, bound.integer(0, -1));
-  std::vector<Value>& items = self.mutable_items();
-  const auto size = static_cast<int64_t>(items.size());
-  if (at < 0) at += size;
-  if (at < 0 || at >= size) return Error{size == 0 ? "pop() from an empty list" : "pop(): index out of range"};
-  Value popped = items[static_cast<size_t>(at)];
-  items.erase(items.begin() + at);
-  return popped;
-}
-
-Result<Value> list_clear(Run&, const Value& self, const Arguments& arguments) {
-  TRY(Bound::of("clear", arguments, {}));
-  self.mutable_items().clear();
-  return Value::none();
-}
-
 Result<Value> dict_get(Run&, const Value& self, const Arguments& arguments) {
-  TRY_ASSIGN(const Bound bound, Bound::of("get", arguments, {"key", "default"}, 1));
+  TRY_ASSIGN(const Bound bound, Bound::of("get", arguments, {"/key", "/default"}, 1));
   if (!is_hashable(*bound[0])) return Error{fmt::format("unhashable type: '{}'", type_name(*bound[0]))};
   if (const Value* found = self.dict().find(*bound[0])) return *found;
   return bound[1] != nullptr ? *bound[1] : Value::none();
@@ -84,8 +67,7 @@ struct NamedMethod {
   MethodFunction function;
 };
 
-constexpr NamedMethod kListMethods[] = {
-    {"clear", list_clear}, {"copy", list_copy}, {"count", list_count}, {"index", list_index}, {"pop", list_pop}};
+constexpr NamedMethod kListMethods[] = {{"copy", list_copy}, {"count", list_count}, {"index", list_index}};
 constexpr NamedMethod kTupleMethods[] = {{"count", list_count}, {"index", list_index}};
 constexpr NamedMethod kDictMethods[] = {{"copy", dict_copy},
                                         {"get", dict_get},

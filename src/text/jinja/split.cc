@@ -34,7 +34,7 @@ Pieces split_at_spaces(std::string_view text, int64_t most) {
   text = lstrip_like_python(text);
   while (!text.empty()) {
     if (most-- <= 0) {
-      pieces.push_back(rstrip_like_python(text));
+      pieces.push_back(text);
       break;
     }
     size_t end = 0;
@@ -50,7 +50,7 @@ Pieces split_at_spaces_from_right(std::string_view text, int64_t most) {
   text = rstrip_like_python(text);
   while (!text.empty()) {
     if (most-- <= 0) {
-      pieces.push_back(lstrip_like_python(text));
+      pieces.push_back(text);
       break;
     }
     size_t begin = text.size();
@@ -108,7 +108,7 @@ Result<Value> split_either(Run& run, const Value& self, const Arguments& argumen
 }
 
 Result<Value> partition_either(Run& run, const Value& self, const Arguments& arguments, bool from_right) {
-  TRY_ASSIGN(const Bound bound, Bound::of("partition", arguments, {"sep"}, 1));
+  TRY_ASSIGN(const Bound bound, Bound::of("partition", arguments, {"/sep"}, 1));
   TRY_ASSIGN(const std::string_view separator, bound.string(0, ""));
   if (separator.empty()) return Error{"partition(): empty separator"};
   const std::string_view text = self.text();

@@ -30,7 +30,7 @@ Result<Value> mapped(Run& run, const Value& self, const Arguments& arguments) {
 
 template <StripSide kSide>
 Result<Value> strip(Run& run, const Value& self, const Arguments& arguments) {
-  TRY_ASSIGN(const Bound bound, Bound::of("strip", arguments, {"chars"}));
+  TRY_ASSIGN(const Bound bound, Bound::of("strip", arguments, {"/chars"}));
   if (bound.is_absent(0)) return like(run, self, std::string(strip_chars(self.text(), nullptr, kSide)));
   TRY_ASSIGN(const std::string_view chars, bound.string(0, ""));
   SPEND(run, chars.size() / 8 * (1 + self.text().size() / 64));
@@ -59,7 +59,7 @@ Result<Window> window_of(const Value& self, const Bound& bound, size_t at) {
 template <bool kAtStart>
 Result<Value> starts_or_ends(Run& run, const Value& self, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound,
-             Bound::of(kAtStart ? "startswith" : "endswith", arguments, {"prefix", "start", "end"}, 1));
+             Bound::of(kAtStart ? "startswith" : "endswith", arguments, {"/prefix", "/start", "/end"}, 1));
   TRY_ASSIGN(const Window window, window_of(self, bound, 1));
   const std::string_view text = std::string_view(self.text()).substr(window.begin, window.end - window.begin);
   const auto matches = [&](std::string_view part) {
@@ -81,7 +81,7 @@ enum class Missing : uint8_t { minus_one, error };
 
 template <bool kLast, Missing kMissing>
 Result<Value> find(Run&, const Value& self, const Arguments& arguments) {
-  TRY_ASSIGN(const Bound bound, Bound::of("find", arguments, {"sub", "start", "end"}, 1));
+  TRY_ASSIGN(const Bound bound, Bound::of("find", arguments, {"/sub", "/start", "/end"}, 1));
   TRY_ASSIGN(const std::string_view part, bound.string(0, ""));
   TRY_ASSIGN(const Window window, window_of(self, bound, 1));
   const std::string_view all = self.text();
@@ -96,7 +96,7 @@ Result<Value> find(Run&, const Value& self, const Arguments& arguments) {
 }
 
 Result<Value> count(Run&, const Value& self, const Arguments& arguments) {
-  TRY_ASSIGN(const Bound bound, Bound::of("count", arguments, {"sub", "start", "end"}, 1));
+  TRY_ASSIGN(const Bound bound, Bound::of("count", arguments, {"/sub", "/start", "/end"}, 1));
   TRY_ASSIGN(const std::string_view part, bound.string(0, ""));
   TRY_ASSIGN(const Window window, window_of(self, bound, 1));
   if (!window.is_inside) return Value::integer(0);
@@ -110,7 +110,7 @@ Result<Value> count(Run&, const Value& self, const Arguments& arguments) {
 }
 
 Result<Value> replace(Run& run, const Value& self, const Arguments& arguments) {
-  TRY_ASSIGN(const Bound bound, Bound::of("replace", arguments, {"old", "new", "count"}, 2));
+  TRY_ASSIGN(const Bound bound, Bound::of("replace", arguments, {"/old", "/new", "/count"}, 2));
   TRY_ASSIGN(const std::string_view from, bound.string(0, ""));
   TRY_ASSIGN(const std::string_view given, bound.string(1, ""));
   TRY_ASSIGN(const int64_t most, bound.integer(2, -1));
@@ -122,7 +122,7 @@ Result<Value> replace(Run& run, const Value& self, const Arguments& arguments) {
 }
 
 Result<Value> join(Run& run, const Value& self, const Arguments& arguments) {
-  TRY_ASSIGN(const Bound bound, Bound::of("join", arguments, {"iterable"}, 1));
+  TRY_ASSIGN(const Bound bound, Bound::of("join", arguments, {"/iterable"}, 1));
   TRY_ASSIGN(const std::vector<Value> items, iterate(run, *bound[0]));
   std::string joined;
   for (size_t i = 0; i < items.size(); ++i) {
@@ -186,7 +186,7 @@ Result<Value> is_title(Run&, const Value& self, const Arguments& arguments) {
 
 template <bool kPrefix>
 Result<Value> remove_affix(Run& run, const Value& self, const Arguments& arguments) {
-  TRY_ASSIGN(const Bound bound, Bound::of(kPrefix ? "removeprefix" : "removesuffix", arguments, {"affix"}, 1));
+  TRY_ASSIGN(const Bound bound, Bound::of(kPrefix ? "removeprefix" : "removesuffix", arguments, {"/affix"}, 1));
   TRY_ASSIGN(const std::string_view affix, bound.string(0, ""));
   std::string_view text = self.text();
   if (kPrefix && text.starts_with(affix)) text.remove_prefix(affix.size());
@@ -198,7 +198,7 @@ enum class Pad : uint8_t { left, right, both };
 
 template <Pad kPad>
 Result<Value> pad(Run& run, const Value& self, const Arguments& arguments) {
-  TRY_ASSIGN(const Bound bound, Bound::of("just", arguments, {"width", "fill"}, 1));
+  TRY_ASSIGN(const Bound bound, Bound::of("just", arguments, {"/width", "/fill"}, 1));
   TRY_ASSIGN(const int64_t width, bound.integer(0, 0));
   TRY_ASSIGN(const std::string_view fill, bound.string(1, " "));
   if (count_characters(fill) != 1) return Error{"the fill character must be exactly one character long"};
@@ -218,7 +218,7 @@ Result<Value> pad(Run& run, const Value& self, const Arguments& arguments) {
 }
 
 Result<Value> zfill(Run& run, const Value& self, const Arguments& arguments) {
-  TRY_ASSIGN(const Bound bound, Bound::of("zfill", arguments, {"width"}, 1));
+  TRY_ASSIGN(const Bound bound, Bound::of("zfill", arguments, {"/width"}, 1));
   TRY_ASSIGN(const int64_t width, bound.integer(0, 0));
   const auto length = static_cast<int64_t>(count_characters(self.text()));
   std::string text = self.text();
@@ -242,7 +242,6 @@ struct NamedMethod {
 
 constexpr NamedMethod kMethods[] = {
     {"capitalize", mapped<to_capitalized>},
-    {"casefold", mapped<to_lower>},
     {"center", pad<Pad::both>},
     {"count", count},
     {"endswith", starts_or_ends<false>},

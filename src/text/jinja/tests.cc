@@ -32,7 +32,10 @@ bool is_text(const Value& value) { return value.is_string(); }
 bool is_mapping(const Value& value) { return value.is(Kind::dict); }
 bool is_numeric(const Value& value) { return value.is_number(); }
 bool is_escaped(const Value& value) { return value.is_markup(); }
-bool is_callable(const Value& value) { return value.is(Kind::native) && value.native().is_callable(); }
+// What is undefined can be called as far as Python knows: that the call fails is another matter.
+bool is_callable(const Value& value) {
+  return value.is_undefined() || (value.is(Kind::native) && value.native().is_callable());
+}
 
 // What has a length and items; what is undefined counts, as in Jinja.
 bool is_sequence(const Value& value) {

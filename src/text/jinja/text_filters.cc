@@ -130,14 +130,15 @@ Result<Value> center(Run& run, const Value& input, const Arguments& arguments) {
 
 Result<Value> truncate(Run& run, const Value& input, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("truncate", arguments, {"length", "killwords", "end", "leeway"}));
-  if (!input.is_string()) return Error{fmt::format("truncate wants a string, found '{}'", type_name(input))};
   TRY_ASSIGN(const int64_t length, bound.integer(0, 255));
   TRY_ASSIGN(const std::string_view end, bound.string(2, "..."));
   TRY_ASSIGN(const int64_t leeway, bound.is_absent(3) ? Result<int64_t>(int64_t{5}) : bound.integer(3, 5));
   const auto end_length = static_cast<int64_t>(count_characters(end));
   if (length < end_length || leeway < 0)
     return Error{"truncate: expected a length that holds the end, and a leeway from 0"};
-  if (static_cast<int64_t>(count_characters(input.text())) - leeway <= length) return input;
+  TRY_ASSIGN(const size_t given, length_of(input));
+  if (static_cast<int64_t>(given) - leeway <= length) return input;
+  if (!input.is_string()) return Error{fmt::format("truncate wants a string, found '{}'", type_name(input))};
   std::string_view kept = input.text();
   kept = kept.substr(0, byte_of_character(kept, static_cast<size_t>(length - end_length)));
   if (!bound.truth(1, false)) kept = kept.substr(0, kept.rfind(' '));

@@ -71,12 +71,10 @@ std::string Value::hint() const {
   return object_ ? static_cast<const Text&>(*object_).text : "a value is undefined";
 }
 
-std::vector<Value>& Value::mutable_items() const {
+const std::vector<Value>& Value::items() const {
   CHECK(is_sequence());
-  return static_cast<Sequence&>(*object_).items;
+  return static_cast<const Sequence&>(*object_).items;
 }
-
-const std::vector<Value>& Value::items() const { return mutable_items(); }
 
 const Dict& Value::dict() const {
   CHECK(is(Kind::dict));

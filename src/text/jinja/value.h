@@ -89,7 +89,6 @@ class Value {
   [[nodiscard]] const std::string& text() const;
   [[nodiscard]] std::string hint() const;                 // undefined
   [[nodiscard]] const std::vector<Value>& items() const;  // list, tuple, range
-  [[nodiscard]] std::vector<Value>& mutable_items() const;
   [[nodiscard]] const Dict& dict() const;
   [[nodiscard]] const View& view() const;
   [[nodiscard]] const Range& range() const;

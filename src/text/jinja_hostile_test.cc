@@ -97,6 +97,8 @@ TEST(JinjaHostile, SharedValues) {
 TEST(JinjaHostile, ValuesThatHoldThemselves) {
   for (const char* source : {"{% set ns = namespace() %}{% set ns.x = [ns, {'a': ns}] %}",
                              "{% set ns = namespace() %}{% macro m() %}{{ ns }}{% endmacro %}{% set ns.m = m %}",
+                             "{% set ns = namespace() %}{% for x in [1] %}{% with %}{% macro m() %}{% endmacro %}"
+                             "{% set ns.m = m %}{% endwith %}{% set y = ns.m %}{% endfor %}",
                              "{% for x in [1] %}{% set y = loop %}{{ loop.changed(loop) }}{% endfor %}",
                              "{% set ns = namespace() %}{% for x in [1, 2] %}{% set prev = ns.m %}"
                              "{% macro f() %}{{ prev }}{% endmacro %}{% set ns.m = f %}{% endfor %}"}) {

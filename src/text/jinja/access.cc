@@ -49,13 +49,15 @@ Result<std::optional<Value>> own_item(Run& run, const Value& value, const Value&
     const Value* found = value.dict().find(key);
     return found == nullptr ? std::optional<Value>() : std::optional<Value>(*found);
   }
-  if (!key.is_integral() || !(value.is_sequence() || value.is_string())) return std::optional<Value>();
+  if (!key.is_integral() || !(value.is_sequence() || value.is_string() || value.is(Kind::range)))
+    return std::optional<Value>();
   if (value.is_string()) SPEND(run, value.text().size() / 64);
   TRY_ASSIGN(const size_t length, length_of(value));
   int64_t at = key.integer();
   if (at < 0) at += static_cast<int64_t>(length);
   if (at < 0 || at >= static_cast<int64_t>(length)) return std::optional<Value>();
   if (value.is_sequence()) return std::optional<Value>(value.items()[static_cast<size_t>(at)]);
+  if (value.is(Kind::range)) return std::optional<Value>(value.range().at(static_cast<size_t>(at)));
   const std::string_view text = value.text();
   const size_t begin = byte_of_character(text, static_cast<size_t>(at));
   TRY_ASSIGN(Value character, run.string(std::string(text.substr(begin, byte_of_character(text.substr(begin), 1)))));
@@ -117,6 +119,23 @@ Result<Value> slice_text(Run& run, const Value& value, const SliceBounds& bounds
   return run.string(std::move(sliced), value.is_markup());
 }
 
+Result<Value> slice_range(Run& run, const Range& range, const SliceBounds& bounds) {
+  TRY_ASSIGN(const Steps steps, steps_of(bounds, static_cast<int64_t>(range.count)));
+  TRY(run.reserve(sizeof(Range)));
+  auto made = std::make_shared<Range>();
+  made->count = static_cast<size_t>(steps.count);
+  // Of an empty one only that is known.
+  if (made->count > 0) {
+    int64_t length = 0;
+    made->start = range.at(static_cast<size_t>(steps.first)).integer();
+    if (__builtin_mul_overflow(range.step, steps.step, &made->step) ||
+        __builtin_mul_overflow(steps.count, made->step, &length) ||
+        __builtin_add_overflow(made->start, length, &made->stop))
+      return Error{"an integer is out of range"};
+  }
+  return Value::object(Kind::range, std::move(made));
+}
+
 }  // namespace
 
 Result<Value> get_attribute(Run& run, const Value& value, std::string_view name) {
@@ -145,6 +164,7 @@ Result<Value> get_item(Run& run, const Value& value, const Value& key) {
 Result<Value> get_slice(Run& run, const Value& value, const SliceBounds& bounds) {
   if (value.is_undefined()) return Error{value.hint()};
   if (value.is_string()) return slice_text(run, value, bounds);
+  if (value.is(Kind::range)) return slice_range(run, value.range(), bounds);
   if (!value.is_sequence()) return Error{fmt::format("'{}' object has no slices", type_name(value))};
   const std::vector<Value>& items = value.items();
   TRY_ASSIGN(const Steps steps, steps_of(bounds, static_cast<int64_t>(items.size())));
@@ -153,16 +173,6 @@ Result<Value> get_slice(Run& run, const Value& value, const SliceBounds& bounds)
   sliced.reserve(static_cast<size_t>(steps.count));
   for (int64_t i = 0; i < steps.count; ++i) {
     sliced.push_back(items[static_cast<size_t>(steps.first + i * steps.step)]);
-  }
-  if (value.is(Kind::range)) {
-    const Range& range = value.range();
-    auto made = std::make_shared<Range>();
-    made->items = std::move(sliced);
-    made->extent = range.extent;
-    made->start = range.start + steps.first * range.step;
-    made->step = range.step * steps.step;
-    made->stop = made->start + steps.count * made->step;
-    return Value::object(Kind::range, std::move(made));
   }
   return value.is(Kind::tuple) ? run.tuple(std::move(sliced)) : run.list(std::move(sliced));
 }

@@ -22,6 +22,12 @@ bool equal_items(const std::vector<Value>& a, const std::vector<Value>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), equal);
 }
 
+// The same numbers.
+bool equal_ranges(const Range& a, const Range& b) {
+  if (a.count != b.count || a.count == 0) return a.count == b.count;
+  return a.start == b.start && (a.count == 1 || a.step == b.step);
+}
+
 bool equal_dicts(const Dict& a, const Dict& b) {
   if (a.size() != b.size()) return false;
   return std::all_of(a.entries().begin(), a.entries().end(), [&](const Dict::Entry& entry) {
@@ -40,8 +46,8 @@ bool equal(const Value& a, const Value& b) {
     case Kind::none: return true;
     case Kind::string: return a.text() == b.text();
     case Kind::list:
-    case Kind::tuple:
-    case Kind::range: return a.pointer() == b.pointer() || equal_items(a.items(), b.items());
+    case Kind::tuple: return a.pointer() == b.pointer() || equal_items(a.items(), b.items());
+    case Kind::range: return equal_ranges(a.range(), b.range());
     case Kind::dict: return a.pointer() == b.pointer() || equal_dicts(a.dict(), b.dict());
     default: return a.pointer() == b.pointer();
   }

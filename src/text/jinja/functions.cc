@@ -42,16 +42,13 @@ Result<Value> range(Run& run, const Arguments& arguments) {
   made->start = bound[1] != nullptr ? first : 0;
   made->stop = bound[1] != nullptr ? second : first;
   if (made->step == 0) return Error{"range() wants a step other than 0"};
-  const bool goes_up = made->step > 0;
-  for (int64_t at = made->start; goes_up ? at < made->stop : at > made->stop;) {
-    if (static_cast<int64_t>(made->items.size()) >= kMost)
-      return Error{fmt::format("range() of more than {} numbers", kMost)};
-    made->items.push_back(Value::integer(at));
-    if (__builtin_add_overflow(at, made->step, &at)) break;
-  }
-  made->extent.weight = 1 + static_cast<int64_t>(made->items.size());
-  SPEND(run, made->items.size() / 8);
-  TRY(run.reserve(made->items.size() * sizeof(Value)));
+  // Wide enough for the distance of any two numbers.
+  using Wide = __int128;
+  const Wide step = made->step, span = Wide{made->stop} - Wide{made->start};
+  const Wide count = (span > 0) == (step > 0) && span != 0 ? (span + step + (step > 0 ? -1 : 1)) / step : 0;
+  if (count > kMost) return Error{fmt::format("range() of more than {} numbers", kMost)};
+  made->count = static_cast<size_t>(count);
+  TRY(run.reserve(sizeof(Range)));
   return Value::object(Kind::range, std::move(made));
 }
 

@@ -25,11 +25,6 @@ void Scope::set(Symbol symbol, Value value) {
   names.emplace_back(symbol, std::move(value));
 }
 
-Result<ScopePtr> Interpreter::inner_scope(const ScopePtr& outside) {
-  TRY(run_.reserve(sizeof(Scope)));
-  return std::make_shared<Scope>(outside);
-}
-
 Result<std::string> Interpreter::render(std::vector<std::pair<std::string, Value>> variables) {
   const auto globals = std::make_shared<Scope>(nullptr);
   root_ = std::make_shared<Scope>(globals);
@@ -93,16 +88,20 @@ Result<Interpreter::Flow> Interpreter::execute_kind(const Stmt& stmt, const Scop
     }
     case StmtKind::set_block:
     case StmtKind::filter_block: return execute_captured(stmt, scope, out);
-    case StmtKind::macro: scope->set(stmt.signature->symbol, make_macro(stmt.signature, scope)); break;
+    case StmtKind::macro: {
+      TRY_ASSIGN(Value made, make_macro(stmt.signature, scope));
+      scope->set(stmt.signature->symbol, std::move(made));
+      break;
+    }
     case StmtKind::call_block: TRY(execute_call_block(stmt, scope, out)); break;
     case StmtKind::generation: {
-      TRY_ASSIGN(const ScopePtr inner, inner_scope(scope));
+      const auto inner = std::make_shared<Scope>(scope);
       TRY(execute(stmt.signature->body, inner, out));
       break;
     }
     case StmtKind::with: return execute_with(stmt, scope, out);
     case StmtKind::scope: {
-      TRY_ASSIGN(const ScopePtr inner, inner_scope(root_));
+      const auto inner = std::make_shared<Scope>(root_);
       TRY(execute(stmt.body, inner, out));
       break;
     }
@@ -123,7 +122,7 @@ Result<Interpreter::Flow> Interpreter::execute_if(const Stmt& stmt, const ScopeP
 
 // {% set x %} and {% filter f %}: what the body writes becomes a value.
 Result<Interpreter::Flow> Interpreter::execute_captured(const Stmt& stmt, const ScopePtr& scope, std::string& out) {
-  TRY_ASSIGN(const ScopePtr inner, inner_scope(scope));
+  const auto inner = std::make_shared<Scope>(scope);
   std::string text;
   TRY_ASSIGN(const Flow flow, execute(stmt.body, inner, text));
   if (flow != Flow::next) return flow;
@@ -140,7 +139,7 @@ Result<Interpreter::Flow> Interpreter::execute_captured(const Stmt& stmt, const 
 }
 
 Result<Interpreter::Flow> Interpreter::execute_with(const Stmt& stmt, const ScopePtr& scope, std::string& out) {
-  TRY_ASSIGN(const ScopePtr inner, inner_scope(scope));
+  const auto inner = std::make_shared<Scope>(scope);
   for (const auto& [target, expr] : stmt.assignments) {
     TRY_ASSIGN(const Value value, evaluate(*expr, scope));
     TRY(assign(*target, value, inner));
@@ -149,7 +148,7 @@ Result<Interpreter::Flow> Interpreter::execute_with(const Stmt& stmt, const Scop
 }
 
 Status Interpreter::execute_call_block(const Stmt& stmt, const ScopePtr& scope, std::string& out) {
-  const Value caller = make_macro(stmt.signature, scope);
+  TRY_ASSIGN(const Value caller, make_macro(stmt.signature, scope));
   TRY_ASSIGN(const Value value, evaluate_call(*stmt.expr, scope, &caller));
   return print(value, out);
 }
@@ -200,7 +199,7 @@ Result<std::vector<Value>> Interpreter::loop_items(const Stmt& stmt, const Scope
   if (!stmt.condition) return items;
   std::vector<Value> kept;
   for (Value& item : items) {
-    TRY_ASSIGN(const ScopePtr inner, inner_scope(scope));
+    const auto inner = std::make_shared<Scope>(scope);
     TRY(assign(*stmt.target, item, inner));
     TRY_ASSIGN(const Value holds, evaluate(*stmt.condition, inner));
     if (is_true(holds)) kept.push_back(std::move(item));
@@ -212,7 +211,7 @@ Status Interpreter::run_loop(const Stmt& stmt, const ScopePtr& scope, const Valu
                              std::string& out) {
   TRY_ASSIGN(std::vector<Value> items, loop_items(stmt, scope, iterable));
   if (items.empty()) {
-    TRY_ASSIGN(const ScopePtr inner, inner_scope(scope));
+    const auto inner = std::make_shared<Scope>(scope);
     TRY(execute(stmt.other, inner, out));
     return Done{};
   }
@@ -220,7 +219,7 @@ Status Interpreter::run_loop(const Stmt& stmt, const ScopePtr& scope, const Valu
   const Value loop_value = Value::object(Kind::native, loop);
   for (; loop->at() < loop->items().size(); loop->advance()) {
     SPEND(run_, 1);
-    TRY_ASSIGN(const ScopePtr inner, inner_scope(scope));
+    const auto inner = std::make_shared<Scope>(scope);
     inner->set(kLoop, loop_value);
     TRY(assign(*stmt.target, loop->items()[loop->at()], inner));
     TRY_ASSIGN(const Flow flow, execute(stmt.body, inner, out));

@@ -14,8 +14,11 @@ namespace paceline::jinja {
 // The names of a template, of one round of a loop, of one call of a macro. What is not here is looked up outside.
 struct Scope : Object {
   explicit Scope(std::shared_ptr<Scope> outside) : outer(std::move(outside)) {}
-  // A chain of scopes that a template made long must not be given up by recursion; see Run::keep.
-  void clear() override { names.clear(); }
+  void clear() override {
+    names.clear();
+    // What holds a macro of this scope may stand further out.
+    outer.reset();
+  }
   [[nodiscard]] const Value* find(Symbol symbol) const;
   void set(Symbol symbol, Value value);
 
@@ -71,10 +74,9 @@ class Interpreter {
   Result<bool> compare(CompareOp op, const Value& a, const Value& b);
 
   // ---- macros (macro.cc)
-  Value make_macro(std::shared_ptr<const Signature> signature, const ScopePtr& scope);
+  Result<Value> make_macro(std::shared_ptr<const Signature> signature, const ScopePtr& scope);
   Status bind_parameters(const Signature& signature, const Arguments& arguments, const ScopePtr& scope);
 
-  Result<ScopePtr> inner_scope(const ScopePtr& outside);
   // An error happens on the innermost line that it passes.
   void note_line(int line) {
     if (error_line_ == 0) error_line_ = line;

@@ -33,7 +33,8 @@ class Macro : public Native {
 
 }  // namespace
 
-Value Interpreter::make_macro(std::shared_ptr<const Signature> signature, const ScopePtr& scope) {
+Result<Value> Interpreter::make_macro(std::shared_ptr<const Signature> signature, const ScopePtr& scope) {
+  TRY(run_.reserve(sizeof(Scope) + sizeof(Macro)));
   // The scope comes to hold the macro that holds it.
   if (scope != root_) run_.keep(scope);
   return Value::object(Kind::native, std::make_shared<Macro>(*this, std::move(signature), scope));
@@ -85,7 +86,7 @@ Status Interpreter::bind_parameters(const Signature& signature, const Arguments&
 Result<Value> Interpreter::call_macro(const Signature& signature, const ScopePtr& outside, const Arguments& arguments) {
   const Deeper deeper(run_);
   if (deeper.is_too_deep()) return Deeper::error();
-  TRY_ASSIGN(const ScopePtr scope, inner_scope(outside));
+  const auto scope = std::make_shared<Scope>(outside);
   TRY(bind_parameters(signature, arguments, scope));
   const size_t first_default = signature.parameters.size() - signature.defaults.size();
   for (size_t i = 0; i < signature.parameters.size(); ++i) {

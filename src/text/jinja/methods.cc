@@ -86,8 +86,7 @@ MethodFunction find_method(const Value& value, std::string_view name) {
   switch (value.kind()) {
     case Kind::string: return find_string_method(name);
     case Kind::list: return find_in(kListMethods, name);
-    case Kind::tuple:
-    case Kind::range: return find_in(kTupleMethods, name);
+    case Kind::tuple: return find_in(kTupleMethods, name);
     case Kind::dict: return find_in(kDictMethods, name);
     default: return nullptr;
   }

@@ -31,6 +31,7 @@ class Parser : private ExpressionParser {
   Result<Stmt> parse_filter_block(int line);
   Result<Stmt> parse_with(int line);
   Result<Stmt> parse_print(int line);
+  Result<Stmt> parse_autoescape(int line);
   Result<Stmt> parse_named_block(int line);
   Result<Stmt> parse_missing(const std::string& tag, int line);
   Status parse_parameters(Signature& signature);
@@ -101,6 +102,7 @@ Result<Stmt> Parser::parse_tag(const std::string& tag, int line) {
   if (tag == "filter") return parse_filter_block(line);
   if (tag == "with") return parse_with(line);
   if (tag == "print") return parse_print(line);
+  if (tag == "autoescape") return parse_autoescape(line);
   if (tag == "block") return parse_named_block(line);
   if (tag == "include" || tag == "import" || tag == "from" || tag == "extends") return parse_missing(tag, line);
   if (tag == "break" || tag == "continue") {
@@ -245,6 +247,15 @@ Result<Stmt> Parser::parse_with(int line) {
     stmt.assignments.emplace_back(std::move(target), std::move(value));
   }
   TRY_ASSIGN(stmt.body, parse_block({"endwith"}));
+  take();
+  return stmt;
+}
+
+// Nothing is escaped in a chat template; only what says so again is known.
+Result<Stmt> Parser::parse_autoescape(int line) {
+  Stmt stmt = statement(StmtKind::with, line);
+  if (!skip_name("false") && !skip_name("False")) return error(line, "autoescape is not known, except as false");
+  TRY_ASSIGN(stmt.body, parse_block({"endautoescape"}));
   take();
   return stmt;
 }

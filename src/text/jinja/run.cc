@@ -124,23 +124,24 @@ Result<std::vector<Value>> iterate(Run& run, const Value& value) {
     case Kind::undefined: return std::vector<Value>();
     case Kind::string: return characters(run, value.text());
     case Kind::list:
-    case Kind::tuple:
-    case Kind::range:
-      SPEND(run, value.items().size() / 8);
-      TRY(run.reserve(value.items().size() * sizeof(Value)));
-      return value.items();
+    case Kind::tuple: SPEND(run, value.items().size() / 8); return value.items();
+    case Kind::range: {
+      SPEND(run, value.range().count / 8);
+      std::vector<Value> numbers;
+      numbers.reserve(value.range().count);
+      for (size_t i = 0; i < value.range().count; ++i) numbers.push_back(value.range().at(i));
+      return numbers;
+    }
     case Kind::dict:
     case Kind::view: {
       const Dict& dict = value.is(Kind::dict) ? value.dict() : *value.view().dict;
       SPEND(run, dict.size() / 8);
-      TRY(run.reserve(dict.size() * sizeof(Value)));
       return entries(run, dict, value.is(Kind::dict) ? View::What::keys : value.view().what);
     }
     case Kind::iterator: {
       Iterator& iterator = value.iterator();
       std::vector<Value> rest(iterator.items.begin() + static_cast<ptrdiff_t>(iterator.next), iterator.items.end());
       iterator.next = iterator.items.size();
-      TRY(run.reserve(rest.size() * sizeof(Value)));
       return rest;
     }
     default: return Error{fmt::format("'{}' object is not iterable", type_name(value))};
@@ -152,8 +153,8 @@ Result<size_t> length_of(const Value& value) {
     case Kind::undefined: return size_t{0};
     case Kind::string: return count_characters(value.text());
     case Kind::list:
-    case Kind::tuple:
-    case Kind::range: return value.items().size();
+    case Kind::tuple: return value.items().size();
+    case Kind::range: return value.range().count;
     case Kind::dict: return value.dict().size();
     case Kind::view: return value.view().dict->size();
     default: return Error{fmt::format("object of type '{}' has no len()", type_name(value))};

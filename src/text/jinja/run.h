@@ -10,12 +10,12 @@
 
 namespace paceline::jinja {
 
-// A template comes with a checkpoint from anywhere; these end any that would not end. The longest honest ones, with
-// hundreds of messages and tools, stay below a tenth of each.
+// A template comes with a checkpoint from anywhere; these end any that would not end. Gemma 4's own looks through the
+// later messages at each one: 4,001 short messages were rendered within these, and 8,001 were too many.
 struct Limits {
-  int64_t steps = 20'000'000;        // expressions and statements run, items gone through
+  int64_t steps = 100'000'000;       // expressions and statements run, items gone through
   int depth = 600;                   // of expressions, statements and macros within each other
-  size_t bytes = size_t{512} << 20;  // of all values made, one after the other
+  size_t bytes = size_t{512} << 20;  // of all texts, lists and the like made, one after the other
   size_t output_bytes = size_t{64} << 20;
 };
 
@@ -80,7 +80,8 @@ class Deeper {
   Run& run_;
 };
 
-// What a `for` goes through: items, keys, characters. An iterator is read to its end.
+// What a `for` goes through: items, keys, characters. An iterator is read to its end. The list itself is not counted
+// as made: it is gone soon, or counted by whoever keeps it.
 Result<std::vector<Value>> iterate(Run& run, const Value& value);
 
 // len(), where Python has one.

@@ -39,7 +39,8 @@ bool is_callable(const Value& value) {
 
 // What has a length and items; what is undefined counts, as in Jinja.
 bool is_sequence(const Value& value) {
-  return value.is_undefined() || value.is_string() || value.is_sequence() || value.is(Kind::dict);
+  return value.is_undefined() || value.is_string() || value.is_sequence() || value.is(Kind::range) ||
+         value.is(Kind::dict);
 }
 bool is_iterable(const Value& value) { return is_sequence(value) || value.is(Kind::view) || value.is(Kind::iterator); }
 

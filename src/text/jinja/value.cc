@@ -112,8 +112,8 @@ Extent Value::extent() const {
     case Kind::string: return {0, 1 + static_cast<int64_t>(text().size()) / kTextBytesPerWeight};
     case Kind::list:
     case Kind::tuple:
-    case Kind::range:
     case Kind::iterator: return static_cast<const Sequence&>(*object_).extent;
+    case Kind::range: return {0, 1 + static_cast<int64_t>(range().count)};
     case Kind::dict: return dict().extent;
     case Kind::view: return {view().dict->extent.depth + 1, view().dict->extent.weight + 1};
     case Kind::native: return {native().depth(), 1};
@@ -191,8 +191,8 @@ bool is_true(const Value& value) {
     case Kind::real: return value.real() != 0;
     case Kind::string: return !value.text().empty();
     case Kind::list:
-    case Kind::tuple:
-    case Kind::range: return !value.items().empty();
+    case Kind::tuple: return !value.items().empty();
+    case Kind::range: return value.range().count > 0;
     case Kind::dict: return value.dict().size() > 0;
     case Kind::view: return value.view().dict->size() > 0;
     case Kind::iterator:

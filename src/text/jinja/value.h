@@ -80,15 +80,15 @@ class Value {
   // Booleans are integers, as in Python.
   [[nodiscard]] bool is_integral() const { return kind_ == Kind::integer || kind_ == Kind::boolean; }
   [[nodiscard]] bool is_number() const { return is_integral() || kind_ == Kind::real; }
-  // A list, a tuple or a range.
-  [[nodiscard]] bool is_sequence() const { return kind_ == Kind::list || kind_ == Kind::tuple || kind_ == Kind::range; }
+  // A list or a tuple.
+  [[nodiscard]] bool is_sequence() const { return kind_ == Kind::list || kind_ == Kind::tuple; }
 
   // Each for its own kind.
   [[nodiscard]] int64_t integer() const;  // integer, boolean
   [[nodiscard]] double real() const;      // any number
   [[nodiscard]] const std::string& text() const;
   [[nodiscard]] std::string hint() const;                 // undefined
-  [[nodiscard]] const std::vector<Value>& items() const;  // list, tuple, range
+  [[nodiscard]] const std::vector<Value>& items() const;  // list, tuple
   [[nodiscard]] const Dict& dict() const;
   [[nodiscard]] const View& view() const;
   [[nodiscard]] const Range& range() const;
@@ -121,8 +121,11 @@ struct Sequence : Object {
   bool is_group = false;  // a tuple that groupby gave: its two items have the names grouper and list
 };
 
-struct Range : Sequence {
+// Its numbers are made when they are asked for: templates go through many a range that they leave at once.
+struct Range : Object {
+  [[nodiscard]] Value at(size_t i) const { return Value::integer(start + static_cast<int64_t>(i) * step); }
   int64_t start = 0, stop = 0, step = 1;
+  size_t count = 0;
 };
 
 struct Iterator : Sequence {

@@ -1,4 +1,5 @@
-// paceline check: is the arithmetic, and the tokenizer, what another implementation says it should be?
+// paceline check: are the arithmetic, the tokenizer and the chat templates what another implementation says they should
+// be?
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include "cli/machine.h"
 #include "session/goldens.h"
 #include "text/encodings_check.h"
+#include "text/templates_check.h"
 
 namespace paceline {
 namespace {
@@ -22,13 +24,16 @@ Examples:
   paceline check tests/goldens/moe --precision f32 --json
   paceline check tests/goldens --speculation
   paceline check --tokenizer tokenizer.json encodings.json.xz
+  paceline check --templates templates/
 
 A goldens folder has golden.json, golden.safetensors and the checkpoint in target/; or subfolders that have them.
+A templates folder has chat templates, and in renderings.json conversations and what they become.
 Exit codes: 0 all agree, 1 something differs or cannot be read, 2 the command line makes no sense.)";
 
 struct CheckOptions {
   std::string target;  // a goldens folder, or the encodings
   std::string tokenizer;
+  std::string templates;
   RunOptions run;
   bool speculation = false;
   bool whole = false;
@@ -129,9 +134,30 @@ int check_tokenizer(const CheckOptions& options) {
   return report->all_equal() ? kExitDone : kExitFailure;
 }
 
+int check_templates_folder(const CheckOptions& options) {
+  const auto report = check_templates(options.templates);
+  if (!report.ok()) return fail(kExitFailure, report.error().message);
+  for (const TemplateReport& each : report->templates) {
+    const std::string refused = each.refused > 0 ? fmt::format(", {} refused by both", each.refused) : "";
+    fmt::print("{:<55} {:>3} of {:>3} equal{}\n", each.name, each.equal, each.conversations, refused);
+    if (!each.first_difference.empty()) fmt::print("  {}\n", each.first_difference);
+  }
+  const std::string day = report->day.empty() ? "" : fmt::format(", with the clock at {}", report->day);
+  fmt::print("{} of {} renderings of {} templates equal{}\n", report->equal(), report->conversations(),
+             report->templates.size(), day);
+  return report->all_equal() ? kExitDone : kExitFailure;
+}
+
 int run_check(const CheckOptions& options) {
-  if (options.target.empty())
-    return fail(kExitUsage, "check wants a goldens folder, or --tokenizer and a file of encodings");
+  if (!options.templates.empty()) {
+    if (!options.target.empty() || !options.tokenizer.empty())
+      return fail(kExitUsage, "check --templates DIR goes alone");
+    return check_templates_folder(options);
+  }
+  if (options.target.empty()) {
+    return fail(kExitUsage,
+                "check wants a goldens folder, or --tokenizer and a file of encodings, or --templates and a folder");
+  }
   return options.tokenizer.empty() ? check_goldens(options) : check_tokenizer(options);
 }
 
@@ -152,6 +178,9 @@ void add_check_command(CLI::App& app, Action& action) {
   speculation->excludes(tokenizer);
   command->add_flag("--whole", options->whole, "With --speculation: every combination, not a slice (takes long)")
       ->needs(speculation);
+  auto* templates =
+      command->add_option("--templates", options->templates, "Check our rendering of this folder's chat templates");
+  templates->type_name("DIR");
   add_compute_options(*command, options->run);
   command->add_flag("--json", options->json, "One JSON list instead of the table");
   command->footer(kExamples);

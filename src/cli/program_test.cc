@@ -91,6 +91,7 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(generate("-p x --depth 17"), 2, "17");
   expect_error(generate("-p x --show-draft --json"), 2, "");
   expect_error(run("check"), 2, "goldens");
+  expect_error(run("check --templates x y"), 2, "--templates");
   expect_error(run("quantize x y --bits 3"), 2, "3");
 }
 
@@ -110,12 +111,42 @@ TEST_F(Program, FailuresExitWithOne) {
                "does not fit");
   expect_error(run("check /nowhere"), 1, "/nowhere");
   expect_error(run("check --tokenizer /nowhere /nowhere"), 1, "/nowhere");
+  expect_error(run("check --templates /nowhere"), 1, "/nowhere");
   fs::resize_file(model() / "model.safetensors", 1000);
   expect_error(generate("-p x"), 1, "");
   fs::remove(model() / "model.safetensors");
   expect_error(generate("-p x"), 1, "model.safetensors");
   fs::remove(model() / "config.json");
   expect_error(generate("-p x"), 1, "config.json");
+}
+
+// The checkpoint's own template, whatever it is, makes the prompt; its refusal is the caller's mistake.
+TEST_F(Program, ChatsByTheCheckpointsTemplate) {
+  std::ofstream(model() / "chat_template.jinja")
+      << "{{ bos_token }}{% for m in messages %}{{ m.role }}: {{ m.content }}\n{% endfor %}";
+  const Ran chat = generate("-p Hi --system Be --chat --temp 0 -n 8");
+  const Ran raw = generate("--raw --temp 0 -n 8", "system: Be\nuser: Hi\n");
+  EXPECT_EQ(chat.exit_code, 0) << chat.err;
+  EXPECT_EQ(chat.out, raw.out);
+  std::ofstream(model() / "chat_template.jinja") << "{{ raise_exception('no chat today') }}";
+  expect_error(generate("-p Hi"), 2, "no chat today");
+  std::ofstream(model() / "chat_template.jinja") << "\n{% if %}";
+  expect_error(generate("-p Hi"), 2, "line 2");
+}
+
+TEST_F(Program, ChecksTemplates) {
+  std::ofstream(folder() / "t.jinja") << "{{ messages[0].content }}";
+  const auto check_against = [&](const std::string& text) {
+    std::ofstream(folder() / "renderings.json") << R"({"conversations": {"c": {"messages": [{"content": "Hi"}]}},
+        "renderings": {"t.jinja": {"c": {"text": ")"
+                                                << text << "\"}}}}";
+    return run("check --templates " + folder().string());
+  };
+  EXPECT_EQ(check_against("Hi").exit_code, 0);
+  const Ran differs = check_against("Ho");
+  EXPECT_EQ(differs.exit_code, 1);
+  EXPECT_NE(differs.out.find("0 of   1 equal"), std::string::npos) << differs.out;
+  EXPECT_NE(differs.out.find("found \"Hi\""), std::string::npos) << differs.out;
 }
 
 TEST_F(Program, HelpTeaches) {

@@ -5,8 +5,8 @@
 #include <boost/json.hpp>
 #include <vector>
 
+#include "text/checkpoint_chat.h"
 #include "text/utf8.h"
-#include "weights/json_fields.h"
 
 namespace paceline {
 namespace {
@@ -14,7 +14,7 @@ namespace {
 struct TextFiles {
   std::string tokenizer;                     // tokenizer.json
   std::optional<std::string> config;         // tokenizer_config.json
-  std::optional<std::string> chat_template;  // its own file, or within the former
+  std::optional<std::string> chat_template;  // chat_template.jinja
 };
 
 Result<TextFiles> read_text_files(const Checkpoint& checkpoint) {
@@ -24,11 +24,6 @@ Result<TextFiles> read_text_files(const Checkpoint& checkpoint) {
   files.tokenizer = std::move(*tokenizer);
   TRY_ASSIGN(files.config, checkpoint.side_file("tokenizer_config.json"));
   TRY_ASSIGN(files.chat_template, checkpoint.side_file("chat_template.jinja"));
-  if (!files.chat_template && files.config) {
-    TRY_ASSIGN(const boost::json::object object, parse_json_object(*files.config, "tokenizer_config.json"));
-    const auto* text = object.if_contains("chat_template");
-    if (text != nullptr && text->is_string()) files.chat_template = std::string(text->get_string());
-  }
   return files;
 }
 
@@ -37,12 +32,23 @@ Result<SpecialTokens> special_tokens_of(const Tokenizer& tokenizer, const TextFi
   return read_special_tokens(tokenizer, *files.config);
 }
 
-// A template that we do not know is no reason to refuse the model: it can still continue text.
-void add_chat(const TextFiles& files, TextModel& model) {
-  if (!files.chat_template) return;
+Result<std::unique_ptr<ChatTemplate>> make_chat(const TextFiles& files, const TextModel& model) {
+  TRY_ASSIGN(const auto templates, find_chat_templates(files.chat_template, files.config));
+  if (!templates) return std::unique_ptr<ChatTemplate>();
+  TRY_ASSIGN(boost::json::object token_texts, read_token_texts(files.config));
   std::string bos;
   if (model.special_tokens.bos) bos = model.tokenizer.piece(*model.special_tokens.bos).value_or("");
-  auto made = make_chat_template(*files.chat_template, std::move(bos));
+  if (!token_texts.contains("bos_token")) token_texts["bos_token"] = bos;
+  auto made = make_checkpoint_chat(*templates, std::move(token_texts));
+  if (made.ok()) return made;
+  // What the interpreter cannot read may still be a format that we know.
+  auto known = make_chat_template(templates->main, std::move(bos));
+  return known.ok() ? std::move(known) : std::move(made);
+}
+
+// A template that cannot be used is no reason to refuse the model: it can still continue text.
+void add_chat(const TextFiles& files, TextModel& model) {
+  auto made = make_chat(files, model);
   if (made.ok()) {
     model.chat = std::move(*made);
   } else {

@@ -6,6 +6,10 @@
 
 namespace paceline {
 
+Result<std::string> ChatTemplate::render_request(const ChatRequest&) const {
+  return Error{"chat template: expected messages of text, found a request that may have more"};
+}
+
 Result<std::unique_ptr<ChatTemplate>> make_chat_template(std::string_view template_text, std::string bos_token) {
   if (const auto size = gemma_size_of_template(template_text)) {
     return std::unique_ptr<ChatTemplate>(std::make_unique<GemmaChatTemplate>(*size, std::move(bos_token)));

@@ -22,11 +22,15 @@ struct ChatOptions {
   bool continue_final_message = false;  // leave the last message open; without a generation prompt
 };
 
+struct ChatRequest;  // chat_request.h: as clients send it, with tools and parts
+
 class ChatTemplate {
  public:
   virtual ~ChatTemplate() = default;
   [[nodiscard]] virtual Result<std::string> render(std::span<const ChatMessage> messages,
                                                    const ChatOptions& options) const = 0;
+  // An error where the format is for text alone.
+  [[nodiscard]] virtual Result<std::string> render_request(const ChatRequest& request) const;
 };
 
 // The template whose text a checkpoint ships (chat_template.jinja, or chat_template in tokenizer_config.json).

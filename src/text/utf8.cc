@@ -29,8 +29,6 @@ LeadByte lead_byte(unsigned char byte) {
   return {0, 0, 0};
 }
 
-bool is_python_space(char32_t code) { return is_white_space(code) || (code >= 0x1C && code <= 0x1F); }
-
 // How many leading bytes are plain ASCII, eight at a time.
 size_t ascii_prefix(std::string_view bytes) {
   size_t pos = 0;
@@ -104,18 +102,28 @@ bool is_white_space(char32_t code) {
          code == 0x2029 || code == 0x202F || code == 0x205F || code == 0x3000;
 }
 
-std::string_view strip_like_python(std::string_view valid_text) {
+bool is_python_space(char32_t code) { return is_white_space(code) || (code >= 0x1C && code <= 0x1F); }
+
+std::string_view lstrip_like_python(std::string_view valid_text) {
   while (!valid_text.empty()) {
     const TextChar first = char_at(valid_text, 0);
     if (!is_python_space(first.code)) break;
     valid_text.remove_prefix(first.bytes);
   }
+  return valid_text;
+}
+
+std::string_view rstrip_like_python(std::string_view valid_text) {
   while (!valid_text.empty()) {
     const size_t begin = char_begin_before(valid_text, valid_text.size());
     if (!is_python_space(char_at(valid_text, begin).code)) break;
     valid_text.remove_suffix(valid_text.size() - begin);
   }
   return valid_text;
+}
+
+std::string_view strip_like_python(std::string_view valid_text) {
+  return lstrip_like_python(rstrip_like_python(valid_text));
 }
 
 std::string with_replaced(std::string_view text, std::string_view pattern, std::string_view content) {

@@ -42,8 +42,13 @@ bool is_white_space(char32_t code);
 // Word characters: what \w matches there (letters, marks, decimal digits, connectors, joiners).
 bool is_word_char(char32_t code);
 
-// Python's str.strip(): White_Space and the four ASCII separators U+001C..U+001F.
+// Python's str.isspace(): White_Space and the four ASCII separators U+001C..U+001F.
+bool is_python_space(char32_t code);
+
+// Python's str.strip(), lstrip() and rstrip().
 std::string_view strip_like_python(std::string_view valid_text);
+std::string_view lstrip_like_python(std::string_view valid_text);
+std::string_view rstrip_like_python(std::string_view valid_text);
 
 // `text` with every occurrence of `pattern` (not empty) replaced, left to right.
 std::string with_replaced(std::string_view text, std::string_view pattern, std::string_view content);

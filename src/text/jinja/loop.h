@@ -1,0 +1,43 @@
+// What `loop` is within a for.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "text/jinja/interpreter.h"
+
+namespace paceline::jinja {
+
+class Loop : public Native, public std::enable_shared_from_this<Loop> {
+ public:
+  Loop(Interpreter& interpreter, const Stmt& stmt, ScopePtr scope, std::vector<Value> items, int depth);
+
+  [[nodiscard]] size_t at() const { return at_; }
+  void advance() { ++at_; }
+  [[nodiscard]] const std::vector<Value>& items() const { return items_; }
+
+  [[nodiscard]] std::string repr() const override;
+  [[nodiscard]] bool is_callable() const override { return stmt_.recursive; }
+  // loop(children): the same loop over others, one level deeper.
+  Result<Value> call(Run& run, const Arguments& arguments) override;
+  Value attribute(std::string_view name) override;
+  [[nodiscard]] int depth() const override { return value_depth_; }
+  void clear() override;
+
+  Result<Value> cycle(const Arguments& arguments) const;
+  Result<Value> changed(Run& run, const Arguments& arguments);
+
+ private:
+  Interpreter& interpreter_;
+  const Stmt& stmt_;
+  ScopePtr scope_;
+  std::vector<Value> items_;
+  size_t at_ = 0;
+  int loop_depth_;
+  int value_depth_ = 1;
+  std::optional<Value> seen_;  // what changed() was asked last
+};
+
+}  // namespace paceline::jinja

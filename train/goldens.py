@@ -1,6 +1,6 @@
-"""What transformers computes with the exported folders, in float32: `python3 -m train.goldens --export DIR --tokenizer DIR --out DIR`.
+"""What transformers computes with the exported folders, in float32: `python3 -m train.goldens --export DIR --packed DIR --out DIR`.
 
-golden-bf16.json: 20 prompts with 64 greedy tokens each; golden-q4.json: the same on the weights that the packed file stands for;
+golden-bf16.json: 20 prompts with 64 greedy tokens each; golden-q4.json: the same on the weights that the packed folder holds;
 both with 10 pictures, whose PNG files stand beside them. min_gap is the smallest distance between best and second logit on the way."""
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ import torch
 
 from train import chat, tasks
 from train.pictures import render
-from train.quantisation import dequantised, is_quantised
+from train.quantisation import unpacked
+from train.weights_io import read_folder
 
 HERE = Path(__file__).parent
 PROMPTS = (("prose", 6), ("chat", 4), ("code", 3), ("json", 3), ("arithmetic", 2), ("tools", 2))
@@ -71,6 +72,7 @@ def picture_inputs(processor, example, ids: list[int], image_token: int, device)
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--export", type=Path, required=True)
+    parser.add_argument("--packed", type=Path, required=True, help="what `paceline quantize` made of it")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--few", type=int)
     parser.add_argument("--device", default="cuda")
@@ -97,10 +99,12 @@ def main() -> None:
     examples = tasks.held_out("pictures")[:args.few or 10]
     for name in ("bf16", f"q{ship['target_bits']}"):
         if name != "bf16":
+            packed = unpacked(read_folder(args.packed), ship["target_bits"])
             with torch.no_grad():
                 for key, value in model.named_parameters():
-                    if is_quantised(key, value, ship["target_group"]) and not key.startswith("lm_head"):
-                        value.copy_(dequantised(value, ship["target_bits"], ship["target_group"]))
+                    if key in packed:
+                        value.copy_(packed.pop(key))
+            assert not packed, f"matrices of the packed folder that the model does not have: {list(packed)[:3]}"
         report: dict = {"weights": name, "transformers": __import__("transformers").__version__, "dtype": "float32", "prompts": [], "images": []}
         for domain, text in prompts:
             ids = tokenizer.encode(text, add_special_tokens=False).ids

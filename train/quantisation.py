@@ -30,6 +30,20 @@ def dequantised(weight: torch.Tensor, bits: int, group: int) -> torch.Tensor:
     return (levels * scale + bias).reshape(weight.shape)
 
 
+def unpacked(tensors: dict[str, torch.Tensor], bits: int) -> dict[str, torch.Tensor]:
+    """The matrices of a packed folder (weights_io.read_folder) by name, in float32: what its reader computes with."""
+    matrices = {}
+    for name, words in tensors.items():
+        if words.dtype != torch.int32:
+            continue
+        stem = name.removesuffix(".weight")
+        scales, biases = (tensors[f"{stem}.{part}"].float()[..., None] for part in ("scales", "biases"))
+        shifts = torch.arange(0, 32, bits, dtype=torch.int64)
+        levels = (words.to(torch.int64)[..., None] >> shifts & (1 << bits) - 1).reshape(words.shape[0], scales.shape[1], -1)
+        matrices[name] = (levels.float() * scales + biases).reshape(words.shape[0], -1)
+    return matrices
+
+
 def fake_quantised(weight: torch.Tensor, bits: int, group: int) -> torch.Tensor:
     """The dequantised values, with the gradient passed straight through."""
     return weight + (dequantised(weight.detach(), bits, group) - weight.detach())

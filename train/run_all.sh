@@ -11,8 +11,6 @@ python3 -m train.train_drafter --corpus "$out/corpus" --target "$out/run/target.
 python3 -m train.train_drafter --corpus "$out/corpus" --target "$out/run/target.pt" --out "$out/run" --phase drafter_more --start "$out/run/drafter.pt"
 python3 -m train.evaluate --corpus "$out/corpus" --tokenizer "$out/tokenizer" --run "$out/run"
 python3 -m train.export --run "$out/run" --tokenizer "$out/tokenizer" --out "$out/export"
-python3 -m train.goldens --export "$out/export" --out "$out/goldens"
-if [ -x "$paceline" ]; then
-  "$paceline" quantize "$out/export/target" "$out/default" --bits 4 --group 64
-  "$paceline" quantize "$out/export/assistant" "$out/default/assistant" --bits 4 --group 64
-fi
+"$paceline" quantize "$out/export/target" "$out/default" --bits 4 --group 64
+"$paceline" quantize "$out/export/assistant" "$out/default/assistant" --bits 4 --group 64
+python3 -m train.goldens --export "$out/export" --packed "$out/default" --out "$out/goldens"

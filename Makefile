@@ -1,9 +1,7 @@
 # Two commands are enough: `make run` and `make test`. Both work from a fresh clone on Debian 12 with git, make and apt.
 
 JOBS ?= $(shell nproc)
-MODEL ?= models/default
-DRAFTER ?= tests/goldens/dense/assistant
-PROMPT ?= def parse_line(self, line):
+PROMPT ?= Tell a story about a small boat that wanted to see the sea.
 SHAPE ?= dense-220m
 FUZZ_SECONDS ?= 30
 SOURCES = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'bench/*.cc')
@@ -20,11 +18,11 @@ build: deps
 	@cmake --preset release
 	@cmake --build --preset release -j $(JOBS)
 
-# The model that ships with the program continues Python code; it has no chat template, hence --raw.
+# The model that ships with the program, and its drafter, which generate finds by itself.
 run: deps
 	@cmake --preset release
 	@cmake --build --preset release -j $(JOBS) --target paceline_program
-	@build/release/paceline generate -m $(MODEL) --draft $(DRAFTER) --raw --verbose -n 200 --seed 1 -p '$(PROMPT)'
+	@build/release/paceline generate --verbose --seed 1 -p '$(PROMPT)'
 
 test: build
 	@ctest --test-dir build/release --output-on-failure -j $(JOBS) -LE long

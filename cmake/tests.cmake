@@ -28,7 +28,9 @@ set_tests_properties(forward_bits_long PROPERTIES LABELS long TIMEOUT 3600 ENVIR
 
 # The whole matrix of speculation against plain runs, some minutes: `make test-long`.
 add_test(NAME speculation_long COMMAND engine_test --gtest_filter=*SpeculationTest.*)
-set_tests_properties(speculation_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1 TIMEOUT 3600)
+add_test(NAME default_model_long COMMAND session_test --gtest_filter=DefaultModel.*)
+set_tests_properties(speculation_long default_model_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1
+                     TIMEOUT 3600)
 
 find_package(Python3 COMPONENTS Interpreter)
 add_test(NAME house COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house ${CMAKE_SOURCE_DIR})

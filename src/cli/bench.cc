@@ -81,8 +81,16 @@ void print_json(const BenchOptions& options, const BenchTarget& target, const Be
   fmt::print("{}\n", boost::json::serialize(out));
 }
 
+double told_busy() {
+  const double busy = measure_busy();
+  if (busy > kBusyWarning)
+    remark(fmt::format("the machine is {:.0f} % busy with something else: figures will be too low", 100 * busy));
+  return busy;
+}
+
 int run_forward_bench(BenchOptions& options, const BenchTarget& target, Forward& forward, Machine& machine) {
   if (options.rounds > 0) options.forward.rounds = options.rounds;
+  options.forward.busy_before = told_busy();
   ProgressBar bar("measuring", stderr_is_terminal());
   options.forward.on_round = [&](int32_t done) { bar.update(done, options.forward.rounds); };
   const BenchResult result = bench_forward(forward, machine.pool(), options.forward);
@@ -119,14 +127,14 @@ bool write_file(const std::string& path, const std::string& text) {
   return (file << text).flush().good();
 }
 
-int run_speculation_bench(const BenchOptions& options, const BenchTarget& target, Forward& forward, Machine& machine,
-                          double busy) {
+int run_speculation_bench(const BenchOptions& options, const BenchTarget& target, Forward& forward, Machine& machine) {
   auto depths = read_depths(options.depths);
   if (!depths.ok()) return fail(kExitUsage, depths.error().message);
   auto texts = texts_for(options, target);
   if (!texts.ok()) return fail(kExitFailure, texts.error().message);
   auto drafter = BenchDrafter::make(options.draft, options.source, target, forward, machine);
   if (!drafter.ok()) return fail(kExitFailure, drafter.error().message);
+  const double busy = told_busy();
   constexpr double kCalibrationMs = 500;
   StepCosts costs;
   calibrate(forward, drafter->steady(), costs, kCalibrationMs);
@@ -167,10 +175,7 @@ int run_bench(BenchOptions options) {
   const Precision precision = options.precision == "f32" ? Precision::f32 : Precision::bf16;
   options.forward.precision = precision;
   Forward forward(target->weights, (*machine)->ops(), precision);
-  const double busy = measure_busy();
-  if (busy > kBusyWarning)
-    remark(fmt::format("the machine is {:.0f} % busy with something else: figures will be too low", 100 * busy));
-  if (options.speculation) return run_speculation_bench(options, *target, forward, **machine, busy);
+  if (options.speculation) return run_speculation_bench(options, *target, forward, **machine);
   return run_forward_bench(options, *target, forward, **machine);
 }
 

@@ -102,7 +102,7 @@ double measure_busy() {
 
 BenchResult bench_forward(Forward& forward, ThreadPool& pool, const BenchSettings& settings) {
   BenchResult result;
-  result.busy_before = measure_busy();
+  result.busy_before = settings.busy_before;
   kernels::ReadBandwidth bandwidth;
   Stand stand(forward, settings);
   stand.prompt(settings.context);

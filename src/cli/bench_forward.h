@@ -18,6 +18,7 @@ struct BenchSettings {
   int32_t rounds = 9;
   Precision precision = Precision::bf16;
   std::vector<int32_t> widths = {1, 2, 4, 8, 16};
+  double busy_before = 0;  // share of the machine that something else was using
   // After each round: how many are done.
   std::function<void(int32_t)> on_round;
 };
@@ -37,7 +38,7 @@ struct BenchResult {
   double decode_tok_s = 0;   // width 1
   double prompt_tok_s = 0;
   double prompt_ratio = 0;  // prompt over decode, median of the ratios within a round
-  double busy_before = 0;   // share of the machine that something else was using before the first round
+  double busy_before = 0;   // as it was given
 };
 
 BenchResult bench_forward(Forward& forward, ThreadPool& pool, const BenchSettings& settings);

@@ -248,6 +248,34 @@ TEST_F(Program, WhatRoundsTakeIsKeptForTheNextRun) {
   EXPECT_EQ(std::distance(fs::directory_iterator(costs), {}), 2);
 }
 
+TEST_F(Program, BenchMeasuresSpeculation) {
+  const std::string out = (folder() / "measured").string();
+  const std::string drafter = (fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/dense/assistant").string();
+  const Ran ran = run("bench --speculation -m " + model().string() + " --draft " + drafter +
+                      " --depths 0,2,auto --tokens 12 --rounds 2 --json --out " + out);
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const auto found = boost::json::parse(ran.out);
+  EXPECT_EQ(boost::json::parse(contents(out + ".json")), found);
+  // Five kinds of text and all together; plain, depth 2, auto.
+  const auto& cells = found.at("cells").as_array();
+  ASSERT_EQ(cells.size(), 18u);
+  EXPECT_EQ(cells.front().at("ratio_to_plain").to_number<double>(), 1);
+  EXPECT_EQ(cells.back().at("depth").as_string(), "auto");
+  for (const auto& cell : cells) EXPECT_GT(cell.at("tokens_per_s").to_number<double>(), 0);
+  EXPECT_GT(cells[1].at("tokens_per_verify").to_number<double>(), 1);
+  EXPECT_TRUE(contents(out + ".svg").starts_with("<svg "));
+  expect_error(run("bench --speculation --depths deep --synthetic dense-38m"), 2, "deep");
+  expect_error(run("bench --speculation -m " + model().string()), 1, "no drafter found");
+}
+
+TEST_F(Program, CheckComparesSpeculationWithPlainRuns) {
+  const Ran ran = run("check --speculation " + (fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/dense").string());
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("191 of 191 proposals"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("tokens compared"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find("MISS"), std::string::npos) << ran.out;
+}
+
 TEST_F(Program, TextEndsBeforeAStopString) {
   const std::string arguments = "-p 'def ' -n 80 --temp 0 --json";
   const std::string all(boost::json::parse(generate(arguments).out).at("text").as_string());

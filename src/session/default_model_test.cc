@@ -1,0 +1,142 @@
+// The model that ships with the program, against what transformers computed with it in float32.
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include "engine/decode.h"
+#include "engine/identity.h"
+#include "kernels/cpu_ops.h"
+#include "session/drafter.h"
+#include "session/golden_file.h"
+#include "session/speculation_check.h"
+#include "session/text_model.h"
+#include "weights/mapped_file.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path kModel = fs::path(PACELINE_SOURCE_DIR) / "models" / "default";
+// Below this distance between best and second logit, activations rounded to eight bits may choose otherwise.
+constexpr double kClearGap = 0.05;
+
+struct Golden {
+  std::string text;
+  GoldenPrompt prompt;
+};
+
+std::vector<Golden> goldens() {
+  const auto text = read_file(fs::path(PACELINE_SOURCE_DIR) / "tests/default_model/golden-q4.json", 1 << 20);
+  const boost::json::value file = boost::json::parse(*text);
+  std::vector<Golden> all;
+  for (const auto& value : file.at("prompts").as_array()) {
+    const JsonFields fields(value.as_object(), "prompt");
+    all.push_back({*fields.text("text"),
+                   {*read_token_list(fields, "ids"), *read_token_list(fields, "greedy"),
+                    fields.number_or("min_gap", 0, 0, 100).value()}});
+  }
+  return all;
+}
+
+class DefaultModel : public testing::Test {
+ protected:
+  DefaultModel()
+      : pool_(2), ops_(**kernels::find_cpu_table(""), pool_), model_(load_text_model(kModel, pool_).value()) {}
+
+  // As goldens have them: with the stop token.
+  std::vector<TokenId> greedy(Forward& forward, const GoldenPrompt& prompt) {
+    DecodeRequest request;
+    request.prompt = prompt.ids;
+    request.sampling.temperature = 0;
+    request.stop_ids = model_.loaded.config.stop_ids;
+    request.max_tokens = static_cast<int32_t>(prompt.greedy.size());
+    request.context = model_.loaded.config.context;
+    DecodeOutcome outcome = decode(forward, request, {});
+    if (outcome.end == DecodeEnd::stop_id) outcome.tokens.push_back(outcome.stop_token);
+    return outcome.tokens;
+  }
+
+  // The same matrices in float32, so that nothing is rounded on the way.
+  std::shared_ptr<const TextWeights> unpacked() {
+    auto wide = std::make_shared<TextWeights>(*model_.loaded.weights);
+    wide->checkpoint = nullptr;
+    const auto widen = [&](Matrix& m) {
+      if (!m.quantised()) return;
+      auto values = std::make_shared<std::vector<float>>(static_cast<size_t>(m.rows) * static_cast<size_t>(m.cols));
+      for (int32_t r = 0; r < m.rows; ++r) {
+        ops_.table().dequantise(m, r, 1.0f, values->data() + static_cast<size_t>(r) * static_cast<size_t>(m.cols));
+      }
+      wide->owners.push_back(values);
+      m = {.format = WeightFormat::f32, .rows = m.rows, .cols = m.cols, .values = values->data()};
+    };
+    for (LayerWeights& l : wide->layers) {
+      for (Matrix* m : {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down}) widen(*m);
+    }
+    widen(wide->embedding);
+    wide->head = wide->embedding;
+    return wide;
+  }
+
+  ThreadPool pool_;
+  kernels::CpuOps ops_;
+  TextModel model_;
+};
+
+TEST_F(DefaultModel, TokenizerAgreesWithTheReferences) {
+  for (const Golden& golden : goldens()) EXPECT_EQ(model_.tokenizer.encode(golden.text, false), golden.prompt.ids);
+}
+
+TEST_F(DefaultModel, GreedyTextIsTheReferencesWhereItsChoicesAreClear) {
+  Forward forward(model_.loaded.weights, ops_, Precision::f32);
+  int judged = 0;
+  for (const Golden& golden : goldens()) {
+    if (golden.prompt.min_gap < kClearGap) continue;
+    EXPECT_EQ(greedy(forward, golden.prompt), golden.prompt.greedy) << golden.text;
+    ++judged;
+  }
+  EXPECT_GE(judged, 12);
+}
+
+TEST_F(DefaultModel, InFloat32GreedyTextIsTheReferences) {
+  Forward forward(unpacked(), ops_, Precision::f32);
+  const auto all = goldens();
+  ASSERT_EQ(all.size(), 20u);
+  // All twenty in the long form; float32 takes a while.
+  const size_t step = std::getenv("PACELINE_TEST_LONG") != nullptr ? 1 : 4;
+  for (size_t i = 0; i < all.size(); i += step) {
+    EXPECT_EQ(greedy(forward, all[i].prompt), all[i].prompt.greedy) << all[i].text;
+  }
+}
+
+// Window 512, four bits, its own drafter: the promise on the model that people try first.
+TEST_F(DefaultModel, SpeculationEmitsThePlainRunsTokens) {
+  Forward forward(model_.loaded.weights, ops_, Precision::bf16);
+  const auto mtp = load_drafter(kModel / "assistant", forward, pool_, ops_).value();
+  const bool whole = std::getenv("PACELINE_TEST_LONG") != nullptr;
+  IdentityPlan plan;
+  for (const Golden& golden : goldens()) {
+    plan.text.insert(plan.text.end(), golden.prompt.ids.begin(), golden.prompt.ids.end());
+  }
+  plan.prompt_tokens = {1, 21, 600, 2048};
+  plan.seeds = {1, 2, 3};
+  for (int32_t depth = 0; depth <= 15; ++depth) plan.depths.push_back(depth);
+  plan.stride = whole ? 7 : 211;
+  const IdentityResult result = check_identity(forward, mtp.get(), plan);
+  EXPECT_FALSE(result.difference) << difference_text(*result.difference);
+  int64_t compared = 0;
+  for (const IdentityCount& count : result.kinds) {
+    EXPECT_EQ(count.runs_equal, count.runs);
+    compared += count.tokens;
+    if (count.kind == DrafterKind::mtp) {
+      EXPECT_GT(count.counters.tokens_per_round(), 1.3);
+    }
+  }
+  EXPECT_GE(compared, whole ? 25'000 : 800);
+}
+
+}  // namespace
+}  // namespace paceline

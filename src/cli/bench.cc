@@ -158,7 +158,11 @@ int run_speculation_bench(const BenchOptions& options, const BenchTarget& target
   const std::string json = boost::json::serialize(report_json(report)) + "\n";
   if (!write_out(options.json ? json : report_table(report))) return fail(kExitFailure, "cannot write to stdout");
   if (options.out.empty()) return kExitDone;
-  const std::string title = fmt::format("{}, drafts by {}", report.model, report.drafter);
+  const auto short_name = [](const std::string& name) {
+    return name.starts_with('/') ? std::filesystem::path(name).filename().string() : name;
+  };
+  const std::string title = fmt::format("{}, drafts by {}: {}, {} threads", short_name(report.model),
+                                        short_name(report.drafter), report.kernels, report.threads);
   for (const auto& [path, text] : {std::pair(options.out + ".json", json),
                                    std::pair(options.out + ".svg", plot_speculation(report.cells, title))}) {
     if (!write_file(path, text)) return fail(kExitFailure, fmt::format("{}: cannot be written", path));

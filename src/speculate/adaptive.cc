@@ -11,8 +11,9 @@ constexpr double kPriorDrafts = 8;
 // estimates, and survival's add up with depth.
 constexpr double kWorthIt = 0.005;
 // 4 rounds, doubling to 512: a probe that costs as much as two plain steps stays under a half per cent of the time.
-constexpr int32_t kFirstInterval = 4;
 constexpr int32_t kLastInterval = 512;
+// Of a drafter that is never right, many short texts in a row would else be probed too often.
+constexpr int32_t kLongestFirst = 32;
 // Before anything is compared with a plain step.
 constexpr int32_t kFirstPlainRounds = 2;
 // One that succeeds is soon followed by another, a few times: chance, or a text that became easy?
@@ -32,12 +33,18 @@ AdaptiveDepth::AdaptiveDepth(StepCosts& costs, int32_t deepest)
 void AdaptiveDepth::reset() {
   survival_.start_from(costs_.typical, kPriorDrafts);
   probing_ = false;
+  if (accepted_) {
+    costs_.first_interval = StepCosts::kFirstProbe;
+  } else if (drafted_) {
+    costs_.first_interval = std::min(2 * costs_.first_interval, kLongestFirst);
+  }
+  drafted_ = accepted_ = false;
   start_intervals();
 }
 
 void AdaptiveDepth::start_intervals() {
   parked_rounds_ = 0;
-  interval_ = wait_ = kFirstInterval;
+  interval_ = wait_ = costs_.first_interval;
   follow_ups_ = 0;
 }
 
@@ -86,7 +93,7 @@ void AdaptiveDepth::probed(bool accepted) {
   parked_rounds_ = 0;
   if (accepted && follow_ups_ < kFollowUps) {
     ++follow_ups_;
-    wait_ = kFirstInterval;
+    wait_ = StepCosts::kFirstProbe;
     return;
   }
   follow_ups_ = 0;
@@ -107,6 +114,8 @@ void AdaptiveDepth::observe(const RoundReport& round) {
   }
   const int32_t judged = round.cut ? round.accepted : round.drafted;
   if (round.drafted == 0) return;
+  drafted_ = true;
+  accepted_ = accepted_ || round.accepted > 0;
   survival_.observe(round.accepted, judged);
   costs_.typical.observe(round.accepted, judged);
 }

@@ -36,6 +36,7 @@ class AdaptiveDepth : public DepthPolicy {
   int32_t interval_ = 0;       // rounds between probes, widening
   int32_t wait_ = 0;           // rounds until the next one: the interval, or less after a probe that succeeded
   int32_t follow_ups_ = 0;
+  bool drafted_ = false, accepted_ = false;  // anything in this sequence
 };
 
 }  // namespace paceline

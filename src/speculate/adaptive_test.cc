@@ -123,8 +123,23 @@ TEST(AdaptiveDepth, AnotherSequenceStartsFromWhatTheDrafterUsuallyReaches) {
     while (policy.depth(0, 8) == 0) ++rounds;
     return rounds;
   };
-  EXPECT_EQ(first_draft(0.0), 4);
+  EXPECT_EQ(first_draft(0.0), 8);
   EXPECT_EQ(first_draft(0.8), 0);
+}
+
+TEST(AdaptiveDepth, ManyShortTextsWithAUselessDrafterCostLittle) {
+  const World made = world(0.1, 0.1, 0.0);
+  StepCosts costs;
+  AdaptiveDepth policy(costs);
+  ride(made, policy, 40);
+  double ms = 0, plain_ms = 0;
+  for (int text = 0; text < 200; ++text) {
+    policy.reset();
+    ms += ride(made, policy, 32).ms;
+    FixedDepth none(0);
+    plain_ms += ride(made, none, 32).ms;
+  }
+  EXPECT_LT(ms, 1.02 * plain_ms);
 }
 
 TEST(AdaptiveDepth, LongContextsAreTimedOnTheirOwn) {

@@ -34,6 +34,10 @@ class StepCosts {
   // The drafter's, over all sequences.
   Survival typical{0.6, 0.998};
 
+  // Rounds before the first probe of a parked sequence: more after sequences in which no draft held.
+  int32_t first_interval = kFirstProbe;
+  static constexpr int32_t kFirstProbe = 4;
+
   // Plain steps are timed anew while drafting, too: everything is compared with them.
   int32_t rounds_since_plain = 0;
   int32_t plain_interval = 16;

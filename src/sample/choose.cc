@@ -30,6 +30,31 @@ void penalise(std::span<float> row, const TokenCounts& counts, const SampleSetti
   }
 }
 
+// What the constraint allows behind the output so far; empty: there is no constraint.
+std::span<const uint64_t> allowed_ids(const History& history, const SampleSettings& settings, ChooseScratch& scratch) {
+  if (settings.constraint == nullptr) return {};
+  if (scratch.constraint != settings.constraint) {
+    scratch.cursor = settings.constraint->start();
+    scratch.constraint = settings.constraint;
+  }
+  return scratch.cursor->allowed(history.generated);
+}
+
+bool allows(std::span<const uint64_t> allowed, size_t id) {
+  return id / 64 < allowed.size() && (allowed[id / 64] >> (id % 64) & 1) != 0;
+}
+
+void bar_others(std::span<const uint64_t> allowed, std::span<float> row) {
+  for (size_t begin = 0; begin < row.size(); begin += 64) {
+    const size_t end = std::min(begin + 64, row.size());
+    const uint64_t word = begin / 64 < allowed.size() ? allowed[begin / 64] : 0;
+    if (word == ~uint64_t{0}) continue;
+    for (size_t id = begin; id < end; ++id) {
+      if ((word >> (id - begin) & 1) == 0) row[id] = kNever;
+    }
+  }
+}
+
 // The row as the filters see it: adjusted, without NaN, and finite or -infinity.
 void adjust(std::span<const float> logits, const History& history, const SampleSettings& settings,
             ChooseScratch& scratch) {
@@ -56,6 +81,20 @@ void adjust(std::span<const float> logits, const History& history, const SampleS
       if (id >= 0 && id < static_cast<TokenId>(row.size())) row[id] = kNever;
     }
   }
+}
+
+TokenId lowest_allowed_by(std::span<const uint64_t> allowed, std::span<const float> row,
+                          const SampleSettings& settings) {
+  TokenId lowest = -1;
+  for (size_t id = 0; id < row.size(); ++id) {
+    if (!allows(allowed, id)) continue;
+    const auto found = static_cast<TokenId>(id);
+    const bool barred = settings.suppressed != nullptr &&
+                        std::binary_search(settings.suppressed->begin(), settings.suppressed->end(), found);
+    if (!barred) return found;
+    if (lowest < 0) lowest = found;
+  }
+  return std::max(lowest, TokenId{0});
 }
 
 TokenId lowest_allowed(std::span<const float> row, const SampleSettings& settings) {
@@ -172,10 +211,14 @@ TokenId choose(std::span<const float> logits, const History& history, const Samp
                int64_t output_index, ChooseScratch& scratch) {
   CHECK(!logits.empty());
   adjust(logits, history, settings, scratch);
+  const std::span<const uint64_t> allowed = allowed_ids(history, settings, scratch);
+  if (!allowed.empty()) bar_others(allowed, scratch.row);
   find_largest(scratch.row, scratch.largest);
   const RowPieces pieces{scratch.row, scratch.largest};
   const float largest = *std::max_element(pieces.largest.begin(), pieces.largest.end());
-  if (largest == kNever) return lowest_allowed(pieces.row, settings);
+  if (largest == kNever) {
+    return allowed.empty() ? lowest_allowed(pieces.row, settings) : lowest_allowed_by(allowed, pieces.row, settings);
+  }
   if (settings.temperature == 0.0f) return first_of_largest(pieces);
 
   const Weights weight(largest, settings.temperature);

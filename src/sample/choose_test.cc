@@ -288,5 +288,63 @@ TEST(Choose, TimeOfAGemmaRow) {
   }
 }
 
+// Allows what a table says for each length of the output.
+class TableConstraint : public TokenConstraint {
+ public:
+  explicit TableConstraint(std::vector<uint64_t> words) : words_(std::move(words)) {}
+  [[nodiscard]] std::unique_ptr<ConstraintCursor> start() const override {
+    class Cursor : public ConstraintCursor {
+     public:
+      explicit Cursor(std::vector<uint64_t> words) : words_(std::move(words)) {}
+      std::span<const uint64_t> allowed(std::span<const TokenId> generated) override {
+        return std::span(words_).subspan(generated.size() % words_.size(), 1);
+      }
+
+     private:
+      std::vector<uint64_t> words_;
+    };
+    return std::make_unique<Cursor>(words_);
+  }
+
+ private:
+  std::vector<uint64_t> words_;
+};
+
+TEST(Choose, OnlyWhatTheConstraintAllows) {
+  ChooseScratch scratch;
+  std::mt19937 random(3);
+  const auto row = random_row(random, 100, 2);
+  SampleSettings settings;
+  settings.constraint = std::make_shared<TableConstraint>(std::vector<uint64_t>{0b1010'0000, 0b1});
+  std::vector<TokenId> barred;
+  for (TokenId id = 0; id < 100; ++id) {
+    if (id != 5 && id != 7) barred.push_back(id);
+  }
+  // The same as suppressing all others, whatever the settings.
+  SampleSettings suppressing;
+  suppressing.suppressed = ids(barred);
+  for (const int top_k : {0, 1, 64}) {
+    settings.top_k = suppressing.top_k = top_k;
+    for (int64_t i = 0; i < 100; ++i) {
+      EXPECT_EQ(choose(row, {}, settings, i, scratch), choose(row, {}, suppressing, i, scratch));
+    }
+  }
+  const std::vector<TokenId> one{7};
+  EXPECT_EQ(choose(row, {{}, one, nullptr}, settings, 1, scratch), 0);
+  EXPECT_NE(choose(row, {}, settings, 0, scratch), 0);
+}
+
+TEST(Choose, TheConstraintHoldsWhereNoLogitIsLeft) {
+  ChooseScratch scratch;
+  const std::vector<float> row(100, kNan);
+  SampleSettings settings;
+  settings.constraint = std::make_shared<TableConstraint>(std::vector<uint64_t>{0b1010'0000});
+  EXPECT_EQ(choose(row, {}, settings, 0, scratch), 5);
+  settings.suppressed = ids({5});
+  EXPECT_EQ(choose(row, {}, settings, 0, scratch), 7);
+  settings.suppressed = ids({5, 7});
+  EXPECT_EQ(choose(row, {}, settings, 0, scratch), 5);
+}
+
 }  // namespace
 }  // namespace paceline

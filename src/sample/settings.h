@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "tensor/dtype.h"
+#include "text/token_constraint.h"
 
 namespace paceline {
 
@@ -25,6 +26,8 @@ struct SampleSettings {
   float frequency_penalty = 0.0f;     // over the output: subtracted for each time a token is in it
   std::vector<LogitBias> logit_bias;  // sorted by id, each id once
   std::shared_ptr<const std::vector<TokenId>> suppressed = nullptr;  // never chosen; sorted
+  // What form the output must have, if any: only tokens that it allows are chosen.
+  std::shared_ptr<const TokenConstraint> constraint = nullptr;
   uint64_t seed = 0;
 
   [[nodiscard]] bool penalised() const {

@@ -26,10 +26,10 @@ struct Header {
 Status check_header(const Header& header) {
   const int bits = header.bits;
   const uint32_t how = header.compression;
-  const bool fits = (how == kPlain && (bits == 1 || bits == 4 || bits == 8 || bits == 16 || bits == 24 || bits == 32)) ||
-                    (how == kRuns8 && bits == 8 && !header.top_down) ||
-                    (how == kRuns4 && bits == 4 && !header.top_down) ||
-                    ((how == kFields || how == kFieldsWithAlpha) && (bits == 16 || bits == 32));
+  const bool fits =
+      (how == kPlain && (bits == 1 || bits == 4 || bits == 8 || bits == 16 || bits == 24 || bits == 32)) ||
+      (how == kRuns8 && bits == 8 && !header.top_down) || (how == kRuns4 && bits == 4 && !header.top_down) ||
+      ((how == kFields || how == kFieldsWithAlpha) && (bits == 16 || bits == 32));
   if (!fits) return Error{fmt::format("{} bits with compression {} are not read", bits, how)};
   return Done{};
 }

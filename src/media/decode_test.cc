@@ -144,11 +144,11 @@ std::vector<Bytes> one_of_each() {
     rgba.push_back(picture.rgb[i]);
     if (i % 3 == 2) rgba.push_back(static_cast<uint8_t>(i));
   }
-  Bytes bmp{'B', 'M', 0, 0, 0, 0, 0, 0, 0, 0, 62, 0, 0, 0, 40, 0, 0, 0, 8, 0, 0, 0, 2, 0, 0, 0,
-            1,   0,   8, 0, 1, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0, 0,  0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0};
+  Bytes bmp{'B', 'M', 0, 0, 0, 0, 0, 0, 0, 0, 62, 0, 0, 0, 40, 0, 0, 0, 8, 0, 0, 0, 2, 0, 0, 0, 1,
+            0,   8,   0, 1, 0, 0, 0, 0, 0, 0, 0,  0, 0, 0, 0,  0, 0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0};
   bmp.insert(bmp.end(), {1, 2, 3, 0, 4, 5, 6, 0, 8, 1, 0, 0, 0, 4, 1, 0, 1, 0, 2, 1, 0, 1});
-  const Bytes gif{'G', 'I', 'F', '8', '9', 'a', 2, 0, 2, 0, 0x80, 0,    0,    0, 0, 0,
-                  255, 1,   2,   0x2c, 0,  0,   0, 0, 2, 0, 2,    0,    0x40, 2, 3, 0x44, 0x02, 0x05, 0, 0x3b};
+  const Bytes gif{'G', 'I',  'F', '8', '9', 'a', 2, 0, 2, 0, 0x80, 0, 0, 0,    0,    0,    255, 1,
+                  2,   0x2c, 0,   0,   0,   0,   2, 0, 2, 0, 0x40, 2, 3, 0x44, 0x02, 0x05, 0,   0x3b};
   return {encode_jpeg(picture),
           encode_jpeg(picture, {.progressive = true}),
           encode_png({}, 24, 17, picture.rgb),
@@ -292,8 +292,7 @@ TEST(BmpTest, DepthsFieldsAndRuns) {
   const Bytes small_palette(palette.begin(), palette.begin() + 64);
   EXPECT_EQ(pixels_of(bmp_with(4, 2, 2, small_palette, {2, 0x01, 0, 0, 2, 0x10, 0, 1})),
             (Bytes{10, 20, 30, 0, 0, 0, 0, 0, 0, 10, 20, 30}));
-  EXPECT_EQ(pixels_of(bmp_with(1, 0, 1, {0, 0, 0, 0, 30, 20, 10, 0}, {0x40, 0, 0, 0})),
-            (Bytes{0, 0, 0, 10, 20, 30}));
+  EXPECT_EQ(pixels_of(bmp_with(1, 0, 1, {0, 0, 0, 0, 30, 20, 10, 0}, {0x40, 0, 0, 0})), (Bytes{0, 0, 0, 10, 20, 30}));
   EXPECT_THAT(error_of(bmp_with(5, 0, 1, {}, {})), HasSubstr("5 bits with compression 0"));
   EXPECT_THAT(error_of(bmp_with(24, 0, 2, {}, {1, 2, 3})), HasSubstr("ends too early"));
 }

@@ -1,11 +1,11 @@
 // Picture files made in memory, for tests.
 #pragma once
 
-#include <cstdio>
 #include <jpeglib.h>  // wants <cstdio> first
 #include <png.h>
 #include <webp/encode.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>

@@ -54,7 +54,8 @@ class CodeReader {
   int block_left_ = 0;
 };
 
-// Lempel-Ziv-Welch. A code stands for the string of another code and one more colour; strings are written back to front.
+// Lempel-Ziv-Welch. A code stands for the string of another code and one more colour; strings are written back to
+// front.
 class Unpacker {
  public:
   Unpacker(CodeReader codes, int colour_bits) : codes_(codes), colour_bits_(colour_bits), clear_(1 << colour_bits) {
@@ -157,8 +158,9 @@ Status paint(const std::vector<uint8_t>& colours, const Frame& frame, const Pale
       if (colour == canvas.transparent) continue;
       if (!palette.has(colour)) return Error{"a colour that the palette does not have"};
       if (frame.y + y >= picture.height || frame.x + x >= picture.width) continue;
-      const size_t at = (static_cast<size_t>(frame.y + y) * static_cast<size_t>(picture.width) +
-                         static_cast<size_t>(frame.x + x)) * 3;
+      const size_t at =
+          (static_cast<size_t>(frame.y + y) * static_cast<size_t>(picture.width) + static_cast<size_t>(frame.x + x)) *
+          3;
       for (size_t c = 0; c < 3; ++c) picture.rgb[at + c] = palette.colours[static_cast<size_t>(colour) * 3 + c];
     }
     line += frame.width;
@@ -194,8 +196,8 @@ Status read_frame(ByteReader& reader, const PictureLimits& limits, Canvas& canva
   if (colour_bits < 1 || colour_bits > 8) return Error{"expected 1 to 8 bits for a colour, found others"};
   std::vector<uint8_t> colours(static_cast<size_t>(frame.width) * static_cast<size_t>(frame.height));
   TRY(Unpacker(CodeReader(reader), colour_bits).run(colours));
-  canvas.picture.rgb.assign(
-      static_cast<size_t>(canvas.picture.width) * static_cast<size_t>(canvas.picture.height) * 3, 255);
+  canvas.picture.rgb.assign(static_cast<size_t>(canvas.picture.width) * static_cast<size_t>(canvas.picture.height) * 3,
+                            255);
   return paint(colours, frame, own.colours.empty() ? canvas.palette : own, canvas);
 }
 

@@ -1,8 +1,8 @@
 // JPEG by libjpeg-turbo.
-#include <cstdio>
 #include <jpeglib.h>  // wants <cstdio> first
 
 #include <csetjmp>
+#include <cstdio>
 #include <string>
 
 #include "media/formats.h"

@@ -13,8 +13,9 @@ namespace paceline {
 namespace {
 
 // Cuts [height, width, 3] into squares.
-Patches cut(const Picture& picture, int32_t side) {
-  Patches patches{side, picture.width / side, picture.height / side, {}};
+Patches cut(const Picture& picture, int32_t side, int32_t token_side) {
+  Patches patches{side, picture.width / side, picture.height / side, {}, 0};
+  patches.tokens = (picture.width / token_side) * (picture.height / token_side);
   patches.values.resize(picture.rgb.size());
   const size_t line = static_cast<size_t>(side) * 3, row = static_cast<size_t>(picture.width) * 3;
   uint8_t* out = patches.values.data();
@@ -29,7 +30,9 @@ Patches cut(const Picture& picture, int32_t side) {
 
 }  // namespace
 
-bool is_budget(int64_t tokens) { return std::find(std::begin(kBudgets), std::end(kBudgets), tokens) != std::end(kBudgets); }
+bool is_budget(int64_t tokens) {
+  return std::find(std::begin(kBudgets), std::end(kBudgets), tokens) != std::end(kBudgets);
+}
 
 Result<GridSize> grid_size(int32_t width, int32_t height, const PatchShape& shape, int32_t budget) {
   const int32_t side = shape.token_side();
@@ -51,8 +54,8 @@ Result<GridSize> grid_size(int32_t width, int32_t height, const PatchShape& shap
 Result<Patches> make_patches(const Picture& picture, const PatchShape& shape, int32_t side, int32_t budget) {
   CHECK(side > 0 && shape.token_side() % side == 0);
   TRY_ASSIGN(const GridSize size, grid_size(picture.width, picture.height, shape, budget));
-  if (size.width == picture.width && size.height == picture.height) return cut(picture, side);
-  return cut(resized(picture, size.width, size.height), side);
+  if (size.width == picture.width && size.height == picture.height) return cut(picture, side, shape.token_side());
+  return cut(resized(picture, size.width, size.height), side, shape.token_side());
 }
 
 }  // namespace paceline

@@ -33,6 +33,7 @@ struct Patches {
   int32_t side = 0;
   int32_t columns = 0, rows = 0;
   std::vector<uint8_t> values;  // [rows * columns, side * side * 3]
+  int32_t tokens = 0;           // soft tokens that they become
 
   [[nodiscard]] int32_t count() const { return columns * rows; }
   [[nodiscard]] size_t patch_values() const { return static_cast<size_t>(side) * static_cast<size_t>(side) * 3; }

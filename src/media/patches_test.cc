@@ -46,6 +46,7 @@ TEST(PatchesTest, AreCutRowByRow) {
     const auto patches = make_patches(picture, {}, side, 70);
     ASSERT_TRUE(patches.ok());
     EXPECT_EQ(patches->columns, 384 / side);
+    EXPECT_EQ(patches->tokens, 64);
     EXPECT_EQ(patches->count(), 384 * 384 / side / side);
     size_t at = 0;
     for (int32_t patch = 0; patch < patches->count(); ++patch) {

@@ -16,9 +16,9 @@ struct Picture {
 
 // Checked from a file's header, before memory for pixels is taken.
 struct PictureLimits {
-  size_t bytes = size_t{64} << 20;       // of the file
-  int64_t pixels = int64_t{64} << 20;    // decoding takes up to ten bytes for each
-  int32_t side = 32768;                  // the longer one
+  size_t bytes = size_t{64} << 20;     // of the file
+  int64_t pixels = int64_t{64} << 20;  // decoding takes up to ten bytes for each
+  int32_t side = 32768;                // the longer one
 };
 
 // An error names the size found and the limit.

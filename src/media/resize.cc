@@ -120,8 +120,8 @@ Picture resized(const Picture& picture, int32_t width, int32_t height) {
     wide = resize_rows(picture, width);
     rows = &wide;
   }
-  out.rgb = height == picture.height ? *rows
-                                     : resize_columns(*rows, picture.height, static_cast<size_t>(width) * 3, height);
+  out.rgb =
+      height == picture.height ? *rows : resize_columns(*rows, picture.height, static_cast<size_t>(width) * 3, height);
   return out;
 }
 

@@ -1,11 +1,15 @@
 // Picture files made in memory, for tests.
 #pragma once
 
-#include <jpeglib.h>  // wants <cstdio> first
+// jpeglib.h wants <cstdio> before it.
+// clang-format off
+#include <cstdio>
+#include <jpeglib.h>
+// clang-format on
 #include <png.h>
 #include <webp/encode.h>
 
-#include <cstdio>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string>

@@ -1,8 +1,11 @@
 // JPEG by libjpeg-turbo.
-#include <jpeglib.h>  // wants <cstdio> first
+// jpeglib.h wants <cstdio> before it.
+// clang-format off
+#include <cstdio>
+#include <jpeglib.h>
+// clang-format on
 
 #include <csetjmp>
-#include <cstdio>
 #include <string>
 
 #include "media/formats.h"

@@ -42,23 +42,17 @@ struct CheckOptions {
 
 std::string error_text(bool ran, double error) { return ran ? fmt::format("{:.1e}", error) : "–"; }
 
-// The vision side is not built yet; with its results given, the text side is.
-std::string images_text(const GoldenCheck& check) {
-  if (check.images > 0) return fmt::format("text side {}/{}", check.images_equal, check.images);
-  return check.clips_skipped > 0 ? "not built" : "–";
-}
-
 std::string count_text(int64_t equal, int64_t all) { return all == 0 ? "–" : fmt::format("{} of {}", equal, all); }
 
 // fmt counts "–" as one column, as terminals do.
 void print_row(std::span<const std::string> cells) {
-  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>14} {:>14} {:>12} {:>14}  {}\n", cells[0], cells[1], cells[2], cells[3],
-             cells[4], cells[5], cells[6], cells[7], cells[8]);
+  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>14} {:>14} {:>12} {:>8} {:>14} {:>8}  {}\n", cells[0], cells[1], cells[2],
+             cells[3], cells[4], cells[5], cells[6], cells[7], cells[8], cells[9], cells[10]);
 }
 
 void print_table(std::span<const GoldenCheck> checks, Precision precision) {
-  const std::vector<std::string> head{"case",   "prompts", "logit error", "layer error", "choices", "tokens", "drafts",
-                                      "images", ""};
+  const std::vector<std::string> head{"case",   "prompts", "logit error",   "layer error", "choices", "tokens",
+                                      "drafts", "pixels",  "feature error", "images",      ""};
   print_row(head);
   for (const GoldenCheck& check : checks) {
     const std::vector<std::string> cells{
@@ -69,7 +63,9 @@ void print_table(std::span<const GoldenCheck> checks, Precision precision) {
         count_text(check.choices_equal, check.choices),
         count_text(check.tokens_equal, check.tokens),
         count_text(check.drafts.proposals_equal, check.drafts.proposals),
-        images_text(check),
+        count_text(check.vision.patches_equal, check.vision.images),
+        error_text(check.vision.images > 0, check.vision.feature_error),
+        count_text(check.images_equal, check.images),
         !check.ran() ? "not run" : (check.passed(precision) ? "ok" : "MISS"),
     };
     print_row(cells);
@@ -92,7 +88,9 @@ boost::json::object json_of(const GoldenCheck& check, Precision precision) {
   object["images"] = check.images;
   object["images_equal"] = check.images_equal;
   object["image_logit_error"] = check.image_logit_error;
-  object["clips_skipped"] = check.clips_skipped;
+  object["pictures"] = check.vision.images;
+  object["pictures_equal"] = check.vision.patches_equal;
+  object["feature_error"] = check.vision.feature_error;
   object["passed"] = check.passed(precision);
   return object;
 }

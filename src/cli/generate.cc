@@ -23,6 +23,7 @@ Examples:
   paceline generate -m google/gemma-4-E2B-it --system "Answer in one line." -p "What is a cat?"
   paceline generate --raw -p "def fibonacci(n):" --temp 0 -n 100
   paceline generate -m google/gemma-4-E2B-it --draft google/gemma-4-E2B-it-assistant --show-draft -p "Why?"
+  paceline generate --image photo.jpg -p "What is in this picture?"
   git diff | paceline generate --json --seed 7 | jq -r .text
 
 Text goes to stdout and nothing else does. Progress and a summary go to stderr when that is a terminal.
@@ -92,8 +93,11 @@ class GenerateCommand {
     if (const Status status = complete_sampling(options_, model->loaded.config); !status.ok()) {
       return fail(kExitUsage, status.error().message);
     }
+    auto vision = read_images(*model, **machine);
+    if (!vision.ok()) return fail(kExitFailure, vision.error().message);
     auto prepared = prepare(*model, options_.request);
     if (!prepared.ok()) return fail(kExitUsage, prepared.error().message);
+    if (*vision != nullptr) see_pictures(**vision, *prepared);
     Forward forward(model->loaded.weights, (*machine)->ops(), options_.run.precision);
     auto drafting = Drafting::make(options_.draft, *folder, forward, **machine);
     if (!drafting.ok()) return fail(kExitFailure, drafting.error().message);
@@ -113,6 +117,18 @@ class GenerateCommand {
       bar.update(static_cast<int64_t>(done), static_cast<int64_t>(total));
     });
     return model;
+  }
+
+  // The pictures become part of the request. None where none were given.
+  Result<std::unique_ptr<Vision>> read_images(const TextModel& model, Machine& machine) {
+    std::unique_ptr<Vision> vision;
+    if (options_.images.empty()) return vision;
+    TRY_ASSIGN(vision, Vision::load(model.loaded, options_.run.precision, machine.pool(), machine.ops()));
+    for (const std::string& file : options_.images) {
+      TRY_ASSIGN(Patches patches, vision->read(std::filesystem::path(file), options_.image_tokens));
+      options_.request.pictures.push_back(std::make_shared<const Patches>(std::move(patches)));
+    }
+    return vision;
   }
 
   // A model without chat template is one that continues text. (One with a template that we cannot render is not.)

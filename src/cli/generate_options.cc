@@ -19,6 +19,16 @@ void add_prompt_options(CLI::App& command, GenerateOptions& options) {
   text->group(kGroup)->type_name("TEXT");
   auto* file = command.add_option("-f,--file", options.prompt_file, "Read the prompt from a file, byte for byte");
   file->group(kGroup)->type_name("FILE")->excludes(text);
+  command.add_option("--image", options.images, "A picture to look at: JPEG, PNG, WebP, GIF or BMP; repeatable")
+      ->group(kGroup)
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command
+      .add_option("--image-tokens", options.image_tokens,
+                  "Tokens that a picture may take; more see finer things. Default: what the model's files say")
+      ->group(kGroup)
+      ->check(CLI::IsMember({70, 140, 280, 560, 1120}).description(""))
+      ->type_name("70|140|280|560|1120");
   command.add_option("--system", options.request.system, "What the model is told before the prompt (chat)")
       ->group(kGroup)
       ->type_name("TEXT");

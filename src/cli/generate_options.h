@@ -27,7 +27,9 @@ void add_compute_options(CLI::App& command, RunOptions& options);
 struct GenerateOptions {
   RunOptions run;
   std::optional<std::string> prompt_text, prompt_file;
-  GenerateRequest request;  // what needs no model to be known
+  std::vector<std::string> images;  // files
+  int32_t image_tokens = 0;         // most soft tokens of each; 0: as the model's files say
+  GenerateRequest request;          // what needs no model to be known
   // What the model's own defaults stand in for.
   std::optional<float> temperature, top_p;
   std::optional<int32_t> top_k;

@@ -90,6 +90,7 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(generate("-p x --chat"), 2, "chat template");
   expect_error(generate("-p x --depth 17"), 2, "17");
   expect_error(generate("-p x --show-draft --json"), 2, "");
+  expect_error(generate("-p x --image-tokens 71"), 2, "71");
   expect_error(run("check"), 2, "goldens");
   expect_error(run("check --templates x y"), 2, "--templates");
   expect_error(run("quantize x y --bits 3"), 2, "3");
@@ -106,6 +107,7 @@ TEST_F(Program, FailuresExitWithOne) {
   expect_error(run("generate -p x -m /nowhere/at/all"), 1, "/nowhere/at/all");
   expect_error(generate("-f /nowhere/prompt.txt"), 1, "/nowhere/prompt.txt");
   expect_error(generate("-p x --draft /nowhere/drafter"), 1, "/nowhere/drafter");
+  expect_error(generate("-p x --image /nowhere/picture.png"), 1, "");
   // A drafter made for another model.
   expect_error(generate("-p x --draft " + (fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/ple/assistant").string()), 1,
                "does not fit");

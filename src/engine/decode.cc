@@ -28,7 +28,7 @@ class Decoding {
         request_(request),
         callbacks_(callbacks),
         speculation_(speculation),
-        kv_(forward.kv_layout(), most_tokens(request)),
+        kv_(forward.kv_layout(), most_tokens(request), most_rows(forward, request)),
         standing_(request.prompt) {
     if (request.sampling.penalised()) counts_.add_prompt(request.prompt);
     if (speculation.proposer != nullptr) speculation.proposer->reset();
@@ -54,6 +54,14 @@ class Decoding {
   static int32_t most_tokens(const DecodeRequest& request) {
     const int64_t wanted = static_cast<int64_t>(request.prompt.size()) + std::max(request.max_tokens, 0);
     return static_cast<int32_t>(std::min<int64_t>(wanted, request.context));
+  }
+
+  // A chunk, or an image that must not be cut.
+  static int32_t most_rows(const Forward& forward, const DecodeRequest& request) {
+    int32_t rows = kMaxForwardRows;
+    if (!forward.weights().config.images_see_both_ways) return rows;
+    for (const SoftTokens& soft : request.soft) rows = std::max(rows, soft.count);
+    return rows;
   }
 
   // Where the next rows end: before an image rather than in it.

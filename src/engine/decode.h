@@ -20,7 +20,7 @@ namespace paceline {
 
 struct DecodeRequest {
   std::vector<TokenId> prompt;  // not empty, shorter than the context
-  // Of the prompt, ascending. Where images see both ways, each has at most kMaxForwardRows tokens.
+  // Of the prompt, ascending. Where images see both ways, each has at most kMaxImageRows tokens.
   std::vector<SoftTokens> soft;
   SampleSettings sampling;
   std::vector<TokenId> stop_ids;  // sorted; a stop token ends the text, is not handed on and is not counted

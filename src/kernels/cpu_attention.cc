@@ -214,13 +214,17 @@ void store_value(const HeadShape& shape, const KvPages& pages, int32_t pos, int3
 void CpuOps::heads(const HeadsArgs& args) {
   const HeadShape& shape = args.shape;
   const int32_t dim = shape.head_dim;
-  const auto one_row = [&](const SeqSpan& seq, int64_t row) {
+  const int32_t part = dim / args.rope_parts;
+  const auto rotate = [&](float* x, int64_t row) {
     const float* cos = args.cos + row * (dim / 2);
     const float* sin = args.sin + row * (dim / 2);
+    for (int32_t at = 0; at < dim; at += part) table_.rope(x + at, cos + at / 2, sin + at / 2, part);
+  };
+  const auto one_row = [&](const SeqSpan& seq, int64_t row) {
     for (int32_t h = 0; h < shape.heads; ++h) {
       float* q = args.q + (row * shape.heads + h) * dim;
       table_.rms_norm(q, args.q_weight, q, dim, args.eps, 1.0f);
-      table_.rope(q, cos, sin, dim);
+      rotate(q, row);
     }
     if (args.k == nullptr) return;
     const auto pos = static_cast<int32_t>(seq.first_pos + row - seq.first_row);
@@ -229,7 +233,7 @@ void CpuOps::heads(const HeadsArgs& args) {
       table_.rms_norm(args.v + (row * shape.kv_heads + h) * dim, nullptr, normed, dim, args.eps, 1.0f);
       store_value(shape, seq.pages, pos, h, normed);
       table_.rms_norm(args.k + (row * shape.kv_heads + h) * dim, args.k_weight, normed, dim, args.eps, 1.0f);
-      table_.rope(normed, cos, sin, dim);
+      rotate(normed, row);
       store_key(shape, seq.pages, pos, h, normed);
     }
   };

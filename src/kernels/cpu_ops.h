@@ -45,6 +45,10 @@ class CpuOps final : public Ops {
   void gelu_mul(float* y, const float* x, int64_t count) override;
   void add_scaled(float* y, const float* x, float scale, int64_t count) override;
   void softcap(float* y, float cap, int64_t count) override;
+  void layer_norm(const LayerNormArgs& args) override;
+  void average(const AverageArgs& args) override;
+  void shift_scale(const ShiftScaleArgs& args) override;
+  void clamp(const float* x, float* y, float low, float high, int64_t count) override;
 
   [[nodiscard]] const CpuTable& table() const { return table_; }
 

@@ -88,6 +88,9 @@ struct HeadsArgs {
   const float* sin = nullptr;       // [rows, head_dim / 2]
   float eps = 0;
   std::span<const SeqSpan> seqs;
+  // A head is cut into so many equal parts, each rotated by itself with its share of the cosines: 2 for patches of a
+  // picture, by column and by row.
+  int32_t rope_parts = 1;
 };
 
 // out = softmax(q · keys) · values; row at position p sees keys max(0, p - window + 1) … p (window 0: all).
@@ -125,6 +128,33 @@ struct ExpertsArgs {
   float* y = nullptr;  // [rows, hidden]: sum over ranks, best first
 };
 
+// y = (x - mean) / sqrt(variance + eps) * weight + bias
+struct LayerNormArgs {
+  const float* x = nullptr;       // [rows, width]
+  const float* weight = nullptr;  // [width]
+  const float* bias = nullptr;    // [width]
+  float* y = nullptr;             // [rows, width]; may be x
+  int32_t rows = 0, width = 0;
+  float eps = 0;
+};
+
+// y[g] = scale * the mean of the rows that group g names
+struct AverageArgs {
+  const float* x = nullptr;          // [any, width]
+  const int32_t* members = nullptr;  // [groups, per_group], rows of x
+  float* y = nullptr;                // [groups, width]; not x
+  int32_t groups = 0, per_group = 0, width = 0;
+  float scale = 1;
+};
+
+// y = (y + shift) * scale
+struct ShiftScaleArgs {
+  float* y = nullptr;            // [rows, width]
+  const float* shift = nullptr;  // [width]
+  const float* scale = nullptr;  // [width], or none
+  int32_t rows = 0, width = 0;
+};
+
 class Ops {
  public:
   virtual ~Ops() = default;
@@ -154,6 +184,13 @@ class Ops {
   virtual void add_scaled(float* y, const float* x, float scale, int64_t count) = 0;
   // y = cap * tanh(y / cap), [count]
   virtual void softcap(float* y, float cap, int64_t count) = 0;
+
+  // What only the vision side needs.
+  virtual void layer_norm(const LayerNormArgs& args) = 0;
+  virtual void average(const AverageArgs& args) = 0;
+  virtual void shift_scale(const ShiftScaleArgs& args) = 0;
+  // y = min(max(x, low), high), both [count]; y may be x
+  virtual void clamp(const float* x, float* y, float low, float high, int64_t count) = 0;
 };
 
 }  // namespace paceline::kernels

@@ -13,7 +13,7 @@ namespace paceline {
 using kernels::Activation;
 using kernels::Projection;
 
-// Row buffers, [kMaxForwardRows, …] each, grown to what calls need.
+// Row buffers, [rows, …] each, grown to what calls need.
 struct Forward::Scratch {
   std::vector<float> x, normed, q, k, v, attended, branch, ffn, hidden, head_rows, logits, taps;
   std::vector<float> expert_in, expert_out, scores, share;
@@ -306,7 +306,7 @@ class Pass {
 };
 
 ForwardOutput Forward::run(const ForwardInput& input) {
-  CHECK(!input.tokens.empty() && input.tokens.size() <= static_cast<size_t>(kMaxForwardRows));
+  CHECK(!input.tokens.empty() && input.tokens.size() <= static_cast<size_t>(kMaxImageRows));
   const ForwardOutput out = Pass(*weights_, layout_, ops_, precision_, *scratch_, input).run();
   for (const SeqRows& seq : input.seqs) seq.kv->commit(seq.count);
   return out;

@@ -8,9 +8,7 @@
 namespace paceline {
 
 KvLayout::KvLayout(const ModelConfig& config, DType dtype_in) : dtype(dtype_in), window(config.window) {
-  // The window, the rows of one forward beyond it (which may all be taken back again), and the part of a page that lies
-  // before the first position needed.
-  ring_pages = (config.window + kMaxForwardRows + kPageTokens - 1) / kPageTokens + 1;
+  ring_pages = ring_pages_for(kMaxForwardRows);
   std::vector<int32_t> owner_of(config.layers.size(), 0);
   for (int32_t i = 0; i < config.layer_count(); ++i) {
     const auto at = static_cast<size_t>(i);
@@ -27,6 +25,10 @@ KvLayout::KvLayout(const ModelConfig& config, DType dtype_in) : dtype(dtype_in),
     layers.push_back(layer);
   }
 }
+
+// The window, the rows of one forward beyond it (of which kMaxForwardRows may be taken back again), and the part of a
+// page that lies before the first position needed.
+int32_t KvLayout::ring_pages_for(int32_t rows) const { return (window + rows + kPageTokens - 1) / kPageTokens + 1; }
 
 size_t KvLayout::bytes_per_token() const {
   size_t bytes = 0;
@@ -50,8 +52,14 @@ size_t KvLayout::ring_bytes() const {
   return bytes;
 }
 
-KvCache::KvCache(const KvLayout& layout, int32_t capacity)
-    : layout_(&layout), capacity_(capacity), owners_(static_cast<size_t>(layout.owners)) {}
+KvCache::KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows)
+    : layout_(&layout),
+      capacity_(capacity),
+      most_rows_(most_rows),
+      ring_pages_(layout.ring_pages_for(most_rows)),
+      owners_(static_cast<size_t>(layout.owners)) {
+  CHECK(most_rows >= kMaxForwardRows && most_rows <= kMaxImageRows);
+}
 
 void KvCache::add_page(const KvLayout::Layer& layer, Pages& pages) {
   // Zeroed, since attention multiplies what it masks by zero: that must be a number.
@@ -64,14 +72,13 @@ void KvCache::add_page(const KvLayout::Layer& layer, Pages& pages) {
 }
 
 void KvCache::reserve(int32_t count) {
-  CHECK(count <= kMaxForwardRows && length_ + count <= capacity_);
+  CHECK(count <= most_rows_ && length_ + count <= capacity_);
   const auto pages_needed = static_cast<size_t>((length_ + count + kPageTokens - 1) / kPageTokens);
   for (const KvLayout::Layer& layer : layout_->layers) {
     if (!layer.owns) continue;
     Pages& pages = owners_[static_cast<size_t>(layer.owner)];
-    const size_t needed = layer.kind == LayerKind::global
-                              ? pages_needed
-                              : std::min(pages_needed, static_cast<size_t>(layout_->ring_pages));
+    const size_t needed =
+        layer.kind == LayerKind::global ? pages_needed : std::min(pages_needed, static_cast<size_t>(ring_pages_));
     while (pages.keys.size() < needed) add_page(layer, pages);
   }
 }
@@ -92,7 +99,7 @@ void KvCache::truncate(int32_t length) {
 kernels::KvPages KvCache::pages(int32_t layer) const {
   const KvLayout::Layer& where = layout_->layers[static_cast<size_t>(layer)];
   const Pages& pages = owners_[static_cast<size_t>(where.owner)];
-  return {pages.keys.data(), pages.values.data(), where.kind == LayerKind::global ? 0 : layout_->ring_pages};
+  return {pages.keys.data(), pages.values.data(), where.kind == LayerKind::global ? 0 : ring_pages_};
 }
 
 }  // namespace paceline

@@ -21,6 +21,10 @@ namespace paceline {
 using kernels::kPageTokens;
 // Rows that one forward may hold; also how far back truncate() is exact on sliding layers.
 inline constexpr int32_t kMaxForwardRows = 256;
+// Where an image's tokens see each other both ways, one forward has to hold them all: as many as the largest budget
+// gives. Only sequences made for it (KvCache) take so many at once.
+inline constexpr int32_t kMaxImageRows = 1120;
+static_assert(kMaxImageRows >= kMaxForwardRows);
 
 // Where the layers' keys and values lie; the same for all sequences of a model.
 struct KvLayout {
@@ -41,6 +45,8 @@ struct KvLayout {
   KvLayout() = default;
   KvLayout(const ModelConfig& config, DType dtype);
 
+  // The ring of a sequence that runs up to so many rows at once.
+  [[nodiscard]] int32_t ring_pages_for(int32_t rows) const;
   [[nodiscard]] size_t bytes_per_token() const;  // global layers only: what grows
   [[nodiscard]] size_t window_bytes() const;     // sliding layers: window tokens, without slack
   [[nodiscard]] size_t ring_bytes() const;       // sliding layers as allocated
@@ -49,7 +55,8 @@ struct KvLayout {
 class KvCache {
  public:
   // capacity: the most positions this sequence may reach. Memory of global layers is taken page by page.
-  KvCache(const KvLayout& layout, int32_t capacity);
+  // most_rows: of one forward, kMaxForwardRows to kMaxImageRows; the ring of sliding layers is as long as that needs.
+  KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows = kMaxForwardRows);
 
   [[nodiscard]] const KvLayout& layout() const { return *layout_; }
   [[nodiscard]] int32_t length() const { return length_; }
@@ -76,6 +83,8 @@ class KvCache {
 
   const KvLayout* layout_;
   int32_t capacity_;
+  int32_t most_rows_;
+  int32_t ring_pages_;
   int32_t length_ = 0;
   // Sliding layers hold keys of positions from here on, minus the ring; see truncate().
   int32_t written_ = 0;

@@ -92,6 +92,7 @@ TEST(KvCacheDeathTest, RefusesWhatItCannotHold) {
   const KvLayout layout(tiny_config("dense", 24), DType::bf16);
   KvCache kv(layout, 600);
   EXPECT_DEATH(kv.reserve(kMaxForwardRows + 1), "CHECK failed");
+  EXPECT_DEATH(KvCache(layout, 600, kMaxImageRows + 1), "CHECK failed");
   for (const int32_t step : {256, 256, 80}) {
     kv.reserve(step);
     kv.commit(step);
@@ -103,6 +104,20 @@ TEST(KvCacheDeathTest, RefusesWhatItCannotHold) {
   // The limit counts from the longest the sequence has been, however often it is taken back.
   kv.truncate(592 - kMaxForwardRows);
   EXPECT_DEATH(kv.truncate(592 - kMaxForwardRows - 1), "CHECK failed");
+}
+
+// A sequence made for a large image takes it at once, and its ring holds window and image.
+TEST(KvCacheTest, ALargeImageMakesTheRingLonger) {
+  const KvLayout layout(tiny_config("dense", 24), DType::bf16);
+  KvCache usual(layout, 2000), large(layout, 2000, 1000);
+  large.reserve(1000);
+  large.commit(1000);
+  for (size_t i = 0; i < layout.layers.size(); ++i) {
+    const auto layer = static_cast<int32_t>(i);
+    if (layout.layers[i].kind == LayerKind::global) continue;
+    EXPECT_EQ(usual.pages(layer).slots, layout.ring_pages);
+    EXPECT_GE(large.pages(layer).slots * kPageTokens, layout.window + 1000);
+  }
 }
 
 // A stand-in for forward: writes a stamp where a key and a value would lie, and knows what each position should hold.

@@ -113,6 +113,14 @@ Status TensorBinder::scalar(std::string_view name, float* out) {
   return Done{};
 }
 
+Status TensorBinder::number(std::string_view name, float* out) {
+  const TensorView* found = use_.take(name);
+  if (found == nullptr || !found->shape.empty()) return scalar(name, out);
+  if (!is_float(found->dtype)) return wrong_dtype(*found, "BF16, F16 or F32");
+  *out = element(*found, 0);
+  return Done{};
+}
+
 Status TensorBinder::ids(std::string_view name, int64_t length, int64_t limit, std::vector<TokenId>* out) {
   TRY_ASSIGN(const TensorView* tensor, take(name, {length}));
   if (tensor->dtype != DType::i64 && tensor->dtype != DType::i32) return wrong_dtype(*tensor, "I64 or I32");

@@ -23,6 +23,8 @@ class TensorBinder {
   // [length] of BF16, F16 or F32, as float32.
   Status vector(std::string_view name, int64_t length, Vector* out);
   Status scalar(std::string_view name, float* out);
+  // One value, whether its shape is [] or [1].
+  Status number(std::string_view name, float* out);
 
   // [length] of I64 or I32: ids from 0 to limit - 1.
   Status ids(std::string_view name, int64_t length, int64_t limit, std::vector<TokenId>* out);

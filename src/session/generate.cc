@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+#include "session/picture_places.h"
 #include "session/stop_strings.h"
 #include "text/stream_decoder.h"
 
@@ -26,8 +28,15 @@ std::vector<TokenId> placeholder_ids(const TokenIds& ids) {
 
 Result<std::vector<TokenId>> encode_prompt(const TextModel& model, const GenerateRequest& request) {
   if (request.prompt.empty()) return Error{"the prompt is empty"};
-  if (request.raw) return model.tokenizer.encode(request.prompt, true);
-  TRY_ASSIGN(const std::string text, render_chat(model, request.system, request.prompt));
+  const std::string place = picture_place(model);
+  const bool has_places = !place.empty() && request.prompt.find(place) != std::string::npos;
+  const size_t before = has_places ? 0 : request.pictures.size();
+  if (request.raw) {
+    std::string text;
+    for (size_t i = 0; i < before; ++i) text += place;
+    return model.tokenizer.encode(text + request.prompt, true);
+  }
+  TRY_ASSIGN(const std::string text, render_chat(model, request.system, {request.prompt, before}));
   // The template writes <bos> itself.
   return model.tokenizer.encode(text, false);
 }
@@ -122,6 +131,8 @@ Result<PreparedRequest> prepare(const TextModel& model, const GenerateRequest& r
   TRY_ASSIGN(decode.prompt, encode_prompt(model, request));
   if (decode.prompt.empty()) return Error{"the prompt has no tokens"};
   TRY(check_ids(decode.prompt, config.vocab));
+  TRY(place_pictures(config.ids, request.pictures, &decode));
+  prepared.pictures = request.pictures;
   decode.context = request.context > 0 ? request.context : config.context;
   TRY(check_length(decode.prompt.size(), decode.context, config.context));
   decode.max_tokens = request.max_tokens;
@@ -139,8 +150,16 @@ Result<PreparedRequest> prepare(const TextModel& model, const GenerateRequest& r
   return prepared;
 }
 
+void see_pictures(Vision& vision, PreparedRequest& request) {
+  std::vector<const Patches*> pictures;
+  for (const auto& picture : request.pictures) pictures.push_back(picture.get());
+  request.features = std::make_shared<const std::vector<std::vector<float>>>(vision.see(pictures));
+  for (size_t i = 0; i < pictures.size(); ++i) request.decode.soft[i].embeddings = (*request.features)[i].data();
+}
+
 GenerateResult generate(const TextModel& model, Forward& forward, const PreparedRequest& request,
                         const GenerateCallbacks& callbacks, const Speculation& speculation) {
+  for (const SoftTokens& soft : request.decode.soft) CHECK(soft.embeddings != nullptr);
   TextStream stream(model.tokenizer, request, callbacks);
   DecodeCallbacks decode_callbacks;
   decode_callbacks.on_token = [&](TokenId token) { return stream.push(token); };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,11 +13,14 @@
 #include "model/forward.h"
 #include "sample/settings.h"
 #include "session/text_model.h"
+#include "session/vision.h"
 
 namespace paceline {
 
 struct GenerateRequest {
   std::string prompt;
+  // In the places that the prompt has for them (the text of the model's image token), or else before it.
+  std::vector<std::shared_ptr<const Patches>> pictures;
   std::string system;                     // chat only; empty: none
   bool raw = false;                       // the prompt as it is, without the chat template
   SampleSettings sampling;                // its suppressed ids are filled in by prepare()
@@ -28,13 +32,18 @@ struct GenerateRequest {
 };
 
 struct PreparedRequest {
-  DecodeRequest decode;
+  DecodeRequest decode;  // its soft tokens have embeddings once see_pictures() was here
   std::vector<std::string> stop_strings;
+  std::vector<std::shared_ptr<const Patches>> pictures;
+  std::shared_ptr<const std::vector<std::vector<float>>> features;
 };
 
 // Renders, encodes and checks everything there is to check. An error here is the caller's: it says what was asked
 // wrongly, and nothing has been computed.
 Result<PreparedRequest> prepare(const TextModel& model, const GenerateRequest& request);
+
+// Runs the pictures through the vision side.
+void see_pictures(Vision& vision, PreparedRequest& request);
 
 enum class FinishReason : uint8_t { stop, length, cancelled };
 const char* finish_reason_name(FinishReason reason);

@@ -12,9 +12,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMostJsonBytes = 64u << 20;
 
-Result<GoldenPrompt> read_prompt(const boost::json::value& value, const std::string& where) {
-  if (!value.is_object()) return Error{fmt::format("{} is not an object", where)};
-  const JsonFields fields(value.get_object(), where);
+Result<GoldenPrompt> read_prompt(const JsonFields& fields) {
   GoldenPrompt prompt;
   TRY_ASSIGN(prompt.ids, read_token_list(fields, "ids"));
   TRY_ASSIGN(prompt.greedy, read_token_list(fields, "greedy"));
@@ -23,16 +21,35 @@ Result<GoldenPrompt> read_prompt(const boost::json::value& value, const std::str
   return prompt;
 }
 
-// Of the list by this name, or of none where there is no such list.
-Result<std::vector<GoldenPrompt>> read_prompts(const JsonFields& fields, std::string_view name) {
-  std::vector<GoldenPrompt> prompts;
+Result<GoldenImage> read_image(const JsonFields& fields) {
+  GoldenImage image;
+  TRY_ASSIGN(image.prompt, read_prompt(fields));
+  TRY_ASSIGN(image.file, fields.text("file"));
+  TRY_ASSIGN(const int64_t budget, fields.integer("max_soft_tokens", 1, 1 << 20));
+  image.budget = static_cast<int32_t>(budget);
+  return image;
+}
+
+Result<GoldenClip> read_clip(const JsonFields& fields) {
+  GoldenClip clip;
+  TRY_ASSIGN(clip.prompt, read_prompt(fields));
+  TRY_ASSIGN(clip.frames, read_token_list(fields, "frames_indices"));
+  return clip;
+}
+
+// The list by this name, or an empty one where there is none.
+template <class Item>
+Status read_list(const JsonFields& fields, std::string_view name, Result<Item> (*read)(const JsonFields&),
+                 std::vector<Item>* out) {
   const auto* list = fields.find(name);
-  if (list == nullptr || !list->is_array()) return prompts;
+  if (list == nullptr || !list->is_array()) return Done{};
   for (const auto& value : list->get_array()) {
-    TRY_ASSIGN(GoldenPrompt prompt, read_prompt(value, fmt::format("golden.json: {}[{}]", name, prompts.size())));
-    prompts.push_back(std::move(prompt));
+    const std::string where = fmt::format("golden.json: {}[{}]", name, out->size());
+    if (!value.is_object()) return Error{fmt::format("{} is not an object", where)};
+    TRY_ASSIGN(Item item, read(JsonFields(value.get_object(), where)));
+    out->push_back(std::move(item));
   }
-  return prompts;
+  return Done{};
 }
 
 }  // namespace
@@ -62,28 +79,39 @@ Status GoldenFile::read_json(const fs::path& path) {
   TRY_ASSIGN(const boost::json::object object, parse_json_object(text, "golden.json"));
   const JsonFields fields(object, "golden.json");
   TRY_ASSIGN(name_, fields.text_or("case", path.parent_path().filename().string()));
-  TRY_ASSIGN(prompts_, read_prompts(fields, "prompts"));
-  TRY_ASSIGN(images_, read_prompts(fields, "images"));
-  TRY_ASSIGN(const std::vector<GoldenPrompt> clips, read_prompts(fields, "videos"));
-  clips_ = static_cast<int>(clips.size());
-  return Done{};
+  TRY(read_list(fields, "prompts", read_prompt, &prompts_));
+  TRY(read_list(fields, "images", read_image, &images_));
+  return read_list(fields, "videos", read_clip, &clips_);
 }
 
-Result<GoldenFile::Values> GoldenFile::matrix(const std::string& tensor) const {
+Result<const TensorEntry*> GoldenFile::find(const std::string& tensor) const {
   const auto found = std::find_if(header_.tensors.begin(), header_.tensors.end(),
                                   [&](const TensorEntry& entry) { return entry.name == tensor; });
   if (found == header_.tensors.end()) return Error{fmt::format("golden.safetensors has no {}", tensor)};
+  return &*found;
+}
+
+Result<GoldenFile::Values> GoldenFile::matrix(const std::string& tensor) const {
+  TRY_ASSIGN(const TensorEntry* found, find(tensor));
   if (found->dtype != DType::f32 || found->shape.size() != 2) {
     return Error{fmt::format("golden.safetensors: {} should be a float32 matrix, is {} {}", tensor,
                              dtype_name(found->dtype), shape_text(found->shape))};
   }
-  const std::byte* start = file_.bytes().data() + found->begin;
+  const std::byte* start = start_of(*found);
   if (reinterpret_cast<uintptr_t>(start) % alignof(float) != 0) {
     return Error{fmt::format("golden.safetensors: {} is not aligned", tensor)};
   }
   return Values{{reinterpret_cast<const float*>(start), (found->end - found->begin) / sizeof(float)},
                 found->shape[0],
                 found->shape[1]};
+}
+
+Result<GoldenFile::ByteValues> GoldenFile::bytes(const std::string& tensor) const {
+  TRY_ASSIGN(const TensorEntry* found, find(tensor));
+  if (found->dtype != DType::u8) {
+    return Error{fmt::format("golden.safetensors: {} should hold bytes, holds {}", tensor, dtype_name(found->dtype))};
+  }
+  return ByteValues{{reinterpret_cast<const uint8_t*>(start_of(*found)), found->end - found->begin}, found->shape};
 }
 
 Result<std::vector<fs::path>> find_golden_cases(const fs::path& folder) {

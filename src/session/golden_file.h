@@ -21,6 +21,19 @@ struct GoldenPrompt {
   double min_gap = 0;           // smallest distance between best and second logit on the way; 0: not known
 };
 
+// An image in the prompt: the file, and the budget of soft tokens it was given.
+struct GoldenImage {
+  GoldenPrompt prompt;
+  std::string file;
+  int32_t budget = 0;
+};
+
+// A clip in the prompt: which of its frames were shown.
+struct GoldenClip {
+  GoldenPrompt prompt;
+  std::vector<int32_t> frames;
+};
+
 class GoldenFile {
  public:
   // folder: with golden.json, golden.safetensors, and the checkpoint in target/.
@@ -28,9 +41,9 @@ class GoldenFile {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::vector<GoldenPrompt>& prompts() const { return prompts_; }
-  // Prompts with an image each: its place is taken by image tokens.
-  [[nodiscard]] const std::vector<GoldenPrompt>& images() const { return images_; }
-  [[nodiscard]] int clips() const { return clips_; }
+  // Prompts with an image each, or a clip: their places are taken by image or video tokens.
+  [[nodiscard]] const std::vector<GoldenImage>& images() const { return images_; }
+  [[nodiscard]] const std::vector<GoldenClip>& clips() const { return clips_; }
 
   struct Values {
     std::span<const float> values;  // [rows, cols]
@@ -38,7 +51,15 @@ class GoldenFile {
   };
   Result<Values> matrix(const std::string& tensor) const;
 
+  struct ByteValues {
+    std::span<const uint8_t> values;
+    std::vector<int64_t> shape;
+  };
+  Result<ByteValues> bytes(const std::string& tensor) const;
+
  private:
+  Result<const TensorEntry*> find(const std::string& tensor) const;
+  [[nodiscard]] const std::byte* start_of(const TensorEntry& entry) const { return file_.bytes().data() + entry.begin; }
   GoldenFile(MappedFile file, SafetensorsHeader header) : file_(std::move(file)), header_(std::move(header)) {}
   Status read_json(const std::filesystem::path& path);
 
@@ -46,8 +67,8 @@ class GoldenFile {
   SafetensorsHeader header_;
   std::string name_;
   std::vector<GoldenPrompt> prompts_;
-  std::vector<GoldenPrompt> images_;
-  int clips_ = 0;
+  std::vector<GoldenImage> images_;
+  std::vector<GoldenClip> clips_;
 };
 
 // A field of the goldens' JSON files.

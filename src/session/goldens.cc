@@ -12,16 +12,6 @@
 namespace paceline {
 namespace {
 
-// NaN counts as the largest error there is.
-double largest_difference(const float* ours, std::span<const float> golden) {
-  double largest = 0;
-  for (size_t i = 0; i < golden.size(); ++i) {
-    const double difference = std::abs(static_cast<double>(ours[i]) - static_cast<double>(golden[i]));
-    if (!(difference <= largest)) largest = std::isnan(difference) ? INFINITY : difference;
-  }
-  return largest;
-}
-
 struct Best {
   size_t at = 0;
   float gap = 0;  // to the second
@@ -36,15 +26,12 @@ Best best_of(std::span<const float> row) {
   return {static_cast<size_t>(best - row.begin()), *best - second};
 }
 
-// Of prompts with an image the goldens have the logits of so many.
-constexpr int32_t kLastPositions = 12;
-
 class CaseRun {
  public:
-  CaseRun(const GoldenFile& golden, const GoldenSettings& settings, Forward& forward)
-      : golden_(golden), settings_(settings), forward_(forward), config_(forward.weights().config) {
+  // vision: none where the goldens have no images.
+  CaseRun(const GoldenFile& golden, const GoldenSettings& settings, Forward& forward, GoldenVision* vision)
+      : golden_(golden), settings_(settings), forward_(forward), config_(forward.weights().config), vision_(vision) {
     check_.name = golden.name();
-    check_.clips_skipped = golden.clips();
   }
 
   Result<GoldenCheck> run() {
@@ -55,7 +42,13 @@ class CaseRun {
       ++check_.prompts;
     }
     for (size_t i = 0; i < golden_.images().size(); ++i) {
-      TRY(compare_image(golden_.images()[i], fmt::format("image{}.", i)));
+      TRY_ASSIGN(const std::vector<float> features, vision_->image(golden_, i, check_.vision));
+      TRY(compare_media(golden_.images()[i].prompt, config_.ids.image, {features}, fmt::format("image{}.", i)));
+      ++check_.images;
+    }
+    for (size_t i = 0; i < golden_.clips().size(); ++i) {
+      TRY_ASSIGN(const auto features, vision_->clip(golden_, i));
+      TRY(compare_media(golden_.clips()[i].prompt, config_.ids.video, features, fmt::format("video{}.", i)));
       ++check_.images;
     }
     return check_;
@@ -108,7 +101,7 @@ class CaseRun {
       const auto golden_row = logits.values.subspan((first + row) * vocab, vocab);
       const float* our_row = output.logits + row * vocab;
       raise(check_.logit_error, largest_difference(our_row, golden_row));
-      compare_choice({our_row, vocab}, golden_row);
+      compare_choice({our_row, vocab}, golden_row, kBf16Gap);
       raise(check_.hidden_error,
             largest_difference(output.hidden + row * width, hidden.values.subspan((first + row) * width, width)));
     }
@@ -131,27 +124,30 @@ class CaseRun {
     return Done{};
   }
 
-  void compare_choice(std::span<const float> ours, std::span<const float> golden) {
+  void compare_choice(std::span<const float> ours, std::span<const float> golden, double bf16_gap) {
     const Best best = best_of(golden);
-    const double clear = settings_.precision == Precision::f32 ? 2 * kF32Tolerance : kBf16Gap;
+    const double clear = settings_.precision == Precision::f32 ? 2 * kF32Tolerance : bf16_gap;
     if (static_cast<double>(best.gap) <= clear) return;
     ++check_.choices;
     if (best_of(ours).at == best.at) ++check_.choices_equal;
   }
 
   // One call for the whole prompt; logits of the last positions, then what follows greedily.
-  Status compare_image(const GoldenPrompt& prompt, const std::string& prefix) {
+  Status compare_media(const GoldenPrompt& prompt, TokenId place, const std::vector<std::vector<float>>& features,
+                       const std::string& prefix) {
     TRY(check_ids(prompt));
-    TRY_ASSIGN(const std::vector<SoftTokens> soft, soft_tokens(prompt, prefix));
+    TRY_ASSIGN(const std::vector<SoftTokens> soft, soft_tokens(prompt, place, features));
     const auto length = static_cast<int32_t>(prompt.ids.size());
-    if (length > kMaxForwardRows) {
-      return Error{
-          fmt::format("golden.json: {} tokens with an image, at most {} are compared", length, kMaxForwardRows)};
+    if (length > kMaxImageRows) {
+      return Error{fmt::format("golden.json: {} tokens with an image, at most {} are compared", length, kMaxImageRows)};
     }
-    TRY_ASSIGN(const auto logits, expect(prefix + "logits", std::min(length, kLastPositions), config_.vocab));
+    TRY_ASSIGN(const auto logits, golden_.matrix(prefix + "logits"));
+    if (logits.rows > length || logits.cols != config_.vocab) {
+      return Error{fmt::format("golden.safetensors: {}logits does not fit the prompt or the vocabulary", prefix)};
+    }
     std::vector<int32_t> wanted(static_cast<size_t>(logits.rows));
     std::iota(wanted.begin(), wanted.end(), length - static_cast<int32_t>(logits.rows));
-    KvCache kv(forward_.kv_layout(), length);
+    KvCache kv(forward_.kv_layout(), length, kMaxImageRows);
     const SeqRows seq{&kv, length, soft};
     const ForwardOutput output = forward_.run({prompt.ids, {&seq, 1}, wanted, {}});
     const double error = largest_difference(output.logits, logits.values);
@@ -159,7 +155,7 @@ class CaseRun {
     const auto vocab = static_cast<size_t>(config_.vocab);
     const int64_t differed_before = check_.choices - check_.choices_equal;
     for (size_t row = 0; row < wanted.size(); ++row) {
-      compare_choice({output.logits + row * vocab, vocab}, logits.values.subspan(row * vocab, vocab));
+      compare_choice({output.logits + row * vocab, vocab}, logits.values.subspan(row * vocab, vocab), kBf16PictureGap);
     }
     bool equal = check_.choices - check_.choices_equal == differed_before;
     const bool same_text = compare_greedy(prompt, soft);
@@ -168,21 +164,23 @@ class CaseRun {
     return Done{};
   }
 
-  // Each run of image tokens takes the next of the golden's features.
-  Result<std::vector<SoftTokens>> soft_tokens(const GoldenPrompt& prompt, const std::string& prefix) const {
-    const auto is_image = [&](TokenId id) { return id == config_.ids.image; };
-    const int64_t places = std::count_if(prompt.ids.begin(), prompt.ids.end(), is_image);
-    TRY_ASSIGN(const auto features, expect(prefix + "features", places, config_.hidden));
+  // Each run of such tokens takes the next of the features.
+  Result<std::vector<SoftTokens>> soft_tokens(const GoldenPrompt& prompt, TokenId place,
+                                              const std::vector<std::vector<float>>& features) const {
     std::vector<SoftTokens> soft;
-    const float* next = features.values.data();
     for (auto at = prompt.ids.begin(); at != prompt.ids.end();) {
-      const auto begin = std::find_if(at, prompt.ids.end(), is_image);
-      at = std::find_if_not(begin, prompt.ids.end(), is_image);
+      const auto begin = std::find(at, prompt.ids.end(), place);
+      at = std::find_if(begin, prompt.ids.end(), [&](TokenId id) { return id != place; });
       if (begin == at) break;
-      soft.push_back({static_cast<int32_t>(begin - prompt.ids.begin()), static_cast<int32_t>(at - begin), next});
-      next += (at - begin) * config_.hidden;
+      const auto width = static_cast<size_t>(config_.hidden);
+      if (soft.size() == features.size() || features[soft.size()].size() != static_cast<size_t>(at - begin) * width) {
+        return Error{fmt::format("golden.json: a run of {} image tokens, which no image fills", at - begin)};
+      }
+      soft.push_back({static_cast<int32_t>(begin - prompt.ids.begin()), static_cast<int32_t>(at - begin),
+                      features[soft.size()].data()});
     }
-    return soft;
+    if (soft.size() == features.size()) return soft;
+    return Error{fmt::format("golden.json: {} images or frames, places for {}", features.size(), soft.size())};
   }
 
   bool compare_greedy(const GoldenPrompt& prompt, std::vector<SoftTokens> soft) {
@@ -208,22 +206,24 @@ class CaseRun {
   const GoldenSettings& settings_;
   Forward& forward_;
   const ModelConfig& config_;
+  GoldenVision* vision_;
   GoldenCheck check_;
 };
 
 }  // namespace
 
 bool GoldenCheck::passed(Precision precision) const {
-  if (sequences_missed > 0) return false;
+  if (sequences_missed > 0 || vision.patches_equal != vision.images) return false;
   if (precision == Precision::bf16) {
     // A router's near-tie may turn to another expert, which moves all logits of that row: one choice in fifty may go,
     // and one proposal.
-    return std::isfinite(logit_error) && std::isfinite(image_logit_error) &&
+    return std::isfinite(logit_error) && std::isfinite(image_logit_error) && std::isfinite(vision.feature_error) &&
            (choices - choices_equal) * 50 <= choices &&
            (drafts.proposals - drafts.proposals_equal) * 50 <= drafts.proposals;
   }
   if (choices_equal != choices || drafts.proposals_equal != drafts.proposals) return false;
-  return std::max({logit_error, layer_input_error, hidden_error, image_logit_error}) <= kF32Tolerance;
+  return std::max({logit_error, layer_input_error, hidden_error, image_logit_error, vision.feature_error}) <=
+         kF32Tolerance;
 }
 
 Result<GoldenCheck> check_golden_case(const std::filesystem::path& folder, const GoldenSettings& settings,
@@ -231,7 +231,11 @@ Result<GoldenCheck> check_golden_case(const std::filesystem::path& folder, const
   TRY_ASSIGN(const GoldenFile golden, GoldenFile::open(folder));
   TRY_ASSIGN(const LoadedModel model, load_model(folder / "target", pool));
   Forward forward(model.weights, ops, settings.precision);
-  TRY_ASSIGN(GoldenCheck check, CaseRun(golden, settings, forward).run());
+  std::unique_ptr<GoldenVision> vision;
+  if (!golden.images().empty() || !golden.clips().empty()) {
+    TRY_ASSIGN(vision, GoldenVision::open(folder, model, settings.precision, pool, ops));
+  }
+  TRY_ASSIGN(GoldenCheck check, CaseRun(golden, settings, forward, vision.get()).run());
   const double clear_gap = settings.precision == Precision::f32 ? kF32DraftGap : kBf16Gap;
   TRY_ASSIGN(check.drafts, check_golden_drafts(folder, golden, {settings.precision, settings.chunk_rows, clear_gap},
                                                pool, ops, forward));

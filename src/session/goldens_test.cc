@@ -59,7 +59,9 @@ TEST_P(GoldensTest, AgreesWithTheReference) {
              result->drafts.proposals, result->drafts.tokens_equal, result->drafts.tokens);
   if (run.precision == Precision::f32) {
     EXPECT_EQ(result->images_equal, result->images);
+    EXPECT_LE(result->vision.feature_error, kF32Tolerance);
   }
+  EXPECT_EQ(result->vision.patches_equal, result->vision.images);
   EXPECT_TRUE(result->passed(run.precision)) << fmt::format(
       "logits {:.2e}, layers {:.2e}, hidden {:.2e}, with images {:.2e}, choices {} of {}, tokens {} of {}, "
       "proposals {} of {}",

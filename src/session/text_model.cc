@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 #include <vector>
 
+#include "text/chat_request.h"
 #include "text/checkpoint_chat.h"
 #include "text/utf8.h"
 
@@ -56,6 +57,18 @@ void add_chat(const TextFiles& files, TextModel& model) {
   }
 }
 
+// Templates write their own place for each picture.
+Result<std::string> render_with_pictures(const ChatTemplate& chat, std::string_view system, const UserTurn& user) {
+  ChatRequest request;
+  if (!system.empty()) {
+    request.messages.push_back({{"role", "system"}, {"content", with_invalid_utf8_replaced(system)}});
+  }
+  boost::json::array parts(user.pictures_before, boost::json::object{{"type", "image"}});
+  parts.push_back({{"type", "text"}, {"text", with_invalid_utf8_replaced(user.text)}});
+  request.messages.push_back({{"role", "user"}, {"content", std::move(parts)}});
+  return chat.render_request(request);
+}
+
 }  // namespace
 
 Result<TextModel> load_text_model(const std::filesystem::path& folder, ThreadPool& pool, const Progress& progress) {
@@ -68,14 +81,15 @@ Result<TextModel> load_text_model(const std::filesystem::path& folder, ThreadPoo
   return model;
 }
 
-Result<std::string> render_chat(const TextModel& model, std::string_view system, std::string_view user) {
+Result<std::string> render_chat(const TextModel& model, std::string_view system, const UserTurn& user) {
   if (!model.has_chat()) {
     const std::string why = model.chat_problem.empty() ? "this model has no chat template" : model.chat_problem;
     return Error{why + "; --raw continues a text as it is"};
   }
+  if (user.pictures_before > 0) return render_with_pictures(*model.chat, system, user);
   std::vector<ChatMessage> messages;
   if (!system.empty()) messages.push_back({"system", with_invalid_utf8_replaced(system), ""});
-  messages.push_back({"user", with_invalid_utf8_replaced(user), ""});
+  messages.push_back({"user", with_invalid_utf8_replaced(user.text), ""});
   return model.chat->render(messages, {});
 }
 

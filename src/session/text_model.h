@@ -29,7 +29,13 @@ struct TextModel {
 
 Result<TextModel> load_text_model(const std::filesystem::path& folder, ThreadPool& pool, const Progress& progress = {});
 
+// What a user says: so many pictures, and then the text (which may have places for others in it).
+struct UserTurn {
+  std::string_view text;
+  size_t pictures_before = 0;
+};
+
 // One user's turn, and what the model was told before (empty: nothing), ready for the model's answer.
-Result<std::string> render_chat(const TextModel& model, std::string_view system, std::string_view user);
+Result<std::string> render_chat(const TextModel& model, std::string_view system, const UserTurn& user);
 
 }  // namespace paceline

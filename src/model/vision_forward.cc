@@ -1,0 +1,319 @@
+#include "model/vision_forward.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "base/check.h"
+
+namespace paceline {
+
+using kernels::Activation;
+using kernels::kPageTokens;
+using kernels::Projection;
+
+// Row buffers, grown to what calls need.
+struct VisionForward::Scratch {
+  std::vector<float> pixels, x, other, normed, clamped, q, k, v, attended, branch, gate, up, pooled, out;
+  std::vector<float> cos, sin;
+  std::vector<TokenId> columns, rows;  // of each patch: its rows of the table of positions
+  std::vector<int32_t> members, last_pos;
+  std::vector<kernels::SeqSpan> spans;
+  // Keys and values of the layer that runs, each picture beginning on a page of its own.
+  std::vector<std::byte> page_memory;
+  std::vector<void*> keys, values;
+};
+
+namespace {
+
+constexpr float kLayerNormEps = 1e-5f;
+
+float* sized(std::vector<float>& buffer, int64_t floats) {
+  if (buffer.size() < static_cast<size_t>(floats)) buffer.resize(static_cast<size_t>(floats));
+  return buffer.data();
+}
+
+int32_t pages_of(const Patches& patches) { return (patches.count() + kPageTokens - 1) / kPageTokens; }
+
+std::shared_ptr<const VisionWeights> placed(std::shared_ptr<const VisionWeights> weights, kernels::Ops& ops) {
+  if (weights->placed == ops.placed_tag()) return weights;
+  auto copy = std::make_shared<VisionWeights>(*weights);
+  copy->placed = ops.placed_tag();
+  const auto place = [&](Matrix& w) { w = ops.place(w, copy->owners); };
+  place(copy->input);
+  place(copy->projection);
+  for (VisionLayer& l : copy->layers)
+    for (VisionLinear* linear : {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down}) place(linear->weight);
+  return copy;
+}
+
+}  // namespace
+
+VisionForward::VisionForward(std::shared_ptr<const VisionWeights> weights, kernels::Ops& ops, Precision precision)
+    : weights_(placed(std::move(weights), ops)),
+      ops_(ops),
+      precision_(precision),
+      scratch_(std::make_unique<Scratch>()) {}
+
+VisionForward::~VisionForward() = default;
+
+Status VisionForward::check(const Patches& patches) const {
+  const int32_t most = weights_->config.positions;
+  if (std::max(patches.columns, patches.rows) <= most) return Done{};
+  return Error{fmt::format("a grid of {} × {} patches; the model has {} positions for each side", patches.columns,
+                           patches.rows, most)};
+}
+
+// One call's passage.
+class VisionPass {
+ public:
+  VisionPass(const VisionWeights& weights, kernels::Ops& ops, Precision precision, VisionForward::Scratch& scratch,
+             std::span<const Patches* const> pictures)
+      : w_(weights),
+        c_(weights.config),
+        ops_(ops),
+        s_(scratch),
+        pictures_(pictures),
+        precision_(precision),
+        act_(precision == Precision::f32 ? Activation::f32 : Activation::bf16) {
+    for (const Patches* picture : pictures) rows_ += picture->count();
+  }
+
+  std::vector<std::vector<float>> run() {
+    place_patches();
+    c_.kind == VisionKind::tower ? tower() : embedder();
+    return project();
+  }
+
+ private:
+  void place_patches() {
+    s_.columns.clear();
+    s_.rows.clear();
+    for (const Patches* picture : pictures_) {
+      CHECK(picture->side == c_.side());
+      for (int32_t i = 0; i < picture->count(); ++i) {
+        s_.columns.push_back(w_.column_row(i % picture->columns));
+        s_.rows.push_back(w_.row_row(i / picture->columns));
+      }
+    }
+  }
+
+  // [rows, values of a patch]: factor * (value / 255) + offset
+  const float* pixels(float factor, float offset) {
+    const auto values = static_cast<int64_t>(pictures_[0]->patch_values());
+    float* out = sized(s_.pixels, rows_ * values);
+    float table[256];
+    for (int i = 0; i < 256; ++i) table[i] = factor * (static_cast<float>(i) / 255.0f) + offset;
+    float* next = out;
+    for (const Patches* picture : pictures_)
+      for (const uint8_t value : picture->values) *next++ = table[value];
+    return out;
+  }
+
+  // x += the embeddings of each patch's column and row
+  void add_positions(float* x) {
+    const int64_t floats = int64_t{rows_} * c_.hidden;
+    float* embedded = sized(s_.other, floats);
+    for (const std::vector<TokenId>* which : {&s_.columns, &s_.rows}) {
+      ops_.embed(w_.positions, *which, 1.0f, embedded);
+      ops_.add_scaled(x, embedded, 1.0f, floats);
+    }
+  }
+
+  void tower() {
+    x_ = sized(s_.x, int64_t{rows_} * c_.hidden);
+    normed_ = sized(s_.normed, int64_t{rows_} * c_.hidden);
+    branch_ = sized(s_.branch, int64_t{rows_} * c_.hidden);
+    const Projection embed{&w_.input, x_};
+    ops_.linear(pixels(2.0f, -1.0f), rows_, act_, {&embed, 1});
+    add_positions(x_);
+    make_rope();
+    make_pages();
+    for (const VisionLayer& layer : w_.layers) {
+      attention(layer);
+      feed_forward(layer);
+    }
+    pool();
+  }
+
+  // Column angles, then row angles: [rows, head_dim / 2] in two halves of head_dim / 4.
+  void make_rope() {
+    const int32_t quarter = c_.head_dim / 4;
+    s_.cos.resize(static_cast<size_t>(rows_) * static_cast<size_t>(2 * quarter));
+    s_.sin.resize(s_.cos.size());
+    size_t at = 0;
+    for (const Patches* picture : pictures_) {
+      for (int32_t i = 0; i < picture->count(); ++i) {
+        for (const int32_t pos : {i % picture->columns, i / picture->columns}) {
+          for (int32_t pair = 0; pair < quarter; ++pair, ++at) {
+            const auto frequency = static_cast<float>(1.0 / std::pow(c_.rope_theta, 4.0 * pair / c_.head_dim));
+            const float angle = static_cast<float>(pos) * frequency;
+            s_.cos[at] = std::cos(angle);
+            s_.sin[at] = std::sin(angle);
+          }
+        }
+      }
+    }
+  }
+
+  // Zeroed, since attention multiplies what it masks by zero: that must be a number.
+  void make_pages() {
+    const auto page_bytes =
+        static_cast<size_t>(c_.heads) * static_cast<size_t>(c_.head_dim) * kPageTokens * dtype_bytes(kv_dtype());
+    size_t pages = 0;
+    for (const Patches* picture : pictures_) pages += static_cast<size_t>(pages_of(*picture));
+    s_.page_memory.assign(2 * pages * page_bytes + 64, std::byte{0});
+    auto address = reinterpret_cast<uintptr_t>(s_.page_memory.data());
+    auto* next = reinterpret_cast<std::byte*>((address + 63) / 64 * 64);
+    s_.keys.clear();
+    s_.values.clear();
+    for (size_t i = 0; i < pages; ++i, next += 2 * page_bytes) {
+      s_.keys.push_back(next);
+      s_.values.push_back(next + page_bytes);
+    }
+    s_.spans.clear();
+    s_.last_pos.clear();
+    int32_t row = 0, page = 0;
+    for (const Patches* picture : pictures_) {
+      s_.spans.push_back({row, picture->count(), 0, {s_.keys.data() + page, s_.values.data() + page, 0}});
+      s_.last_pos.insert(s_.last_pos.end(), static_cast<size_t>(picture->count()), picture->count() - 1);
+      row += picture->count();
+      page += pages_of(*picture);
+    }
+  }
+
+  [[nodiscard]] DType kv_dtype() const { return precision_ == Precision::f32 ? DType::f32 : DType::bf16; }
+
+  void norm(const float* x, const Vector& weight, float* y) {
+    ops_.rms_norm({x, weight.data(), y, rows_, c_.hidden, c_.rms_eps, 1.0f});
+  }
+
+  void linear(const float* x, const VisionLinear& by, float* y) {
+    const int64_t in = int64_t{rows_} * by.weight.cols, out = int64_t{rows_} * by.weight.rows;
+    if (c_.clipped) {
+      float* clamped = sized(s_.clamped, in);
+      ops_.clamp(x, clamped, by.input.low, by.input.high, in);
+      x = clamped;
+    }
+    const Projection product{&by.weight, y};
+    ops_.linear(x, rows_, act_, {&product, 1});
+    if (c_.clipped) ops_.clamp(y, y, by.output.low, by.output.high, out);
+  }
+
+  void attention(const VisionLayer& l) {
+    const int64_t floats = int64_t{rows_} * c_.heads * c_.head_dim;
+    kernels::HeadsArgs heads;
+    heads.shape = {c_.heads, c_.heads, c_.head_dim, kv_dtype()};
+    heads.q = sized(s_.q, floats);
+    float* k = sized(s_.k, floats);
+    float* v = sized(s_.v, floats);
+    norm(x_, l.input_norm, normed_);
+    linear(normed_, l.q, heads.q);
+    linear(normed_, l.k, k);
+    linear(normed_, l.v, v);
+    heads.k = k;
+    heads.v = v;
+    heads.q_weight = l.q_norm.data();
+    heads.k_weight = l.k_norm.data();
+    heads.cos = s_.cos.data();
+    heads.sin = s_.sin.data();
+    heads.eps = c_.rms_eps;
+    heads.seqs = s_.spans;
+    heads.rope_parts = 2;
+    ops_.heads(heads);
+    float* attended = sized(s_.attended, floats);
+    ops_.attention({heads.shape, heads.q, attended, 0, true, s_.spans, s_.last_pos.data()});
+    linear(attended, l.o, branch_);
+    ops_.add_norm({x_, branch_, l.post_attention_norm.data(), rows_, c_.hidden, c_.rms_eps, 1.0f});
+  }
+
+  void feed_forward(const VisionLayer& l) {
+    const int64_t floats = int64_t{rows_} * c_.ffn;
+    float* gate = sized(s_.gate, floats);
+    norm(x_, l.pre_ffn_norm, normed_);
+    if (c_.clipped) {
+      float* up = sized(s_.up, floats);
+      linear(normed_, l.gate, gate);
+      linear(normed_, l.up, up);
+      ops_.gelu_mul(gate, up, floats);
+    } else {
+      ops_.gated(normed_, rows_, act_, l.gate.weight, l.up.weight, gate);
+    }
+    linear(gate, l.down, branch_);
+    ops_.add_norm({x_, branch_, l.post_ffn_norm.data(), rows_, c_.hidden, c_.rms_eps, 1.0f});
+  }
+
+  // Squares of patches, each averaged to one token.
+  void pool() {
+    const int32_t pool = c_.shape.pool;
+    s_.members.clear();
+    int32_t first_row = 0;
+    tokens_ = 0;
+    for (const Patches* picture : pictures_) {
+      for (int32_t y = 0; y < picture->rows; y += pool)
+        for (int32_t x = 0; x < picture->columns; x += pool)
+          for (int32_t i = 0; i < pool * pool; ++i)
+            s_.members.push_back(first_row + (y + i / pool) * picture->columns + x + i % pool);
+      first_row += picture->count();
+      tokens_ += picture->tokens;
+    }
+    features_ = sized(s_.pooled, int64_t{tokens_} * c_.hidden);
+    ops_.average(
+        {x_, s_.members.data(), features_, tokens_, pool * pool, c_.hidden, std::sqrt(static_cast<float>(c_.hidden))});
+    if (c_.standardised) ops_.shift_scale({features_, w_.shift.data(), w_.scale.data(), tokens_, c_.hidden});
+  }
+
+  void embedder() {
+    const auto values = static_cast<int32_t>(pictures_[0]->patch_values());
+    float* in = const_cast<float*>(pixels(1.0f, 0.0f));
+    const auto layer_norm = [&](float* x, const VisionWeights::Norm& norm, int32_t width) {
+      ops_.layer_norm({x, norm.weight.data(), norm.bias.data(), x, rows_, width, kLayerNormEps});
+    };
+    layer_norm(in, w_.patch_norm, values);
+    tokens_ = rows_;
+    features_ = sized(s_.pooled, int64_t{rows_} * c_.hidden);
+    const Projection dense{&w_.input, features_};
+    ops_.linear(in, rows_, act_, {&dense, 1});
+    ops_.shift_scale({features_, w_.input_bias.data(), nullptr, rows_, c_.hidden});
+    layer_norm(features_, w_.embedded_norm, c_.hidden);
+    add_positions(features_);
+    layer_norm(features_, w_.positioned_norm, c_.hidden);
+  }
+
+  std::vector<std::vector<float>> project() {
+    ops_.rms_norm({features_, nullptr, features_, tokens_, c_.hidden, c_.rms_eps, 1.0f});
+    const float* next = sized(s_.out, int64_t{tokens_} * w_.text_hidden);
+    const Projection out{&w_.projection, s_.out.data()};
+    ops_.linear(features_, tokens_, act_, {&out, 1});
+    std::vector<std::vector<float>> soft;
+    for (const Patches* picture : pictures_) {
+      const int64_t floats = int64_t{picture->tokens} * w_.text_hidden;
+      soft.emplace_back(next, next + floats);
+      next += floats;
+    }
+    return soft;
+  }
+
+  const VisionWeights& w_;
+  const VisionConfig& c_;
+  kernels::Ops& ops_;
+  VisionForward::Scratch& s_;
+  std::span<const Patches* const> pictures_;
+  Precision precision_;
+  Activation act_;
+  int32_t rows_ = 0;           // patches of all pictures
+  int32_t tokens_ = 0;         // soft tokens of all pictures
+  float* x_ = nullptr;         // [rows, hidden]
+  float* normed_ = nullptr;    // [rows, hidden]
+  float* branch_ = nullptr;    // [rows, hidden]
+  float* features_ = nullptr;  // [tokens, hidden]
+};
+
+std::vector<std::vector<float>> VisionForward::run(std::span<const Patches* const> pictures) {
+  if (pictures.empty()) return {};
+  return VisionPass(*weights_, ops_, precision_, *scratch_, pictures).run();
+}
+
+}  // namespace paceline

@@ -1,0 +1,41 @@
+// The vision side's forward: patches of pictures in, soft tokens out. Pictures of one call share nothing but the call:
+// a picture's results have the same bits whatever else is in it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/ops.h"
+#include "media/patches.h"
+#include "model/forward.h"
+#include "model/vision_weights.h"
+
+namespace paceline {
+
+// Owns the scratch memory of calls over one model; the weights are shared and never written.
+class VisionForward {
+ public:
+  VisionForward(std::shared_ptr<const VisionWeights> weights, kernels::Ops& ops, Precision precision);
+  ~VisionForward();
+  VisionForward(const VisionForward&) = delete;
+  VisionForward& operator=(const VisionForward&) = delete;
+
+  [[nodiscard]] const VisionWeights& weights() const { return *weights_; }
+
+  // Whether there are positions for a grid of this size.
+  [[nodiscard]] Status check(const Patches& patches) const;
+
+  // For each picture its soft tokens, [tokens, text_hidden]. The patches have passed check().
+  std::vector<std::vector<float>> run(std::span<const Patches* const> pictures);
+
+  struct Scratch;
+
+ private:
+  std::shared_ptr<const VisionWeights> weights_;
+  kernels::Ops& ops_;
+  Precision precision_;
+  std::unique_ptr<Scratch> scratch_;
+};
+
+}  // namespace paceline

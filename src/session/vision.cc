@@ -1,0 +1,66 @@
+#include "session/vision.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "media/decode.h"
+#include "model/vision_config_reader.h"
+#include "weights/mapped_file.h"
+
+namespace paceline {
+namespace {
+
+// Patches that share one run through the tower: enough to keep the machine busy, and a bound on the memory.
+constexpr int32_t kMostPatches = 1120 * 9;
+
+Result<int32_t> budget_of(const Checkpoint& checkpoint) {
+  for (const char* name : {"processor_config.json", "preprocessor_config.json"}) {
+    TRY_ASSIGN(const std::optional<std::string> text, checkpoint.side_file(name));
+    if (text) return read_picture_budget(*text);
+  }
+  return kDefaultBudget;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Vision>> Vision::load(const LoadedModel& model, Precision precision, ThreadPool& pool,
+                                             kernels::Ops& ops) {
+  const std::string folder = model.checkpoint->folder().string();
+  auto weights = load_vision_weights(model.checkpoint, model.config.hidden, pool);
+  if (!weights.ok()) return Error{fmt::format("{}: {}", folder, weights.error().message)};
+  if (model.config.ids.image < 0) return Error{fmt::format("{}: config.json names no image token", folder)};
+  const auto budget = budget_of(*model.checkpoint);
+  if (!budget.ok()) return Error{fmt::format("{}: {}", folder, budget.error().message)};
+  return std::unique_ptr<Vision>(new Vision(std::move(*weights), ops, precision, *budget));
+}
+
+Result<Patches> Vision::read(FileBytes file, int32_t budget) const {
+  const VisionConfig& config = forward_.weights().config;
+  TRY_ASSIGN(const Picture picture, decode_picture(file));
+  TRY_ASSIGN(Patches patches, make_patches(picture, config.shape, config.side(), budget > 0 ? budget : budget_));
+  TRY(forward_.check(patches));
+  return patches;
+}
+
+Result<Patches> Vision::read(const std::filesystem::path& file, int32_t budget) const {
+  TRY_ASSIGN(const std::string bytes, read_file(file, PictureLimits{}.bytes));
+  auto patches = read(FileBytes(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()), budget);
+  if (!patches.ok()) return Error{fmt::format("{}: {}", file.string(), patches.error().message)};
+  return patches;
+}
+
+std::vector<std::vector<float>> Vision::see(std::span<const Patches* const> pictures) {
+  std::vector<std::vector<float>> soft;
+  for (size_t begin = 0; begin < pictures.size();) {
+    size_t end = begin + 1;
+    int32_t patches = pictures[begin]->count();
+    while (end < pictures.size() && patches + pictures[end]->count() <= kMostPatches)
+      patches += pictures[end++]->count();
+    for (auto& features : forward_.run(pictures.subspan(begin, end - begin))) soft.push_back(std::move(features));
+    begin = end;
+  }
+  return soft;
+}
+
+}  // namespace paceline

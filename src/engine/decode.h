@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/event.h"
 #include "model/forward.h"
 #include "model/kv.h"
 #include "sample/choose.h"
@@ -34,9 +35,6 @@ struct Speculation {
   Proposer* proposer = nullptr;
   DepthPolicy* depth = nullptr;
 };
-
-// How a token came about: in a round without drafts; as a draft; in a draft's place; behind drafts that all held.
-enum class TokenOrigin : uint8_t { plain, accepted, corrected, extra };
 
 struct DecodeCallbacks {
   // What the next token's origin is, before on_token. May be empty.

@@ -6,6 +6,18 @@
 
 namespace paceline {
 
+// Why a depth was chosen, for reports.
+enum class DepthReason : uint8_t {
+  policy,   // the best by what is known
+  fixed,    // as the operator said
+  parked,   // drafts do not pay here
+  probe,    // do they pay by now?
+  timing,   // a plain step is due, to compare with
+  request,  // the request wants none, or no more fit into it
+  limit,    // of running sequences, of the context, of the step's rows
+  prompts,  // prompts are being read beside
+};
+
 // What one round did, for policies that learn.
 struct RoundReport {
   int32_t asked = 0;     // depth that was chosen

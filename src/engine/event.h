@@ -1,0 +1,58 @@
+// What a request hears of its way: progress through the prompt, tokens as rounds commit them, the end.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "sample/logprobs.h"
+#include "speculate/counters.h"
+#include "tensor/dtype.h"
+
+namespace paceline {
+
+// How a token came about: in a round without drafts; as a draft; in a draft's place; behind drafts that all held.
+enum class TokenOrigin : uint8_t { plain, accepted, corrected, extra };
+
+struct NewToken {
+  TokenId id = 0;
+  TokenOrigin origin = TokenOrigin::plain;
+  RowLogprobs logprobs;  // where they were asked for
+};
+
+// listener: it took fewer tokens than it was offered. failed: the engine could not go on (a device's fault).
+enum class EndReason : uint8_t { stop_id, max_tokens, context, listener, cancelled, deadline, failed };
+
+struct SequenceEnd {
+  EndReason reason = EndReason::max_tokens;
+  TokenId stop_token = -1;  // the one met, if any
+  int32_t output_tokens = 0;
+  SpeculationCounters counters;
+  double queued_ms = 0;  // until it was admitted
+  double prompt_ms = 0;  // from then on until the first token was chosen
+  double decode_ms = 0;  // from then on
+};
+
+struct Event {
+  int32_t choice = 0;
+  int32_t prompt_done = 0;           // tokens of the prompt that have been run or were cached
+  int32_t cached = 0;                // of them, those that came from earlier requests' pages
+  std::span<const NewToken> tokens;  // of this round, in order; they live during the call
+  const SequenceEnd* end = nullptr;  // the choice has ended; nothing follows
+};
+
+// Hears the events of one request, all choices. Called by the engine's thread, between steps: it must not wait for
+// anything.
+class Listener {
+ public:
+  Listener() = default;
+  Listener(const Listener&) = delete;
+  Listener& operator=(const Listener&) = delete;
+  virtual ~Listener() = default;
+
+  // How many of event.tokens stand. Fewer than all: the choice ends behind them, with EndReason::listener (its end
+  // comes in an event of its own).
+  virtual size_t hear(const Event& event) = 0;
+};
+
+}  // namespace paceline

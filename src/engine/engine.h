@@ -17,6 +17,7 @@
 #include "engine/request.h"
 #include "model/forward.h"
 #include "speculate/batch_proposer.h"
+#include "speculate/depth.h"
 #include "speculate/step_costs.h"
 
 namespace paceline {

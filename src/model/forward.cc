@@ -246,9 +246,7 @@ class Pass {
     float* gate = sized(s_.ffn, static_cast<int64_t>(rows_) * width);
     const Projection down{&l.ple_gate, gate};
     ops_.linear(x_, rows_, act_, {&down, 1});
-    for (int32_t r = 0; r < rows_; ++r)
-      ops_.gelu_mul(gate + static_cast<int64_t>(r) * width,
-                    s_.ple.data() + (static_cast<int64_t>(r) * c_.layer_count() + i) * width, width);
+    ops_.gelu_mul({gate, s_.ple.data() + static_cast<int64_t>(i) * width, rows_, width, c_.layer_count() * width});
     const Projection up{&l.ple_projection, branch_};
     ops_.linear(gate, rows_, act_, {&up, 1});
     ops_.add_norm({x_, branch_, l.post_ple_norm.data(), rows_, c_.hidden, c_.rms_eps, l.layer_scalar});

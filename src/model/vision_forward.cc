@@ -237,7 +237,7 @@ class VisionPass {
       float* up = sized(s_.up, floats);
       linear(normed_, l.gate, gate);
       linear(normed_, l.up, up);
-      ops_.gelu_mul(gate, up, floats);
+      ops_.gelu_mul({gate, up, rows_, c_.ffn, c_.ffn});
     } else {
       ops_.gated(normed_, rows_, act_, l.gate.weight, l.up.weight, gate);
     }

@@ -249,10 +249,26 @@ class Model {
   }
 
   const Layer& sliding() const { return layers_[0]; }
-  const Layer& global() const { return layers_[static_cast<size_t>(s_.per_global - 1)]; }
   const std::vector<Layer>& layers() const { return layers_; }
-  const Matrix& head() const { return head_; }
   const Shape& shape() const { return s_; }
+
+  // Attention alone, with heads in front of it where asked.
+  void attend(const Layer& l, int32_t rows, int32_t pos, bool with_heads, bool attends) {
+    const auto at = static_cast<size_t>(l.source);
+    const std::vector<SeqSpan> spans = {{0, rows, pos, {keys_[at].data(), values_[at].data(), 0}}};
+    const HeadShape shape{s_.heads, l.kv_heads, l.dim, DType::bf16};
+    kernels::HeadsArgs heads;
+    heads.shape = shape;
+    heads.q = q_;
+    heads.k = l.owns ? k_ : nullptr;
+    heads.v = l.owns ? v_ : nullptr;
+    heads.q_weight = heads.k_weight = ones_;
+    heads.cos = heads.sin = turns_;
+    heads.eps = 1e-6f;
+    heads.seqs = spans;
+    if (with_heads) ops_.heads(heads);
+    if (attends) ops_.attention({shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr});
+  }
 
   void layer(const Layer& l, int32_t all, int32_t i, const std::vector<SeqSpan>& spans) {
     const HeadShape shape{s_.heads, l.kv_heads, l.dim, DType::bf16};
@@ -458,17 +474,52 @@ void bench_products(CudaOps& ops, Model& m, const Ceilings& c, const std::string
   report(name, "both norms, 1 row", rows_ms / 20, 0, "us", rows_ms / 20 * 1000);
 }
 
+// One kind of operation over all layers, per layer.
+void bench_parts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& name, int32_t rows, int32_t pos) {
+  const auto count = static_cast<double>(m.layers().size());
+  m.reserve(rows);
+  const auto over_layers = [&](const std::string& what, const std::function<void(const Layer&)>& f) {
+    const double ms = time_graph_ms(ops.stream(), 5, [&] {
+      for (const Layer& l : m.layers()) f(l);
+    });
+    report(name, what + ", " + std::to_string(rows) + " rows", ms / count, 0, "us", ms / count * 1000);
+  };
+  over_layers("heads", [&](const Layer& l) { m.attend(l, rows, pos, true, false); });
+  over_layers("attention at " + std::to_string(pos), [&](const Layer& l) { m.attend(l, rows, pos, false, true); });
+  if (rows <= 16) return;
+  double operations = 0;
+  for (const Layer& l : m.layers()) operations += 2.0 * rows * (l.gate.rows + l.up.rows) * l.gate.cols;
+  const double ms = time_graph_ms(ops.stream(), 3, [&] {
+    for (const Layer& l : m.layers()) ops.gated(m.normed_, rows, Activation::bf16, l.gate, l.up, m.wide_);
+  });
+  report(name, "gate up, " + std::to_string(rows) + " rows", ms / count, operations / ms / c.operations_per_ms, "TFLOP/s", operations / ms / 1e9);
+  double down = 0;
+  for (const Layer& l : m.layers()) down += 2.0 * rows * l.down.rows * l.down.cols;
+  const double down_ms = time_graph_ms(ops.stream(), 3, [&] {
+    for (const Layer& l : m.layers()) {
+      const Projection out{&l.down, m.branch_};
+      ops.linear(m.wide_, rows, Activation::bf16, {&out, 1});
+    }
+  });
+  report(name, "down, " + std::to_string(rows) + " rows", down_ms / count, down / down_ms / c.operations_per_ms, "TFLOP/s", down / down_ms / 1e9);
+}
+
+bool brief = false;
+
 void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ceilings& c) {
   const std::string name = std::string(shape.name) + (format == WeightFormat::bf16 ? "" : format == WeightFormat::q8 ? " q8" : " q4");
   Model m(ops, shape, format);
   const int32_t pos = 512;
   bench_products(ops, m, c, name);
+  if (!brief)
+    for (const int32_t rows : {1, 8}) bench_parts(ops, m, c, name, rows, pos);
   if (const Status status = ops.wait(); !status.ok()) {
     std::printf("FAULT: %s\n", status.error().message.c_str());
     std::exit(2);
   }
   double plain = 0;
   for (const int32_t rows : {1, 5, 8}) {
+    if (brief && rows == 5) continue;
     const double touched = shape.experts == 0 ? 0 : shape.experts * (1 - std::pow(1 - double(shape.top) / shape.experts, rows));
     const double bytes = m.bytes(touched) + m.kv_bytes(pos);
     const double ms = time_graph_ms(ops.stream(), 9, [&] { m.step(1, rows, pos, true); });
@@ -479,9 +530,11 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
       report(name, "plain step without a graph", eager, bytes / eager / c.bytes_per_ms, "x plain", eager / plain);
     }
   }
+  if (brief) return;
   const double many = time_graph_ms(ops.stream(), 7, [&] { m.step(16, 1, pos, true); });
   report(name, "16 sequences", many, 0, "x one", 16 * plain / many);
   if (format == WeightFormat::bf16) {
+    bench_parts(ops, m, c, name, 2048, 0);
     for (const int32_t rows : {256, 2048}) {
       const double ms = time_ms(ops.stream(), 3, [&] { m.step(1, rows, 0, false); });
       report(name, "prompt of " + std::to_string(rows), ms, m.operations(rows) / ms / c.operations_per_ms, "TFLOP/s", m.operations(rows) / ms / 1e9);
@@ -498,6 +551,7 @@ bool listed(const std::string& list, const std::string& name) { return ("," + li
 int run(int argc, char** argv) {
   std::string file, models = "31b,26b-a4b,12b,e4b", formats = "bf16,q8,q4";
   for (int i = 1; i + 1 < argc; i += 2) {
+    if (std::strcmp(argv[i], "--brief") == 0) brief = std::strcmp(argv[i + 1], "yes") == 0;
     if (std::strcmp(argv[i], "--json") == 0) file = argv[i + 1];
     if (std::strcmp(argv[i], "--models") == 0) models = argv[i + 1];
     if (std::strcmp(argv[i], "--formats") == 0) formats = argv[i + 1];

@@ -92,8 +92,8 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
   // Score tiles: four warps along positions; the other four take the other half of the queries, if there are two.
   constexpr int kScoreNt = kNt == 1 ? 1 : kNt / 2;
   extern __shared__ __align__(16) char shared[];
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   Work w;
   if (!find_work(args, w)) return;
   const int32_t dim = args.head_dim;
@@ -283,7 +283,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
         if (!dims_here) continue;
         const int32_t query = j * 8 + t * 2 + i % 2, at = (warp * kDt + d) * 16 + g + i / 2 * 8;
         if (w.chunks == 1)
-          write(query, at, sum[query] > 0 ? out[d][j][i] * __fdividef(1.0f, sum[query]) : 0.0f);
+          write(query, at, out[d][j][i] * (sum[query] > 0 ? __fdividef(1.0f, sum[query]) : 0.0f));
         else
           __stcg(mine + static_cast<int64_t>(query) * dim + at, out[d][j][i]);
       }
@@ -300,20 +300,32 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
   if (came != w.chunks - 1) return;
   __threadfence();
   if (threadIdx.x == 0) args.arrivals[place] = 0;
-  for (int32_t i = threadIdx.x; i < w.queries * dim; i += kThreads) {
-    const int32_t query = i / dim, at = i % dim;
-    float best = kNone, all = 0, value = 0;
+  // A chunk's share is exp(its top - the query's top); one that the query does not see has none.
+  for (int32_t q = threadIdx.x; q < w.queries; q += kThreads) {
+    const float* tops = parts + static_cast<int64_t>(kQueries) * dim + q;
+    float best = kNone;
+#pragma unroll 8
+    for (int32_t c = 0; c < w.chunks; ++c) best = fmaxf(best, __ldcg(tops + c * part_floats));
+    float all = 0;
+#pragma unroll 8
     for (int32_t c = 0; c < w.chunks; ++c) {
-      const float* part = parts + c * part_floats;
-      const float part_top = __ldcg(part + static_cast<int64_t>(kQueries) * dim + query);
-      if (part_top == kNone) continue;
-      const float higher = fmaxf(best, part_top);
-      const float before = best == kNone ? 0.0f : __expf(best - higher), now = __expf(part_top - higher);
-      all = fmaf(all, before, __ldcg(part + static_cast<int64_t>(kQueries) * (dim + 1) + query) * now);
-      value = fmaf(value, before, __ldcg(part + static_cast<int64_t>(query) * dim + at) * now);
-      best = higher;
+      const float part_top = __ldcg(tops + c * part_floats);
+      const float share = part_top == kNone ? 0.0f : __expf(part_top - best);
+      all = fmaf(__ldcg(tops + c * part_floats + kQueries), share, all);
+      parts[c * part_floats + static_cast<int64_t>(kQueries) * dim + q] = share;
     }
-    write(query, at, all > 0 ? value * __fdividef(1.0f, all) : 0.0f);
+    sum[q] = all > 0 ? __fdividef(1.0f, all) : 0.0f;
+  }
+  __syncthreads();
+  for (int32_t i = threadIdx.x; i < w.queries * dim; i += kThreads) {
+    const int32_t query = i / dim;
+    const float* values = parts + i;
+    const float* shares = parts + static_cast<int64_t>(kQueries) * dim + query;
+    float value = 0;
+#pragma unroll 8
+    for (int32_t c = 0; c < w.chunks; ++c)
+      value = fmaf(__ldcg(values + c * part_floats), shares[c * part_floats], value);
+    write(query, i % dim, value * sum[query]);
   }
 }
 

@@ -88,7 +88,8 @@ class CudaOps final : public Ops {
 
   // Rows as bf16 beside their float32: made by the operation that writes them.
   struct Ready {
-    const float* x = nullptr;
+    const float* x = nullptr;      // none: stale
+    const float* last_x = nullptr;  // whose rows it held last
     int32_t rows = 0, cols = 0, stride = 0;
     Grown buffer;
   };
@@ -107,7 +108,7 @@ class CudaOps final : public Ops {
 
   cudaStream_t stream_ = nullptr;
   Status status_ = Done{};
-  std::array<Ready, 6> ready_;
+  std::array<Ready, 16> ready_;
   size_t next_ready_ = 0;
   // An add_norm that waits for the norm which usually follows, to be one kernel with it.
   AddNormArgs pending_;

@@ -21,7 +21,12 @@ void CudaOps::written(const float* begin, int64_t floats) {
 
 uint16_t* CudaOps::make_ready(const float* x, int32_t rows, int32_t cols, int32_t& stride) {
   written(x, static_cast<int64_t>(rows) * cols);
-  Ready& r = ready_[next_ready_++ % ready_.size()];
+  // The buffer that the same rows had before, so that a step that recurs finds its memory.
+  size_t found = 0;
+  while (found < ready_.size() && ready_[found].last_x != x) ++found;
+  if (found == ready_.size()) found = next_ready_++ % ready_.size();
+  Ready& r = ready_[found];
+  r.last_x = x;
   stride = round_up(cols, kBlockK);
   // Padding stays zero: a buffer keeps its stride, or is cleared.
   const size_t bytes = static_cast<size_t>(rows) * static_cast<size_t>(stride) * 2;

@@ -57,6 +57,17 @@ __device__ __forceinline__ uint4 load_once(const void* p) {
   return v;
 }
 
+__device__ __forceinline__ uint32_t load_word(const void* p) {
+  uint32_t v;
+  asm volatile("ld.global.nc.u32 %0, [%1];" : "=r"(v) : "l"(p));
+  return v;
+}
+__device__ __forceinline__ float2 load_pair(const void* p) {
+  float2 v;
+  asm volatile("ld.global.nc.v2.f32 {%0,%1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(p));
+  return v;
+}
+
 // A kernel that was launched early waits here for the one before it to be done; what it may touch before is weights
 // only. Does nothing where it was launched as usual.
 __device__ __forceinline__ void wait_for_previous() {

@@ -12,38 +12,38 @@ __device__ int64_t thread_number() { return static_cast<int64_t>(blockIdx.x) * b
 dim3 blocks_for(int64_t threads) { return dim3(static_cast<unsigned>((threads + kThreads - 1) / kThreads)); }
 
 __global__ void gelu_mul_kernel(const GeluMulArgs args, int64_t count) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int64_t at = thread_number();
   if (at >= count) return;
   args.y[at] = gelu(args.y[at]) * args.x[at / args.width * args.x_stride + at % args.width];
 }
 
 __global__ void add_scaled_kernel(float* y, const float* x, float scale, int64_t count) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int64_t at = thread_number();
   if (at < count) y[at] = (y[at] + x[at]) * scale;
 }
 
 __global__ void softcap_kernel(float* y, float cap, int64_t count) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int64_t at = thread_number();
   if (at < count) y[at] = cap * tanhf(__fdiv_rn(y[at], cap));
 }
 
 __global__ void gather_kernel(const float* from, const int32_t* rows, float* to, int32_t width) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int32_t col = static_cast<int32_t>(blockIdx.x * kThreads + threadIdx.x);
   const int64_t row = blockIdx.y;
   if (col < width) to[row * width + col] = from[static_cast<int64_t>(rows[row]) * width + col];
 }
 
 __global__ void rope_rows_kernel(const RopeRowsArgs args) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int64_t at = thread_number();
   if (at >= int64_t{args.rows} * args.pairs) return;
   const float angle = static_cast<float>(args.positions[at / args.pairs]) * args.frequencies[at % args.pairs];
@@ -68,8 +68,8 @@ __device__ uint64_t block_max(uint64_t key, uint64_t* scratch) {
 
 __global__ void argmax_pieces_kernel(const ArgmaxArgs args) {
   __shared__ uint64_t scratch[kThreads / 32];
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const float* x = args.x + static_cast<int64_t>(blockIdx.y) * args.width;
   uint64_t key = 0;
   for (int32_t i = static_cast<int32_t>(blockIdx.x * kThreads + threadIdx.x); i < args.width; i += kArgmaxPieces * kThreads)
@@ -79,8 +79,8 @@ __global__ void argmax_pieces_kernel(const ArgmaxArgs args) {
 }
 
 __global__ void argmax_rows_kernel(const ArgmaxArgs args) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const uint64_t* keys = args.partial + blockIdx.x * kArgmaxPieces;
   uint64_t key = max(keys[threadIdx.x], keys[threadIdx.x + 32]);
   for (int offset = 16; offset > 0; offset /= 2) key = max(key, __shfl_xor_sync(~0u, key, offset));

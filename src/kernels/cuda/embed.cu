@@ -37,8 +37,8 @@ __device__ float element(const Weight& w, int64_t row, int32_t col) {
 }
 
 __global__ void embed_kernel(const EmbedArgs args) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int32_t row = static_cast<int32_t>(blockIdx.y), col = static_cast<int32_t>(blockIdx.x * kThreads + threadIdx.x);
   if (col >= args.table.cols) return;
   args.y[static_cast<int64_t>(row) * args.table.cols + col] = element(args.table, args.tokens[row], col) * args.scale;

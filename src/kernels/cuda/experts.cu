@@ -11,8 +11,8 @@ constexpr int kThreads = 256;
 
 // One warp per row. Scores up to 8 per lane.
 __global__ void route_kernel(const RouteArgs args) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int32_t row = static_cast<int32_t>(blockIdx.x * (kThreads / 32) + threadIdx.x / 32);
   const int lane = threadIdx.x % 32;
   if (row >= args.rows) return;
@@ -64,8 +64,8 @@ __global__ void route_kernel(const RouteArgs args) {
 __global__ void plan_kernel(const PlanArgs args) {
   __shared__ int32_t count[kMaxExperts];
   __shared__ int32_t first[kMaxExperts];
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int32_t e = static_cast<int32_t>(threadIdx.x), slots = args.rows * args.top;
   count[e] = 0;
   __syncthreads();
@@ -94,8 +94,8 @@ __global__ void plan_kernel(const PlanArgs args) {
 }
 
 __global__ void combine_kernel(const CombineArgs args) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int32_t col = static_cast<int32_t>(blockIdx.x * kThreads + threadIdx.x);
   const int32_t row = static_cast<int32_t>(blockIdx.y);
   if (col >= args.width) return;

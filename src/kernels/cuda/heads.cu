@@ -19,8 +19,8 @@ __device__ void store(void* page, int32_t wide, int64_t at, float value) {
 }
 
 __global__ void heads_kernel(const HeadsArgs args) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int32_t per_row = args.heads + (args.k != nullptr ? 2 * args.kv_heads : 0);
   const int64_t job = static_cast<int64_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
   const int lane = threadIdx.x % 32;

@@ -41,8 +41,8 @@ __device__ float lane_dot(const Weight& w, const char* values, int32_t output, c
 }
 
 __global__ void __launch_bounds__(kThreads) matmul_f32_kernel(const __grid_constant__ MatmulArgs args) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   int32_t p = 0;
   while (p + 1 < args.count && static_cast<int32_t>(blockIdx.x) >= args.out[p + 1].first_block) ++p;
   const Product& product = args.out[p];

@@ -15,6 +15,11 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kOutPad = kUnitOutputs + 4;
+#ifndef PACELINE_PREFETCH
+#define PACELINE_PREFETCH 0
+#endif
+constexpr unsigned kFirstBlocks = 512;  // those that may have started before the kernel in front ended
+constexpr int32_t kPrefetchBytes = PACELINE_PREFETCH;
 
 // Where a block stands.
 struct Unit {
@@ -76,6 +81,15 @@ __device__ void stage_rows(const MatmulArgs& args, const Unit& u, int32_t row_by
   }
 }
 
+// The stream's next bytes into the L2 cache, while the kernel in front still runs.
+__device__ __forceinline__ void prefetch_stream(const char* stream, int32_t from, int32_t end) {
+#if __CUDA_ARCH__ >= 900
+  const int32_t bytes = min(end - from, kPrefetchBytes);
+  if (threadIdx.x % 32 == 0 && bytes > 0 && blockIdx.x < kFirstBlocks)
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(stream + from), "r"(bytes) : "memory");
+#endif
+}
+
 // The warp's tile of a unit: its weight and where it starts; no weight where there is none.
 struct Tile {
   const char* values;
@@ -127,9 +141,10 @@ __device__ void write_outputs(const Unit& u, const float* sums) {
 template <int kRows>
 __device__ void add_up_parts(const MatmulArgs& args, const Unit& u, float* sums) {
   constexpr int32_t kFloats = kRows * kUnitOutputs;
+  const int32_t floats = min(kRows, u.rows - u.row_base) * kUnitOutputs;
   const int64_t block = static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
   float* mine = args.partial + block * kFloats;
-  for (int32_t i = threadIdx.x; i < kFloats; i += kThreads)
+  for (int32_t i = threadIdx.x; i < floats; i += kThreads)
     __stcg(mine + i, sums[i / kUnitOutputs * kOutPad + i % kUnitOutputs]);
   __threadfence();
   __syncthreads();
@@ -140,8 +155,9 @@ __device__ void add_up_parts(const MatmulArgs& args, const Unit& u, float* sums)
   if (came != u.product->split - 1) return;
   __threadfence();
   const float* first = args.partial + (block - u.part) * kFloats;
-  for (int32_t i = threadIdx.x; i < kFloats; i += kThreads) {
+  for (int32_t i = threadIdx.x; i < floats; i += kThreads) {
     float sum = __ldcg(first + i);
+#pragma unroll 16
     for (int32_t part = 1; part < u.product->split; ++part) sum += __ldcg(first + part * kFloats + i);
     sums[i / kUnitOutputs * kOutPad + i % kUnitOutputs] = sum;
   }
@@ -167,14 +183,21 @@ __device__ void finish(const MatmulArgs& args, const Unit& u, const float (&tota
 
 // ---- bf16
 
-constexpr int kAhead = 8;  // fragments on their way per warp
+#ifndef PACELINE_BLOCKS_PER_SM
+#define PACELINE_BLOCKS_PER_SM 4
+#endif
+#ifndef PACELINE_AHEAD
+#define PACELINE_AHEAD 16
+#endif
+constexpr int kAhead = PACELINE_AHEAD;  // fragments on their way per warp
 
 template <int kTiles>
-__global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) narrow_bf16(const __grid_constant__ MatmulArgs args) {
+__global__ void __launch_bounds__(kThreads, kTiles == 1 ? PACELINE_BLOCKS_PER_SM : 4) narrow_bf16(const __grid_constant__ MatmulArgs args) {
   constexpr int kRows = kTiles * 8;
   extern __shared__ __align__(16) char staged[];
   __shared__ float sums[kRows * kOutPad];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  let_next_start();
   Unit u;
   find_unit(args, kRows, u);
   const bool stack = args.experts.plan != nullptr;
@@ -195,8 +218,8 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) narrow_bf16(con
 #pragma unroll
   for (int i = 0; i < kAhead; ++i)
     if (i < steps) a[i] = load_once(stream + i * 512);
+  if (!stack) prefetch_stream(stream - lane * 16, kAhead * 512, steps * 512);
   if (!stack) wait_for_previous();
-  let_next_start();
 
   float total[kTiles][4] = {};
   const int32_t stride = w.part * kBlockK * 2 + 16;
@@ -210,19 +233,20 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) narrow_bf16(con
     float acc[kTiles][4] = {};
     // Parts are multiples of four steps; the ring of loads runs on across parts.
     const int32_t from = part_begin - begin, to = part_end - begin;
-    for (int32_t s = from; s < to; s += 4) {
-      const bool upper = (s & 4) != 0;
+    for (int32_t outer = from / kAhead * kAhead; outer < to; outer += kAhead) {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        if (upper != (half == 1)) continue;
+      for (int quarter = 0; quarter < kAhead / 4; ++quarter) {
+        const int32_t s = outer + quarter * 4;
+        if (s < from || s >= to) continue;
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const char* b = mine + (s - from + i) * 32;
 #pragma unroll
           for (int j = 0; j < kTiles; ++j)
-            mma_bf16(acc[j], a[half * 4 + i], *reinterpret_cast<const uint32_t*>(b + j * 8 * stride),
+            mma_bf16(acc[j], a[quarter * 4 + i], *reinterpret_cast<const uint32_t*>(b + j * 8 * stride),
                      *reinterpret_cast<const uint32_t*>(b + j * 8 * stride + 16));
-          if (s + i + kAhead < steps) a[half * 4 + i] = load_once(stream + static_cast<int64_t>(s + i + kAhead) * 512);
+          if (s + i + kAhead < steps)
+            a[quarter * 4 + i] = load_once(stream + static_cast<int64_t>(s + i + kAhead) * 512);
         }
       }
     }
@@ -242,12 +266,14 @@ struct ScalePair;
 template <>
 struct ScalePair<false> {
   uint32_t bits;
+  __device__ void load(const void* p) { bits = load_word(p); }
   __device__ float scale() const { return bf16_bits_to_float(bits & 0xffffu); }
   __device__ float bias() const { return __uint_as_float(bits & 0xffff0000u); }
 };
 template <>
 struct ScalePair<true> {
   float2 pair;
+  __device__ void load(const void* p) { pair = load_pair(p); }
   __device__ float scale() const { return pair.x; }
   __device__ float bias() const { return pair.y; }
 };
@@ -264,11 +290,11 @@ struct QuantBlock {
     for (int i = 0; i < kBytes / 512; ++i) values[i] = load_once(stream + static_cast<int64_t>(block) * kBytes + i * 512);
     const int32_t first = block * 64 / group;
     const auto* pairs = reinterpret_cast<const ScalePair<kWide>*>(scale_stream) + static_cast<int64_t>(first) * 16 + g;
-    scales[0][0] = pairs[0];
-    scales[0][1] = pairs[8];
+    scales[0][0].load(pairs);
+    scales[0][1].load(pairs + 8);
     if (group == 32) {
-      scales[1][0] = pairs[16];
-      scales[1][1] = pairs[24];
+      scales[1][0].load(pairs + 16);
+      scales[1][1].load(pairs + 24);
     }
   }
 
@@ -312,6 +338,7 @@ __global__ void __launch_bounds__(kThreads, 4) narrow_quantised(const __grid_con
   extern __shared__ __align__(16) char staged[];
   __shared__ float sums[kRows * kOutPad];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  let_next_start();
   Unit u;
   find_unit(args, kRows, u);
   const bool stack = args.experts.plan != nullptr;
@@ -334,8 +361,8 @@ __global__ void __launch_bounds__(kThreads, 4) narrow_quantised(const __grid_con
 #pragma unroll
   for (int i = 0; i < kQuantAhead; ++i)
     if (i < blocks) ring[i].load(stream, scale_stream, i, group, g);
+  if (!stack) prefetch_stream(stream - lane * 16, kQuantAhead * kBlockBytes, blocks * kBlockBytes);
   if (!stack) wait_for_previous();
-  let_next_start();
 
   float total[kTiles][4] = {};
   const int32_t stride = w.part * kBlockK + 16;

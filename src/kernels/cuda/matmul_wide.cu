@@ -175,6 +175,7 @@ __global__ void __launch_bounds__(kThreads, 1) wide_bf16(const __grid_constant__
   extern __shared__ char raw[];
   const uint32_t shared = (shared_address(raw) + 1023) / 1024 * 1024;
   Place at;
+  let_next_start();
   wait_for_previous();
   if (!find_place(args, at)) return;
   const int group = threadIdx.x / 128, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32;

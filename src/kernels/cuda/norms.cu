@@ -12,6 +12,7 @@ namespace {
 template <int kThreads, int kEach>
 __global__ void __launch_bounds__(kThreads) norms_kernel(const NormsArgs args) {
   __shared__ float scratch[kThreads / 32];
+  let_next_start();
   const int64_t row = blockIdx.x;
   float* x_row = args.x + row * args.width;
   float values[kEach];
@@ -24,7 +25,6 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const NormsArgs args) {
     branch_weights[i] = args.branch_weight != nullptr && col < args.width ? args.branch_weight[col] : 1.0f;
   }
   wait_for_previous();
-  let_next_start();
   if (args.branch != nullptr) {
     float branch[kEach];
     float squares = 0;
@@ -82,6 +82,8 @@ void norms(const NormsArgs& args, Stream stream) {
     start<256, 4>(args, stream);
   else if (width <= 4096)
     start<512, 8>(args, stream);
+  else if (width <= 5632)
+    start<512, 11>(args, stream);
   else
     start<1024, 8>(args, stream);
 }

@@ -89,8 +89,8 @@ __global__ void pack_scales_kernel(const void* scales, const void* biases, void*
 }
 
 __global__ void rows_to_bf16_kernel(const float* x, uint16_t* y, int32_t cols, int32_t stride, int64_t pairs) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int64_t at = thread_number();
   if (at >= pairs) return;
   const int64_t row = at / (stride / 2), col = at % (stride / 2) * 2;
@@ -101,8 +101,8 @@ __global__ void rows_to_bf16_kernel(const float* x, uint16_t* y, int32_t cols, i
 // A warp per row and group.
 __global__ void rows_to_bytes_kernel(const float* x, int8_t* y, float2* scales, int32_t cols, int32_t stride,
                                      int32_t group, int64_t groups_in_all) {
-  wait_for_previous();
   let_next_start();
+  wait_for_previous();
   const int64_t at = thread_number() / 32;
   const int lane = threadIdx.x % 32;
   if (at >= groups_in_all) return;

@@ -2,29 +2,14 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/check.h"
 #include "session/picture_places.h"
+#include "session/prompt_checks.h"
 #include "session/stop_strings.h"
 #include "text/stream_decoder.h"
 
 namespace paceline {
 namespace {
-
-void sort_unique(std::vector<TokenId>& ids) {
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-}
-
-// What only media may put into a sequence: a sampled one would stand for an image that is not there.
-std::vector<TokenId> placeholder_ids(const TokenIds& ids) {
-  std::vector<TokenId> placeholders{ids.image_begin, ids.image,     ids.image_end, ids.audio_begin,
-                                    ids.audio,       ids.audio_end, ids.video};
-  std::erase_if(placeholders, [](TokenId id) { return id < 0; });
-  sort_unique(placeholders);
-  return placeholders;
-}
 
 Result<std::vector<TokenId>> encode_prompt(const TextModel& model, const GenerateRequest& request) {
   if (request.prompt.empty()) return Error{"the prompt is empty"};
@@ -39,25 +24,6 @@ Result<std::vector<TokenId>> encode_prompt(const TextModel& model, const Generat
   TRY_ASSIGN(const std::string text, render_chat(model, request.system, {request.prompt, before}));
   // The template writes <bos> itself.
   return model.tokenizer.encode(text, false);
-}
-
-Status check_ids(std::span<const TokenId> prompt, int32_t vocab) {
-  for (const TokenId id : prompt) {
-    // A tokenizer may know more tokens than the model, such as those of images.
-    if (id >= vocab) return Error{fmt::format("the prompt holds token {}; the model's ids end at {}", id, vocab - 1)};
-  }
-  return Done{};
-}
-
-Status check_length(size_t prompt_tokens, int32_t context, int32_t model_context) {
-  if (context > model_context) {
-    return Error{fmt::format("a context of {} tokens was asked for; the model has {}", context, model_context)};
-  }
-  if (prompt_tokens >= static_cast<size_t>(context)) {
-    return Error{fmt::format("the prompt has {} tokens; the context of {} must hold it and at least one more",
-                             prompt_tokens, context)};
-  }
-  return Done{};
 }
 
 // Token by token to text that is certain.

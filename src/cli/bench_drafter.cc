@@ -22,8 +22,8 @@ Result<Drafter> own_drafter(const BenchTarget& target, const Forward& forward, M
   return Error{fmt::format("no drafter found for {}: give --draft{}", target.name, passed_by)};
 }
 
-Result<std::unique_ptr<Proposer>> make_random(const BenchSource& source, const BenchTarget& target,
-                                              const Forward& forward, Machine& machine) {
+Result<std::shared_ptr<const MtpWeights>> random_weights(const BenchSource& source, const BenchTarget& target,
+                                                         const Forward& forward, Machine& machine) {
   AssistantConfig config;
   SyntheticFormat format = synthetic_format(source);
   if (!source.synthetic.empty()) {
@@ -33,9 +33,7 @@ Result<std::unique_ptr<Proposer>> make_random(const BenchSource& source, const B
     config = own.weights().config;
     format = {own.weights().post_projection.format, std::max(own.weights().post_projection.group, 32)};
   }
-  auto drafter = std::make_unique<MtpDrafter>(make_synthetic_mtp(config, format, machine.pool()),
-                                              forward.shared_weights(), machine.ops(), forward.precision());
-  return std::unique_ptr<Proposer>(std::make_unique<MtpProposer>(std::move(drafter)));
+  return make_synthetic_mtp(config, format, machine.pool());
 }
 
 Result<Drafter> named(const std::string& asked, const Forward& forward, Machine& machine) {
@@ -53,12 +51,19 @@ Result<BenchDrafter> BenchDrafter::make(const std::string& asked, const BenchSou
   if (asked == "perfect") return drafter;
   if (asked == "ngram") {
     drafter.proposer_ = std::make_unique<NgramProposer>();
+    drafter.batch_ = std::make_unique<SeparateProposers>([] { return std::make_unique<NgramProposer>(); });
   } else if (asked == "random") {
-    TRY_ASSIGN(drafter.proposer_, make_random(source, target, forward, machine));
+    TRY_ASSIGN(const auto weights, random_weights(source, target, forward, machine));
+    const auto make = [&] {
+      return std::make_unique<MtpDrafter>(weights, forward.shared_weights(), machine.ops(), forward.precision());
+    };
+    drafter.proposer_ = std::make_unique<MtpProposer>(make());
+    drafter.batch_ = std::make_unique<MtpBatchProposer>(make());
   } else {
     TRY_ASSIGN(const Drafter found,
                asked == "auto" ? own_drafter(target, forward, machine) : named(asked, forward, machine));
     drafter.proposer_ = found.proposer();
+    drafter.batch_ = found.batch_proposer();
     drafter.name_ = found.folder().string();
   }
   return drafter;

@@ -63,7 +63,7 @@ Result<std::vector<BenchText>> bench_texts(const TextModel& model, const SampleS
       request.sampling = sampling;
       request.max_tokens = max_tokens;
       TRY_ASSIGN(PreparedRequest prepared, prepare(model, request));
-      text.requests.push_back(std::move(prepared.decode));
+      text.requests.push_back(decode_request(prepared.request));
     }
     texts.push_back(std::move(text));
   }

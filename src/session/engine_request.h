@@ -1,0 +1,41 @@
+// Conversations and texts to what the engine is asked for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/request.h"
+#include "session/text_model.h"
+#include "text/chat_request.h"
+
+namespace paceline {
+
+// Rendered by the model's template and encoded. An error where the model has none, or where it refuses.
+Result<std::vector<TokenId>> encode_chat(const TextModel& model, const ChatRequest& chat);
+
+// What a client said about its output; none: as the model's files say, or as nobody would mind.
+struct Wishes {
+  SampleSettings sampling;  // what has no default of the model's
+  std::optional<float> temperature = {}, top_p = {};
+  std::optional<int32_t> top_k = {};
+  std::optional<uint64_t> seed = {};   // none: another each time
+  std::vector<TokenId> stop_ids = {};  // besides the model's own
+  bool ignore_eos = false;             // the model's own end nothing
+  int32_t max_tokens = 1;
+  int32_t context = 0;  // most tokens, prompt included; 0: what the model has
+  int32_t choices = 1;
+  std::optional<int32_t> top_logprobs = {};
+  int32_t max_depth = kMaxDraftTokens;
+};
+
+// Whether the prompt can be run at all: ids that the model has, and a length that leaves room for an output.
+Status check_prompt(const TextModel& model, std::span<const TokenId> prompt, int32_t context);
+
+// The prompt has been checked. An error names the setting that makes no sense.
+Result<Request> make_request(const TextModel& model, std::vector<TokenId> prompt, const Wishes& wishes);
+
+}  // namespace paceline

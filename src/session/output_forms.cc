@@ -1,0 +1,75 @@
+#include "session/output_forms.h"
+
+#include <boost/json/serialize.hpp>
+#include <iterator>
+
+#include "session/prompt_checks.h"
+#include "text/grammar/constraint.h"
+
+namespace paceline {
+namespace {
+
+// A compiled schema takes some kilobytes, the largest accepted some tens of megabytes.
+constexpr size_t kKept = 32;
+
+std::string key_of(const OutputForm& form) {
+  boost::json::array tools;
+  for (const auto& tool : form.tools) tools.push_back({boost::json::value(tool.name), tool.parameters});
+  return boost::json::serialize(
+      boost::json::array{static_cast<int>(form.kind), form.schema, tools, form.max_calls, form.may_think});
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const TokenConstraint>> OutputForms::find(const OutputForm& form) {
+  std::string key = key_of(form);
+  if (Constraint kept = look_up(key)) return kept;
+  TRY_ASSIGN(Constraint made, compile(form));
+  keep(std::move(key), made);
+  return made;
+}
+
+Result<std::shared_ptr<const TokenConstraint>> OutputForms::compile(const OutputForm& form) {
+  std::optional<grammar::ThoughtTokens> thought;
+  if (form.may_think) thought = grammar::find_thought_tokens(model_.tokenizer);
+  const auto automaton = [&]() -> Result<grammar::Automaton> {
+    switch (form.kind) {
+      case OutputForm::Kind::json_object: return grammar::json_object_grammar(thought);
+      case OutputForm::Kind::json_schema: return grammar::json_schema_grammar(form.schema, thought);
+      case OutputForm::Kind::tool_calls: break;
+    }
+    return grammar::tool_call_grammar(model_.tokenizer, form.tools, {form.max_calls, thought});
+  };
+  TRY_ASSIGN(grammar::Automaton made, automaton());
+  TRY_ASSIGN(auto index, this->index());
+  std::vector<TokenId> end_ids = model_.loaded.config.stop_ids;
+  if (const auto eos = model_.eos()) end_ids.push_back(*eos);
+  sort_unique(end_ids);
+  return grammar::GrammarConstraint::make(std::move(made), std::move(index), std::move(end_ids));
+}
+
+Result<std::shared_ptr<const grammar::TokenIndex>> OutputForms::index() {
+  const std::lock_guard lock(index_mutex_);
+  if (index_ == nullptr) {
+    TRY_ASSIGN(index_, grammar::TokenIndex::build(model_.tokenizer));
+  }
+  return index_;
+}
+
+std::shared_ptr<const TokenConstraint> OutputForms::look_up(const std::string& key) {
+  const std::lock_guard lock(kept_mutex_);
+  for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+    if (it->key != key) continue;
+    kept_.splice(kept_.begin(), kept_, it);
+    return it->constraint;
+  }
+  return nullptr;
+}
+
+void OutputForms::keep(std::string key, Constraint constraint) {
+  const std::lock_guard lock(kept_mutex_);
+  kept_.push_front({std::move(key), std::move(constraint)});
+  if (kept_.size() > kKept) kept_.pop_back();
+}
+
+}  // namespace paceline

@@ -1,0 +1,57 @@
+// The forms that requests demand of their output, as constraints on tokens: compiled once, and kept for the requests
+// that ask for the same.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "session/text_model.h"
+#include "text/grammar/documents.h"
+#include "text/grammar/token_index.h"
+#include "text/token_constraint.h"
+
+namespace paceline {
+
+struct OutputForm {
+  enum class Kind : uint8_t { json_object, json_schema, tool_calls };
+  Kind kind = Kind::json_object;
+  boost::json::value schema = {};               // json_schema
+  std::vector<grammar::ToolSchema> tools = {};  // tool_calls
+  int max_calls = 1;                            // tool_calls
+  bool may_think = false;                       // a thought may stand before
+};
+
+// May be used by several threads.
+class OutputForms {
+ public:
+  // The model must outlive it.
+  explicit OutputForms(const TextModel& model) : model_(model) {}
+
+  // An error says what the form asks for that is not supported.
+  Result<std::shared_ptr<const TokenConstraint>> find(const OutputForm& form);
+
+ private:
+  using Constraint = std::shared_ptr<const TokenConstraint>;
+  struct Kept {
+    std::string key;
+    Constraint constraint;
+  };
+  Result<Constraint> compile(const OutputForm& form);
+  Result<std::shared_ptr<const grammar::TokenIndex>> index();
+  Constraint look_up(const std::string& key);
+  void keep(std::string key, Constraint constraint);
+
+  const TextModel& model_;
+  std::mutex index_mutex_;  // held while the index is built: whoever comes meanwhile needs it too
+  std::shared_ptr<const grammar::TokenIndex> index_;
+  std::mutex kept_mutex_;
+  std::list<Kept> kept_;  // used last in front
+};
+
+}  // namespace paceline

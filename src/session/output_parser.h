@@ -1,0 +1,97 @@
+// A model's tokens to what clients are told: text, thoughts, tool calls.
+//
+// Thoughts stand between <|channel>thought\n and <channel|>, calls between <|tool_call> and <tool_call|>. Only tokens
+// mark them: text that spells a mark is text. Text comes out as whole characters, without what could begin a stop
+// string. How tokens are grouped makes no difference, and what turns out to be no call is text.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/event.h"
+#include "session/stop_strings.h"
+#include "session/tool_call.h"
+#include "text/stream_decoder.h"
+#include "text/tokenizer.h"
+
+namespace paceline {
+
+// -1: the tokenizer has no such token.
+struct OutputMarks {
+  TokenId thought_begin = -1, thought_end = -1;
+  TokenId call_begin = -1, call_end = -1;
+  TokenId quote = -1;
+};
+OutputMarks find_output_marks(const Tokenizer& tokenizer);
+
+// Whether a prompt ends within a thought that it began itself.
+bool ends_in_thought(const OutputMarks& marks, std::span<const TokenId> prompt);
+
+struct OutputDelta {
+  enum class Kind : uint8_t { content, reasoning, call };
+  Kind kind = Kind::content;
+  std::string text = {};              // of content and reasoning
+  std::vector<NewToken> tokens = {};  // content: those it was read from, where they are kept
+  ToolCall call = {};                 // whole
+};
+
+struct OutputSettings {
+  bool reads_thoughts = false;  // otherwise they are text
+  bool reads_calls = false;     // likewise
+  bool begins_in_thought = false;
+  bool keeps_tokens = false;
+  std::vector<std::string> stop_strings = {};  // of the content; thoughts and calls are not cut
+};
+
+class OutputParser {
+ public:
+  // The tokenizer must outlive it.
+  OutputParser(const Tokenizer& tokenizer, const OutputMarks& marks, const OutputSettings& settings);
+
+  // Appends to `out`; what is of the kind that stands last there is added to it. False: a stop string is complete, and
+  // the output ends with this token.
+  bool push(const NewToken& token, std::vector<OutputDelta>& out);
+  // No more tokens come.
+  void finish(std::vector<OutputDelta>& out);
+
+  [[nodiscard]] bool stopped() const { return stops_.stopped(); }
+  [[nodiscard]] int32_t calls() const { return calls_; }
+  [[nodiscard]] int32_t thought_tokens() const { return thought_tokens_; }
+
+ private:
+  enum class Place : uint8_t { content, thought_head, thought, call };
+  // A token of the content whose text is not out yet.
+  struct Waiting {
+    NewToken token;
+    size_t begin;  // bytes of content before it
+  };
+
+  bool push_mark(TokenId id, std::vector<OutputDelta>& out);
+  void leave(std::vector<OutputDelta>& out);
+  void take(std::string_view piece, std::vector<OutputDelta>& out);
+  void take_content(std::string_view piece, std::vector<OutputDelta>& out);
+  void take_thought_head(std::string_view piece, std::vector<OutputDelta>& out);
+  void take_thought(std::string_view piece, std::vector<OutputDelta>& out);
+  void end_call(std::vector<OutputDelta>& out);
+  void give_back_call(bool was_ended, std::vector<OutputDelta>& out);
+  void emit_content(std::string_view text, std::vector<OutputDelta>& out);
+
+  const Tokenizer* tokenizer_;
+  OutputMarks marks_;
+  StreamDecoder decoder_;
+  StopStrings stops_;
+  bool keeps_tokens_;
+  Place place_ = Place::content;
+  std::string piece_, certain_;
+  std::string head_;            // of a thought
+  bool holds_newline_ = false;  // a thought's last character, which may belong to the mark behind it
+  std::string call_;
+  size_t content_read_ = 0, content_out_ = 0;  // bytes
+  std::deque<Waiting> waiting_;
+  int32_t calls_ = 0, thought_tokens_ = 0;
+};
+
+}  // namespace paceline

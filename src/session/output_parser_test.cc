@@ -1,0 +1,157 @@
+#include "session/output_parser.h"
+
+#include <gtest/gtest.h>
+
+#include "text/packed_file.h"
+
+namespace paceline {
+namespace {
+
+NewToken token(TokenId id) { return {id, TokenOrigin::plain, {}}; }
+
+// What came out, as one text: content as it is, thoughts in (), calls in [].
+std::string shown(const std::vector<OutputDelta>& deltas) {
+  std::string text;
+  OutputDelta::Kind last = OutputDelta::Kind::content;
+  for (const OutputDelta& delta : deltas) {
+    if (last == OutputDelta::Kind::reasoning && delta.kind != last) text += ")";
+    if (delta.kind == OutputDelta::Kind::reasoning && last != delta.kind) text += "(";
+    if (delta.kind == OutputDelta::Kind::call) {
+      text += "[" + delta.call.name + delta.call.arguments + "]";
+    } else {
+      text += delta.text;
+    }
+    last = delta.kind;
+  }
+  return last == OutputDelta::Kind::reasoning ? text + ")" : text;
+}
+
+class OutputParserTest : public testing::Test {
+ protected:
+  OutputParserTest()
+      : tokenizer_(*Tokenizer::load(*read_packed_file(PACELINE_SOURCE_DIR "/models/default/tokenizer.json"))),
+        marks_(find_output_marks(tokenizer_)) {}
+
+  // Where the caller looks at the deltas (every `group` tokens) must make no difference.
+  std::string parse(std::string_view text, const OutputSettings& settings) {
+    std::string first;
+    for (const size_t group : {1, 2, 3, 1000}) {
+      OutputParser parser(tokenizer_, marks_, settings);
+      std::vector<OutputDelta> all, deltas;
+      const auto look = [&] {
+        for (auto& delta : deltas) all.push_back(std::move(delta));
+        deltas.clear();
+      };
+      size_t count = 0;
+      bool goes_on = true;
+      for (const TokenId id : tokenizer_.encode(text, false)) {
+        goes_on = parser.push(token(id), deltas);
+        if (++count % group == 0) look();
+        if (!goes_on) break;
+      }
+      if (goes_on) parser.finish(deltas);
+      look();
+      std::string joined = shown(all);
+      for (const char* seam : {")("}) {
+        for (size_t at; (at = joined.find(seam)) != std::string::npos;) joined.erase(at, 2);
+      }
+      if (group == 1) first = joined;
+      EXPECT_EQ(joined, first) << group;
+    }
+    return first;
+  }
+
+  Tokenizer tokenizer_;
+  OutputMarks marks_;
+  const OutputSettings all_{.reads_thoughts = true, .reads_calls = true};
+};
+
+TEST_F(OutputParserTest, MarksAreFound) {
+  EXPECT_GE(marks_.thought_begin, 0);
+  EXPECT_GE(marks_.thought_end, 0);
+  EXPECT_GE(marks_.call_begin, 0);
+  EXPECT_GE(marks_.call_end, 0);
+  EXPECT_GE(marks_.quote, 0);
+}
+
+TEST_F(OutputParserTest, TextThoughtsAndCallsComeApart) {
+  EXPECT_EQ(parse("Hello, wörld 😀!", all_), "Hello, wörld 😀!");
+  EXPECT_EQ(parse("<|channel>thought\nHm.\nYes.\n<channel|>Answer", all_), "(Hm.\nYes.)Answer");
+  EXPECT_EQ(parse("<|channel>thought\n<channel|>Answer", all_), "Answer");
+  EXPECT_EQ(parse("<|channel>thought\nnever ends\n", all_), "(never ends\n)");
+  EXPECT_EQ(parse("<|tool_call>call:f{a:<|\"|>x\ny<|\"|>,n:4}<tool_call|>", all_), R"([f{"a":"x\ny","n":4}])");
+  EXPECT_EQ(
+      parse("<|channel>thought\nI ask.\n<channel|>Wait.<|tool_call>call:f{}<tool_call|><|tool_call>call:g{b:[1,2]}"
+            "<tool_call|>",
+            all_),
+      R"((I ask.)Wait.[f{}][g{"b":[1,2]}])");
+}
+
+TEST_F(OutputParserTest, NothingIsLost) {
+  EXPECT_EQ(parse("<|tool_call>call:f{a:oops<tool_call|> so", all_), "<|tool_call>call:f{a:oops<tool_call|> so");
+  EXPECT_EQ(parse("<|tool_call>call:f{a:<|\"|>cut", all_), "<|tool_call>call:f{a:<|\"|>cut");
+  EXPECT_EQ(parse("<|tool_call>call:f{<|tool_call>call:g{}<tool_call|>", all_), "<|tool_call>call:f{[g{}]");
+  EXPECT_EQ(parse("<|channel>other\nwords<channel|> more", all_), "other\nwords more");
+  EXPECT_EQ(parse("<|channel>thought\nno end<|tool_call>call:f{}<tool_call|>", all_), "(no end)[f{}]");
+}
+
+TEST_F(OutputParserTest, WhatIsNotReadIsText) {
+  EXPECT_EQ(parse("<|channel>thought\nHm.<channel|>A", {}), "thought\nHm.A");
+  EXPECT_EQ(parse("<|tool_call>call:f{}<tool_call|>", {.reads_thoughts = true}), "call:f{}");
+  // Letters that spell a mark, token by token.
+  OutputParser parser(tokenizer_, marks_, all_);
+  std::vector<OutputDelta> deltas;
+  for (const char c : std::string("<|tool_call>")) {
+    for (const TokenId id : tokenizer_.encode(std::string(1, c), false)) parser.push(token(id), deltas);
+  }
+  parser.finish(deltas);
+  EXPECT_EQ(shown(deltas), "<|tool_call>");
+}
+
+TEST_F(OutputParserTest, StopStringsCutTheContentAlone) {
+  OutputSettings settings = all_;
+  settings.stop_strings = {"STOP", "\n\n"};
+  EXPECT_EQ(parse("one two STOP three", settings), "one two ");
+  EXPECT_EQ(parse("one STO", settings), "one STO");
+  EXPECT_EQ(parse("<|channel>thought\nSTOP\n\nhm\n<channel|>a STOP b", settings), "(STOP\n\nhm)a ");
+  EXPECT_EQ(parse("ST<|tool_call>call:f{}<tool_call|>OP", settings), "ST[f{}]OP");
+  EXPECT_EQ(parse("<|tool_call>call:f{STOP", settings), "<|tool_call>call:f{");
+}
+
+TEST_F(OutputParserTest, BeginsWhereThePromptEnded) {
+  const auto ids = [&](std::string_view text) { return tokenizer_.encode(text, false); };
+  EXPECT_TRUE(ends_in_thought(marks_, ids("a<|channel>thought\n")));
+  EXPECT_FALSE(ends_in_thought(marks_, ids("a<|channel>thought\n<channel|>")));
+  EXPECT_FALSE(ends_in_thought(marks_, ids("abc")));
+  OutputSettings settings = all_;
+  settings.begins_in_thought = true;
+  EXPECT_EQ(parse("hm\n<channel|>so", settings), "(hm)so");
+}
+
+TEST_F(OutputParserTest, TokensComeWithTheirText) {
+  OutputSettings settings = all_;
+  settings.keeps_tokens = true;
+  settings.stop_strings = {"three"};
+  for (const std::string text : {"one two é😀 three four", "one two"}) {
+    OutputParser parser(tokenizer_, marks_, settings);
+    std::vector<OutputDelta> deltas;
+    bool goes_on = true;
+    for (const TokenId id : tokenizer_.encode("<|channel>thought\nx\n<channel|>" + text, false)) {
+      if (!(goes_on = parser.push(token(id), deltas))) break;
+    }
+    if (goes_on) parser.finish(deltas);
+    std::vector<TokenId> ids;
+    for (const auto& delta : deltas) {
+      for (const auto& token : delta.tokens) ids.push_back(token.id);
+    }
+    const std::string content = deltas.back().text;
+    EXPECT_EQ(content, text.substr(0, text.find("three")));
+    // The token that the stop string begins in may have text before it.
+    EXPECT_TRUE(tokenizer_.decode(ids, true).starts_with(content)) << content;
+    EXPECT_LE(tokenizer_.decode(ids, true).size(), content.size() + 5);
+  }
+  EXPECT_EQ(OutputParser(tokenizer_, marks_, settings).thought_tokens(), 0);
+}
+
+}  // namespace
+}  // namespace paceline

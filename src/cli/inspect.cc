@@ -40,7 +40,7 @@ Result<ModelReport> report_on(const std::filesystem::path& folder, ThreadPool& p
 int run_inspect(const InspectOptions& options) {
   const auto folder = find_model(options.model);
   if (!folder.ok()) return fail(kExitFailure, folder.error().message);
-  auto machine = Machine::make(0);
+  auto machine = Machine::make({});
   if (!machine.ok()) return fail(kExitFailure, machine.error().message);
   const auto report = report_on(*folder, (*machine)->pool(), options.no_hash ? Hashing::skip : Hashing::sha256);
   if (!report.ok()) return fail(kExitFailure, report.error().message);

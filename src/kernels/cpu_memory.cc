@@ -40,6 +40,8 @@ void CpuOps::upload(void* to, const void* from, size_t bytes) { std::memcpy(to, 
 
 void CpuOps::copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 
+void CpuOps::clear(void* to, size_t bytes) { std::memset(to, 0, bytes); }
+
 void CpuOps::rope(const RopeArgs& args) {
   size_t at = 0;
   for (const int32_t pos : args.positions) {

@@ -31,6 +31,8 @@ class CpuOps final : public Ops {
   std::shared_ptr<void> memory(size_t bytes) override;
   void upload(void* to, const void* from, size_t bytes) override;
   void copy(void* to, const void* from, size_t bytes) override;
+  void clear(void* to, size_t bytes) override;
+  [[nodiscard]] bool on_host() const override { return true; }
   const void* fetch(const void* from, size_t, HostCopy&) override { return from; }
   Status wait() override { return Done{}; }
 

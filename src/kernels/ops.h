@@ -188,9 +188,14 @@ class Ops {
   // From host memory, which may change once this returns.
   virtual void upload(void* to, const void* from, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
+  virtual void clear(void* to, size_t bytes) = 0;
+  // Its memory is the host's, and operations are done when they return.
+  [[nodiscard]] virtual bool on_host() const = 0;
   // What `from` holds when all that was enqueued before has run, for the host to read after wait(): in `copy`, or where it
   // lies.
   virtual const void* fetch(const void* from, size_t bytes, HostCopy& copy) = 0;
+  // Who runs pictures: not every backend does that itself.
+  virtual Ops& for_pictures() { return *this; }
   // Until all that was enqueued has run. An error is the backend's last word: nothing enqueued after it runs.
   virtual Status wait() = 0;
 

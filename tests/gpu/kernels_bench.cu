@@ -2,7 +2,9 @@
 // random weights in device memory, as shares of what bytes and operations allow. A table on stdout; JSON where told.
 //
 //   kernels_bench [--json FILE] [--models 31b,26b-a4b,12b,e4b] [--formats bf16,q8,q4]
+#if defined(PACELINE_CUBLAS)
 #include <cublas_v2.h>
+#endif
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -417,6 +419,7 @@ Ceilings measure_ceilings(cudaStream_t stream) {
   });
   c.bytes_per_ms = static_cast<double>(bytes) / ms;
   report("card", "read bandwidth", ms, 1, "GB/s", c.bytes_per_ms / 1e6);
+#if defined(PACELINE_CUBLAS)
   cublasHandle_t blas;
   if (cublasCreate(&blas) == CUBLAS_STATUS_SUCCESS) {
     (void)cublasSetStream(blas, stream);
@@ -431,6 +434,7 @@ Ceilings measure_ceilings(cudaStream_t stream) {
     report("card", "bf16 product 8192^3 (cuBLAS)", product_ms, 1, "TFLOP/s", c.operations_per_ms / 1e9);
     (void)cublasDestroy(blas);
   }
+#endif
   (void)cudaFree(block);
   return c;
 }

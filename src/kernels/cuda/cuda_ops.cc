@@ -36,8 +36,9 @@ Result<CudaDevice> find_cuda_device() {
   return found;
 }
 
-Result<std::unique_ptr<Ops>> make_cuda_ops() {
+Result<std::unique_ptr<Ops>> make_cuda_ops(Ops* for_pictures) {
   TRY_ASSIGN(std::unique_ptr<cuda::CudaOps> ops, cuda::CudaOps::make());
+  ops->set_for_pictures(for_pictures);
   return std::unique_ptr<Ops>(std::move(ops));
 }
 
@@ -152,6 +153,12 @@ void CudaOps::copy(void* to, const void* from, size_t bytes) {
   if (status_.ok()) fine(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copying");
 }
 
+void CudaOps::clear(void* to, size_t bytes) {
+  flush();
+  written(static_cast<const float*>(to), static_cast<int64_t>(bytes / sizeof(float)));
+  if (status_.ok()) fine(cudaMemsetAsync(to, 0, bytes, stream_), "clearing");
+}
+
 const void* CudaOps::fetch(const void* from, size_t bytes, HostCopy& copy) {
   flush();
   if (!status_.ok()) return nullptr;
@@ -255,6 +262,7 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
   placed.first.scales = m.quantised() ? static_cast<char*>(block.get()) + bytes * count : nullptr;
   placed.first.biases = nullptr;
   placed.stride_bytes = bytes;
+  placed.stride_scale_bytes = scales;
   packed_[w.first.values] = {block, placed};
   owners.push_back(block);
   return placed;

@@ -34,8 +34,12 @@ class CudaOps final : public Ops {
   std::shared_ptr<void> memory(size_t bytes) override;
   void upload(void* to, const void* from, size_t bytes) override;
   void copy(void* to, const void* from, size_t bytes) override;
+  void clear(void* to, size_t bytes) override;
+  [[nodiscard]] bool on_host() const override { return false; }
   const void* fetch(const void* from, size_t bytes, HostCopy& copy) override;
   Status wait() override;
+  Ops& for_pictures() override { return for_pictures_ != nullptr ? *for_pictures_ : *this; }
+  void set_for_pictures(Ops* ops) { for_pictures_ = ops; }
 
   Matrix place(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) override;
   MatrixStack place(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) override;
@@ -107,6 +111,7 @@ class CudaOps final : public Ops {
   SeqTables tables_of(std::span<const SeqSpan> seqs);
 
   cudaStream_t stream_ = nullptr;
+  Ops* for_pictures_ = nullptr;
   Status status_ = Done{};
   std::array<Ready, 16> ready_;
   size_t next_ready_ = 0;

@@ -77,26 +77,30 @@ __device__ int64_t query_offset(const AttentionArgs& args, const Work& w, int32_
   return (row * args.heads + head) * args.head_dim;
 }
 
-__device__ void copy_page(const void* page, int64_t head_bytes, int32_t kv_head, int32_t rows, int32_t row_bytes,
-                          uint32_t to, int32_t stride) {
+// kRowBytes 0: as told.
+template <int kRowBytes>
+__device__ __forceinline__ void copy_page(const void* page, int64_t head_bytes, int32_t kv_head, int32_t rows,
+                                          int32_t row_bytes, uint32_t to, int32_t stride) {
   const char* from = static_cast<const char*>(page) + kv_head * head_bytes;
-  const int32_t chunks = row_bytes / 16;
+  const int32_t chunks = kRowBytes > 0 ? kRowBytes / 16 : row_bytes / 16;
+#pragma unroll 8
   for (int32_t i = threadIdx.x; i < rows * chunks; i += kThreads)
     copy16_async(to + i / chunks * stride + i % chunks * 16, from + static_cast<int64_t>(i) * 16, true);
 }
 
-// kNt: tiles of 8 queries. kDt: tiles of 16 dims per warp.
-template <int kNt, int kDt>
+// kNt: tiles of 8 queries. kDt: tiles of 16 dims per warp. kDim: the head's, or 0 where it is a small one.
+template <int kNt, int kDt, int kDim>
 __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArgs args) {
   constexpr int kQueries = kNt * 8;
   // Score tiles: four warps along positions; the other four take the other half of the queries, if there are two.
   constexpr int kScoreNt = kNt == 1 ? 1 : kNt / 2;
+  constexpr int kUnroll = kNt >= 4 ? 2 : 4;
   extern __shared__ __align__(16) char shared[];
   let_next_start();
   wait_for_previous();
   Work w;
   if (!find_work(args, w)) return;
-  const int32_t dim = args.head_dim;
+  const int32_t dim = kDim > 0 ? kDim : args.head_dim;
   const Layout l = layout_of(dim, kQueries);
   auto* top = reinterpret_cast<float*>(shared + l.stats);
   float* sum = top + kQueries;
@@ -115,10 +119,10 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
   const int32_t page_end = last < 0 ? page_begin : min(chunk_begin + kChunkTokens - 1, last) / kPageTokens + 1;
   const auto slot_of = [&](int32_t page) { return w.seq->slots == 0 ? page : page % w.seq->slots; };
   const auto copy_keys = [&](int32_t page) {
-    copy_page(w.seq->keys[slot_of(page)], head_bytes, w.kv_head, kPageTokens, dim * 2, base + l.keys, l.key_stride);
+    copy_page<kDim * 2>(w.seq->keys[slot_of(page)], head_bytes, w.kv_head, kPageTokens, dim * 2, base + l.keys, l.key_stride);
   };
   const auto copy_values = [&](int32_t page) {
-    copy_page(w.seq->values[slot_of(page)], head_bytes, w.kv_head, dim, kPageTokens * 2, base + l.values,
+    copy_page<kPageTokens * 2>(w.seq->values[slot_of(page)], head_bytes, w.kv_head, dim, kPageTokens * 2, base + l.values,
               l.value_stride);
   };
   if (page_begin < page_end) copy_keys(page_begin);
@@ -163,15 +167,26 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
       const uint32_t a_at =
           base + l.keys + (score_tile * 16 + lane % 8 + lane / 8 % 2 * 8) * l.key_stride + lane / 16 * 16;
       const char* b_at = shared + l.queries + (score_first * 8 + g) * l.query_stride + t * 4;
-      for (int32_t step = 0; step < dim / 16; ++step) {
+      // Even and odd steps in sums of their own: half as long to wait for.
+      float odd[kScoreNt][4] = {};
+      const auto one_step = [&](int32_t step, float(&sums)[kScoreNt][4]) {
         uint4 a;
         ldmatrix4(a_at + step * 32, a.x, a.y, a.z, a.w);
 #pragma unroll
         for (int j = 0; j < kScoreNt; ++j) {
           const char* b = b_at + j * 8 * l.query_stride + step * 32;
-          mma_bf16(scores[j], a, *reinterpret_cast<const uint32_t*>(b), *reinterpret_cast<const uint32_t*>(b + 16));
+          mma_bf16(sums[j], a, *reinterpret_cast<const uint32_t*>(b), *reinterpret_cast<const uint32_t*>(b + 16));
         }
+      };
+#pragma unroll kUnroll
+      for (int32_t step = 0; step < dim / 16; step += 2) {
+        one_step(step, scores);
+        if (kDim > 0 || step + 1 < dim / 16) one_step(step + 1, odd);
       }
+#pragma unroll
+      for (int j = 0; j < kScoreNt; ++j)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) scores[j][e] += odd[j][e];
       // Mask, and the largest of these 16 positions.
       const int32_t pos = page * kPageTokens + score_tile * 16 + g;
 #pragma unroll
@@ -284,7 +299,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
         const int32_t query = j * 8 + t * 2 + i % 2, at = (warp * kDt + d) * 16 + g + i / 2 * 8;
         if (w.chunks == 1)
           write(query, at, out[d][j][i] * (sum[query] > 0 ? __fdividef(1.0f, sum[query]) : 0.0f));
-        else
+        else if (query < w.queries)
           __stcg(mine + static_cast<int64_t>(query) * dim + at, out[d][j][i]);
       }
   if (w.chunks == 1) return;
@@ -317,15 +332,25 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
     sum[q] = all > 0 ? __fdividef(1.0f, all) : 0.0f;
   }
   __syncthreads();
-  for (int32_t i = threadIdx.x; i < w.queries * dim; i += kThreads) {
+#pragma unroll 2
+  for (int32_t i = threadIdx.x * 4; i < w.queries * dim; i += kThreads * 4) {
     const int32_t query = i / dim;
     const float* values = parts + i;
     const float* shares = parts + static_cast<int64_t>(kQueries) * dim + query;
-    float value = 0;
-#pragma unroll 8
-    for (int32_t c = 0; c < w.chunks; ++c)
-      value = fmaf(__ldcg(values + c * part_floats), shares[c * part_floats], value);
-    write(query, i % dim, value * sum[query]);
+    float4 value = make_float4(0, 0, 0, 0);
+#pragma unroll 4
+    for (int32_t c = 0; c < w.chunks; ++c) {
+      const float4 part = __ldcg(reinterpret_cast<const float4*>(values + c * part_floats));
+      const float share = shares[c * part_floats];
+      value.x = fmaf(part.x, share, value.x);
+      value.y = fmaf(part.y, share, value.y);
+      value.z = fmaf(part.z, share, value.z);
+      value.w = fmaf(part.w, share, value.w);
+    }
+    write(query, i % dim, value.x * sum[query]);
+    write(query, i % dim + 1, value.y * sum[query]);
+    write(query, i % dim + 2, value.z * sum[query]);
+    write(query, i % dim + 3, value.w * sum[query]);
   }
 }
 
@@ -381,23 +406,27 @@ __global__ void attention_f32(const AttentionArgs args) {
   }
 }
 
-template <int kNt, int kDt>
+template <int kNt, int kDt, int kDim>
 void start(const AttentionArgs& args, Stream stream) {
   const auto bytes = static_cast<size_t>(layout_of(args.head_dim, kNt * 8).bytes);
-  allow_shared(attention_bf16<kNt, kDt>, bytes);
+  allow_shared(attention_bf16<kNt, kDt, kDim>, bytes);
   const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
                   static_cast<unsigned>(args.most_chunks));
-  launch(attention_bf16<kNt, kDt>, grid, dim3(kThreads), bytes, stream, true, args);
+  launch(attention_bf16<kNt, kDt, kDim>, grid, dim3(kThreads), bytes, stream, true, args);
 }
 
 template <int kNt>
 void start_dim(const AttentionArgs& args, Stream stream) {
-  if (args.head_dim <= 128)
-    start<kNt, 1>(args, stream);
-  else if (args.head_dim <= 256)
-    start<kNt, 2>(args, stream);
+  if (args.head_dim == 256)
+    start<kNt, 2, 256>(args, stream);
+  else if (args.head_dim == 512)
+    start<kNt, 4, 512>(args, stream);
+  else if (args.head_dim <= 128)
+    start<kNt, 1, 0>(args, stream);
+  else if (args.head_dim < 256)
+    start<kNt, 2, 0>(args, stream);
   else
-    start<kNt, 4>(args, stream);
+    start<kNt, 4, 0>(args, stream);
 }
 
 }  // namespace

@@ -98,6 +98,7 @@ void CudaOps::linear(const float* x, int32_t rows, Activation activation, std::s
     args.rows = rows;
     for (size_t j = i; j < out.size(); ++j) {
       const Matrix& m = *out[j].weight;
+      if (args.count == kMaxProducts) break;
       if (done[j] || m.format != first.format || m.group != first.group || m.scale_dtype != first.scale_dtype) continue;
       done[j] = true;
       Product& product = args.out[args.count++];

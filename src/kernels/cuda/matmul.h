@@ -10,7 +10,8 @@ struct CUstream_st;
 
 namespace paceline::kernels::cuda {
 
-inline constexpr int32_t kMaxProducts = 32;
+// Of one launch. Few: every block reads its arguments cold.
+inline constexpr int32_t kMaxProducts = 4;
 inline constexpr int32_t kMaxExperts = 256;
 
 // Which rows go to which expert; made on the device by plan_experts(). A slot is a (row, rank) pair, slots lie expert

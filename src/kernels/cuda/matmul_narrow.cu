@@ -184,10 +184,10 @@ __device__ void finish(const MatmulArgs& args, const Unit& u, const float (&tota
 // ---- bf16
 
 #ifndef PACELINE_BLOCKS_PER_SM
-#define PACELINE_BLOCKS_PER_SM 4
+#define PACELINE_BLOCKS_PER_SM 5
 #endif
 #ifndef PACELINE_AHEAD
-#define PACELINE_AHEAD 16
+#define PACELINE_AHEAD 8
 #endif
 constexpr int kAhead = PACELINE_AHEAD;  // fragments on their way per warp
 

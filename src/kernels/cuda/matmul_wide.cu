@@ -94,32 +94,38 @@ __device__ bool find_place(const MatmulArgs& args, Place& at) {
   return at.row_base < at.rows;
 }
 
-// A thread copies one row of every stage, or half of one.
+// Eight threads copy a row of every stage, 16 bytes each; a thread has every 32nd row.
 template <int kRows>
 struct RowCopy {
-  static constexpr int kPerRow = kThreads / kRows, kChunks = 8 / kPerRow;
-  const char* from;
-  bool has;
-  uint32_t to;  // of stage 0: the row
-  int row, part;
+  static constexpr int kEach = kRows / (kThreads / 8);
+  const char* from;          // the thread's chunk of row 0
+  uint32_t offset[kEach];    // of its rows, in 16 bytes
+  uint32_t has;              // one bit per row
+  uint32_t to;               // of stage 0: the thread's chunk of its first row
 
   __device__ RowCopy(const MatmulArgs& args, const Place& at, uint32_t shared) {
-    row = threadIdx.x / kPerRow;
-    part = threadIdx.x % kPerRow;
-    has = at.row_base + row < at.rows;
-    int32_t source = at.row_base + row;
-    if (has && args.experts.plan != nullptr)
-      source = args.experts.slot_row != nullptr ? args.experts.slot_row[at.first_slot + source] : at.first_slot + source;
-    from = static_cast<const char*>(args.x.values) + (has ? static_cast<int64_t>(source) * args.x.stride * 2 : 0);
-    to = shared + row * 128;
+    const int row = threadIdx.x / 8, chunk = threadIdx.x % 8;
+    has = 0;
+    from = static_cast<const char*>(args.x.values) + chunk * 16;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      int32_t source = at.row_base + row + i * 32;
+      const bool there = source < at.rows;
+      if (there && args.experts.plan != nullptr)
+        source = args.experts.slot_row != nullptr ? args.experts.slot_row[at.first_slot + source] : at.first_slot + source;
+      offset[i] = there ? static_cast<uint32_t>(source) * static_cast<uint32_t>(args.x.stride / 8) : 0u;
+      has |= there ? 1u << i : 0u;
+    }
+    // Rows 32 apart have the same place in their group of eight, and so the same swizzle.
+    to = shared + row * 128 + ((chunk ^ (row & 7)) << 4);
   }
   __device__ void stage(int32_t block, int slot, int32_t blocks) const {
-    const bool take = has && block < blocks;
+    const bool inside = block < blocks;
 #pragma unroll
-    for (int c = 0; c < kChunks; ++c) {
-      const int chunk = part * kChunks + c;
-      copy16_async(to + slot * kStageBytes<kRows> + ((chunk ^ (row & 7)) << 4),
-                   from + static_cast<int64_t>(take ? block : 0) * 128 + chunk * 16, take);
+    for (int i = 0; i < kEach; ++i) {
+      const bool take = inside && (has >> i & 1u) != 0;
+      copy16_async(to + slot * kStageBytes<kRows> + i * 32 * 128,
+                   from + (static_cast<uint64_t>(offset[i]) << 4) + static_cast<int64_t>(take ? block : 0) * 128, take);
     }
   }
 };

@@ -1,10 +1,14 @@
 // Attention over pages of 64 absolute positions, on the tensor cores.
 //
 //   q [rows, heads, dim], keys [kv_head][64][dim], values [kv_head][dim][64], bf16 -> out [rows, heads, dim]
-// A block has one KV head, one chunk of 256 absolute positions and up to 64 queries (rows times grouped heads). Both
-// products have the pages as their fixed operand and queries as the narrow one: scores = K q, out = V^T p. Pages are
-// walked in order with a running maximum and sum per query; a query that does not see a key counts it as minus
-// infinity, which adds exact zeros. The chunks of a query are added in ascending order by the block that comes last.
+// A block has one KV head and up to 64 queries (rows times grouped heads; 32 where heads have 512 dims). Both products
+// have the pages as their fixed operand and queries as the narrow one: scores = K q, out = V^T p. A page gives each
+// query its top score m, the sum l of exp(score - m), and o = the values weighted so; pages are then merged in ascending
+// order,
+//   M' = max(M, m), a = exp(M - M'), b = exp(m - M'):  L = L a + l b,  O = O a + o b
+// either by the block that walks them all, or, where there are few blocks, each page by a block of its own and merged by
+// a second kernel: the same operations, and so the same bits. A key that a query does not see counts as minus infinity,
+// and a page of such keys has b = 0 and a = 1: it changes nothing.
 //
 // Bound: bytes of keys and values at few rows, operations at many. Share reached: docs/performance.md.
 #include "kernels/cuda/attention.h"
@@ -34,8 +38,8 @@ PACELINE_BOTH constexpr Layout layout_of(int32_t dim, int32_t queries) {
   l.values = l.keys + kPageTokens * l.key_stride;
   l.queries = l.values + dim * l.value_stride;
   l.weights = l.queries + queries * l.query_stride;
-  l.stats = l.weights + queries * l.weight_stride;  // top, sum, keep, and two of four warps each
-  l.bytes = l.stats + queries * 4 * 11;
+  l.stats = l.weights + queries * l.weight_stride;  // top, sum, two factors, and two of four warps each
+  l.bytes = l.stats + queries * 4 * 12;
   return l;
 }
 
@@ -44,8 +48,8 @@ struct Work {
   const DeviceSeq* seq;
   int32_t first_row, first_pos;  // of the block
   int32_t rows, grouped, kv_head;
-  int32_t queries;        // that are there
-  int32_t first_chunk, chunks, chunk;
+  int32_t queries;                // that are there
+  int32_t page_begin, page_end;   // that any of its rows sees
 };
 
 __device__ int32_t first_key(const AttentionArgs& args, int32_t pos) {
@@ -55,7 +59,8 @@ __device__ int32_t last_key(const AttentionArgs& args, int32_t row, int32_t pos)
   return args.last_pos != nullptr ? args.last_pos[row] : pos - (args.sees_self ? 0 : 1);
 }
 
-__device__ bool find_work(const AttentionArgs& args, Work& w) {
+__device__ Work find_work(const AttentionArgs& args) {
+  Work w;
   const RowBlock block = args.blocks[blockIdx.x];
   w.seq = args.seqs + block.seq;
   w.first_row = w.seq->first_row + block.first;
@@ -64,18 +69,36 @@ __device__ bool find_work(const AttentionArgs& args, Work& w) {
   w.grouped = args.heads / args.kv_heads;
   w.kv_head = static_cast<int32_t>(blockIdx.y);
   w.queries = w.rows * w.grouped;
-  int32_t last = -1;
-  for (int32_t r = 0; r < w.rows; ++r) last = max(last, last_key(args, w.first_row + r, w.first_pos + r));
-  w.first_chunk = first_key(args, w.first_pos) / kChunkTokens;
-  w.chunks = last < 0 ? 1 : last / kChunkTokens - w.first_chunk + 1;
-  w.chunk = static_cast<int32_t>(blockIdx.z);
-  return w.chunk < w.chunks;
+  int32_t last = w.first_pos + w.rows - (args.sees_self ? 1 : 2);
+  if (args.last_pos != nullptr)
+    for (int32_t r = 0; r < w.rows; ++r) last = max(last, args.last_pos[w.first_row + r]);
+  w.page_begin = first_key(args, w.first_pos) / kPageTokens;
+  w.page_end = last < 0 ? w.page_begin : last / kPageTokens + 1;
+  return w;
 }
 
-__device__ int64_t query_offset(const AttentionArgs& args, const Work& w, int32_t query) {
+__device__ __forceinline__ void write_out(const AttentionArgs& args, const Work& w, int32_t query, int32_t at,
+                                          float value) {
   const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
-  return (row * args.heads + head) * args.head_dim;
+  if (args.out != nullptr) args.out[(row * args.heads + head) * args.head_dim + at] = value;
+  if (args.out_bf16 != nullptr)
+    reinterpret_cast<__nv_bfloat16*>(args.out_bf16)[row * args.out_stride + head * args.head_dim + at] =
+        __float2bfloat16_rn(value);
 }
+
+// The merging of one page, wherever it is done.
+struct Merge {
+  float top = kNone, sum = 0;
+  float before = 0, now = 0;  // what is multiplied with what was, and with what comes
+
+  __device__ void take(float page_top, float page_sum) {
+    const float higher = fmaxf(top, page_top);
+    before = top == kNone ? 0.0f : __expf(top - higher);
+    now = page_top == kNone ? 0.0f : __expf(page_top - higher);
+    sum = fmaf(page_sum, now, sum * before);
+    top = higher;
+  }
+};
 
 // kRowBytes 0: as told.
 template <int kRowBytes>
@@ -88,8 +111,9 @@ __device__ __forceinline__ void copy_page(const void* page, int64_t head_bytes, 
     copy16_async(to + i / chunks * stride + i % chunks * 16, from + static_cast<int64_t>(i) * 16, true);
 }
 
-// kNt: tiles of 8 queries. kDt: tiles of 16 dims per warp. kDim: the head's, or 0 where it is a small one.
-template <int kNt, int kDt, int kDim>
+// kNt: tiles of 8 queries. kDt: tiles of 16 dims per warp. kDim: the head's, or 0 where it is a small one. kSplit: a
+// block has one page, and leaves its part for merge_pages.
+template <int kNt, int kDt, int kDim, bool kSplit>
 __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArgs args) {
   constexpr int kQueries = kNt * 8;
   // Score tiles: four warps along positions; the other four take the other half of the queries, if there are two.
@@ -98,56 +122,52 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
   extern __shared__ __align__(16) char shared[];
   let_next_start();
   wait_for_previous();
-  Work w;
-  if (!find_work(args, w)) return;
+  const Work w = find_work(args);
+  const int32_t page_begin = kSplit ? w.page_begin + static_cast<int32_t>(blockIdx.z) : w.page_begin;
+  const int32_t page_end = kSplit ? min(page_begin + 1, w.page_end) : w.page_end;
+  if (kSplit && page_begin >= page_end) return;
   const int32_t dim = kDim > 0 ? kDim : args.head_dim;
   const Layout l = layout_of(dim, kQueries);
   auto* top = reinterpret_cast<float*>(shared + l.stats);
   float* sum = top + kQueries;
-  float* keep = sum + kQueries;
-  float* warp_top = keep + kQueries;       // [4][kQueries]
+  float* before = sum + kQueries;
+  float* now = before + kQueries;
+  float* warp_top = now + kQueries;             // [4][kQueries]
   float* warp_total = warp_top + 4 * kQueries;  // [4][kQueries]
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const uint32_t base = shared_address(shared);
   const int64_t head_bytes = static_cast<int64_t>(dim) * kPageTokens * 2;
-
-  // Which pages: those of this chunk that any of the rows sees.
-  int32_t last = -1;
-  for (int32_t r = 0; r < w.rows; ++r) last = max(last, last_key(args, w.first_row + r, w.first_pos + r));
-  const int32_t chunk_begin = (w.first_chunk + w.chunk) * kChunkTokens;
-  const int32_t page_begin = max(chunk_begin, first_key(args, w.first_pos)) / kPageTokens;
-  const int32_t page_end = last < 0 ? page_begin : min(chunk_begin + kChunkTokens - 1, last) / kPageTokens + 1;
   const auto slot_of = [&](int32_t page) { return w.seq->slots == 0 ? page : page % w.seq->slots; };
   const auto copy_keys = [&](int32_t page) {
-    copy_page<kDim * 2>(w.seq->keys[slot_of(page)], head_bytes, w.kv_head, kPageTokens, dim * 2, base + l.keys, l.key_stride);
+    copy_page<kDim * 2>(w.seq->keys[slot_of(page)], head_bytes, w.kv_head, kPageTokens, dim * 2, base + l.keys,
+                        l.key_stride);
   };
   const auto copy_values = [&](int32_t page) {
-    copy_page<kPageTokens * 2>(w.seq->values[slot_of(page)], head_bytes, w.kv_head, dim, kPageTokens * 2, base + l.values,
-              l.value_stride);
+    copy_page<kPageTokens * 2>(w.seq->values[slot_of(page)], head_bytes, w.kv_head, dim, kPageTokens * 2,
+                               base + l.values, l.value_stride);
   };
   if (page_begin < page_end) copy_keys(page_begin);
   commit_copies();
   if (page_begin < page_end) copy_values(page_begin);
   commit_copies();
 
-  for (int32_t i = threadIdx.x; i < kQueries * dim / 2; i += kThreads) {
-    const int32_t query = i / (dim / 2), at = i % (dim / 2) * 2;
-    uint32_t pair = 0;
+#pragma unroll 4
+  for (int32_t i = threadIdx.x; i < kQueries * dim / 4; i += kThreads) {
+    const int32_t query = i / (dim / 4), at = i % (dim / 4) * 4;
+    uint2 four = make_uint2(0, 0);
     if (query < w.queries) {
-      const float2 v = *reinterpret_cast<const float2*>(args.q + query_offset(args, w, query) + at);
-      pair = pack_bf16(v.x, v.y);
+      const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
+      const float4 v = *reinterpret_cast<const float4*>(args.q + (row * args.heads + head) * dim + at);
+      four = make_uint2(pack_bf16(v.x, v.y), pack_bf16(v.z, v.w));
     }
-    *reinterpret_cast<uint32_t*>(shared + l.queries + query * l.query_stride + at * 2) = pair;
-  }
-  for (int32_t q = threadIdx.x; q < kQueries; q += kThreads) {
-    top[q] = kNone;
-    sum[q] = 0;
-    keep[q] = 1;
+    *reinterpret_cast<uint2*>(shared + l.queries + query * l.query_stride + at * 2) = four;
   }
 
   float out[kDt][kNt][4] = {};
+  Merge merge;  // of query threadIdx.x, in the first kQueries threads
   const int score_tile = warp % 4, score_first = kNt == 1 ? 0 : warp / 4 * kScoreNt;
   const bool scores_here = kNt > 1 || warp < 4;
+  const bool dims_here = warp * kDt * 16 < dim;
   // Of the two queries that each of this thread's score tiles has: the range it sees.
   int32_t begin[kScoreNt][2], end[kScoreNt][2];
 #pragma unroll
@@ -183,10 +203,6 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
         one_step(step, scores);
         if (kDim > 0 || step + 1 < dim / 16) one_step(step + 1, odd);
       }
-#pragma unroll
-      for (int j = 0; j < kScoreNt; ++j)
-#pragma unroll
-        for (int e = 0; e < 4; ++e) scores[j][e] += odd[j][e];
       // Mask, and the largest of these 16 positions.
       const int32_t pos = page * kPageTokens + score_tile * 16 + g;
 #pragma unroll
@@ -195,6 +211,8 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
         for (int e = 0; e < 2; ++e) {
           float& low = scores[j][e];
           float& high = scores[j][e + 2];
+          low += odd[j][e];
+          high += odd[j][e + 2];
           if (pos < begin[j][e] || pos > end[j][e]) low = kNone;
           if (pos + 8 < begin[j][e] || pos + 8 > end[j][e]) high = kNone;
           float best = fmaxf(low, high);
@@ -206,14 +224,18 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
     // Keys are free: the next page's may come while this one's values are used.
     if (page + 1 < page_end) copy_keys(page + 1);
     commit_copies();
+    const auto page_top_of = [&](int32_t query) {
+      float best = warp_top[query];
+      for (int i = 1; i < 4; ++i) best = fmaxf(best, warp_top[i * kQueries + query]);
+      return best;
+    };
     if (scores_here) {
 #pragma unroll
       for (int j = 0; j < kScoreNt; ++j)
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           const int32_t query = (score_first + j) * 8 + t * 2 + e;
-          float best = top[query];
-          for (int i = 0; i < 4; ++i) best = fmaxf(best, warp_top[i * kQueries + query]);
+          const float best = page_top_of(query);
           const float shift = best == kNone ? 0.0f : best;
           const float low = __expf(scores[j][e] - shift), high = __expf(scores[j][e + 2] - shift);
           float total = low + high;
@@ -226,30 +248,21 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
     }
     wait_copies<1>();
     __syncthreads();
-    for (int32_t q = threadIdx.x; q < kQueries; q += kThreads) {
-      float best = top[q];
-      for (int i = 0; i < 4; ++i) best = fmaxf(best, warp_top[i * kQueries + q]);
-      const float factor = best == kNone ? 1.0f : __expf(top[q] - best);
+    if (threadIdx.x < kQueries) {
+      const int q = threadIdx.x;
       float total = warp_total[q];
       for (int i = 1; i < 4; ++i) total += warp_total[i * kQueries + q];
-      sum[q] = fmaf(sum[q], factor, total);
-      top[q] = best;
-      keep[q] = factor;
-    }
-    __syncthreads();
-    const bool dims_here = warp * kDt * 16 < dim;
-    if (dims_here) {
-#pragma unroll
-      for (int j = 0; j < kNt; ++j) {
-        const float f0 = keep[j * 8 + t * 2], f1 = keep[j * 8 + t * 2 + 1];
-#pragma unroll
-        for (int d = 0; d < kDt; ++d) {
-          out[d][j][0] *= f0;
-          out[d][j][1] *= f1;
-          out[d][j][2] *= f0;
-          out[d][j][3] *= f1;
-        }
+      if (kSplit) {
+        top[q] = page_top_of(q);
+        sum[q] = total;
+      } else {
+        merge.take(page_top_of(q), total);
+        before[q] = merge.before;
+        now[q] = merge.now;
       }
+    }
+    float part[kDt][kNt][4] = {};
+    if (dims_here) {
 #pragma unroll
       for (int step = 0; step < kPageTokens / 16; ++step) {
         uint4 a[kDt];
@@ -263,95 +276,73 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
           const char* b = shared + l.weights + (j * 8 + g) * l.weight_stride + step * 32 + t * 4;
           const uint32_t b0 = *reinterpret_cast<const uint32_t*>(b), b1 = *reinterpret_cast<const uint32_t*>(b + 16);
 #pragma unroll
-          for (int d = 0; d < kDt; ++d) mma_bf16(out[d][j], a[d], b0, b1);
+          for (int d = 0; d < kDt; ++d) mma_bf16(part[d][j], a[d], b0, b1);
         }
       }
     }
     __syncthreads();
     if (page + 1 < page_end) copy_values(page + 1);
     commit_copies();
-  }
-  wait_copies<0>();
-  __syncthreads();
-
-  // One chunk: done. Else leave this chunk's part for the block that comes last.
-  const bool dims_here = warp * kDt * 16 < dim;
-  const auto write = [&](int32_t query, int32_t at, float value) {
-    if (query >= w.queries) return;
-    if (args.out != nullptr) args.out[query_offset(args, w, query) + at] = value;
-    if (args.out_bf16 != nullptr) {
-      const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
-      reinterpret_cast<__nv_bfloat16*>(args.out_bf16)[row * args.out_stride + head * dim + at] =
-          __float2bfloat16_rn(value);
-    }
-  };
-  const int64_t place = static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y;
-  const int64_t part_floats = static_cast<int64_t>(kQueries) * (dim + 2);
-  float* parts = args.partial + place * args.most_chunks * part_floats;
-  float* mine = parts + w.chunk * part_floats;
-#pragma unroll
-  for (int d = 0; d < kDt; ++d)
 #pragma unroll
     for (int j = 0; j < kNt; ++j)
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        if (!dims_here) continue;
-        const int32_t query = j * 8 + t * 2 + i % 2, at = (warp * kDt + d) * 16 + g + i / 2 * 8;
-        if (w.chunks == 1)
-          write(query, at, out[d][j][i] * (sum[query] > 0 ? __fdividef(1.0f, sum[query]) : 0.0f));
-        else if (query < w.queries)
-          __stcg(mine + static_cast<int64_t>(query) * dim + at, out[d][j][i]);
+        const float was = kSplit ? 0.0f : before[j * 8 + t * 2 + i % 2], is = kSplit ? 1.0f : now[j * 8 + t * 2 + i % 2];
+#pragma unroll
+        for (int d = 0; d < kDt; ++d) out[d][j][i] = kSplit ? part[d][j][i] : fmaf(part[d][j][i], is, out[d][j][i] * was);
       }
-  if (w.chunks == 1) return;
-  for (int32_t q = threadIdx.x; q < kQueries; q += kThreads) {
-    __stcg(mine + static_cast<int64_t>(kQueries) * dim + q, top[q]);
-    __stcg(mine + static_cast<int64_t>(kQueries) * (dim + 1) + q, sum[q]);
   }
-  __threadfence();
+  wait_copies<0>();
+  if (!kSplit && threadIdx.x < kQueries) sum[threadIdx.x] = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
   __syncthreads();
-  __shared__ int32_t came;
-  if (threadIdx.x == 0) came = atomicAdd(args.arrivals + place, 1);
-  __syncthreads();
-  if (came != w.chunks - 1) return;
-  __threadfence();
-  if (threadIdx.x == 0) args.arrivals[place] = 0;
-  // A chunk's share is exp(its top - the query's top); one that the query does not see has none.
-  for (int32_t q = threadIdx.x; q < w.queries; q += kThreads) {
-    const float* tops = parts + static_cast<int64_t>(kQueries) * dim + q;
-    float best = kNone;
-#pragma unroll 8
-    for (int32_t c = 0; c < w.chunks; ++c) best = fmaxf(best, __ldcg(tops + c * part_floats));
-    float all = 0;
-#pragma unroll 8
-    for (int32_t c = 0; c < w.chunks; ++c) {
-      const float part_top = __ldcg(tops + c * part_floats);
-      const float share = part_top == kNone ? 0.0f : __expf(part_top - best);
-      all = fmaf(__ldcg(tops + c * part_floats + kQueries), share, all);
-      parts[c * part_floats + static_cast<int64_t>(kQueries) * dim + q] = share;
+  float* mine = nullptr;
+  if (kSplit) {
+    const int64_t place = (static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y) * args.most_pages + blockIdx.z;
+    mine = args.partial + place * (kQueries * (dim + 2));
+    if (threadIdx.x < w.queries) {
+      mine[kQueries * dim + threadIdx.x] = top[threadIdx.x];
+      mine[kQueries * (dim + 1) + threadIdx.x] = sum[threadIdx.x];
     }
-    sum[q] = all > 0 ? __fdividef(1.0f, all) : 0.0f;
   }
-  __syncthreads();
-#pragma unroll 2
-  for (int32_t i = threadIdx.x * 4; i < w.queries * dim; i += kThreads * 4) {
-    const int32_t query = i / dim;
-    const float* values = parts + i;
-    const float* shares = parts + static_cast<int64_t>(kQueries) * dim + query;
-    float4 value = make_float4(0, 0, 0, 0);
-#pragma unroll 4
-    for (int32_t c = 0; c < w.chunks; ++c) {
-      const float4 part = __ldcg(reinterpret_cast<const float4*>(values + c * part_floats));
-      const float share = shares[c * part_floats];
-      value.x = fmaf(part.x, share, value.x);
-      value.y = fmaf(part.y, share, value.y);
-      value.z = fmaf(part.z, share, value.z);
-      value.w = fmaf(part.w, share, value.w);
+  if (!dims_here) return;
+#pragma unroll
+  for (int j = 0; j < kNt; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int32_t query = j * 8 + t * 2 + i % 2;
+      if (query >= w.queries) continue;
+#pragma unroll
+      for (int d = 0; d < kDt; ++d) {
+        const int32_t at = (warp * kDt + d) * 16 + g + i / 2 * 8;
+        if (kSplit)
+          mine[query * dim + at] = out[d][j][i];
+        else
+          write_out(args, w, query, at, out[d][j][i] * sum[query]);
+      }
     }
-    write(query, i % dim, value.x * sum[query]);
-    write(query, i % dim + 1, value.y * sum[query]);
-    write(query, i % dim + 2, value.z * sum[query]);
-    write(query, i % dim + 3, value.w * sum[query]);
+}
+
+// Merges what the blocks of single pages left: a thread per element of a query's output.
+__global__ void __launch_bounds__(kThreads) merge_pages(const AttentionArgs args, int32_t queries) {
+  let_next_start();
+  wait_for_previous();
+  const Work w = find_work(args);
+  const int32_t dim = args.head_dim, i = static_cast<int32_t>(blockIdx.z * kThreads + threadIdx.x), query = i / dim;
+  if (query >= w.queries) return;
+  const int64_t part_floats = static_cast<int64_t>(queries) * (dim + 2);
+  const float* parts =
+      args.partial + (static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y) * args.most_pages * part_floats;
+  const int32_t pages = w.page_end - w.page_begin;
+  Merge merge;
+  float value = 0;
+#pragma unroll 8
+  for (int32_t page = 0; page < pages; ++page) {
+    const float* part = parts + page * part_floats;
+    const float page_top = part[queries * dim + query], page_sum = part[queries * (dim + 1) + query];
+    merge.take(page_top, page_sum);
+    value = fmaf(part[i], merge.now, value * merge.before);
   }
+  write_out(args, w, query, i % dim, value * (merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f));
 }
 
 // Float32 pages, for checks: one block per row and head, plain sums in the order of absolute positions.
@@ -406,27 +397,36 @@ __global__ void attention_f32(const AttentionArgs args) {
   }
 }
 
-template <int kNt, int kDt, int kDim>
+template <int kNt, int kDt, int kDim, bool kSplit>
 void start(const AttentionArgs& args, Stream stream) {
   const auto bytes = static_cast<size_t>(layout_of(args.head_dim, kNt * 8).bytes);
-  allow_shared(attention_bf16<kNt, kDt, kDim>, bytes);
+  allow_shared(attention_bf16<kNt, kDt, kDim, kSplit>, bytes);
   const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
-                  static_cast<unsigned>(args.most_chunks));
-  launch(attention_bf16<kNt, kDt, kDim>, grid, dim3(kThreads), bytes, stream, true, args);
+                  static_cast<unsigned>(kSplit ? args.most_pages : 1));
+  launch(attention_bf16<kNt, kDt, kDim, kSplit>, grid, dim3(kThreads), bytes, stream, true, args);
+  if (!kSplit) return;
+  const dim3 merge_grid(grid.x, grid.y, static_cast<unsigned>(ceil_div(kNt * 8 * args.head_dim, kThreads)));
+  launch(merge_pages, merge_grid, dim3(kThreads), 0, stream, true, args, kNt * 8);
+}
+
+template <int kNt, int kDt, int kDim>
+void start(const AttentionArgs& args, Stream stream) {
+  if (attention_splits(args.block_count, args.kv_heads, args.most_pages))
+    start<kNt, kDt, kDim, true>(args, stream);
+  else
+    start<kNt, kDt, kDim, false>(args, stream);
 }
 
 template <int kNt>
 void start_dim(const AttentionArgs& args, Stream stream) {
   if (args.head_dim == 256)
     start<kNt, 2, 256>(args, stream);
-  else if (args.head_dim == 512)
-    start<kNt, 4, 512>(args, stream);
   else if (args.head_dim <= 128)
     start<kNt, 1, 0>(args, stream);
   else if (args.head_dim < 256)
     start<kNt, 2, 0>(args, stream);
-  else
-    start<kNt, 4, 0>(args, stream);
+  else if constexpr (kNt <= kMaxQueries512 / 8)
+    start<kNt, 4, 512>(args, stream);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 namespace paceline::kernels::cuda {
 
-// Keys are split at multiples of so many positions; the parts of a row are added in ascending order.
-inline constexpr int32_t kChunkTokens = 256;
+// Queries that a block of heads with 512 dims takes: registers for more there are not.
+inline constexpr int32_t kMaxQueries512 = 32;
 
 // Consecutive rows of one sequence, in device memory.
 struct DeviceSeq {
@@ -54,34 +54,37 @@ struct AttentionArgs {
   const int32_t* seq_of_row = nullptr;  // [rows]
   const RowBlock* blocks = nullptr;     // [block_count], device memory
   int32_t block_count = 0;
-  int32_t block_rows = 0;   // the most rows of a block
-  int32_t most_chunks = 0;  // that any block touches
-  float* partial = nullptr;     // attention_partial_floats()
-  int32_t* arrivals = nullptr;  // [block_count * kv_heads], zero before and after
+  int32_t block_rows = 0;  // the most rows of a block
+  int32_t most_pages = 0;  // that any block sees
+  float* partial = nullptr;  // attention_partial_floats(), where attention_splits()
 };
 
 // Rows that a block may have: as many as fill it with queries.
-PACELINE_BOTH constexpr int32_t rows_of_block(int32_t heads, int32_t kv_heads, int32_t most_rows) {
-  const int32_t grouped = heads / kv_heads;
+PACELINE_BOTH constexpr int32_t rows_of_block(int32_t heads, int32_t kv_heads, int32_t head_dim, int32_t most_rows) {
+  const int32_t grouped = heads / kv_heads, most = head_dim > 256 ? kMaxQueries512 : 64;
   int32_t queries = 8;
-  while (queries < 64 && queries < most_rows * grouped) queries *= 2;
+  while (queries < most && queries < most_rows * grouped) queries *= 2;
   while (queries < grouped) queries *= 2;
-  return queries / grouped > 0 ? queries / grouped : 1;
+  return queries / grouped;
 }
-// Chunks that rows at positions first … last touch.
-PACELINE_BOTH constexpr int32_t chunks_of(int32_t first_pos, int32_t last_pos, int32_t window) {
+// Pages that rows at positions first … last see.
+PACELINE_BOTH constexpr int32_t pages_seen(int32_t first_pos, int32_t last_pos, int32_t window) {
   const int32_t begin = window == 0 || first_pos - window + 1 < 0 ? 0 : first_pos - window + 1;
-  return last_pos / kChunkTokens - begin / kChunkTokens + 1;
+  return last_pos / kPageTokens - begin / kPageTokens + 1;
 }
-PACELINE_BOTH constexpr size_t attention_partial_floats(int32_t blocks, int32_t kv_heads, int32_t chunks,
-                                                        int32_t queries, int32_t head_dim) {
-  return static_cast<size_t>(blocks) * static_cast<size_t>(kv_heads) * static_cast<size_t>(chunks) *
-         static_cast<size_t>(queries) * static_cast<size_t>(head_dim + 2);
+// Whether pages get blocks of their own: where there are too few others to fill a device.
+PACELINE_BOTH constexpr bool attention_splits(int32_t blocks, int32_t kv_heads, int32_t pages) {
+  return pages > 1 && blocks * kv_heads < 100;
 }
 PACELINE_BOTH constexpr int32_t queries_of(int32_t heads, int32_t kv_heads, int32_t block_rows) {
   int32_t queries = 8;
   while (queries < block_rows * (heads / kv_heads)) queries *= 2;
   return queries;
+}
+PACELINE_BOTH constexpr size_t attention_partial_floats(int32_t blocks, int32_t kv_heads, int32_t pages, int32_t queries,
+                                                        int32_t head_dim) {
+  return static_cast<size_t>(blocks) * static_cast<size_t>(kv_heads) * static_cast<size_t>(pages) *
+         static_cast<size_t>(queries) * static_cast<size_t>(head_dim + 2);
 }
 void attention(const AttentionArgs& args, Stream stream);
 

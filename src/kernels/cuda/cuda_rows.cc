@@ -400,9 +400,9 @@ void CudaOps::attention(const kernels::AttentionArgs& args) {
   a.seqs = tables.seqs;
   a.seq_of_row = tables.seq_of_row;
   if (args.last_pos != nullptr) a.last_pos = sent(std::span(args.last_pos, static_cast<size_t>(rows)));
-  a.block_rows = rows_of_block(a.heads, a.kv_heads, most_rows);
+  a.block_rows = rows_of_block(a.heads, a.kv_heads, a.head_dim, most_rows);
   std::vector<RowBlock> blocks;
-  a.most_chunks = 1;
+  a.most_pages = 1;
   for (size_t s = 0; s < args.seqs.size(); ++s) {
     const SeqSpan& seq = args.seqs[s];
     for (int32_t first = 0; first < seq.count; first += a.block_rows) {
@@ -411,31 +411,23 @@ void CudaOps::attention(const kernels::AttentionArgs& args) {
       int32_t last = seq.first_pos + first + count - 1;
       if (args.last_pos != nullptr)
         for (int32_t i = 0; i < count; ++i) last = std::max(last, args.last_pos[seq.first_row + first + i]);
-      a.most_chunks = std::max(a.most_chunks, chunks_of(seq.first_pos + first, last, args.window));
+      a.most_pages = std::max(a.most_pages, pages_seen(seq.first_pos + first, last, args.window));
     }
   }
   a.blocks = sent(std::span<const RowBlock>(blocks));
   a.block_count = static_cast<int32_t>(blocks.size());
-  a.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
   const int32_t width = a.heads * a.head_dim;
   if (args.shape.kv_dtype == DType::bf16)
     a.out_bf16 = make_ready(args.out, a.rows, width, a.out_stride);
   else
     written(args.out, static_cast<int64_t>(a.rows) * width);
-  // So many blocks at a time that their parts fit.
-  const int32_t queries = queries_of(a.heads, a.kv_heads, a.block_rows);
-  const size_t one_block = attention_partial_floats(1, a.kv_heads, a.most_chunks, queries, a.head_dim) * sizeof(float);
-  const auto at_once = static_cast<int32_t>(
-      std::clamp<size_t>((size_t{1} << 30) / one_block, 1, static_cast<size_t>(a.block_count)));
-  a.partial = static_cast<float*>(grown(attention_partial_, one_block * static_cast<size_t>(at_once)));
-  const RowBlock* first_block = a.blocks;
-  const int32_t all = a.block_count;
-  for (int32_t first = 0; first < all && status_.ok(); first += at_once) {
-    a.blocks = first_block + first;
-    a.block_count = std::min(at_once, all - first);
-    cuda::attention(a, stream_);
-    if (a.wide_kv) break;
+  if (attention_splits(a.block_count, a.kv_heads, a.most_pages)) {
+    const int32_t queries = queries_of(a.heads, a.kv_heads, a.block_rows);
+    a.partial = static_cast<float*>(
+        grown(attention_partial_, attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim) *
+                                      sizeof(float)));
   }
+  if (status_.ok()) cuda::attention(a, stream_);
 }
 
 }  // namespace paceline::kernels::cuda

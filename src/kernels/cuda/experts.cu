@@ -60,37 +60,62 @@ __global__ void route_kernel(const RouteArgs args) {
     args.share[row * args.top + lane] *= __fdiv_rn(args.expert_scale[args.chosen[row * args.top + lane]], sum);
 }
 
-// One block. Every expert has a thread; each walks all slots, which are few where it matters.
-__global__ void plan_kernel(const PlanArgs args) {
-  __shared__ int32_t count[kMaxExperts];
-  __shared__ int32_t first[kMaxExperts];
+// One block: slots counted per expert, the counts added up, then every warp finds the slots of its experts in the order
+// of rows.
+constexpr int kPlanThreads = 1024;
+
+__global__ void __launch_bounds__(kPlanThreads) plan_kernel(const PlanArgs args) {
+  __shared__ int32_t count[kMaxExperts], first[kMaxExperts], warp_sums[kMaxExperts / 32];
   let_next_start();
   wait_for_previous();
-  const int32_t e = static_cast<int32_t>(threadIdx.x), slots = args.rows * args.top;
-  count[e] = 0;
+  const int32_t slots = args.rows * args.top, e = static_cast<int32_t>(threadIdx.x);
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  if (e < kMaxExperts) count[e] = 0;
   __syncthreads();
-  for (int32_t i = e; i < slots; i += kMaxExperts) atomicAdd(&count[args.chosen[i]], 1);
+  for (int32_t i = e; i < slots; i += kPlanThreads) atomicAdd(&count[args.chosen[i]], 1);
   __syncthreads();
-  if (e == 0) {
-    int32_t touched = 0, at = 0;
-    for (int32_t x = 0; x < args.experts; ++x) {
-      first[x] = at;
-      if (count[x] == 0) continue;
-      args.plan->expert[touched] = x;
-      args.plan->first[touched++] = at;
-      at += count[x];
+  // Slots in the low bits, touched experts in the high ones: both are added up at once.
+  constexpr int32_t kTouched = 1 << 20;
+  int32_t mine = 0, sum = 0;
+  if (e < kMaxExperts) {
+    mine = count[e] + (count[e] > 0 ? kTouched : 0);
+    sum = mine;
+    for (int offset = 1; offset < 32; offset *= 2) {
+      const int32_t below = __shfl_up_sync(~0u, sum, offset);
+      if (lane >= offset) sum += below;
     }
-    args.plan->first[touched] = at;
-    args.plan->touched = touched;
+    if (lane == 31) warp_sums[warp] = sum;
   }
   __syncthreads();
-  if (e >= args.experts || count[e] == 0) return;
-  int32_t next = first[e];
-  for (int32_t i = 0; i < slots; ++i)
-    if (args.chosen[i] == e) {
-      args.slot_row[next] = i / args.top;
-      args.slot_of[i] = next++;
+  if (e < kMaxExperts) {
+    for (int i = 0; i < warp; ++i) sum += warp_sums[i];
+    const int32_t in_front = sum - mine;
+    first[e] = in_front % kTouched;
+    if (count[e] > 0) {
+      args.plan->expert[in_front / kTouched] = e;
+      args.plan->first[in_front / kTouched] = in_front % kTouched;
     }
+    if (e == kMaxExperts - 1) {
+      args.plan->touched = sum / kTouched;
+      args.plan->first[sum / kTouched] = sum % kTouched;
+    }
+  }
+  __syncthreads();
+  for (int32_t expert = warp; expert < args.experts; expert += kPlanThreads / 32) {
+    if (count[expert] == 0) continue;
+    int32_t next = first[expert];
+    for (int32_t base = 0; base < slots; base += 32) {
+      const int32_t i = base + lane;
+      const bool hit = i < slots && args.chosen[i] == expert;
+      const uint32_t hits = __ballot_sync(~0u, hit);
+      if (hit) {
+        const int32_t at = next + __popc(hits & ((1u << lane) - 1));
+        args.slot_row[at] = i / args.top;
+        args.slot_of[i] = at;
+      }
+      next += __popc(hits);
+    }
+  }
 }
 
 __global__ void combine_kernel(const CombineArgs args) {
@@ -115,7 +140,7 @@ void route(const RouteArgs& args, Stream stream) {
 }
 
 void plan_experts(const PlanArgs& args, Stream stream) {
-  launch(plan_kernel, dim3(1), dim3(kMaxExperts), 0, stream, true, args);
+  launch(plan_kernel, dim3(1), dim3(kPlanThreads), 0, stream, true, args);
 }
 
 void combine_experts(const CombineArgs& args, Stream stream) {

@@ -288,7 +288,8 @@ struct QuantBlock {
     constexpr int kBytes = kFormat == Format::q8 ? 1024 : 512;
 #pragma unroll
     for (int i = 0; i < kBytes / 512; ++i) values[i] = load_once(stream + static_cast<int64_t>(block) * kBytes + i * 512);
-    const int32_t first = block * 64 / group;
+    // A division by the group would cost more than the rest.
+    const int32_t first = group == 32 ? block * 2 : group == 64 ? block : block / 2;
     const auto* pairs = reinterpret_cast<const ScalePair<kWide>*>(scale_stream) + static_cast<int64_t>(first) * 16 + g;
     scales[0][0].load(pairs);
     scales[0][1].load(pairs + 8);
@@ -320,21 +321,24 @@ __device__ __forceinline__ void settle(float (&acc)[kTiles][4], const int32_t (&
                                        const ScalePair<kWide> (&scales)[2], const float2* x_scales) {
   // x_scales [rows] of this run.
   const int t = threadIdx.x % 4;
+  float4 x[kTiles];  // {scale, sum} of rows 2t and 2t + 1
+#pragma unroll
+  for (int j = 0; j < kTiles; ++j) x[j] = *reinterpret_cast<const float4*>(x_scales + j * 8 + t * 2);
   const float scale[2] = {scales[0].scale(), scales[1].scale()}, bias[2] = {scales[0].bias(), scales[1].bias()};
 #pragma unroll
   for (int j = 0; j < kTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const float2 x = x_scales[j * 8 + t * 2 + i % 2];
-      acc[j][i] = fmaf(scale[i / 2] * x.x, static_cast<float>(exact[j][i]), acc[j][i]);
-      acc[j][i] = fmaf(bias[i / 2], x.y, acc[j][i]);
+      const float x_scale = i % 2 == 0 ? x[j].x : x[j].z, x_sum = i % 2 == 0 ? x[j].y : x[j].w;
+      acc[j][i] = fmaf(scale[i / 2] * x_scale, static_cast<float>(exact[j][i]), acc[j][i]);
+      acc[j][i] = fmaf(bias[i / 2], x_sum, acc[j][i]);
     }
 }
 
 template <Format kFormat, bool kWide, int kTiles>
-__global__ void __launch_bounds__(kThreads, 4) narrow_quantised(const __grid_constant__ MatmulArgs args) {
+__global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) narrow_quantised(const __grid_constant__ MatmulArgs args) {
   constexpr int kRows = kTiles * 8;
-  constexpr int kQuantAhead = kFormat == Format::q8 ? 4 : 6;
+  constexpr int kQuantAhead = kFormat == Format::q8 ? 3 : 4;
   extern __shared__ __align__(16) char staged[];
   __shared__ float sums[kRows * kOutPad];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;

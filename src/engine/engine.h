@@ -9,34 +9,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <vector>
 
-#include "base/thread_pool.h"
+#include "engine/engine_parts.h"
+#include "engine/engine_settings.h"
 #include "engine/event.h"
 #include "engine/request.h"
-#include "model/forward.h"
-#include "speculate/batch_proposer.h"
-#include "speculate/depth.h"
-#include "speculate/step_costs.h"
+#include "engine/sequence.h"
 
 namespace paceline {
-
-using RequestId = uint64_t;
-
-struct EngineSettings {
-  size_t kv_bytes = size_t{1} << 30;  // for keys and values: of running requests, and what is kept of earlier ones
-  int32_t batch_rows = 256;           // of one step, drafts included
-  int32_t chunk_rows = 256;           // of prompts in one step
-  int32_t most_running = 256;         // sequences
-  int32_t queue_length = 2048;        // requests that wait
-  bool keeps_prefixes = true;
-  int32_t deepest = kMaxDraftTokens - 1;  // drafts of a round; by the policy up to here
-  std::optional<int32_t> fixed_depth;     // no policy
-  // Caps that operators know from other systems; 0: none.
-  int32_t speculates_up_to_running = 0;
-  int32_t speculates_up_to_context = 0;
-};
 
 enum class Refusal : uint8_t {
   none,
@@ -52,26 +32,6 @@ struct Submission {
   size_t needs_bytes = 0;
 };
 
-// What one step did, for metrics.
-struct StepReport {
-  int32_t prompt_rows = 0;  // rows of prompts
-  int32_t rows = 0;         // all rows, drafts included
-  int32_t sequences = 0;    // that chose
-  double step_ms = 0, draft_ms = 0;
-  // Sequences by the depth that was chosen for them, and why.
-  struct Decision {
-    int32_t depth = 0;
-    DepthReason reason = DepthReason::policy;
-  };
-  std::vector<Decision> decisions;
-};
-
-class StepObserver {
- public:
-  virtual ~StepObserver() = default;
-  virtual void observe(const StepReport& report) = 0;
-};
-
 struct EngineStats {
   int32_t running = 0;  // sequences
   int32_t waiting = 0;  // requests
@@ -81,15 +41,6 @@ struct EngineStats {
   int64_t steps = 0;
   SpeculationCounters speculation;
   bool failed = false;
-};
-
-// What an engine stands on; shared with nobody while it lives, except for the weights.
-struct EngineParts {
-  Forward* forward = nullptr;
-  ThreadPool* pool = nullptr;
-  BatchProposer* proposer = nullptr;  // none: no drafts
-  StepCosts* costs = nullptr;         // learns from the rounds; none where there is no proposer
-  StepObserver* observer = nullptr;   // may be none
 };
 
 class Engine {

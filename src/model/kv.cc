@@ -22,6 +22,11 @@ KvLayout::KvLayout(const ModelConfig& config, DType dtype_in) : dtype(dtype_in),
     owner_of[at] = layer.owner;
     layer.page_bytes =
         static_cast<size_t>(from.kv_heads) * static_cast<size_t>(from.head_dim) * kPageTokens * dtype_bytes(dtype);
+    if (layer.owns) {
+      size_t& block = layer.kind == LayerKind::global ? block_bytes.global : block_bytes.sliding;
+      layer.offset = block;
+      block += (2 * layer.page_bytes + 63) / 64 * 64;
+    }
     layers.push_back(layer);
   }
 }
@@ -52,8 +57,17 @@ size_t KvLayout::ring_bytes() const {
   return bytes;
 }
 
-KvCache::KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows)
+size_t KvLayout::sequence_bytes(int32_t positions, int32_t most_rows) const {
+  const auto pages = static_cast<size_t>((positions + kPageTokens - 1) / kPageTokens);
+  const size_t ring = std::min(pages, static_cast<size_t>(ring_pages_for(most_rows)));
+  return pages * block_bytes.global + ring * block_bytes.sliding;
+}
+
+int32_t KvLayout::first_page_seen(int32_t pos) const { return std::max(0, pos - window + 1) / kPageTokens; }
+
+KvCache::KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows, std::shared_ptr<KvBlockPool> pool)
     : layout_(&layout),
+      pool_(pool != nullptr ? std::move(pool) : std::make_shared<KvBlockPool>(layout.block_bytes)),
       capacity_(capacity),
       most_rows_(most_rows),
       ring_pages_(layout.ring_pages_for(most_rows)),
@@ -61,25 +75,37 @@ KvCache::KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows)
   CHECK(most_rows >= kMaxForwardRows && most_rows <= kMaxImageRows);
 }
 
-void KvCache::add_page(const KvLayout::Layer& layer, Pages& pages) {
-  // Zeroed, since attention multiplies what it masks by zero: that must be a number.
-  pages.blocks.push_back(std::make_unique<std::byte[]>(2 * layer.page_bytes + 64));
-  auto address = reinterpret_cast<uintptr_t>(pages.blocks.back().get());
-  auto* aligned = reinterpret_cast<std::byte*>((address + 63) / 64 * 64);
-  pages.keys.push_back(aligned);
-  pages.values.push_back(aligned + layer.page_bytes);
-  bytes_ += 2 * layer.page_bytes + 64;
+size_t KvCache::slot_of(LayerKind kind, int32_t page) const {
+  return static_cast<size_t>(kind == LayerKind::global ? page : page % ring_pages_);
+}
+
+void KvCache::put(LayerKind kind, size_t slot, KvBlockRef block) {
+  std::vector<KvBlockRef>& blocks = held(kind);
+  if (blocks.size() <= slot) blocks.resize(slot + 1);
+  for (const KvLayout::Layer& layer : layout_->layers) {
+    if (!layer.owns || layer.kind != kind) continue;
+    LayerPages& pages = owners_[static_cast<size_t>(layer.owner)];
+    if (pages.keys.size() <= slot) {
+      pages.keys.resize(slot + 1);
+      pages.values.resize(slot + 1);
+    }
+    pages.keys[slot] = block.memory() + layer.offset;
+    pages.values[slot] = block.memory() + layer.offset + layer.page_bytes;
+  }
+  blocks[slot] = std::move(block);
 }
 
 void KvCache::reserve(int32_t count) {
   CHECK(count <= most_rows_ && length_ + count <= capacity_);
-  const auto pages_needed = static_cast<size_t>((length_ + count + kPageTokens - 1) / kPageTokens);
-  for (const KvLayout::Layer& layer : layout_->layers) {
-    if (!layer.owns) continue;
-    Pages& pages = owners_[static_cast<size_t>(layer.owner)];
-    const size_t needed =
-        layer.kind == LayerKind::global ? pages_needed : std::min(pages_needed, static_cast<size_t>(ring_pages_));
-    while (pages.keys.size() < needed) add_page(layer, pages);
+  const int32_t pages_needed = (length_ + count + kPageTokens - 1) / kPageTokens;
+  for (; placed_pages_ < pages_needed; ++placed_pages_) {
+    for (const LayerKind kind : {LayerKind::global, LayerKind::sliding}) {
+      const size_t slot = slot_of(kind, placed_pages_);
+      const std::vector<KvBlockRef>& blocks = held(kind);
+      // A ring's old page is written over, unless others still read it.
+      const bool writable = slot < blocks.size() && blocks[slot] && blocks[slot].alone();
+      if (!writable) put(kind, slot, pool_->take(kind));
+    }
   }
 }
 
@@ -93,13 +119,67 @@ void KvCache::truncate(int32_t length) {
   // What the ring still holds must reach back to the window of the new last position.
   CHECK(length == 0 || written_ - length <= kMaxForwardRows);
   length_ = length;
-  if (length == 0) written_ = 0;
+  if (length == 0) written_ = placed_pages_ = 0;
 }
 
 kernels::KvPages KvCache::pages(int32_t layer) const {
   const KvLayout::Layer& where = layout_->layers[static_cast<size_t>(layer)];
-  const Pages& pages = owners_[static_cast<size_t>(where.owner)];
+  const LayerPages& pages = owners_[static_cast<size_t>(where.owner)];
   return {pages.keys.data(), pages.values.data(), where.kind == LayerKind::global ? 0 : ring_pages_};
+}
+
+size_t KvCache::bytes() const {
+  size_t bytes = 0;
+  for (const KvBlockRef& block : global_) bytes += block ? layout_->block_bytes.global : 0;
+  for (const KvBlockRef& block : sliding_) bytes += block ? layout_->block_bytes.sliding : 0;
+  return bytes;
+}
+
+KvCache::PageBlocks KvCache::page_blocks(int32_t page) const {
+  CHECK(page >= 0 && (page + 1) * kPageTokens <= length_);
+  PageBlocks blocks;
+  blocks.global = global_[slot_of(LayerKind::global, page)];
+  if (page + ring_pages_ >= placed_pages_) blocks.sliding = sliding_[slot_of(LayerKind::sliding, page)];
+  return blocks;
+}
+
+void KvCache::adopt(std::span<const PageBlocks> pages) {
+  CHECK(placed_pages_ == 0);
+  const auto count = static_cast<int32_t>(pages.size());
+  const int32_t first_seen = layout_->first_page_seen(count * kPageTokens);
+  CHECK(count * kPageTokens <= capacity_ && count - first_seen <= ring_pages_);
+  for (int32_t page = 0; page < count; ++page) {
+    const PageBlocks& blocks = pages[static_cast<size_t>(page)];
+    put(LayerKind::global, slot_of(LayerKind::global, page), blocks.global);
+    if (page < first_seen) continue;
+    CHECK(static_cast<bool>(blocks.sliding));
+    put(LayerKind::sliding, slot_of(LayerKind::sliding, page), blocks.sliding);
+  }
+  length_ = written_ = count * kPageTokens;
+  placed_pages_ = count;
+}
+
+KvCache KvCache::fork() const {
+  KvCache other(*layout_, capacity_, most_rows_, pool_);
+  other.length_ = length_;
+  other.written_ = written_;
+  other.placed_pages_ = placed_pages_;
+  const int32_t open_page = length_ / kPageTokens;
+  for (const LayerKind kind : {LayerKind::global, LayerKind::sliding}) {
+    const std::vector<KvBlockRef>& mine = kind == LayerKind::global ? global_ : sliding_;
+    for (size_t slot = 0; slot < mine.size(); ++slot) {
+      if (mine[slot]) other.put(kind, slot, mine[slot]);
+    }
+    // What either may still write: the page of the next position and, where rows were taken back, those behind it.
+    for (int32_t page = open_page; page < placed_pages_; ++page) {
+      const size_t slot = slot_of(kind, page);
+      KvBlockRef copy = pool_->take(kind);
+      const size_t bytes = layout_->block_bytes.of(kind);
+      if (bytes > 0) std::memcpy(copy.memory(), mine[slot].memory(), bytes);
+      other.put(kind, slot, std::move(copy));
+    }
+  }
+  return other;
 }
 
 }  // namespace paceline

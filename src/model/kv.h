@@ -10,10 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "kernels/ops.h"
 #include "model/config.h"
+#include "model/kv_blocks.h"
 #include "tensor/dtype.h"
 
 namespace paceline {
@@ -35,12 +37,14 @@ struct KvLayout {
     int32_t owner = 0;      // index among the owning layers: where its pages are
     bool owns = true;       // false: reads an earlier layer's
     size_t page_bytes = 0;  // of keys; values take as much again
+    size_t offset = 0;      // of its keys in a block of its kind; values lie behind them
   };
   DType dtype = DType::bf16;  // bf16, or f32 for checks
   int32_t window = 0;
   int32_t ring_pages = 0;
   int32_t owners = 0;
   std::vector<Layer> layers;  // one per model layer; shared layers repeat their owner's entry
+  KvBlockPool::Sizes block_bytes;
 
   KvLayout() = default;
   KvLayout(const ModelConfig& config, DType dtype);
@@ -50,13 +54,19 @@ struct KvLayout {
   [[nodiscard]] size_t bytes_per_token() const;  // global layers only: what grows
   [[nodiscard]] size_t window_bytes() const;     // sliding layers: window tokens, without slack
   [[nodiscard]] size_t ring_bytes() const;       // sliding layers as allocated
+  // The most that a sequence of so many positions, run in up to so many rows at once, takes of a pool.
+  [[nodiscard]] size_t sequence_bytes(int32_t positions, int32_t most_rows) const;
+  // The first page that rows at `pos` and later see on sliding layers.
+  [[nodiscard]] int32_t first_page_seen(int32_t pos) const;
 };
 
 class KvCache {
  public:
-  // capacity: the most positions this sequence may reach. Memory of global layers is taken page by page.
+  // capacity: the most positions this sequence may reach. Memory is taken page by page: of the pool, or without one of
+  // the cache's own.
   // most_rows: of one forward, kMaxForwardRows to kMaxImageRows; the ring of sliding layers is as long as that needs.
-  KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows = kMaxForwardRows);
+  KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows = kMaxForwardRows,
+          std::shared_ptr<KvBlockPool> pool = nullptr);
 
   [[nodiscard]] const KvLayout& layout() const { return *layout_; }
   [[nodiscard]] int32_t length() const { return length_; }
@@ -72,24 +82,39 @@ class KvCache {
 
   [[nodiscard]] kernels::KvPages pages(int32_t layer) const;
   // Taken so far.
-  [[nodiscard]] size_t bytes() const { return bytes_; }
+  [[nodiscard]] size_t bytes() const;
+
+  // A page's blocks, for others to start from. The page lies wholly below length(), and is never written again.
+  struct PageBlocks {
+    KvBlockRef global;
+    KvBlockRef sliding;  // none where the ring has gone on
+  };
+  [[nodiscard]] PageBlocks page_blocks(int32_t page) const;
+  // An empty cache takes over pages 0 … of another sequence's beginning. Sliding blocks are needed from
+  // first_page_seen(pages.size() * kPageTokens) on.
+  void adopt(std::span<const PageBlocks> pages);
+  // Goes on from the same positions by itself: whole pages are shared, the last one is copied where it is not full.
+  [[nodiscard]] KvCache fork() const;
 
  private:
-  struct Pages {
+  struct LayerPages {
     std::vector<void*> keys, values;
-    std::vector<std::unique_ptr<std::byte[]>> blocks;
   };
-  void add_page(const KvLayout::Layer& layer, Pages& pages);
+  void put(LayerKind kind, size_t slot, KvBlockRef block);
+  [[nodiscard]] size_t slot_of(LayerKind kind, int32_t page) const;
+  [[nodiscard]] std::vector<KvBlockRef>& held(LayerKind kind) { return kind == LayerKind::global ? global_ : sliding_; }
 
   const KvLayout* layout_;
+  std::shared_ptr<KvBlockPool> pool_;
   int32_t capacity_;
   int32_t most_rows_;
   int32_t ring_pages_;
   int32_t length_ = 0;
   // Sliding layers hold keys of positions from here on, minus the ring; see truncate().
   int32_t written_ = 0;
-  size_t bytes_ = 0;
-  std::vector<Pages> owners_;
+  int32_t placed_pages_ = 0;  // pages 0 … have had their blocks
+  std::vector<KvBlockRef> global_, sliding_;
+  std::vector<LayerPages> owners_;
 };
 
 }  // namespace paceline

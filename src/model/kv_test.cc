@@ -48,12 +48,11 @@ TEST(KvCacheTest, MemoryGrowsByPagesAndStaysWhenTakenBack) {
   KvCache kv(layout, 1000);
   EXPECT_EQ(kv.bytes(), 0u);
   EXPECT_EQ(kv.capacity(), 1000);
-  // 64 more per page, for alignment.
   const auto expected = [&](int32_t length) {
     const int32_t pages = (length + kPageTokens - 1) / kPageTokens, ring = std::min(pages, layout.ring_pages);
     size_t bytes = 0;
     for (const KvLayout::Layer& layer : layout.layers)
-      bytes += (2 * layer.page_bytes + 64) * static_cast<size_t>(layer.kind == LayerKind::global ? pages : ring);
+      bytes += 2 * layer.page_bytes * static_cast<size_t>(layer.kind == LayerKind::global ? pages : ring);
     return bytes;
   };
   for (const int32_t step : {1, 62, 1, 1, 200, 256, 256, 200, 23}) {

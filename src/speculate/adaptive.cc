@@ -7,9 +7,6 @@ namespace {
 
 // What a new sequence takes over from the drafter's other texts, in drafts seen.
 constexpr double kPriorDrafts = 8;
-// What drafting must promise over plain steps, for each draft and three more: less is within the errors of the
-// estimates, and survival's add up with depth.
-constexpr double kWorthIt = 0.005;
 // 4 rounds, doubling to 512: a probe that costs as much as two plain steps stays under a half per cent of the time.
 constexpr int32_t kLastInterval = 512;
 // Of a drafter that is never right, many short texts in a row would else be probed too often.
@@ -24,6 +21,9 @@ constexpr double kKeepAtProbe = 0.5;
 constexpr double kFreeShare = 0.01;
 
 }  // namespace
+
+// Less than half a per cent is within the errors of the estimates, and survival's add up with depth.
+double AdaptiveDepth::worth_it(double drafts) { return 1 + 0.005 * (drafts + 3); }
 
 AdaptiveDepth::AdaptiveDepth(StepCosts& costs, int32_t deepest)
     : costs_(costs), here_(&costs.at(0)), deepest_(deepest), survival_(costs.typical.start()) {
@@ -69,11 +69,14 @@ int32_t AdaptiveDepth::reachable(int32_t most) const {
 int32_t AdaptiveDepth::depth(int32_t context, int32_t most) {
   here_ = &costs_.at(context);
   probing_ = false;
+  reason_ = DepthReason::timing;
   if (plain_is_due()) return 0;
   const int32_t deepest = reachable(most);
+  reason_ = DepthReason::request;
   if (deepest <= 0) return 0;
   const int32_t found = best(0, deepest);
-  if (tokens_per_ms(found) <= (1 + kWorthIt * (found + 3)) * tokens_per_ms(0)) return parked(deepest);
+  if (tokens_per_ms(found) <= worth_it(found) * tokens_per_ms(0)) return park(best(1, deepest));
+  reason_ = DepthReason::policy;
   start_intervals();
   return found;
 }
@@ -82,10 +85,10 @@ bool AdaptiveDepth::plain_is_due() const {
   return here_->step.samples(1) < kFirstPlainRounds || costs_.rounds_since_plain >= costs_.plain_interval;
 }
 
-int32_t AdaptiveDepth::parked(int32_t most) {
-  if (++parked_rounds_ <= wait_) return 0;
-  probing_ = true;
-  return best(1, most);
+int32_t AdaptiveDepth::park(int32_t probe_depth) {
+  probing_ = ++parked_rounds_ > wait_;
+  reason_ = probing_ ? DepthReason::probe : DepthReason::parked;
+  return probing_ ? probe_depth : 0;
 }
 
 void AdaptiveDepth::probed(bool accepted) {
@@ -109,6 +112,10 @@ void AdaptiveDepth::observe(const RoundReport& round) {
     costs_.rounds_since_plain = 0;
   }
   if (round.asked > 0) here_->draft.observe(round.asked, round.draft_ms);
+  observe_drafts(round);
+}
+
+void AdaptiveDepth::observe_drafts(const RoundReport& round) {
   if (probing_ && (round.drafted > 0 || round.draft_ms > kFreeShare * round.step_ms)) {
     probed(round.accepted > 0);
   }

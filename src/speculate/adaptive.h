@@ -18,11 +18,22 @@ class AdaptiveDepth : public DepthPolicy {
   int32_t depth(int32_t context, int32_t most) override;
   void observe(const RoundReport& round) override;
 
+  // For whoever decides over several sequences at once (batch_depth.h).
+  [[nodiscard]] const Survival& survival() const { return survival_; }
+  // The sequence gets no drafts. Or, now and then, some after all: to see whether they hold by now.
+  int32_t park(int32_t probe_depth);
+  // The sequence gets drafts: what comes later is no probe.
+  void draft() { start_intervals(); }
+  // What became of the drafts, whatever the round cost.
+  void observe_drafts(const RoundReport& round);
+  // What rounds of so many drafts must promise over plain steps.
+  static double worth_it(double drafts);
+  [[nodiscard]] DepthReason reason() const { return reason_; }
+
  private:
   [[nodiscard]] double tokens_per_ms(int32_t depth) const;
   [[nodiscard]] int32_t best(int32_t least, int32_t most) const;
   [[nodiscard]] int32_t reachable(int32_t most) const;
-  int32_t parked(int32_t most);
   void start_intervals();
   void probed(bool accepted);
   [[nodiscard]] bool plain_is_due() const;
@@ -31,6 +42,7 @@ class AdaptiveDepth : public DepthPolicy {
   RoundCosts* here_;  // of the context that the round stands at
   int32_t deepest_;
   Survival survival_;
+  DepthReason reason_ = DepthReason::policy;
   bool probing_ = false;
   int32_t parked_rounds_ = 0;  // since the last probe
   int32_t interval_ = 0;       // rounds between probes, widening

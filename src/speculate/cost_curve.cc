@@ -1,6 +1,7 @@
 #include "speculate/cost_curve.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "base/check.h"
@@ -21,14 +22,41 @@ constexpr int32_t kWellTimed = 8;
 
 }  // namespace
 
+size_t CostCurve::point_below(int32_t count) {
+  CHECK(count >= 0 && count <= kLargest);
+  if (count <= 32) return static_cast<size_t>(count);
+  const int32_t doubling = static_cast<int32_t>(std::bit_width(static_cast<uint32_t>(count))) - 6;
+  return static_cast<size_t>(33 + 16 * doubling + (count >> (doubling + 1)) - 16) - 1;
+}
+
+int32_t CostCurve::count_at(size_t point) {
+  const auto at = static_cast<int32_t>(point);
+  if (at <= 32) return at;
+  const int32_t doubling = (at - 32) / 16, within = (at - 32) % 16;
+  return (16 + within) << (doubling + 1);
+}
+
 void CostCurve::observe(int32_t count, double ms) {
-  CHECK(count >= 0 && count < static_cast<int32_t>(points_.size()));
-  Point& point = points_[static_cast<size_t>(count)];
+  const size_t below = point_below(count);
+  if (count_at(below) == count || below + 1 == kPoints) {
+    observe_point(below, ms);
+    return;
+  }
+  // Between two points: both are off by the same factor.
+  const double thought = this->ms(count);
+  const double factor = thought > 0 ? ms / thought : 1;
+  const double low = this->ms(count_at(below)), high = this->ms(count_at(below + 1));
+  observe_point(below, thought > 0 ? low * factor : ms);
+  observe_point(below + 1, thought > 0 ? high * factor : ms);
+}
+
+void CostCurve::observe_point(size_t at, double ms) {
+  Point& point = points_[at];
   if (point.samples > 1) ms = std::clamp(ms, point.ms / kFurthest, point.ms * kFurthest);
   const double before = point.ms;
   ++point.samples;
   point.ms += std::max(1.0 / point.samples, kShare) * (ms - point.ms);
-  if (point.samples > 2 && before > 0) drift(count, ms / before);
+  if (point.samples > 2 && before > 0) drift(at, ms / before);
   point.last = ++observations_;
 }
 
@@ -43,18 +71,20 @@ CostCurve CostCurve::as_hint() const {
   return hint;
 }
 
-void CostCurve::drift(int32_t count, double ratio) {
-  for (int32_t other = 0; other < static_cast<int32_t>(points_.size()); ++other) {
-    if (other != count) points_[static_cast<size_t>(other)].ms *= 1 + kShared * (ratio - 1);
+void CostCurve::drift(size_t point, double ratio) {
+  const double factor = 1 + kShared * (ratio - 1);
+  for (size_t other = 0; other < kPoints; ++other) {
+    if (other != point) points_[other].ms *= factor;
   }
 }
 
-double CostCurve::believed(int32_t count) const {
-  const Point& point = points_[static_cast<size_t>(count)];
-  int32_t below = count - 1;
-  while (below >= 0 && points_[static_cast<size_t>(below)].samples == 0) --below;
-  if (below < 0) return point.ms;
-  const double hoped = points_[static_cast<size_t>(below)].ms * (1 + slope_ * (count - below));
+double CostCurve::believed(size_t at) const {
+  const Point& point = points_[at];
+  if (at == 0) return point.ms;
+  size_t below = at - 1;
+  while (below > 0 && points_[below].samples == 0) --below;
+  if (points_[below].samples == 0) return point.ms;
+  const double hoped = points_[below].ms * (1 + slope_ * (count_at(at) - count_at(below)));
   if (hoped >= point.ms) return point.ms;
   const double memory = kForgetting * std::min(point.samples, kWellTimed);
   const double fresh = std::exp(-static_cast<double>(observations_ - point.last) / memory);
@@ -62,23 +92,24 @@ double CostCurve::believed(int32_t count) const {
 }
 
 double CostCurve::ms(int32_t count) const {
-  int32_t below = count, above = count;
-  const auto timed = [&](int32_t at) { return points_[static_cast<size_t>(at)].samples > 0; };
-  while (below >= 0 && !timed(below)) --below;
-  while (above < static_cast<int32_t>(points_.size()) && !timed(above)) ++above;
-  if (above == static_cast<int32_t>(points_.size())) {
-    return below < 0 ? 0 : believed(below) * (1 + slope_ * (count - below));
-  }
+  const size_t at = point_below(count);
+  const auto timed = [&](size_t point) { return points_[point].samples > 0; };
+  size_t below = at;
+  while (below > 0 && !timed(below)) --below;
+  const bool has_below = timed(below);
+  size_t above = count_at(at) == count ? at : at + 1;
+  while (above < kPoints && !timed(above)) ++above;
+  if (above == kPoints) return has_below ? believed(below) * (1 + slope_ * (count - count_at(below))) : 0;
   const double high = believed(above);
-  if (below < 0 || above == below) return high;
+  if (!has_below || above == below) return high;
   const double low = believed(below);
-  return low + (high - low) * (count - below) / (above - below);
+  return low + (high - low) * (count - count_at(below)) / (count_at(above) - count_at(below));
 }
 
 int32_t CostCurve::largest_timed() const {
-  auto at = static_cast<int32_t>(points_.size()) - 1;
-  while (at > 0 && points_[static_cast<size_t>(at)].samples == 0) --at;
-  return at;
+  size_t at = kPoints - 1;
+  while (at > 0 && points_[at].samples == 0) --at;
+  return count_at(at);
 }
 
 }  // namespace paceline

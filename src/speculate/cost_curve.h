@@ -22,10 +22,13 @@ class CostCurve {
   // Counts that were not timed lie on the line between those that were. 0 before the first observation.
   [[nodiscard]] double ms(int32_t count) const;
   [[nodiscard]] int32_t largest_timed() const;
-  [[nodiscard]] int32_t samples(int32_t count) const { return points_[static_cast<size_t>(count)].samples; }
+  // Of the point at or next below the count.
+  [[nodiscard]] int32_t samples(int32_t count) const { return points_[point_below(count)].samples; }
   // As it was observed, where samples(count) > 0.
-  [[nodiscard]] double timed_ms(int32_t count) const { return points_[static_cast<size_t>(count)].ms; }
+  [[nodiscard]] double timed_ms(int32_t count) const { return points_[point_below(count)].ms; }
+  // Counts that one sequence reaches; each has a point of its own.
   static constexpr int32_t kCounts = kMaxDraftTokens + 2;
+  static constexpr int32_t kLargest = 2047;
 
  private:
   struct Point {
@@ -33,13 +36,19 @@ class CostCurve {
     int32_t samples = 0;
     int64_t last = 0;  // when, in observations of the whole curve
   };
+  // Points at 0 … 32, then sixteen to each doubling.
+  static constexpr size_t kPoints = 33 + 6 * 16;
+  static size_t point_below(int32_t count);
+  static int32_t count_at(size_t point);
+
+  void observe_point(size_t point, double ms);
   // What a point says now: one that was not timed for long is mixed with what smaller counts let hope.
-  [[nodiscard]] double believed(int32_t count) const;
-  void drift(int32_t count, double ratio);
+  [[nodiscard]] double believed(size_t point) const;
+  void drift(size_t point, double ratio);
 
   double slope_;
   int64_t observations_ = 0;
-  std::array<Point, kCounts> points_{};
+  std::array<Point, kPoints> points_{};
 };
 
 }  // namespace paceline

@@ -5,14 +5,32 @@
 #include "base/check.h"
 
 namespace paceline {
+namespace {
+
+MtpContext at(const DraftContext& context) {
+  CHECK(context.hidden != nullptr && context.kv->length() == static_cast<int32_t>(context.tokens.size()) - 1);
+  return {context.kv, context.tokens.back(), context.hidden};
+}
+
+}  // namespace
 
 MtpProposer::MtpProposer(std::unique_ptr<MtpDrafter> drafter) : drafter_(std::move(drafter)) {}
 
 int32_t MtpProposer::propose(const DraftContext& context, std::span<TokenId> out) {
-  CHECK(context.hidden != nullptr && context.kv->length() == static_cast<int32_t>(context.tokens.size()) - 1);
   const auto depth = static_cast<int32_t>(out.size());
-  drafter_->propose({context.kv, context.tokens.back(), context.hidden}, depth, out.data());
+  drafter_->propose(at(context), depth, out.data());
   return depth;
+}
+
+MtpBatchProposer::MtpBatchProposer(std::unique_ptr<MtpDrafter> drafter) : drafter_(std::move(drafter)) {}
+
+void MtpBatchProposer::propose(std::span<DraftAsk> asks) {
+  proposals_.clear();
+  for (DraftAsk& ask : asks) {
+    ask.drafted = static_cast<int32_t>(ask.out.size());
+    proposals_.push_back({at(ask.context), ask.drafted, ask.out.data()});
+  }
+  drafter_->propose(proposals_);
 }
 
 }  // namespace paceline

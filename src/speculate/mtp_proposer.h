@@ -1,9 +1,12 @@
-// The MTP drafter as a proposer: starts from the target's hidden state and reads the target's keys and values.
+// The MTP drafter as a proposer: starts from the target's hidden state and reads the target's keys and values. All it
+// knows lies in the target's cache, so it keeps nothing between rounds and serves any number of sequences.
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "model/mtp_drafter.h"
+#include "speculate/batch_proposer.h"
 #include "speculate/proposer.h"
 
 namespace paceline {
@@ -12,12 +15,24 @@ class MtpProposer : public Proposer {
  public:
   explicit MtpProposer(std::unique_ptr<MtpDrafter> drafter);
 
-  // All it knows lies in the target's cache.
   void reset() override {}
   int32_t propose(const DraftContext& context, std::span<TokenId> out) override;
 
  private:
   std::unique_ptr<MtpDrafter> drafter_;
+};
+
+// The same for many sequences: a pass drafts one token for each of them.
+class MtpBatchProposer : public BatchProposer {
+ public:
+  explicit MtpBatchProposer(std::unique_ptr<MtpDrafter> drafter);
+
+  std::unique_ptr<Proposer> start() override { return nullptr; }
+  void propose(std::span<DraftAsk> asks) override;
+
+ private:
+  std::unique_ptr<MtpDrafter> drafter_;
+  std::vector<MtpProposal> proposals_;
 };
 
 }  // namespace paceline

@@ -21,4 +21,15 @@ RoundCosts& StepCosts::at(int32_t context) {
   return *found;
 }
 
+BatchCosts& StepCosts::batch_at(int32_t context) {
+  std::optional<BatchCosts>& found = batch_by_context_[static_cast<size_t>(context_class(context))];
+  if (found) return *found;
+  const RoundCosts& single = at(context);
+  found.emplace();
+  found->step = single.step.as_hint();
+  // A draft's cost by their number: the first one's pass is the first draft.
+  if (single.draft.ms(1) > 0) found->pass.observe(1, single.draft.ms(1));
+  return *found;
+}
+
 }  // namespace paceline

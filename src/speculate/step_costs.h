@@ -16,6 +16,13 @@ struct RoundCosts {
   CostCurve draft{0.05};  // over drafts asked for
 };
 
+// Rounds of several sequences at once.
+struct BatchCosts {
+  CostCurve step{0.05};  // over all rows: forward and choosing
+  CostCurve pass{0.05};  // over sequences: one draft for each of them
+  int32_t rounds_since_plain = 0;
+};
+
 class StepCosts {
  public:
   // Longer contexts cost more; those that share a power of two are taken for alike.
@@ -25,6 +32,9 @@ class StepCosts {
   // Of rounds at about this context. Where nothing was timed yet, it starts from what the nearest shorter one says, or
   // else the nearest longer one.
   RoundCosts& at(int32_t context);
+
+  // The same for several sequences, the longest of which is about so long. Starts from what at() says.
+  BatchCosts& batch_at(int32_t context);
 
   [[nodiscard]] const std::optional<RoundCosts>& of_class(int32_t index) const {
     return by_context_[static_cast<size_t>(index)];
@@ -44,6 +54,7 @@ class StepCosts {
 
  private:
   std::array<std::optional<RoundCosts>, kContexts> by_context_;
+  std::array<std::optional<BatchCosts>, kContexts> batch_by_context_;
 };
 
 }  // namespace paceline

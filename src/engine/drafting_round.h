@@ -1,0 +1,48 @@
+// The propose part of a step: how deep for each sequence, drafts for all of them at once, and what was learnt of it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/engine_parts.h"
+#include "engine/engine_settings.h"
+#include "engine/step_plan.h"
+#include "speculate/batch_depth.h"
+
+namespace paceline {
+
+class DraftingRound {
+ public:
+  DraftingRound(const EngineParts& parts, const EngineSettings& settings);
+
+  // A new sequence; one that has ended.
+  void start(Sequence& seq);
+  void finish(Sequence& seq);
+
+  // Fills the drafts of the plan's sequences.
+  void propose(const StepPlan& plan);
+  // After the step: what became of them, and what forward and choosing took.
+  void observe(const StepPlan& plan, double step_ms);
+
+  [[nodiscard]] double draft_ms() const { return draft_ms_; }
+  [[nodiscard]] const std::vector<DepthDecision>& decisions() const { return decisions_; }
+
+ private:
+  void choose_depths(const StepPlan& plan);
+  [[nodiscard]] bool capped(const StepPlan& plan, const Sequence& seq) const;
+  void fix_depths(int32_t rows_free);
+  void draft();
+
+  EngineParts parts_;
+  EngineSettings settings_;
+  std::unique_ptr<BatchDepth> policy_;  // none: depths are fixed, or nobody drafts
+  double draft_ms_ = 0;
+  // This step's, of the sequences that write.
+  std::vector<Sequence*> writers_;
+  std::vector<DepthAsk> depths_;
+  std::vector<DraftAsk> asks_;
+  std::vector<int32_t> passes_;
+  std::vector<DepthDecision> decisions_;
+};
+
+}  // namespace paceline

@@ -1,0 +1,45 @@
+// What an engine stands on, and what it tells of its steps.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "model/forward.h"
+#include "speculate/batch_proposer.h"
+#include "speculate/depth.h"
+#include "speculate/step_costs.h"
+
+namespace paceline {
+
+// The depth that was chosen for one sequence in one step, and why.
+struct DepthDecision {
+  int32_t depth = 0;
+  DepthReason reason = DepthReason::policy;
+};
+
+// What one step did, for metrics.
+struct StepReport {
+  int32_t prompt_rows = 0;  // rows of prompts
+  int32_t rows = 0;         // all rows, drafts included
+  int32_t sequences = 0;    // that chose
+  double step_ms = 0, draft_ms = 0;
+  std::vector<DepthDecision> decisions;  // of the sequences that write
+};
+
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  virtual void observe(const StepReport& report) = 0;
+};
+
+// Shared with nobody while the engine lives, except for the weights.
+struct EngineParts {
+  Forward* forward = nullptr;
+  ThreadPool* pool = nullptr;
+  BatchProposer* proposer = nullptr;  // none: no drafts
+  StepCosts* costs = nullptr;         // learns from the rounds; needed where there is a proposer and no fixed depth
+  StepObserver* observer = nullptr;   // may be none
+};
+
+}  // namespace paceline

@@ -1,0 +1,27 @@
+// How much an engine may use, and how it shares it out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "speculate/proposer.h"
+
+namespace paceline {
+
+struct EngineSettings {
+  size_t kv_bytes = size_t{1} << 30;  // for keys and values: of running requests, and what is kept of earlier ones
+  int32_t batch_rows = 256;           // of one step, drafts included
+  int32_t chunk_rows = 256;           // of prompts in one step
+  int32_t chunk_rows_beside = 64;     // likewise where others write meanwhile: how long they are held up
+  int32_t most_running = 256;         // sequences
+  int32_t queue_length = 2048;        // requests that wait
+  bool keeps_prefixes = true;
+  int32_t deepest = kMaxDraftTokens - 1;  // drafts of a round; by the policy up to here
+  std::optional<int32_t> fixed_depth;     // no policy
+  // Caps that operators know from other systems; 0: none.
+  int32_t speculates_up_to_running = 0;
+  int32_t speculates_up_to_context = 0;
+};
+
+}  // namespace paceline

@@ -1,0 +1,263 @@
+// Many requests at once: each gets what it would get alone, memory comes back, and what is shared has the same bits.
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "engine/decode.h"
+#include "engine/load_identity.h"
+#include "kernels/cpu_ops.h"
+#include "model/load.h"
+#include "model/mtp_binding.h"
+#include "speculate/mtp_proposer.h"
+#include "speculate/ngram.h"
+
+namespace paceline {
+namespace {
+
+bool long_form() { return std::getenv("PACELINE_TEST_LONG") != nullptr; }
+
+std::vector<TokenId> text_of(size_t tokens) {
+  constexpr std::string_view kText =
+      "The reader opens a file and reads its lines one by one; for each line it counts the words, and at the end it "
+      "prints how many there were. An empty line counts for nothing. ";
+  std::vector<TokenId> text{2};
+  for (size_t i = 0; text.size() < tokens; ++i)
+    text.push_back(128 + static_cast<unsigned char>(kText[i % kText.size()]));
+  return text;
+}
+
+class Texts : public Listener {
+ public:
+  size_t hear(const Event& event) override {
+    if (tokens.size() <= static_cast<size_t>(event.choice)) tokens.resize(static_cast<size_t>(event.choice) + 1);
+    for (const NewToken& token : event.tokens) tokens[static_cast<size_t>(event.choice)].push_back(token.id);
+    cached = event.cached;
+    if (event.end != nullptr) ends.push_back(*event.end);
+    return event.tokens.size();
+  }
+  std::vector<std::vector<TokenId>> tokens;
+  std::vector<SequenceEnd> ends;
+  int32_t cached = 0;
+};
+
+class EngineTest : public testing::TestWithParam<const char*> {
+ protected:
+  EngineTest() : pool_(2), ops_(**kernels::find_cpu_table(""), pool_), model_(*load_model(folder("target"), pool_)) {
+    forward_.emplace(model_.weights, ops_, Precision::bf16);
+    parts_ = {&*forward_, &pool_, nullptr, &costs_, nullptr};
+    settings_.kv_bytes = size_t{64} << 20;
+  }
+
+  static std::filesystem::path folder(const char* part) {
+    return std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/goldens" / GetParam() / part;
+  }
+
+  void use_mtp() {
+    mtp_ = std::make_unique<MtpBatchProposer>(std::make_unique<MtpDrafter>(
+        load_mtp(folder("assistant"), pool_).value(), forward_->shared_weights(), ops_, forward_->precision()));
+    parts_.proposer = mtp_.get();
+  }
+
+  [[nodiscard]] Request request(int32_t prompt_tokens, int32_t max_tokens) const {
+    Request made;
+    made.prompt = text_of(static_cast<size_t>(prompt_tokens));
+    made.sampling.seed = 3;
+    made.max_tokens = max_tokens;
+    made.context = model_.config.context;
+    return made;
+  }
+
+  std::vector<TokenId> alone(const Request& request, uint64_t choice = 0) {
+    DecodeRequest bare;
+    bare.prompt = request.prompt;
+    bare.sampling = request.sampling;
+    bare.sampling.seed += choice;
+    bare.max_tokens = request.max_tokens;
+    bare.context = request.context;
+    return decode(*forward_, bare, {}).tokens;
+  }
+
+  static void finish(Engine& engine) {
+    while (engine.step()) {
+    }
+    EXPECT_STREQ(engine.integrity_problem(), "");
+  }
+
+  void expect_identity(int32_t requests) {
+    LoadPlan plan;
+    plan.text = text_of(700);
+    plan.requests = requests;
+    plan.at_once = 64;
+    plan.longest_prompt = 330;
+    // Whatever the sampled texts hold often enough to end some of them early.
+    plan.stop_ids = {5, 77, 130};
+    const LoadResult result = check_load(parts_, settings_, plan);
+    EXPECT_EQ(result.difference, "");
+    EXPECT_EQ(result.requests, requests);
+    EXPECT_GT(result.cancelled, 0);
+    EXPECT_GT(result.most_running, 1);
+    if (settings_.keeps_prefixes) {
+      EXPECT_GT(result.prefix_hits, 0);
+    }
+    if (settings_.fixed_depth.value_or(0) > 0) {
+      EXPECT_GT(result.counters.drafted, 0);
+    }
+  }
+
+  [[nodiscard]] static int32_t share(int32_t usual, int32_t whole) { return long_form() ? whole : usual; }
+
+  ThreadPool pool_;
+  kernels::CpuOps ops_;
+  LoadedModel model_;
+  std::optional<Forward> forward_;
+  StepCosts costs_;
+  std::unique_ptr<BatchProposer> mtp_;
+  EngineParts parts_;
+  EngineSettings settings_;
+};
+
+TEST_P(EngineTest, UnderLoadEachGetsWhatItGetsAlone) { expect_identity(share(60, 2000)); }
+
+TEST_P(EngineTest, UnderLoadWithDraftsByThePolicy) {
+  use_mtp();
+  expect_identity(share(60, 2000));
+}
+
+TEST_P(EngineTest, UnderLoadWithManyDrafts) {
+  use_mtp();
+  settings_.fixed_depth = 5;
+  expect_identity(share(60, 2000));
+}
+
+// Few rows, few sequences, little memory: everything has to take turns, and kept pages have to go.
+TEST_P(EngineTest, UnderLoadWithLittleOfEverything) {
+  SeparateProposers ngrams([] { return std::make_unique<NgramProposer>(); });
+  parts_.proposer = &ngrams;
+  settings_.fixed_depth = 3;
+  settings_.batch_rows = 11;
+  settings_.chunk_rows = 50;
+  settings_.chunk_rows_beside = 7;
+  settings_.most_running = 13;
+  settings_.kv_bytes = 6 * forward_->kv_layout().sequence_bytes(400, kMaxForwardRows);
+  expect_identity(share(60, 2000));
+}
+
+TEST_P(EngineTest, ChoicesShareThePrompt) {
+  use_mtp();
+  Engine engine(parts_, settings_);
+  Request many = request(150, 30);
+  many.choices = 4;
+  const auto texts = std::make_shared<Texts>();
+  EXPECT_EQ(engine.submit(many, texts).refusal, Refusal::none);
+  finish(engine);
+  ASSERT_EQ(texts->tokens.size(), 4u);
+  EXPECT_EQ(texts->ends.size(), 4u);
+  for (uint64_t choice = 0; choice < 4; ++choice) EXPECT_EQ(texts->tokens[choice], alone(many, choice)) << choice;
+  EXPECT_EQ(engine.stats().prompt_tokens, 150);
+  EXPECT_NE(texts->tokens[0], texts->tokens[1]);
+}
+
+TEST_P(EngineTest, APrefixIsComputedOnce) {
+  use_mtp();
+  settings_.fixed_depth = 3;
+  Engine engine(parts_, settings_);
+  const Request first = request(400, 20);
+  const auto one = std::make_shared<Texts>();
+  engine.submit(first, one);
+  finish(engine);
+  EXPECT_EQ(one->cached, 0);
+  EXPECT_EQ(one->tokens[0], alone(first));
+
+  // What was written belongs to the beginning of the next.
+  Request second = first;
+  second.prompt.insert(second.prompt.end(), one->tokens[0].begin(), one->tokens[0].end());
+  for (int i = 0; i < 100; ++i) second.prompt.push_back(200);
+  const auto two = std::make_shared<Texts>();
+  engine.submit(second, two);
+  finish(engine);
+  EXPECT_EQ(two->cached, 384);
+  EXPECT_EQ(two->tokens[0], alone(second));
+  const int64_t run = engine.stats().prompt_tokens;
+  EXPECT_EQ(run, 400 + 520 - 384);
+
+  // Another tenant's are not touched; nor is one found by who does not want it.
+  Request other = second;
+  other.scope = {1, 2};
+  const auto three = std::make_shared<Texts>();
+  engine.submit(other, three);
+  finish(engine);
+  EXPECT_EQ(three->cached, 0);
+  EXPECT_EQ(three->tokens, two->tokens);
+  other.scope = second.scope;
+  other.reads_prefixes = false;
+  const auto four = std::make_shared<Texts>();
+  engine.submit(other, four);
+  finish(engine);
+  EXPECT_EQ(four->cached, 0);
+  EXPECT_EQ(four->tokens, two->tokens);
+}
+
+TEST_P(EngineTest, RefusesWhatDoesNotFitAndWhatIsTooMany) {
+  settings_.queue_length = 2;
+  settings_.kv_bytes = forward_->kv_layout().sequence_bytes(300, kMaxForwardRows);
+  Engine engine(parts_, settings_);
+  const Submission large = engine.submit(request(200, 200), std::make_shared<Texts>());
+  EXPECT_EQ(large.refusal, Refusal::never_fits);
+  EXPECT_GT(large.needs_bytes, settings_.kv_bytes);
+  const auto texts = std::make_shared<Texts>();
+  EXPECT_EQ(engine.submit(request(200, 100), texts).refusal, Refusal::none);
+  EXPECT_EQ(engine.submit(request(200, 100), texts).refusal, Refusal::none);
+  EXPECT_EQ(engine.submit(request(200, 100), texts).refusal, Refusal::queue_full);
+  engine.drain();
+  EXPECT_EQ(engine.submit(request(1, 1), texts).refusal, Refusal::draining);
+  finish(engine);
+  // Those that were taken on before are finished all the same, one after the other.
+  EXPECT_EQ(texts->ends.size(), 2u);
+}
+
+TEST_P(EngineTest, CancellingGivesEverythingBack) {
+  Engine engine(parts_, settings_);
+  const auto texts = std::make_shared<Texts>();
+  Request many = request(300, 300);
+  many.choices = 2;
+  std::vector<RequestId> ids;
+  for (int i = 0; i < 6; ++i) ids.push_back(engine.submit(many, texts).id);
+  for (int i = 0; i < 4; ++i) engine.step();
+  EXPECT_GT(engine.stats().reserved_bytes, 0u);
+  for (const RequestId id : ids) engine.cancel(id);
+  engine.cancel(99);
+  finish(engine);
+  EXPECT_EQ(engine.stats().reserved_bytes, 0u);
+  EXPECT_EQ(engine.stats().running, 0);
+  ASSERT_EQ(texts->ends.size(), 12u);
+  for (const SequenceEnd& end : texts->ends) EXPECT_EQ(end.reason, EndReason::cancelled);
+}
+
+TEST_P(EngineTest, ADeadlineEndsATextAndOneThatWaits) {
+  settings_.most_running = 1;
+  Engine engine(parts_, settings_);
+  const auto texts = std::make_shared<Texts>();
+  Request late = request(10, 300);
+  late.deadline = EngineClock::now() + std::chrono::hours(1);
+  engine.submit(late, texts);
+  late.deadline = EngineClock::now() - std::chrono::seconds(1);
+  engine.submit(late, texts);
+  engine.submit(request(10, 3), texts);
+  finish(engine);
+  ASSERT_EQ(texts->ends.size(), 3u);
+  EXPECT_EQ(texts->ends[0].reason, EndReason::deadline);
+  EXPECT_EQ(texts->ends[0].output_tokens, 0);
+  EXPECT_EQ(texts->ends[1].reason, EndReason::max_tokens);
+  EXPECT_EQ(texts->ends[1].output_tokens, 300);
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, EngineTest, testing::Values("dense", "moe", "ple"),
+                         [](const auto& param) { return std::string(param.param); });
+
+}  // namespace
+}  // namespace paceline

@@ -1,0 +1,97 @@
+// Beginnings of texts whose keys and values are kept for later: a tree of pages. A page is found again by its tokens
+// (and the pictures in it) and everything before it. Least recently used pages go first when memory is wanted.
+//
+// Pages of sliding layers are only needed near the place where a text goes on, and go one by one; a page whose sliding
+// part has gone can still lie on the way to a later one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "engine/request.h"
+#include "model/kv.h"
+
+namespace paceline {
+
+class Prefixes {
+ public:
+  struct Page;
+
+  explicit Prefixes(const KvLayout& layout);
+  ~Prefixes();
+  Prefixes(const Prefixes&) = delete;
+  Prefixes& operator=(const Prefixes&) = delete;
+
+  // A sequence's way through the tree: the last page that it has found or left here. That page stays until the walk
+  // ends.
+  class Walk {
+   public:
+    Walk() = default;
+    Walk(Walk&& other) noexcept { *this = std::move(other); }
+    Walk& operator=(Walk&& other) noexcept;
+    ~Walk() { end(); }
+    void end();
+    [[nodiscard]] int32_t pages() const { return pages_; }
+
+   private:
+    friend class Prefixes;
+    Prefixes* tree_ = nullptr;
+    Page* at_ = nullptr;
+    int32_t pages_ = 0;
+  };
+
+  // The longest beginning of the request's prompt that is here and can be gone on from, leaving at least the prompt's
+  // last token to be run: its pages in order, for KvCache::adopt. `walk` stands at its end.
+  // whole_pictures: a text must not go on from within one.
+  std::vector<KvCache::PageBlocks> find(const Request& request, bool whole_pictures, Walk& walk);
+
+  // The page behind the walk's, of the sequence's tokens, has been computed.
+  void leave(Walk& walk, const Request& request, std::span<const TokenId> tokens, const KvCache& kv);
+
+  // Gives up the blocks that were used the longest ago. False: there are none.
+  bool reclaim();
+  // Gives up everything that no walk stands at.
+  void clear();
+
+  // Bytes of the blocks that only the tree owns.
+  [[nodiscard]] size_t kept_bytes() const;
+
+ private:
+  struct Key {
+    uint64_t hash = 0;
+    std::vector<TokenId> tokens;
+    std::vector<Fingerprint> pictures;  // with where they lie
+    bool operator==(const Key&) const = default;
+  };
+  static Key key_of(const Request& request, std::span<const TokenId> page_tokens, int32_t page);
+  [[nodiscard]] static Page* child(Page& parent, const Key& key);
+  Page& root(const Fingerprint& scope);
+  [[nodiscard]] int32_t usable(const Request& request, bool whole_pictures, std::span<Page* const> path) const;
+  void touch(Page& page);
+  void list(Page& page);
+  void unlist(Page& page);
+  void move_walk(Walk& walk, Page& to, int32_t pages);
+  void remove(Page& page);
+  void drop_empty(Page& page);
+
+  // Least recently used first; of pages used at once, those deeper in the text stay longer where it is their sliding
+  // part, and go earlier where it is all of them.
+  struct Place {
+    uint64_t used;
+    int64_t order;
+    Page* page;
+    auto operator<=>(const Place&) const = default;
+  };
+
+  const KvLayout& layout_;
+  uint64_t clock_ = 0;
+  std::map<Fingerprint, std::unique_ptr<Page>> roots_;
+  std::set<Place> leaves_;   // pages that nothing stands on: neither a page nor a walk
+  std::set<Place> sliding_;  // pages that have their sliding part
+};
+
+}  // namespace paceline

@@ -1,0 +1,148 @@
+#include "engine/schedule.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace paceline {
+
+Schedule::Schedule(const KvLayout& layout, const ModelConfig& config, const EngineSettings& settings)
+    : layout_(layout),
+      config_(config),
+      settings_(settings),
+      pool_(std::make_shared<KvBlockPool>(layout.block_bytes, settings.kv_bytes)),
+      prefixes_(layout) {
+  pool_->set_reclaim([this] { return prefixes_.reclaim(); });
+}
+
+std::shared_ptr<Accepted> Schedule::accept(Request request, const KvLayout& layout, const ModelConfig& config) {
+  auto accepted = std::make_shared<Accepted>();
+  const int64_t wanted = static_cast<int64_t>(request.prompt.size()) + request.max_tokens;
+  accepted->positions = static_cast<int32_t>(std::min<int64_t>(wanted, request.context));
+  accepted->most_rows = kMaxForwardRows;
+  if (config.images_see_both_ways) {
+    for (const RequestPicture& picture : request.pictures)
+      accepted->most_rows = std::max(accepted->most_rows, picture.count);
+  }
+  accepted->bytes_per_choice = layout.sequence_bytes(accepted->positions, accepted->most_rows);
+  accepted->request = std::move(request);
+  return accepted;
+}
+
+void Schedule::admit(const std::function<void(Sequence&)>& start) {
+  while (!waiting_.empty()) {
+    const Accepted& next = *waiting_.front();
+    const int32_t choices = next.request.choices;
+    const size_t bytes = next.bytes_per_choice * static_cast<size_t>(choices);
+    const auto running = static_cast<int32_t>(running_.size()) + promised_;
+    if (reserved_bytes_ + bytes > settings_.kv_bytes) return;
+    if (running > 0 && running + choices > settings_.most_running) return;
+    reserved_bytes_ += bytes;
+    promised_ += choices - 1;
+    start_sequence(waiting_.front(), start);
+    waiting_.pop_front();
+  }
+}
+
+void Schedule::start_sequence(const std::shared_ptr<const Accepted>& accepted,
+                              const std::function<void(Sequence&)>& start) {
+  const Request& request = accepted->request;
+  KvCache kv(layout_, accepted->positions, accepted->most_rows, pool_);
+  auto seq = std::make_unique<Sequence>(accepted, std::move(kv));
+  for (const RequestPicture& picture : request.pictures)
+    seq->soft.push_back({picture.first_pos, picture.count, nullptr});
+  seq->leaves_pages = settings_.keeps_prefixes;
+  if (settings_.keeps_prefixes) {
+    prefix_queries_ += seq->prompt_size();
+    if (request.reads_prefixes) {
+      seq->kv.adopt(prefixes_.find(request, config_.images_see_both_ways, seq->walk));
+      seq->cached = seq->kv.length();
+      prefix_hits_ += seq->cached;
+    } else {
+      seq->leaves_pages = false;
+    }
+  }
+  start(*seq);
+  running_.push_back(std::move(seq));
+}
+
+void Schedule::fork_choices(Sequence& seq, std::vector<Sequence*>& forks, const std::function<void(Sequence&)>& start) {
+  for (int32_t choice = 1; choice < seq.request().choices; ++choice) {
+    running_.push_back(seq.fork(choice));
+    --promised_;
+    start(*running_.back());
+    forks.push_back(running_.back().get());
+  }
+}
+
+void Schedule::plan(StepPlan& plan) {
+  ++steps_;
+  plan.clear();
+  plan_writers(plan);
+  plan_prompts(plan);
+  for (const StepPart& part : plan.parts) {
+    part.seq->last_step = steps_;
+    plan.rows += part.rows;
+    plan.choosing += part.chooses ? 1 : 0;
+  }
+}
+
+// Those that have waited longest, where not all fit.
+void Schedule::plan_writers(StepPlan& plan) {
+  for (const auto& seq : running_) {
+    if (!seq->reads_prompt()) plan.parts.push_back({seq.get(), seq->rows_left(), true});
+  }
+  const auto most = static_cast<size_t>(settings_.batch_rows);
+  if (plan.parts.size() <= most) return;
+  std::stable_sort(plan.parts.begin(), plan.parts.end(),
+                   [](const StepPart& a, const StepPart& b) { return a.seq->last_step < b.seq->last_step; });
+  plan.parts.resize(most);
+}
+
+void Schedule::plan_prompts(StepPlan& plan) {
+  const auto writers = static_cast<int32_t>(plan.parts.size());
+  const int32_t chunk =
+      writers > 0 ? std::min(settings_.chunk_rows, settings_.chunk_rows_beside) : settings_.chunk_rows;
+  // A prompt goes on though all rows are taken by writers: they have their turn again, and one row is little.
+  const int32_t most = std::max(1, std::min(chunk, settings_.batch_rows - writers));
+  for (const auto& seq : running_) {
+    if (plan.prompt_rows >= most) return;
+    if (!seq->reads_prompt()) continue;
+    const int32_t rows = seq->next_rows(most - plan.prompt_rows, config_.images_see_both_ways);
+    // A picture that must not be cut is the only prompt of its step, and others wait where it is very large.
+    if (plan.prompt_rows > 0 && plan.prompt_rows + rows > most) return;
+    if (writers + rows > kMaxImageRows) plan.parts.resize(static_cast<size_t>(kMaxImageRows - rows));
+    plan.parts.push_back({seq.get(), rows, rows == seq->rows_left()});
+    plan.prompt_rows += rows;
+  }
+}
+
+void Schedule::leave_pages(Sequence& seq) {
+  if (!seq.leaves_pages) return;
+  while ((seq.walk.pages() + 1) * kPageTokens <= seq.kv.length())
+    prefixes_.leave(seq.walk, seq.request(), seq.standing, seq.kv);
+}
+
+void Schedule::remove(const Sequence& seq) {
+  reserved_bytes_ -= seq.accepted->bytes_per_choice;
+  // One that ends before it has forked takes its other choices with it.
+  if (seq.choice == 0 && seq.generated().empty() && seq.hidden.empty()) {
+    const int32_t others = seq.request().choices - 1;
+    promised_ -= others;
+    reserved_bytes_ -= seq.accepted->bytes_per_choice * static_cast<size_t>(others);
+  }
+  const auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& one) { return one.get() == &seq; });
+  CHECK(found != running_.end());
+  running_.erase(found);
+}
+
+const char* Schedule::integrity_problem() const {
+  if (!running_.empty()) return "sequences run";
+  if (!waiting_.empty()) return "requests wait";
+  if (reserved_bytes_ != 0) return "reserved bytes were not given back";
+  if (promised_ != 0) return "choices are still promised";
+  if (pool_->used_bytes() != prefixes_.kept_bytes()) return "blocks have owners besides the kept prefixes";
+  return "";
+}
+
+}  // namespace paceline

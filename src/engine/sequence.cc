@@ -1,0 +1,43 @@
+#include "engine/sequence.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace paceline {
+
+Sequence::Sequence(std::shared_ptr<const Accepted> accepted_in, KvCache cache)
+    : accepted(std::move(accepted_in)), kv(std::move(cache)), standing(request().prompt), sampling(request().sampling) {
+  standing.reserve(static_cast<size_t>(accepted->positions) + 1);
+  if (sampling.penalised()) counts.add_prompt(request().prompt);
+}
+
+std::unique_ptr<Sequence> Sequence::fork(int32_t other_choice) const {
+  auto other = std::make_unique<Sequence>(accepted, kv.fork());
+  other->choice = other_choice;
+  other->standing = standing;
+  other->soft = soft;
+  other->hidden = hidden;
+  other->sampling.seed += static_cast<uint64_t>(other_choice);
+  other->cached = cached;
+  return other;
+}
+
+int32_t Sequence::most_drafts() const {
+  const int64_t left = request().max_tokens - static_cast<int64_t>(generated().size());
+  const int64_t room = request().context - static_cast<int64_t>(standing.size());
+  const int64_t most = std::min<int64_t>({left - 1, room - 1, request().max_depth, kMaxDraftTokens});
+  return static_cast<int32_t>(std::max<int64_t>(most, 0));
+}
+
+int32_t Sequence::next_rows(int32_t most, bool whole_pictures) const {
+  const int32_t begin = kv.length(), end = begin + std::min(most, rows_left());
+  if (!whole_pictures) return end - begin;
+  for (const SoftTokens& picture : soft) {
+    if (picture.first_pos >= end || end >= picture.end_pos()) continue;
+    return (picture.first_pos > begin ? picture.first_pos : picture.end_pos()) - begin;
+  }
+  return end - begin;
+}
+
+}  // namespace paceline

@@ -1,0 +1,87 @@
+// One text on its way: what stands is prompt and output; of it, the first kv.length() tokens have been run.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "engine/event.h"
+#include "engine/prefixes.h"
+#include "engine/request.h"
+#include "model/forward.h"
+#include "sample/choose.h"
+#include "speculate/adaptive.h"
+#include "speculate/counters.h"
+#include "speculate/proposer.h"
+
+namespace paceline {
+
+using RequestId = uint64_t;
+
+// A request that was taken on; shared by its choices.
+struct Accepted {
+  RequestId id = 0;
+  Request request;
+  std::shared_ptr<Listener> listener;
+  size_t bytes_per_choice = 0;  // that a choice may need
+  int32_t positions = 0;        // that a choice may reach
+  int32_t most_rows = 0;        // of one forward
+  EngineClock::time_point submitted;
+};
+
+// What a round chose for one sequence.
+struct Verdict {
+  std::vector<NewToken> tokens;  // in order; without a stop token
+  std::optional<EndReason> end;
+  TokenId stop_token = -1;
+  bool cut = false;  // the text ended within the round: a draft behind the last one kept was not judged
+};
+
+struct Sequence {
+  Sequence(std::shared_ptr<const Accepted> accepted, KvCache cache);
+  // The same text so far, of another choice.
+  [[nodiscard]] std::unique_ptr<Sequence> fork(int32_t other_choice) const;
+
+  [[nodiscard]] const Request& request() const { return accepted->request; }
+  [[nodiscard]] int32_t prompt_size() const { return static_cast<int32_t>(request().prompt.size()); }
+  [[nodiscard]] std::span<const TokenId> generated() const {
+    return std::span(standing).subspan(request().prompt.size());
+  }
+  // Rows that stand and were not run.
+  [[nodiscard]] int32_t rows_left() const { return static_cast<int32_t>(standing.size()) - kv.length(); }
+  [[nodiscard]] bool reads_prompt() const { return kv.length() < prompt_size(); }
+  // A round emits one token more than the drafts it keeps: the last one that may be emitted needs no draft.
+  [[nodiscard]] int32_t most_drafts() const;
+  // So many of the rows left as fit into `most`: before a picture rather than in it where pictures must not be cut, or
+  // a whole one.
+  [[nodiscard]] int32_t next_rows(int32_t most, bool whole_pictures) const;
+
+  std::shared_ptr<const Accepted> accepted;
+  int32_t choice = 0;
+  KvCache kv;
+  std::vector<TokenId> standing;
+  std::vector<SoftTokens> soft;  // of the request's pictures
+  std::vector<float> hidden;     // [hidden] of the row that chose the newest token; empty before the first choice
+  SampleSettings sampling;
+  TokenCounts counts;
+  std::unique_ptr<ConstraintCursor> cursor;
+  std::unique_ptr<Proposer> proposer;
+  std::unique_ptr<AdaptiveDepth> depth;
+  Prefixes::Walk walk;
+  int32_t cached = 0;  // tokens that came from the prefixes
+  bool leaves_pages = false;
+  uint64_t last_step = 0;
+  bool cancelled = false;
+
+  // This step's.
+  std::vector<TokenId> drafts;
+  RoundReport round;
+  Verdict verdict;
+
+  SpeculationCounters counters;
+  EngineClock::time_point admitted, first_choice;
+};
+
+}  // namespace paceline

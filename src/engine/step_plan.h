@@ -1,0 +1,32 @@
+// What one step runs: rows of sequences, in the order of the forward's rows.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/sequence.h"
+
+namespace paceline {
+
+struct StepPart {
+  Sequence* seq = nullptr;
+  int32_t rows = 0;      // of those that stand; drafts come behind them
+  bool chooses = false;  // the rows reach the end of what stands
+  // In the forward, once drafts are known.
+  int32_t first_row = 0;
+  int32_t first_logits = 0;  // of the row that chooses
+};
+
+struct StepPlan {
+  std::vector<StepPart> parts;
+  int32_t prompt_rows = 0;  // of prompts
+  int32_t rows = 0;         // all, without drafts
+  int32_t choosing = 0;     // parts that choose
+
+  void clear() {
+    parts.clear();
+    prompt_rows = rows = choosing = 0;
+  }
+};
+
+}  // namespace paceline

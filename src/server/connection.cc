@@ -82,12 +82,6 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     });
   }
 
-  void cut_off() override {
-    asio::post(socket_.get_executor(), [self = shared_from_this()] {
-      if (self->exchange_ != nullptr) self->exchange_->cancel(shutting_down());
-    });
-  }
-
  private:
   using Parser = http::request_parser<http::string_body>;
 

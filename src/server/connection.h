@@ -25,10 +25,8 @@ struct ConnectionContext {
 class Connection {
  public:
   virtual ~Connection() = default;
-  // Both may be called by any thread. Without a request: closes. Otherwise the one at hand is the last.
+  // May be called by any thread. Without a request: closes. Otherwise the one at hand is the last.
   virtual void finish_up() = 0;
-  // Ends what runs, with an error that says why.
-  virtual void cut_off() = 0;
 };
 
 // Serves the socket, whose executor is a strand, until it is closed.

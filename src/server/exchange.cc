@@ -91,6 +91,8 @@ size_t Exchange::hear(int32_t first_choice, const Event& event) {
     }
     if (standing > 0) time_tokens(choice, standing);
     if (event.end != nullptr) note_end(choice, *event.end);
+    // To end a text is to leave a token of the event, though the text ends with it.
+    if (!goes_on && standing == event.tokens.size()) --standing;
     if (!choice.unheard.empty() || event.end != nullptr) wake = wake_;
   }
   if (wake) wake();

@@ -124,11 +124,28 @@ Reply Routes::complete(const HttpCall& call, bool chat) {
   }
   auto exchange = std::make_shared<Exchange>(
       std::move(made), Exchange::Around{&model_.text().tokenizer, &model_.marks(), &model_.engine(), &metrics_});
+  remember(exchange);
   const Submission submission = exchange->submit();
   if (submission.refusal != Refusal::none) {
     return {error_answer(refused(submission, model_.description().settings.kv_bytes))};
   }
   return {{}, std::move(exchange)};
+}
+
+void Routes::remember(const std::shared_ptr<Exchange>& exchange) {
+  const std::lock_guard lock(exchanges_mutex_);
+  if (exchanges_.size() >= tidy_at_) {
+    std::erase_if(exchanges_, [](const auto& weak) { return weak.expired(); });
+    tidy_at_ = 64 + 2 * exchanges_.size();
+  }
+  exchanges_.push_back(exchange);
+}
+
+void Routes::cancel_all() {
+  const std::lock_guard lock(exchanges_mutex_);
+  for (const auto& weak : exchanges_) {
+    if (const auto exchange = weak.lock()) exchange->cancel(shutting_down());
+  }
 }
 
 HttpAnswer Routes::models(std::string_view path) {

@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "server/api_keys.h"
 #include "server/exchange.h"
@@ -36,12 +38,15 @@ class Routes {
   // For metrics: the path of a route, or "other".
   [[nodiscard]] static std::string_view route_name(std::string_view path);
 
+  // Exchanges that run end with an error: the server is shutting down.
+  void cancel_all();
   void drain() { draining_ = true; }
   [[nodiscard]] bool draining() const { return draining_; }
 
  private:
   Reply handle_get(const HttpCall& call);
   Reply complete(const HttpCall& call, bool chat);
+  void remember(const std::shared_ptr<Exchange>& exchange);
   HttpAnswer tokenize(const HttpCall& call);
   HttpAnswer detokenize(const HttpCall& call);
   HttpAnswer models(std::string_view path);
@@ -53,6 +58,9 @@ class Routes {
   const ServerSettings& settings_;
   ApiKeys keys_;
   std::atomic<bool> draining_ = false;
+  std::mutex exchanges_mutex_;
+  std::vector<std::weak_ptr<Exchange>> exchanges_;
+  size_t tidy_at_ = 64;  // entries at which those that have ended are taken out
 };
 
 }  // namespace paceline

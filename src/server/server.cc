@@ -63,6 +63,8 @@ class Server::Parts {
     stop();
     for (std::thread& thread : threads_) thread.join();
     workers_.join();
+    // An engine stops when it has nothing more to do.
+    routes_.cancel_all();
     model_.engine().stop();
     if (engine_thread_.joinable()) engine_thread_.join();
   }
@@ -191,7 +193,7 @@ class Server::Parts {
 
   void cut_off() {
     log_.info("drain: time is over, what still runs is ended");
-    for (const auto& connection : connections()) connection->cut_off();
+    routes_.cancel_all();
     drain_timer_.expires_after(seconds(kLastWords_s));
     drain_timer_.async_wait([this](error_code failed) {
       if (!failed) stop();

@@ -37,8 +37,7 @@ bool is_ready(const tcp::endpoint& endpoint) {
   asio::io_context context;
   std::string answer;
   asio::co_spawn(
-      context,
-      [&]() -> asio::awaitable<void> { answer = co_await fetch_text(endpoint, "/ready", ""); },
+      context, [&]() -> asio::awaitable<void> { answer = co_await fetch_text(endpoint, "/ready", ""); },
       asio::detached);
   context.run();
   return !answer.empty();

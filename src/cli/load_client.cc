@@ -90,7 +90,8 @@ class EventReader {
   void read_usage(const json::object& usage) {
     outcome_.prompt_tokens = number_in(usage, "prompt_tokens");
     outcome_.completion_tokens = number_in(usage, "completion_tokens");
-    if (const json::value* details = usage.if_contains("prompt_tokens_details"); details != nullptr && details->is_object())
+    if (const json::value* details = usage.if_contains("prompt_tokens_details");
+        details != nullptr && details->is_object())
       outcome_.cached_tokens = number_in(details->get_object(), "cached_tokens");
     if (const json::value* drafts = usage.if_contains("speculative"); drafts != nullptr && drafts->is_object()) {
       outcome_.rounds = number_in(drafts->get_object(), "rounds");

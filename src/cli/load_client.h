@@ -14,10 +14,10 @@ struct LoadOutcome {
   std::string problem;  // "": it went well
   int status = 0;       // HTTP's
   bool cancelled = false;
-  double first_ms = 0;           // until the first text came
-  double whole_ms = 0;           // until the end
-  std::vector<double> gaps_ms;   // between pieces of text
-  int64_t pieces = 0;            // of text
+  double first_ms = 0;          // until the first text came
+  double whole_ms = 0;          // until the end
+  std::vector<double> gaps_ms;  // between pieces of text
+  int64_t pieces = 0;           // of text
   int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0;
   int64_t rounds = 0, drafted = 0, accepted = 0;
 };
@@ -25,8 +25,8 @@ struct LoadOutcome {
 struct LoadCall {
   boost::asio::ip::tcp::endpoint server;
   std::string path;
-  std::string api_key;                 // "": none
-  std::string body;                    // JSON, of a streaming request
+  std::string api_key;                  // "": none
+  std::string body;                     // JSON, of a streaming request
   std::optional<int64_t> cancel_after;  // pieces of text, and then the connection is closed
 };
 

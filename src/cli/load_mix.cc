@@ -7,10 +7,10 @@
 namespace paceline {
 namespace {
 
-constexpr const char* kWords[] = {"the",  "a",    "small", "red",   "boat",  "went",  "to",    "see",
-                                  "sea",  "and",  "old",   "house", "with",  "green", "door",  "where",
-                                  "cat",  "dog",  "sat",   "under", "tree",  "while", "birds", "sang",
-                                  "song", "about", "sun",  "rain",  "night", "day",   "friend", "road"};
+constexpr const char* kWords[] = {"the",  "a",     "small", "red",   "boat",  "went",  "to",     "see",
+                                  "sea",  "and",   "old",   "house", "with",  "green", "door",   "where",
+                                  "cat",  "dog",   "sat",   "under", "tree",  "while", "birds",  "sang",
+                                  "song", "about", "sun",   "rain",  "night", "day",   "friend", "road"};
 
 }  // namespace
 

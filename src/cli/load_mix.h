@@ -10,14 +10,14 @@
 namespace paceline {
 
 struct LoadMix {
-  std::vector<int32_t> prompt_words;             // one of them each; empty: short questions of several kinds
-  std::vector<int32_t> output_tokens{64, 128};   // most tokens, one of them each
-  bool ignores_eos = false;                      // outputs are as long as they may be
-  double shared = 0;                             // share of requests that begin alike
-  int32_t shared_words = 500;                    // how far
-  double cancelled = 0;                          // share of requests whose client goes away
+  std::vector<int32_t> prompt_words;            // one of them each; empty: short questions of several kinds
+  std::vector<int32_t> output_tokens{64, 128};  // most tokens, one of them each
+  bool ignores_eos = false;                     // outputs are as long as they may be
+  double shared = 0;                            // share of requests that begin alike
+  int32_t shared_words = 500;                   // how far
+  double cancelled = 0;                         // share of requests whose client goes away
   float temperature = 0;
-  std::string model;                             // "": not named
+  std::string model;  // "": not named
   uint64_t seed = 1;
 };
 

@@ -71,8 +71,8 @@ class Clients {
     ++started_;
     run_.most_open = std::max(run_.most_open, ++open_);
     MixedRequest request = maker_.next(plan_.speculates);
-    LoadOutcome outcome = co_await run_load_call(
-        {plan_.server, kPath, plan_.api_key, std::move(request.body), request.cancel_after});
+    LoadOutcome outcome =
+        co_await run_load_call({plan_.server, kPath, plan_.api_key, std::move(request.body), request.cancel_after});
     --open_;
     ended_ = Clock::now();
     run_.outcomes.push_back(std::move(outcome));

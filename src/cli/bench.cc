@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/bench_drafter.h"
+#include "cli/bench_engine.h"
 #include "cli/bench_forward.h"
 #include "cli/bench_speculation.h"
 #include "cli/bench_target.h"
@@ -31,7 +32,8 @@ struct BenchOptions {
   bool json = false;
   std::string precision = "bf16";
   BenchSettings forward;
-  bool speculation = false;
+  bool speculation = false, engine = false;
+  std::vector<int32_t> at_once{1, 4, 16, 64};
   std::string draft = "auto";
   std::vector<std::string> depths{"1", "2", "3", "4", "5", "6", "7", "8", "auto"};
   int32_t rounds = 0;  // 0: what suits the measurement
@@ -171,6 +173,53 @@ int run_speculation_bench(const BenchOptions& options, const BenchTarget& target
   return kExitDone;
 }
 
+int run_engine_bench(const BenchOptions& options, const BenchTarget& target, Forward& forward, Machine& machine) {
+  auto texts = texts_for(options, target);
+  if (!texts.ok()) return fail(kExitFailure, texts.error().message);
+  auto drafter = BenchDrafter::make(options.draft, options.source, target, forward, machine);
+  if (!drafter.ok()) return fail(kExitFailure, drafter.error().message);
+  if (drafter->batch() == nullptr) return fail(kExitUsage, "--engine measures drafters that know no text beforehand");
+  const double busy = told_busy();
+  constexpr double kCalibrationMs = 500;
+  StepCosts costs;
+  calibrate(forward, drafter->steady(), costs, kCalibrationMs);
+  ProgressBar bar("measuring", stderr_is_terminal());
+  EngineBenchSettings settings;
+  settings.at_once = options.at_once;
+  if (options.rounds > 0) settings.rounds = options.rounds;
+  settings.single = drafter->steady();
+  settings.batch = drafter->batch();
+  settings.costs = &costs;
+  settings.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
+  const auto cells = bench_engine(forward, machine.pool(), *texts, settings);
+  bar.clear();
+  if (!cells.ok()) return fail(kExitFailure, cells.error().message);
+  if (!options.json) {
+    fmt::print("{}, drafts by {}: {} kernels, {} threads; medians of {} rounds; machine {:.0f} % busy before\n\n{}",
+               target.name, drafter->name(), machine.kernels_name(), machine.threads(), settings.rounds, 100 * busy,
+               engine_table(*cells));
+    return kExitDone;
+  }
+  boost::json::array rows;
+  for (const EngineCell& cell : *cells)
+    rows.push_back({{"at_once", cell.at_once},
+                    {"plain_tokens_per_s", cell.plain_tok_s},
+                    {"auto_tokens_per_s", cell.auto_tok_s},
+                    {"ratio_to_plain", cell.ratio},
+                    {"ratios", boost::json::value_from(cell.ratios)},
+                    {"plain_of_bare", cell.plain_of_bare},
+                    {"auto_of_bare", cell.auto_of_bare},
+                    {"tokens_per_verify", cell.tokens_per_verify}});
+  fmt::print("{}\n", boost::json::serialize(boost::json::object{{"model", target.name},
+                                                                {"drafter", drafter->name()},
+                                                                {"kernels", machine.kernels_name()},
+                                                                {"threads", machine.threads()},
+                                                                {"rounds", settings.rounds},
+                                                                {"busy_before", busy},
+                                                                {"cells", rows}}));
+  return kExitDone;
+}
+
 int run_bench(BenchOptions options) {
   auto machine = Machine::make(options.threads, true);
   if (!machine.ok()) return fail(kExitUsage, machine.error().message);
@@ -179,15 +228,25 @@ int run_bench(BenchOptions options) {
   const Precision precision = options.precision == "f32" ? Precision::f32 : Precision::bf16;
   options.forward.precision = precision;
   Forward forward(target->weights, (*machine)->ops(), precision);
+  if (options.engine) return run_engine_bench(options, *target, forward, **machine);
   if (options.speculation) return run_speculation_bench(options, *target, forward, **machine);
   return run_forward_bench(options, *target, forward, **machine);
 }
 
 void add_speculation_options(CLI::App& command, BenchOptions& options) {
-  constexpr const char* kGroup = "With --speculation";
+  constexpr const char* kGroup = "With --speculation and --engine";
   command.add_flag("--speculation", options.speculation,
                    "Measure speculative decoding: prose, code, arithmetic, JSON and copying at every depth, in turn "
                    "with plain decoding");
+  command
+      .add_flag("--engine", options.engine,
+                "Measure many requests at once, plain and with drafts in turn, and one at a time against the bare loop")
+      ->excludes("--speculation");
+  command.add_option("--at-once", options.at_once, "With --engine: requests that run at once")
+      ->check(CLI::Range(1, 256).description(""))
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->default_str("1,4,16,64");
   command
       .add_option("--draft", options.draft,
                   "Who drafts: auto, ngram, a folder; random (costs what the model's drafter costs, never right), "

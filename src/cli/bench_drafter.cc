@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "cli/model_path.h"
-#include "model/mtp_binding.h"
 #include "session/drafter.h"
 #include "speculate/mtp_proposer.h"
 #include "speculate/ngram.h"
@@ -14,30 +13,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<fs::path> own_drafter(const BenchTarget& target) {
-  std::error_code error;
-  for (const fs::path& place : drafter_places(target.folder, HubCaches::from_environment())) {
-    if (!target.folder.empty() && fs::exists(place / "config.json", error)) return place;
+Result<Drafter> own_drafter(const BenchTarget& target, const Forward& forward, Machine& machine) {
+  std::string passed_by;
+  if (!target.folder.empty()) {
+    auto found = Drafter::find(target.folder, forward, machine.pool(), machine.ops(), &passed_by);
+    if (found) return std::move(*found);
   }
-  return Error{fmt::format("no drafter found for {}: give --draft", target.name)};
+  return Error{fmt::format("no drafter found for {}: give --draft{}", target.name, passed_by)};
 }
 
-Result<std::unique_ptr<Proposer>> make_random(const BenchSource& source, const BenchTarget& target,
-                                              const Forward& forward, Machine& machine) {
+Result<std::shared_ptr<const MtpWeights>> random_weights(const BenchSource& source, const BenchTarget& target,
+                                                         const Forward& forward, Machine& machine) {
   AssistantConfig config;
   SyntheticFormat format = synthetic_format(source);
   if (!source.synthetic.empty()) {
     TRY_ASSIGN(config, synthetic_mtp_config(source.synthetic));
   } else {
-    TRY_ASSIGN(const fs::path own, own_drafter(target));
-    TRY_ASSIGN(const auto weights, load_mtp(own, machine.pool()));
-    TRY(check_fits(weights->config, forward.weights().config));
-    config = weights->config;
-    format = {weights->post_projection.format, std::max(weights->post_projection.group, 32)};
+    TRY_ASSIGN(const Drafter own, own_drafter(target, forward, machine));
+    config = own.weights().config;
+    format = {own.weights().post_projection.format, std::max(own.weights().post_projection.group, 32)};
   }
-  auto drafter = std::make_unique<MtpDrafter>(make_synthetic_mtp(config, format, machine.pool()),
-                                              forward.shared_weights(), machine.ops(), forward.precision());
-  return std::unique_ptr<Proposer>(std::make_unique<MtpProposer>(std::move(drafter)));
+  return make_synthetic_mtp(config, format, machine.pool());
+}
+
+Result<Drafter> named(const std::string& asked, const Forward& forward, Machine& machine) {
+  TRY_ASSIGN(const fs::path folder, find_model(asked));
+  return Drafter::load(folder, forward, machine.pool(), machine.ops());
 }
 
 }  // namespace
@@ -50,17 +51,20 @@ Result<BenchDrafter> BenchDrafter::make(const std::string& asked, const BenchSou
   if (asked == "perfect") return drafter;
   if (asked == "ngram") {
     drafter.proposer_ = std::make_unique<NgramProposer>();
+    drafter.batch_ = std::make_unique<SeparateProposers>([] { return std::make_unique<NgramProposer>(); });
   } else if (asked == "random") {
-    TRY_ASSIGN(drafter.proposer_, make_random(source, target, forward, machine));
+    TRY_ASSIGN(const auto weights, random_weights(source, target, forward, machine));
+    const auto make = [&] {
+      return std::make_unique<MtpDrafter>(weights, forward.shared_weights(), machine.ops(), forward.precision());
+    };
+    drafter.proposer_ = std::make_unique<MtpProposer>(make());
+    drafter.batch_ = std::make_unique<MtpBatchProposer>(make());
   } else {
-    fs::path folder;
-    if (asked == "auto") {
-      TRY_ASSIGN(folder, own_drafter(target));
-    } else {
-      TRY_ASSIGN(folder, find_model(asked));
-    }
-    TRY_ASSIGN(drafter.proposer_, load_drafter(folder, forward, machine.pool(), machine.ops()));
-    drafter.name_ = folder.string();
+    TRY_ASSIGN(const Drafter found,
+               asked == "auto" ? own_drafter(target, forward, machine) : named(asked, forward, machine));
+    drafter.proposer_ = found.proposer();
+    drafter.batch_ = found.batch_proposer();
+    drafter.name_ = found.folder().string();
   }
   return drafter;
 }

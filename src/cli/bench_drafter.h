@@ -10,6 +10,7 @@
 #include "cli/bench_target.h"
 #include "cli/machine.h"
 #include "engine/decode.h"
+#include "speculate/batch_proposer.h"
 
 namespace paceline {
 
@@ -25,10 +26,13 @@ class BenchDrafter {
   Proposer& for_request(const DecodeRequest& request, const std::vector<TokenId>& output);
   // For what costs the same whatever the text; none for `perfect`.
   [[nodiscard]] Proposer* steady() const { return proposer_.get(); }
+  // The same for many requests at once; none for `perfect`.
+  [[nodiscard]] BatchProposer* batch() const { return batch_.get(); }
 
  private:
   std::string name_;
   std::unique_ptr<Proposer> proposer_;
+  std::unique_ptr<BatchProposer> batch_;
   // perfect
   int32_t vocab_ = 0;
   std::unique_ptr<Proposer> knowing_;

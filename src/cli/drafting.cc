@@ -5,7 +5,6 @@
 #include "cli/console.h"
 #include "cli/model_path.h"
 #include "session/drafter.h"
-#include "speculate/adaptive.h"
 #include "speculate/calibrate.h"
 #include "speculate/ngram.h"
 
@@ -53,58 +52,53 @@ Result<std::unique_ptr<Drafting>> Drafting::make(const DraftOptions& options, co
                                                  Machine& machine) {
   std::unique_ptr<Drafting> drafting(new Drafting());
   drafting->fixed_depth_ = options.depth;
+  std::unique_ptr<Proposer> single;
   if (options.draft == "ngram") {
-    drafting->proposer_ = std::make_unique<NgramProposer>();
+    single = std::make_unique<NgramProposer>();
+    drafting->proposer_ = std::make_unique<SeparateProposers>([] { return std::make_unique<NgramProposer>(); });
     drafting->drafter_ = "ngram";
   } else if (options.draft == "auto") {
-    drafting->find(folder, target, machine);
+    single = drafting->find(folder, target, machine);
   } else if (options.draft != "none") {
-    TRY_ASSIGN(const fs::path drafter, find_model(options.draft));
-    TRY_ASSIGN(drafting->proposer_, load_drafter(drafter, target, machine.pool(), machine.ops()));
-    drafting->drafter_ = drafter.string();
+    TRY_ASSIGN(const fs::path place, find_model(options.draft));
+    TRY_ASSIGN(const Drafter drafter, Drafter::load(place, target, machine.pool(), machine.ops()));
+    single = drafting->use(drafter);
   }
-  if (options.kind == "mtp" && drafting->proposer_ == nullptr) {
+  if (options.kind == "mtp" && single == nullptr) {
     return Error{fmt::format("--draft-kind mtp: {}", drafting->finding_)};
   }
-  drafting->learn_costs(folder, target, machine);
+  if (single != nullptr && !options.depth) drafting->learn_costs(folder, target, *single, machine);
   return drafting;
 }
 
-// A folder that is no drafter of this model is passed by, but not in silence.
-void Drafting::find(const fs::path& target_folder, const Forward& target, Machine& machine) {
-  std::string passed_by;
-  for (const fs::path& place : drafter_places(target_folder, HubCaches::from_environment())) {
-    std::error_code error;
-    if (!fs::exists(place / "config.json", error)) continue;
-    auto found = load_drafter(place, target, machine.pool(), machine.ops());
-    if (found.ok()) {
-      proposer_ = std::move(*found);
-      drafter_ = place.string();
-      finding_ = fmt::format("drafter found: {}", drafter_);
-      return;
-    }
-    passed_by += fmt::format("; {}", found.error().message);
-  }
-  finding_ = fmt::format("no drafter found for {}, beside it or in the local Hugging Face cache{}",
-                         target_folder.string(), passed_by);
+std::unique_ptr<Proposer> Drafting::use(const Drafter& drafter) {
+  drafter_ = drafter.folder().string();
+  proposer_ = drafter.batch_proposer();
+  return drafter.proposer();
 }
 
-void Drafting::learn_costs(const fs::path& target_folder, Forward& target, const Machine& machine) {
-  if (fixed_depth_) {
-    depth_ = std::make_unique<FixedDepth>(*fixed_depth_);
-    return;
+// A folder that is no drafter of this model is passed by, but not in silence.
+std::unique_ptr<Proposer> Drafting::find(const fs::path& target_folder, const Forward& target, Machine& machine) {
+  std::string passed_by;
+  const auto found = Drafter::find(target_folder, target, machine.pool(), machine.ops(), &passed_by);
+  if (!found) {
+    finding_ = fmt::format("no drafter found for {}, beside it or in the local Hugging Face cache{}",
+                           target_folder.string(), passed_by);
+    return nullptr;
   }
-  if (proposer_ != nullptr) {
-    const bool has_folder = drafter_ != "ngram";
-    cost_key_ = CostKey{checkpoint_identity(target_folder), has_folder ? checkpoint_identity(drafter_) : drafter_,
-                        machine.identity(), build_identity()};
-    if (const auto kept = CostStore::in_user_cache().load(*cost_key_)) {
-      costs_ = *kept;
-    } else {
-      calibrate(target, proposer_.get(), costs_, kCalibrationMs);
-    }
+  finding_ = fmt::format("drafter found: {}", found->folder().string());
+  return use(*found);
+}
+
+void Drafting::learn_costs(const fs::path& target_folder, Forward& target, Proposer& proposer, const Machine& machine) {
+  const bool has_folder = drafter_ != "ngram";
+  cost_key_ = CostKey{checkpoint_identity(target_folder), has_folder ? checkpoint_identity(drafter_) : drafter_,
+                      machine.identity(), build_identity()};
+  if (const auto kept = CostStore::in_user_cache().load(*cost_key_)) {
+    costs_ = *kept;
+  } else {
+    calibrate(target, &proposer, costs_, kCalibrationMs);
   }
-  depth_ = std::make_unique<AdaptiveDepth>(costs_);
 }
 
 void Drafting::keep_costs() const {

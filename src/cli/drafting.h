@@ -10,8 +10,11 @@
 
 #include "base/result.h"
 #include "cli/machine.h"
-#include "engine/decode.h"
+#include "model/forward.h"
 #include "session/cost_store.h"
+#include "session/drafter.h"
+#include "speculate/batch_proposer.h"
+#include "speculate/counters.h"
 #include "speculate/step_costs.h"
 
 namespace paceline {
@@ -33,7 +36,12 @@ class Drafting {
   static Result<std::unique_ptr<Drafting>> make(const DraftOptions& options, const std::filesystem::path& folder,
                                                 Forward& target, Machine& machine);
 
-  [[nodiscard]] Speculation speculation() const { return {proposer_.get(), depth_.get()}; }
+  // None: nobody drafts.
+  [[nodiscard]] BatchProposer* proposer() const { return proposer_.get(); }
+  [[nodiscard]] StepCosts& costs() { return costs_; }
+  [[nodiscard]] std::optional<int32_t> fixed_depth() const { return fixed_depth_; }
+  // ngram, none or a folder.
+  [[nodiscard]] const std::string& drafter() const { return drafter_; }
   // Who was found where the options left it open; "": they did not.
   [[nodiscard]] const std::string& finding() const { return finding_; }
   // "": nobody drafts.
@@ -44,16 +52,17 @@ class Drafting {
 
  private:
   Drafting() = default;
-  void find(const std::filesystem::path& target_folder, const Forward& target, Machine& machine);
-  void learn_costs(const std::filesystem::path& target_folder, Forward& target, const Machine& machine);
+  std::unique_ptr<Proposer> use(const Drafter& drafter);
+  std::unique_ptr<Proposer> find(const std::filesystem::path& target_folder, const Forward& target, Machine& machine);
+  void learn_costs(const std::filesystem::path& target_folder, Forward& target, Proposer& proposer,
+                   const Machine& machine);
 
-  std::string drafter_ = "none";  // ngram, none or a folder
+  std::string drafter_ = "none";
   std::string finding_;
   std::optional<int32_t> fixed_depth_;
   StepCosts costs_;
   std::optional<CostKey> cost_key_;
-  std::unique_ptr<Proposer> proposer_;
-  std::unique_ptr<DepthPolicy> depth_;
+  std::unique_ptr<BatchProposer> proposer_;
 };
 
 }  // namespace paceline

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
+#include <limits>
 
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -13,6 +14,7 @@
 #include "cli/model_path.h"
 #include "cli/progress.h"
 #include "model/place.h"
+#include "session/vision.h"
 
 namespace paceline {
 namespace {
@@ -68,6 +70,15 @@ const char* colour_of(TokenOrigin origin) {
   return "";
 }
 
+// All the memory that one request asks for, and nothing kept behind it.
+EngineSettings settings_for_one(const Drafting& drafting) {
+  EngineSettings settings;
+  settings.kv_bytes = std::numeric_limits<size_t>::max() / 2;
+  settings.keeps_prefixes = false;
+  settings.fixed_depth = drafting.fixed_depth();
+  return settings;
+}
+
 class GenerateCommand {
  public:
   explicit GenerateCommand(GenerateOptions& options)
@@ -97,12 +108,14 @@ class GenerateCommand {
     if (!vision.ok()) return fail(kExitFailure, vision.error().message);
     auto prepared = prepare(*model, options_.request);
     if (!prepared.ok()) return fail(kExitUsage, prepared.error().message);
-    if (*vision != nullptr) see_pictures(**vision, *prepared);
     Forward forward(model->loaded.weights, (*machine)->ops(), options_.run.precision);
     auto drafting = Drafting::make(options_.draft, *folder, forward, **machine);
     if (!drafting.ok()) return fail(kExitFailure, drafting.error().message);
     if (tells_ && !(*drafting)->finding().empty()) remark((*drafting)->finding());
-    const int exit_code = generate_text(*model, forward, *prepared, folder->string(), **drafting);
+    Engine engine({&forward, &(*machine)->pool(), (*drafting)->proposer(), &(*drafting)->costs(), nullptr,
+                   *vision != nullptr ? &(*vision)->forward() : nullptr},
+                  settings_for_one(**drafting));
+    const int exit_code = generate_text(*model, engine, *prepared, folder->string(), **drafting);
     (*drafting)->keep_costs();
     return exit_code;
   }
@@ -138,14 +151,14 @@ class GenerateCommand {
     if (tells_) remark("this model has no chat template: the prompt is continued as it is (as with --raw)");
   }
 
-  int generate_text(const TextModel& model, Forward& forward, const PreparedRequest& prepared, const std::string& name,
+  int generate_text(const TextModel& model, Engine& engine, const PreparedRequest& prepared, const std::string& name,
                     const Drafting& drafting) {
     catch_interrupts();
     ProgressBar bar("reading prompt", tells_ && stderr_is_terminal());
     bool written = true;
     GenerateCallbacks callbacks;
     callbacks.on_prompt = [&](int32_t done) {
-      const auto total = static_cast<int64_t>(prepared.decode.prompt.size());
+      const auto total = static_cast<int64_t>(prepared.request.prompt.size());
       done < total ? bar.update(done, total) : bar.clear();
       return !interrupted();
     };
@@ -154,7 +167,7 @@ class GenerateCommand {
       return written && !interrupted();
     };
     callbacks.on_origin = [&](TokenOrigin origin) { origin_ = origin; };
-    const GenerateResult result = generate(model, forward, prepared, callbacks, drafting.speculation());
+    const GenerateResult result = generate(model, engine, prepared, callbacks);
     bar.clear();
     if (options_.json) written = write_out(json_of(result, options_, name, drafting));
     if (!written) return fail(kExitFailure, "cannot write to standard output");

@@ -38,7 +38,7 @@ class ServeCommand {
     auto made = ServeEngine::make(options_.engine, metrics, [this](const std::string& text) { log_.info(text); });
     if (!made.ok()) return fail(kExitFailure, made.error().message);
     ServeEngine& parts = **made;
-    ServedModel model(parts.text(), parts.engine(), nullptr, options_.server.model_name, parts.description());
+    ServedModel model(parts.text(), parts.engine(), parts.vision(), options_.server.model_name, parts.description());
     const int exit_code = serve(model, metrics);
     if (exit_code == kExitDone) parts.keep_costs();
     return exit_code;

@@ -13,8 +13,8 @@
 #include "cli/machine.h"
 #include "engine/engine.h"
 #include "server/served_model.h"
-#include "session/cost_store.h"
 #include "session/text_model.h"
+#include "session/vision.h"
 
 namespace paceline {
 
@@ -34,22 +34,22 @@ class ServeEngine {
   Engine& engine() { return *engine_; }
   [[nodiscard]] const EngineDescription& description() const { return description_; }
   // What was learnt about rounds, for the next start. Once the engine has stopped.
-  void keep_costs() const;
+  void keep_costs() const { drafting_->keep_costs(); }
+  // None: it takes no pictures.
+  [[nodiscard]] const Vision* vision() const { return vision_.get(); }
 
  private:
   ServeEngine() = default;
   Status load(const ServeEngineOptions& options);
   Status add_drafter(const DraftOptions& options, const std::function<void(const std::string&)>& tell);
-  Status use_drafter(const std::filesystem::path& folder);
-  void learn_costs();
+  void add_vision(Precision precision, const std::function<void(const std::string&)>& tell);
 
   std::filesystem::path folder_;
   std::unique_ptr<Machine> machine_;
   std::optional<TextModel> text_;
   std::optional<Forward> forward_;
-  std::unique_ptr<BatchProposer> proposer_;
-  StepCosts costs_;
-  std::optional<CostKey> cost_key_;
+  std::unique_ptr<Drafting> drafting_;
+  std::unique_ptr<Vision> vision_;
   EngineDescription description_;
   std::unique_ptr<Engine> engine_;
 };

@@ -237,6 +237,17 @@ class Decoding {
 
 }  // namespace
 
+DecodeRequest decode_request(const Request& request, int32_t choice) {
+  DecodeRequest alone;
+  alone.prompt = request.prompt;
+  alone.sampling = request.sampling;
+  alone.sampling.seed += static_cast<uint64_t>(choice);
+  alone.stop_ids = request.stop_ids;
+  alone.max_tokens = request.max_tokens;
+  alone.context = request.context;
+  return alone;
+}
+
 DecodeOutcome decode(Forward& forward, const DecodeRequest& request, const DecodeCallbacks& callbacks,
                      const Speculation& speculation) {
   CHECK(!request.prompt.empty() && static_cast<int64_t>(request.prompt.size()) < request.context);

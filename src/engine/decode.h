@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/event.h"
+#include "engine/request.h"
 #include "model/forward.h"
 #include "model/kv.h"
 #include "sample/choose.h"
@@ -29,6 +30,9 @@ struct DecodeRequest {
   int32_t context = 0;                   // most tokens, prompt included
   int32_t chunk_rows = kMaxForwardRows;  // more for an image that must not be cut
 };
+
+// One choice of a request to the engine, without its pictures.
+DecodeRequest decode_request(const Request& request, int32_t choice = 0);
 
 // Who drafts and how deep; without both, nobody does. Both serve this sequence until decode() returns.
 struct Speculation {

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "engine/drafting_round.h"
+#include "engine/features.h"
 #include "engine/schedule.h"
 #include "engine/verify.h"
 
@@ -29,6 +30,7 @@ class Engine::Loop {
         settings_(settings),
         config_(parts.forward->weights().config),
         schedule_(parts.forward->kv_layout(), config_, settings),
+        features_(parts.vision, settings.feature_bytes),
         drafting_(parts, settings),
         scratch_(static_cast<size_t>(parts.pool->threads())) {
     CHECK(settings.batch_rows > 0 && settings.batch_rows <= kMaxImageRows);
@@ -39,6 +41,7 @@ class Engine::Loop {
   Submission submit(Request request, std::shared_ptr<Listener> listener) {
     CHECK(!request.prompt.empty() && static_cast<int64_t>(request.prompt.size()) < request.context);
     CHECK(request.max_tokens > 0 && request.choices > 0);
+    CHECK(request.pictures.empty() || parts_.vision != nullptr);
     std::shared_ptr<Accepted> accepted = Schedule::accept(std::move(request), parts_.forward->kv_layout(), config_);
     accepted->listener = std::move(listener);
     accepted->submitted = EngineClock::now();
@@ -78,8 +81,10 @@ class Engine::Loop {
     read_mail();
     end_overdue();
     schedule_.admit([this](Sequence& seq) { start(seq); });
+    const bool looked = features_.look(schedule_.running());
     schedule_.plan(plan_);
     if (plan_.parts.empty()) {
+      if (looked) return true;
       if (!idle_) become_idle();
       return false;
     }
@@ -275,10 +280,11 @@ class Engine::Loop {
     Verdict& verdict = seq.verdict;
     Event event = event_of(seq);
     event.tokens = verdict.tokens;
-    const size_t taken = verdict.tokens.empty() ? 0 : seq.accepted->listener->hear(event);
-    if (taken < verdict.tokens.size()) {
-      seq.standing.resize(seq.standing.size() - (verdict.tokens.size() - taken));
-      verdict.tokens.resize(taken);
+    const Heard heard = verdict.tokens.empty() ? Heard{} : seq.accepted->listener->hear(event);
+    const size_t offered = verdict.tokens.size(), stand = std::min(heard.stand, offered);
+    if (heard.ends || stand < offered) {
+      seq.standing.resize(seq.standing.size() - (offered - stand));
+      verdict.tokens.resize(stand);
       verdict.end = EndReason::listener;
       verdict.stop_token = -1;
     }
@@ -365,6 +371,8 @@ class Engine::Loop {
     stats_.prefix_hits = schedule_.prefix_hits();
     stats_.prompt_tokens = prompt_tokens_;
     stats_.steps = steps_;
+    stats_.pictures_seen = features_.seen();
+    stats_.pictures_known = features_.known();
     stats_.speculation = totals_;
   }
 
@@ -372,6 +380,7 @@ class Engine::Loop {
   EngineSettings settings_;
   const ModelConfig& config_;
   Schedule schedule_;
+  Features features_;
   DraftingRound drafting_;
   std::vector<ChooseScratch> scratch_;  // of each thread
 

@@ -39,6 +39,7 @@ struct EngineStats {
   int64_t prefix_queries = 0, prefix_hits = 0;  // tokens
   int64_t prompt_tokens = 0;                    // run, cached ones not among them
   int64_t steps = 0;
+  int64_t pictures_seen = 0, pictures_known = 0;  // that went through the tower; that did not have to
   SpeculationCounters speculation;
   bool failed = false;
 };

@@ -6,6 +6,7 @@
 
 #include "base/thread_pool.h"
 #include "model/forward.h"
+#include "model/vision_forward.h"
 #include "speculate/batch_proposer.h"
 #include "speculate/depth.h"
 #include "speculate/step_costs.h"
@@ -40,6 +41,7 @@ struct EngineParts {
   BatchProposer* proposer = nullptr;  // none: no drafts
   StepCosts* costs = nullptr;         // learns from the rounds; needed where there is a proposer and no fixed depth
   StepObserver* observer = nullptr;   // may be none
+  VisionForward* vision = nullptr;    // none where the model takes no pictures
 };
 
 }  // namespace paceline

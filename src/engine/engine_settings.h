@@ -17,8 +17,9 @@ struct EngineSettings {
   int32_t most_running = 256;         // sequences
   int32_t queue_length = 2048;        // requests that wait
   bool keeps_prefixes = true;
-  int32_t deepest = kMaxDraftTokens - 1;  // drafts of a round; by the policy up to here
-  std::optional<int32_t> fixed_depth;     // no policy
+  size_t feature_bytes = size_t{64} << 20;  // for what the vision side made of pictures
+  int32_t deepest = kMaxDraftTokens - 1;    // drafts of a round; by the policy up to here
+  std::optional<int32_t> fixed_depth;       // no policy
   // Caps that operators know from other systems; 0: none.
   int32_t speculates_up_to_running = 0;
   int32_t speculates_up_to_context = 0;

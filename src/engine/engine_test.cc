@@ -33,12 +33,12 @@ std::vector<TokenId> text_of(size_t tokens) {
 
 class Texts : public Listener {
  public:
-  size_t hear(const Event& event) override {
+  Heard hear(const Event& event) override {
     if (tokens.size() <= static_cast<size_t>(event.choice)) tokens.resize(static_cast<size_t>(event.choice) + 1);
     for (const NewToken& token : event.tokens) tokens[static_cast<size_t>(event.choice)].push_back(token.id);
     cached = event.cached;
     if (event.end != nullptr) ends.push_back(*event.end);
-    return event.tokens.size();
+    return {event.tokens.size(), false};
   }
   std::vector<std::vector<TokenId>> tokens;
   std::vector<SequenceEnd> ends;
@@ -72,14 +72,8 @@ class EngineTest : public testing::TestWithParam<const char*> {
     return made;
   }
 
-  std::vector<TokenId> alone(const Request& request, uint64_t choice = 0) {
-    DecodeRequest bare;
-    bare.prompt = request.prompt;
-    bare.sampling = request.sampling;
-    bare.sampling.seed += choice;
-    bare.max_tokens = request.max_tokens;
-    bare.context = request.context;
-    return decode(*forward_, bare, {}).tokens;
+  std::vector<TokenId> alone(const Request& request, int32_t choice = 0) {
+    return decode(*forward_, decode_request(request, choice), {}).tokens;
   }
 
   static void finish(Engine& engine) {
@@ -157,7 +151,8 @@ TEST_P(EngineTest, ChoicesShareThePrompt) {
   finish(engine);
   ASSERT_EQ(texts->tokens.size(), 4u);
   EXPECT_EQ(texts->ends.size(), 4u);
-  for (uint64_t choice = 0; choice < 4; ++choice) EXPECT_EQ(texts->tokens[choice], alone(many, choice)) << choice;
+  for (int32_t choice = 0; choice < 4; ++choice)
+    EXPECT_EQ(texts->tokens[static_cast<size_t>(choice)], alone(many, choice)) << choice;
   EXPECT_EQ(engine.stats().prompt_tokens, 150);
   EXPECT_NE(texts->tokens[0], texts->tokens[1]);
 }

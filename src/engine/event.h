@@ -20,7 +20,7 @@ struct NewToken {
   RowLogprobs logprobs;  // where they were asked for
 };
 
-// listener: it took fewer tokens than it was offered. failed: the engine could not go on (a device's fault).
+// listener: it wanted no more. failed: the engine could not go on (a device's fault).
 enum class EndReason : uint8_t { stop_id, max_tokens, context, listener, cancelled, deadline, failed };
 
 struct SequenceEnd {
@@ -41,6 +41,13 @@ struct Event {
   const SequenceEnd* end = nullptr;  // the choice has ended; nothing follows
 };
 
+// How many of an event's tokens stand, and whether the text ends behind them (with EndReason::listener; the end comes
+// in an event of its own). Where fewer stand than were offered, it does.
+struct Heard {
+  size_t stand = 0;
+  bool ends = false;
+};
+
 // Hears the events of one request, all choices. Called by the engine's thread, between steps: it must not wait for
 // anything.
 class Listener {
@@ -50,9 +57,7 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
   virtual ~Listener() = default;
 
-  // How many of event.tokens stand. Fewer than all: the choice ends behind them, with EndReason::listener (its end
-  // comes in an event of its own).
-  virtual size_t hear(const Event& event) = 0;
+  virtual Heard hear(const Event& event) = 0;
 };
 
 }  // namespace paceline

@@ -22,7 +22,7 @@ class Collector : public Listener {
     SequenceEnd end;
   };
 
-  size_t hear(const Event& event) override {
+  Heard hear(const Event& event) override {
     Choice& choice = choices_[static_cast<size_t>(event.choice)];
     if (choice.ended) wrong_ = true;
     size_t taken = 0;
@@ -32,7 +32,7 @@ class Collector : public Listener {
       choice.ended = true;
       choice.end = *event.end;
     }
-    return taken;
+    return {taken, static_cast<int32_t>(choice.tokens.size()) == takes_};
   }
 
   [[nodiscard]] bool ended() const {
@@ -142,14 +142,7 @@ class Load {
     const Collector::Choice& got = one.collector->choices()[choice];
     ++result_.choices;
     result_.tokens += static_cast<int64_t>(got.tokens.size());
-    DecodeRequest alone;
-    alone.prompt = one.request.prompt;
-    alone.sampling = one.request.sampling;
-    alone.sampling.seed += choice;
-    alone.stop_ids = one.request.stop_ids;
-    alone.max_tokens = one.request.max_tokens;
-    alone.context = one.request.context;
-    DecodeOutcome expected = decode(*parts_.forward, alone, {});
+    DecodeOutcome expected = decode(*parts_.forward, decode_request(one.request, static_cast<int32_t>(choice)), {});
     const bool was_cut = got.end.reason == EndReason::cancelled || got.end.reason == EndReason::listener;
     if (got.end.reason == EndReason::cancelled) ++result_.cancelled;
     if (got.end.reason == EndReason::cancelled && !one.cancelled) result_.difference = "nobody cancelled it";

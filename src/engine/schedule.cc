@@ -49,8 +49,6 @@ void Schedule::start_sequence(const std::shared_ptr<const Accepted>& accepted,
   const Request& request = accepted->request;
   KvCache kv(layout_, accepted->positions, accepted->most_rows, pool_);
   auto seq = std::make_unique<Sequence>(accepted, std::move(kv));
-  for (const RequestPicture& picture : request.pictures)
-    seq->soft.push_back({picture.first_pos, picture.count, nullptr});
   seq->leaves_pages = settings_.keeps_prefixes;
   if (settings_.keeps_prefixes) {
     prefix_queries_ += seq->prompt_size();
@@ -109,6 +107,7 @@ void Schedule::plan_prompts(StepPlan& plan) {
     if (plan.prompt_rows >= most) return;
     if (!seq->reads_prompt()) continue;
     const int32_t rows = seq->next_rows(most - plan.prompt_rows, config_.images_see_both_ways);
+    if (rows == 0) continue;
     // A picture that must not be cut is the only prompt of its step, and others wait where it is very large.
     if (plan.prompt_rows > 0 && plan.prompt_rows + rows > most) return;
     if (writers + rows > kMaxImageRows) plan.parts.resize(static_cast<size_t>(kMaxImageRows - rows));

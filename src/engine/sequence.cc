@@ -10,6 +10,20 @@ Sequence::Sequence(std::shared_ptr<const Accepted> accepted_in, KvCache cache)
     : accepted(std::move(accepted_in)), kv(std::move(cache)), standing(request().prompt), sampling(request().sampling) {
   standing.reserve(static_cast<size_t>(accepted->positions) + 1);
   if (sampling.penalised()) counts.add_prompt(request().prompt);
+  for (const RequestPicture& picture : request().pictures) soft.push_back({picture.first_pos, picture.count, nullptr});
+  features.resize(soft.size());
+}
+
+std::optional<size_t> Sequence::unseen_picture() const {
+  for (size_t i = 0; i < soft.size(); ++i) {
+    if (features[i] == nullptr && soft[i].end_pos() > kv.length()) return i;
+  }
+  return std::nullopt;
+}
+
+void Sequence::show(size_t picture, std::shared_ptr<const std::vector<float>> rows) {
+  soft[picture].embeddings = rows->data();
+  features[picture] = std::move(rows);
 }
 
 std::unique_ptr<Sequence> Sequence::fork(int32_t other_choice) const {
@@ -17,6 +31,7 @@ std::unique_ptr<Sequence> Sequence::fork(int32_t other_choice) const {
   other->choice = other_choice;
   other->standing = standing;
   other->soft = soft;
+  other->features = features;
   other->hidden = hidden;
   other->sampling.seed += static_cast<uint64_t>(other_choice);
   other->cached = cached;
@@ -31,7 +46,9 @@ int32_t Sequence::most_drafts() const {
 }
 
 int32_t Sequence::next_rows(int32_t most, bool whole_pictures) const {
-  const int32_t begin = kv.length(), end = begin + std::min(most, rows_left());
+  const int32_t begin = kv.length();
+  int32_t end = begin + std::min(most, rows_left());
+  if (const auto unseen = unseen_picture()) end = std::min(end, std::max(begin, soft[*unseen].first_pos));
   if (!whole_pictures) return end - begin;
   for (const SoftTokens& picture : soft) {
     if (picture.first_pos >= end || end >= picture.end_pos()) continue;

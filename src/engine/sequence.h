@@ -54,16 +54,20 @@ struct Sequence {
   [[nodiscard]] bool reads_prompt() const { return kv.length() < prompt_size(); }
   // A round emits one token more than the drafts it keeps: the last one that may be emitted needs no draft.
   [[nodiscard]] int32_t most_drafts() const;
+  // The first picture that is still to be run and has not been seen.
+  [[nodiscard]] std::optional<size_t> unseen_picture() const;
+  void show(size_t picture, std::shared_ptr<const std::vector<float>> rows);
   // So many of the rows left as fit into `most`: before a picture rather than in it where pictures must not be cut, or
-  // a whole one.
+  // a whole one. None beyond a picture that has not been seen.
   [[nodiscard]] int32_t next_rows(int32_t most, bool whole_pictures) const;
 
   std::shared_ptr<const Accepted> accepted;
   int32_t choice = 0;
   KvCache kv;
   std::vector<TokenId> standing;
-  std::vector<SoftTokens> soft;  // of the request's pictures
-  std::vector<float> hidden;     // [hidden] of the row that chose the newest token; empty before the first choice
+  std::vector<SoftTokens> soft;                                     // of the request's pictures
+  std::vector<std::shared_ptr<const std::vector<float>>> features;  // likewise; none: not seen
+  std::vector<float> hidden;  // [hidden] of the row that chose the newest token; empty before the first choice
   SampleSettings sampling;
   TokenCounts counts;
   std::unique_ptr<ConstraintCursor> cursor;

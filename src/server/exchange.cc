@@ -22,7 +22,7 @@ class Exchange::Ear : public Listener {
  public:
   Ear(std::shared_ptr<Exchange> exchange, int32_t first_choice)
       : exchange_(std::move(exchange)), first_choice_(first_choice) {}
-  size_t hear(const Event& event) override { return exchange_->hear(first_choice_, event); }
+  Heard hear(const Event& event) override { return exchange_->hear(first_choice_, event); }
 
  private:
   std::shared_ptr<Exchange> exchange_;
@@ -75,9 +75,9 @@ void Exchange::cancel(ApiError why) {
   for (const RequestId id : ids) around_.engine->cancel(id);
 }
 
-size_t Exchange::hear(int32_t first_choice, const Event& event) {
+Heard Exchange::hear(int32_t first_choice, const Event& event) {
   std::function<void()> wake;
-  size_t standing = 0;
+  Heard heard;
   {
     const std::lock_guard lock(mutex_);
     Choice& choice = *choices_[static_cast<size_t>(first_choice + event.choice)];
@@ -85,18 +85,15 @@ size_t Exchange::hear(int32_t first_choice, const Event& event) {
       usage_.cached_tokens += event.cached - choice.cached;
       choice.cached = event.cached;
     }
-    bool goes_on = true;
-    for (; standing < event.tokens.size() && goes_on; ++standing) {
-      goes_on = choice.parser.push(event.tokens[standing], choice.unheard);
+    while (heard.stand < event.tokens.size() && !heard.ends) {
+      heard.ends = !choice.parser.push(event.tokens[heard.stand++], choice.unheard);
     }
-    if (standing > 0) time_tokens(choice, standing);
+    if (heard.stand > 0) time_tokens(choice, heard.stand);
     if (event.end != nullptr) note_end(choice, *event.end);
-    // To end a text is to leave a token of the event, though the text ends with it.
-    if (!goes_on && standing == event.tokens.size()) --standing;
     if (!choice.unheard.empty() || event.end != nullptr) wake = wake_;
   }
   if (wake) wake();
-  return standing;
+  return heard;
 }
 
 void Exchange::time_tokens(Choice& choice, size_t count) {

@@ -91,7 +91,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     std::string finish_reason;
   };
 
-  size_t hear(int32_t first_choice, const Event& event);
+  Heard hear(int32_t first_choice, const Event& event);
   void time_tokens(Choice& choice, size_t count);
   void note_end(Choice& choice, const SequenceEnd& end);
   void tell(int32_t number, const News& news, std::string& out);

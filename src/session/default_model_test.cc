@@ -115,7 +115,7 @@ TEST_F(DefaultModel, InFloat32GreedyTextIsTheReferences) {
 // Window 512, four bits, its own drafter: the promise on the model that people try first.
 TEST_F(DefaultModel, SpeculationEmitsThePlainRunsTokens) {
   Forward forward(model_.loaded.weights, ops_, Precision::bf16);
-  const auto mtp = load_drafter(kModel / "assistant", forward, pool_, ops_).value();
+  const auto mtp = Drafter::load(kModel / "assistant", forward, pool_, ops_)->proposer();
   const bool whole = std::getenv("PACELINE_TEST_LONG") != nullptr;
   IdentityPlan plan;
   for (const Golden& golden : goldens()) {

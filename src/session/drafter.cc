@@ -41,14 +41,38 @@ std::vector<fs::path> drafter_places(const fs::path& target, const HubCaches& ca
   return places;
 }
 
-Result<std::unique_ptr<Proposer>> load_drafter(const fs::path& folder, const Forward& target, ThreadPool& pool,
-                                               kernels::Ops& ops) {
+Drafter::Drafter(fs::path folder, std::shared_ptr<const MtpWeights> weights, const Forward& target, kernels::Ops& ops)
+    : folder_(std::move(folder)),
+      weights_(std::move(weights)),
+      target_(target.shared_weights()),
+      precision_(target.precision()),
+      ops_(&ops) {}
+
+Result<Drafter> Drafter::load(const fs::path& folder, const Forward& target, ThreadPool& pool, kernels::Ops& ops) {
   TRY_ASSIGN(auto weights, load_mtp(folder, pool));
   if (const Status fits = check_fits(weights->config, target.weights().config); !fits.ok()) {
     return Error{fmt::format("{}: does not fit the model: {}", folder.string(), fits.error().message)};
   }
-  auto drafter = std::make_unique<MtpDrafter>(std::move(weights), target.shared_weights(), ops, target.precision());
-  return std::unique_ptr<Proposer>(std::make_unique<MtpProposer>(std::move(drafter)));
+  return Drafter(folder, std::move(weights), target, ops);
 }
+
+std::optional<Drafter> Drafter::find(const fs::path& target_folder, const Forward& target, ThreadPool& pool,
+                                     kernels::Ops& ops, std::string* passed_by) {
+  for (const fs::path& place : drafter_places(target_folder, HubCaches::from_environment())) {
+    std::error_code error;
+    if (!fs::exists(place / "config.json", error)) continue;
+    auto found = load(place, target, pool, ops);
+    if (found.ok()) return std::move(*found);
+    if (passed_by != nullptr) *passed_by += fmt::format("; {}", found.error().message);
+  }
+  return std::nullopt;
+}
+
+std::unique_ptr<MtpDrafter> Drafter::make() const {
+  return std::make_unique<MtpDrafter>(weights_, target_, *ops_, precision_);
+}
+
+std::unique_ptr<Proposer> Drafter::proposer() const { return std::make_unique<MtpProposer>(make()); }
+std::unique_ptr<BatchProposer> Drafter::batch_proposer() const { return std::make_unique<MtpBatchProposer>(make()); }
 
 }  // namespace paceline

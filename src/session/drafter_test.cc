@@ -38,11 +38,11 @@ TEST(LoadDrafter, SaysWhatDoesNotFit) {
   ThreadPool pool(1);
   kernels::CpuOps ops(**kernels::find_cpu_table(""), pool);
   const Forward target(load_model(goldens / "dense/target", pool)->weights, ops, Precision::bf16);
-  EXPECT_TRUE(load_drafter(goldens / "dense/assistant", target, pool, ops).ok());
-  const auto other = load_drafter(goldens / "ple/assistant", target, pool, ops);
+  EXPECT_TRUE(Drafter::load(goldens / "dense/assistant", target, pool, ops).ok());
+  const auto other = Drafter::load(goldens / "ple/assistant", target, pool, ops);
   ASSERT_FALSE(other.ok());
   EXPECT_THAT(other.error().message, HasSubstr("does not fit the model"));
-  const auto no_drafter = load_drafter(goldens / "dense/target", target, pool, ops);
+  const auto no_drafter = Drafter::load(goldens / "dense/target", target, pool, ops);
   ASSERT_FALSE(no_drafter.ok());
   EXPECT_THAT(no_drafter.error().message, HasSubstr("assistant"));
 }

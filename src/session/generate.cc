@@ -52,7 +52,6 @@ class TextStream {
   }
 
   [[nodiscard]] bool stopped() const { return stops_.stopped(); }
-  [[nodiscard]] bool cancelled() const { return cancelled_; }
   std::string take_text() { return std::move(text_); }
 
  private:
@@ -76,6 +75,58 @@ class TextStream {
   bool cancelled_ = false;
 };
 
+// What the engine says, as text and in the end as a result.
+class Reader : public Listener {
+ public:
+  Reader(const Tokenizer& tokenizer, const PreparedRequest& prepared, const GenerateCallbacks& callbacks)
+      : stream_(tokenizer, prepared, callbacks), callbacks_(callbacks) {}
+
+  Heard hear(const Event& event) override {
+    if (result_.tokens.empty() && event.end == nullptr) tell_prompt(event.prompt_done);
+    Heard heard;
+    while (heard.stand < event.tokens.size() && !heard.ends) {
+      const NewToken& token = event.tokens[heard.stand++];
+      if (callbacks_.on_origin) callbacks_.on_origin(token.origin);
+      result_.tokens.push_back(token.id);
+      heard.ends = !stream_.push(token.id);
+    }
+    if (event.end != nullptr) finish(*event.end);
+    return heard;
+  }
+
+  [[nodiscard]] bool ended() const { return ended_; }
+  [[nodiscard]] bool gave_up() const { return gave_up_; }
+  GenerateResult take_result(const PreparedRequest& prepared) {
+    result_.prompt_tokens = static_cast<int64_t>(prepared.request.prompt.size());
+    result_.text = stream_.take_text();
+    return std::move(result_);
+  }
+
+ private:
+  void tell_prompt(int32_t done) {
+    if (callbacks_.on_prompt && !callbacks_.on_prompt(done)) gave_up_ = true;
+  }
+
+  void finish(const SequenceEnd& end) {
+    ended_ = true;
+    const bool ended_within = end.reason == EndReason::listener || end.reason == EndReason::cancelled;
+    if (!ended_within) stream_.finish();
+    if (stream_.stopped() || end.reason == EndReason::stop_id) {
+      result_.finish = FinishReason::stop;
+    } else {
+      result_.finish = ended_within ? FinishReason::cancelled : FinishReason::length;
+    }
+    result_.prompt_ms = end.queued_ms + end.prompt_ms;
+    result_.decode_ms = end.decode_ms;
+    result_.counters = end.counters;
+  }
+
+  TextStream stream_;
+  const GenerateCallbacks& callbacks_;
+  GenerateResult result_;
+  bool ended_ = false, gave_up_ = false;
+};
+
 }  // namespace
 
 const char* finish_reason_name(FinishReason reason) {
@@ -93,61 +144,39 @@ Result<PreparedRequest> prepare(const TextModel& model, const GenerateRequest& r
   if (request.max_tokens < 1) return Error{fmt::format("max_tokens must be 1 or more, not {}", request.max_tokens)};
 
   PreparedRequest prepared;
-  DecodeRequest& decode = prepared.decode;
-  TRY_ASSIGN(decode.prompt, encode_prompt(model, request));
-  if (decode.prompt.empty()) return Error{"the prompt has no tokens"};
-  TRY(check_ids(decode.prompt, config.vocab));
-  TRY(place_pictures(config.ids, request.pictures, &decode));
-  prepared.pictures = request.pictures;
-  decode.context = request.context > 0 ? request.context : config.context;
-  TRY(check_length(decode.prompt.size(), decode.context, config.context));
-  decode.max_tokens = request.max_tokens;
+  Request& asked = prepared.request;
+  TRY_ASSIGN(asked.prompt, encode_prompt(model, request));
+  if (asked.prompt.empty()) return Error{"the prompt has no tokens"};
+  TRY(check_ids(asked.prompt, config.vocab));
+  TRY(place_pictures(config.ids, request.pictures, &asked));
+  asked.context = request.context > 0 ? request.context : config.context;
+  TRY(check_length(asked.prompt.size(), asked.context, config.context));
+  asked.max_tokens = request.max_tokens;
 
-  decode.stop_ids = request.stop_ids;
+  asked.stop_ids = request.stop_ids;
   if (!request.ignore_eos) {
-    decode.stop_ids.insert(decode.stop_ids.end(), config.stop_ids.begin(), config.stop_ids.end());
-    if (const auto eos = model.eos(); eos) decode.stop_ids.push_back(*eos);
+    asked.stop_ids.insert(asked.stop_ids.end(), config.stop_ids.begin(), config.stop_ids.end());
+    if (const auto eos = model.eos(); eos) asked.stop_ids.push_back(*eos);
   }
-  sort_unique(decode.stop_ids);
+  sort_unique(asked.stop_ids);
 
-  decode.sampling = request.sampling;
-  decode.sampling.suppressed = std::make_shared<const std::vector<TokenId>>(placeholder_ids(config.ids));
+  asked.sampling = request.sampling;
+  asked.sampling.suppressed = std::make_shared<const std::vector<TokenId>>(placeholder_ids(config.ids));
   prepared.stop_strings = request.stop_strings;
   return prepared;
 }
 
-void see_pictures(Vision& vision, PreparedRequest& request) {
-  std::vector<const Patches*> pictures;
-  for (const auto& picture : request.pictures) pictures.push_back(picture.get());
-  request.features = std::make_shared<const std::vector<std::vector<float>>>(vision.see(pictures));
-  for (size_t i = 0; i < pictures.size(); ++i) request.decode.soft[i].embeddings = (*request.features)[i].data();
-}
-
-GenerateResult generate(const TextModel& model, Forward& forward, const PreparedRequest& request,
-                        const GenerateCallbacks& callbacks, const Speculation& speculation) {
-  for (const SoftTokens& soft : request.decode.soft) CHECK(soft.embeddings != nullptr);
-  TextStream stream(model.tokenizer, request, callbacks);
-  DecodeCallbacks decode_callbacks;
-  decode_callbacks.on_token = [&](TokenId token) { return stream.push(token); };
-  decode_callbacks.on_prompt = callbacks.on_prompt;
-  decode_callbacks.on_origin = callbacks.on_origin;
-  DecodeOutcome outcome = decode(forward, request.decode, decode_callbacks, speculation);
-  const bool ended_within = outcome.end == DecodeEnd::callback;
-  if (!ended_within) stream.finish();
-
-  GenerateResult result;
-  if (stream.stopped() || outcome.end == DecodeEnd::stop_id) {
-    result.finish = FinishReason::stop;
-  } else {
-    result.finish = ended_within ? FinishReason::cancelled : FinishReason::length;
+GenerateResult generate(const TextModel& model, Engine& engine, const PreparedRequest& prepared,
+                        const GenerateCallbacks& callbacks) {
+  const auto reader = std::make_shared<Reader>(model.tokenizer, prepared, callbacks);
+  const Submission submission = engine.submit(prepared.request, reader);
+  CHECK(submission.refusal == Refusal::none);
+  while (!reader->ended()) {
+    if (reader->gave_up()) engine.cancel(submission.id);
+    const bool stepped = engine.step();
+    CHECK(stepped || reader->ended());
   }
-  result.text = stream.take_text();
-  result.tokens = std::move(outcome.tokens);
-  result.prompt_tokens = static_cast<int64_t>(request.decode.prompt.size());
-  result.prompt_ms = outcome.prompt_ms;
-  result.decode_ms = outcome.decode_ms;
-  result.counters = outcome.counters;
-  return result;
+  return reader->take_result(prepared);
 }
 
 }  // namespace paceline

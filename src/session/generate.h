@@ -9,11 +9,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/decode.h"
-#include "model/forward.h"
+#include "engine/engine.h"
+#include "media/patches.h"
 #include "sample/settings.h"
 #include "session/text_model.h"
-#include "session/vision.h"
 
 namespace paceline {
 
@@ -32,18 +31,13 @@ struct GenerateRequest {
 };
 
 struct PreparedRequest {
-  DecodeRequest decode;  // its soft tokens have embeddings once see_pictures() was here
+  Request request;
   std::vector<std::string> stop_strings;
-  std::vector<std::shared_ptr<const Patches>> pictures;
-  std::shared_ptr<const std::vector<std::vector<float>>> features;
 };
 
 // Renders, encodes and checks everything there is to check. An error here is the caller's: it says what was asked
 // wrongly, and nothing has been computed.
 Result<PreparedRequest> prepare(const TextModel& model, const GenerateRequest& request);
-
-// Runs the pictures through the vision side.
-void see_pictures(Vision& vision, PreparedRequest& request);
 
 enum class FinishReason : uint8_t { stop, length, cancelled };
 const char* finish_reason_name(FinishReason reason);
@@ -67,7 +61,8 @@ struct GenerateResult {
   SpeculationCounters counters;
 };
 
-GenerateResult generate(const TextModel& model, Forward& forward, const PreparedRequest& request,
-                        const GenerateCallbacks& callbacks, const Speculation& speculation = {});
+// Steps the engine until the request has ended; nobody else may be running it.
+GenerateResult generate(const TextModel& model, Engine& engine, const PreparedRequest& request,
+                        const GenerateCallbacks& callbacks);
 
 }  // namespace paceline

@@ -37,7 +37,8 @@ class GenerateTest : public testing::Test {
   GenerateResult run(const GenerateRequest& request, const GenerateCallbacks& callbacks = {}) {
     const auto prepared = prepare(model_, request);
     EXPECT_TRUE(prepared.ok()) << prepared.error().message;
-    return generate(model_, forward_, *prepared, callbacks);
+    Engine engine({&forward_, &pool_}, {});
+    return generate(model_, engine, *prepared, callbacks);
   }
 
   ThreadPool pool_;
@@ -76,9 +77,9 @@ TEST_F(GenerateTest, StopIdsAreTheModelsTheTokenizersAndTheRequests) {
   request_.stop_ids = {200, 3};
   const auto prepared = prepare(model_, request_);
   ASSERT_TRUE(prepared.ok());
-  EXPECT_EQ(prepared->decode.stop_ids, (std::vector<TokenId>{1, 3, 200}));
+  EXPECT_EQ(prepared->request.stop_ids, (std::vector<TokenId>{1, 3, 200}));
   request_.ignore_eos = true;
-  EXPECT_EQ(prepare(model_, request_)->decode.stop_ids, (std::vector<TokenId>{3, 200}));
+  EXPECT_EQ(prepare(model_, request_)->request.stop_ids, (std::vector<TokenId>{3, 200}));
 }
 
 TEST_F(GenerateTest, AStopIdEndsWithReasonStop) {

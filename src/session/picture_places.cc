@@ -3,8 +3,25 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
+#include <string>
+
+#include "weights/sha256.h"
 
 namespace paceline {
+namespace {
+
+Result<Fingerprint> fingerprint_of(const Patches& patches) {
+  const int32_t shape[] = {patches.side, patches.columns, patches.rows, patches.tokens};
+  TRY_ASSIGN(const std::string hex, sha256_hex(std::as_bytes(std::span(patches.values))));
+  Fingerprint print{};
+  for (size_t half = 0; half < print.size(); ++half) print[half] = std::stoull(hex.substr(16 * half, 16), nullptr, 16);
+  // The same values in another grid are another picture.
+  for (const int32_t number : shape) print[0] = print[0] * 0x100000001b3U ^ static_cast<uint64_t>(number);
+  return print;
+}
+
+}  // namespace
 
 std::string picture_place(const TextModel& model) {
   const TokenId image = model.loaded.config.ids.image;
@@ -12,8 +29,8 @@ std::string picture_place(const TextModel& model) {
 }
 
 Status place_pictures(const TokenIds& ids, const std::vector<std::shared_ptr<const Patches>>& pictures,
-                      DecodeRequest* decode) {
-  const std::vector<TokenId>& written = decode->prompt;
+                      Request* request) {
+  const std::vector<TokenId>& written = request->prompt;
   const auto places = ids.image < 0 ? 0 : std::count(written.begin(), written.end(), ids.image);
   if (static_cast<size_t>(places) != pictures.size()) {
     return Error{fmt::format("the prompt has places for {} pictures, and {} were given", places, pictures.size())};
@@ -25,13 +42,15 @@ Status place_pictures(const TokenIds& ids, const std::vector<std::shared_ptr<con
       placed.push_back(id);
       continue;
     }
-    const int32_t tokens = pictures[next++]->tokens;
+    const std::shared_ptr<const Patches>& picture = pictures[next++];
+    const int32_t tokens = picture->tokens;
     if (ids.image_begin >= 0) placed.push_back(ids.image_begin);
-    decode->soft.push_back({static_cast<int32_t>(placed.size()), tokens, nullptr});
+    TRY_ASSIGN(const Fingerprint content, fingerprint_of(*picture));
+    request->pictures.push_back({static_cast<int32_t>(placed.size()), tokens, picture, content});
     placed.insert(placed.end(), static_cast<size_t>(tokens), ids.image);
     if (ids.image_end >= 0) placed.push_back(ids.image_end);
   }
-  decode->prompt = std::move(placed);
+  request->prompt = std::move(placed);
   return Done{};
 }
 

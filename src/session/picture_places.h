@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/decode.h"
+#include "engine/request.h"
 #include "media/patches.h"
 #include "session/text_model.h"
 
@@ -16,9 +16,8 @@ namespace paceline {
 // What a prompt's text has in a picture's place; "" where the model has no such token.
 std::string picture_place(const TextModel& model);
 
-// An error where decode->prompt has more places or fewer than there are pictures. Fills in decode->soft, without the
-// embeddings.
+// An error where the request's prompt has more places or fewer than there are pictures. Fills in its pictures.
 Status place_pictures(const TokenIds& ids, const std::vector<std::shared_ptr<const Patches>>& pictures,
-                      DecodeRequest* decode);
+                      Request* request);
 
 }  // namespace paceline

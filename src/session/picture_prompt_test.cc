@@ -8,6 +8,7 @@
 #include "kernels/cpu_ops.h"
 #include "session/generate.h"
 #include "session/picture_places.h"
+#include "session/vision.h"
 #include "weights/mapped_file.h"
 
 namespace paceline {
@@ -31,24 +32,24 @@ std::shared_ptr<const Patches> patches_with(int32_t tokens) {
 TEST(PicturePlacesTest, GrowToTheirTokensBetweenDelimiters) {
   TokenIds ids;
   ids.image_begin = 5, ids.image = 7, ids.image_end = 6;
-  DecodeRequest decode;
-  decode.prompt = {2, 7, 100, 7};
-  ASSERT_TRUE(place_pictures(ids, {patches_with(3), patches_with(2)}, &decode).ok());
-  EXPECT_EQ(decode.prompt, (std::vector<TokenId>{2, 5, 7, 7, 7, 6, 100, 5, 7, 7, 6}));
-  ASSERT_EQ(decode.soft.size(), 2u);
-  EXPECT_EQ(decode.soft[0].first_pos, 2);
-  EXPECT_EQ(decode.soft[0].count, 3);
-  EXPECT_EQ(decode.soft[1].first_pos, 8);
-  EXPECT_EQ(decode.soft[1].count, 2);
+  Request asked;
+  asked.prompt = {2, 7, 100, 7};
+  ASSERT_TRUE(place_pictures(ids, {patches_with(3), patches_with(2)}, &asked).ok());
+  EXPECT_EQ(asked.prompt, (std::vector<TokenId>{2, 5, 7, 7, 7, 6, 100, 5, 7, 7, 6}));
+  ASSERT_EQ(asked.pictures.size(), 2u);
+  EXPECT_EQ(asked.pictures[0].first_pos, 2);
+  EXPECT_EQ(asked.pictures[0].count, 3);
+  EXPECT_EQ(asked.pictures[1].first_pos, 8);
+  EXPECT_EQ(asked.pictures[1].count, 2);
 }
 
 TEST(PicturePlacesTest, AreAsManyAsThePictures) {
   TokenIds ids;
   ids.image = 7;
   for (const size_t given : {0, 1, 3}) {
-    DecodeRequest decode;
-    decode.prompt = {2, 7, 100, 7};
-    const Status status = place_pictures(ids, std::vector(given, patches_with(1)), &decode);
+    Request asked;
+    asked.prompt = {2, 7, 100, 7};
+    const Status status = place_pictures(ids, std::vector(given, patches_with(1)), &asked);
     ASSERT_FALSE(status.ok());
     EXPECT_THAT(status.error().message, HasSubstr("places for 2 pictures"));
   }
@@ -61,7 +62,8 @@ class DefaultModelTest : public testing::Test {
         ops_(**kernels::find_cpu_table(""), pool_),
         model_(*load_text_model(source() / "models/default", pool_)),
         vision_(std::move(*Vision::load(model_.loaded, Precision::bf16, pool_, ops_))),
-        forward_(model_.loaded.weights, ops_, Precision::bf16) {
+        forward_(model_.loaded.weights, ops_, Precision::bf16),
+        engine_({&forward_, &pool_, nullptr, nullptr, nullptr, &vision_->forward()}, {}) {
     request_.sampling.temperature = 0;
     request_.max_tokens = 64;
   }
@@ -80,6 +82,7 @@ class DefaultModelTest : public testing::Test {
   TextModel model_;
   std::unique_ptr<Vision> vision_;
   Forward forward_;
+  Engine engine_;
   GenerateRequest request_;
 };
 
@@ -92,12 +95,11 @@ TEST_F(DefaultModelTest, AnswersAboutPicturesAsTransformersDoes) {
     const fs::path file = source() / "tests/default_model" / image.at("file").as_string().c_str();
     auto prepared = prepare(model_, asking(file, content.back().at("text").as_string().c_str()));
     ASSERT_TRUE(prepared.ok()) << prepared.error().message;
-    EXPECT_EQ(prepared->decode.prompt, ids_of(image.at("ids")));
+    EXPECT_EQ(prepared->request.prompt, ids_of(image.at("ids")));
     // Eight-bit activations may turn what is closer than this.
     if (image.at("min_gap").to_number<double>() < 0.1) continue;
     ++asked;
-    see_pictures(*vision_, *prepared);
-    const GenerateResult result = generate(model_, forward_, *prepared, {});
+    const GenerateResult result = generate(model_, engine_, *prepared, {});
     std::vector<TokenId> expected = ids_of(image.at("greedy"));
     if (result.finish == FinishReason::stop) expected.pop_back();
     EXPECT_EQ(result.tokens, expected) << file;
@@ -110,9 +112,9 @@ TEST_F(DefaultModelTest, APlaceInThePromptIsTaken) {
   const auto before = prepare(model_, asking(file, "What shape is green?"));
   const auto inside = prepare(model_, asking(file, "What shape<|image|> is green?"));
   ASSERT_TRUE(before.ok() && inside.ok());
-  EXPECT_EQ(before->decode.soft[0].count, 64);
-  EXPECT_EQ(inside->decode.soft[0].count, 64);
-  EXPECT_LT(before->decode.soft[0].first_pos, inside->decode.soft[0].first_pos);
+  EXPECT_EQ(before->request.pictures[0].count, 64);
+  EXPECT_EQ(inside->request.pictures[0].count, 64);
+  EXPECT_LT(before->request.pictures[0].first_pos, inside->request.pictures[0].first_pos);
   GenerateRequest none = request_;
   none.prompt = "What shape<|image|> is green?";
   EXPECT_THAT(prepare(model_, none).error().message, HasSubstr("places for 1 pictures, and 0 were given"));
@@ -132,9 +134,8 @@ TEST_F(DefaultModelTest, ALargeBudgetRunsInOneCall) {
   request.max_tokens = 4;
   auto prepared = prepare(model_, request);
   ASSERT_TRUE(prepared.ok()) << prepared.error().message;
-  see_pictures(*vision_, *prepared);
-  EXPECT_EQ(generate(model_, forward_, *prepared, {}).prompt_tokens,
-            static_cast<int64_t>(prepared->decode.prompt.size()));
+  EXPECT_EQ(generate(model_, engine_, *prepared, {}).prompt_tokens,
+            static_cast<int64_t>(prepared->request.prompt.size()));
 }
 
 TEST_F(DefaultModelTest, FilesThatAreNoPicturesAreNamedWithTheReason) {

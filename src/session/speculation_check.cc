@@ -73,7 +73,8 @@ Result<IdentityResult> check_form(const Case& of, const fs::path& target, Precis
   Forward forward(model.weights, of.ops, precision);
   std::unique_ptr<Proposer> mtp;
   if (fs::exists(of.folder / "assistant")) {
-    TRY_ASSIGN(mtp, load_drafter(of.folder / "assistant", forward, of.pool, of.ops));
+    TRY_ASSIGN(const Drafter drafter, Drafter::load(of.folder / "assistant", forward, of.pool, of.ops));
+    mtp = drafter.proposer();
   }
   const IdentityPlan plan = plan_of(of.golden, model.config, of.settings.whole);
   return check_identity(forward, mtp.get(), plan, of.settings.progress);

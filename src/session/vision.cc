@@ -11,9 +11,6 @@
 namespace paceline {
 namespace {
 
-// Patches that share one run through the tower: enough to keep the machine busy, and a bound on the memory.
-constexpr int32_t kMostPatches = 1120 * 9;
-
 Result<int32_t> budget_of(const Checkpoint& checkpoint) {
   for (const char* name : {"processor_config.json", "preprocessor_config.json"}) {
     TRY_ASSIGN(const std::optional<std::string> text, checkpoint.side_file(name));
@@ -48,19 +45,6 @@ Result<Patches> Vision::read(const std::filesystem::path& file, int32_t budget) 
   auto patches = read(FileBytes(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()), budget);
   if (!patches.ok()) return Error{fmt::format("{}: {}", file.string(), patches.error().message)};
   return patches;
-}
-
-std::vector<std::vector<float>> Vision::see(std::span<const Patches* const> pictures) {
-  std::vector<std::vector<float>> soft;
-  for (size_t begin = 0; begin < pictures.size();) {
-    size_t end = begin + 1;
-    int32_t patches = pictures[begin]->count();
-    while (end < pictures.size() && patches + pictures[end]->count() <= kMostPatches)
-      patches += pictures[end++]->count();
-    for (auto& features : forward_.run(pictures.subspan(begin, end - begin))) soft.push_back(std::move(features));
-    begin = end;
-  }
-  return soft;
 }
 
 }  // namespace paceline

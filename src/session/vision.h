@@ -26,8 +26,8 @@ class Vision {
   [[nodiscard]] Result<Patches> read(FileBytes file, int32_t budget) const;
   [[nodiscard]] Result<Patches> read(const std::filesystem::path& file, int32_t budget) const;
 
-  // For each picture its soft tokens, [tokens, hidden of the text model].
-  std::vector<std::vector<float>> see(std::span<const Patches* const> pictures);
+  // Patches to soft tokens.
+  [[nodiscard]] VisionForward& forward() { return forward_; }
 
  private:
   Vision(std::shared_ptr<const VisionWeights> weights, kernels::Ops& ops, Precision precision, int32_t budget)

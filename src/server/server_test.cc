@@ -27,7 +27,7 @@ Streamed joined(const TestAnswer& answer, int64_t index = 0) {
       made.usage = *usage;
     }
     for (const json::value& choice : event.at("choices").as_array()) {
-      if (choice.at("index") != index) continue;
+      if (choice.at("index").as_int64() != index) continue;
       const json::object* delta = nullptr;
       if (choice.as_object().contains("delta")) delta = &choice.at("delta").as_object();
       if (delta == nullptr) made.content += choice.at("text").as_string();
@@ -53,14 +53,14 @@ TestServer* ServerTest::server_ = nullptr;
 
 TEST_F(ServerTest, SmallRoutes) {
   TestClient client = server_->client();
-  EXPECT_EQ(client.get("/health").json().at("status"), "ok");
+  EXPECT_EQ(client.get("/health").json().at("status"), json::value("ok"));
   EXPECT_EQ(client.get("/ready").status, 200);
-  EXPECT_EQ(client.get("/version").json().at("name"), "paceline");
+  EXPECT_EQ(client.get("/version").json().at("name"), json::value("paceline"));
   const auto model = client.get("/v1/models").json().at("data").at(0);
-  EXPECT_EQ(model.at("id"), "default");
-  EXPECT_EQ(model.at("context_length"), 4096);
+  EXPECT_EQ(model.at("id"), json::value("default"));
+  EXPECT_EQ(model.at("context_length"), json::value(4096));
   EXPECT_TRUE(model.at("sha256").at("target").is_null());
-  EXPECT_EQ(client.get("/v1/models/default").json().at("object"), "model");
+  EXPECT_EQ(client.get("/v1/models/default").json().at("object"), json::value("model"));
   EXPECT_EQ(client.get("/v1/models/other").status, 404);
   EXPECT_EQ(client.get("/nothing").error_field("code"), "not_found");
   const TestAnswer wrong = client.get("/v1/chat/completions");
@@ -82,9 +82,10 @@ TEST_F(ServerTest, DigestsComeLater) {
 TEST_F(ServerTest, TokensAndBack) {
   TestClient client = server_->client();
   const auto tokens = client.post("/tokenize", R"({"prompt":"Hello wörld"})").json();
-  EXPECT_EQ(tokens.at("count"), tokens.at("tokens").as_array().size());
+  EXPECT_EQ(tokens.at("count"), json::value(tokens.at("tokens").as_array().size()));
   const std::string ids = json::serialize(tokens.at("tokens"));
-  EXPECT_EQ(client.post("/detokenize", R"({"tokens":)" + ids + "}").json().at("prompt"), "<bos>Hello wörld");
+  EXPECT_EQ(client.post("/detokenize", R"({"tokens":)" + ids + "}").json().at("prompt"),
+            json::value("<bos>Hello wörld"));
   const auto chat = client.post("/tokenize", R"({"messages":[{"role":"user","content":"Hi"}]})").json();
   EXPECT_GT(chat.at("count").as_int64(), 3);
 }
@@ -97,16 +98,16 @@ TEST_F(ServerTest, AStreamIsTheSameText) {
   EXPECT_NE(stream.head.find("text/event-stream"), std::string::npos);
   EXPECT_TRUE(stream.whole && stream.done());
   const Streamed read = joined(stream);
-  EXPECT_EQ(first_choice(whole).at("message").at("content"), read.content);
-  EXPECT_EQ(first_choice(whole).at("finish_reason"), read.finish);
+  EXPECT_EQ(first_choice(whole).at("message").at("content"), json::value(read.content));
+  EXPECT_EQ(first_choice(whole).at("finish_reason"), json::value(read.finish));
   EXPECT_FALSE(read.content.empty());
   for (const char* name : {"prompt_tokens", "completion_tokens", "total_tokens"}) {
     EXPECT_EQ(read.usage.at(name), whole.at("usage").at(name)) << name;
   }
   EXPECT_GE(read.usage.at("speculative").at("rounds").as_int64(), 1);
   const auto first = stream.events().front();
-  EXPECT_EQ(first.at("object"), "chat.completion.chunk");
-  EXPECT_EQ(first.at("choices").at(0).at("delta").at("role"), "assistant");
+  EXPECT_EQ(first.at("object"), json::value("chat.completion.chunk"));
+  EXPECT_EQ(first.at("choices").at(0).at("delta").at("role"), json::value("assistant"));
   EXPECT_TRUE(first.at("usage").is_null());
 }
 
@@ -114,9 +115,9 @@ TEST_F(ServerTest, CompletionsOfTextAndOfTokens) {
   TestClient client = server_->client();
   const std::string settings = R"(,"seed":3,"max_tokens":20,"ignore_eos":true})";
   const auto text = client.post("/v1/completions", R"({"prompt":"Once upon a time")" + settings).json();
-  EXPECT_EQ(text.at("object"), "text_completion");
-  EXPECT_EQ(first_choice(text).at("finish_reason"), "length");
-  EXPECT_EQ(text.at("usage").at("completion_tokens"), 20);
+  EXPECT_EQ(text.at("object"), json::value("text_completion"));
+  EXPECT_EQ(first_choice(text).at("finish_reason"), json::value("length"));
+  EXPECT_EQ(text.at("usage").at("completion_tokens"), json::value(20));
   const auto ids = client.post("/tokenize", R"({"prompt":"Once upon a time"})").json().at("tokens");
   const auto same = client.post("/v1/completions", R"({"prompt":)" + json::serialize(ids) + settings).json();
   EXPECT_EQ(first_choice(same).at("text"), first_choice(text).at("text"));
@@ -124,7 +125,7 @@ TEST_F(ServerTest, CompletionsOfTextAndOfTokens) {
   ASSERT_EQ(both.at("choices").as_array().size(), 4u);
   EXPECT_EQ(first_choice(both).at("text"), first_choice(text).at("text"));
   EXPECT_NE(both.at("choices").at(1).at("text"), first_choice(text).at("text"));
-  EXPECT_EQ(both.at("usage").at("completion_tokens"), 80);
+  EXPECT_EQ(both.at("usage").at("completion_tokens"), json::value(80));
   const Streamed streamed =
       joined(client.post("/v1/completions", R"({"prompt":"Once upon a time","stream":true)" + settings));
   EXPECT_EQ(streamed.content, std::string(first_choice(text).at("text").as_string()));
@@ -136,7 +137,8 @@ TEST_F(ServerTest, ChoicesDifferAndAreCounted) {
   EXPECT_NE(answer.at("choices").at(0).at("message"), answer.at("choices").at(1).at("message"));
   const TestAnswer stream = server_->chat(R"("n":3,"seed":1,"temperature":1.0,"max_tokens":30,"stream":true)");
   for (int64_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(answer.at("choices").at(static_cast<size_t>(i)).at("message").at("content"), joined(stream, i).content);
+    EXPECT_EQ(answer.at("choices").at(static_cast<size_t>(i)).at("message").at("content"),
+              json::value(joined(stream, i).content));
   }
 }
 
@@ -158,8 +160,8 @@ TEST_F(ServerTest, StopStringsAndLogprobs) {
   const std::string stop = content.substr(content.size() / 2, 5);
   const std::string quoted = json::serialize(json::value(stop));
   const auto cut = server_->chat(base + R"(,"stop":)" + quoted).json();
-  EXPECT_EQ(first_choice(cut).at("message").at("content"), content.substr(0, content.find(stop)));
-  EXPECT_EQ(first_choice(cut).at("finish_reason"), "stop");
+  EXPECT_EQ(first_choice(cut).at("message").at("content"), json::value(content.substr(0, content.find(stop))));
+  EXPECT_EQ(first_choice(cut).at("finish_reason"), json::value("stop"));
   const Streamed streamed = joined(server_->chat(base + R"(,"stream":true,"stop":[)" + quoted + "]"));
   EXPECT_EQ(streamed.content, content.substr(0, content.find(stop)));
 }
@@ -191,17 +193,17 @@ TEST_F(ServerTest, ToolCalls) {
                                                    R"(,"parallel_tool_calls":false)";
   const auto answer = server_->chat(fields, "What is the weather in Paris?").json();
   const auto& choice = first_choice(answer);
-  EXPECT_EQ(choice.at("finish_reason"), "tool_calls");
+  EXPECT_EQ(choice.at("finish_reason"), json::value("tool_calls"));
   EXPECT_TRUE(choice.at("message").at("content").is_null());
   const auto& call = choice.at("message").at("tool_calls").at(0);
-  EXPECT_EQ(call.at("function").at("name"), "get_weather");
+  EXPECT_EQ(call.at("function").at("name"), json::value("get_weather"));
   const auto arguments = json::parse(std::string(call.at("function").at("arguments").as_string()));
   EXPECT_TRUE(arguments.at("city").is_string());
 
   const Streamed streamed = joined(server_->chat(fields + R"(,"stream":true)", "What is the weather in Paris?"));
   EXPECT_EQ(streamed.finish, "tool_calls");
   ASSERT_EQ(streamed.calls.size(), 2u);
-  EXPECT_EQ(streamed.calls[0].at("function").at("name"), "get_weather");
+  EXPECT_EQ(streamed.calls[0].at("function").at("name"), json::value("get_weather"));
   EXPECT_EQ(streamed.calls[1].at("function").at("arguments"), call.at("function").at("arguments"));
 
   // And the answer of the tool goes on.

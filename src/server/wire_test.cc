@@ -147,7 +147,7 @@ TEST(Wire, ChatFieldsThatAreWrongAreNamed) {
       {R"("tools":[{"type":"function","function":{"name":"f","parameters":[]}}])", "tools[0].function.parameters"},
       {R"("tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"maybe")", "tool_choice"},
       {R"("tool_choice":"required")", "tool_choice"},
-      {R"("tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"g"}}})",
+      {R"("tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":{"type":"function","function":{"name":"g"}})",
        "tool_choice.function.name"},
       {R"("response_format":"json")", "response_format"},
       {R"("response_format":{"type":"xml"})", "response_format.type"},
@@ -254,10 +254,12 @@ TEST(Wire, PromptsOfEveryKind) {
 }
 
 TEST(Wire, BodiesThatAreNoRequests) {
-  for (const std::string& body :
-       {std::string(), std::string("{"), std::string("[]"), std::string("null"), std::string("{}x"),
-        std::string("{\"prompt\":\"\xFF\"}"), std::string("{\"\xC3\":1}"), std::string(100'000, '['),
-        "{\"a\":" + std::string(100'000, '['), std::string("\0\0", 2)}) {
+  std::vector<std::string> bodies{"", "{", "[]", "null", "{}x", "{\"prompt\":\"\xFF\"}", "{\"\xC3\":1}"};
+  bodies.emplace_back(2, '\0');
+  bodies.emplace_back(100'000, '[');
+  bodies.push_back("{\"a\":");
+  bodies.back().append(100'000, '[');
+  for (const std::string& body : bodies) {
     for (const bool is_chat : {true, false}) {
       const Read made = read(is_chat, body);
       ASSERT_FALSE(made.problem.none());

@@ -8,7 +8,7 @@
 namespace paceline {
 namespace {
 
-constexpr double kPanel = 300, kHeight = 360, kLeft = 56, kTop = 66, kBottom = 56, kGap = 44, kKey = 190;
+constexpr double kPanel = 300, kHeight = 360, kLeft = 56, kTop = 66, kBottom = 56, kGap = 64, kKey = 190;
 constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"};
 
 // Shares over milliseconds, by powers of ten: waits lie far apart.

@@ -203,23 +203,13 @@ int run_engine_bench(const BenchOptions& options, const BenchTarget& target, For
                engine_table(*cells));
     return kExitDone;
   }
-  boost::json::array rows;
-  for (const EngineCell& cell : *cells)
-    rows.push_back({{"at_once", cell.at_once},
-                    {"plain_tokens_per_s", cell.plain_tok_s},
-                    {"auto_tokens_per_s", cell.auto_tok_s},
-                    {"ratio_to_plain", cell.ratio},
-                    {"ratios", boost::json::value_from(cell.ratios)},
-                    {"plain_of_bare", cell.plain_of_bare},
-                    {"auto_of_bare", cell.auto_of_bare},
-                    {"tokens_per_verify", cell.tokens_per_verify}});
   fmt::print("{}\n", boost::json::serialize(boost::json::object{{"model", target.name},
                                                                 {"drafter", drafter->name()},
                                                                 {"kernels", machine.kernels_name()},
                                                                 {"threads", machine.threads()},
                                                                 {"rounds", settings.rounds},
                                                                 {"busy_before", busy},
-                                                                {"cells", rows}}));
+                                                                {"cells", engine_json(*cells)}}));
   return kExitDone;
 }
 

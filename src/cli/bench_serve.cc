@@ -1,7 +1,6 @@
 #include "cli/bench_serve.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <cstdlib>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include "cli/median.h"
 #include "cli/progress.h"
 #include "cli/serve_report.h"
+#include "server/server.h"
 
 namespace paceline {
 namespace {
@@ -18,20 +18,12 @@ namespace {
 constexpr int32_t kPrefixTimes = 7;
 constexpr int32_t kShortestRun = 48;
 
-// Each open stream is a file.
-void raise_file_limit() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  (void)setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 class ServeBench {
  public:
   explicit ServeBench(const ServeBenchOptions& options) : options_(options) {}
 
   int run() {
-    raise_file_limit();
+    raise_file_limit();  // each open stream is a file
     if (const Status found = find_server(); !found.ok()) return fail(kExitFailure, found.error().message);
     if (options_.prefix_words > 0) measure_prefixes();
     if (!report_.prefixes.problem.empty()) return fail(kExitFailure, report_.prefixes.problem);

@@ -1,8 +1,11 @@
 // paceline serve: the model behind HTTP, for OpenAI's clients.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/model_path.h"
 #include "cli/serve_options.h"
 #include "server/server.h"
 
@@ -34,17 +37,30 @@ class ServeCommand {
     }
     if (const Status status = read_api_keys(options_); !status.ok()) return fail(kExitFailure, status.error().message);
     raise_file_limit();
-    Metrics metrics(options_.server.model_name.empty() ? "default" : options_.server.model_name);
+    const auto name = served_name();
+    if (!name.ok()) return fail(kExitFailure, name.error().message);
+    Metrics metrics(*name);
     auto made = ServeEngine::make(options_.engine, metrics, [this](const std::string& text) { log_.info(text); });
     if (!made.ok()) return fail(kExitFailure, made.error().message);
     ServeEngine& parts = **made;
-    ServedModel model(parts.text(), parts.engine(), parts.vision(), options_.server.model_name, parts.description());
+    ServedModel model(parts.text(), parts.engine(), parts.vision(), *name, parts.description());
     const int exit_code = serve(model, metrics);
     if (exit_code == kExitDone) parts.keep_costs();
     return exit_code;
   }
 
  private:
+  // As the operator says; else as the model was asked for, or as its folder is called.
+  [[nodiscard]] Result<std::string> served_name() const {
+    if (!options_.server.model_name.empty()) return options_.server.model_name;
+    const std::string& asked = options_.engine.run.model;
+    TRY_ASSIGN(const std::filesystem::path folder, find_model(asked));
+    std::error_code failed;
+    if (!asked.empty() && !std::filesystem::exists(asked, failed)) return asked;
+    const auto whole = std::filesystem::weakly_canonical(folder, failed);
+    return (whole.has_filename() ? whole.filename() : whole.parent_path().filename()).string();
+  }
+
   int serve(ServedModel& model, Metrics& metrics) {
     auto server = Server::start(model, metrics, log_, options_.server);
     if (!server.ok()) return fail(kExitFailure, server.error().message);

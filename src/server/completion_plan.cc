@@ -9,6 +9,7 @@
 #include "server/wire_chat.h"
 #include "server/wire_completions.h"
 #include "session/engine_request.h"
+#include "session/picture_places.h"
 
 namespace paceline {
 namespace {
@@ -35,12 +36,31 @@ class Planner {
   void plan_chat(const boost::json::object& body) {
     ChatAsk ask = read_chat(body, limits_, problem_);
     if (!begin(ask, true)) return;
-    if (!ask.images.empty()) return problem_.say(unsupported("messages", "this server takes no images"));
+    const auto pictures = read_pictures(ask.images);
+    if (!problem_.none()) return;
     auto prompt = encode_chat(model_.text(), ask.chat);
     if (!prompt.ok()) return problem_.say(bad_field("messages", prompt.error().message));
     OutputSettings output{.reads_thoughts = true, .reads_calls = ask.reads_calls};
     output.begins_in_thought = ends_in_thought(model_.marks(), *prompt);
-    add_request(std::move(*prompt), ask, std::move(output), "messages");
+    add_request({std::move(*prompt), pictures, "messages"}, ask, std::move(output));
+  }
+
+  // Decoded and cut here; the engine looks at them.
+  std::vector<std::shared_ptr<const Patches>> read_pictures(const std::vector<std::string>& files) {
+    std::vector<std::shared_ptr<const Patches>> pictures;
+    if (!files.empty() && model_.vision() == nullptr) {
+      problem_.say(unsupported("messages", "this model takes no images"));
+      return pictures;
+    }
+    for (const std::string& file : files) {
+      auto patches = model_.vision()->read({reinterpret_cast<const uint8_t*>(file.data()), file.size()}, 0);
+      if (!patches.ok()) {
+        problem_.say(bad_field("messages", fmt::format("image {}: {}", pictures.size(), patches.error().message)));
+        return pictures;
+      }
+      pictures.push_back(std::make_shared<const Patches>(std::move(*patches)));
+    }
+    return pictures;
   }
 
   void plan_text(const boost::json::object& body) {
@@ -50,7 +70,7 @@ class Planner {
       if (!problem_.none()) return;
       std::vector<TokenId> ids = prompt.ids;
       if (ids.empty()) ids = model_.text().tokenizer.encode(prompt.text, true);
-      add_request(std::move(ids), ask, {}, "prompt");
+      add_request({std::move(ids), {}, "prompt"}, ask, {});
     }
   }
 
@@ -66,20 +86,32 @@ class Planner {
     return true;
   }
 
-  void add_request(std::vector<TokenId> prompt, const Ask& ask, OutputSettings output, const char* field) {
+  struct Prompt {
+    std::vector<TokenId> ids;
+    std::vector<std::shared_ptr<const Patches>> pictures;
+    const char* field;  // that it came from
+  };
+
+  void add_request(Prompt prompt, const Ask& ask, OutputSettings output) {
+    // Also where there are no pictures: a place that a client wrote itself would stand for nothing.
+    Request placed;
+    placed.prompt = std::move(prompt.ids);
+    if (const Status done = place_pictures(model_.text().loaded.config.ids, prompt.pictures, &placed); !done.ok()) {
+      return problem_.say(bad_field(prompt.field, done.error().message));
+    }
     const int32_t context = model_.context(limits_.context);
-    if (const Status fits = check_prompt(model_.text(), prompt, context); !fits.ok()) {
-      ApiError error = bad_field(field, fits.error().message);
-      if (prompt.size() >= static_cast<size_t>(context)) error.code = "context_length_exceeded";
+    if (const Status fits = check_prompt(model_.text(), placed.prompt, context); !fits.ok()) {
+      ApiError error = bad_field(prompt.field, fits.error().message);
+      if (placed.prompt.size() >= static_cast<size_t>(context)) error.code = "context_length_exceeded";
       return problem_.say(std::move(error));
     }
     Wishes wishes = ask.wishes;
     wishes.context = context;
     // What does not fit behind the prompt need not be reserved.
-    const auto room = context - static_cast<int32_t>(prompt.size());
+    const auto room = context - static_cast<int32_t>(placed.prompt.size());
     wishes.max_tokens = std::min(ask.max_tokens.value_or(limits_.default_max_tokens), room);
     if (ask.form) add_form(*ask.form, wishes);
-    auto request = make_request(model_.text(), std::move(prompt), wishes);
+    auto request = make_request(model_.text(), std::move(placed.prompt), wishes);
     if (!request.ok()) {
       // "top_p must be …": the field is its first word.
       const std::string& message = request.error().message;
@@ -89,6 +121,7 @@ class Planner {
       request->deadline = call_.arrived + std::chrono::duration_cast<EngineClock::duration>(
                                               std::chrono::duration<double>(limits_.request_s));
     }
+    request->pictures = std::move(placed.pictures);
     output.keeps_tokens = plan_.has_logprobs;
     output.stop_strings = ask.stop_strings;
     plan_.outputs.push_back(std::move(output));

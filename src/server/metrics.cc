@@ -8,8 +8,10 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <sstream>
+#include <utility>
 
 #include "model/kv.h"
 
@@ -64,6 +66,15 @@ struct Metrics::Families {
     return histograms(name, help).Add({}, bounds);
   }
 
+  // The engine's thread alone: a step has a decision for each of its sequences, too many to look each up by its labels.
+  Counter& step_counter(int32_t depth, DepthReason reason) {
+    Counter*& known = steps_known[{depth, reason}];
+    if (known == nullptr) {
+      known = &steps.Add({{"depth", fmt::format("{}", depth)}, {"reason", reason_name(reason)}});
+    }
+    return *known;
+  }
+
   prometheus::Labels labels;
   prometheus::Registry registry;
 
@@ -79,13 +90,14 @@ struct Metrics::Families {
   Family<Counter>& successes = counters("vllm:request_success_total", "Requests that ended, by reason");
   Counter& prefix_queries = counter("vllm:prefix_cache_queries_total", "Prompt tokens looked up among kept prefixes");
   Counter& prefix_hits = counter("vllm:prefix_cache_hits_total", "Of them, those found");
-  Counter& rounds = counter("vllm:spec_decode_num_drafts_total", "Rounds that verified drafts or chose a token");
+  Counter& rounds = counter("vllm:spec_decode_num_drafts_total", "Rounds that verified drafts");
   Counter& drafted = counter("vllm:spec_decode_num_draft_tokens_total", "Drafts that were verified");
   Counter& accepted = counter("vllm:spec_decode_num_accepted_tokens_total", "Of them, those that held");
   Family<Counter>& accepted_at =
       counters("vllm:spec_decode_num_accepted_tokens_per_pos_total", "Drafts that held, by position");
 
   Family<Counter>& steps = counters("paceline:steps_total", "Sequences' steps by the depth chosen for them, and why");
+  std::map<std::pair<int32_t, DepthReason>, Counter*> steps_known;
   Family<Histogram>& step_seconds = histograms("paceline:step_seconds", "Steps by what they carried");
   Histogram& step_prompt = step_seconds.Add({{"kind", "prompt"}}, kStepBounds);
   Histogram& step_verify = step_seconds.Add({{"kind", "verify"}}, kStepBounds);
@@ -115,9 +127,7 @@ void Metrics::observe(const StepReport& report) {
     (report.sequences == 0 ? f.step_prompt : f.step_mixed).Observe(seconds);
   }
   if (report.draft_ms > 0) f.step_draft.Observe(report.draft_ms / 1000);
-  for (const auto& decision : report.decisions) {
-    f.steps.Add({{"depth", fmt::format("{}", decision.depth)}, {"reason", reason_name(decision.reason)}}).Increment();
-  }
+  for (const auto& decision : report.decisions) f.step_counter(decision.depth, decision.reason).Increment();
 }
 
 void Metrics::prompt_done(int64_t tokens) { families_->prompt_tokens.Increment(static_cast<double>(tokens)); }
@@ -155,7 +165,7 @@ std::string Metrics::text(const EngineStats& stats) {
   f.kv_used.Set(part(stats.used_bytes, stats.kv_bytes));
   follow(f.prefix_queries, stats.prefix_queries);
   follow(f.prefix_hits, stats.prefix_hits);
-  follow(f.rounds, stats.speculation.rounds);
+  follow(f.rounds, stats.speculation.drafted_at[0]);
   follow(f.drafted, stats.speculation.drafted);
   follow(f.accepted, stats.speculation.accepted);
   for (size_t i = 0; i < stats.speculation.accepted_at.size(); ++i) {

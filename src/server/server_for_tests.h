@@ -21,6 +21,7 @@ struct TestModel {
   kernels::CpuOps ops{**kernels::find_cpu_table(""), pool};
   TextModel text = *load_text_model(std::filesystem::path(PACELINE_SOURCE_DIR) / "models/default", pool);
   Forward forward{text.loaded.weights, ops, Precision::bf16};
+  std::unique_ptr<Vision> vision = *Vision::load(text.loaded, Precision::bf16, pool, ops);
 
   static TestModel& shared() {
     static TestModel model;
@@ -35,11 +36,13 @@ class TestServer {
     TestModel& model = TestModel::shared();
     settings.port = 0;
     engine_ = std::make_unique<Engine>(
-        EngineParts{.forward = &model.forward, .pool = &model.pool, .observer = &metrics_}, engine_settings);
+        EngineParts{
+            .forward = &model.forward, .pool = &model.pool, .observer = &metrics_, .vision = &model.vision->forward()},
+        engine_settings);
     EngineDescription description;
     description.settings = engine_settings;
     description.kernels = "test";
-    served_ = std::make_unique<ServedModel>(model.text, *engine_, nullptr, "", std::move(description));
+    served_ = std::make_unique<ServedModel>(model.text, *engine_, model.vision.get(), "", std::move(description));
     auto started = Server::start(*served_, metrics_, log_, settings);
     EXPECT_TRUE(started.ok());
     server_ = std::move(*started);

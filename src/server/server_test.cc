@@ -214,6 +214,29 @@ TEST_F(ServerTest, ToolCalls) {
   EXPECT_EQ(server_->client().post("/v1/chat/completions", messages).status, 200);
 }
 
+// A red square, 96 × 96.
+constexpr const char* kPng =
+    "iVBORw0KGgoAAAANSUhEUgAAAGAAAABgCAIAAABt+uBvAAAAjklEQVR42u3QMQ0AAAgDsImYf2WIwQEnV5MqaKblEAWCBAkSJEiQ"
+    "IEEIEiRIkCBBggQhSJAgQYIECRKEIEGCBAkSJEiQIAQJEiRIkCBBghAkSJAgQYIECUKQIEGCBAkSJEgQggQJEiRIkCBBCBIkSJAg"
+    "QYIEIUiQIEGCBAkSJAhBggQJEiRIkCAECRL0ZwGrRZIdZg5OJQAAAABJRU5ErkJggg==";
+
+TEST_F(ServerTest, PicturesAreSeen) {
+  const auto ask = [&](const std::string& url) {
+    return server_->client().post(
+        "/v1/chat/completions",
+        R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":")" + url +
+            R"("}},{"type":"text","text":"What colour is it?"}]}],"max_tokens":8,"temperature":0})");
+  };
+  const auto answer = ask(std::string("data:image/png;base64,") + kPng).json();
+  // Besides the text: the picture's soft tokens.
+  EXPECT_GT(answer.at("usage").at("prompt_tokens").as_int64(), 40);
+  EXPECT_FALSE(first_choice(answer).at("message").at("content").as_string().empty());
+  EXPECT_EQ(ask("data:image/png;base64,aGVsbG8=").error_field("param"), "messages");
+  EXPECT_EQ(ask("https://example.com/cat.png").error_field("code"), "unsupported");
+  // A place for a picture that is not there.
+  EXPECT_EQ(server_->chat("", "<|image|>").error_field("param"), "messages");
+}
+
 TEST_F(ServerTest, ErrorsNameWhatIsWrong) {
   TestClient client = server_->client();
   const auto post = [&](std::string_view body) { return client.post("/v1/chat/completions", body); };

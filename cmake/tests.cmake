@@ -28,10 +28,19 @@ set_tests_properties(forward_bits_long PROPERTIES LABELS long TIMEOUT 3600 ENVIR
 
 # The whole matrix of speculation against plain runs, some minutes: `make test-long`.
 add_test(NAME speculation_long COMMAND engine_test --gtest_filter=*SpeculationTest.*)
+add_test(NAME load_long COMMAND engine_test --gtest_filter=*EngineTest.*)
 add_test(NAME default_model_long COMMAND session_test --gtest_filter=DefaultModel.*)
-set_tests_properties(speculation_long default_model_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1
+set_tests_properties(speculation_long load_long default_model_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1
                      TIMEOUT 3600)
 
 find_package(Python3 COMPONENTS Interpreter)
 add_test(NAME house COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house ${CMAKE_SOURCE_DIR})
 add_test(NAME house_selftest COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house_test)
+
+# OpenAI's own client against the program; skipped where node, npm or its registry are missing.
+add_test(NAME openai_client COMMAND ${CMAKE_SOURCE_DIR}/tests/openai_client/run)
+set_tests_properties(openai_client PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120
+                     ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
+# A thousand streams instead of some.
+add_test(NAME server_long COMMAND server_test --gtest_filter=ServerFaults.ManyOpenStreams)
+set_tests_properties(server_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1 TIMEOUT 600)

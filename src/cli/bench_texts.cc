@@ -52,6 +52,15 @@ constexpr Kind kKinds[] = {
 
 }  // namespace
 
+const std::vector<std::string>& bench_prompts() {
+  static const std::vector<std::string> prompts = [] {
+    std::vector<std::string> all;
+    for (const Kind& kind : kKinds) all.insert(all.end(), std::begin(kind.chat), std::end(kind.chat));
+    return all;
+  }();
+  return prompts;
+}
+
 Result<std::vector<BenchText>> bench_texts(const TextModel& model, const SampleSettings& sampling, int32_t max_tokens) {
   std::vector<BenchText> texts;
   for (const Kind& kind : kKinds) {

@@ -15,5 +15,6 @@ void add_inspect_command(CLI::App& app, Action& action);
 void add_quantize_command(CLI::App& app, Action& action);
 void add_check_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);
+void add_serve_command(CLI::App& app, Action& action);
 
 }  // namespace paceline

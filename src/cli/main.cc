@@ -16,6 +16,7 @@ int run(int argc, char** argv) {
   app.get_formatter()->column_width(34);
   Action action;
   add_generate_command(app, action);
+  add_serve_command(app, action);
   add_inspect_command(app, action);
   add_quantize_command(app, action);
   add_check_command(app, action);

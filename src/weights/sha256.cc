@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <openssl/evp.h>
 
+#include <algorithm>
 #include <array>
 #include <memory>
 
@@ -42,9 +43,18 @@ Result<std::string> sha256_hex(std::span<const std::byte> bytes) {
   return sha.hex();
 }
 
-Result<std::string> sha256_hex(std::span<const MappedFile> files) {
+Result<std::string> sha256_hex(std::span<const MappedFile> files, const std::stop_token& stop) {
+  // Some milliseconds' worth: whoever wants it to stop does not wait longer.
+  constexpr size_t kPiece = size_t{8} << 20;
   Sha256 sha;
-  for (const MappedFile& file : files) sha.add(file.bytes());
+  for (const MappedFile& file : files) {
+    for (auto rest = file.bytes(); !rest.empty();) {
+      if (stop.stop_requested()) return Error{"SHA-256: told to stop"};
+      const auto piece = rest.first(std::min(kPiece, rest.size()));
+      sha.add(piece);
+      rest = rest.subspan(piece.size());
+    }
+  }
   return sha.hex();
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "base/result.h"
@@ -12,7 +13,7 @@ namespace paceline {
 
 Result<std::string> sha256_hex(std::span<const std::byte> bytes);
 
-// Of the files' bytes one after the other: `cat` of the shards in their order.
-Result<std::string> sha256_hex(std::span<const MappedFile> files);
+// Of the files' bytes one after the other: `cat` of the shards in their order. An error where it was told to stop.
+Result<std::string> sha256_hex(std::span<const MappedFile> files, const std::stop_token& stop = {});
 
 }  // namespace paceline

@@ -1,0 +1,97 @@
+// paceline serve: the model behind HTTP, for OpenAI's clients.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "cli/commands.h"
+#include "cli/console.h"
+#include "cli/model_path.h"
+#include "cli/serve_options.h"
+#include "server/server.h"
+
+namespace paceline {
+namespace {
+
+constexpr const char* kExamples = R"(
+Examples:
+  paceline serve
+  paceline serve -m google/gemma-4-E2B-it --draft google/gemma-4-E2B-it-assistant --port 8080
+  paceline serve --host 0.0.0.0 --api-key-file keys.txt --kv-bytes 8GB
+  PACELINE_PORT=8080 paceline serve --config paceline.toml
+
+  curl http://127.0.0.1:8000/v1/chat/completions -d '{"messages": [{"role": "user", "content": "Hello"}]}'
+
+A flag goes before its environment variable, and that before the file's line. In the file:
+  port = 8080
+  draft = "ngram"
+SIGTERM and Ctrl-C drain: running requests may end, new ones are refused; a second signal ends at once.
+Exit codes: 0 drained, 1 something failed, 2 the command line or the file makes no sense.)";
+
+class ServeCommand {
+ public:
+  explicit ServeCommand(ServeOptions& options) : options_(options), log_(options.log_level) {}
+
+  int run() {
+    if (const Status status = check_draft_options(options_.engine.draft); !status.ok()) {
+      return fail(kExitUsage, status.error().message);
+    }
+    if (const Status status = read_api_keys(options_); !status.ok()) return fail(kExitFailure, status.error().message);
+    raise_file_limit();
+    const auto name = served_name();
+    if (!name.ok()) return fail(kExitFailure, name.error().message);
+    Metrics metrics(*name);
+    auto made = ServeEngine::make(options_.engine, metrics, [this](const std::string& text) { log_.info(text); });
+    if (!made.ok()) return fail(kExitFailure, made.error().message);
+    ServeEngine& parts = **made;
+    ServedModel model(parts.text(), parts.engine(), parts.vision(), *name, parts.description());
+    const int exit_code = serve(model, metrics);
+    if (exit_code == kExitDone) parts.keep_costs();
+    return exit_code;
+  }
+
+ private:
+  // As the operator says; else as the model was asked for, or as its folder is called.
+  [[nodiscard]] Result<std::string> served_name() const {
+    if (!options_.server.model_name.empty()) return options_.server.model_name;
+    const std::string& asked = options_.engine.run.model;
+    TRY_ASSIGN(const std::filesystem::path folder, find_model(asked));
+    std::error_code failed;
+    if (!asked.empty() && !std::filesystem::exists(asked, failed)) return asked;
+    const auto whole = std::filesystem::weakly_canonical(folder, failed);
+    return (whole.has_filename() ? whole.filename() : whole.parent_path().filename()).string();
+  }
+
+  int serve(ServedModel& model, Metrics& metrics) {
+    auto server = Server::start(model, metrics, log_, options_.server);
+    if (!server.ok()) return fail(kExitFailure, server.error().message);
+    (*server)->handle_signals();
+    model.start_hashing();
+    log_.info(fmt::format("serving {} on http://{}:{}{}", model.name(), options_.server.host, (*server)->port(),
+                          options_.server.api_keys.empty() ? "" : " with API keys"));
+    (*server)->wait();
+    return kExitDone;
+  }
+
+  ServeOptions& options_;
+  Log log_;
+};
+
+}  // namespace
+
+void add_serve_command(CLI::App& app, Action& action) {
+  auto* command = app.add_subcommand("serve", "Serve a model over HTTP, for OpenAI's clients");
+  auto options = std::make_shared<ServeOptions>();
+  add_serve_options(*command, *options);
+  command->footer(kExamples);
+  command->callback([options, command, &action] {
+    action = [options, command] {
+      if (!options->config_file.empty()) {
+        const Status read = read_settings_file(*command, options->config_file);
+        if (!read.ok()) return fail(kExitUsage, read.error().message);
+      }
+      return ServeCommand(*options).run();
+    };
+  });
+}
+
+}  // namespace paceline

@@ -1,0 +1,156 @@
+#include "cli/serve_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <map>
+
+#include "server/api_keys.h"
+
+namespace paceline {
+namespace {
+
+class Group {
+ public:
+  Group(CLI::App& command, const char* name) : command_(command), name_(name) {}
+
+  template <class Value>
+  CLI::Option* add(const char* flag, Value& value, const char* help) {
+    return command_.add_option(flag, value, help)->group(name_)->capture_default_str();
+  }
+  template <class Value>
+  CLI::Option* number(const char* flag, Value& value, double low, double high, const char* help) {
+    return add(flag, value, help)->check(CLI::Range(low, high).description(""));
+  }
+  CLI::Option* bytes(const char* flag, size_t& value, const char* help) {
+    return add(flag, value, help)->transform(CLI::AsSizeValue(false).description(""))->type_name("BYTES");
+  }
+
+ private:
+  CLI::App& command_;
+  const char* name_;
+};
+
+void add_listening(CLI::App& command, ServeOptions& options) {
+  Group group(command, "Listening");
+  ServerSettings& server = options.server;
+  group.add("--host", server.host, "Address to listen on; 0.0.0.0: all of this machine's")->type_name("ADDRESS");
+  group.number("--port", server.port, 0, 65535, "Port; 0: one that is free");
+  group.add("--served-model-name", server.model_name, "How clients call the model; default: its folder's name")
+      ->type_name("NAME");
+  group
+      .add("--api-key-file", options.key_file,
+           "Clients need one of these keys, one per line; also from $PACELINE_API_KEYS, separated by commas")
+      ->type_name("FILE");
+  group.add("--config", options.config_file, "A TOML file with settings: each line a flag without its dashes")
+      ->type_name("FILE");
+  const std::map<std::string, LogLevel> levels{
+      {"error", LogLevel::error}, {"info", LogLevel::info}, {"debug", LogLevel::debug}};
+  command.add_option("--log-level", options.log_level, "What is written to stderr; prompts and outputs never are")
+      ->group("Listening")
+      ->transform(CLI::CheckedTransformer(levels).description(""))
+      ->type_name("error|info|debug")
+      ->default_str("info");
+}
+
+void add_capacity(CLI::App& command, ServeOptions& options) {
+  Group group(command, "Capacity");
+  EngineSettings& engine = options.engine.engine;
+  group.bytes("--kv-bytes", engine.kv_bytes, "Memory for keys and values, as 512MB or 8GB; 0: half of what is free");
+  group.number("--batch-rows", engine.batch_rows, 1, 1024, "Tokens of one step, drafts included");
+  group.number("--chunk-rows", engine.chunk_rows, 1, 256, "Of them, tokens of prompts");
+  group.number("--max-running", engine.most_running, 1, 65536, "Sequences computed at once");
+  group.number("--queue-length", engine.queue_length, 1, 1 << 20, "Requests that may wait; more are answered 429");
+  group.add("--prefix-cache", engine.keeps_prefixes, "Keep the beginnings of prompts for requests that share them");
+  group.number("--io-threads", options.server.io_threads, 1, 64, "Threads that read and write");
+  group.number("--worker-threads", options.server.worker_threads, 1, 64, "Threads that parse, render and encode");
+  group.number("--max-connections", options.server.max_connections, 1, 1 << 20,
+               "Open connections; more are answered 503");
+}
+
+void add_speculation_caps(CLI::App& command, ServeOptions& options) {
+  Group group(command, "Speed (never changes the text)");
+  EngineSettings& engine = options.engine.engine;
+  group.number("--speculate-up-to-running", engine.speculates_up_to_running, 0, 1 << 20,
+               "No drafts while more sequences run; 0: no such cap");
+  group.number("--speculate-up-to-context", engine.speculates_up_to_context, 0, 1 << 30,
+               "No drafts for longer contexts; 0: no such cap");
+}
+
+void add_limits(CLI::App& command, ServeOptions& options) {
+  Group group(command, "Limits of a request");
+  RequestLimits& limits = options.server.limits;
+  group.number("--ctx", limits.context, 0, 1 << 30, "Most tokens, prompt included; 0: as much as the model has");
+  group.number("--default-max-tokens", limits.default_max_tokens, 1, 1 << 30, "Most new tokens, where it does not say");
+  group.number("--max-choices", limits.max_choices, 1, 1024, "Completions: n times its prompts");
+  group.number("--max-images", limits.max_images, 0, 1024, "Images");
+  group.bytes("--max-body-bytes", options.server.max_body_bytes, "Bytes of the body");
+  group.bytes("--max-header-bytes", options.server.max_header_bytes, "Bytes of the header");
+  constexpr double kDay_s = 86400;
+  group.number("--request-seconds", limits.request_s, 0, kDay_s, "Seconds from arrival to end; 0: no limit");
+  group.number("--header-seconds", options.server.header_s, 0.1, kDay_s, "Seconds for its header");
+  group.number("--body-seconds", options.server.body_s, 0.1, kDay_s, "Seconds for its body");
+  group.number("--idle-seconds", options.server.idle_s, 0.1, kDay_s, "Seconds between requests of a connection");
+  group.number("--write-stall-seconds", options.server.write_stall_s, 0.1, kDay_s,
+               "Seconds in which a client takes nothing of its answer");
+  group.number("--drain-seconds", options.server.drain_s, 0, kDay_s,
+               "Seconds for running requests to end after SIGTERM or Ctrl-C");
+}
+
+// --max-body-bytes → PACELINE_MAX_BODY_BYTES, for every option there is: none can be forgotten.
+void name_environment(CLI::App& command) {
+  for (CLI::Option* option : command.get_options()) {
+    if (option->get_lnames().empty() || option->get_lnames().front() == "help") continue;
+    std::string name = "PACELINE_" + option->get_lnames().front();
+    for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    option->envname(name);
+  }
+}
+
+}  // namespace
+
+void add_serve_options(CLI::App& command, ServeOptions& options) {
+  options.engine.engine.kv_bytes = 0;
+  add_listening(command, options);
+  add_run_options(command, options.engine.run);
+  add_draft_options(command, options.engine.draft);
+  add_speculation_caps(command, options);
+  add_capacity(command, options);
+  add_limits(command, options);
+  name_environment(command);
+}
+
+Status read_settings_file(CLI::App& command, const std::string& path) {
+  std::vector<CLI::ConfigItem> items;
+  try {
+    items = CLI::ConfigTOML().from_file(path);
+    for (const CLI::ConfigItem& item : items) {
+      // CLI11 writes the borders of sections as items, too.
+      if (item.name == "++" || item.name == "--") continue;
+      CLI::Option* option = item.parents.empty() ? command.get_option_no_throw("--" + item.name) : nullptr;
+      if (option == nullptr || item.name == "help" || item.name == "config") {
+        return Error{fmt::format("{}: {} is no setting", path, item.fullname())};
+      }
+      if (option->count() > 0) continue;
+      option->add_result(item.inputs);
+      option->run_callback();
+    }
+  } catch (const CLI::Error& error) {
+    return Error{fmt::format("{}: {}", path, error.what())};
+  }
+  return Done{};
+}
+
+Status read_api_keys(ServeOptions& options) {
+  if (!options.key_file.empty()) {
+    TRY_ASSIGN(options.server.api_keys, read_key_file(options.key_file));
+  }
+  if (const char* keys = std::getenv("PACELINE_API_KEYS")) {
+    for (std::string& key : split_keys(keys)) options.server.api_keys.push_back(std::move(key));
+  }
+  return Done{};
+}
+
+}  // namespace paceline

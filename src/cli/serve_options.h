@@ -1,0 +1,30 @@
+// The options of `paceline serve`: each a flag, an environment variable and a line of the settings file.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/result.h"
+#include "cli/serve_engine.h"
+#include "server/log.h"
+#include "server/settings.h"
+
+namespace paceline {
+
+struct ServeOptions {
+  ServeEngineOptions engine;
+  ServerSettings server;
+  std::string config_file;
+  std::string key_file;
+  LogLevel log_level = LogLevel::info;
+};
+
+void add_serve_options(CLI::App& command, ServeOptions& options);
+
+// The settings file's lines for what neither the command line nor the environment said. An error names the line's key.
+Status read_settings_file(CLI::App& command, const std::string& path);
+
+// Keys from the file and the environment; never from the command line, where everyone on the machine can read them.
+Status read_api_keys(ServeOptions& options);
+
+}  // namespace paceline

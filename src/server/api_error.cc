@@ -1,0 +1,94 @@
+#include "server/api_error.h"
+
+#include <fmt/format.h>
+
+namespace paceline {
+namespace {
+
+// What a client wrote, in a message to it: no longer than needed to be recognised.
+std::string shortened(std::string_view text) {
+  constexpr size_t kMost = 100;
+  if (text.size() <= kMost) return std::string(text);
+  size_t cut = kMost;
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
+  return std::string(text.substr(0, cut)) + "…";
+}
+
+}  // namespace
+
+ApiError bad_field(std::string param, std::string message) {
+  return {.message = std::move(message), .param = std::move(param), .code = "invalid_value"};
+}
+
+ApiError unsupported(std::string param, std::string message) {
+  return {.message = std::move(message), .param = std::move(param), .code = "unsupported"};
+}
+
+ApiError no_such_route(std::string_view path) {
+  return {.status = 404, .message = fmt::format("there is nothing at {}", shortened(path)), .code = "not_found"};
+}
+
+ApiError wrong_method(std::string_view method, std::string_view path) {
+  return {.status = 405,
+          .message = fmt::format("{} is not for {}", shortened(method), shortened(path)),
+          .code = "method_not_allowed"};
+}
+
+ApiError no_such_model(std::string_view name) {
+  return {.status = 404,
+          .message = fmt::format("the model {} is not served here; GET /v1/models says which is", shortened(name)),
+          .param = "model",
+          .code = "model_not_found"};
+}
+
+ApiError no_key() {
+  return {.status = 401,
+          .message = "a valid API key is needed, as \"Authorization: Bearer KEY\"",
+          .type = "authentication_error",
+          .code = "invalid_api_key"};
+}
+
+ApiError too_busy(std::string message) {
+  return {.status = 429,
+          .message = std::move(message),
+          .type = "rate_limit_error",
+          .code = "over_capacity",
+          .retry_after_s = 1};
+}
+
+ApiError shutting_down() {
+  return {.status = 503,
+          .message = "the server is shutting down",
+          .type = "server_error",
+          .code = "shutting_down",
+          .retry_after_s = 5};
+}
+
+ApiError engine_failed() {
+  return {.status = 500,
+          .message = "the engine failed; the server's log says why",
+          .type = "server_error",
+          .code = "engine_failed"};
+}
+
+ApiError out_of_time() {
+  return {.status = 408,
+          .message = "the request took longer than this server allows",
+          .type = "timeout_error",
+          .code = "request_timeout"};
+}
+
+ApiError client_gone() {
+  return {.status = 499, .message = "the client has gone", .type = "cancelled", .code = "client_closed_request"};
+}
+
+boost::json::object error_object(const ApiError& error) {
+  boost::json::object object;
+  object["message"] = error.message;
+  object["type"] = error.type;
+  object["param"] = error.param ? boost::json::value(*error.param) : boost::json::value(nullptr);
+  object["code"] = error.code ? boost::json::value(*error.code) : boost::json::value(nullptr);
+  return {{"error", std::move(object)}};
+}
+
+}  // namespace paceline

@@ -1,0 +1,50 @@
+// What a client is told when it cannot have what it asked for, in the shape that OpenAI's clients read.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace paceline {
+
+struct ApiError {
+  int status = 400;
+  std::string message;
+  std::string type = "invalid_request_error";
+  std::optional<std::string> param = {};
+  std::optional<std::string> code = {};
+  int retry_after_s = 0;  // 0: nothing is said about it
+};
+
+ApiError bad_field(std::string param, std::string message);
+// What the protocol has and this server, or this model, does not.
+ApiError unsupported(std::string param, std::string message);
+ApiError no_such_route(std::string_view path);
+ApiError wrong_method(std::string_view method, std::string_view path);
+ApiError no_such_model(std::string_view name);
+ApiError no_key();
+ApiError too_busy(std::string message);
+ApiError shutting_down();
+ApiError engine_failed();
+ApiError out_of_time();
+// Nobody reads this one; metrics count it.
+ApiError client_gone();
+
+// {"error": {"message", "type", "param", "code"}}
+boost::json::object error_object(const ApiError& error);
+
+// The first thing that is wrong with a request. Readers go on with defaults behind it.
+class WireProblem {
+ public:
+  void say(ApiError error) {
+    if (!first_) first_ = std::move(error);
+  }
+  [[nodiscard]] bool none() const { return !first_; }
+  [[nodiscard]] const std::optional<ApiError>& first() const { return first_; }
+
+ private:
+  std::optional<ApiError> first_;
+};
+
+}  // namespace paceline

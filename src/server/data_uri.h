@@ -1,0 +1,16 @@
+// data: URIs, the only form in which media are taken: nothing is fetched on behalf of a client.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace paceline {
+
+// The bytes of data:TYPE;base64,... ; none: it is not of this form.
+std::optional<std::string> read_data_uri(std::string_view uri);
+
+// Standard and URL-safe letters; padding may be missing. None: other characters, or bits left over.
+std::optional<std::string> decode_base64(std::string_view text);
+
+}  // namespace paceline

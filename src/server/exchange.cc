@@ -1,0 +1,217 @@
+#include "server/exchange.h"
+
+#include <boost/json/serialize.hpp>
+#include <utility>
+
+#include "server/sse.h"
+
+namespace paceline {
+namespace {
+
+// The finish reason of a choice that an error ended.
+constexpr const char* kBroken = "error";
+
+double seconds_between(EngineClock::time_point from, EngineClock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+}  // namespace
+
+// What the engine holds on to: one per request, so that choices of several requests are told apart.
+class Exchange::Ear : public Listener {
+ public:
+  Ear(std::shared_ptr<Exchange> exchange, int32_t first_choice)
+      : exchange_(std::move(exchange)), first_choice_(first_choice) {}
+  Heard hear(const Event& event) override { return exchange_->hear(first_choice_, event); }
+
+ private:
+  std::shared_ptr<Exchange> exchange_;
+  int32_t first_choice_;
+};
+
+Exchange::Exchange(ExchangePlan plan, const Around& around)
+    : plan_(std::move(plan)), around_(around), writer_(plan_.head, *around.tokenizer, plan_.has_logprobs) {
+  for (size_t i = 0; i < plan_.requests.size(); ++i) {
+    usage_.prompt_tokens += static_cast<int64_t>(plan_.requests[i].prompt.size());
+    for (int32_t c = 0; c < plan_.requests[i].choices; ++c) {
+      choices_.push_back(std::make_unique<Choice>(OutputParser(*around.tokenizer, *around.marks, plan_.outputs[i])));
+    }
+  }
+  told_.resize(choices_.size());
+}
+
+Submission Exchange::submit() {
+  int32_t first_choice = 0;
+  for (Request& request : plan_.requests) {
+    const int32_t choices = request.choices;
+    const Submission made =
+        around_.engine->submit(std::move(request), std::make_shared<Ear>(shared_from_this(), first_choice));
+    if (made.refusal != Refusal::none) {
+      cancel(client_gone());
+      return made;
+    }
+    first_choice += choices;
+    const std::lock_guard lock(mutex_);
+    ids_.push_back(made.id);
+    if (cancelled_) around_.engine->cancel(made.id);
+  }
+  return {};
+}
+
+void Exchange::set_wake(std::function<void()> wake) {
+  const std::lock_guard lock(mutex_);
+  wake_ = std::move(wake);
+}
+
+void Exchange::cancel(ApiError why) {
+  std::vector<RequestId> ids;
+  {
+    const std::lock_guard lock(mutex_);
+    if (cancelled_ || all_ended()) return;
+    cancelled_ = true;
+    problem_ = std::move(why);
+    ids = ids_;
+  }
+  for (const RequestId id : ids) around_.engine->cancel(id);
+}
+
+Heard Exchange::hear(int32_t first_choice, const Event& event) {
+  std::function<void()> wake;
+  Heard heard;
+  {
+    const std::lock_guard lock(mutex_);
+    Choice& choice = *choices_[static_cast<size_t>(first_choice + event.choice)];
+    if (event.choice == 0 && event.cached > choice.cached) {
+      usage_.cached_tokens += event.cached - choice.cached;
+      choice.cached = event.cached;
+    }
+    while (heard.stand < event.tokens.size() && !heard.ends) {
+      heard.ends = !choice.parser.push(event.tokens[heard.stand++], choice.unheard);
+    }
+    if (heard.stand > 0) time_tokens(choice, heard.stand);
+    if (event.end != nullptr) note_end(choice, *event.end);
+    if (!choice.unheard.empty() || event.end != nullptr) wake = wake_;
+  }
+  if (wake) wake();
+  return heard;
+}
+
+void Exchange::time_tokens(Choice& choice, size_t count) {
+  const auto now = EngineClock::now();
+  auto between = static_cast<int64_t>(count);
+  if (!std::exchange(had_first_token_, true)) {
+    around_.metrics->first_token(seconds_between(plan_.arrived, now));
+    around_.metrics->prompt_done(usage_.prompt_tokens);
+  }
+  if (choice.last_token == EngineClock::time_point{}) {
+    --between;
+    choice.last_token = now;
+  }
+  if (between > 0) around_.metrics->more_tokens(between, seconds_between(choice.last_token, now));
+  choice.last_token = now;
+  around_.metrics->tokens_made(static_cast<int64_t>(count));
+  // Counted as they are handed on, so that nothing which a client may see is missing, however it ends.
+  usage_.completion_tokens += static_cast<int64_t>(count);
+}
+
+void Exchange::note_end(Choice& choice, const SequenceEnd& end) {
+  if (!choice.finish_reason.empty()) return;
+  choice.parser.finish(choice.unheard);
+  ++ended_;
+  usage_.reasoning_tokens += choice.parser.thought_tokens();
+  usage_.speculation += end.counters;
+  switch (end.reason) {
+    case EndReason::stop_id:
+    case EndReason::listener: choice.finish_reason = choice.parser.calls() > 0 ? "tool_calls" : "stop"; break;
+    case EndReason::max_tokens:
+    case EndReason::context: choice.finish_reason = "length"; break;
+    case EndReason::failed: problem_ = engine_failed(); break;
+    case EndReason::deadline: problem_ = out_of_time(); break;
+    case EndReason::cancelled:
+      if (!problem_) problem_ = shutting_down();
+      break;
+  }
+  if (choice.finish_reason.empty()) choice.finish_reason = kBroken;
+  if (all_ended()) {
+    around_.metrics->request_ended(seconds_between(plan_.arrived, EngineClock::now()),
+                                   problem_ ? *problem_->code : choice.finish_reason);
+  }
+}
+
+void Exchange::add_chunk(boost::json::object chunk, std::string& out) const {
+  if (plan_.include_usage && !chunk.contains("usage")) chunk["usage"] = nullptr;
+  add_event(chunk, out);
+}
+
+void Exchange::tell(int32_t number, const News& news, std::string& out) {
+  Told& told = told_[static_cast<size_t>(number)];
+  if (plan_.head.chat && !std::exchange(told.opened, true)) add_chunk(writer_.opening(number), out);
+  std::vector<boost::json::object> chunks;
+  for (const OutputDelta& delta : news.deltas) {
+    writer_.add_chunks(number, delta, told.calls, told.content_bytes, chunks);
+    if (delta.kind == OutputDelta::Kind::call) ++told.calls;
+    if (delta.kind == OutputDelta::Kind::content) told.content_bytes += delta.text.size();
+  }
+  for (auto& chunk : chunks) add_chunk(std::move(chunk), out);
+  if (news.finish_reason.empty() || std::exchange(told.closed, true)) return;
+  if (news.finish_reason != kBroken) add_chunk(writer_.closing(number, news.finish_reason), out);
+}
+
+Exchange::Step Exchange::take() {
+  if (told_end_) return {"", true};
+  std::vector<News> news;
+  std::optional<ApiError> problem;
+  Usage usage;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& choice : choices_) {
+      news.push_back({std::exchange(choice->unheard, {}), choice->finish_reason});
+    }
+    told_end_ = all_ended();
+    problem = problem_;
+    usage = usage_;
+  }
+  Step step{"", told_end_};
+  for (size_t i = 0; i < news.size(); ++i) tell(static_cast<int32_t>(i), news[i], step.bytes);
+  if (!told_end_) return step;
+  // Counts come before an error, asked for or not.
+  if (plan_.include_usage || problem) add_event(writer_.usage_chunk(usage), step.bytes);
+  if (problem) add_event(error_object(*problem), step.bytes);
+  step.bytes += kSseDone;
+  return step;
+}
+
+bool Exchange::finished() {
+  const std::lock_guard lock(mutex_);
+  return all_ended();
+}
+
+Exchange::Whole Exchange::whole() {
+  const std::lock_guard lock(mutex_);
+  if (problem_) {
+    boost::json::object error = error_object(*problem_);
+    error["usage"] = usage_object(usage_);
+    return {problem_->status, boost::json::serialize(error)};
+  }
+  std::vector<ChoiceText> texts;
+  for (const auto& choice : choices_) {
+    ChoiceText& text = texts.emplace_back();
+    text.finish_reason = choice->finish_reason;
+    for (OutputDelta& delta : choice->unheard) {
+      switch (delta.kind) {
+        case OutputDelta::Kind::content: text.content += delta.text; break;
+        case OutputDelta::Kind::reasoning: text.reasoning += delta.text; break;
+        case OutputDelta::Kind::call: text.calls.push_back(std::move(delta.call)); break;
+      }
+      for (NewToken& token : delta.tokens) text.tokens.push_back(std::move(token));
+    }
+  }
+  return {200, boost::json::serialize(writer_.whole(texts, usage_))};
+}
+
+Usage Exchange::usage() {
+  const std::lock_guard lock(mutex_);
+  return usage_;
+}
+
+}  // namespace paceline

@@ -1,0 +1,26 @@
+#include "server/log.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace paceline {
+
+void Log::write(LogLevel level, std::string_view text) {
+  if (!writes(level)) return;
+  const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  const auto ms = now.time_since_epoch().count() % 1000;
+  const char* name = level == LogLevel::error ? "error" : level == LogLevel::info ? "info" : "debug";
+  std::string line =
+      fmt::format("{:%FT%T}.{:03}Z {} {}\n", fmt::gmtime(std::chrono::system_clock::to_time_t(now)), ms, name, text);
+  // What a client sent (a path) must not look like a line of its own, nor move the operator's cursor.
+  std::replace_if(
+      line.begin(), line.end() - 1, [](char c) { return static_cast<unsigned char>(c) < 0x20; }, '?');
+  const std::lock_guard lock(mutex_);
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+}  // namespace paceline

@@ -1,0 +1,195 @@
+#include "server/metrics.h"
+
+#include <fmt/format.h>
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <utility>
+
+#include "model/kv.h"
+
+namespace paceline {
+namespace {
+
+using prometheus::Counter;
+using prometheus::Family;
+using prometheus::Gauge;
+using prometheus::Histogram;
+using Bounds = Histogram::BucketBoundaries;
+
+// vLLM's borders, so that its dashboards read on.
+const Bounds kFirstTokenBounds{0.001, 0.005, 0.01, 0.02, 0.04, 0.06, 0.08, 0.1,  0.25, 0.5,
+                               0.75,  1.0,   2.5,  5.0,  7.5,  10.0, 20.0, 40.0, 80.0};
+const Bounds kBetweenBounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1,
+                            0.15,  0.2,    0.3,   0.4,  0.5,   0.75, 1.0,   2.5};
+const Bounds kWholeBounds{0.05, 0.1,  0.3,  0.5,  0.8,  1.0,  1.5,  2.0,   2.5,   5.0,
+                          10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0};
+const Bounds kStepBounds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5};
+
+const char* reason_name(DepthReason reason) {
+  switch (reason) {
+    case DepthReason::policy: return "policy";
+    case DepthReason::fixed: return "fixed";
+    case DepthReason::parked: return "parked";
+    case DepthReason::probe: return "probe";
+    case DepthReason::timing: return "timing";
+    case DepthReason::request: return "request";
+    case DepthReason::limit: return "limit";
+    case DepthReason::prompts: return "prompts";
+  }
+  return "?";
+}
+
+}  // namespace
+
+struct Metrics::Families {
+  explicit Families(std::string model) : labels{{"model_name", std::move(model)}} {}
+
+  Family<Counter>& counters(const std::string& name, const std::string& help) {
+    return prometheus::BuildCounter().Name(name).Help(help).Labels(labels).Register(registry);
+  }
+  Counter& counter(const std::string& name, const std::string& help) { return counters(name, help).Add({}); }
+  Gauge& gauge(const std::string& name, const std::string& help) {
+    return prometheus::BuildGauge().Name(name).Help(help).Labels(labels).Register(registry).Add({});
+  }
+  Family<Histogram>& histograms(const std::string& name, const std::string& help) {
+    return prometheus::BuildHistogram().Name(name).Help(help).Labels(labels).Register(registry);
+  }
+  Histogram& histogram(const std::string& name, const std::string& help, const Bounds& bounds) {
+    return histograms(name, help).Add({}, bounds);
+  }
+
+  // The engine's thread alone: a step has a decision for each of its sequences, too many to look each up by its labels.
+  Counter& step_counter(int32_t depth, DepthReason reason) {
+    Counter*& known = steps_known[{depth, reason}];
+    if (known == nullptr) {
+      known = &steps.Add({{"depth", fmt::format("{}", depth)}, {"reason", reason_name(reason)}});
+    }
+    return *known;
+  }
+
+  prometheus::Labels labels;
+  prometheus::Registry registry;
+
+  Gauge& running = gauge("vllm:num_requests_running", "Sequences that are being computed");
+  Gauge& waiting = gauge("vllm:num_requests_waiting", "Requests that wait for memory or a place");
+  Gauge& kv_used = gauge("vllm:kv_cache_usage_perc", "Part of the KV memory that is in use; 1 is all of it");
+  Counter& prompt_tokens = counter("vllm:prompt_tokens_total", "Tokens of prompts, cached ones included");
+  Counter& generation_tokens = counter("vllm:generation_tokens_total", "Tokens generated");
+  Histogram& to_first =
+      histogram("vllm:time_to_first_token_seconds", "From a request's arrival to its first token", kFirstTokenBounds);
+  Histogram& between = histogram("vllm:inter_token_latency_seconds", "Between tokens of a sequence", kBetweenBounds);
+  Histogram& whole = histogram("vllm:e2e_request_latency_seconds", "From a request's arrival to its end", kWholeBounds);
+  Family<Counter>& successes = counters("vllm:request_success_total", "Requests that ended, by reason");
+  Counter& prefix_queries = counter("vllm:prefix_cache_queries_total", "Prompt tokens looked up among kept prefixes");
+  Counter& prefix_hits = counter("vllm:prefix_cache_hits_total", "Of them, those found");
+  Counter& rounds = counter("vllm:spec_decode_num_drafts_total", "Rounds that verified drafts");
+  Counter& drafted = counter("vllm:spec_decode_num_draft_tokens_total", "Drafts that were verified");
+  Counter& accepted = counter("vllm:spec_decode_num_accepted_tokens_total", "Of them, those that held");
+  Family<Counter>& accepted_at =
+      counters("vllm:spec_decode_num_accepted_tokens_per_pos_total", "Drafts that held, by position");
+
+  Family<Counter>& steps = counters("paceline:steps_total", "Sequences' steps by the depth chosen for them, and why");
+  std::map<std::pair<int32_t, DepthReason>, Counter*> steps_known;
+  Family<Histogram>& step_seconds = histograms("paceline:step_seconds", "Steps by what they carried");
+  Histogram& step_prompt = step_seconds.Add({{"kind", "prompt"}}, kStepBounds);
+  Histogram& step_verify = step_seconds.Add({{"kind", "verify"}}, kStepBounds);
+  Histogram& step_mixed = step_seconds.Add({{"kind", "mixed"}}, kStepBounds);
+  Histogram& step_draft = step_seconds.Add({{"kind", "draft"}}, kStepBounds);
+  Gauge& acceptance = gauge("paceline:acceptance_ratio", "Accepted drafts over verified ones, since the start");
+  Gauge& reserved_bytes = gauge("paceline:kv_reserved_bytes", "KV memory promised to running requests");
+  Gauge& used_bytes = gauge("paceline:kv_used_bytes", "KV memory that holds something");
+  Gauge& cached_bytes = gauge("paceline:kv_cached_bytes", "KV memory with prefixes of requests that have ended");
+  Gauge& kv_bytes = gauge("paceline:kv_bytes", "KV memory in all");
+  Gauge& open = gauge("paceline:open_connections", "Connections of clients");
+  Family<Counter>& answers = counters("paceline:http_answers_total", "Answers by route and status");
+
+  std::mutex text_mutex;  // counters follow the engine's: two readers at once would both add the difference
+  Gauge* config = nullptr;
+};
+
+Metrics::Metrics(const std::string& model_name) : families_(std::make_unique<Families>(model_name)) {}
+Metrics::~Metrics() = default;
+
+void Metrics::observe(const StepReport& report) {
+  Families& f = *families_;
+  const double seconds = report.step_ms / 1000;
+  if (report.prompt_rows == 0) {
+    f.step_verify.Observe(seconds);
+  } else {
+    (report.sequences == 0 ? f.step_prompt : f.step_mixed).Observe(seconds);
+  }
+  if (report.draft_ms > 0) f.step_draft.Observe(report.draft_ms / 1000);
+  for (const auto& decision : report.decisions) f.step_counter(decision.depth, decision.reason).Increment();
+}
+
+void Metrics::prompt_done(int64_t tokens) { families_->prompt_tokens.Increment(static_cast<double>(tokens)); }
+
+void Metrics::first_token(double seconds) { families_->to_first.Observe(seconds); }
+
+void Metrics::more_tokens(int64_t count, double seconds) {
+  for (int64_t i = 0; i < count; ++i) families_->between.Observe(seconds / static_cast<double>(count));
+}
+
+void Metrics::tokens_made(int64_t count) { families_->generation_tokens.Increment(static_cast<double>(count)); }
+
+void Metrics::request_ended(double seconds, std::string_view reason) {
+  families_->whole.Observe(seconds);
+  families_->successes.Add({{"finished_reason", std::string(reason)}}).Increment();
+}
+
+void Metrics::answered(std::string_view route, int status) {
+  families_->answers.Add({{"route", std::string(route)}, {"status", fmt::format("{}", status)}}).Increment();
+}
+
+void Metrics::connections(int64_t open) { families_->open.Set(static_cast<double>(open)); }
+
+std::string Metrics::text(const EngineStats& stats) {
+  Families& f = *families_;
+  const std::lock_guard lock(f.text_mutex);
+  const auto follow = [](Counter& counter, int64_t value) {
+    counter.Increment(std::max(0.0, static_cast<double>(value) - counter.Value()));
+  };
+  const auto part = [](size_t some, size_t all) {
+    return all > 0 ? static_cast<double>(some) / static_cast<double>(all) : 0.0;
+  };
+  f.running.Set(stats.running);
+  f.waiting.Set(stats.waiting);
+  f.kv_used.Set(part(stats.used_bytes, stats.kv_bytes));
+  follow(f.prefix_queries, stats.prefix_queries);
+  follow(f.prefix_hits, stats.prefix_hits);
+  follow(f.rounds, stats.speculation.drafted_at[0]);
+  follow(f.drafted, stats.speculation.drafted);
+  follow(f.accepted, stats.speculation.accepted);
+  for (size_t i = 0; i < stats.speculation.accepted_at.size(); ++i) {
+    follow(f.accepted_at.Add({{"position", fmt::format("{}", i)}}), stats.speculation.accepted_at[i]);
+  }
+  f.acceptance.Set(stats.speculation.accepted_of_drafted());
+  f.reserved_bytes.Set(static_cast<double>(stats.reserved_bytes));
+  f.used_bytes.Set(static_cast<double>(stats.used_bytes));
+  f.cached_bytes.Set(static_cast<double>(stats.cached_bytes));
+  f.kv_bytes.Set(static_cast<double>(stats.kv_bytes));
+  if (f.config == nullptr) {
+    f.config = &prometheus::BuildGauge()
+                    .Name("vllm:cache_config_info")
+                    .Help("How the KV memory is laid out")
+                    .Labels(f.labels)
+                    .Register(f.registry)
+                    .Add({{"block_size", fmt::format("{}", kPageTokens)},
+                          {"kv_bytes", fmt::format("{}", stats.kv_bytes)},
+                          {"enable_prefix_caching", "True"}});
+    f.config->Set(1);
+  }
+  std::ostringstream out;
+  prometheus::TextSerializer().Serialize(out, f.registry.Collect());
+  return out.str();
+}
+
+}  // namespace paceline

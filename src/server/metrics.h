@@ -1,0 +1,39 @@
+// What is counted and timed, for Prometheus: under the names that routers read from vLLM, and under our own.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "engine/engine.h"
+
+namespace paceline {
+
+// May be used by several threads.
+class Metrics : public StepObserver {
+ public:
+  explicit Metrics(const std::string& model_name);
+  ~Metrics() override;
+
+  // By the engine's thread, for each step.
+  void observe(const StepReport& report) override;
+
+  void prompt_done(int64_t tokens);
+  void first_token(double seconds);
+  // So many tokens at once, after so long.
+  void more_tokens(int64_t count, double seconds);
+  void tokens_made(int64_t count);
+  void request_ended(double seconds, std::string_view reason);
+  void answered(std::string_view route, int status);
+  void connections(int64_t open);
+
+  // All of it as text, with what the engine says now.
+  [[nodiscard]] std::string text(const EngineStats& stats);
+
+ private:
+  struct Families;
+  std::unique_ptr<Families> families_;
+};
+
+}  // namespace paceline

@@ -1,0 +1,197 @@
+#include "server/routes.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <boost/json/serialize.hpp>
+
+#include "server/completion_plan.h"
+#include "server/wire_tokens.h"
+#include "session/engine_request.h"
+
+namespace paceline {
+namespace {
+
+namespace json = boost::json;
+
+struct Route {
+  std::string_view path;
+  std::string_view method;
+  bool is_open;  // without a key: what probes and collectors read
+};
+constexpr std::array kRoutes{
+    Route{"/v1/chat/completions", "POST", false},
+    Route{"/v1/completions", "POST", false},
+    Route{"/v1/models", "GET", false},
+    Route{"/tokenize", "POST", false},
+    Route{"/detokenize", "POST", false},
+    Route{"/health", "GET", true},
+    Route{"/ready", "GET", true},
+    Route{"/version", "GET", true},
+    Route{"/metrics", "GET", true},
+};
+constexpr std::string_view kModelPrefix = "/v1/models/";
+
+const Route* find_route(std::string_view path) {
+  if (path.starts_with(kModelPrefix)) path = "/v1/models";
+  for (const Route& route : kRoutes) {
+    if (route.path == path) return &route;
+  }
+  return nullptr;
+}
+
+bool fits(const Route& route, std::string_view method) {
+  return method == route.method || (method == "HEAD" && route.method == "GET");
+}
+
+HttpAnswer json_answer(const json::object& object, int status = 200) {
+  return {.status = status, .body = json::serialize(object), .headers = {}};
+}
+
+ApiError refused(const Submission& submission, size_t kv_bytes) {
+  switch (submission.refusal) {
+    case Refusal::queue_full: return too_busy("too many requests are waiting; try again later");
+    case Refusal::draining: return shutting_down();
+    case Refusal::never_fits: {
+      ApiError error =
+          bad_field("max_tokens", fmt::format("prompt and max_tokens need {} bytes of KV memory; this server has {}",
+                                              submission.needs_bytes, kv_bytes));
+      error.code = "context_length_exceeded";
+      return error;
+    }
+    case Refusal::failed:
+    case Refusal::none: break;
+  }
+  ApiError error = engine_failed();
+  error.status = 503;
+  return error;
+}
+
+}  // namespace
+
+Routes::Routes(ServedModel& model, Metrics& metrics, const ServerSettings& settings)
+    : model_(model), metrics_(metrics), settings_(settings), keys_(settings.api_keys) {}
+
+std::string_view Routes::route_name(std::string_view path) {
+  const Route* route = find_route(path);
+  return route != nullptr ? route->path : "other";
+}
+
+std::optional<HttpAnswer> Routes::refuse(const HttpCall& call) const {
+  const Route* route = find_route(call.path);
+  if (route == nullptr) return error_answer(no_such_route(call.path));
+  if (!fits(*route, call.method)) {
+    HttpAnswer answer = error_answer(wrong_method(call.method, call.path));
+    answer.headers.emplace_back("Allow", std::string(route->method));
+    return answer;
+  }
+  if (!route->is_open && keys_.needed() && !keys_.check(call.authorization)) return error_answer(no_key());
+  if (route->method != "POST") return std::nullopt;
+  if (draining_) return error_answer(shutting_down());
+  if (!route->path.ends_with("completions")) return std::nullopt;
+  // The engine has the last word; but work that it is sure to refuse need not be done.
+  if (model_.engine().stats().waiting >= model_.description().settings.queue_length) {
+    return error_answer(refused({.refusal = Refusal::queue_full}, 0));
+  }
+  return std::nullopt;
+}
+
+Reply Routes::handle(const HttpCall& call) {
+  if (call.method != "POST") return handle_get(call);
+  if (call.path == "/tokenize") return {tokenize(call)};
+  if (call.path == "/detokenize") return {detokenize(call)};
+  return complete(call, call.path == "/v1/chat/completions");
+}
+
+Reply Routes::handle_get(const HttpCall& call) {
+  if (call.path == "/health") return {health()};
+  if (call.path == "/ready") return {ready()};
+  if (call.path == "/version") return {json_answer({{"name", "paceline"}, {"version", PACELINE_VERSION}})};
+  if (call.path == "/metrics") {
+    return {{.content_type = "text/plain; version=0.0.4; charset=utf-8",
+             .body = metrics_.text(model_.engine().stats()),
+             .headers = {}}};
+  }
+  return {models(call.path)};
+}
+
+Reply Routes::complete(const HttpCall& call, bool chat) {
+  auto plan = plan_completion(call, chat, model_, settings_.limits);
+  if (const auto* error = std::get_if<ApiError>(&plan)) return {error_answer(*error)};
+  ExchangePlan& made = std::get<ExchangePlan>(plan);
+  for (Request& request : made.requests) {
+    request.scope = cache_scope(keys_.check(call.authorization), call.cache_scope, made.cache_salt);
+  }
+  auto exchange = std::make_shared<Exchange>(
+      std::move(made), Exchange::Around{&model_.text().tokenizer, &model_.marks(), &model_.engine(), &metrics_});
+  remember(exchange);
+  const Submission submission = exchange->submit();
+  if (submission.refusal != Refusal::none) {
+    return {error_answer(refused(submission, model_.description().settings.kv_bytes))};
+  }
+  return {{}, std::move(exchange)};
+}
+
+void Routes::remember(const std::shared_ptr<Exchange>& exchange) {
+  const std::lock_guard lock(exchanges_mutex_);
+  if (exchanges_.size() >= tidy_at_) {
+    std::erase_if(exchanges_, [](const auto& weak) { return weak.expired(); });
+    tidy_at_ = 64 + 2 * exchanges_.size();
+  }
+  exchanges_.push_back(exchange);
+}
+
+void Routes::cancel_all() {
+  const std::lock_guard lock(exchanges_mutex_);
+  for (const auto& weak : exchanges_) {
+    if (const auto exchange = weak.lock()) exchange->cancel(shutting_down());
+  }
+}
+
+HttpAnswer Routes::models(std::string_view path) {
+  const json::object object = model_.object(settings_.limits.context);
+  if (!path.starts_with(kModelPrefix)) return json_answer({{"object", "list"}, {"data", json::array{object}}});
+  const std::string_view name = path.substr(kModelPrefix.size());
+  if (name.empty() || !model_.is_called(name)) return error_answer(no_such_model(name));
+  return json_answer(object);
+}
+
+HttpAnswer Routes::health() const {
+  const bool failed = model_.engine().stats().failed;
+  return json_answer({{"status", failed ? "failed" : "ok"}}, failed ? 503 : 200);
+}
+
+HttpAnswer Routes::ready() const {
+  if (draining_) return json_answer({{"status", "draining"}}, 503);
+  return health();
+}
+
+HttpAnswer Routes::tokenize(const HttpCall& call) {
+  WireProblem problem;
+  TokenizeAsk ask;
+  if (const auto body = parse_body(call.body, problem)) ask = read_tokenize(*body, problem);
+  if (problem.none() && !model_.is_called(ask.model)) problem.say(no_such_model(ask.model));
+  if (!problem.none()) return error_answer(*problem.first());
+  std::vector<TokenId> ids;
+  if (ask.chat) {
+    auto encoded = encode_chat(model_.text(), *ask.chat);
+    if (!encoded.ok()) return error_answer(bad_field("messages", encoded.error().message));
+    ids = std::move(*encoded);
+  } else {
+    ids = model_.text().tokenizer.encode(ask.text, ask.add_special);
+  }
+  return json_answer({{"count", ids.size()},
+                      {"max_model_len", model_.context(settings_.limits.context)},
+                      {"tokens", json::array(ids.begin(), ids.end())}});
+}
+
+HttpAnswer Routes::detokenize(const HttpCall& call) {
+  WireProblem problem;
+  DetokenizeAsk ask;
+  if (const auto body = parse_body(call.body, problem)) ask = read_detokenize(*body, problem);
+  if (problem.none() && !model_.is_called(ask.model)) problem.say(no_such_model(ask.model));
+  if (!problem.none()) return error_answer(*problem.first());
+  return json_answer({{"prompt", model_.text().tokenizer.decode(ask.ids, false)}});
+}
+
+}  // namespace paceline

@@ -1,0 +1,92 @@
+#include "server/served_model.h"
+
+#include <algorithm>
+#include <boost/json/value.hpp>
+#include <ctime>
+
+#include "weights/checkpoint.h"
+#include "weights/sha256.h"
+
+namespace paceline {
+namespace {
+
+namespace json = boost::json;
+
+json::value or_null(const std::optional<std::string>& text) { return text ? json::value(*text) : json::value(); }
+
+std::string folder_name(const std::filesystem::path& folder) {
+  // A path that ends with a slash has an empty last part.
+  return (folder.has_filename() ? folder.filename() : folder.parent_path().filename()).string();
+}
+
+}  // namespace
+
+ServedModel::ServedModel(const TextModel& text, Engine& engine, const Vision* vision, std::string name,
+                         EngineDescription description)
+    : text_(text),
+      engine_(engine),
+      vision_(vision),
+      name_(std::move(name)),
+      description_(std::move(description)),
+      marks_(find_output_marks(text.tokenizer)),
+      forms_(text),
+      created_(std::time(nullptr)) {
+  if (name_.empty()) name_ = folder_name(text.loaded.checkpoint->folder());
+}
+
+bool ServedModel::is_called(std::string_view name) const {
+  return name.empty() || name == name_ || name == "default" || name == folder_name(text_.loaded.checkpoint->folder());
+}
+
+int32_t ServedModel::context(int32_t limit) const {
+  const int32_t most = text_.loaded.config.context;
+  return limit > 0 ? std::min(limit, most) : most;
+}
+
+json::object ServedModel::object(int32_t context_limit) const {
+  const EngineSettings& settings = description_.settings;
+  json::object engine;
+  engine["device"] = "cpu";
+  engine["kernels"] = description_.kernels;
+  engine["precision"] = description_.precision;
+  engine["threads"] = description_.threads;
+  engine["kv_bytes"] = settings.kv_bytes;
+  engine["batch_rows"] = settings.batch_rows;
+  engine["chunk_rows"] = settings.chunk_rows;
+  engine["max_running"] = settings.most_running;
+  engine["queue_length"] = settings.queue_length;
+  engine["prefix_cache"] = settings.keeps_prefixes;
+
+  json::object drafter{{"name", description_.drafter}, {"kind", description_.drafter_kind}};
+  drafter["depth"] = settings.fixed_depth ? json::value(*settings.fixed_depth) : json::value("adaptive");
+
+  json::object object{{"id", name_}, {"object", "model"}, {"created", created_}, {"owned_by", "paceline"}};
+  object["context_length"] = context(context_limit);
+  object["max_model_len"] = context(context_limit);  // as vLLM calls it
+  object["chat"] = text_.has_chat();
+  object["images"] = vision_ != nullptr;
+  object["drafter"] = std::move(drafter);
+  object["engine"] = std::move(engine);
+  const std::lock_guard lock(digest_mutex_);
+  object["sha256"] = {{"target", or_null(target_digest_)}, {"drafter", or_null(drafter_digest_)}};
+  return object;
+}
+
+void ServedModel::hash(const std::filesystem::path& folder, std::optional<std::string>& digest,
+                       const std::stop_token& stop) {
+  const auto checkpoint = Checkpoint::open(folder);
+  if (!checkpoint.ok()) return;
+  auto made = sha256_hex((*checkpoint)->files(), stop);
+  if (!made.ok()) return;
+  const std::lock_guard lock(digest_mutex_);
+  digest = std::move(*made);
+}
+
+void ServedModel::start_hashing() {
+  hashing_ = std::jthread([this](const std::stop_token& stop) {
+    hash(text_.loaded.checkpoint->folder(), target_digest_, stop);
+    if (!description_.drafter_folder.empty()) hash(description_.drafter_folder, drafter_digest_, stop);
+  });
+}
+
+}  // namespace paceline

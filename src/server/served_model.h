@@ -1,0 +1,70 @@
+// The model behind the routes, and what they say about it.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "engine/engine.h"
+#include "session/output_forms.h"
+#include "session/output_parser.h"
+#include "session/text_model.h"
+#include "session/vision.h"
+
+namespace paceline {
+
+// How the engine was really put together.
+struct EngineDescription {
+  EngineSettings settings;
+  std::string kernels;    // the table in use
+  std::string precision;  // bf16, f32
+  int32_t threads = 0;
+  std::string drafter = "none";  // none, ngram, or how a drafter's folder is called
+  std::string drafter_kind = "none";
+  std::filesystem::path drafter_folder;  // "": it has none
+};
+
+class ServedModel {
+ public:
+  // All must outlive it. `vision`: none where the model takes no pictures. `name`: how clients call it.
+  ServedModel(const TextModel& text, Engine& engine, const Vision* vision, std::string name,
+              EngineDescription description);
+
+  [[nodiscard]] const TextModel& text() const { return text_; }
+  [[nodiscard]] Engine& engine() const { return engine_; }
+  [[nodiscard]] const Vision* vision() const { return vision_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const OutputMarks& marks() const { return marks_; }
+  [[nodiscard]] const EngineDescription& description() const { return description_; }
+  OutputForms& forms() { return forms_; }
+
+  // By its name, its folder's name, "default", or by saying nothing.
+  [[nodiscard]] bool is_called(std::string_view name) const;
+  // The most tokens of a request, where at most `limit` are allowed (0: no limit).
+  [[nodiscard]] int32_t context(int32_t limit) const;
+  // An entry of GET /v1/models.
+  [[nodiscard]] boost::json::object object(int32_t context_limit) const;
+
+  // Digests take a while for large files: computed beside, and null until they are known.
+  void start_hashing();
+
+ private:
+  void hash(const std::filesystem::path& folder, std::optional<std::string>& digest, const std::stop_token& stop);
+
+  const TextModel& text_;
+  Engine& engine_;
+  const Vision* vision_;
+  std::string name_;
+  EngineDescription description_;
+  OutputMarks marks_;
+  OutputForms forms_;
+  int64_t created_;
+  mutable std::mutex digest_mutex_;
+  std::optional<std::string> target_digest_, drafter_digest_;
+  std::jthread hashing_;
+};
+
+}  // namespace paceline

@@ -1,0 +1,258 @@
+#include "server/server.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/thread_pool.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/write.hpp>
+#include <condition_variable>
+#include <csignal>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "server/connection.h"
+
+namespace paceline {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
+// What is left of a drained server's connections, to have their last words written.
+constexpr double kLastWords_s = 5;
+
+asio::steady_timer::duration seconds(double value) {
+  return std::chrono::duration_cast<asio::steady_timer::duration>(std::chrono::duration<double>(value));
+}
+
+}  // namespace
+
+class Server::Parts {
+ public:
+  Parts(ServedModel& model, Metrics& metrics, Log& log, const ServerSettings& settings)
+      : settings_(settings),
+        model_(model),
+        log_(log),
+        metrics_(metrics),
+        routes_(model, metrics, settings_),
+        workers_(static_cast<size_t>(settings_.worker_threads)),
+        work_(asio::make_work_guard(io_)),
+        acceptor_(asio::make_strand(io_)),
+        signals_(acceptor_.get_executor()),
+        drain_timer_(acceptor_.get_executor()) {
+    context_ = {&settings_, &routes_, &metrics, &log, &workers_, [this] { forget_closed(); }};
+  }
+
+  ~Parts() {
+    stop();
+    for (std::thread& thread : threads_) thread.join();
+    workers_.join();
+    // An engine stops when it has nothing more to do.
+    routes_.cancel_all();
+    model_.engine().stop();
+    if (engine_thread_.joinable()) engine_thread_.join();
+  }
+
+  Status listen() {
+    error_code failed;
+    const auto address = asio::ip::make_address(settings_.host == "localhost" ? "127.0.0.1" : settings_.host, failed);
+    if (failed) return Error{fmt::format("--host {}: expected an IP address or localhost", settings_.host)};
+    const tcp::endpoint endpoint(address, settings_.port);
+    acceptor_.open(endpoint.protocol(), failed);
+    if (!failed) acceptor_.set_option(asio::socket_base::reuse_address(true), failed);
+    if (!failed) acceptor_.bind(endpoint, failed);
+    if (!failed) acceptor_.listen(4096, failed);
+    if (failed)
+      return Error{fmt::format("cannot listen on {}:{}: {}", settings_.host, settings_.port, failed.message())};
+    port_ = acceptor_.local_endpoint().port();
+    return Done{};
+  }
+
+  void run() {
+    engine_thread_ = std::thread([this] { model_.engine().run(); });
+    asio::co_spawn(
+        acceptor_.get_executor(), [this] { return accept_loop(); }, asio::detached);
+    for (int32_t i = 0; i < settings_.io_threads; ++i) {
+      threads_.emplace_back([this] { io_.run(); });
+    }
+  }
+
+  void handle_signals() {
+    asio::post(acceptor_.get_executor(), [this] {
+      signals_.add(SIGINT);
+      signals_.add(SIGTERM);
+      wait_for_signal();
+    });
+  }
+
+  void drain() {
+    asio::post(acceptor_.get_executor(), [this] { begin_drain(); });
+  }
+
+  void wait() {
+    std::unique_lock lock(mutex_);
+    stopped_changed_.wait(lock, [&] { return stopped_; });
+  }
+
+  [[nodiscard]] uint16_t port() const { return port_; }
+
+ private:
+  asio::awaitable<void> accept_loop() {
+    asio::steady_timer pause(acceptor_.get_executor());
+    while (acceptor_.is_open()) {
+      auto [failed, socket] = co_await acceptor_.async_accept(asio::make_strand(io_), kTuple);
+      if (!acceptor_.is_open()) break;
+      if (failed) {
+        // Out of files, most likely: some will be closed.
+        pause.expires_after(std::chrono::milliseconds(50));
+        co_await pause.async_wait(kTuple);
+        continue;
+      }
+      add(std::move(socket));
+    }
+  }
+
+  void add(tcp::socket socket) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (open_ >= settings_.max_connections) {
+        // Dropped with a word, as far as the socket's buffer takes it at once.
+        static constexpr std::string_view kFull =
+            "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\nRetry-After: 1\r\n\r\n";
+        error_code ignored;
+        socket.non_blocking(true, ignored);
+        socket.write_some(asio::buffer(kFull), ignored);
+        return;
+      }
+      ++open_;
+      metrics_.connections(open_);
+      std::erase_if(connections_, [](const auto& connection) { return connection.expired(); });
+    }
+    auto connection = start_connection(std::move(socket), context_);
+    const std::lock_guard lock(mutex_);
+    connections_.push_back(connection);
+  }
+
+  void forget_closed() {
+    const std::lock_guard lock(mutex_);
+    --open_;
+    metrics_.connections(open_);
+    // Connections that end with the server itself have nothing left to stop.
+    if (open_ == 0 && routes_.draining() && !stopped_) asio::post(acceptor_.get_executor(), [this] { stop(); });
+  }
+
+  std::vector<std::shared_ptr<Connection>> connections() {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::shared_ptr<Connection>> alive;
+    for (const auto& weak : connections_) {
+      if (auto connection = weak.lock()) alive.push_back(std::move(connection));
+    }
+    return alive;
+  }
+
+  void wait_for_signal() {
+    signals_.async_wait([this](error_code failed, int) {
+      if (failed) return;
+      if (routes_.draining()) return stop();
+      log_.info("draining: running requests may end, new ones are refused");
+      begin_drain();
+      wait_for_signal();
+    });
+  }
+
+  void begin_drain() {
+    if (routes_.draining()) return;
+    routes_.drain();
+    model_.engine().drain();
+    error_code ignored;
+    acceptor_.close(ignored);
+    for (const auto& connection : connections()) connection->finish_up();
+    drain_timer_.expires_after(seconds(settings_.drain_s));
+    drain_timer_.async_wait([this](error_code failed) {
+      if (!failed) cut_off();
+    });
+    const std::lock_guard lock(mutex_);
+    if (open_ == 0) asio::post(acceptor_.get_executor(), [this] { stop(); });
+  }
+
+  void cut_off() {
+    log_.info("drain: time is over, what still runs is ended");
+    routes_.cancel_all();
+    drain_timer_.expires_after(seconds(kLastWords_s));
+    drain_timer_.async_wait([this](error_code failed) {
+      if (!failed) stop();
+    });
+  }
+
+  void stop() {
+    work_.reset();
+    io_.stop();
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    stopped_changed_.notify_all();
+  }
+
+  ServerSettings settings_;
+  ServedModel& model_;
+  Log& log_;
+  Metrics& metrics_;
+  Routes routes_;
+  ConnectionContext context_;
+
+  std::mutex mutex_;
+  std::condition_variable stopped_changed_;
+  bool stopped_ = false;
+  int32_t open_ = 0;
+  std::vector<std::weak_ptr<Connection>> connections_;
+
+  asio::thread_pool workers_;
+  asio::io_context io_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  tcp::acceptor acceptor_;
+  asio::signal_set signals_;
+  asio::steady_timer drain_timer_;
+  uint16_t port_ = 0;
+  std::vector<std::thread> threads_;
+  std::thread engine_thread_;
+};
+
+Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Server::~Server() = default;
+
+Result<std::unique_ptr<Server>> Server::start(ServedModel& model, Metrics& metrics, Log& log,
+                                              const ServerSettings& settings) {
+  auto parts = std::make_unique<Parts>(model, metrics, log, settings);
+  TRY(parts->listen());
+  parts->run();
+  return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+uint16_t Server::port() const { return parts_->port(); }
+void Server::handle_signals() { parts_->handle_signals(); }
+void Server::drain() { parts_->drain(); }
+void Server::wait() { parts_->wait(); }
+
+void raise_file_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace paceline

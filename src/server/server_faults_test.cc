@@ -1,0 +1,247 @@
+// What clients do wrong, on purpose or because they died: no crash, the right answer, and nobody beside them harmed.
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <cstdlib>
+#include <random>
+
+#include "server/server_for_tests.h"
+
+namespace paceline {
+namespace {
+
+constexpr const char* kLong = R"("max_tokens":3000,"ignore_eos":true,"stream":true)";
+
+// A client whose stream has begun.
+TestClient streaming(TestServer& server) {
+  TestClient client = server.client();
+  client.send_post("/v1/chat/completions", TestServer::chat_body(kLong));
+  EXPECT_TRUE(client.read_until("\"content\":\"")) << client.buffered();
+  return client;
+}
+
+bool nothing_runs(TestServer& server) {
+  return TestServer::soon([&] { return server.stats().running == 0 && server.stats().waiting == 0; });
+}
+
+TEST(ServerFaults, WhoGoesAwayIsCancelled) {
+  TestServer server;
+  {
+    TestClient closed = streaming(server), killed = streaming(server);
+    EXPECT_TRUE(TestServer::soon([&] { return server.stats().running == 2; }));
+    closed.close();
+    killed.reset();
+    EXPECT_TRUE(nothing_runs(server));
+  }
+  // One that waits for a whole answer, and one whose request has just been sent.
+  TestClient waiting = server.client();
+  waiting.send_post("/v1/chat/completions", TestServer::chat_body(R"("max_tokens":3000,"ignore_eos":true)"));
+  EXPECT_TRUE(TestServer::soon([&] { return server.stats().running == 1; }));
+  waiting.reset();
+  EXPECT_TRUE(nothing_runs(server));
+  for (int i = 0; i < 20; ++i) {
+    TestClient hasty = server.client();
+    hasty.send_post("/v1/chat/completions", TestServer::chat_body(kLong));
+    hasty.reset();
+  }
+  EXPECT_TRUE(nothing_runs(server));
+  EXPECT_EQ(server.chat(R"("max_tokens":3)").status, 200);
+}
+
+TEST(ServerFaults, MoreThanThereIsRoomForIsRefused) {
+  EngineSettings engine;
+  engine.most_running = 1;
+  engine.queue_length = 1;
+  TestServer server({}, engine);
+  TestClient running = streaming(server);
+  TestClient waiting = server.client();
+  waiting.send_post("/v1/chat/completions", TestServer::chat_body(kLong));
+  EXPECT_TRUE(TestServer::soon([&] { return server.stats().waiting == 1; }));
+  const TestAnswer refused = server.chat("");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_NE(refused.head.find("Retry-After: 1"), std::string::npos);
+  EXPECT_EQ(refused.error_field("type"), "rate_limit_error");
+  EXPECT_EQ(server.client().get("/health").status, 200);
+  running.close();
+  waiting.close();
+  EXPECT_TRUE(nothing_runs(server));
+}
+
+TEST(ServerFaults, WhatCanNeverFitIsSaidAtOnce) {
+  EngineSettings engine;
+  engine.kv_bytes = size_t{1} << 20;
+  TestServer server({}, engine);
+  const TestAnswer answer = server.chat(R"("max_tokens":4000,"ignore_eos":true)");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_NE(answer.error_field("message").find("1048576"), std::string::npos);
+}
+
+TEST(ServerFaults, DrainingEndsWhatRunsAndRefusesTheRest) {
+  ServerSettings settings;
+  settings.drain_s = 0.3;
+  TestServer server(settings);
+  TestClient idle = server.client(), running = streaming(server), late = server.client();
+  EXPECT_EQ(idle.get("/ready").status, 200);
+  late.send("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n");
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  server.server().drain();
+  EXPECT_FALSE(idle.read_some(5000)) << "a connection without a request is closed";
+  late.send("Content-Length: 2\r\n\r\n{}");
+  EXPECT_EQ(late.read_answer().status, 503);
+  EXPECT_TRUE(running.read_until("[DONE]"));
+  const std::string& text = running.buffered();
+  EXPECT_NE(text.find("\"shutting_down\""), std::string::npos);
+  // Counts come before the error.
+  EXPECT_LT(text.find("\"completion_tokens\":"), text.find("\"shutting_down\""));
+  server.server().wait();
+  EXPECT_FALSE(server.client().connected());
+}
+
+TEST(ServerFaults, TimeIsLimited) {
+  ServerSettings settings;
+  settings.limits.request_s = 0.2;
+  settings.header_s = settings.idle_s = 0.3;
+  TestServer server(settings);
+  const TestAnswer late = server.chat(R"("max_tokens":3000,"ignore_eos":true)");
+  EXPECT_EQ(late.status, 408);
+  EXPECT_GT(late.json().at("usage").at("completion_tokens").as_int64(), 0);
+  TestClient half = server.client();
+  half.send("POST /v1/chat/completions HTTP/1.1\r\nHos");
+  EXPECT_FALSE(half.read_some(5000)) << "half a header is not waited for";
+  TestClient silent = server.client();
+  EXPECT_FALSE(silent.read_some(5000));
+}
+
+TEST(ServerFaults, TooMuchIsRefusedAndNotKept) {
+  ServerSettings settings;
+  settings.max_body_bytes = 100'000;
+  TestServer server(settings);
+  TestClient beside = streaming(server);
+  {
+    TestClient client = server.client();
+    client.send("GET /health HTTP/1.1\r\nHost: x\r\nX-Long: ");
+    const std::string piece(1 << 16, 'x');
+    for (int i = 0; i < 160 && client.send(piece); ++i) {
+    }
+    EXPECT_EQ(client.read_answer().status, 431);
+  }
+  {
+    TestClient client = server.client();
+    client.send("POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 100001\r\n\r\n");
+    EXPECT_EQ(client.read_answer().status, 413);
+  }
+  {
+    TestClient client = server.client();
+    client.send("POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    const std::string chunk = "10000\r\n" + std::string(0x10000, 'x') + "\r\n";
+    for (int i = 0; i < 4 && client.send(chunk); ++i) {
+    }
+    EXPECT_EQ(client.read_answer().status, 413);
+  }
+  EXPECT_EQ(server.client().post("/tokenize", std::string(90'000, '[')).status, 400);
+  EXPECT_EQ(server.client().post("/tokenize", "{\"prompt\":\"\xFF\"}").status, 400);
+  EXPECT_TRUE(beside.read_some());
+}
+
+std::string mutated(std::string text, std::mt19937& random) {
+  static constexpr std::string_view kPieces[] = {"\"",   "{",      "}",    "[",    "]",         ":",       ",",
+                                                 "null", "1e999",  "-1",   "\\u0", "\xFF",      "\"n\":9", "\"stop\":[",
+                                                 "true", "999999", "\r\n", "0.5",  "\"tools\"", "\\ud800", "\0"};
+  for (int edits = static_cast<int>(random() % 4) + 1; edits > 0; --edits) {
+    const size_t at = random() % (text.size() + 1);
+    switch (random() % 4) {
+      case 0: text.insert(at, kPieces[random() % std::size(kPieces)]); break;
+      case 1: text.erase(at, random() % 8); break;
+      case 2:
+        if (at < text.size()) text[at] = static_cast<char>(random());
+        break;
+      default: text.insert(at, text.substr(random() % (text.size() + 1), random() % 16));
+    }
+  }
+  return text;
+}
+
+// 10,000 of them, half as bodies and half as whole requests, beside a stream that must not mind.
+TEST(ServerFaults, MutatedRequests) {
+  ServerSettings settings;
+  settings.limits.default_max_tokens = 2;
+  TestServer server(settings);
+  TestClient beside = streaming(server);
+  std::mt19937 random(1);
+  const std::string bodies[] = {
+      TestServer::chat_body(R"("max_tokens":1,"temperature":0.5,"stop":["a"],"n":2,"logprobs":true,"stream":true)"),
+      TestServer::chat_body(R"("max_tokens":1,"response_format":{"type":"json_object"},"seed":4)"),
+      TestServer::chat_body(
+          R"("max_tokens":1,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}])")};
+  TestClient client = server.client();
+  for (int i = 0; i < 5000; ++i) {
+    const TestAnswer answer =
+        client.post("/v1/chat/completions", mutated(bodies[random() % std::size(bodies)], random));
+    ASSERT_TRUE(answer.status == 200 || answer.status == 400 || answer.status == 404) << answer.status;
+    ASSERT_TRUE(answer.whole);
+    if (answer.status != 200) {
+      ASSERT_NE(answer.error_field("message"), "no error");
+    }
+  }
+  const std::string request = "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
+  for (int i = 0; i < 5000; ++i) {
+    TestClient rude = server.client();
+    ASSERT_TRUE(rude.connected());
+    rude.send(i % 5 == 0 ? std::string(random() % 64, static_cast<char>(random())) : mutated(request, random));
+    ::shutdown(rude.handle(), SHUT_WR);
+    while (rude.read_some(2000)) {
+    }
+    if (!rude.buffered().empty()) {
+      ASSERT_TRUE(rude.buffered().starts_with("HTTP/1.1 4") || rude.buffered().starts_with("HTTP/1.1 2") ||
+                  rude.buffered().starts_with("HTTP/1.0 4"))
+          << rude.buffered();
+    }
+    if (i % 500 == 0) {
+      ASSERT_EQ(server.client().get("/health").status, 200);
+    }
+  }
+  beside.close();
+  EXPECT_TRUE(nothing_runs(server));
+}
+
+// One that reads nothing of its stream delays no other; and it is cancelled like any other when it goes.
+TEST(ServerFaults, SlowReadersAreTheirOwnProblem) {
+  TestServer server;
+  TestClient slow = server.client();
+  const int small = 4096;
+  ::setsockopt(slow.handle(), SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+  slow.send_post("/v1/chat/completions",
+                 TestServer::chat_body(R"("max_tokens":1000,"ignore_eos":true,"stream":true,"logprobs":true)"
+                                       R"(,"top_logprobs":20)"));
+  EXPECT_TRUE(TestServer::soon([&] { return server.stats().running == 1; }));
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(server.chat(R"("max_tokens":10)").status, 200);
+  // It has all been computed, though most was not read.
+  EXPECT_TRUE(TestServer::soon([&] { return server.stats().running == 0; }, 60));
+  const int large = 1 << 20;
+  ::setsockopt(slow.handle(), SOL_SOCKET, SO_RCVBUF, &large, sizeof(large));
+  EXPECT_TRUE(slow.read_answer().done());
+}
+
+// PACELINE_TEST_LONG: a thousand.
+TEST(ServerFaults, ManyOpenStreams) {
+  const int count = std::getenv("PACELINE_TEST_LONG") != nullptr ? 1000 : 150;
+  raise_file_limit();
+  TestServer server;
+  std::vector<TestClient> clients;
+  for (int i = 0; i < count; ++i) {
+    clients.push_back(server.client());
+    ASSERT_TRUE(clients.back().connected());
+    clients.back().send_post("/v1/chat/completions",
+                             TestServer::chat_body(R"("max_tokens":24,"ignore_eos":true,"stream":true)"));
+  }
+  int failed = 0;
+  for (TestClient& client : clients) {
+    const TestAnswer answer = client.read_answer();
+    if (answer.status != 200 || !answer.done()) ++failed;
+  }
+  EXPECT_EQ(failed, 0);
+  EXPECT_TRUE(nothing_runs(server));
+}
+
+}  // namespace
+}  // namespace paceline

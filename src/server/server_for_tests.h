@@ -1,0 +1,89 @@
+// The default model behind a server on a free port of this machine.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include "kernels/cpu_ops.h"
+#include "server/http_client_for_tests.h"
+#include "server/server.h"
+
+namespace paceline {
+
+// Loaded once per program.
+struct TestModel {
+  ThreadPool pool{2};
+  kernels::CpuOps ops{**kernels::find_cpu_table(""), pool};
+  TextModel text = *load_text_model(std::filesystem::path(PACELINE_SOURCE_DIR) / "models/default", pool);
+  Forward forward{text.loaded.weights, ops, Precision::bf16};
+  std::unique_ptr<Vision> vision = *Vision::load(text.loaded, Precision::bf16, pool, ops);
+
+  static TestModel& shared() {
+    static TestModel model;
+    return model;
+  }
+};
+
+class TestServer {
+ public:
+  explicit TestServer(ServerSettings settings = {}, EngineSettings engine_settings = {})
+      : metrics_("default"), log_(LogLevel::error) {
+    TestModel& model = TestModel::shared();
+    settings.port = 0;
+    engine_ = std::make_unique<Engine>(
+        EngineParts{
+            .forward = &model.forward, .pool = &model.pool, .observer = &metrics_, .vision = &model.vision->forward()},
+        engine_settings);
+    EngineDescription description;
+    description.settings = engine_settings;
+    description.kernels = "test";
+    served_ = std::make_unique<ServedModel>(model.text, *engine_, model.vision.get(), "", std::move(description));
+    auto started = Server::start(*served_, metrics_, log_, settings);
+    EXPECT_TRUE(started.ok());
+    server_ = std::move(*started);
+  }
+  // Whatever a test did, all memory has come back.
+  ~TestServer() {
+    server_.reset();
+    while (engine_->step()) {
+    }
+    EXPECT_STREQ(engine_->integrity_problem(), "");
+  }
+
+  [[nodiscard]] TestClient client() const { return TestClient(server_->port()); }
+  [[nodiscard]] uint16_t port() const { return server_->port(); }
+  Server& server() { return *server_; }
+  ServedModel& model() { return *served_; }
+  [[nodiscard]] EngineStats stats() const { return engine_->stats(); }
+  TestAnswer chat(std::string_view fields, std::string_view text = "Tell a short story.") {
+    return client().post("/v1/chat/completions", chat_body(fields, text));
+  }
+  static std::string chat_body(std::string_view fields, std::string_view text = "Tell a short story.") {
+    return R"({"messages":[{"role":"user","content":")" + std::string(text) + "\"}]" + (fields.empty() ? "" : ",") +
+           std::string(fields) + "}";
+  }
+
+  // Whether it comes true within some seconds.
+  static bool soon(const std::function<bool()>& holds, double seconds = 20) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+    while (!holds()) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    return true;
+  }
+
+ private:
+  Metrics metrics_;
+  Log log_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<ServedModel> served_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace paceline

@@ -1,0 +1,328 @@
+// The server as clients meet it, with the default model behind it.
+#include "server/server.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+
+#include "server/server_for_tests.h"
+
+namespace paceline {
+namespace {
+
+namespace json = boost::json;
+
+const json::object& first_choice(const json::value& answer) { return answer.at("choices").at(0).as_object(); }
+
+// A stream put together again.
+struct Streamed {
+  std::string content, reasoning, finish;
+  json::array calls;
+  json::value usage;
+};
+Streamed joined(const TestAnswer& answer, int64_t index = 0) {
+  Streamed made;
+  for (const json::value& event : answer.events()) {
+    if (const auto* usage = event.as_object().if_contains("usage"); usage != nullptr && usage->is_object()) {
+      made.usage = *usage;
+    }
+    for (const json::value& choice : event.at("choices").as_array()) {
+      if (choice.at("index").as_int64() != index) continue;
+      const json::object* delta = nullptr;
+      if (choice.as_object().contains("delta")) delta = &choice.at("delta").as_object();
+      if (delta == nullptr) made.content += choice.at("text").as_string();
+      if (delta != nullptr && delta->contains("content")) made.content += delta->at("content").as_string();
+      if (delta != nullptr && delta->contains("reasoning")) made.reasoning += delta->at("reasoning").as_string();
+      if (delta != nullptr && delta->contains("tool_calls")) made.calls.push_back(delta->at("tool_calls").at(0));
+      if (choice.at("finish_reason").is_string()) made.finish = choice.at("finish_reason").as_string();
+    }
+  }
+  return made;
+}
+
+class ServerTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { server_ = new TestServer(); }
+  static void TearDownTestSuite() {
+    delete server_;
+    server_ = nullptr;
+  }
+  static TestServer* server_;
+};
+TestServer* ServerTest::server_ = nullptr;
+
+TEST_F(ServerTest, SmallRoutes) {
+  TestClient client = server_->client();
+  EXPECT_EQ(client.get("/health").json().at("status"), json::value("ok"));
+  EXPECT_EQ(client.get("/ready").status, 200);
+  EXPECT_EQ(client.get("/version").json().at("name"), json::value("paceline"));
+  const auto model = client.get("/v1/models").json().at("data").at(0);
+  EXPECT_EQ(model.at("id"), json::value("default"));
+  EXPECT_EQ(model.at("context_length"), json::value(4096));
+  EXPECT_TRUE(model.at("sha256").at("target").is_null());
+  EXPECT_EQ(client.get("/v1/models/default").json().at("object"), json::value("model"));
+  EXPECT_EQ(client.get("/v1/models/other").status, 404);
+  EXPECT_EQ(client.get("/nothing").error_field("code"), "not_found");
+  const TestAnswer wrong = client.get("/v1/chat/completions");
+  EXPECT_EQ(wrong.status, 405);
+  EXPECT_NE(wrong.head.find("Allow: POST"), std::string::npos);
+  client.send("HEAD /health HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.read_answer(false).status, 200);
+  EXPECT_EQ(client.get("/health?x=1").status, 200);
+}
+
+TEST_F(ServerTest, DigestsComeLater) {
+  server_->model().start_hashing();
+  EXPECT_TRUE(TestServer::soon([&] {
+    const auto digest = server_->client().get("/v1/models").json().at("data").at(0).at("sha256").at("target");
+    return digest.is_string() && digest.as_string().size() == 64;
+  }));
+}
+
+TEST_F(ServerTest, TokensAndBack) {
+  TestClient client = server_->client();
+  const auto tokens = client.post("/tokenize", R"({"prompt":"Hello wörld"})").json();
+  EXPECT_EQ(tokens.at("count"), json::value(tokens.at("tokens").as_array().size()));
+  const std::string ids = json::serialize(tokens.at("tokens"));
+  EXPECT_EQ(client.post("/detokenize", R"({"tokens":)" + ids + "}").json().at("prompt"),
+            json::value("<bos>Hello wörld"));
+  const auto chat = client.post("/tokenize", R"({"messages":[{"role":"user","content":"Hi"}]})").json();
+  EXPECT_GT(chat.at("count").as_int64(), 3);
+}
+
+TEST_F(ServerTest, AStreamIsTheSameText) {
+  const std::string fields = R"("seed":7,"temperature":1.0,"max_tokens":60)";
+  const auto whole = server_->chat(fields).json();
+  const TestAnswer stream = server_->chat(fields + R"(,"stream":true,"stream_options":{"include_usage":true})");
+  EXPECT_EQ(stream.status, 200);
+  EXPECT_NE(stream.head.find("text/event-stream"), std::string::npos);
+  EXPECT_TRUE(stream.whole && stream.done());
+  const Streamed read = joined(stream);
+  EXPECT_EQ(first_choice(whole).at("message").at("content"), json::value(read.content));
+  EXPECT_EQ(first_choice(whole).at("finish_reason"), json::value(read.finish));
+  EXPECT_FALSE(read.content.empty());
+  for (const char* name : {"prompt_tokens", "completion_tokens", "total_tokens"}) {
+    EXPECT_EQ(read.usage.at(name), whole.at("usage").at(name)) << name;
+  }
+  EXPECT_GE(read.usage.at("speculative").at("rounds").as_int64(), 1);
+  const auto first = stream.events().front();
+  EXPECT_EQ(first.at("object"), json::value("chat.completion.chunk"));
+  EXPECT_EQ(first.at("choices").at(0).at("delta").at("role"), json::value("assistant"));
+  EXPECT_TRUE(first.at("usage").is_null());
+}
+
+TEST_F(ServerTest, CompletionsOfTextAndOfTokens) {
+  TestClient client = server_->client();
+  const std::string settings = R"(,"seed":3,"max_tokens":20,"ignore_eos":true})";
+  const auto text = client.post("/v1/completions", R"({"prompt":"Once upon a time")" + settings).json();
+  EXPECT_EQ(text.at("object"), json::value("text_completion"));
+  EXPECT_EQ(first_choice(text).at("finish_reason"), json::value("length"));
+  EXPECT_EQ(text.at("usage").at("completion_tokens"), json::value(20));
+  const auto ids = client.post("/tokenize", R"({"prompt":"Once upon a time"})").json().at("tokens");
+  const auto same = client.post("/v1/completions", R"({"prompt":)" + json::serialize(ids) + settings).json();
+  EXPECT_EQ(first_choice(same).at("text"), first_choice(text).at("text"));
+  const auto both = client.post("/v1/completions", R"({"prompt":["Once upon a time","Then"],"n":2)" + settings).json();
+  ASSERT_EQ(both.at("choices").as_array().size(), 4u);
+  EXPECT_EQ(first_choice(both).at("text"), first_choice(text).at("text"));
+  EXPECT_NE(both.at("choices").at(1).at("text"), first_choice(text).at("text"));
+  EXPECT_EQ(both.at("usage").at("completion_tokens"), json::value(80));
+  const Streamed streamed =
+      joined(client.post("/v1/completions", R"({"prompt":"Once upon a time","stream":true)" + settings));
+  EXPECT_EQ(streamed.content, std::string(first_choice(text).at("text").as_string()));
+}
+
+TEST_F(ServerTest, ChoicesDifferAndAreCounted) {
+  const auto answer = server_->chat(R"("n":3,"seed":1,"temperature":1.0,"max_tokens":30)").json();
+  ASSERT_EQ(answer.at("choices").as_array().size(), 3u);
+  EXPECT_NE(answer.at("choices").at(0).at("message"), answer.at("choices").at(1).at("message"));
+  const TestAnswer stream = server_->chat(R"("n":3,"seed":1,"temperature":1.0,"max_tokens":30,"stream":true)");
+  for (int64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(answer.at("choices").at(static_cast<size_t>(i)).at("message").at("content"),
+              json::value(joined(stream, i).content));
+  }
+}
+
+TEST_F(ServerTest, StopStringsAndLogprobs) {
+  const std::string base = R"("temperature":0,"max_tokens":40,"logprobs":true,"top_logprobs":2)";
+  const auto plain = server_->chat(base).json();
+  const auto& choice = first_choice(plain);
+  const std::string content(choice.at("message").at("content").as_string());
+  std::string tokens;
+  for (const json::value& token : choice.at("logprobs").at("content").as_array()) {
+    tokens += token.at("token").as_string();
+    EXPECT_LE(token.at("logprob").to_number<double>(), 0);
+    ASSERT_EQ(token.at("top_logprobs").as_array().size(), 2u);
+    // Greedy: what was chosen is the likeliest.
+    EXPECT_EQ(token.at("top_logprobs").at(0).at("token"), token.at("token"));
+  }
+  EXPECT_EQ(tokens, content);
+
+  const std::string stop = content.substr(content.size() / 2, 5);
+  const std::string quoted = json::serialize(json::value(stop));
+  const auto cut = server_->chat(base + R"(,"stop":)" + quoted).json();
+  EXPECT_EQ(first_choice(cut).at("message").at("content"), json::value(content.substr(0, content.find(stop))));
+  EXPECT_EQ(first_choice(cut).at("finish_reason"), json::value("stop"));
+  const Streamed streamed = joined(server_->chat(base + R"(,"stream":true,"stop":[)" + quoted + "]"));
+  EXPECT_EQ(streamed.content, content.substr(0, content.find(stop)));
+}
+
+TEST_F(ServerTest, OutputsOfAGivenForm) {
+  const char* schema =
+      R"("response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object","properties":)"
+      R"({"name":{"type":"string","maxLength":10},"age":{"type":"integer","minimum":0,"maximum":150}},)"
+      R"("required":["name","age"]}}},"max_tokens":100,"temperature":1.0,"seed":5)";
+  for (int i = 0; i < 2; ++i) {
+    const auto answer = server_->chat(schema, "Who are you?").json();
+    const auto value = json::parse(std::string(first_choice(answer).at("message").at("content").as_string()));
+    EXPECT_TRUE(value.at("name").is_string());
+    EXPECT_TRUE(value.at("age").is_int64());
+  }
+  const TestAnswer odd = server_->chat(
+      R"("response_format":{"type":"json_schema","json_schema":{"schema":{"type":"string","pattern":"a+"}}})");
+  EXPECT_EQ(odd.status, 400);
+  EXPECT_EQ(odd.error_field("code"), "unsupported");
+  EXPECT_NE(odd.error_field("message").find("pattern"), std::string::npos);
+}
+
+constexpr const char* kTools =
+    R"("tools":[{"type":"function","function":{"name":"get_weather","description":"Weather of a city",)"
+    R"("parameters":{"type":"object","properties":{"city":{"type":"string","maxLength":20}},"required":["city"]}}}])";
+
+TEST_F(ServerTest, ToolCalls) {
+  const std::string fields = std::string(kTools) + R"(,"tool_choice":"required","temperature":0,"max_tokens":100)"
+                                                   R"(,"parallel_tool_calls":false)";
+  const auto answer = server_->chat(fields, "What is the weather in Paris?").json();
+  const auto& choice = first_choice(answer);
+  EXPECT_EQ(choice.at("finish_reason"), json::value("tool_calls"));
+  EXPECT_TRUE(choice.at("message").at("content").is_null());
+  const auto& call = choice.at("message").at("tool_calls").at(0);
+  EXPECT_EQ(call.at("function").at("name"), json::value("get_weather"));
+  const auto arguments = json::parse(std::string(call.at("function").at("arguments").as_string()));
+  EXPECT_TRUE(arguments.at("city").is_string());
+
+  const Streamed streamed = joined(server_->chat(fields + R"(,"stream":true)", "What is the weather in Paris?"));
+  EXPECT_EQ(streamed.finish, "tool_calls");
+  ASSERT_EQ(streamed.calls.size(), 2u);
+  EXPECT_EQ(streamed.calls[0].at("function").at("name"), json::value("get_weather"));
+  EXPECT_EQ(streamed.calls[1].at("function").at("arguments"), call.at("function").at("arguments"));
+
+  // And the answer of the tool goes on.
+  const std::string messages =
+      R"({"messages":[{"role":"user","content":"What is the weather in Paris?"},{"role":"assistant","tool_calls":[)" +
+      json::serialize(call) + R"(]},{"role":"tool","tool_call_id":)" + json::serialize(call.at("id")) +
+      R"(,"content":"sunny"}],"max_tokens":20,)" + kTools + "}";
+  EXPECT_EQ(server_->client().post("/v1/chat/completions", messages).status, 200);
+}
+
+// A red square, 96 × 96.
+constexpr const char* kPng =
+    "iVBORw0KGgoAAAANSUhEUgAAAGAAAABgCAIAAABt+uBvAAAAjklEQVR42u3QMQ0AAAgDsImYf2WIwQEnV5MqaKblEAWCBAkSJEiQ"
+    "IEEIEiRIkCBBggQhSJAgQYIECRKEIEGCBAkSJEiQIAQJEiRIkCBBghAkSJAgQYIECUKQIEGCBAkSJEgQggQJEiRIkCBBCBIkSJAg"
+    "QYIEIUiQIEGCBAkSJAhBggQJEiRIkCAECRL0ZwGrRZIdZg5OJQAAAABJRU5ErkJggg==";
+
+TEST_F(ServerTest, PicturesAreSeen) {
+  const auto ask = [&](const std::string& url) {
+    return server_->client().post(
+        "/v1/chat/completions",
+        R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":")" + url +
+            R"("}},{"type":"text","text":"What colour is it?"}]}],"max_tokens":8,"temperature":0})");
+  };
+  const auto answer = ask(std::string("data:image/png;base64,") + kPng).json();
+  // Besides the text: the picture's soft tokens.
+  EXPECT_GT(answer.at("usage").at("prompt_tokens").as_int64(), 40);
+  EXPECT_FALSE(first_choice(answer).at("message").at("content").as_string().empty());
+  EXPECT_EQ(ask("data:image/png;base64,aGVsbG8=").error_field("param"), "messages");
+  EXPECT_EQ(ask("https://example.com/cat.png").error_field("code"), "unsupported");
+  // A place for a picture that is not there.
+  EXPECT_EQ(server_->chat("", "<|image|>").error_field("param"), "messages");
+}
+
+TEST_F(ServerTest, ErrorsNameWhatIsWrong) {
+  TestClient client = server_->client();
+  const auto post = [&](std::string_view body) { return client.post("/v1/chat/completions", body); };
+  EXPECT_EQ(post(TestServer::chat_body(R"("model":"gpt-4")")).status, 404);
+  EXPECT_EQ(post(TestServer::chat_body(R"("model":"gpt-4")")).error_field("code"), "model_not_found");
+  EXPECT_EQ(post(TestServer::chat_body(R"("temperature":9)")).error_field("param"), "temperature");
+  EXPECT_EQ(post("{").error_field("code"), "invalid_json");
+  EXPECT_EQ(post(TestServer::chat_body(R"("logit_bias":{"8192":1})")).error_field("param"), "logit_bias");
+  const TestAnswer over = post(TestServer::chat_body("", std::string(30'000, 'x') + " y z"));
+  EXPECT_EQ(over.status, 400);
+  EXPECT_EQ(over.error_field("code"), "context_length_exceeded");
+  EXPECT_NE(over.error_field("message").find("4096"), std::string::npos);
+  EXPECT_EQ(client.post("/v1/completions", R"({"prompt":[8192]})").error_field("param"), "prompt");
+  const TestAnswer image = post(
+      R"({"messages":[{"role":"user","content":[{"type":"video_url","video_url":{"url":"data:video/mp4;base64,aGk="}}]}]})");
+  EXPECT_EQ(image.error_field("code"), "unsupported");
+}
+
+TEST_F(ServerTest, RequestsOfOneConnection) {
+  TestClient client = server_->client();
+  const std::string body = TestServer::chat_body(R"("max_tokens":2)");
+  // Three at once, before any answer.
+  for (int i = 0; i < 3; ++i) client.send_post("/v1/chat/completions", body);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(client.read_answer().status, 200);
+  // Slowly, byte by byte; in chunks; with a question first.
+  const std::string request =
+      "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+      body;
+  for (const char c : request) client.send(std::string(1, c));
+  EXPECT_EQ(client.read_answer().status, 200);
+  client.send(
+      "POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n8\r\n{\"prompt\r\n6\r\n\":\"a\"}\r\n0\r\n\r\n");
+  EXPECT_EQ(client.read_answer().status, 200);
+  client.send("POST /tokenize HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 14\r\n\r\n");
+  EXPECT_TRUE(client.read_until("100 Continue"));
+  client.send(R"({"prompt":"a"})");
+  EXPECT_EQ(client.read_answer().status, 200);
+  // An old client, and one that says goodbye.
+  client.send("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(client.read_answer().status, 200);
+  EXPECT_FALSE(client.read_some(5000));
+  TestClient old = server_->client();
+  const std::string streamed = TestServer::chat_body(R"("max_tokens":2,"stream":true)");
+  old.send("POST /v1/chat/completions HTTP/1.0\r\nContent-Length: " + std::to_string(streamed.size()) + "\r\n\r\n" +
+           streamed);
+  EXPECT_TRUE(old.read_until("[DONE]"));
+  EXPECT_EQ(old.buffered().find("chunked"), std::string::npos);
+}
+
+TEST_F(ServerTest, PrefixesAreSharedWithinAScopeOnly) {
+  const std::string text(600, 'q');
+  const auto cached = [&](const std::string& fields) {
+    const auto answer = server_->chat(R"("max_tokens":1)" + fields, text).json();
+    return answer.at("usage").at("prompt_tokens_details").at("cached_tokens").as_int64();
+  };
+  EXPECT_EQ(cached(R"(,"cache_salt":"a")"), 0);
+  EXPECT_GT(cached(R"(,"cache_salt":"a")"), 0);
+  EXPECT_EQ(cached(R"(,"cache_salt":"b")"), 0);
+}
+
+TEST_F(ServerTest, MetricsHaveTheNamesThatRoutersRead) {
+  (void)server_->chat(R"("max_tokens":5)");
+  const TestAnswer answer = server_->client().get("/metrics");
+  for (const char* name :
+       {"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc", "vllm:cache_config_info",
+        "vllm:prompt_tokens_total", "vllm:generation_tokens_total", "vllm:time_to_first_token_seconds_bucket",
+        "vllm:inter_token_latency_seconds_bucket", "vllm:e2e_request_latency_seconds_bucket",
+        "vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total", "vllm:spec_decode_num_drafts_total",
+        "vllm:spec_decode_num_draft_tokens_total", "vllm:spec_decode_num_accepted_tokens_total",
+        "vllm:spec_decode_num_accepted_tokens_per_pos_total", "paceline:step_seconds_bucket",
+        "paceline:acceptance_ratio", "paceline:kv_reserved_bytes", "paceline:kv_used_bytes"}) {
+    EXPECT_NE(answer.body.find(std::string("\n") + name + "{"), std::string::npos) << name;
+  }
+}
+
+TEST(ServerKeysTest, OnlyHoldersOfAKeyMayAsk) {
+  ServerSettings settings;
+  settings.api_keys = {"secret"};
+  TestServer server(settings);
+  EXPECT_EQ(server.client().get("/v1/models").status, 401);
+  EXPECT_EQ(server.client().get("/v1/models", "Authorization: Bearer wrong\r\n").status, 401);
+  EXPECT_EQ(server.client().get("/v1/models", "Authorization: Bearer secret\r\n").status, 200);
+  EXPECT_EQ(server.chat("").error_field("code"), "invalid_api_key");
+  EXPECT_EQ(server.client().get("/health").status, 200);
+}
+
+}  // namespace
+}  // namespace paceline

@@ -1,0 +1,38 @@
+// What an operator decides. Each is a flag, an environment variable and a line of the settings file: cli/serve_options.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace paceline {
+
+// What one request may ask for.
+struct RequestLimits {
+  int32_t context = 0;                // most tokens, prompt included; 0: what the model has
+  int32_t default_max_tokens = 4096;  // where a request does not say
+  int32_t max_choices = 16;           // n, and prompts of one request
+  int32_t max_images = 16;
+  double request_s = 600;  // from its arrival to its end; 0: no limit
+};
+
+struct ServerSettings {
+  std::string host = "127.0.0.1";
+  uint16_t port = 8000;  // 0: one that is free
+  int32_t io_threads = 1;
+  int32_t worker_threads = 2;  // that read, render and encode requests
+  size_t max_body_bytes = size_t{32} << 20;
+  size_t max_header_bytes = size_t{32} << 10;
+  int32_t max_connections = 4096;
+  double header_s = 30;               // for a request's header, from its first byte
+  double body_s = 120;                // for its body
+  double idle_s = 75;                 // between requests
+  double write_stall_s = 120;         // a reader that takes nothing for so long has gone
+  double drain_s = 30;                // for running requests, after a signal
+  std::string model_name;             // how clients call the model; "": as its folder is called
+  std::vector<std::string> api_keys;  // none: everyone may
+  RequestLimits limits;
+};
+
+}  // namespace paceline

@@ -1,0 +1,188 @@
+#include "server/wire_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/value.hpp>
+#include <cmath>
+
+#include "text/decode_plan.h"
+#include "text/utf8.h"
+
+namespace paceline {
+namespace {
+
+namespace json = boost::json;
+
+// JSON has no infinity: a token that cannot be.
+double finite(float logprob) { return std::isfinite(logprob) ? static_cast<double>(logprob) : -9999.0; }
+
+json::object token_object(const Tokenizer& tokenizer, TokenId id, float logprob) {
+  const std::string bytes = token_bytes(tokenizer, id);
+  json::array numbers;
+  for (const char c : bytes) numbers.push_back(static_cast<int>(static_cast<uint8_t>(c)));
+  return {{"token", with_invalid_utf8_replaced(bytes)}, {"logprob", finite(logprob)}, {"bytes", std::move(numbers)}};
+}
+
+}  // namespace
+
+std::string token_bytes(const Tokenizer& tokenizer, TokenId id) {
+  const auto piece = tokenizer.piece(id);
+  if (!piece) return "";
+  if (const int byte = byte_of_piece(*piece); byte >= 0) return std::string(1, static_cast<char>(byte));
+  return tokenizer.decode(std::span(&id, 1), false);
+}
+
+json::object usage_object(const Usage& usage) {
+  const SpeculationCounters& counters = usage.speculation;
+  json::object object;
+  object["prompt_tokens"] = usage.prompt_tokens;
+  object["completion_tokens"] = usage.completion_tokens;
+  object["total_tokens"] = usage.prompt_tokens + usage.completion_tokens;
+  object["prompt_tokens_details"] = {{"cached_tokens", usage.cached_tokens}};
+  object["completion_tokens_details"] = {{"reasoning_tokens", usage.reasoning_tokens}};
+  object["speculative"] = {{"drafted", counters.drafted},
+                           {"accepted", counters.accepted},
+                           {"rounds", counters.rounds},
+                           {"tokens_per_verify", std::round(counters.tokens_per_round() * 1000) / 1000}};
+  return object;
+}
+
+json::object AnswerWriter::frame(bool chunk) const {
+  json::object object;
+  object["id"] = head_.id;
+  object["object"] = !head_.chat ? "text_completion" : chunk ? "chat.completion.chunk" : "chat.completion";
+  object["created"] = head_.created;
+  object["model"] = head_.model;
+  return object;
+}
+
+std::string AnswerWriter::call_id(int32_t choice, int32_t call) const {
+  // Unique among all calls that a client may have seen: behind the answer's own random letters.
+  const size_t dash = head_.id.find('-');
+  return fmt::format("call_{}_{}_{}", head_.id.substr(dash + 1), choice, call);
+}
+
+json::object AnswerWriter::whole(const std::vector<ChoiceText>& choices, const Usage& usage) const {
+  json::array made;
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const ChoiceText& choice = choices[i];
+    const auto index = static_cast<int32_t>(i);
+    json::object object{{"index", index}};
+    if (head_.chat) {
+      json::object message{{"role", "assistant"}};
+      message["content"] = choice.content;
+      if (choice.content.empty() && !choice.calls.empty()) message["content"] = nullptr;
+      message["refusal"] = nullptr;
+      if (!choice.reasoning.empty()) message["reasoning"] = choice.reasoning;
+      json::array calls;
+      for (size_t c = 0; c < choice.calls.size(); ++c) {
+        calls.push_back({{"id", call_id(index, static_cast<int32_t>(c))},
+                         {"type", "function"},
+                         {"function", {{"name", choice.calls[c].name}, {"arguments", choice.calls[c].arguments}}}});
+      }
+      if (!calls.empty()) message["tool_calls"] = std::move(calls);
+      object["message"] = std::move(message);
+    } else {
+      object["text"] = choice.content;
+    }
+    object["logprobs"] = logprobs(choice.tokens, 0);
+    object["finish_reason"] = choice.finish_reason ? json::value(*choice.finish_reason) : json::value();
+    made.push_back(std::move(object));
+  }
+  json::object object = frame(false);
+  object["choices"] = std::move(made);
+  object["usage"] = usage_object(usage);
+  return object;
+}
+
+json::object AnswerWriter::chunk_of(int32_t choice, json::object delta, json::value logprobs,
+                                    std::optional<std::string_view> finish_reason) const {
+  json::object made{{"index", choice}};
+  if (head_.chat) {
+    made["delta"] = std::move(delta);
+  } else {
+    const json::value* text = delta.if_contains("content");
+    made["text"] = text != nullptr ? *text : json::value("");
+  }
+  made["logprobs"] = std::move(logprobs);
+  made["finish_reason"] = finish_reason ? json::value(*finish_reason) : json::value();
+  json::object object = frame(true);
+  object["choices"] = json::array{std::move(made)};
+  return object;
+}
+
+json::object AnswerWriter::opening(int32_t choice) const {
+  return chunk_of(choice, {{"role", "assistant"}, {"content", ""}}, nullptr, std::nullopt);
+}
+
+void AnswerWriter::add_chunks(int32_t choice, const OutputDelta& delta, int32_t calls_before, size_t offset,
+                              std::vector<json::object>& out) const {
+  switch (delta.kind) {
+    case OutputDelta::Kind::content:
+      out.push_back(chunk_of(choice, {{"content", delta.text}}, logprobs(delta.tokens, offset), std::nullopt));
+      return;
+    case OutputDelta::Kind::reasoning:
+      out.push_back(chunk_of(choice, {{"reasoning", delta.text}}, nullptr, std::nullopt));
+      return;
+    case OutputDelta::Kind::call: break;
+  }
+  const auto call_chunk = [&](json::object call) {
+    call["index"] = calls_before;
+    out.push_back(chunk_of(choice, {{"tool_calls", json::array{std::move(call)}}}, nullptr, std::nullopt));
+  };
+  call_chunk({{"id", call_id(choice, calls_before)},
+              {"type", "function"},
+              {"function", {{"name", delta.call.name}, {"arguments", ""}}}});
+  call_chunk({{"function", {{"arguments", delta.call.arguments}}}});
+}
+
+json::object AnswerWriter::closing(int32_t choice, std::string_view finish_reason) const {
+  return chunk_of(choice, {}, nullptr, finish_reason);
+}
+
+json::object AnswerWriter::usage_chunk(const Usage& usage) const {
+  json::object object = frame(true);
+  object["choices"] = json::array();
+  object["usage"] = usage_object(usage);
+  return object;
+}
+
+json::value AnswerWriter::logprobs(const std::vector<NewToken>& tokens, size_t offset) const {
+  if (!has_logprobs_) return nullptr;
+  return head_.chat ? chat_logprobs(tokens) : text_logprobs(tokens, offset);
+}
+
+json::object AnswerWriter::chat_logprobs(const std::vector<NewToken>& tokens) const {
+  json::array content;
+  for (const NewToken& token : tokens) {
+    json::object object = token_object(*tokenizer_, token.id, token.logprobs.chosen);
+    json::array top;
+    for (const auto& [id, logprob] : token.logprobs.top) top.push_back(token_object(*tokenizer_, id, logprob));
+    object["top_logprobs"] = std::move(top);
+    content.push_back(std::move(object));
+  }
+  return {{"content", std::move(content)}, {"refusal", nullptr}};
+}
+
+json::object AnswerWriter::text_logprobs(const std::vector<NewToken>& tokens, size_t offset) const {
+  json::array texts, chosen, tops, offsets;
+  for (const NewToken& token : tokens) {
+    const std::string bytes = token_bytes(*tokenizer_, token.id);
+    texts.push_back(json::value(with_invalid_utf8_replaced(bytes)));
+    chosen.push_back(finite(token.logprobs.chosen));
+    json::object top;
+    for (const auto& [id, logprob] : token.logprobs.top) {
+      top[with_invalid_utf8_replaced(token_bytes(*tokenizer_, id))] = finite(logprob);
+    }
+    tops.push_back(std::move(top));
+    offsets.push_back(offset);
+    offset += bytes.size();
+  }
+  return {{"tokens", std::move(texts)},
+          {"token_logprobs", std::move(chosen)},
+          {"top_logprobs", std::move(tops)},
+          {"text_offset", std::move(offsets)}};
+}
+
+}  // namespace paceline

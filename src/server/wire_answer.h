@@ -1,0 +1,75 @@
+// Completions as OpenAI's clients read them: whole, or in chunks.
+#pragma once
+
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/event.h"
+#include "session/output_parser.h"
+#include "text/tokenizer.h"
+
+namespace paceline {
+
+// What all objects of one answer share.
+struct AnswerHead {
+  bool chat = true;
+  std::string id;       // chatcmpl-... or cmpl-...
+  int64_t created = 0;  // seconds since 1970
+  std::string model;
+};
+
+struct Usage {
+  int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0, reasoning_tokens = 0;
+  SpeculationCounters speculation;
+};
+boost::json::object usage_object(const Usage& usage);
+
+// A choice as far as it has come.
+struct ChoiceText {
+  std::string content, reasoning;
+  std::vector<ToolCall> calls;
+  std::vector<NewToken> tokens;  // of the content, where log-probabilities were asked for
+  std::optional<std::string> finish_reason;
+};
+
+class AnswerWriter {
+ public:
+  // The tokenizer must outlive it. `has_logprobs`: of the content's tokens.
+  AnswerWriter(AnswerHead head, const Tokenizer& tokenizer, bool has_logprobs)
+      : head_(std::move(head)), tokenizer_(&tokenizer), has_logprobs_(has_logprobs) {}
+
+  [[nodiscard]] const AnswerHead& head() const { return head_; }
+
+  [[nodiscard]] boost::json::object whole(const std::vector<ChoiceText>& choices, const Usage& usage) const;
+
+  // The first chunk of a choice, which names the role. Only for chats.
+  [[nodiscard]] boost::json::object opening(int32_t choice) const;
+  // A call takes two chunks: its name, and its arguments. `offset`: bytes of text that the choice has had before.
+  void add_chunks(int32_t choice, const OutputDelta& delta, int32_t calls_before, size_t offset,
+                  std::vector<boost::json::object>& out) const;
+  [[nodiscard]] boost::json::object closing(int32_t choice, std::string_view finish_reason) const;
+  [[nodiscard]] boost::json::object usage_chunk(const Usage& usage) const;
+
+ private:
+  [[nodiscard]] boost::json::object frame(bool chunk) const;
+  [[nodiscard]] boost::json::object chunk_of(int32_t choice, boost::json::object delta, boost::json::value logprobs,
+                                             std::optional<std::string_view> finish_reason) const;
+  [[nodiscard]] boost::json::value logprobs(const std::vector<NewToken>& tokens, size_t offset) const;
+  [[nodiscard]] boost::json::object chat_logprobs(const std::vector<NewToken>& tokens) const;
+  [[nodiscard]] boost::json::object text_logprobs(const std::vector<NewToken>& tokens, size_t offset) const;
+  [[nodiscard]] std::string call_id(int32_t choice, int32_t call) const;
+
+  AnswerHead head_;
+  const Tokenizer* tokenizer_;
+  bool has_logprobs_;
+};
+
+// The bytes that a token adds to a text.
+std::string token_bytes(const Tokenizer& tokenizer, TokenId id);
+
+}  // namespace paceline

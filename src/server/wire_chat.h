@@ -1,0 +1,22 @@
+// POST /v1/chat/completions: a conversation to be answered.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <string>
+#include <vector>
+
+#include "server/wire_ask.h"
+#include "text/chat_request.h"
+
+namespace paceline {
+
+struct ChatAsk : Ask {
+  ChatRequest chat;                 // as templates want it: arguments of calls are objects, pictures are places
+  std::vector<std::string> images;  // the bytes of their files, in the order of their places
+  bool reads_calls = false;         // tools were given, and may be called
+};
+
+// What is wrong is said in `problem`; the result is of no use then.
+ChatAsk read_chat(const boost::json::object& body, const RequestLimits& limits, WireProblem& problem);
+
+}  // namespace paceline

@@ -1,0 +1,145 @@
+#include "server/wire_fields.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/parse.hpp>
+#include <cmath>
+#include <exception>
+
+namespace paceline {
+namespace {
+
+namespace json = boost::json;
+
+// Levels of a body: those of the deepest schema that is read, and some around it.
+constexpr size_t kMaxBodyDepth = 128;
+
+std::string shown(const json::value& value) {
+  if (value.is_bool()) return value.get_bool() ? "true" : "false";
+  if (value.is_int64()) return fmt::format("{}", value.get_int64());
+  if (value.is_uint64()) return fmt::format("{}", value.get_uint64());
+  if (value.is_double()) return fmt::format("{}", value.get_double());
+  if (value.is_string()) {
+    return value.get_string().size() > 40 ? "a long string" : fmt::format("\"{}\"", std::string(value.get_string()));
+  }
+  return value.is_null() ? "null" : value.is_array() ? "an array" : "an object";
+}
+
+}  // namespace
+
+std::optional<json::object> parse_body(std::string_view body, WireProblem& problem) {
+  const auto wrong = [&](std::string message) {
+    problem.say({.message = std::move(message), .code = "invalid_json"});
+    return std::nullopt;
+  };
+  json::parse_options options;
+  options.max_depth = kMaxBodyDepth;
+  json::error_code failed;
+  json::value value;
+  try {
+    value = json::parse(body, failed, {}, options);
+  } catch (const std::exception&) {
+    return wrong("the body could not be read as JSON");
+  }
+  if (failed == json::error::too_deep) {
+    return wrong(fmt::format("the body's JSON is nested deeper than {} levels", kMaxBodyDepth));
+  }
+  if (failed) return wrong(fmt::format("the body must be JSON in UTF-8: {}", failed.message()));
+  if (!value.is_object()) return wrong(fmt::format("the body must be a JSON object, not {}", shown(value)));
+  return std::move(value.get_object());
+}
+
+std::optional<int64_t> whole_number(const json::value& value) {
+  if (value.is_int64()) return value.get_int64();
+  if (!value.is_double()) return std::nullopt;
+  const double number = value.get_double();
+  // Beyond 2^53 a double no longer tells neighbours apart.
+  if (!(std::abs(number) <= 9007199254740992.0) || number != std::floor(number)) return std::nullopt;
+  return static_cast<int64_t>(number);
+}
+
+std::string WireFields::path(std::string_view name) const {
+  return place_.empty() ? std::string(name) : fmt::format("{}.{}", place_, name);
+}
+
+void WireFields::wrong(std::string_view name, std::string_view wanted, const json::value& found) {
+  problem_->say(bad_field(path(name), fmt::format("{} must be {}, not {}", path(name), wanted, shown(found))));
+}
+
+void WireFields::missing(std::string_view name, std::string_view wanted) {
+  ApiError error = bad_field(path(name), fmt::format("{} is missing: {}", path(name), wanted));
+  error.code = "missing_required_parameter";
+  problem_->say(std::move(error));
+}
+
+const json::value* WireFields::any(std::string_view name) {
+  read_.insert(name);
+  const json::value* value = object_->if_contains(name);
+  return value == nullptr || value->is_null() ? nullptr : value;
+}
+
+std::optional<double> WireFields::number(std::string_view name, double low, double high) {
+  const json::value* value = any(name);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_number()) {
+    const auto number = value->to_number<double>();
+    if (number >= low && number <= high) return number;
+  }
+  wrong(name, fmt::format("a number from {} to {}", low, high), *value);
+  return std::nullopt;
+}
+
+std::optional<int64_t> WireFields::integer(std::string_view name, int64_t low, int64_t high) {
+  const json::value* value = any(name);
+  if (value == nullptr) return std::nullopt;
+  const auto number = whole_number(*value);
+  if (number && *number >= low && *number <= high) return number;
+  wrong(name, fmt::format("a whole number from {} to {}", low, high), *value);
+  return std::nullopt;
+}
+
+std::optional<bool> WireFields::boolean(std::string_view name) {
+  const json::value* value = any(name);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_bool()) return value->get_bool();
+  wrong(name, "true or false", *value);
+  return std::nullopt;
+}
+
+std::optional<std::string> WireFields::string(std::string_view name, size_t most_bytes) {
+  const json::value* value = any(name);
+  if (value == nullptr) return std::nullopt;
+  if (value->is_string() && value->get_string().size() <= most_bytes) return std::string(value->get_string());
+  wrong(name, most_bytes == SIZE_MAX ? "a string" : fmt::format("a string of at most {} bytes", most_bytes), *value);
+  return std::nullopt;
+}
+
+const json::array* WireFields::array(std::string_view name) {
+  const json::value* value = any(name);
+  if (value == nullptr) return nullptr;
+  if (value->is_array()) return &value->get_array();
+  wrong(name, "an array", *value);
+  return nullptr;
+}
+
+const json::object* WireFields::object(std::string_view name) {
+  const json::value* value = any(name);
+  if (value == nullptr) return nullptr;
+  if (value->is_object()) return &value->get_object();
+  wrong(name, "an object", *value);
+  return nullptr;
+}
+
+void WireFields::finish() {
+  if (!problem_->none()) return;
+  for (const auto& field : *object_) {
+    if (read_.contains(field.key())) continue;
+    const std::string name = field.key().size() > 100 ? "a field with a long name" : path(field.key());
+    ApiError error = bad_field(name, fmt::format("{} is not known here", name));
+    error.code = "unknown_parameter";
+    problem_->say(std::move(error));
+    return;
+  }
+}
+
+}  // namespace paceline

@@ -1,0 +1,35 @@
+// Any bytes as a request's body: read as every kind of request, rendered into an error or not, never a crash.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "server/wire_chat.h"
+#include "server/wire_completions.h"
+#include "server/wire_tokens.h"
+#include "session/tool_call.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
+  using namespace paceline;
+  const std::string_view body(reinterpret_cast<const char*>(bytes), size);
+  (void)read_tool_call(body);
+  WireProblem unreadable;
+  const auto object = parse_body(body, unreadable);
+  if (!object) {
+    if (unreadable.none()) std::abort();
+    return 0;
+  }
+  for (int kind = 0; kind < 4; ++kind) {
+    WireProblem problem;
+    switch (kind) {
+      case 0: (void)read_chat(*object, {}, problem); break;
+      case 1: (void)read_completion(*object, {}, problem); break;
+      case 2: (void)read_tokenize(*object, problem); break;
+      default: (void)read_detokenize(*object, problem);
+    }
+    // All that can be wrong with a body is the client's.
+    if (!problem.none() && problem.first()->status != 400) std::abort();
+    if (!problem.none()) (void)error_object(*problem.first());
+  }
+  return 0;
+}

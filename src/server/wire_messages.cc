@@ -1,0 +1,189 @@
+#include "server/wire_messages.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/parse.hpp>
+#include <exception>
+
+#include "server/data_uri.h"
+
+namespace paceline {
+namespace {
+
+namespace json = boost::json;
+
+class MessageReader {
+ public:
+  MessageReader(WireProblem& problem, int32_t max_images, Messages& out)
+      : problem_(problem), max_images_(max_images), out_(out) {}
+
+  void read(const json::value& value, size_t index) {
+    const std::string place = fmt::format("messages[{}]", index);
+    if (!value.is_object()) return problem_.say(bad_field(place, fmt::format("{} must be an object", place)));
+    WireFields fields(value.get_object(), place, problem_);
+    json::object message;
+    const std::string role = fields.string("role").value_or("");
+    if (!is_role(role)) {
+      return problem_.say(
+          bad_field(fields.path("role"),
+                    fmt::format("{} must be system, developer, user, assistant or tool", fields.path("role"))));
+    }
+    message["role"] = role;
+    read_content(fields, role, message);
+    if (const auto name = fields.string("name", 256)) message["name"] = *name;
+    if (role == "assistant") read_assistant(fields, message);
+    if (role == "tool") {
+      const auto id = fields.string("tool_call_id", 256);
+      if (!id) return fields.missing("tool_call_id", "the id of the call that this answers");
+      message["tool_call_id"] = *id;
+    }
+    fields.finish();
+    out_.for_template.push_back(std::move(message));
+  }
+
+ private:
+  static bool is_role(std::string_view role) {
+    return role == "system" || role == "developer" || role == "user" || role == "assistant" || role == "tool";
+  }
+
+  void read_content(WireFields& fields, std::string_view role, json::object& message) {
+    const json::value* content = fields.any("content");
+    // An answer that only calls tools has none.
+    if (content == nullptr) {
+      message["content"] = "";
+      if (role != "assistant") fields.missing("content", "a string or a list of parts");
+    } else if (content->is_string()) {
+      message["content"] = content->get_string();
+    } else if (content->is_array()) {
+      message["content"] = read_parts(content->get_array(), role, fields.path("content"));
+    } else {
+      fields.wrong("content", "a string or a list of parts", *content);
+    }
+  }
+
+  json::array read_parts(const json::array& parts, std::string_view role, const std::string& path) {
+    json::array made;
+    for (size_t i = 0; i < parts.size() && problem_.none(); ++i) {
+      const std::string place = fmt::format("{}[{}]", path, i);
+      if (!parts[i].is_object()) {
+        problem_.say(bad_field(place, fmt::format("{} must be an object", place)));
+        break;
+      }
+      WireFields part(parts[i].get_object(), place, problem_);
+      made.push_back(read_part(part, role));
+    }
+    return made;
+  }
+
+  json::object read_part(WireFields& part, std::string_view role) {
+    const std::string type = part.string("type").value_or("");
+    if (type == "text") {
+      const auto text = part.string("text");
+      if (!text) part.missing("text", "a string");
+      part.finish();
+      return {{"type", "text"}, {"text", text.value_or("")}};
+    }
+    if (type == "refusal") return {{"type", "text"}, {"text", part.string("refusal").value_or("")}};
+    if (type == "image_url" && role == "user") return read_image(part);
+    if (type == "video_url" || type == "input_audio" || type == "file" || type == "image_url") {
+      problem_.say(unsupported(part.path("type"), fmt::format("parts of type {} are not supported here", type)));
+    } else {
+      problem_.say(bad_field(part.path("type"), fmt::format("{} must be text or image_url", part.path("type"))));
+    }
+    return {};
+  }
+
+  // {"type": "image_url", "image_url": {"url": "data:image/png;base64,..."}}
+  json::object read_image(WireFields& part) {
+    const json::object* image = part.object("image_url");
+    if (image == nullptr) {
+      part.missing("image_url", "an object with a url");
+      return {};
+    }
+    WireFields fields(*image, part.path("image_url"), problem_);
+    const auto url = fields.string("url");
+    fields.ignore({"detail"});
+    fields.finish();
+    part.finish();
+    if (!url) {
+      fields.missing("url", "a data: URI");
+    } else if (static_cast<int32_t>(out_.images.size()) >= max_images_) {
+      problem_.say(bad_field(fields.path("url"), fmt::format("at most {} images per request", max_images_)));
+    } else if (auto bytes = read_data_uri(*url)) {
+      out_.images.push_back(std::move(*bytes));
+    } else {
+      problem_.say(
+          unsupported(fields.path("url"), "images are taken inline only: the url must be data:image/...;base64,..."));
+    }
+    return {{"type", "image"}};
+  }
+
+  void read_assistant(WireFields& fields, json::object& message) {
+    // Both spellings are in use; templates know the first.
+    const auto reasoning = fields.string("reasoning"), other = fields.string("reasoning_content");
+    if (reasoning || other) message["reasoning"] = reasoning ? *reasoning : *other;
+    fields.ignore({"refusal", "annotations", "audio", "function_call"});
+    const json::array* calls = fields.array("tool_calls");
+    if (calls == nullptr) return;
+    json::array made;
+    for (size_t i = 0; i < calls->size() && problem_.none(); ++i) {
+      const std::string place = fmt::format("{}[{}]", fields.path("tool_calls"), i);
+      if (!(*calls)[i].is_object()) {
+        return problem_.say(bad_field(place, fmt::format("{} must be an object", place)));
+      }
+      WireFields call((*calls)[i].get_object(), place, problem_);
+      made.push_back(read_call(call));
+    }
+    if (!made.empty()) message["tool_calls"] = std::move(made);
+  }
+
+  json::object read_call(WireFields& call) {
+    json::object made{{"type", "function"}};
+    if (const auto id = call.string("id", 256)) made["id"] = *id;
+    call.ignore({"type", "index"});
+    const json::object* function = call.object("function");
+    if (function == nullptr) {
+      call.missing("function", "an object with name and arguments");
+      return made;
+    }
+    WireFields fields(*function, call.path("function"), problem_);
+    const auto name = fields.string("name", 256);
+    if (!name) fields.missing("name", "a string");
+    made["function"] = {{"name", name.value_or("")}, {"arguments", read_arguments(fields)}};
+    fields.finish();
+    call.finish();
+    return made;
+  }
+
+  // A string with a JSON object in it; templates want the object.
+  json::value read_arguments(WireFields& fields) {
+    const auto text = fields.string("arguments");
+    if (!text || text->empty()) return json::object();
+    WireProblem inner;
+    auto object = parse_body(*text, inner);
+    if (object) return std::move(*object);
+    problem_.say(bad_field(fields.path("arguments"),
+                           fmt::format("{} must be a JSON object written as a string", fields.path("arguments"))));
+    return json::object();
+  }
+
+  WireProblem& problem_;
+  int32_t max_images_;
+  Messages& out_;
+};
+
+}  // namespace
+
+Messages read_messages(WireFields& body, int32_t max_images) {
+  Messages messages;
+  const json::array* array = body.array("messages");
+  if (array == nullptr || array->empty()) {
+    body.missing("messages", "a list of at least one message");
+    return messages;
+  }
+  MessageReader reader(body.problem(), max_images, messages);
+  for (size_t i = 0; i < array->size() && body.problem().none(); ++i) reader.read((*array)[i], i);
+  return messages;
+}
+
+}  // namespace paceline

@@ -1,0 +1,47 @@
+#include "server/wire_tokens.h"
+
+#include <limits>
+
+#include "server/wire_messages.h"
+
+namespace paceline {
+
+namespace json = boost::json;
+
+TokenizeAsk read_tokenize(const json::object& body, WireProblem& problem) {
+  TokenizeAsk ask;
+  WireFields fields(body, "", problem);
+  ask.model = fields.string("model").value_or("");
+  const auto text = fields.string("prompt");
+  if (fields.any("messages") != nullptr) {
+    if (text) problem.say(bad_field("prompt", "either prompt or messages, not both"));
+    ask.chat.emplace().messages = read_messages(fields, 0).for_template;
+    ask.chat->add_generation_prompt = fields.boolean("add_generation_prompt").value_or(true);
+  } else if (!text && problem.none()) {
+    fields.missing("prompt", "a string");
+  }
+  ask.text = text.value_or("");
+  ask.add_special = fields.boolean("add_special_tokens").value_or(true);
+  fields.finish();
+  return ask;
+}
+
+DetokenizeAsk read_detokenize(const json::object& body, WireProblem& problem) {
+  DetokenizeAsk ask;
+  WireFields fields(body, "", problem);
+  ask.model = fields.string("model").value_or("");
+  const json::array* ids = fields.array("tokens");
+  if (ids == nullptr && problem.none()) fields.missing("tokens", "a list of token ids");
+  for (size_t i = 0; ids != nullptr && i < ids->size(); ++i) {
+    const auto id = whole_number((*ids)[i]);
+    if (!id || *id < 0 || *id > std::numeric_limits<TokenId>::max()) {
+      problem.say(bad_field("tokens", "tokens must be a list of token ids"));
+      break;
+    }
+    ask.ids.push_back(static_cast<TokenId>(*id));
+  }
+  fields.finish();
+  return ask;
+}
+
+}  // namespace paceline

@@ -1,0 +1,29 @@
+// POST /tokenize and /detokenize.
+#pragma once
+
+#include <boost/json/object.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/wire_fields.h"
+#include "tensor/dtype.h"
+#include "text/chat_request.h"
+
+namespace paceline {
+
+struct TokenizeAsk {
+  std::string model;
+  std::string text;
+  std::optional<ChatRequest> chat;  // instead of the text
+  bool add_special = true;
+};
+TokenizeAsk read_tokenize(const boost::json::object& body, WireProblem& problem);
+
+struct DetokenizeAsk {
+  std::string model;
+  std::vector<TokenId> ids;
+};
+DetokenizeAsk read_detokenize(const boost::json::object& body, WireProblem& problem);
+
+}  // namespace paceline

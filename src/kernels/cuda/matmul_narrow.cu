@@ -15,11 +15,6 @@ namespace {
 
 constexpr int kThreads = 128;
 constexpr int kOutPad = kUnitOutputs + 4;
-#ifndef PACELINE_PREFETCH
-#define PACELINE_PREFETCH 0
-#endif
-constexpr unsigned kFirstBlocks = 512;  // those that may have started before the kernel in front ended
-constexpr int32_t kPrefetchBytes = PACELINE_PREFETCH;
 
 // Where a block stands.
 struct Unit {
@@ -79,15 +74,6 @@ __device__ void stage_rows(const MatmulArgs& args, const Unit& u, int32_t row_by
       *reinterpret_cast<uint4*>(shared + r * stride + c * 16) = v;
     }
   }
-}
-
-// The stream's next bytes into the L2 cache, while the kernel in front still runs.
-__device__ __forceinline__ void prefetch_stream(const char* stream, int32_t from, int32_t end) {
-#if __CUDA_ARCH__ >= 900
-  const int32_t bytes = min(end - from, kPrefetchBytes);
-  if (threadIdx.x % 32 == 0 && bytes > 0 && blockIdx.x < kFirstBlocks)
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(stream + from), "r"(bytes) : "memory");
-#endif
 }
 
 // The warp's tile of a unit: its weight and where it starts; no weight where there is none.
@@ -183,16 +169,10 @@ __device__ void finish(const MatmulArgs& args, const Unit& u, const float (&tota
 
 // ---- bf16
 
-#ifndef PACELINE_BLOCKS_PER_SM
-#define PACELINE_BLOCKS_PER_SM 5
-#endif
-#ifndef PACELINE_AHEAD
-#define PACELINE_AHEAD 8
-#endif
-constexpr int kAhead = PACELINE_AHEAD;  // fragments on their way per warp
+constexpr int kAhead = 8;  // fragments on their way per warp
 
 template <int kTiles>
-__global__ void __launch_bounds__(kThreads, kTiles == 1 ? PACELINE_BLOCKS_PER_SM : 4) narrow_bf16(const __grid_constant__ MatmulArgs args) {
+__global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) narrow_bf16(const __grid_constant__ MatmulArgs args) {
   constexpr int kRows = kTiles * 8;
   extern __shared__ __align__(16) char staged[];
   __shared__ float sums[kRows * kOutPad];
@@ -218,7 +198,6 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? PACELINE_BLOCKS_PER_SM
 #pragma unroll
   for (int i = 0; i < kAhead; ++i)
     if (i < steps) a[i] = load_once(stream + i * 512);
-  if (!stack) prefetch_stream(stream - lane * 16, kAhead * 512, steps * 512);
   if (!stack) wait_for_previous();
 
   float total[kTiles][4] = {};
@@ -365,7 +344,6 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) narrow_quantise
 #pragma unroll
   for (int i = 0; i < kQuantAhead; ++i)
     if (i < blocks) ring[i].load(stream, scale_stream, i, group, g);
-  if (!stack) prefetch_stream(stream - lane * 16, kQuantAhead * kBlockBytes, blocks * kBlockBytes);
   if (!stack) wait_for_previous();
 
   float total[kTiles][4] = {};

@@ -15,6 +15,7 @@
 #include "cli/bench_texts.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/generate_options.h"
 #include "cli/machine.h"
 #include "cli/progress.h"
 #include "cli/speculation_plot.h"
@@ -30,6 +31,7 @@ constexpr double kBusyWarning = 0.05;
 struct BenchOptions {
   BenchSource source;
   int threads = 0;
+  Device device = Device::automatic;
   bool json = false;
   std::string precision = "bf16";
   BenchSettings forward;
@@ -226,7 +228,7 @@ int run_bench(BenchOptions options) {
     return run_serve_bench(serving);
   }
   if (!options.out_given) options.out = "speculation";
-  auto machine = Machine::make(options.threads, true);
+  auto machine = Machine::make({.threads = options.threads, .pinned = true, .device = options.device});
   if (!machine.ok()) return fail(kExitUsage, machine.error().message);
   auto target = load_bench_target(options.source, (*machine)->pool(), (*machine)->ops());
   if (!target.ok()) return fail(options.source.synthetic.empty() ? kExitFailure : kExitUsage, target.error().message);
@@ -309,6 +311,7 @@ void add_bench_command(CLI::App& app, Action& action) {
   command->add_option("--threads", options->threads, "Threads; 0: one per core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
+  add_device_option(*command, options->device);
   command->add_option("--precision", options->precision, "Activations of unquantised matrices: bf16 or f32")
       ->check(CLI::IsMember({"bf16", "f32"}))
       ->capture_default_str();

@@ -96,7 +96,7 @@ class GenerateCommand {
     }
     auto folder = find_model(options_.run.model);
     if (!folder.ok()) return fail(kExitFailure, folder.error().message);
-    auto machine = Machine::make(options_.run.threads);
+    auto machine = Machine::make({.threads = options_.run.threads, .device = options_.run.device});
     if (!machine.ok()) return fail(kExitFailure, machine.error().message);
     auto model = load(*folder, **machine);
     if (!model.ok()) return fail(kExitFailure, model.error().message);

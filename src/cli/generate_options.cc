@@ -114,8 +114,19 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   add_compute_options(command, options);
 }
 
+void add_device_option(CLI::App& command, Device& device) {
+  const std::map<std::string, Device> devices{
+      {"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}};
+  command.add_option("--device", device, "What to compute with; auto: a CUDA device where there is one")
+      ->group("Model")
+      ->transform(CLI::CheckedTransformer(devices).description(""))
+      ->type_name("auto|cpu|cuda")
+      ->default_str("auto");
+}
+
 void add_compute_options(CLI::App& command, RunOptions& options) {
   constexpr const char* kGroup = "Model";
+  add_device_option(command, options.device);
   command.add_option("--threads", options.threads, "Threads; 0: one per core")
       ->group(kGroup)
       ->check(CLI::Range(0, 1024).description(""))

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/drafting.h"
+#include "cli/machine.h"
 #include "model/config.h"
 #include "model/forward.h"
 #include "session/generate.h"
@@ -17,11 +18,15 @@ namespace paceline {
 struct RunOptions {
   std::string model;  // empty: see find_model()
   int32_t threads = 0;
+  Device device = Device::automatic;
   Precision precision = Precision::bf16;
 };
 
+// --device, for every command that runs a model.
+void add_device_option(CLI::App& command, Device& device);
+
 void add_run_options(CLI::App& command, RunOptions& options);
-// Threads and precision only. The default is what `options` holds.
+// Threads, device and precision only. The default is what `options` holds.
 void add_compute_options(CLI::App& command, RunOptions& options);
 
 struct GenerateOptions {

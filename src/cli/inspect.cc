@@ -60,7 +60,7 @@ Result<std::string> model_text(const std::filesystem::path& folder, Machine& mac
 int run_inspect(const InspectOptions& options) {
   const auto folder = find_model(options.model);
   if (!folder.ok()) return fail(kExitFailure, folder.error().message);
-  auto machine = Machine::make(0);
+  auto machine = Machine::make({});
   if (!machine.ok()) return fail(kExitFailure, machine.error().message);
   const auto text =
       options.images.empty() ? model_text(*folder, **machine, options) : pictures_text(*folder, **machine, options);

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "engine/request.h"
+#include "session/media_places.h"
 #include "session/text_model.h"
 #include "text/chat_request.h"
 
@@ -16,6 +17,10 @@ namespace paceline {
 
 // Rendered by the model's template and encoded. An error where the model has none, or where it refuses.
 Result<std::vector<TokenId>> encode_chat(const TextModel& model, const ChatRequest& chat);
+// With pictures and clips: parts {"type": "image"} and {"type": "video"} of the messages' contents, in the order of
+// `media` (over the whole conversation, each kind by itself). The result's tokens are the prompt, its pictures belong
+// into Request::pictures.
+Result<MediaPrompt> encode_chat(const TextModel& model, const ChatRequest& chat, std::span<const Medium> media);
 
 // What a client said about its output; none: as the model's files say, or as nobody would mind.
 struct Wishes {

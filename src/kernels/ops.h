@@ -194,6 +194,10 @@ class Ops {
   // What `from` holds when all that was enqueued before has run, for the host to read after wait(): in `copy`, or where it
   // lies.
   virtual const void* fetch(const void* from, size_t bytes, HostCopy& copy) = 0;
+  // Of memory of its own: how much is left, and how fast it is read, measured now, in 1e9 bytes per second. 0: it is the
+  // host's.
+  [[nodiscard]] virtual size_t free_bytes() const { return 0; }
+  virtual double read_gbs() { return 0; }
   // Who runs pictures: not every backend does that itself.
   virtual Ops& for_pictures() { return *this; }
   // Until all that was enqueued has run. An error is the backend's last word: nothing enqueued after it runs.

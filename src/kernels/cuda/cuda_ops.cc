@@ -181,6 +181,32 @@ Status CudaOps::wait() {
   return status_;
 }
 
+size_t CudaOps::free_bytes() const {
+  size_t left = 0, all = 0;
+  return cudaMemGetInfo(&left, &all) == cudaSuccess ? left : 0;
+}
+
+double CudaOps::read_gbs() {
+  constexpr size_t kBytes = size_t{2} << 30;  // many times the cache
+  constexpr int kRounds = 5;
+  const std::shared_ptr<void> block = memory(kBytes);
+  cudaEvent_t begin = nullptr, end = nullptr;
+  if (block == nullptr || !fine(cudaEventCreate(&begin), "timing") || !fine(cudaEventCreate(&end), "timing")) return 0;
+  double best = 0;
+  for (int i = 0; i < kRounds && status_.ok(); ++i) {
+    fine(cudaEventRecord(begin, stream_), "timing");
+    read_all(block.get(), kBytes, stream_);
+    fine(cudaEventRecord(end, stream_), "timing");
+    (void)wait();
+    float ms = 0;
+    if (status_.ok() && fine(cudaEventElapsedTime(&ms, begin, end), "timing"))
+      best = std::max(best, static_cast<double>(kBytes) / static_cast<double>(ms) * 1e-6);
+  }
+  (void)cudaEventDestroy(begin);
+  (void)cudaEventDestroy(end);
+  return best;
+}
+
 Weight CudaOps::weight_of(const Matrix& m, int32_t at_once) {
   Weight w;
   w.values = m.values;

@@ -38,6 +38,8 @@ class CudaOps final : public Ops {
   [[nodiscard]] bool on_host() const override { return false; }
   const void* fetch(const void* from, size_t bytes, HostCopy& copy) override;
   Status wait() override;
+  [[nodiscard]] size_t free_bytes() const override;
+  double read_gbs() override;
   Ops& for_pictures() override { return for_pictures_ != nullptr ? *for_pictures_ : *this; }
   void set_for_pictures(Ops* ops) { for_pictures_ = ops; }
 

@@ -5,7 +5,8 @@
 // parts in turn. Each warp streams its tile of 16 outputs; the rows' part of K lies in shared memory. The sums of parts
 // are added in ascending order by whichever block of the unit comes last, or in registers where one block has them all.
 //
-// Bound: bytes of weights over memory bandwidth. Share reached: docs/performance.md.
+// Bound: bytes of weights over memory bandwidth; q4 by instructions. Share reached on an H200, 31B's shapes, 1 row (8
+// rows): bf16 71 to 91 % (62 to 86 %), q8 54 to 77 % (42 to 67 %), q4 26 to 37 % (21 to 33 %).
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/launch.cuh"

@@ -8,7 +8,8 @@
 // With 128 rows the total is in registers, with 256 in shared memory: there are no registers left, but the L2 cache,
 // which is what bounds this kernel, is read a quarter less.
 //
-// Bound: operations, behind it the bytes that L2 gives. Share reached: docs/performance.md.
+// Bound: operations, behind it the bytes that L2 gives. Share of cuBLAS's rate reached on an H200 with 2048 rows: 62 to
+// 65 % at 31B's widths, 26 to 45 % at 26B-A4B's narrow ones.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/matmul.h"

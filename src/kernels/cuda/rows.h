@@ -68,6 +68,9 @@ struct ArgmaxArgs {
 inline constexpr int32_t kArgmaxPieces = 64;
 void argmax(const ArgmaxArgs& args, Stream stream);
 
+// Reads all of it once, for measurements; bytes a multiple of 4 MiB.
+void read_all(void* block, size_t bytes, Stream stream);
+
 // cos, sin [rows, pairs] of pos * frequency.
 struct RopeRowsArgs {
   const int32_t* positions = nullptr;    // [rows]

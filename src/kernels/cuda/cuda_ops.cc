@@ -130,7 +130,8 @@ const void* CudaOps::sent(const void* from, size_t bytes) {
   if (!status_.ok()) return nullptr;
   void* host = staged(bytes);
   std::memcpy(host, from, bytes);
-  void* device = static_cast<char*>(device_ring_.get()) + (static_cast<char*>(host) - static_cast<char*>(host_ring_.get()));
+  void* device =
+      static_cast<char*>(device_ring_.get()) + (static_cast<char*>(host) - static_cast<char*>(host_ring_.get()));
   fine(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_), "sending");
   return device;
 }
@@ -178,6 +179,7 @@ Status CudaOps::wait() {
   if (status_.ok()) fine(cudaStreamSynchronize(stream_), "running");
   ring_used_ = 0;
   sent_.clear();
+  if (page_tables_.size() > kMostPageTables) page_tables_.clear();
   return status_;
 }
 
@@ -237,7 +239,8 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
   if (!w.first.present() || !status_.ok()) return w;
   if (const auto found = packed_.find(w.first.values); found != packed_.end()) {
     const auto& [memory_of, view] = found->second;
-    if (const auto alive = memory_of.lock(); alive != nullptr && view.first.rows == w.first.rows && view.count == w.count) {
+    if (const auto alive = memory_of.lock();
+        alive != nullptr && view.first.rows == w.first.rows && view.count == w.count) {
       owners.push_back(alive);
       return view;
     }
@@ -268,7 +271,8 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
         continue;
       }
       upload(staging, slice.values, slice_bytes);
-      pack_values(staging, values_to + value_bytes(shape.format, row, shape.cols), shape.format, some, shape.cols, stream_);
+      pack_values(staging, values_to + value_bytes(shape.format, row, shape.cols), shape.format, some, shape.cols,
+                  stream_);
       if (!m.quantised()) continue;
       char* raw_scales = staging + (slice_bytes + 255) / 256 * 256;
       if (static_cast<size_t>(raw_scales - staging) + 2 * slice_scales > raw.bytes) raw_scales = staging + slice_bytes;
@@ -277,7 +281,8 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
       Weight part = shape;
       part.rows = some;
       pack_scales(raw_scales, raw_scales + slice_scales,
-                  scales_to + scale_bytes(shape.format, row, shape.cols, shape.group, shape.wide_scales != 0), part, stream_);
+                  scales_to + scale_bytes(shape.format, row, shape.cols, shape.group, shape.wide_scales != 0), part,
+                  stream_);
     }
   }
   (void)wait();

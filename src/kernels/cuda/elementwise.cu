@@ -72,7 +72,8 @@ __global__ void argmax_pieces_kernel(const ArgmaxArgs args) {
   wait_for_previous();
   const float* x = args.x + static_cast<int64_t>(blockIdx.y) * args.width;
   uint64_t key = 0;
-  for (int32_t i = static_cast<int32_t>(blockIdx.x * kThreads + threadIdx.x); i < args.width; i += kArgmaxPieces * kThreads)
+  for (int32_t i = static_cast<int32_t>(blockIdx.x * kThreads + threadIdx.x); i < args.width;
+       i += kArgmaxPieces * kThreads)
     key = max(key, key_of(x[i], i));
   key = block_max(key, scratch);
   if (threadIdx.x == 0) args.partial[blockIdx.y * kArgmaxPieces + blockIdx.x] = key;

@@ -92,7 +92,8 @@ __global__ void heads_kernel(const HeadsArgs args) {
   }
 }
 
-// Values of many rows: sixteen rows pass through shared memory, so that what lies together in a page is written together.
+// Values of many rows: sixteen rows pass through shared memory, so that what lies together in a page is written
+// together.
 constexpr int kValueRows = 16;
 
 __global__ void __launch_bounds__(kValueRows * 32) values_kernel(const HeadsArgs args) {
@@ -130,8 +131,10 @@ __global__ void __launch_bounds__(kValueRows * 32) values_kernel(const HeadsArgs
   const DeviceSeq& seq = args.seqs[args.seq_of_row[first_row + mine]];
   const int32_t pos = seq.first_pos + first_row + mine - seq.first_row;
   const int32_t page = pos / kPageTokens, slot = seq.slots == 0 ? page : page % seq.slots;
-  auto* to = static_cast<__nv_bfloat16*>(seq.values[slot]) + static_cast<int64_t>(head) * kPageTokens * dim + pos % kPageTokens;
-  for (int32_t at = threadIdx.x / kValueRows; at < dim; at += 32) to[static_cast<int64_t>(at) * kPageTokens] = turned[at][mine];
+  auto* to = static_cast<__nv_bfloat16*>(seq.values[slot]) + static_cast<int64_t>(head) * kPageTokens * dim +
+             pos % kPageTokens;
+  for (int32_t at = threadIdx.x / kValueRows; at < dim; at += 32)
+    to[static_cast<int64_t>(at) * kPageTokens] = turned[at][mine];
 }
 
 }  // namespace

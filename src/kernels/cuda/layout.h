@@ -48,8 +48,8 @@ struct Weight {
   int32_t rows = 0, cols = 0;
   int32_t group = 0;
   Format format = Format::bf16;
-  int32_t wide_scales = 0;  // scales are float32, not bf16
-  int32_t part = 0;         // length of a part of K, in blocks: part_blocks()
+  int32_t wide_scales = 0;                       // scales are float32, not bf16
+  int32_t part = 0;                              // length of a part of K, in blocks: part_blocks()
   int64_t stride_values = 0, stride_scales = 0;  // bytes to the next matrix of a stack
 
   PACELINE_BOTH int32_t tiles() const { return ceil_div(rows, kTileOutputs); }

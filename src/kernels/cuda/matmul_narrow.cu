@@ -6,7 +6,7 @@
 // are added in ascending order by whichever block of the unit comes last, or in registers where one block has them all.
 //
 // Bound: bytes of weights over memory bandwidth; q4 by instructions. Share reached on an H200, 31B's shapes, 1 row (8
-// rows): bf16 71 to 91 % (62 to 86 %), q8 54 to 77 % (42 to 67 %), q4 26 to 37 % (21 to 33 %).
+// rows): bf16 71 to 92 % (60 to 88 %), q8 54 to 77 % (42 to 67 %), q4 27 to 38 % (21 to 35 %).
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/matmul.h"
@@ -62,10 +62,29 @@ __device__ __forceinline__ const char* row_of(const MatmulArgs& args, const Unit
   return static_cast<const char*>(args.x.values) + static_cast<int64_t>(from) * row_bytes;
 }
 
-// Copies columns [begin, begin + bytes) of the unit's rows behind each other, zeros where there is no row.
+// Copies columns [begin, begin + bytes) of the unit's rows behind each other, zeros where there is no row. All copies
+// are on their way at once.
 template <int kRows>
-__device__ void stage_rows(const MatmulArgs& args, const Unit& u, int32_t row_bytes, int32_t begin, int32_t bytes,
-                           char* shared, int32_t stride) {
+__device__ __forceinline__ void stage_rows(const MatmulArgs& args, const Unit& u, int32_t row_bytes, int32_t begin,
+                                           int32_t bytes, uint32_t shared, int32_t stride) {
+  const int32_t chunks = bytes / 16;
+#pragma unroll
+  for (int32_t i = 0; i < kRows / (kThreads / 32); ++i) {
+    const int32_t r = i * (kThreads / 32) + static_cast<int32_t>(threadIdx.x / 32);
+    const bool has = u.row_base + r < u.rows;
+    const char* from =
+        has ? row_of(args, u, u.row_base + r, row_bytes) + begin : static_cast<const char*>(args.x.values);
+#pragma unroll 4
+    for (int32_t c = threadIdx.x % 32; c < chunks; c += 32)
+      copy16_async(shared + r * stride + c * 16, has ? from + c * 16 : from, has);
+  }
+  commit_copies();
+}
+
+// The same through registers: q8's kernel loses a seventh of its speed with the other, for no reason that was found.
+template <int kRows>
+__device__ void stage_rows_now(const MatmulArgs& args, const Unit& u, int32_t row_bytes, int32_t begin, int32_t bytes,
+                               char* shared, int32_t stride) {
   const int32_t chunks = bytes / 16;
   for (int32_t r = threadIdx.x / 32; r < kRows; r += kThreads / 32) {
     const bool has = u.row_base + r < u.rows;
@@ -205,7 +224,9 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) narrow_bf16(con
   for (int32_t part_begin = begin; part_begin < end; part_begin += part_steps) {
     const int32_t part_end = min(end, part_begin + part_steps);
     if (part_begin != begin) __syncthreads();
-    stage_rows<kRows>(args, u, args.x.stride * 2, part_begin * 32, (part_end - part_begin) * 32, staged, stride);
+    stage_rows<kRows>(args, u, args.x.stride * 2, part_begin * 32, (part_end - part_begin) * 32, shared_address(staged),
+                      stride);
+    wait_copies<0>();
     __syncthreads();
     if (!tile.present) continue;
     float acc[kTiles][4] = {};
@@ -354,7 +375,11 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4)
   for (int32_t part_begin = begin; part_begin < end; part_begin += w.part) {
     const int32_t part_end = min(end, part_begin + w.part);
     if (part_begin != begin) __syncthreads();
-    stage_rows<kRows>(args, u, args.x.stride, part_begin * 64, (part_end - part_begin) * 64, staged, stride);
+    const int32_t first = part_begin * 64, columns = (part_end - part_begin) * 64;
+    if constexpr (kFormat == Format::q8)
+      stage_rows_now<kRows>(args, u, args.x.stride, first, columns, staged, stride);
+    else
+      stage_rows<kRows>(args, u, args.x.stride, first, columns, shared_address(staged), stride);
     const int32_t runs = (part_end - part_begin) * 64 / run, all_runs = args.x.stride / run;
     for (int32_t i = threadIdx.x; i < runs * kRows; i += kThreads) {
       const int32_t r = i % kRows;
@@ -368,6 +393,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4)
       }
       x_scales[i] = v;
     }
+    if constexpr (kFormat != Format::q8) wait_copies<0>();
     __syncthreads();
     if (!tile.present) continue;
     float acc[kTiles][4] = {};

@@ -38,11 +38,30 @@ class Planner {
     if (!begin(ask, true)) return;
     const auto pictures = read_pictures(ask.images);
     if (!problem_.none()) return;
-    auto prompt = encode_chat(model_.text(), ask.chat);
-    if (!prompt.ok()) return problem_.say(bad_field("messages", prompt.error().message));
+    const auto text = render_conversation(model_.text(), ask.chat);
+    if (!text.ok()) return problem_.say(bad_field("messages", text.error().message));
+    // The template writes <bos> itself.
+    std::vector<TokenId> prompt = encode(*text, false, "messages");
+    if (!problem_.none()) return;
     OutputSettings output{.reads_thoughts = true, .reads_calls = ask.reads_calls};
-    output.begins_in_thought = ends_in_thought(model_.marks(), *prompt);
-    add_request({std::move(*prompt), pictures, "messages"}, ask, std::move(output));
+    output.begins_in_thought = ends_in_thought(model_.marks(), prompt);
+    add_request({std::move(prompt), pictures, "messages"}, ask, std::move(output));
+  }
+
+  std::vector<TokenId> encode(std::string_view text, bool add_special, const char* field) {
+    const auto context = static_cast<size_t>(model_.context(limits_.context));
+    const size_t fewest = model_.fewest_tokens(text.size());
+    if (fewest < context) return model_.text().tokenizer.encode(text, add_special);
+    problem_.say(too_long(
+        field, fmt::format("the prompt has {} tokens at least; the context of {} must hold it and at least one more",
+                           fewest, context)));
+    return {};
+  }
+
+  static ApiError too_long(const char* field, std::string message) {
+    ApiError error = bad_field(field, std::move(message));
+    error.code = "context_length_exceeded";
+    return error;
   }
 
   // Decoded and cut here; the engine looks at them.
@@ -69,7 +88,8 @@ class Planner {
     for (const CompletionPrompt& prompt : ask.prompts) {
       if (!problem_.none()) return;
       std::vector<TokenId> ids = prompt.ids;
-      if (ids.empty()) ids = model_.text().tokenizer.encode(prompt.text, true);
+      if (ids.empty()) ids = encode(prompt.text, true, "prompt");
+      if (!problem_.none()) return;
       add_request({std::move(ids), {}, "prompt"}, ask, {});
     }
   }
@@ -101,9 +121,9 @@ class Planner {
     }
     const int32_t context = model_.context(limits_.context);
     if (const Status fits = check_prompt(model_.text(), placed.prompt, context); !fits.ok()) {
-      ApiError error = bad_field(prompt.field, fits.error().message);
-      if (placed.prompt.size() >= static_cast<size_t>(context)) error.code = "context_length_exceeded";
-      return problem_.say(std::move(error));
+      const bool is_long = placed.prompt.size() >= static_cast<size_t>(context);
+      return problem_.say(is_long ? too_long(prompt.field, fits.error().message)
+                                  : bad_field(prompt.field, fits.error().message));
     }
     Wishes wishes = ask.wishes;
     wishes.context = context;

@@ -31,6 +31,9 @@ ServedModel::ServedModel(const TextModel& text, Engine& engine, const Vision* vi
       marks_(find_output_marks(text.tokenizer)),
       forms_(text),
       created_(std::time(nullptr)) {
+  for (TokenId id = 0; id < text.tokenizer.id_end(); ++id) {
+    longest_piece_ = std::max(longest_piece_, text.tokenizer.piece(id).value_or("").size());
+  }
   if (name_.empty()) name_ = folder_name(text.loaded.checkpoint->folder());
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,7 +15,9 @@
 
 namespace paceline {
 
-// Rendered by the model's template and encoded. An error where the model has none, or where it refuses.
+// By the model's template. An error where the model has none, or where it refuses.
+Result<std::string> render_conversation(const TextModel& model, const ChatRequest& chat);
+// The same and encoded. (The template writes <bos> itself.)
 Result<std::vector<TokenId>> encode_chat(const TextModel& model, const ChatRequest& chat);
 
 // What a client said about its output; none: as the model's files say, or as nobody would mind.

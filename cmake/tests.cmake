@@ -28,8 +28,10 @@ set_tests_properties(forward_bits_long PROPERTIES LABELS long TIMEOUT 3600 ENVIR
 
 # The whole matrix of speculation against plain runs, some minutes: `make test-long`.
 add_test(NAME speculation_long COMMAND engine_test --gtest_filter=*SpeculationTest.*)
+add_test(NAME load_long COMMAND engine_test --gtest_filter=*EngineTest.*)
+add_test(NAME pictures_long COMMAND engine_test --gtest_filter=*PictureIdentity.*)
 add_test(NAME default_model_long COMMAND session_test --gtest_filter=DefaultModel.*)
-set_tests_properties(speculation_long default_model_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1
+set_tests_properties(speculation_long load_long pictures_long default_model_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1
                      TIMEOUT 3600)
 
 find_package(Python3 COMPONENTS Interpreter)

@@ -9,11 +9,13 @@
 #include "cli/bench_drafter.h"
 #include "cli/bench_engine.h"
 #include "cli/bench_forward.h"
+#include "cli/bench_serve.h"
 #include "cli/bench_speculation.h"
 #include "cli/bench_target.h"
 #include "cli/bench_texts.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/generate_options.h"
 #include "cli/machine.h"
 #include "cli/progress.h"
 #include "cli/speculation_plot.h"
@@ -29,17 +31,20 @@ constexpr double kBusyWarning = 0.05;
 struct BenchOptions {
   BenchSource source;
   int threads = 0;
+  Device device = Device::automatic;
   bool json = false;
   std::string precision = "bf16";
   BenchSettings forward;
-  bool speculation = false, engine = false;
+  bool speculation = false, engine = false, serve = false;
+  ServeBenchOptions serving;
   std::vector<int32_t> at_once{1, 4, 16, 64};
   std::string draft = "auto";
   std::vector<std::string> depths{"1", "2", "3", "4", "5", "6", "7", "8", "auto"};
   int32_t rounds = 0;  // 0: what suits the measurement
   int32_t tokens = 128;
   float temperature = 0;
-  std::string out = "speculation";
+  std::string out;  // default: speculation or serving
+  bool out_given = false;
 };
 
 double gigabytes(const BenchTarget& target) { return static_cast<double>(target.weights->total_bytes()) / 1e9; }
@@ -200,28 +205,30 @@ int run_engine_bench(const BenchOptions& options, const BenchTarget& target, For
                engine_table(*cells));
     return kExitDone;
   }
-  boost::json::array rows;
-  for (const EngineCell& cell : *cells)
-    rows.push_back({{"at_once", cell.at_once},
-                    {"plain_tokens_per_s", cell.plain_tok_s},
-                    {"auto_tokens_per_s", cell.auto_tok_s},
-                    {"ratio_to_plain", cell.ratio},
-                    {"ratios", boost::json::value_from(cell.ratios)},
-                    {"plain_of_bare", cell.plain_of_bare},
-                    {"auto_of_bare", cell.auto_of_bare},
-                    {"tokens_per_verify", cell.tokens_per_verify}});
   fmt::print("{}\n", boost::json::serialize(boost::json::object{{"model", target.name},
                                                                 {"drafter", drafter->name()},
                                                                 {"kernels", machine.kernels_name()},
                                                                 {"threads", machine.threads()},
                                                                 {"rounds", settings.rounds},
                                                                 {"busy_before", busy},
-                                                                {"cells", rows}}));
+                                                                {"cells", engine_json(*cells)}}));
   return kExitDone;
 }
 
 int run_bench(BenchOptions options) {
-  auto machine = Machine::make(options.threads, true);
+  if (options.serve) {
+    ServeBenchOptions& serving = options.serving;
+    serving.model = options.source.model;
+    serving.draft = options.draft;
+    serving.at_once = options.at_once;
+    serving.mix.temperature = options.temperature;
+    serving.json = options.json;
+    if (options.rounds > 0) serving.rounds = options.rounds;
+    if (options.out_given) serving.out = options.out;
+    return run_serve_bench(serving);
+  }
+  if (!options.out_given) options.out = "speculation";
+  auto machine = Machine::make({.threads = options.threads, .pinned = true, .device = options.device});
   if (!machine.ok()) return fail(kExitUsage, machine.error().message);
   auto target = load_bench_target(options.source, (*machine)->pool(), (*machine)->ops());
   if (!target.ok()) return fail(options.source.synthetic.empty() ? kExitFailure : kExitUsage, target.error().message);
@@ -234,7 +241,7 @@ int run_bench(BenchOptions options) {
 }
 
 void add_speculation_options(CLI::App& command, BenchOptions& options) {
-  constexpr const char* kGroup = "With --speculation and --engine";
+  constexpr const char* kGroup = "With --speculation, --engine and --serve";
   command.add_flag("--speculation", options.speculation,
                    "Measure speculative decoding: prose, code, arithmetic, JSON and copying at every depth, in turn "
                    "with plain decoding");
@@ -242,8 +249,13 @@ void add_speculation_options(CLI::App& command, BenchOptions& options) {
       .add_flag("--engine", options.engine,
                 "Measure many requests at once, plain and with drafts in turn, and one at a time against the bare loop")
       ->excludes("--speculation");
-  command.add_option("--at-once", options.at_once, "With --engine: requests that run at once")
-      ->check(CLI::Range(1, 256).description(""))
+  command
+      .add_flag("--serve", options.serve,
+                "Measure a server as its clients see it: waiting times, tokens per second, plain and with drafts")
+      ->excludes("--speculation")
+      ->excludes("--engine");
+  command.add_option("--at-once", options.at_once, "With --engine and --serve: requests that run at once")
+      ->check(CLI::Range(1, 100000).description(""))
       ->delimiter(',')
       ->type_name("LIST")
       ->default_str("1,4,16,64");
@@ -271,7 +283,9 @@ void add_speculation_options(CLI::App& command, BenchOptions& options) {
   command.add_option("--out", options.out, "Write NAME.json and NAME.svg; '': neither")
       ->group(kGroup)
       ->type_name("NAME")
-      ->capture_default_str();
+      ->default_str("speculation, or serving")
+      ->each([&options](const std::string&) { options.out_given = true; });
+  add_serve_bench_options(command, options.serving);
 }
 
 }  // namespace
@@ -297,6 +311,7 @@ void add_bench_command(CLI::App& app, Action& action) {
   command->add_option("--threads", options->threads, "Threads; 0: one per core")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
+  add_device_option(*command, options->device);
   command->add_option("--precision", options->precision, "Activations of unquantised matrices: bf16 or f32")
       ->check(CLI::IsMember({"bf16", "f32"}))
       ->capture_default_str();
@@ -325,7 +340,8 @@ void add_bench_command(CLI::App& app, Action& action) {
       "ratios are medians of the ratios within a round.\n\n"
       "  paceline bench --synthetic dense-220m --format q8\n  paceline bench --synthetic moe-710m --format q4 --json\n"
       "  paceline bench --speculation\n  paceline bench --speculation --synthetic dense-220m --draft random --depths "
-      "auto");
+      "auto\n  paceline bench --engine\n  paceline bench --serve --at-once 1,16 --prefix-words 1500\n"
+      "  paceline bench --serve --url http://127.0.0.1:8000 --rate 20 --requests 500 --shared 0.5 --cancel 0.1");
   command->callback([options, &action] { action = [options] { return run_bench(*options); }; });
 }
 

@@ -182,4 +182,18 @@ std::string engine_table(const std::vector<EngineCell>& cells) {
   return out;
 }
 
+boost::json::array engine_json(const std::vector<EngineCell>& cells) {
+  boost::json::array rows;
+  for (const EngineCell& cell : cells)
+    rows.push_back({{"at_once", cell.at_once},
+                    {"plain_tokens_per_s", cell.plain_tok_s},
+                    {"auto_tokens_per_s", cell.auto_tok_s},
+                    {"ratio_to_plain", cell.ratio},
+                    {"ratios", boost::json::value_from(cell.ratios)},
+                    {"plain_of_bare", cell.plain_of_bare},
+                    {"auto_of_bare", cell.auto_of_bare},
+                    {"tokens_per_verify", cell.tokens_per_verify}});
+  return rows;
+}
+
 }  // namespace paceline

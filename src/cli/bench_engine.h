@@ -2,6 +2,7 @@
 // the bare loop, which is all that a single request needs. Every run's tokens are compared with the bare plain run's.
 #pragma once
 
+#include <boost/json.hpp>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -37,5 +38,6 @@ Result<std::vector<EngineCell>> bench_engine(Forward& forward, ThreadPool& pool,
                                              const EngineBenchSettings& settings);
 
 std::string engine_table(const std::vector<EngineCell>& cells);
+boost::json::array engine_json(const std::vector<EngineCell>& cells);
 
 }  // namespace paceline

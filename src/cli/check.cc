@@ -98,7 +98,7 @@ boost::json::object json_of(const GoldenCheck& check, Precision precision) {
 int check_goldens(const CheckOptions& options) {
   const auto cases = find_golden_cases(options.target);
   if (!cases.ok()) return fail(kExitFailure, cases.error().message);
-  auto machine = Machine::make(options.run.threads);
+  auto machine = Machine::make({.threads = options.run.threads, .device = options.run.device});
   if (!machine.ok()) return fail(kExitFailure, machine.error().message);
   if (options.speculation) return check_speculation_of(*cases, options.whole, options.json, **machine);
   std::vector<GoldenCheck> checks;

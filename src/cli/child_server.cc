@@ -35,10 +35,10 @@ tcp::endpoint free_port() {
 
 bool is_ready(const tcp::endpoint& endpoint) {
   asio::io_context context;
+  const std::string path = "/ready", no_key;
   std::string answer;
-  asio::co_spawn(
-      context, [&]() -> asio::awaitable<void> { answer = co_await fetch_text(endpoint, "/ready", ""); },
-      asio::detached);
+  const auto ask = [&]() -> asio::awaitable<void> { answer = co_await fetch_text(endpoint, path, no_key); };
+  asio::co_spawn(context, ask(), asio::detached);
   context.run();
   return !answer.empty();
 }

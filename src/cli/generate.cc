@@ -26,6 +26,7 @@ Examples:
   paceline generate --raw -p "def fibonacci(n):" --temp 0 -n 100
   paceline generate -m google/gemma-4-E2B-it --draft google/gemma-4-E2B-it-assistant --show-draft -p "Why?"
   paceline generate --image photo.jpg -p "What is in this picture?"
+  paceline generate --video clip.mp4 --video-frames 8 -p "What happens here?"
   git diff | paceline generate --json --seed 7 | jq -r .text
 
 Text goes to stdout and nothing else does. Progress and a summary go to stderr when that is a terminal.
@@ -95,7 +96,7 @@ class GenerateCommand {
     }
     auto folder = find_model(options_.run.model);
     if (!folder.ok()) return fail(kExitFailure, folder.error().message);
-    auto machine = Machine::make(options_.run.threads);
+    auto machine = Machine::make({.threads = options_.run.threads, .device = options_.run.device});
     if (!machine.ok()) return fail(kExitFailure, machine.error().message);
     auto model = load(*folder, **machine);
     if (!model.ok()) return fail(kExitFailure, model.error().message);
@@ -104,7 +105,7 @@ class GenerateCommand {
     if (const Status status = complete_sampling(options_, model->loaded.config); !status.ok()) {
       return fail(kExitUsage, status.error().message);
     }
-    auto vision = read_images(*model, **machine);
+    auto vision = read_shown(*model, **machine);
     if (!vision.ok()) return fail(kExitFailure, vision.error().message);
     auto prepared = prepare(*model, options_.request);
     if (!prepared.ok()) return fail(kExitUsage, prepared.error().message);
@@ -132,14 +133,20 @@ class GenerateCommand {
     return model;
   }
 
-  // The pictures become part of the request. None where none were given.
-  Result<std::unique_ptr<Vision>> read_images(const TextModel& model, Machine& machine) {
+  // Pictures and clips become part of the request. None where none were given.
+  Result<std::unique_ptr<Vision>> read_shown(const TextModel& model, Machine& machine) {
     std::unique_ptr<Vision> vision;
-    if (options_.images.empty()) return vision;
+    if (options_.shown.empty()) return vision;
     TRY_ASSIGN(vision, Vision::load(model.loaded, options_.run.precision, machine.pool(), machine.ops()));
-    for (const std::string& file : options_.images) {
-      TRY_ASSIGN(Patches patches, vision->read(std::filesystem::path(file), options_.image_tokens));
-      options_.request.pictures.push_back(std::make_shared<const Patches>(std::move(patches)));
+    for (const auto& [file, clip] : options_.shown) {
+      const std::filesystem::path path(file);
+      if (clip) {
+        TRY_ASSIGN(Clip frames, vision->read_clip(path, options_.video_frames));
+        options_.request.media.emplace_back(std::make_shared<const Clip>(std::move(frames)));
+      } else {
+        TRY_ASSIGN(Patches patches, vision->read(path, options_.image_tokens));
+        options_.request.media.emplace_back(std::make_shared<const Patches>(std::move(patches)));
+      }
     }
     return vision;
   }
@@ -196,7 +203,10 @@ void add_generate_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<GenerateOptions>();
   add_generate_options(*command, *options);
   command->footer(kExamples);
-  command->callback([options, &action] { action = [options] { return GenerateCommand(*options).run(); }; });
+  command->callback([options, command, &action] {
+    order_shown_files(*command, *options);
+    action = [options] { return GenerateCommand(*options).run(); };
+  });
 }
 
 }  // namespace paceline

@@ -29,6 +29,16 @@ void add_prompt_options(CLI::App& command, GenerateOptions& options) {
       ->group(kGroup)
       ->check(CLI::IsMember({70, 140, 280, 560, 1120}).description(""))
       ->type_name("70|140|280|560|1120");
+  command
+      .add_option("--video", options.videos,
+                  "A clip to look at: MP4, WebM or what else FFmpeg reads; repeatable, also among pictures")
+      ->group(kGroup)
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command.add_option("--video-frames", options.video_frames, "Frames of a clip, evenly spread; 70 tokens each at most")
+      ->group(kGroup)
+      ->check(CLI::Range(1, kMostFrames).description(""))
+      ->capture_default_str();
   command.add_option("--system", options.request.system, "What the model is told before the prompt (chat)")
       ->group(kGroup)
       ->type_name("TEXT");
@@ -104,8 +114,19 @@ void add_run_options(CLI::App& command, RunOptions& options) {
   add_compute_options(command, options);
 }
 
+void add_device_option(CLI::App& command, Device& device) {
+  const std::map<std::string, Device> devices{
+      {"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}};
+  command.add_option("--device", device, "What to compute with; auto: a CUDA device where there is one")
+      ->group("Model")
+      ->transform(CLI::CheckedTransformer(devices).description(""))
+      ->type_name("auto|cpu|cuda")
+      ->default_str("auto");
+}
+
 void add_compute_options(CLI::App& command, RunOptions& options) {
   constexpr const char* kGroup = "Model";
+  add_device_option(command, options.device);
   command.add_option("--threads", options.threads, "Threads; 0: one per core")
       ->group(kGroup)
       ->check(CLI::Range(0, 1024).description(""))
@@ -129,6 +150,16 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
   add_ending_options(command, options);
   add_draft_options(command, options.draft);
   add_output_options(command, options);
+}
+
+void order_shown_files(const CLI::App& command, GenerateOptions& options) {
+  options.shown.clear();
+  size_t images = 0, videos = 0;
+  for (const CLI::Option* option : command.parse_order()) {
+    const std::string name = option->get_name();
+    if (name == "--image") options.shown.push_back({options.images[images++], false});
+    if (name == "--video") options.shown.push_back({options.videos[videos++], true});
+  }
 }
 
 Result<LogitBias> parse_logit_bias(const std::string& text) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/drafting.h"
+#include "cli/machine.h"
 #include "model/config.h"
 #include "model/forward.h"
 #include "session/generate.h"
@@ -17,19 +18,30 @@ namespace paceline {
 struct RunOptions {
   std::string model;  // empty: see find_model()
   int32_t threads = 0;
+  Device device = Device::automatic;
   Precision precision = Precision::bf16;
 };
 
+// --device, for every command that runs a model.
+void add_device_option(CLI::App& command, Device& device);
+
 void add_run_options(CLI::App& command, RunOptions& options);
-// Threads and precision only. The default is what `options` holds.
+// Threads, device and precision only. The default is what `options` holds.
 void add_compute_options(CLI::App& command, RunOptions& options);
 
 struct GenerateOptions {
   RunOptions run;
   std::optional<std::string> prompt_text, prompt_file;
-  std::vector<std::string> images;  // files
-  int32_t image_tokens = 0;         // most soft tokens of each; 0: as the model's files say
-  GenerateRequest request;          // what needs no model to be known
+  // A picture or a clip, in the order they were given.
+  struct ShownFile {
+    std::string file;
+    bool clip = false;
+  };
+  std::vector<ShownFile> shown;
+  std::vector<std::string> images, videos;  // files, as parsed
+  int32_t video_frames = kMostFrames;       // at most, of each clip
+  int32_t image_tokens = 0;                 // most soft tokens of each; 0: as the model's files say
+  GenerateRequest request;                  // what needs no model to be known
   // What the model's own defaults stand in for.
   std::optional<float> temperature, top_p;
   std::optional<int32_t> top_k;
@@ -44,6 +56,9 @@ struct GenerateOptions {
 };
 
 void add_generate_options(CLI::App& command, GenerateOptions& options);
+
+// After parsing: which of the files came first.
+void order_shown_files(const CLI::App& command, GenerateOptions& options);
 
 // "12=-3.5" → {12, -3.5}
 Result<LogitBias> parse_logit_bias(const std::string& text);

@@ -1,8 +1,10 @@
-// paceline inspect: what a checkpoint is, what it costs, and what this machine would run it with.
+// paceline inspect: what a checkpoint is, what it costs, and what this machine would run it with; or what it would be
+// given of pictures.
 #include <fmt/format.h>
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/inspect_pictures.h"
 #include "cli/machine.h"
 #include "cli/model_path.h"
 #include "model/config_reader.h"
@@ -18,11 +20,14 @@ Examples:
   paceline inspect
   paceline inspect google/gemma-4-E2B-it
   paceline inspect models/default --json | jq .weight_bytes
+  paceline inspect --image photo.jpg --image-tokens 280
 
 SHA-256 reads every byte of the weights; --no-hash leaves it out.)";
 
 struct InspectOptions {
   std::string model;
+  std::vector<std::string> images;
+  int32_t image_tokens = 0;
   bool no_hash = false;
   bool json = false;
 };
@@ -37,21 +42,30 @@ Result<ModelReport> report_on(const std::filesystem::path& folder, ThreadPool& p
   return make_report(model, hashing);
 }
 
+Result<std::string> pictures_text(const std::filesystem::path& folder, Machine& machine,
+                                  const InspectOptions& options) {
+  TRY_ASSIGN(const LoadedModel model, load_model(folder, machine.pool()));
+  TRY_ASSIGN(const auto vision, Vision::load(model, Precision::bf16, machine.pool(), machine.ops()));
+  return inspect_pictures(*vision, options.images, options.image_tokens, options.json);
+}
+
+Result<std::string> model_text(const std::filesystem::path& folder, Machine& machine, const InspectOptions& options) {
+  TRY_ASSIGN(const ModelReport report,
+             report_on(folder, machine.pool(), options.no_hash ? Hashing::skip : Hashing::sha256));
+  if (options.json) return report_json(report, machine.kernels_name()) + "\n";
+  return fmt::format("{}\nmachine: {} kernels, {} threads\n", report_text(report), machine.kernels_name(),
+                     machine.pool().threads());
+}
+
 int run_inspect(const InspectOptions& options) {
   const auto folder = find_model(options.model);
   if (!folder.ok()) return fail(kExitFailure, folder.error().message);
-  auto machine = Machine::make(0);
+  auto machine = Machine::make({});
   if (!machine.ok()) return fail(kExitFailure, machine.error().message);
-  const auto report = report_on(*folder, (*machine)->pool(), options.no_hash ? Hashing::skip : Hashing::sha256);
-  if (!report.ok()) return fail(kExitFailure, report.error().message);
-  std::string text;
-  if (options.json) {
-    text = report_json(*report, (*machine)->kernels_name()) + "\n";
-  } else {
-    text = fmt::format("{}\nmachine: {} kernels, {} threads\n", report_text(*report), (*machine)->kernels_name(),
-                       (*machine)->pool().threads());
-  }
-  return write_out(text) ? kExitDone : fail(kExitFailure, "cannot write to standard output");
+  const auto text =
+      options.images.empty() ? model_text(*folder, **machine, options) : pictures_text(*folder, **machine, options);
+  if (!text.ok()) return fail(kExitFailure, text.error().message);
+  return write_out(*text) ? kExitDone : fail(kExitFailure, "cannot write to standard output");
 }
 
 }  // namespace
@@ -61,6 +75,12 @@ void add_inspect_command(CLI::App& app, Action& action) {
   auto options = std::make_shared<InspectOptions>();
   command->add_option("DIR", options->model,
                       "Folder, or org/name from the local Hugging Face cache; default: as for generate");
+  command->add_option("--image", options->images, "What the model is given of this picture; repeatable")
+      ->type_name("FILE")
+      ->allow_extra_args(false);
+  command->add_option("--image-tokens", options->image_tokens, "Tokens that a picture may take; default: the model's")
+      ->check(CLI::IsMember({70, 140, 280, 560, 1120}).description(""))
+      ->type_name("70|140|280|560|1120");
   command->add_flag("--no-hash", options->no_hash, "Leave out the SHA-256 of the weights");
   command->add_flag("--json", options->json, "One JSON object instead of the text");
   command->footer(kExamples);

@@ -161,12 +161,14 @@ asio::awaitable<LoadOutcome> run_load_call(LoadCall call) {
   co_return outcome;
 }
 
-asio::awaitable<std::string> fetch_text(asio::ip::tcp::endpoint server, std::string path, std::string api_key) {
+asio::awaitable<std::string> fetch_text(asio::ip::tcp::endpoint server, const std::string& path,
+                                        const std::string& api_key) {
   try {
     beast::tcp_stream stream(co_await asio::this_coro::executor);
     stream.expires_after(std::chrono::seconds(5));
     co_await stream.async_connect(server, asio::use_awaitable);
-    co_await http::async_write(stream, request_of(http::verb::get, path, api_key, server), asio::use_awaitable);
+    const http::request<http::string_body> request = request_of(http::verb::get, path, api_key, server);
+    co_await http::async_write(stream, request, asio::use_awaitable);
     beast::flat_buffer buffer;
     http::response<http::string_body> response;
     co_await http::async_read(stream, buffer, response, asio::use_awaitable);

@@ -34,7 +34,7 @@ struct LoadCall {
 boost::asio::awaitable<LoadOutcome> run_load_call(LoadCall call);
 
 // GET; "": it cannot be had.
-boost::asio::awaitable<std::string> fetch_text(boost::asio::ip::tcp::endpoint server, std::string path,
-                                               std::string api_key);
+boost::asio::awaitable<std::string> fetch_text(boost::asio::ip::tcp::endpoint server, const std::string& path,
+                                               const std::string& api_key);
 
 }  // namespace paceline

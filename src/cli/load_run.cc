@@ -71,8 +71,9 @@ class Clients {
     ++started_;
     run_.most_open = std::max(run_.most_open, ++open_);
     MixedRequest request = maker_.next(plan_.speculates);
-    LoadOutcome outcome =
-        co_await run_load_call({plan_.server, kPath, plan_.api_key, std::move(request.body), request.cancel_after});
+    // (GCC 12 would destroy a temporary within a co_await twice.)
+    LoadCall call{plan_.server, kPath, plan_.api_key, std::move(request.body), request.cancel_after};
+    LoadOutcome outcome = co_await run_load_call(std::move(call));
     --open_;
     ended_ = Clock::now();
     run_.outcomes.push_back(std::move(outcome));
@@ -81,8 +82,9 @@ class Clients {
 
   asio::awaitable<void> watch() {
     asio::steady_timer timer(context_);
+    const std::string path = "/metrics";
     while (static_cast<int32_t>(run_.outcomes.size()) < plan_.requests) {
-      const std::string metrics = co_await fetch_text(plan_.server, "/metrics", plan_.api_key);
+      const std::string metrics = co_await fetch_text(plan_.server, path, plan_.api_key);
       run_.kv_peak = std::max(run_.kv_peak, metric_of(metrics, "vllm:kv_cache_usage_perc"));
       timer.expires_after(kBetweenLooks);
       co_await timer.async_wait(asio::use_awaitable);
@@ -119,9 +121,9 @@ PrefixRun run_prefixes(const LoadPlanOfClients& plan, int32_t words, int32_t tim
   PrefixRun run;
   LoadMaker maker(plan.mix);
   asio::io_context context;
-  const auto ask = [&](const std::string& prompt) -> asio::awaitable<void> {
-    LoadOutcome outcome = co_await run_load_call(
-        {plan.server, kPath, plan.api_key, maker.body_of(prompt, 4, 1, plan.speculates), std::nullopt});
+  const auto ask = [&](std::string prompt) -> asio::awaitable<void> {
+    LoadCall call{plan.server, kPath, plan.api_key, maker.body_of(prompt, 4, 1, plan.speculates), std::nullopt};
+    LoadOutcome outcome = co_await run_load_call(std::move(call));
     if (!outcome.problem.empty()) run.problem = outcome.problem;
     (outcome.cached_tokens > 0 ? run.hit_ms : run.miss_ms).push_back(outcome.first_ms);
     run.prompt_tokens = outcome.prompt_tokens;
@@ -130,8 +132,9 @@ PrefixRun run_prefixes(const LoadPlanOfClients& plan, int32_t words, int32_t tim
   const auto all = [&]() -> asio::awaitable<void> {
     for (int32_t i = 0; i < times && run.problem.empty(); ++i) {
       const std::string beginning = maker.words(words);
-      co_await ask(beginning + ". How does it go on?");
-      co_await ask(beginning + ". What is it about?");
+      std::string first = beginning + ". How does it go on?", second = beginning + ". What is it about?";
+      co_await ask(std::move(first));
+      co_await ask(std::move(second));
     }
   };
   asio::co_spawn(context, all(), asio::detached);

@@ -1,6 +1,7 @@
-// The processor as a command uses it: threads, and the kernels chosen for it.
+// What a command computes with: the processor's threads and the kernels chosen for it, and a CUDA device if asked for.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -10,14 +11,22 @@
 
 namespace paceline {
 
+// automatic: CUDA where it can be used.
+enum class Device : uint8_t { automatic, cpu, cuda };
+
+struct MachineOptions {
+  int threads = 0;      // 0: one per core
+  bool pinned = false;  // each thread, the calling one too, stays on its core: for measurements
+  Device device = Device::cpu;
+};
+
 class Machine {
  public:
-  // threads 0: one per core. pinned: each thread, this one too, stays on its core, for measurements.
-  static Result<std::unique_ptr<Machine>> make(int threads, bool pinned = false);
+  static Result<std::unique_ptr<Machine>> make(const MachineOptions& options);
 
   ThreadPool& pool() { return pool_; }
   kernels::Ops& ops() { return *ops_; }
-  [[nodiscard]] const char* kernels_name() const { return kernels_name_; }
+  [[nodiscard]] const char* kernels_name() const { return kernels_name_.c_str(); }
   [[nodiscard]] int threads() const { return pool_.threads(); }
   // Host, processor, kernels, threads: two that are called alike take alike times.
   [[nodiscard]] std::string identity() const;
@@ -26,8 +35,8 @@ class Machine {
   Machine(int threads, bool pinned) : pool_(threads, pinned) {}
 
   ThreadPool pool_;
-  std::unique_ptr<kernels::Ops> ops_;
-  const char* kernels_name_ = "";
+  std::unique_ptr<kernels::Ops> cpu_ops_, ops_;
+  std::string kernels_name_;
 };
 
 }  // namespace paceline

@@ -47,7 +47,7 @@ Result<std::unique_ptr<ServeEngine>> ServeEngine::make(const ServeEngineOptions&
 
 Status ServeEngine::load(const ServeEngineOptions& options) {
   TRY_ASSIGN(folder_, find_model(options.run.model));
-  TRY_ASSIGN(machine_, Machine::make(options.run.threads));
+  TRY_ASSIGN(machine_, Machine::make({.threads = options.run.threads, .device = options.run.device}));
   TRY_ASSIGN(TextModel text, load_text_model(folder_, machine_->pool()));
   text.loaded.weights = place_weights(text.loaded.weights, machine_->ops());
   text_.emplace(std::move(text));

@@ -32,18 +32,6 @@ struct Submission {
   size_t needs_bytes = 0;
 };
 
-struct EngineStats {
-  int32_t running = 0;  // sequences
-  int32_t waiting = 0;  // requests
-  size_t kv_bytes = 0, reserved_bytes = 0, used_bytes = 0, cached_bytes = 0;
-  int64_t prefix_queries = 0, prefix_hits = 0;  // tokens
-  int64_t prompt_tokens = 0;                    // run, cached ones not among them
-  int64_t steps = 0;
-  int64_t pictures_seen = 0, pictures_known = 0;  // that went through the tower; that did not have to
-  SpeculationCounters speculation;
-  bool failed = false;
-};
-
 class Engine {
  public:
   Engine(const EngineParts& parts, const EngineSettings& settings);

@@ -1,6 +1,7 @@
 // What an engine stands on, and what it tells of its steps.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "model/forward.h"
 #include "model/vision_forward.h"
 #include "speculate/batch_proposer.h"
+#include "speculate/counters.h"
 #include "speculate/depth.h"
 #include "speculate/step_costs.h"
 
@@ -32,6 +34,18 @@ class StepObserver {
  public:
   virtual ~StepObserver() = default;
   virtual void observe(const StepReport& report) = 0;
+};
+
+struct EngineStats {
+  int32_t running = 0;  // sequences
+  int32_t waiting = 0;  // requests
+  size_t kv_bytes = 0, reserved_bytes = 0, used_bytes = 0, cached_bytes = 0;
+  int64_t prefix_queries = 0, prefix_hits = 0;  // tokens
+  int64_t prompt_tokens = 0;                    // run, cached ones not among them
+  int64_t steps = 0;
+  int64_t pictures_seen = 0, pictures_known = 0;  // that went through the tower; that did not have to
+  SpeculationCounters speculation;
+  bool failed = false;
 };
 
 // Shared with nobody while the engine lives, except for the weights.

@@ -65,6 +65,8 @@ class Load {
     }
     const EngineStats stats = engine_.stats();
     result_.prefix_hits = stats.prefix_hits;
+    result_.pictures_seen = stats.pictures_seen;
+    result_.pictures_known = stats.pictures_known;
     result_.counters = stats.speculation;
     if (result_.difference.empty()) result_.difference = engine_.integrity_problem();
     return result_;
@@ -90,6 +92,7 @@ class Load {
       request.prompt.push_back(plan_.text[static_cast<size_t>(from + i) % plan_.text.size()]);
     const auto seed = static_cast<uint64_t>(pick(0, 1 << 20));
     request.sampling = choice_settings(pick(0, kChoiceKinds - 1), seed, request.prompt);
+    if (!plan_.pictures.empty()) show_pictures(request);
     request.stop_ids = plan_.stop_ids;
     request.max_tokens = pick(1, plan_.most_tokens);
     request.context = parts_.forward->weights().config.context;
@@ -99,6 +102,42 @@ class Load {
     request.scope = {static_cast<uint64_t>(pick(0, 1)), 0};
     if (pick(0, 9) == 0) request.top_logprobs = pick(0, 3);
     return request;
+  }
+
+  // None, one or two, some as frames of a clip: mostly the same one at the same place, or any of them anywhere.
+  void show_pictures(Request& request) {
+    const TokenIds& ids = parts_.forward->weights().config.ids;
+    const auto length = static_cast<int32_t>(request.prompt.size());
+    std::vector<int32_t> places(static_cast<size_t>(pick(0, 2)));
+    for (int32_t& place : places) place = pick(0, 3) > 0 ? std::min(length, 20) : pick(0, length);
+    std::sort(places.begin(), places.end());
+    std::vector<TokenId> prompt;
+    auto next = places.begin();
+    for (int32_t at = 0; at <= length; ++at) {
+      for (; next != places.end() && *next == at; ++next) {
+        const int32_t which = pick(0, 2) > 0 ? 0 : pick(0, static_cast<int32_t>(plan_.pictures.size()) - 1);
+        RequestPicture picture = plan_.pictures[static_cast<size_t>(which)];
+        prompt.push_back(ids.image_begin);
+        picture.first_pos = static_cast<int32_t>(prompt.size());
+        prompt.insert(prompt.end(), static_cast<size_t>(picture.count), which % 2 == 0 ? ids.image : ids.video);
+        prompt.push_back(ids.image_end);
+        request.pictures.push_back(std::move(picture));
+      }
+      if (at < length) prompt.push_back(request.prompt[static_cast<size_t>(at)]);
+    }
+    request.prompt = std::move(prompt);
+  }
+
+  // The bare loop is given what the tower makes of them, one at a time.
+  std::vector<SoftTokens> soft_tokens(const Request& request) {
+    std::vector<SoftTokens> soft;
+    for (const RequestPicture& picture : request.pictures) {
+      std::vector<float>& rows = features_[picture.content];
+      const Patches* const patches = picture.patches.get();
+      if (rows.empty()) rows = std::move(parts_.vision->run({&patches, 1})[0]);
+      soft.push_back({picture.first_pos, picture.count, rows.data()});
+    }
+    return soft;
   }
 
   void submit() {
@@ -142,7 +181,9 @@ class Load {
     const Collector::Choice& got = one.collector->choices()[choice];
     ++result_.choices;
     result_.tokens += static_cast<int64_t>(got.tokens.size());
-    DecodeOutcome expected = decode(*parts_.forward, decode_request(one.request, static_cast<int32_t>(choice)), {});
+    DecodeRequest alone = decode_request(one.request, static_cast<int32_t>(choice));
+    alone.soft = soft_tokens(one.request);
+    DecodeOutcome expected = decode(*parts_.forward, alone, {});
     const bool was_cut = got.end.reason == EndReason::cancelled || got.end.reason == EndReason::listener;
     if (got.end.reason == EndReason::cancelled) ++result_.cancelled;
     if (got.end.reason == EndReason::cancelled && !one.cancelled) result_.difference = "nobody cancelled it";
@@ -173,6 +214,7 @@ class Load {
   std::mt19937_64 random_;
   Engine engine_;
   std::vector<Running> running_;
+  std::map<Fingerprint, std::vector<float>> features_;
   int32_t made_ = 0;
   LoadResult result_;
 };

@@ -1,6 +1,6 @@
-// The promise under load, as something to run: many requests at once, coming and going, with shared beginnings, every
-// way of choosing, cancellations and depths. Each gets the tokens that it gets alone, from the bare loop without
-// drafts.
+// The promise under load, as something to run: many requests at once, coming and going, with shared beginnings,
+// pictures, every way of choosing, cancellations and depths. Each gets the tokens that it gets alone, from the bare
+// loop without drafts.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,15 @@ struct LoadPlan {
   int32_t at_once = 64;  // waiting or running
   int32_t longest_prompt = 200;
   int32_t most_tokens = 40;
-  std::vector<TokenId> stop_ids;  // sorted
+  std::vector<TokenId> stop_ids;         // sorted
+  std::vector<RequestPicture> pictures;  // that some prompts show, wherever; the parts have a vision side then
   uint64_t seed = 1;
 };
 
 struct LoadResult {
   int64_t requests = 0, choices = 0, cancelled = 0, tokens = 0;
-  int64_t prefix_hits = 0;  // tokens
+  int64_t prefix_hits = 0;                        // tokens
+  int64_t pictures_seen = 0, pictures_known = 0;  // as EngineStats
   int32_t most_running = 0;
   SpeculationCounters counters;
   std::string difference;  // the first; "": none

@@ -36,6 +36,7 @@ class Schedule {
 
   [[nodiscard]] const std::vector<std::unique_ptr<Sequence>>& running() const { return running_; }
   [[nodiscard]] std::deque<std::shared_ptr<const Accepted>>& waiting() { return waiting_; }
+  [[nodiscard]] int32_t waiting_count() const { return static_cast<int32_t>(waiting_.size()); }
   // The sequence and all that it held goes.
   void remove(const Sequence& seq);
 

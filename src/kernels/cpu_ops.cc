@@ -130,9 +130,16 @@ void CpuOps::gated(const float* x, int32_t rows, Activation activation, const Ma
   });
 }
 
-void CpuOps::gelu_mul(float* y, const float* x, int64_t count) {
-  pool_.run(count, kElementsPerPiece,
-            [&](int64_t begin, int64_t end) { table_.gelu_mul(y + begin, x + begin, end - begin); });
+void CpuOps::gelu_mul(const GeluMulArgs& args) {
+  const int64_t width = args.width;
+  if (width == args.stride) {
+    pool_.run(args.rows * width, kElementsPerPiece,
+              [&](int64_t begin, int64_t end) { table_.gelu_mul(args.y + begin, args.x + begin, end - begin); });
+    return;
+  }
+  pool_.run(args.rows, std::max<int64_t>(1, kElementsPerPiece / width), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) table_.gelu_mul(args.y + r * width, args.x + r * args.stride, width);
+  });
 }
 
 void CpuOps::add_scaled(float* y, const float* x, float scale, int64_t count) {

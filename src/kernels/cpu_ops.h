@@ -28,8 +28,20 @@ class CpuOps final : public Ops {
  public:
   CpuOps(const CpuTable& table, ThreadPool& pool) : table_(table), pool_(pool) {}
 
+  std::shared_ptr<void> memory(size_t bytes) override;
+  void upload(void* to, const void* from, size_t bytes) override;
+  void copy(void* to, const void* from, size_t bytes) override;
+  void clear(void* to, size_t bytes) override;
+  [[nodiscard]] bool on_host() const override { return true; }
+  const void* fetch(const void* from, size_t, HostCopy&) override { return from; }
+  Status wait() override { return Done{}; }
+
   Matrix place(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) override;
   MatrixStack place(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) override;
+  Matrix place_table(const Matrix& w, std::vector<std::shared_ptr<const void>>&) override { return w; }
+  const float* place(std::span<const float> vector, std::vector<std::shared_ptr<const void>>&) override {
+    return vector.data();
+  }
   [[nodiscard]] const void* placed_tag() const override { return &table_; }
 
   void embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) override;
@@ -42,9 +54,12 @@ class CpuOps final : public Ops {
   void attention(const AttentionArgs& args) override;
   void route(const RouteArgs& args) override;
   void experts(const ExpertsArgs& args, Activation activation) override;
-  void gelu_mul(float* y, const float* x, int64_t count) override;
+  void gelu_mul(const GeluMulArgs& args) override;
   void add_scaled(float* y, const float* x, float scale, int64_t count) override;
   void softcap(float* y, float cap, int64_t count) override;
+  void rope(const RopeArgs& args) override;
+  void gather(const float* from, std::span<const int32_t> rows, int32_t width, float* to) override;
+  void argmax(const float* x, int32_t rows, int32_t width, TokenId* best) override;
   void layer_norm(const LayerNormArgs& args) override;
   void average(const AverageArgs& args) override;
   void shift_scale(const ShiftScaleArgs& args) override;

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "base/result.h"
 #include "tensor/dtype.h"
 #include "tensor/matrix.h"
 
@@ -128,6 +129,21 @@ struct ExpertsArgs {
   float* y = nullptr;  // [rows, hidden]: sum over ranks, best first
 };
 
+// cos, sin [positions, frequencies] of position * frequency.
+struct RopeArgs {
+  std::span<const int32_t> positions;    // host memory
+  std::span<const float> frequencies;    // host memory
+  float* cos = nullptr;
+  float* sin = nullptr;
+};
+
+// y = gelu(y) * x, row by row.
+struct GeluMulArgs {
+  float* y = nullptr;        // [rows, width]
+  const float* x = nullptr;  // [rows, stride]
+  int32_t rows = 0, width = 0, stride = 0;
+};
+
 // y = (x - mean) / sqrt(variance + eps) * weight + bias
 struct LayerNormArgs {
   const float* x = nullptr;       // [rows, width]
@@ -155,14 +171,41 @@ struct ShiftScaleArgs {
   int32_t rows = 0, width = 0;
 };
 
+// A copy that the host can read; kept by whoever asked for it, so that memory is taken once.
+struct HostCopy {
+  std::shared_ptr<void> memory;
+  size_t bytes = 0;
+};
+
+// Pointers into rows and pages are memory of the backend: what memory() gave, or what lies in it. Operations are only
+// enqueued, in order; nothing has run for certain before wait().
 class Ops {
  public:
   virtual ~Ops() = default;
+
+  // Zeroed, 64-byte aligned; none where there is no more.
+  virtual std::shared_ptr<void> memory(size_t bytes) = 0;
+  // From host memory, which may change once this returns.
+  virtual void upload(void* to, const void* from, size_t bytes) = 0;
+  virtual void copy(void* to, const void* from, size_t bytes) = 0;
+  virtual void clear(void* to, size_t bytes) = 0;
+  // Its memory is the host's, and operations are done when they return.
+  [[nodiscard]] virtual bool on_host() const = 0;
+  // What `from` holds when all that was enqueued before has run, for the host to read after wait(): in `copy`, or where it
+  // lies.
+  virtual const void* fetch(const void* from, size_t bytes, HostCopy& copy) = 0;
+  // Who runs pictures: not every backend does that itself.
+  virtual Ops& for_pictures() { return *this; }
+  // Until all that was enqueued has run. An error is the backend's last word: nothing enqueued after it runs.
+  virtual Status wait() = 0;
 
   // Weights as this backend reads them best. The same matrix where it is used as it lies; else a copy, in memory that
   // `owners` keeps alive. `placed` tells who placed: what one Ops placed, another with the same tag can use.
   virtual Matrix place(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) = 0;
   virtual MatrixStack place(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) = 0;
+  // A table that is read row by row, and a vector.
+  virtual Matrix place_table(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) = 0;
+  virtual const float* place(std::span<const float> vector, std::vector<std::shared_ptr<const void>>& owners) = 0;
   [[nodiscard]] virtual const void* placed_tag() const = 0;
 
   // y[r] = table[tokens[r]] * scale
@@ -178,12 +221,16 @@ class Ops {
   virtual void attention(const AttentionArgs& args) = 0;
   virtual void route(const RouteArgs& args) = 0;
   virtual void experts(const ExpertsArgs& args, Activation activation) = 0;
-  // y = gelu(y) * x, both [count]
-  virtual void gelu_mul(float* y, const float* x, int64_t count) = 0;
+  virtual void gelu_mul(const GeluMulArgs& args) = 0;
   // y = (y + x) * scale, both [count]
   virtual void add_scaled(float* y, const float* x, float scale, int64_t count) = 0;
   // y = cap * tanh(y / cap), [count]
   virtual void softcap(float* y, float cap, int64_t count) = 0;
+  virtual void rope(const RopeArgs& args) = 0;
+  // to[i] = from[rows[i]], [rows, width]; rows in host memory
+  virtual void gather(const float* from, std::span<const int32_t> rows, int32_t width, float* to) = 0;
+  // Of each row of x [rows, width] the first of the largest; what is not a number is never it. `best` [rows].
+  virtual void argmax(const float* x, int32_t rows, int32_t width, TokenId* best) = 0;
 
   // What only the vision side needs.
   virtual void layer_norm(const LayerNormArgs& args) = 0;

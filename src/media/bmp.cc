@@ -4,6 +4,7 @@
 #include <array>
 
 #include "media/byte_reader.h"
+#include "media/deadline.h"
 #include "media/formats.h"
 
 namespace paceline {
@@ -92,13 +93,18 @@ uint8_t field(uint32_t pixel, uint32_t mask) {
 
 class Pixels {
  public:
-  Pixels(const Header& header, FileBytes bytes, Picture& picture)
-      : header_(header), reader_(bytes), picture_(picture), width_(static_cast<size_t>(picture.width)) {}
+  Pixels(const Header& header, FileBytes bytes, const Deadline& deadline, Picture& picture)
+      : header_(header),
+        reader_(bytes),
+        deadline_(deadline),
+        picture_(picture),
+        width_(static_cast<size_t>(picture.width)) {}
 
   Status read() {
     if (header_.compression == kRuns8 || header_.compression == kRuns4) return read_runs();
     const size_t row_bytes = (width_ * static_cast<size_t>(header_.bits) + 31) / 32 * 4;
     for (int32_t y = 0; y < picture_.height; ++y) {
+      if (deadline_.passed()) return Error{kTooSlow};
       // The padding behind the last row is sometimes left out.
       const FileBytes row = reader_.take(row_bytes);
       if (row.size() * 8 < width_ * static_cast<size_t>(header_.bits)) return Error{"the file ends too early"};
@@ -155,6 +161,7 @@ class Pixels {
       if (count > 0) {
         TRY(put_run(x, y, count, [&](size_t) { return second; }));
       } else if (second == 0) {
+        if (deadline_.passed()) return Error{kTooSlow};
         x = 0;
         ++y;
       } else if (second == 1) {
@@ -196,6 +203,7 @@ class Pixels {
 
   const Header& header_;
   ByteReader reader_;
+  const Deadline& deadline_;
   Picture& picture_;
   size_t width_;
 };
@@ -207,7 +215,7 @@ Result<Picture> decode_bmp(FileBytes file, const PictureLimits& limits) {
   TRY(check_size(header.width, header.height, limits));
   Picture picture{static_cast<int32_t>(header.width), static_cast<int32_t>(header.height), {}};
   picture.rgb.resize(static_cast<size_t>(header.width * header.height) * 3);
-  TRY(Pixels(header, file.subspan(header.pixels_at), picture).read());
+  TRY(Pixels(header, file.subspan(header.pixels_at), Deadline(limits.time), picture).read());
   return picture;
 }
 

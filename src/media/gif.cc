@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "media/byte_reader.h"
+#include "media/deadline.h"
 #include "media/formats.h"
 
 namespace paceline {
@@ -11,6 +12,7 @@ namespace {
 constexpr uint8_t kExtension = 0x21, kImage = 0x2c;
 constexpr uint8_t kGraphicControl = 0xf9;
 constexpr int kMostBits = 12;
+constexpr uint32_t kCodesBetweenLooks = 1 << 16;  // at the clock: well under a millisecond
 
 struct Frame {
   int32_t x = 0, y = 0, width = 0, height = 0;
@@ -63,9 +65,10 @@ class Unpacker {
   }
 
   // Fills `out`; an error where the codes end or make no sense before that.
-  Status run(std::vector<uint8_t>& out) {
+  Status run(std::vector<uint8_t>& out, const Deadline& deadline) {
     size_t at = 0;
-    while (at < out.size()) {
+    for (uint32_t codes = 1; at < out.size(); ++codes) {
+      if (codes % kCodesBetweenLooks == 0 && deadline.passed()) return Error{kTooSlow};
       const int code = codes_.next(bits_);
       if (code < 0 || code == clear_ + 1) return Error{"the pixels end too early"};
       if (code == clear_) {
@@ -182,6 +185,7 @@ void skip_extension(ByteReader& reader, Canvas& canvas) {
 }
 
 Status read_frame(ByteReader& reader, const PictureLimits& limits, Canvas& canvas) {
+  const Deadline deadline(limits.time);
   Frame frame;
   frame.x = reader.u16();
   frame.y = reader.u16();
@@ -195,7 +199,7 @@ Status read_frame(ByteReader& reader, const PictureLimits& limits, Canvas& canva
   TRY(check_size(frame.width, frame.height, limits));
   if (colour_bits < 1 || colour_bits > 8) return Error{"expected 1 to 8 bits for a colour, found others"};
   std::vector<uint8_t> colours(static_cast<size_t>(frame.width) * static_cast<size_t>(frame.height));
-  TRY(Unpacker(CodeReader(reader), colour_bits).run(colours));
+  TRY(Unpacker(CodeReader(reader), colour_bits).run(colours, deadline));
   canvas.picture.rgb.assign(static_cast<size_t>(canvas.picture.width) * static_cast<size_t>(canvas.picture.height) * 3,
                             255);
   return paint(colours, frame, own.colours.empty() ? canvas.palette : own, canvas);

@@ -8,6 +8,7 @@
 #include <csetjmp>
 #include <string>
 
+#include "media/deadline.h"
 #include "media/formats.h"
 #include "media/orientation.h"
 
@@ -24,6 +25,12 @@ struct Failure {
   char message[JMSG_LENGTH_MAX];
 };
 
+// libjpeg calls this for every row of blocks.
+struct Watch {
+  jpeg_progress_mgr manager;
+  const Deadline* deadline;
+};
+
 [[noreturn]] void give_up(j_common_ptr common) {
   auto* failure = reinterpret_cast<Failure*>(common->err);
   (*common->err->format_message)(common, failure->message);
@@ -32,10 +39,11 @@ struct Failure {
 
 void stay_silent(j_common_ptr /*common*/) {}
 
-void limit_scans(j_common_ptr common) {
-  if (reinterpret_cast<j_decompress_ptr>(common)->input_scan_number <= kMostScans) return;
+void watch(j_common_ptr common) {
+  const bool scans = reinterpret_cast<j_decompress_ptr>(common)->input_scan_number > kMostScans;
+  if (!scans && !reinterpret_cast<const Watch*>(common->progress)->deadline->passed()) return;
   auto* failure = reinterpret_cast<Failure*>(common->err);
-  std::snprintf(failure->message, sizeof failure->message, "more than %d scans", kMostScans);
+  std::snprintf(failure->message, sizeof failure->message, "%s", scans ? "too many scans" : kTooSlow);
   std::longjmp(failure->escape, 1);
 }
 
@@ -48,7 +56,7 @@ void flatten_cmyk(const uint8_t* cmyk, size_t count, uint8_t* rgb) {
 
 class Decoder {
  public:
-  Decoder(FileBytes file, const PictureLimits& limits) : file_(file), limits_(limits) {
+  Decoder(FileBytes file, const PictureLimits& limits) : file_(file), limits_(limits), deadline_(limits.time) {
     jpeg_.err = jpeg_std_error(&failure_.manager);
     failure_.manager.error_exit = give_up;
     failure_.manager.output_message = stay_silent;
@@ -90,8 +98,9 @@ class Decoder {
 
   bool read_pixels(bool cmyk) {
     if (setjmp(failure_.escape) != 0) return false;
-    progress_.progress_monitor = limit_scans;
-    jpeg_.progress = &progress_;
+    watch_.manager.progress_monitor = watch;
+    watch_.deadline = &deadline_;
+    jpeg_.progress = &watch_.manager;
     jpeg_start_decompress(&jpeg_);
     while (jpeg_.output_scanline < jpeg_.output_height) {
       uint8_t* out = picture_.rgb.data() + size_t{jpeg_.output_scanline} * jpeg_.output_width * 3;
@@ -105,8 +114,9 @@ class Decoder {
 
   FileBytes file_;
   const PictureLimits& limits_;
+  Deadline deadline_;
   jpeg_decompress_struct jpeg_{};
-  jpeg_progress_mgr progress_{};
+  Watch watch_{};
   Failure failure_{};
   int orientation_ = 1;
   Picture picture_;

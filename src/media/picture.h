@@ -1,6 +1,7 @@
 // A decoded picture: 8-bit RGB, upright, without transparency.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -14,11 +15,12 @@ struct Picture {
   std::vector<uint8_t> rgb;  // [height, width, 3]
 };
 
-// Checked from a file's header, before memory for pixels is taken.
+// Sizes are checked from a file's header, before memory for pixels is taken; the time while decoding.
 struct PictureLimits {
   size_t bytes = size_t{64} << 20;     // of the file
   int64_t pixels = int64_t{64} << 20;  // decoding takes up to ten bytes for each
   int32_t side = 32768;                // the longer one
+  std::chrono::milliseconds time{20000};
 };
 
 // An error names the size found and the limit.

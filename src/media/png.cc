@@ -5,6 +5,7 @@
 #include <cstring>
 #include <string>
 
+#include "media/deadline.h"
 #include "media/formats.h"
 
 namespace paceline {
@@ -16,7 +17,7 @@ constexpr png_uint_32 kMostCachedChunks = 128;
 
 class Decoder {
  public:
-  Decoder(FileBytes file, const PictureLimits& limits) : left_(file), limits_(limits) {
+  Decoder(FileBytes file, const PictureLimits& limits) : left_(file), limits_(limits), deadline_(limits.time) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, give_up, stay_silent);
     if (png_ != nullptr) header_ = png_create_info_struct(png_);
   }
@@ -84,14 +85,20 @@ class Decoder {
     return true;
   }
 
+  static void check_time(png_structp png, png_uint_32 /*row*/, int /*pass*/) {
+    if (static_cast<Decoder*>(png_get_io_ptr(png))->deadline_.passed()) png_error(png, kTooSlow);
+  }
+
   bool read_pixels() {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
+    png_set_read_status_fn(png_, check_time);
     png_read_image(png_, rows_.data());
     return true;
   }
 
   FileBytes left_;
   const PictureLimits& limits_;
+  Deadline deadline_;
   png_structp png_ = nullptr;
   png_infop header_ = nullptr;
   char message_[160] = {};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "media/deadline.h"
 #include "media/formats.h"
 
 namespace paceline {
@@ -19,12 +20,20 @@ const char* reason_of(VP8StatusCode status) {
   }
 }
 
+// What the decoder is given between two looks at the clock.
+constexpr size_t kPieceBytes = 64 << 10;
+
+struct FreeDecoder {
+  void operator()(WebPIDecoder* decoder) const { WebPIDelete(decoder); }
+};
+
 struct FreeDemuxer {
   void operator()(WebPDemuxer* demuxer) const { WebPDemuxDelete(demuxer); }
 };
 
 // [height, width, 4] into rgba, checked against the size the caller made room for.
-Status decode_into(FileBytes file, int32_t width, int32_t height, std::vector<uint8_t>* rgba) {
+Status decode_into(FileBytes file, int32_t width, int32_t height, const Deadline& deadline,
+                   std::vector<uint8_t>* rgba) {
   WebPDecoderConfig config;
   if (WebPInitDecoderConfig(&config) == 0) return Error{"the decoder is of another version"};
   const VP8StatusCode known = WebPGetFeatures(file.data(), file.size(), &config.input);
@@ -36,22 +45,29 @@ Status decode_into(FileBytes file, int32_t width, int32_t height, std::vector<ui
   config.output.u.RGBA.rgba = rgba->data();
   config.output.u.RGBA.stride = width * 4;
   config.output.u.RGBA.size = rgba->size();
-  const VP8StatusCode status = WebPDecode(file.data(), file.size(), &config);
-  WebPFreeDecBuffer(&config.output);
+  const std::unique_ptr<WebPIDecoder, FreeDecoder> decoder(WebPIDecode(nullptr, 0, &config));
+  if (decoder == nullptr) return Error{reason_of(VP8_STATUS_OUT_OF_MEMORY)};
+  VP8StatusCode status = VP8_STATUS_SUSPENDED;
+  for (size_t given = 0; given < file.size() && status == VP8_STATUS_SUSPENDED;) {
+    if (deadline.passed()) return Error{kTooSlow};
+    given = std::min(file.size(), given + kPieceBytes);
+    status = WebPIUpdate(decoder.get(), file.data(), given);
+  }
+  if (status == VP8_STATUS_SUSPENDED) status = VP8_STATUS_NOT_ENOUGH_DATA;
   if (status != VP8_STATUS_OK) return Error{reason_of(status)};
   return Done{};
 }
 
-Result<Picture> decode_still(FileBytes file, const WebPBitstreamFeatures& features) {
+Result<Picture> decode_still(FileBytes file, const WebPBitstreamFeatures& features, const Deadline& deadline) {
   Picture picture{features.width, features.height, {}};
-  TRY(decode_into(file, picture.width, picture.height, &picture.rgb));
+  TRY(decode_into(file, picture.width, picture.height, deadline, &picture.rgb));
   const size_t pixels = picture.rgb.size() / 4;
   flatten_over_white(picture.rgb.data(), pixels, picture.rgb.data());
   picture.rgb.resize(pixels * 3);
   return picture;
 }
 
-Result<Picture> decode_first_frame(FileBytes file, const PictureLimits& limits) {
+Result<Picture> decode_first_frame(FileBytes file, const PictureLimits& limits, const Deadline& deadline) {
   const WebPData all{file.data(), file.size()};
   const std::unique_ptr<WebPDemuxer, FreeDemuxer> demuxer(WebPDemux(&all));
   if (demuxer == nullptr) return Error{"an animation whose frames cannot be found"};
@@ -68,7 +84,7 @@ Result<Picture> decode_first_frame(FileBytes file, const PictureLimits& limits) 
     return Error{"a frame that lies outside of the canvas"};
   }
   std::vector<uint8_t> rgba;
-  TRY(decode_into({frame.fragment.bytes, frame.fragment.size}, frame.width, frame.height, &rgba));
+  TRY(decode_into({frame.fragment.bytes, frame.fragment.size}, frame.width, frame.height, deadline, &rgba));
   const auto canvas_row = static_cast<size_t>(picture.width) * 3;
   picture.rgb.assign(canvas_row * static_cast<size_t>(picture.height), 255);
   for (int32_t y = 0; y < frame.height; ++y) {
@@ -83,11 +99,13 @@ Result<Picture> decode_first_frame(FileBytes file, const PictureLimits& limits) 
 }  // namespace
 
 Result<Picture> decode_webp(FileBytes file, const PictureLimits& limits) {
+  const Deadline deadline(limits.time);
   WebPBitstreamFeatures features;
   const VP8StatusCode status = WebPGetFeatures(file.data(), file.size(), &features);
   if (status != VP8_STATUS_OK) return Error{reason_of(status)};
   TRY(check_size(features.width, features.height, limits));
-  return features.has_animation != 0 ? decode_first_frame(file, limits) : decode_still(file, features);
+  return features.has_animation != 0 ? decode_first_frame(file, limits, deadline)
+                                     : decode_still(file, features, deadline);
 }
 
 }  // namespace paceline

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "kernels/row_buffer.h"
 #include "model/place.h"
 #include "model/rope.h"
 
@@ -12,28 +13,22 @@ namespace paceline {
 
 using kernels::Activation;
 using kernels::Projection;
+using kernels::RowBuffer;
 
 // Row buffers, [rows, …] each, grown to what calls need.
 struct Forward::Scratch {
-  std::vector<float> x, normed, q, k, v, attended, branch, ffn, hidden, head_rows, logits, taps;
-  std::vector<float> expert_in, expert_out, scores, share;
-  std::vector<int32_t> chosen;
+  RowBuffer x, normed, q, k, v, attended, branch, ffn, hidden, head_rows, logits, taps;
+  RowBuffer expert_in, expert_out, scores, share, chosen;
   std::vector<char> touched;
-  std::vector<float> ple, ple_rows;
+  RowBuffer ple, ple_rows;
   RopeRows rope_sliding, rope_global;
   std::vector<kernels::SeqSpan> spans;
   std::vector<TokenId> ple_tokens;
   std::vector<int32_t> last_pos;
+  // What the host reads at the end, and what it reads after a fault.
+  kernels::HostCopy hidden_copy, logits_copy, taps_copy;
+  std::vector<float> zeros;
 };
-
-namespace {
-
-float* sized(std::vector<float>& buffer, int64_t floats) {
-  if (buffer.size() < static_cast<size_t>(floats)) buffer.resize(static_cast<size_t>(floats));
-  return buffer.data();
-}
-
-}  // namespace
 
 float embedding_scale(int32_t width, Precision precision) {
   const float exact = std::sqrt(static_cast<float>(width));
@@ -44,7 +39,7 @@ Forward::Forward(std::shared_ptr<const TextWeights> weights, kernels::Ops& ops, 
     : weights_(place_weights(std::move(weights), ops)),
       ops_(ops),
       precision_(precision),
-      layout_(weights_->config, precision == Precision::f32 ? DType::f32 : DType::bf16),
+      layout_(weights_->config, precision == Precision::f32 ? DType::f32 : DType::bf16, ops.on_host() ? nullptr : &ops),
       scratch_(std::make_unique<Scratch>()) {}
 
 Forward::~Forward() = default;
@@ -78,10 +73,12 @@ class Pass {
   }
 
  private:
+  float* sized(RowBuffer& buffer, int64_t floats) { return buffer.sized(ops_, floats); }
+
   const LayerWeights& layer(int32_t i) const { return w_.layers[static_cast<size_t>(i)]; }
 
   void norm(const float* x, const Vector& weight, float* y, float scale = 1.0f) {
-    ops_.rms_norm({x, weight.empty() ? nullptr : weight.data(), y, rows_, c_.hidden, c_.rms_eps, scale});
+    ops_.rms_norm({x, weight.empty() ? nullptr : weight.for_ops(), y, rows_, c_.hidden, c_.rms_eps, scale});
   }
 
   void embed() {
@@ -90,7 +87,7 @@ class Pass {
     branch_ = sized(s_.branch, static_cast<int64_t>(rows_) * c_.hidden);
     ops_.embed(w_.embedding, in_.tokens, embedding_scale(c_.hidden, precision_), x_);
     for (const SoftRows& soft : soft_rows_)
-      std::memcpy(x_ + static_cast<int64_t>(soft.first_row) * c_.hidden, soft.embeddings,
+      ops_.upload(x_ + static_cast<int64_t>(soft.first_row) * c_.hidden, soft.embeddings,
                   static_cast<size_t>(soft.count) * static_cast<size_t>(c_.hidden) * sizeof(float));
     if (c_.ple_width > 0) embed_per_layer();
   }
@@ -113,7 +110,7 @@ class Pass {
     ops_.linear(x_, rows_, act_, {&out, 1});
     // eps belongs to the scaled value, norm(x * f) = norm(x) with eps / f^2.
     const float eps = c_.rms_eps * static_cast<float>(c_.hidden);
-    ops_.rms_norm({projected, w_.ple_projection_norm.data(), projected, rows_ * c_.layer_count(), width, eps, 1.0f});
+    ops_.rms_norm({projected, w_.ple_projection_norm.for_ops(), projected, rows_ * c_.layer_count(), width, eps, 1.0f});
     ops_.embed(w_.ple_embedding, per_layer_tokens(), embedding_scale(width, precision_), embedded);
     ops_.add_scaled(projected, embedded, static_cast<float>(M_SQRT1_2), static_cast<int64_t>(rows_) * all);
   }
@@ -174,14 +171,14 @@ class Pass {
     for (size_t s = 0; s < s_.spans.size(); ++s) s_.spans[s].pages = in_.seqs[s].kv->pages(i);
     const bool sliding = lc.kind == LayerKind::sliding;
     const RopeTable rope =
-        (sliding ? s_.rope_sliding : s_.rope_global).table(sliding ? c_.rope_sliding : c_.rope_global, lc.head_dim);
+        (sliding ? s_.rope_sliding : s_.rope_global).table(ops_, sliding ? c_.rope_sliding : c_.rope_global, lc.head_dim);
     kernels::HeadsArgs heads;
     heads.shape = shape;
     heads.q = q;
     heads.k = owns ? k : nullptr;
     heads.v = owns ? v : nullptr;
-    heads.q_weight = l.q_norm.data();
-    heads.k_weight = l.k_norm.data();
+    heads.q_weight = l.q_norm.for_ops();
+    heads.k_weight = l.k_norm.for_ops();
     heads.cos = rope.cos;
     heads.sin = rope.sin;
     heads.eps = c_.rms_eps;
@@ -193,7 +190,7 @@ class Pass {
     ops_.attention({shape, q, attended, sliding ? c_.window : 0, true, s_.spans, last_pos});
     const Projection o{&l.o, branch_};
     ops_.linear(attended, rows_, act_, {&o, 1});
-    ops_.add_norm({x_, branch_, l.post_attention_norm.data(), rows_, c_.hidden, c_.rms_eps, 1.0f});
+    ops_.add_norm({x_, branch_, l.post_attention_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, 1.0f});
   }
 
   void feed_forward(int32_t i) {
@@ -210,7 +207,7 @@ class Pass {
     }
     // layer_scalar comes last; with per-layer embeddings that is after their part.
     const float scale = c_.ple_width > 0 ? 1.0f : l.layer_scalar;
-    ops_.add_norm({x_, branch_, l.post_ffn_norm.data(), rows_, c_.hidden, c_.rms_eps, scale});
+    ops_.add_norm({x_, branch_, l.post_ffn_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, scale});
   }
 
   // Router and experts both read x, not the dense FFN's normed input.
@@ -218,25 +215,30 @@ class Pass {
     float* in = sized(s_.expert_in, static_cast<int64_t>(rows_) * c_.hidden);
     float* out = sized(s_.expert_out, static_cast<int64_t>(rows_) * c_.hidden);
     float* share = sized(s_.share, static_cast<int64_t>(rows_) * c_.experts_per_token);
-    s_.chosen.resize(static_cast<size_t>(rows_) * static_cast<size_t>(c_.experts_per_token));
+    auto* chosen = reinterpret_cast<int32_t*>(sized(s_.chosen, static_cast<int64_t>(rows_) * c_.experts_per_token));
     norm(x_, l.router_scale, in, 1.0f / std::sqrt(static_cast<float>(c_.hidden)));
-    ops_.route({&l.router, in, l.per_expert_scale.data(), rows_, c_.experts_per_token,
-                sized(s_.scores, static_cast<int64_t>(rows_) * c_.experts), s_.chosen.data(), share});
-    count_experts(l);
+    ops_.route({&l.router, in, l.per_expert_scale.for_ops(), rows_, c_.experts_per_token,
+                sized(s_.scores, static_cast<int64_t>(rows_) * c_.experts), chosen, share});
+    count_experts(l, chosen);
     norm(x_, l.pre_ffn_norm_2, in);
     ops_.experts(
-        {&l.expert_gate, &l.expert_up, &l.expert_down, in, s_.chosen.data(), share, rows_, c_.experts_per_token, out},
+        {&l.expert_gate, &l.expert_up, &l.expert_down, in, chosen, share, rows_, c_.experts_per_token, out},
         act_);
     norm(out, l.post_ffn_norm_2, out);
     return out;
   }
 
   // Beyond those that one row reads.
-  void count_experts(const LayerWeights& l) {
-    s_.touched.assign(static_cast<size_t>(c_.experts), 0);
-    for (const int32_t expert : s_.chosen) s_.touched[static_cast<size_t>(expert)] = 1;
+  void count_experts(const LayerWeights& l, const int32_t* chosen) {
     size_t touched = 0;
-    for (const char one : s_.touched) touched += static_cast<size_t>(one);
+    if (ops_.on_host()) {
+      s_.touched.assign(static_cast<size_t>(c_.experts), 0);
+      for (int32_t i = 0; i < rows_ * c_.experts_per_token; ++i) s_.touched[static_cast<size_t>(chosen[i])] = 1;
+      for (const char one : s_.touched) touched += static_cast<size_t>(one);
+    } else {
+      const double missed = std::pow(1.0 - static_cast<double>(c_.experts_per_token) / c_.experts, rows_);
+      touched = static_cast<size_t>(std::lround(c_.experts * (1.0 - missed)));
+    }
     extra_bytes_ += (touched - static_cast<size_t>(c_.experts_per_token)) * l.one_expert_bytes();
   }
 
@@ -246,12 +248,10 @@ class Pass {
     float* gate = sized(s_.ffn, static_cast<int64_t>(rows_) * width);
     const Projection down{&l.ple_gate, gate};
     ops_.linear(x_, rows_, act_, {&down, 1});
-    for (int32_t r = 0; r < rows_; ++r)
-      ops_.gelu_mul(gate + static_cast<int64_t>(r) * width,
-                    s_.ple.data() + (static_cast<int64_t>(r) * c_.layer_count() + i) * width, width);
+    ops_.gelu_mul({gate, s_.ple.data() + static_cast<int64_t>(i) * width, rows_, width, c_.layer_count() * width});
     const Projection up{&l.ple_projection, branch_};
     ops_.linear(gate, rows_, act_, {&up, 1});
-    ops_.add_norm({x_, branch_, l.post_ple_norm.data(), rows_, c_.hidden, c_.rms_eps, l.layer_scalar});
+    ops_.add_norm({x_, branch_, l.post_ple_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, l.layer_scalar});
   }
 
   void tap(int32_t i) {
@@ -259,28 +259,35 @@ class Pass {
       if (in_.tap_layers[t] != i) continue;
       const int64_t floats = static_cast<int64_t>(rows_) * c_.hidden;
       float* taps = sized(s_.taps, floats * static_cast<int64_t>(in_.tap_layers.size()));
-      std::memcpy(taps + static_cast<int64_t>(t) * floats, x_, static_cast<size_t>(floats) * sizeof(float));
+      ops_.copy(taps + static_cast<int64_t>(t) * floats, x_, static_cast<size_t>(floats) * sizeof(float));
     }
   }
 
   ForwardOutput head() {
-    float* hidden = sized(s_.hidden, static_cast<int64_t>(rows_) * c_.hidden);
+    const int64_t hidden_floats = static_cast<int64_t>(rows_) * c_.hidden;
+    float* hidden = sized(s_.hidden, hidden_floats);
     norm(x_, w_.final_norm, hidden);
+    ForwardOutput out;
+    out.weight_bytes = w_.bytes_per_decode() + extra_bytes_;
+    out.hidden = fetched(hidden, hidden_floats, s_.hidden_copy);
+    const auto tapped = static_cast<int64_t>(in_.tap_layers.size());
+    if (tapped > 0) out.taps = fetched(s_.taps.data(), tapped * hidden_floats, s_.taps_copy);
     const auto wanted = static_cast<int32_t>(in_.logit_rows.size());
-    ForwardOutput out{nullptr, hidden, s_.taps.data(), w_.bytes_per_decode() + extra_bytes_};
     if (wanted > 0) {
       float* rows = sized(s_.head_rows, static_cast<int64_t>(wanted) * c_.hidden);
-      for (int32_t i = 0; i < wanted; ++i)
-        std::memcpy(rows + static_cast<int64_t>(i) * c_.hidden,
-                    hidden + static_cast<int64_t>(in_.logit_rows[static_cast<size_t>(i)]) * c_.hidden,
-                    static_cast<size_t>(c_.hidden) * sizeof(float));
-      float* logits = sized(s_.logits, static_cast<int64_t>(wanted) * c_.vocab);
+      ops_.gather(hidden, in_.logit_rows, c_.hidden, rows);
+      const int64_t floats = static_cast<int64_t>(wanted) * c_.vocab;
+      float* logits = sized(s_.logits, floats);
       const Projection head{&w_.head, logits};
       ops_.linear(rows, wanted, act_, {&head, 1});
-      if (c_.softcap > 0) ops_.softcap(logits, c_.softcap, static_cast<int64_t>(wanted) * c_.vocab);
-      out.logits = logits;
+      if (c_.softcap > 0) ops_.softcap(logits, c_.softcap, floats);
+      out.logits = fetched(logits, floats, s_.logits_copy);
     }
     return out;
+  }
+
+  const float* fetched(const float* from, int64_t floats, kernels::HostCopy& copy) {
+    return static_cast<const float*>(ops_.fetch(from, static_cast<size_t>(floats) * sizeof(float), copy));
   }
 
   const TextWeights& w_;
@@ -307,7 +314,13 @@ class Pass {
 
 ForwardOutput Forward::run(const ForwardInput& input) {
   CHECK(!input.tokens.empty() && input.tokens.size() <= static_cast<size_t>(kMaxImageRows));
-  const ForwardOutput out = Pass(*weights_, layout_, ops_, precision_, *scratch_, input).run();
+  ForwardOutput out = Pass(*weights_, layout_, ops_, precision_, *scratch_, input).run();
+  if (const Status waited = ops_.wait(); !waited.ok()) {
+    status_ = waited;
+    const auto width = static_cast<size_t>(std::max(weights_->config.vocab, weights_->config.hidden));
+    scratch_->zeros.assign(input.tokens.size() * (1 + input.tap_layers.size()) * width, 0.0f);
+    out.logits = out.hidden = out.taps = scratch_->zeros.data();
+  }
   for (const SeqRows& seq : input.seqs) seq.kv->commit(seq.count);
   return out;
 }

@@ -46,11 +46,14 @@ struct ForwardInput {
   std::span<const int32_t> tap_layers;  // layers whose input is wanted too (layer_count(): the last one's output)
 };
 
+// Host memory.
 struct ForwardOutput {
   const float* logits = nullptr;  // [logit_rows, vocab], softcapped
   const float* hidden = nullptr;  // [rows, hidden], after the final norm
   const float* taps = nullptr;    // [tap_layers, rows, hidden]
-  size_t weight_bytes = 0;        // of weights that a call with logits reads: experts as they were chosen
+  // Of weights that a call with logits reads: experts as they were chosen, or where only the device knows that, as many
+  // as so many rows would touch by chance.
+  size_t weight_bytes = 0;
 };
 
 // Owns the scratch memory of forward calls over one model; the weights are shared and never written.
@@ -67,8 +70,10 @@ class Forward {
   [[nodiscard]] Precision precision() const { return precision_; }
 
   // Writes the rows' keys and values and raises every kv->length() by its count. The output stays valid until the next
-  // call.
+  // call. Everything is enqueued first, and waited for once. After a fault of the device the output is zeros.
   ForwardOutput run(const ForwardInput& input);
+  // What went wrong on the device, once and for all later calls; a processor has no such faults.
+  [[nodiscard]] const Status& status() const { return status_; }
 
   struct Scratch;
 
@@ -77,6 +82,7 @@ class Forward {
   kernels::Ops& ops_;
   Precision precision_;
   KvLayout layout_;
+  Status status_ = Done{};
   std::unique_ptr<Scratch> scratch_;
 };
 

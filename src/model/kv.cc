@@ -1,13 +1,14 @@
 #include "model/kv.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
 
 namespace paceline {
 
-KvLayout::KvLayout(const ModelConfig& config, DType dtype_in) : dtype(dtype_in), window(config.window) {
+KvLayout::KvLayout(const ModelConfig& config, DType dtype_in, kernels::Ops* backend)
+    : dtype(dtype_in), window(config.window) {
+  block_bytes.backend = backend;
   ring_pages = ring_pages_for(kMaxForwardRows);
   std::vector<int32_t> owner_of(config.layers.size(), 0);
   for (int32_t i = 0; i < config.layer_count(); ++i) {
@@ -174,8 +175,7 @@ KvCache KvCache::fork() const {
     for (int32_t page = open_page; page < placed_pages_; ++page) {
       const size_t slot = slot_of(kind, page);
       KvBlockRef copy = pool_->take(kind);
-      const size_t bytes = layout_->block_bytes.of(kind);
-      if (bytes > 0) std::memcpy(copy.memory(), mine[slot].memory(), bytes);
+      pool_->copy(copy, mine[slot], kind);
       other.put(kind, slot, std::move(copy));
     }
   }

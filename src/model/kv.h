@@ -47,7 +47,8 @@ struct KvLayout {
   KvBlockPool::Sizes block_bytes;
 
   KvLayout() = default;
-  KvLayout(const ModelConfig& config, DType dtype);
+  // backend: whose memory keys and values are; none: the host's.
+  KvLayout(const ModelConfig& config, DType dtype, kernels::Ops* backend = nullptr);
 
   // The ring of a sequence that runs up to so many rows at once.
   [[nodiscard]] int32_t ring_pages_for(int32_t rows) const;

@@ -10,6 +10,10 @@ namespace {
 
 constexpr std::align_val_t kAlignment{64};
 
+std::shared_ptr<void> host_memory(size_t bytes) {
+  return {::operator new(bytes, kAlignment), [](void* p) { ::operator delete(p, kAlignment); }};
+}
+
 }  // namespace
 
 void KvBlockRef::give_back() {
@@ -42,12 +46,25 @@ KvBlockRef KvBlockPool::take(LayerKind kind) {
     idle(kind).pop_back();
     idle_bytes_ -= bytes;
   } else {
-    block = new KvBlock{this, kind, 0, nullptr};
-    if (bytes > 0) block->memory = static_cast<std::byte*>(::operator new(bytes, kAlignment));
+    block = new KvBlock{this, kind, 0, nullptr, nullptr};
+    if (bytes > 0) block->keeps = sizes_.backend != nullptr ? sizes_.backend->memory(bytes) : host_memory(bytes);
+    block->memory = static_cast<std::byte*>(block->keeps.get());
   }
   used_bytes_ += bytes;
-  if (bytes > 0) std::memset(block->memory, 0, bytes);
+  if (block->memory != nullptr && sizes_.backend != nullptr)
+    sizes_.backend->clear(block->memory, bytes);
+  else if (block->memory != nullptr)
+    std::memset(block->memory, 0, bytes);
   return KvBlockRef(block);
+}
+
+void KvBlockPool::copy(const KvBlockRef& to, const KvBlockRef& from, LayerKind kind) const {
+  const size_t bytes = sizes_.of(kind);
+  if (bytes == 0) return;
+  if (sizes_.backend != nullptr)
+    sizes_.backend->copy(to.memory(), from.memory(), bytes);
+  else
+    std::memcpy(to.memory(), from.memory(), bytes);
 }
 
 void KvBlockPool::free(KvBlock* block) {
@@ -61,7 +78,6 @@ void KvBlockPool::release_idle(LayerKind kind) {
   KvBlock* block = idle(kind).back();
   idle(kind).pop_back();
   idle_bytes_ -= sizes_.of(kind);
-  ::operator delete(block->memory, kAlignment);
   delete block;
 }
 

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/ops.h"
 #include "model/config.h"
 
 namespace paceline {
@@ -21,6 +22,7 @@ struct KvBlock {
   LayerKind kind = LayerKind::sliding;
   int32_t owners = 0;
   std::byte* memory = nullptr;  // aligned to 64 bytes; none where the model has no layers of the kind
+  std::shared_ptr<void> keeps;  // it
 };
 
 // One of a block's owners.
@@ -53,6 +55,7 @@ class KvBlockPool {
  public:
   struct Sizes {
     size_t global = 0, sliding = 0;  // bytes of a block
+    kernels::Ops* backend = nullptr;  // whose memory blocks are; none: the host's
     [[nodiscard]] size_t of(LayerKind kind) const { return kind == LayerKind::global ? global : sliding; }
   };
   // capacity: of all blocks together.
@@ -67,6 +70,8 @@ class KvBlockPool {
 
   // Asked when the capacity is reached: gives up some block that is only kept for later. False: there is none.
   void set_reclaim(std::function<bool()> reclaim) { reclaim_ = std::move(reclaim); }
+
+  void copy(const KvBlockRef& to, const KvBlockRef& from, LayerKind kind) const;
 
   [[nodiscard]] const Sizes& sizes() const { return sizes_; }
   [[nodiscard]] size_t capacity_bytes() const { return capacity_bytes_; }

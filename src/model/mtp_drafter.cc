@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "kernels/row_buffer.h"
 #include "model/mtp_binding.h"
 #include "model/place.h"
 #include "model/rope.h"
@@ -15,12 +16,14 @@ namespace paceline {
 
 using kernels::Activation;
 using kernels::Projection;
+using kernels::RowBuffer;
 
 static_assert(kMtpQueryOffset == 0 || kMtpQueryOffset == -1, "attention ends below a row's position or at it");
 
 // Row buffers, [sequences, …] each, grown to what calls need.
 struct MtpDrafter::Scratch {
-  std::vector<float> hidden, embedded, joined, x, normed, q, attended, branch, ffn, scores, cluster_scores;
+  RowBuffer hidden, embedded, joined, x, normed, q, attended, branch, ffn, scores, cluster_scores, chosen;
+  kernels::HostCopy chosen_copy, scores_copy, cluster_copy;
   std::vector<TokenId> tokens;
   std::vector<size_t> order;  // of the sequences, deepest first
   std::vector<int32_t> best;  // clusters
@@ -30,27 +33,7 @@ struct MtpDrafter::Scratch {
 
 namespace {
 
-float* sized(std::vector<float>& buffer, int64_t floats) {
-  if (buffer.size() < static_cast<size_t>(floats)) buffer.resize(static_cast<size_t>(floats));
-  return buffer.data();
-}
-
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
-
-// The first of the largest; what is not a number is never it.
-int32_t largest(const float* x, int32_t count) {
-  constexpr int32_t kLanes = 16;
-  float lanes[kLanes];
-  std::fill(lanes, lanes + kLanes, kNothing);
-  int32_t i = 0;
-  for (; i + kLanes <= count; i += kLanes)
-    for (int32_t lane = 0; lane < kLanes; ++lane) lanes[lane] = x[i + lane] > lanes[lane] ? x[i + lane] : lanes[lane];
-  float top = kNothing;
-  for (const float lane : lanes) top = std::max(top, lane);
-  for (; i < count; ++i) top = x[i] > top ? x[i] : top;
-  const float* found = std::find(x, x + count, top);
-  return found == x + count ? 0 : static_cast<int32_t>(found - x);
-}
 
 // The `count` largest of scores in any order; of equal ones the first.
 void largest_of(float* scores, int32_t all, int32_t count, std::vector<int32_t>& best) {
@@ -99,8 +82,10 @@ class MtpPass {
  private:
   [[nodiscard]] const MtpProposal& seq_of(int32_t row) const { return seqs_[s_.order[static_cast<size_t>(row)]]; }
 
+  float* sized(RowBuffer& buffer, int64_t floats) { return buffer.sized(ops_, floats); }
+
   void norm(const float* x, const Vector& weight, float* y) {
-    ops_.rms_norm({x, weight.data(), y, rows_, c_.hidden, c_.rms_eps, 1.0f});
+    ops_.rms_norm({x, weight.for_ops(), y, rows_, c_.hidden, c_.rms_eps, 1.0f});
   }
 
   void linear(const float* x, const Matrix& weight, float* y) {
@@ -132,7 +117,7 @@ class MtpPass {
       if (sliding_layer >= 0) s_.sliding.push_back({row, 1, pos, at.kv->pages(sliding_layer)});
       if (global_layer >= 0) s_.global.push_back({row, 1, pos, at.kv->pages(global_layer)});
       s_.tokens.push_back(at.newest);
-      std::memcpy(hidden + static_cast<int64_t>(row) * backbone_, at.hidden,
+      ops_.upload(hidden + static_cast<int64_t>(row) * backbone_, at.hidden,
                   static_cast<size_t>(backbone_) * sizeof(float));
     }
   }
@@ -147,8 +132,8 @@ class MtpPass {
     ops_.embed(target_.embedding, tokens, embedding_scale(backbone_, precision_), embedded);
     const size_t bytes = static_cast<size_t>(backbone_) * sizeof(float);
     for (int64_t row = 0; row < rows_; ++row) {
-      std::memcpy(joined + 2 * row * backbone_, embedded + row * backbone_, bytes);
-      std::memcpy(joined + (2 * row + 1) * backbone_, s_.hidden.data() + row * backbone_, bytes);
+      ops_.copy(joined + 2 * row * backbone_, embedded + row * backbone_, bytes);
+      ops_.copy(joined + (2 * row + 1) * backbone_, s_.hidden.data() + row * backbone_, bytes);
     }
     x_ = sized(s_.x, static_cast<int64_t>(rows_) * c_.hidden);
     normed_ = sized(s_.normed, static_cast<int64_t>(rows_) * c_.hidden);
@@ -167,11 +152,11 @@ class MtpPass {
     linear(normed_, l.q, q);
 
     const RopeTable rope =
-        (sliding ? s_.rope_sliding : s_.rope_global).table(sliding ? c_.rope_sliding : c_.rope_global, lc.head_dim);
+        (sliding ? s_.rope_sliding : s_.rope_global).table(ops_, sliding ? c_.rope_sliding : c_.rope_global, lc.head_dim);
     kernels::HeadsArgs heads;
     heads.shape = shape;
     heads.q = q;
-    heads.q_weight = l.q_norm.data();
+    heads.q_weight = l.q_norm.for_ops();
     heads.cos = rope.cos;
     heads.sin = rope.sin;
     heads.eps = c_.rms_eps;
@@ -188,7 +173,7 @@ class MtpPass {
     args.seqs = heads.seqs;
     ops_.attention(args);
     linear(args.out, l.o, branch_);
-    ops_.add_norm({x_, branch_, l.post_attention_norm.data(), rows_, c_.hidden, c_.rms_eps, 1.0f});
+    ops_.add_norm({x_, branch_, l.post_attention_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, 1.0f});
   }
 
   void feed_forward(int32_t i) {
@@ -197,7 +182,7 @@ class MtpPass {
     norm(x_, l.pre_ffn_norm, normed_);
     ops_.gated(normed_, rows_, act_, l.gate, l.up, wide);
     linear(wide, l.down, branch_);
-    ops_.add_norm({x_, branch_, l.post_ffn_norm.data(), rows_, c_.hidden, c_.rms_eps, l.layer_scalar});
+    ops_.add_norm({x_, branch_, l.post_ffn_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, l.layer_scalar});
   }
 
   // Every row's next token and, where more are wanted, the hidden state that the one after it starts from.
@@ -207,17 +192,42 @@ class MtpPass {
     const Matrix& first = w_.centroids.present() ? w_.centroids : w_.head;
     float* scores = sized(s_.scores, static_cast<int64_t>(rows_) * first.rows);
     linear(normed_, first, scores);
+    if (w_.centroids.present()) {
+      choose_in_clusters(scores);
+      return;
+    }
+    auto* chosen = reinterpret_cast<TokenId*>(sized(s_.chosen, rows_));
+    ops_.argmax(scores, rows_, c_.vocab, chosen);
+    const auto* host = static_cast<const TokenId*>(
+        ops_.fetch(chosen, static_cast<size_t>(rows_) * sizeof(TokenId), s_.chosen_copy));
+    if (!ops_.wait().ok()) return give_up();
+    std::copy(host, host + rows_, s_.tokens.begin());
+  }
+
+  // After a fault any draft will do: the target's next step says what happened.
+  void give_up() { std::fill(s_.tokens.begin(), s_.tokens.begin() + rows_, TokenId{0}); }
+
+  void choose_in_clusters(const float* centroid_scores) {
+    const int32_t count = w_.config.centroid_top_k, size = w_.cluster_size(), centroids = w_.config.centroids;
+    const size_t bytes = static_cast<size_t>(rows_) * static_cast<size_t>(centroids) * sizeof(float);
+    const auto* host = static_cast<const float*>(ops_.fetch(centroid_scores, bytes, s_.scores_copy));
+    if (!ops_.wait().ok()) return give_up();
+    const std::vector<float> all(host, host + static_cast<int64_t>(rows_) * centroids);
     for (int32_t row = 0; row < rows_; ++row) {
-      float* mine = scores + static_cast<int64_t>(row) * first.rows;
-      s_.tokens[static_cast<size_t>(row)] =
-          w_.centroids.present() ? choose_in_clusters(row, mine) : largest(mine, c_.vocab);
+      std::vector<float> mine(all.begin() + static_cast<int64_t>(row) * centroids,
+                              all.begin() + static_cast<int64_t>(row + 1) * centroids);
+      largest_of(mine.data(), centroids, count, s_.best);
+      float* scores = sized(s_.cluster_scores, static_cast<int64_t>(count) * size);
+      score_clusters(row, scores);
+      const auto* scored = static_cast<const float*>(
+          ops_.fetch(scores, static_cast<size_t>(count) * static_cast<size_t>(size) * sizeof(float), s_.cluster_copy));
+      if (!ops_.wait().ok()) return give_up();
+      s_.tokens[static_cast<size_t>(row)] = best_token(scored);
     }
   }
 
-  TokenId choose_in_clusters(int32_t row, float* centroid_scores) {
-    const int32_t count = w_.config.centroid_top_k, size = w_.cluster_size();
-    largest_of(centroid_scores, w_.config.centroids, count, s_.best);
-    float* scores = sized(s_.cluster_scores, static_cast<int64_t>(count) * size);
+  void score_clusters(int32_t row, float* scores) {
+    const int32_t size = w_.cluster_size();
     Matrix clusters[kernels::kMaxProjections];
     Projection out[kernels::kMaxProjections];
     for (size_t done = 0; done < s_.best.size();) {
@@ -229,7 +239,6 @@ class MtpPass {
       ops_.linear(normed_ + static_cast<int64_t>(row) * c_.hidden, 1, act_, {out, some});
       done += some;
     }
-    return best_token(scores);
   }
 
   // Of equal ones the lowest id, as where every token is scored.

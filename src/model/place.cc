@@ -22,19 +22,32 @@ class Placing {
     for (int32_t e = 0; e < before.count; ++e) forget(before.at(e));
   }
 
+  void place_table(Matrix& w) {
+    const Matrix before = w;
+    w = ops_.place_table(w, owners_);
+    if (w.values != before.values) forget(before);
+  }
+
+  void place(Vector& vector) { vector.set_placed(vector.empty() ? nullptr : ops_.place(vector, owners_)); }
+
   // Reading a file fetches more than was asked for, also of what was given back already.
   void finish() {
     if (checkpoint_ == nullptr || !rearranged_) return;
     for (const MappedFile& file : checkpoint_->files()) file.forget(file.bytes());
   }
 
-  // Every matrix that is multiplied with; embeddings are read row by row and stay as they lie.
   void place(LayerWeights& layer) {
     for (Matrix* m : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.gate, &layer.up, &layer.down, &layer.router,
                       &layer.ple_gate, &layer.ple_projection}) {
       place(*m);
     }
     for (MatrixStack* stack : {&layer.expert_gate, &layer.expert_up, &layer.expert_down}) place(*stack);
+    for (Vector* vector :
+         {&layer.input_norm, &layer.post_attention_norm, &layer.pre_ffn_norm, &layer.post_ffn_norm, &layer.q_norm,
+          &layer.k_norm, &layer.post_ffn_norm_1, &layer.pre_ffn_norm_2, &layer.post_ffn_norm_2, &layer.router_scale,
+          &layer.per_expert_scale, &layer.post_ple_norm}) {
+      place(*vector);
+    }
   }
 
  private:
@@ -67,8 +80,13 @@ std::shared_ptr<const TextWeights> place_weights(std::shared_ptr<const TextWeigh
     placing.place(placed->layers[i]);
     if (progress) progress(i + 1, steps);
   }
+  // Tied, the head is the embedding again; the embedding is read row by row.
+  placing.place_table(placed->embedding);
   placing.place(placed->head);
+  placing.place_table(placed->ple_embedding);
   placing.place(placed->ple_model_projection);
+  placing.place(placed->final_norm);
+  placing.place(placed->ple_projection_norm);
   placing.finish();
   if (progress) progress(steps, steps);
   return placed;
@@ -84,6 +102,7 @@ std::shared_ptr<const MtpWeights> place_weights(std::shared_ptr<const MtpWeights
     placing.place(*m);
   }
   placing.place(placed->clusters);
+  placing.place(placed->final_norm);
   placing.finish();
   if (placed->clusters.first.packed) placed->cluster_rows.reset();
   return placed;

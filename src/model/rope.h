@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/row_buffer.h"
 #include "model/config.h"
 
 namespace paceline {
@@ -22,12 +23,13 @@ class RopeRows {
     ready_dim_ = 0;
   }
   void add(int32_t pos) { positions_.push_back(pos); }
-  RopeTable table(const RopeConfig& config, int32_t head_dim);
+  RopeTable table(kernels::Ops& ops, const RopeConfig& config, int32_t head_dim);
 
  private:
   std::vector<int32_t> positions_;
   int32_t ready_dim_ = 0;
-  std::vector<float> frequencies_, cos_, sin_;
+  std::vector<float> frequencies_;
+  kernels::RowBuffer cos_, sin_;
 };
 
 }  // namespace paceline

@@ -52,8 +52,8 @@ std::shared_ptr<const VisionWeights> placed(std::shared_ptr<const VisionWeights>
 }  // namespace
 
 VisionForward::VisionForward(std::shared_ptr<const VisionWeights> weights, kernels::Ops& ops, Precision precision)
-    : weights_(placed(std::move(weights), ops)),
-      ops_(ops),
+    : weights_(placed(std::move(weights), ops.for_pictures())),
+      ops_(ops.for_pictures()),
       precision_(precision),
       scratch_(std::make_unique<Scratch>()) {}
 
@@ -237,7 +237,7 @@ class VisionPass {
       float* up = sized(s_.up, floats);
       linear(normed_, l.gate, gate);
       linear(normed_, l.up, up);
-      ops_.gelu_mul(gate, up, floats);
+      ops_.gelu_mul({gate, up, rows_, c_.ffn, c_.ffn});
     } else {
       ops_.gated(normed_, rows_, act_, l.gate.weight, l.up.weight, gate);
     }

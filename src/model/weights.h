@@ -12,7 +12,17 @@
 namespace paceline {
 
 // Norm weights and other short vectors, as float32.
-using Vector = std::vector<float>;
+class Vector : public std::vector<float> {
+ public:
+  using std::vector<float>::vector;
+
+  // Where operations read it: in the memory of the backend that it was placed in, or here.
+  [[nodiscard]] const float* for_ops() const { return placed_ != nullptr ? placed_ : data(); }
+  void set_placed(const float* at) { placed_ = at == data() ? nullptr : at; }
+
+ private:
+  const float* placed_ = nullptr;
+};
 
 struct LayerWeights {
   Vector input_norm, post_attention_norm, pre_ffn_norm, post_ffn_norm;  // [hidden]

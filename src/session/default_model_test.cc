@@ -8,6 +8,7 @@
 
 #include "engine/decode.h"
 #include "engine/identity.h"
+#include "engine/load_identity.h"
 #include "kernels/cpu_ops.h"
 #include "session/drafter.h"
 #include "session/golden_file.h"
@@ -136,6 +137,30 @@ TEST_F(DefaultModel, SpeculationEmitsThePlainRunsTokens) {
     }
   }
   EXPECT_GE(compared, whole ? 25'000 : 800);
+}
+
+// Sixty-four at once, of all settings, with shared beginnings and clients that go away: each gets what it gets alone.
+TEST_F(DefaultModel, UnderLoadEachGetsWhatItGetsAlone) {
+  Forward forward(model_.loaded.weights, ops_, Precision::bf16);
+  const auto mtp = Drafter::load(kModel / "assistant", forward, pool_, ops_)->batch_proposer();
+  StepCosts costs;
+  LoadPlan plan;
+  for (const Golden& golden : goldens()) {
+    plan.text.insert(plan.text.end(), golden.prompt.ids.begin(), golden.prompt.ids.end());
+  }
+  plan.requests = std::getenv("PACELINE_TEST_LONG") != nullptr ? 2000 : 200;
+  plan.longest_prompt = 180;
+  plan.most_tokens = 30;
+  plan.stop_ids = model_.loaded.config.stop_ids;
+  EngineSettings settings;
+  settings.kv_bytes = size_t{128} << 20;
+  const LoadResult result = check_load({&forward, &pool_, mtp.get(), &costs}, settings, plan);
+  EXPECT_EQ(result.difference, "");
+  EXPECT_EQ(result.requests, plan.requests);
+  EXPECT_GT(result.cancelled, 0);
+  EXPECT_GT(result.prefix_hits, 0);
+  EXPECT_GT(result.counters.drafted, 0);
+  EXPECT_GE(result.most_running, 32);
 }
 
 }  // namespace

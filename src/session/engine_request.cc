@@ -26,6 +26,12 @@ Result<std::vector<TokenId>> encode_chat(const TextModel& model, const ChatReque
   return model.tokenizer.encode(text, false);
 }
 
+Result<MediaPrompt> encode_chat(const TextModel& model, const ChatRequest& chat, std::span<const Medium> media) {
+  if (!model.has_chat()) return Error{"this model has no chat template"};
+  TRY_ASSIGN(const std::string text, model.chat->render_request(chat));
+  return encode_with_media(model, text, false, media);
+}
+
 Status check_prompt(const TextModel& model, std::span<const TokenId> prompt, int32_t context) {
   const ModelConfig& config = model.loaded.config;
   if (prompt.empty()) return Error{"the prompt has no tokens"};

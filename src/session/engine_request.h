@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "engine/request.h"
+#include "session/media_places.h"
 #include "session/text_model.h"
 #include "text/chat_request.h"
 
@@ -19,6 +20,10 @@ namespace paceline {
 Result<std::string> render_conversation(const TextModel& model, const ChatRequest& chat);
 // The same and encoded. (The template writes <bos> itself.)
 Result<std::vector<TokenId>> encode_chat(const TextModel& model, const ChatRequest& chat);
+// With pictures and clips: parts {"type": "image"} and {"type": "video"} of the messages' contents, in the order of
+// `media` (over the whole conversation, each kind by itself). The result's tokens are the prompt, its pictures belong
+// into Request::pictures.
+Result<MediaPrompt> encode_chat(const TextModel& model, const ChatRequest& chat, std::span<const Medium> media);
 
 // What a client said about its output; none: as the model's files say, or as nobody would mind.
 struct Wishes {

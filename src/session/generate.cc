@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "session/picture_places.h"
+#include "session/media_places.h"
 #include "session/prompt_checks.h"
 #include "session/stop_strings.h"
 #include "text/stream_decoder.h"
@@ -11,19 +11,25 @@
 namespace paceline {
 namespace {
 
-Result<std::vector<TokenId>> encode_prompt(const TextModel& model, const GenerateRequest& request) {
+Result<MediaPrompt> encode_prompt(const TextModel& model, const GenerateRequest& request) {
   if (request.prompt.empty()) return Error{"the prompt is empty"};
-  const std::string place = picture_place(model);
-  const bool has_places = !place.empty() && request.prompt.find(place) != std::string::npos;
-  const size_t before = has_places ? 0 : request.pictures.size();
+  const auto has = [&](const std::string& place) {
+    return !place.empty() && request.prompt.find(place) != std::string::npos;
+  };
+  const std::string place_of_picture = picture_place(model), place_of_clip = clip_place(model);
+  const bool picture_inside = has(place_of_picture), clip_inside = has(place_of_clip);
+  std::vector<Medium> before;
+  for (const Medium& medium : request.media) {
+    if (!(is_clip(medium) ? clip_inside : picture_inside)) before.push_back(medium);
+  }
   if (request.raw) {
     std::string text;
-    for (size_t i = 0; i < before; ++i) text += place;
-    return model.tokenizer.encode(text + request.prompt, true);
+    for (const Medium& medium : before) text += is_clip(medium) ? place_of_clip : place_of_picture;
+    return encode_with_media(model, text + request.prompt, true, request.media);
   }
   TRY_ASSIGN(const std::string text, render_chat(model, request.system, {request.prompt, before}));
   // The template writes <bos> itself.
-  return model.tokenizer.encode(text, false);
+  return encode_with_media(model, text, false, request.media);
 }
 
 // Token by token to text that is certain.
@@ -145,10 +151,10 @@ Result<PreparedRequest> prepare(const TextModel& model, const GenerateRequest& r
 
   PreparedRequest prepared;
   Request& asked = prepared.request;
-  TRY_ASSIGN(asked.prompt, encode_prompt(model, request));
+  TRY_ASSIGN(MediaPrompt prompt, encode_prompt(model, request));
+  asked.prompt = std::move(prompt.tokens);
+  asked.pictures = std::move(prompt.pictures);
   if (asked.prompt.empty()) return Error{"the prompt has no tokens"};
-  TRY(check_ids(asked.prompt, config.vocab));
-  TRY(place_pictures(config.ids, request.pictures, &asked));
   asked.context = request.context > 0 ? request.context : config.context;
   TRY(check_length(asked.prompt.size(), asked.context, config.context));
   asked.max_tokens = request.max_tokens;

@@ -10,16 +10,17 @@
 
 #include "base/result.h"
 #include "engine/engine.h"
-#include "media/patches.h"
 #include "sample/settings.h"
+#include "session/medium.h"
 #include "session/text_model.h"
 
 namespace paceline {
 
 struct GenerateRequest {
   std::string prompt;
-  // In the places that the prompt has for them (the text of the model's image token), or else before it.
-  std::vector<std::shared_ptr<const Patches>> pictures;
+  // Pictures and clips, in the places that the prompt has for them (the text of the model's image and video tokens);
+  // those of a kind that has no places there stand before it.
+  std::vector<Medium> media;
   std::string system;                     // chat only; empty: none
   bool raw = false;                       // the prompt as it is, without the chat template
   SampleSettings sampling;                // its suppressed ids are filled in by prepare()

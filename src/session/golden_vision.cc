@@ -6,13 +6,11 @@
 #include <cmath>
 
 #include "media/decode.h"
+#include "media/video.h"
 #include "weights/mapped_file.h"
 
 namespace paceline {
 namespace {
-
-// A frame of a clip always has the smallest budget.
-constexpr int32_t kFrameBudget = kBudgets[0];
 
 Result<Picture> frame_of(const GoldenFile::ByteValues& frames, int32_t number) {
   const auto& shape = frames.shape;

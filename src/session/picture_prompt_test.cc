@@ -7,7 +7,7 @@
 
 #include "kernels/cpu_ops.h"
 #include "session/generate.h"
-#include "session/picture_places.h"
+#include "session/media_places.h"
 #include "session/vision.h"
 #include "weights/mapped_file.h"
 
@@ -32,26 +32,23 @@ std::shared_ptr<const Patches> patches_with(int32_t tokens) {
 TEST(PicturePlacesTest, GrowToTheirTokensBetweenDelimiters) {
   TokenIds ids;
   ids.image_begin = 5, ids.image = 7, ids.image_end = 6;
-  Request asked;
-  asked.prompt = {2, 7, 100, 7};
-  ASSERT_TRUE(place_pictures(ids, {patches_with(3), patches_with(2)}, &asked).ok());
-  EXPECT_EQ(asked.prompt, (std::vector<TokenId>{2, 5, 7, 7, 7, 6, 100, 5, 7, 7, 6}));
-  ASSERT_EQ(asked.pictures.size(), 2u);
-  EXPECT_EQ(asked.pictures[0].first_pos, 2);
-  EXPECT_EQ(asked.pictures[0].count, 3);
-  EXPECT_EQ(asked.pictures[1].first_pos, 8);
-  EXPECT_EQ(asked.pictures[1].count, 2);
+  const auto prompt = place_media(ids, {2, 7, 100, 7}, std::vector<Medium>{patches_with(3), patches_with(2)});
+  ASSERT_TRUE(prompt.ok()) << prompt.error().message;
+  EXPECT_EQ(prompt->tokens, (std::vector<TokenId>{2, 5, 7, 7, 7, 6, 100, 5, 7, 7, 6}));
+  ASSERT_EQ(prompt->pictures.size(), 2u);
+  EXPECT_EQ(prompt->pictures[0].first_pos, 2);
+  EXPECT_EQ(prompt->pictures[0].count, 3);
+  EXPECT_EQ(prompt->pictures[1].first_pos, 8);
+  EXPECT_EQ(prompt->pictures[1].count, 2);
 }
 
 TEST(PicturePlacesTest, AreAsManyAsThePictures) {
   TokenIds ids;
   ids.image = 7;
   for (const size_t given : {0, 1, 3}) {
-    Request asked;
-    asked.prompt = {2, 7, 100, 7};
-    const Status status = place_pictures(ids, std::vector(given, patches_with(1)), &asked);
-    ASSERT_FALSE(status.ok());
-    EXPECT_THAT(status.error().message, HasSubstr("places for 2 pictures"));
+    const auto prompt = place_media(ids, {2, 7, 100, 7}, std::vector<Medium>(given, patches_with(1)));
+    ASSERT_FALSE(prompt.ok());
+    EXPECT_THAT(prompt.error().message, HasSubstr("places for 2 pictures"));
   }
 }
 
@@ -72,7 +69,7 @@ class DefaultModelTest : public testing::Test {
     GenerateRequest request = request_;
     auto patches = vision_->read(picture, 0);
     EXPECT_TRUE(patches.ok()) << patches.error().message;
-    request.pictures.push_back(std::make_shared<const Patches>(std::move(*patches)));
+    request.media.push_back(std::make_shared<const Patches>(std::move(*patches)));
     request.prompt = std::move(question);
     return request;
   }
@@ -129,7 +126,7 @@ TEST_F(DefaultModelTest, ALargeBudgetRunsInOneCall) {
   auto larger = vision_->read(source() / "tests/default_model/picture0.png", 560);
   ASSERT_TRUE(larger.ok()) << larger.error().message;
   EXPECT_EQ(larger->tokens, 23 * 23);
-  request.pictures.push_back(std::make_shared<const Patches>(std::move(*larger)));
+  request.media.push_back(std::make_shared<const Patches>(std::move(*larger)));
   request.prompt = "What shape is green?";
   request.max_tokens = 4;
   auto prepared = prepare(model_, request);

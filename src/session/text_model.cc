@@ -57,13 +57,15 @@ void add_chat(const TextFiles& files, TextModel& model) {
   }
 }
 
-// Templates write their own place for each picture.
-Result<std::string> render_with_pictures(const ChatTemplate& chat, std::string_view system, const UserTurn& user) {
+// Templates write their own place for each.
+Result<std::string> render_with_media(const ChatTemplate& chat, std::string_view system, const UserTurn& user) {
   ChatRequest request;
   if (!system.empty()) {
     request.messages.push_back({{"role", "system"}, {"content", with_invalid_utf8_replaced(system)}});
   }
-  boost::json::array parts(user.pictures_before, boost::json::object{{"type", "image"}});
+  boost::json::array parts;
+  for (const Medium& medium : user.before)
+    parts.push_back(boost::json::object{{"type", is_clip(medium) ? "video" : "image"}});
   parts.push_back({{"type", "text"}, {"text", with_invalid_utf8_replaced(user.text)}});
   request.messages.push_back({{"role", "user"}, {"content", std::move(parts)}});
   return chat.render_request(request);
@@ -86,7 +88,7 @@ Result<std::string> render_chat(const TextModel& model, std::string_view system,
     const std::string why = model.chat_problem.empty() ? "this model has no chat template" : model.chat_problem;
     return Error{why + "; --raw continues a text as it is"};
   }
-  if (user.pictures_before > 0) return render_with_pictures(*model.chat, system, user);
+  if (!user.before.empty()) return render_with_media(*model.chat, system, user);
   std::vector<ChatMessage> messages;
   if (!system.empty()) messages.push_back({"system", with_invalid_utf8_replaced(system), ""});
   messages.push_back({"user", with_invalid_utf8_replaced(user.text), ""});

@@ -4,12 +4,14 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "model/load.h"
+#include "session/medium.h"
 #include "text/chat.h"
 #include "text/special_tokens.h"
 #include "text/tokenizer.h"
@@ -29,10 +31,10 @@ struct TextModel {
 
 Result<TextModel> load_text_model(const std::filesystem::path& folder, ThreadPool& pool, const Progress& progress = {});
 
-// What a user says: so many pictures, and then the text (which may have places for others in it).
+// What a user says: pictures and clips, and then the text (which may have places for others in it).
 struct UserTurn {
   std::string_view text;
-  size_t pictures_before = 0;
+  std::span<const Medium> before = {};
 };
 
 // One user's turn, and what the model was told before (empty: nothing), ready for the model's answer.

@@ -19,6 +19,8 @@ Result<int32_t> budget_of(const Checkpoint& checkpoint) {
   return kDefaultBudget;
 }
 
+FileBytes bytes_of(const std::string& file) { return {reinterpret_cast<const uint8_t*>(file.data()), file.size()}; }
+
 }  // namespace
 
 Result<std::unique_ptr<Vision>> Vision::load(const LoadedModel& model, Precision precision, ThreadPool& pool,
@@ -32,19 +34,37 @@ Result<std::unique_ptr<Vision>> Vision::load(const LoadedModel& model, Precision
   return std::unique_ptr<Vision>(new Vision(std::move(*weights), ops, precision, *budget));
 }
 
-Result<Patches> Vision::read(FileBytes file, int32_t budget) const {
-  const VisionConfig& config = forward_.weights().config;
-  TRY_ASSIGN(const Picture picture, decode_picture(file));
-  TRY_ASSIGN(Patches patches, make_patches(picture, config.shape, config.side(), budget > 0 ? budget : budget_));
+Result<Patches> Vision::cut(const Picture& picture, int32_t budget) const {
+  TRY_ASSIGN(Patches patches, make_patches(picture, config().shape, config().side(), budget > 0 ? budget : budget_));
   TRY(forward_.check(patches));
   return patches;
 }
 
+Result<Patches> Vision::read(FileBytes file, int32_t budget, const PictureLimits& limits) const {
+  TRY_ASSIGN(const Picture picture, decode_picture(file, limits));
+  return cut(picture, budget);
+}
+
+Result<Clip> Vision::read_clip(FileBytes file, int32_t frames, const ClipLimits& limits) const {
+  if (frames < 1 || frames > kMostFrames)
+    return Error{fmt::format("1 to {} frames may be shown of a clip, not {}", kMostFrames, frames)};
+  TRY_ASSIGN(Clip clip, paceline::read_clip(file, {config().shape, config().side(), kFrameBudget, frames}, limits));
+  for (const Clip::Frame& frame : clip.frames) TRY(forward_.check(*frame.patches));
+  return clip;
+}
+
 Result<Patches> Vision::read(const std::filesystem::path& file, int32_t budget) const {
   TRY_ASSIGN(const std::string bytes, read_file(file, PictureLimits{}.bytes));
-  auto patches = read(FileBytes(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()), budget);
+  auto patches = read(bytes_of(bytes), budget);
   if (!patches.ok()) return Error{fmt::format("{}: {}", file.string(), patches.error().message)};
   return patches;
+}
+
+Result<Clip> Vision::read_clip(const std::filesystem::path& file, int32_t frames) const {
+  TRY_ASSIGN(const std::string bytes, read_file(file, ClipLimits{}.bytes));
+  auto clip = read_clip(bytes_of(bytes), frames);
+  if (!clip.ok()) return Error{fmt::format("{}: {}", file.string(), clip.error().message)};
+  return clip;
 }
 
 }  // namespace paceline

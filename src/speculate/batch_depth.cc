@@ -8,8 +8,10 @@ namespace {
 // Steps between those without drafts, against which the others are compared.
 constexpr int32_t kPlainInterval = 64;
 constexpr int32_t kFirstPlainRounds = 2;
-// Parked sequences are probed together, in one step of so many: a pass of drafting costs little more for several.
-constexpr int64_t kProbeEvery = 8;
+// Parked sequences are probed some at a time, in one step of so many: a pass of drafting costs little more for several,
+// and under one row in a hundred is a probe.
+constexpr int64_t kProbeEvery = 16;
+constexpr size_t kProbeShare = 8;
 constexpr int32_t kProbeDepth = 1;
 
 }  // namespace
@@ -77,7 +79,7 @@ void BatchDepth::share_out(std::span<DepthAsk> asks, const BatchCosts& here) {
 }
 
 void BatchDepth::park_rest(std::span<DepthAsk> asks) {
-  const bool probes = steps_ % kProbeEvery == 0;
+  size_t probes = steps_ % kProbeEvery == 0 ? (asks.size() + kProbeShare - 1) / kProbeShare : 0;
   for (DepthAsk& ask : asks) {
     ask.reason = DepthReason::policy;
     if (ask.depth > 0) {
@@ -87,9 +89,14 @@ void BatchDepth::park_rest(std::span<DepthAsk> asks) {
     const int32_t depth = ask.policy->park(std::min(kProbeDepth, ask.most));
     ask.reason = ask.policy->reason();
     if (ask.most == 0) ask.reason = DepthReason::request;
-    // One that is due waits for the others.
-    if (probes) ask.depth = depth;
-    if (!probes && ask.reason == DepthReason::probe) ask.reason = DepthReason::parked;
+    if (depth == 0) continue;
+    // One that is due waits for its turn.
+    if (probes > 0) {
+      ask.depth = depth;
+      --probes;
+    } else {
+      ask.reason = DepthReason::parked;
+    }
   }
 }
 

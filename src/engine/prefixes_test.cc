@@ -1,0 +1,148 @@
+#include "engine/prefixes.h"
+
+#include <gtest/gtest.h>
+
+#include "model/tiny_config.h"
+
+namespace paceline {
+namespace {
+
+constexpr int32_t kWindow = 100;  // two pages and a bit
+
+class PrefixesTest : public testing::Test {
+ protected:
+  PrefixesTest()
+      : layout_(tiny_config("dense", kWindow), DType::bf16),
+        pool_(std::make_shared<KvBlockPool>(layout_.block_bytes)),
+        prefixes_(layout_) {}
+
+  static Request request(int32_t tokens, TokenId first = 0) {
+    Request made;
+    for (int32_t i = 0; i < tokens; ++i) made.prompt.push_back(first + i % 7);
+    return made;
+  }
+
+  // As a sequence does: what is not found is computed, and every full page is left.
+  int32_t run(const Request& request, bool whole_pictures = false) {
+    Prefixes::Walk walk;
+    const auto found = prefixes_.find(request, whole_pictures, walk);
+    KvCache kv(layout_, 4096, kMaxForwardRows, pool_);
+    kv.adopt(found);
+    const auto tokens = static_cast<int32_t>(request.prompt.size());
+    while (kv.length() < tokens) {
+      const int32_t rows = std::min(100, tokens - kv.length());
+      kv.reserve(rows);
+      kv.commit(rows);
+      while ((walk.pages() + 1) * kPageTokens <= kv.length()) prefixes_.leave(walk, request, request.prompt, kv);
+    }
+    return static_cast<int32_t>(found.size());
+  }
+
+  KvLayout layout_;
+  std::shared_ptr<KvBlockPool> pool_;
+  Prefixes prefixes_;
+};
+
+TEST_F(PrefixesTest, FindsWholePagesAndLeavesATokenToRun) {
+  EXPECT_EQ(run(request(1000)), 0);
+  EXPECT_EQ(run(request(1000)), 15);
+  EXPECT_EQ(run(request(960)), 14);
+  EXPECT_EQ(run(request(961)), 15);
+  EXPECT_EQ(run(request(64)), 0);
+  EXPECT_EQ(run(request(65)), 1);
+  EXPECT_EQ(run(request(1000, 50)), 0);
+  Request apart = request(1000);
+  apart.prompt[700] = 99;
+  EXPECT_EQ(run(apart), 10);
+}
+
+TEST_F(PrefixesTest, ScopesAreApart) {
+  run(request(500));
+  Request other = request(500);
+  other.scope = {7, 8};
+  EXPECT_EQ(run(other), 0);
+  EXPECT_EQ(run(other), 7);
+}
+
+TEST_F(PrefixesTest, PicturesAreKnownByWhatIsInThem) {
+  Request with = request(500);
+  with.pictures.push_back({70, 100, nullptr, {1, 1}});
+  EXPECT_EQ(run(with), 0);
+  EXPECT_EQ(run(with), 7);
+  Request other = with;
+  other.pictures[0].content = {1, 2};
+  // The page before the picture is the same; the one that it begins in is not.
+  EXPECT_EQ(run(other), 1);
+  Request moved = with;
+  moved.pictures[0].first_pos = 71;
+  EXPECT_EQ(run(moved), 1);
+}
+
+// Pages 0 and 1 end before and within the picture at 70 … 170, page 2 behind it.
+TEST_F(PrefixesTest, NobodyGoesOnFromWithinAPictureThatSeesBothWays) {
+  Request with = request(150);
+  with.pictures.push_back({70, 75, nullptr, {1, 1}});
+  run(with, true);
+  EXPECT_EQ(run(with, true), 1);
+  EXPECT_EQ(run(with, false), 2);
+}
+
+TEST_F(PrefixesTest, EverythingCanBeReclaimedAndNothingIsLost) {
+  run(request(1000));
+  run(request(700, 20));
+  const size_t kept = prefixes_.kept_bytes();
+  EXPECT_EQ(kept, pool_->used_bytes());
+  EXPECT_GT(kept, 0u);
+  size_t before = kept;
+  while (prefixes_.reclaim()) {
+    EXPECT_LT(prefixes_.kept_bytes(), before);
+    before = prefixes_.kept_bytes();
+    EXPECT_EQ(before, pool_->used_bytes());
+  }
+  EXPECT_EQ(pool_->used_bytes(), 0u);
+  EXPECT_EQ(run(request(1000)), 0);
+}
+
+// What was used last goes last; and of a long text its sliding pages go before its global ones.
+TEST_F(PrefixesTest, TheOldestGoesFirst) {
+  run(request(640));
+  run(request(640, 20));
+  run(request(640));
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(prefixes_.reclaim());
+  EXPECT_EQ(run(request(640)), 9);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(prefixes_.reclaim());
+  EXPECT_EQ(run(request(640, 20)), 0);
+}
+
+// A sequence stands on its page: reclaiming takes what it can, and never that.
+TEST_F(PrefixesTest, AWalkKeepsItsPage) {
+  run(request(640));
+  Prefixes::Walk walk;
+  const auto found = prefixes_.find(request(640), false, walk);
+  EXPECT_EQ(found.size(), 9u);
+  while (prefixes_.reclaim()) {
+  }
+  KvCache kv(layout_, 4096, kMaxForwardRows, pool_);
+  kv.adopt(found);
+  kv.reserve(64);
+  kv.commit(64);
+  prefixes_.leave(walk, request(640), request(640).prompt, kv);
+  EXPECT_EQ(walk.pages(), 10);
+}
+
+TEST_F(PrefixesTest, AForkSharesWholePagesAndWritesItsOwn) {
+  KvCache one(layout_, 4096, kMaxForwardRows, pool_);
+  one.reserve(100);
+  one.commit(100);
+  const size_t alone = pool_->used_bytes();
+  KvCache two = one.fork();
+  EXPECT_EQ(two.length(), 100);
+  EXPECT_EQ(pool_->used_bytes(), alone + layout_.block_bytes.global + layout_.block_bytes.sliding);
+  for (int32_t layer = 0; layer < 6; ++layer) {
+    EXPECT_EQ(one.pages(layer).keys[0], two.pages(layer).keys[0]);
+    EXPECT_NE(one.pages(layer).keys[1], two.pages(layer).keys[1]);
+  }
+}
+
+}  // namespace
+}  // namespace paceline

@@ -1,0 +1,279 @@
+#include "engine/step.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace paceline {
+namespace {
+
+double ms_between(EngineClock::time_point begin, EngineClock::time_point end) {
+  return std::chrono::duration<double, std::milli>(end - begin).count();
+}
+
+// Kept prefixes are counted page by page: now and then is enough.
+constexpr int64_t kStepsBetweenCounts = 64;
+
+Event event_of(const Sequence& seq) {
+  Event event;
+  event.choice = seq.choice;
+  event.prompt_done = std::min(seq.kv.length(), seq.prompt_size());
+  event.cached = seq.cached;
+  return event;
+}
+
+}  // namespace
+
+Stepper::Stepper(const EngineParts& parts, const EngineSettings& settings)
+    : parts_(parts),
+      config_(parts.forward->weights().config),
+      schedule_(parts.forward->kv_layout(), config_, settings),
+      features_(parts.vision, settings.feature_bytes),
+      drafting_(parts, settings),
+      scratch_(static_cast<size_t>(parts.pool->threads())) {
+  CHECK(settings.batch_rows > 0 && settings.batch_rows <= kMaxImageRows);
+  CHECK(settings.chunk_rows > 0 && settings.chunk_rows <= kMaxForwardRows && settings.chunk_rows_beside > 0);
+}
+
+bool Stepper::step() {
+  end_overdue();
+  schedule_.admit([this](Sequence& seq) { start(seq); });
+  const bool looked = features_.look(schedule_.running());
+  schedule_.plan(plan_);
+  if (plan_.parts.empty()) {
+    if (!looked && !idle_) become_idle();
+    return looked;
+  }
+  idle_ = false;
+  drafting_.propose(plan_);
+  forward();
+  choose();
+  commit();
+  publish();
+  count_step();
+  return true;
+}
+
+// A sequence that has just been admitted, or forked.
+void Stepper::start(Sequence& seq) {
+  drafting_.start(seq);
+  if (seq.choice == 0) seq.admitted = EngineClock::now();
+}
+
+void Stepper::cancel(RequestId id) {
+  for (const auto& seq : schedule_.running())
+    if (seq->accepted->id == id) seq->cancelled = true;
+  end_waiting([&](const Accepted& accepted) { return accepted.id == id; }, EndReason::cancelled);
+}
+
+void Stepper::end_overdue() {
+  const EngineClock::time_point now = EngineClock::now();
+  const auto overdue = [&](const Request& request) { return request.deadline && *request.deadline <= now; };
+  ended_.clear();
+  for (const auto& seq : schedule_.running()) {
+    if (seq->cancelled) {
+      ended_.emplace_back(seq.get(), EndReason::cancelled);
+    } else if (overdue(seq->request())) {
+      ended_.emplace_back(seq.get(), EndReason::deadline);
+    }
+  }
+  end_all();
+  end_waiting([&](const Accepted& accepted) { return overdue(accepted.request); }, EndReason::deadline);
+}
+
+template <class Which>
+void Stepper::end_waiting(const Which& which, EndReason reason) {
+  auto& waiting = schedule_.waiting();
+  for (size_t i = 0; i < waiting.size();) {
+    if (!which(*waiting[i])) {
+      ++i;
+      continue;
+    }
+    const std::shared_ptr<const Accepted> accepted = waiting[i];
+    waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
+    SequenceEnd end;
+    end.reason = reason;
+    end.queued_ms = ms_between(accepted->submitted, EngineClock::now());
+    for (int32_t choice = 0; choice < accepted->request.choices; ++choice)
+      accepted->listener->hear({choice, 0, 0, {}, &end});
+  }
+}
+
+void Stepper::forward() {
+  const EngineClock::time_point begin = EngineClock::now();
+  tokens_.clear();
+  seq_rows_.clear();
+  logit_rows_.clear();
+  for (StepPart& part : plan_.parts) {
+    Sequence& seq = *part.seq;
+    part.first_row = static_cast<int32_t>(tokens_.size());
+    part.first_logits = static_cast<int32_t>(logit_rows_.size());
+    const auto from = seq.standing.begin() + seq.kv.length();
+    tokens_.insert(tokens_.end(), from, from + part.rows);
+    tokens_.insert(tokens_.end(), seq.drafts.begin(), seq.drafts.end());
+    const auto end = static_cast<int32_t>(tokens_.size());
+    seq_rows_.push_back({&seq.kv, end - part.first_row, seq.soft});
+    for (int32_t row = part.first_row + part.rows - 1; part.chooses && row < end; ++row) logit_rows_.push_back(row);
+  }
+  output_ = parts_.forward->run({tokens_, seq_rows_, logit_rows_, {}});
+  forward_ms_ = ms_between(begin, EngineClock::now());
+}
+
+// Each sequence by itself: threads take one after the other.
+void Stepper::choose() {
+  const EngineClock::time_point begin = EngineClock::now();
+  choosing_.clear();
+  for (const StepPart& part : plan_.parts) {
+    if (!part.chooses) continue;
+    const VerifyRows rows{output_.logits + static_cast<int64_t>(part.first_logits) * config_.vocab,
+                          output_.hidden + static_cast<int64_t>(part.first_row + part.rows - 1) * config_.hidden,
+                          config_.vocab, config_.hidden};
+    choosing_.push_back({part.seq, rows});
+    if (part.seq->hidden.empty()) fork_choices(*part.seq, rows);
+  }
+  const auto count = static_cast<int64_t>(choosing_.size());
+  parts_.pool->run(count, 1, [&](int64_t from, int64_t to, int worker) {
+    for (int64_t i = from; i < to; ++i) {
+      const Choosing& one = choosing_[static_cast<size_t>(i)];
+      verify(*one.seq, one.rows, scratch_[static_cast<size_t>(worker)]);
+    }
+  });
+  choose_ms_ = ms_between(begin, EngineClock::now());
+}
+
+// The first choice of the prompt's last row: all choices have it in common.
+void Stepper::fork_choices(Sequence& seq, const VerifyRows& rows) {
+  seq.first_choice = EngineClock::now();
+  if (seq.request().choices == 1) return;
+  forks_.clear();
+  schedule_.fork_choices(seq, forks_, [this](Sequence& fork) { start(fork); });
+  for (Sequence* fork : forks_) {
+    fork->admitted = seq.admitted;
+    fork->first_choice = seq.first_choice;
+    choosing_.push_back({fork, rows});
+  }
+}
+
+// Takes back the rows of drafts that were not chosen.
+void Stepper::commit() {
+  const EngineClock::time_point begin = EngineClock::now();
+  for (const Choosing& one : choosing_) {
+    Sequence& seq = *one.seq;
+    const auto standing = static_cast<int32_t>(seq.standing.size());
+    seq.kv.truncate(std::min(seq.kv.length(), seq.verdict.stop_token >= 0 ? standing : standing - 1));
+  }
+  for (const StepPart& part : plan_.parts) {
+    if (part.seq->proposer != nullptr) part.seq->proposer->committed(part.seq->kv.length());
+    schedule_.leave_pages(*part.seq);
+  }
+  drafting_.observe(plan_, forward_ms_ + choose_ms_);
+  commit_ms_ = ms_between(begin, EngineClock::now());
+}
+
+void Stepper::publish() {
+  ended_.clear();
+  for (const StepPart& part : plan_.parts) {
+    if (!part.chooses) part.seq->accepted->listener->hear(event_of(*part.seq));
+  }
+  for (const Choosing& one : choosing_) publish(*one.seq);
+  end_all();
+}
+
+void Stepper::publish(Sequence& seq) {
+  Verdict& verdict = seq.verdict;
+  Event event = event_of(seq);
+  event.tokens = verdict.tokens;
+  const Heard heard = verdict.tokens.empty() ? Heard{} : seq.accepted->listener->hear(event);
+  const size_t offered = verdict.tokens.size(), stand = std::min(heard.stand, offered);
+  if (heard.ends || stand < offered) {
+    seq.standing.resize(seq.standing.size() - (offered - stand));
+    verdict.tokens.resize(stand);
+    verdict.end = EndReason::listener;
+    verdict.stop_token = -1;
+  }
+  count_round(seq);
+  if (verdict.end) ended_.emplace_back(&seq, *verdict.end);
+}
+
+void Stepper::count_round(Sequence& seq) {
+  SpeculationCounters round;
+  round.rounds = 1;
+  round.drafted = static_cast<int64_t>(seq.drafts.size());
+  round.emitted = static_cast<int64_t>(seq.verdict.tokens.size());
+  for (const NewToken& token : seq.verdict.tokens)
+    if (token.origin == TokenOrigin::accepted) ++round.accepted_at[static_cast<size_t>(round.accepted++)];
+  for (int64_t i = 0; i < round.drafted; ++i) ++round.drafted_at[static_cast<size_t>(i)];
+  if (seq.counters.rounds > 0) {
+    round.draft_ms = drafting_.draft_ms();
+    round.verify_ms = forward_ms_;
+    round.choose_ms = choose_ms_;
+    round.commit_ms = commit_ms_;
+  }
+  seq.counters += round;
+  totals_ += round;
+}
+
+void Stepper::end_all() {
+  for (const auto& [seq, reason] : ended_) {
+    const EngineClock::time_point now = EngineClock::now();
+    SequenceEnd end;
+    end.reason = reason;
+    end.stop_token = seq->verdict.stop_token;
+    end.output_tokens = static_cast<int32_t>(seq->generated().size());
+    end.counters = seq->counters;
+    end.queued_ms = ms_between(seq->accepted->submitted, seq->admitted);
+    const bool chose = !seq->hidden.empty();
+    end.prompt_ms = ms_between(seq->admitted, chose ? seq->first_choice : now);
+    end.decode_ms = chose ? ms_between(seq->first_choice, now) : 0;
+    Event event = event_of(*seq);
+    event.end = &end;
+    seq->accepted->listener->hear(event);
+    // A prompt that was not read to its end takes the choices with it that were never begun.
+    for (int32_t choice = 1; !chose && choice < seq->request().choices; ++choice) {
+      event.choice = choice;
+      seq->accepted->listener->hear(event);
+    }
+    drafting_.finish(*seq);
+    schedule_.remove(*seq);
+  }
+  ended_.clear();
+}
+
+void Stepper::count_step() {
+  ++steps_;
+  prompt_tokens_ += plan_.prompt_rows;
+  const bool counts_pages = steps_ % kStepsBetweenCounts == 0;
+  if (counts_pages) kept_bytes_ = schedule_.kept_bytes();
+  if (parts_.observer == nullptr) return;
+  StepReport report;
+  report.prompt_rows = plan_.prompt_rows;
+  report.rows = static_cast<int32_t>(tokens_.size());
+  report.sequences = static_cast<int32_t>(choosing_.size());
+  report.step_ms = forward_ms_ + choose_ms_;
+  report.draft_ms = drafting_.draft_ms();
+  report.decisions = drafting_.decisions();
+  parts_.observer->observe(report);
+}
+
+void Stepper::become_idle() {
+  idle_ = true;
+  const char* problem = schedule_.integrity_problem();
+  CHECK(problem[0] == '\0');
+  kept_bytes_ = schedule_.kept_bytes();
+}
+
+void Stepper::write_stats(EngineStats& stats) const {
+  stats.running = static_cast<int32_t>(schedule_.running().size());
+  stats.reserved_bytes = schedule_.reserved_bytes();
+  stats.used_bytes = schedule_.used_bytes();
+  stats.cached_bytes = kept_bytes_;
+  stats.prefix_queries = schedule_.prefix_queries();
+  stats.prefix_hits = schedule_.prefix_hits();
+  stats.prompt_tokens = prompt_tokens_;
+  stats.steps = steps_;
+  stats.pictures_seen = features_.seen();
+  stats.pictures_known = features_.known();
+  stats.speculation = totals_;
+}
+
+}  // namespace paceline

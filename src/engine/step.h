@@ -1,0 +1,77 @@
+// One step of everything that runs.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "engine/drafting_round.h"
+#include "engine/engine_parts.h"
+#include "engine/engine_settings.h"
+#include "engine/features.h"
+#include "engine/schedule.h"
+#include "engine/step_plan.h"
+#include "engine/verify.h"
+
+namespace paceline {
+
+class Stepper {
+ public:
+  Stepper(const EngineParts& parts, const EngineSettings& settings);
+
+  void enqueue(std::shared_ptr<const Accepted> accepted) { schedule_.enqueue(std::move(accepted)); }
+  // At the next step.
+  void cancel(RequestId id);
+  // False: there was nothing to do.
+  bool step();
+
+  [[nodiscard]] int32_t waiting() const { return schedule_.waiting_count(); }
+  // All but what is known outside: who has arrived and not been seen here yet.
+  void write_stats(EngineStats& stats) const;
+  [[nodiscard]] const char* integrity_problem() const { return schedule_.integrity_problem(); }
+
+ private:
+  void start(Sequence& seq);
+  void end_overdue();
+  void forward();
+  void choose();
+  void fork_choices(Sequence& seq, const VerifyRows& rows);
+  void commit();
+  void publish();
+  void publish(Sequence& seq);
+  void count_round(Sequence& seq);
+  void count_step();
+  void end_all();
+  void become_idle();
+  template <class Which>
+  void end_waiting(const Which& which, EndReason reason);
+
+  EngineParts parts_;
+  const ModelConfig& config_;
+  Schedule schedule_;
+  Features features_;
+  DraftingRound drafting_;
+  std::vector<ChooseScratch> scratch_;  // of each thread
+
+  // This step's.
+  StepPlan plan_;
+  std::vector<TokenId> tokens_;
+  std::vector<SeqRows> seq_rows_;
+  std::vector<int32_t> logit_rows_;
+  ForwardOutput output_;
+  struct Choosing {
+    Sequence* seq;
+    VerifyRows rows;
+  };
+  std::vector<Choosing> choosing_;
+  std::vector<Sequence*> forks_;
+  std::vector<std::pair<Sequence*, EndReason>> ended_;
+  double forward_ms_ = 0, choose_ms_ = 0, commit_ms_ = 0;
+
+  bool idle_ = true;
+  int64_t steps_ = 0, prompt_tokens_ = 0;
+  size_t kept_bytes_ = 0;
+  SpeculationCounters totals_;
+};
+
+}  // namespace paceline

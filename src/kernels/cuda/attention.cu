@@ -1,0 +1,451 @@
+// Attention over pages of 64 absolute positions, on the tensor cores.
+//
+//   q [rows, heads, dim], keys [kv_head][64][dim], values [kv_head][dim][64], bf16 -> out [rows, heads, dim]
+// A block has one KV head and up to 64 queries (rows times grouped heads; 32 where heads have 512 dims). Both products
+// have the pages as their fixed operand and queries as the narrow one: scores = K q, out = V^T p. A page gives each
+// query its top score m, the sum l of exp(score - m), and o = the values weighted so; pages are then merged in ascending
+// order,
+//   M' = max(M, m), a = exp(M - M'), b = exp(m - M'):  L = L a + l b,  O = O a + o b
+// either by the block that walks them all, or, where there are few blocks, each page by a block of its own and merged by
+// a second kernel: the same operations, and so the same bits. A key that a query does not see counts as minus infinity,
+// and a page of such keys has b = 0 and a = 1: it changes nothing.
+//
+// Bound: bytes of keys and values at few rows, operations at many. Share reached: docs/performance.md.
+#include "kernels/cuda/attention.h"
+#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/launch.cuh"
+
+namespace paceline::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr float kNone = -INFINITY;
+
+struct Layout {
+  int32_t key_stride, value_stride, query_stride, weight_stride;  // bytes of a row in shared memory
+  int32_t keys, values, queries, weights, stats;                  // offsets
+  int32_t bytes;
+};
+
+// Rows are 16 bytes longer than what they hold, so that neighbouring rows start in different banks.
+PACELINE_BOTH constexpr Layout layout_of(int32_t dim, int32_t queries) {
+  Layout l{};
+  l.key_stride = dim * 2 + 16;
+  l.value_stride = kPageTokens * 2 + 16;
+  l.query_stride = dim * 2 + 16;
+  l.weight_stride = kPageTokens * 2 + 16;
+  l.keys = 0;
+  l.values = l.keys + kPageTokens * l.key_stride;
+  l.queries = l.values + dim * l.value_stride;
+  l.weights = l.queries + queries * l.query_stride;
+  l.stats = l.weights + queries * l.weight_stride;  // top, sum, two factors, and two of four warps each
+  l.bytes = l.stats + queries * 4 * 12;
+  return l;
+}
+
+// What a block works on.
+struct Work {
+  const DeviceSeq* seq;
+  int32_t first_row, first_pos;  // of the block
+  int32_t rows, grouped, kv_head;
+  int32_t queries;                // that are there
+  int32_t page_begin, page_end;   // that any of its rows sees
+};
+
+__device__ int32_t first_key(const AttentionArgs& args, int32_t pos) {
+  return args.window == 0 ? 0 : max(0, pos - args.window + 1);
+}
+__device__ int32_t last_key(const AttentionArgs& args, int32_t row, int32_t pos) {
+  return args.last_pos != nullptr ? args.last_pos[row] : pos - (args.sees_self ? 0 : 1);
+}
+
+__device__ Work find_work(const AttentionArgs& args) {
+  Work w;
+  const RowBlock block = args.blocks[blockIdx.x];
+  w.seq = args.seqs + block.seq;
+  w.first_row = w.seq->first_row + block.first;
+  w.first_pos = w.seq->first_pos + block.first;
+  w.rows = block.count;
+  w.grouped = args.heads / args.kv_heads;
+  w.kv_head = static_cast<int32_t>(blockIdx.y);
+  w.queries = w.rows * w.grouped;
+  int32_t last = w.first_pos + w.rows - (args.sees_self ? 1 : 2);
+  if (args.last_pos != nullptr)
+    for (int32_t r = 0; r < w.rows; ++r) last = max(last, args.last_pos[w.first_row + r]);
+  w.page_begin = first_key(args, w.first_pos) / kPageTokens;
+  w.page_end = last < 0 ? w.page_begin : last / kPageTokens + 1;
+  return w;
+}
+
+__device__ __forceinline__ void write_out(const AttentionArgs& args, const Work& w, int32_t query, int32_t at,
+                                          float value) {
+  const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
+  if (args.out != nullptr) args.out[(row * args.heads + head) * args.head_dim + at] = value;
+  if (args.out_bf16 != nullptr)
+    reinterpret_cast<__nv_bfloat16*>(args.out_bf16)[row * args.out_stride + head * args.head_dim + at] =
+        __float2bfloat16_rn(value);
+}
+
+// The merging of one page, wherever it is done.
+struct Merge {
+  float top = kNone, sum = 0;
+  float before = 0, now = 0;  // what is multiplied with what was, and with what comes
+
+  __device__ void take(float page_top, float page_sum) {
+    const float higher = fmaxf(top, page_top);
+    before = top == kNone ? 0.0f : __expf(top - higher);
+    now = page_top == kNone ? 0.0f : __expf(page_top - higher);
+    sum = fmaf(page_sum, now, sum * before);
+    top = higher;
+  }
+};
+
+// kRowBytes 0: as told.
+template <int kRowBytes>
+__device__ __forceinline__ void copy_page(const void* page, int64_t head_bytes, int32_t kv_head, int32_t rows,
+                                          int32_t row_bytes, uint32_t to, int32_t stride) {
+  const char* from = static_cast<const char*>(page) + kv_head * head_bytes;
+  const int32_t chunks = kRowBytes > 0 ? kRowBytes / 16 : row_bytes / 16;
+#pragma unroll 8
+  for (int32_t i = threadIdx.x; i < rows * chunks; i += kThreads)
+    copy16_async(to + i / chunks * stride + i % chunks * 16, from + static_cast<int64_t>(i) * 16, true);
+}
+
+// kNt: tiles of 8 queries. kDt: tiles of 16 dims per warp. kDim: the head's, or 0 where it is a small one. kSplit: a
+// block has one page, and leaves its part for merge_pages.
+template <int kNt, int kDt, int kDim, bool kSplit>
+__global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArgs args) {
+  constexpr int kQueries = kNt * 8;
+  // Score tiles: four warps along positions; the other four take the other half of the queries, if there are two.
+  constexpr int kScoreNt = kNt == 1 ? 1 : kNt / 2;
+  constexpr int kUnroll = kNt >= 4 ? 2 : 4;
+  extern __shared__ __align__(16) char shared[];
+  let_next_start();
+  wait_for_previous();
+  const Work w = find_work(args);
+  const int32_t page_begin = kSplit ? w.page_begin + static_cast<int32_t>(blockIdx.z) : w.page_begin;
+  const int32_t page_end = kSplit ? min(page_begin + 1, w.page_end) : w.page_end;
+  if (kSplit && page_begin >= page_end) return;
+  const int32_t dim = kDim > 0 ? kDim : args.head_dim;
+  const Layout l = layout_of(dim, kQueries);
+  auto* top = reinterpret_cast<float*>(shared + l.stats);
+  float* sum = top + kQueries;
+  float* before = sum + kQueries;
+  float* now = before + kQueries;
+  float* warp_top = now + kQueries;             // [4][kQueries]
+  float* warp_total = warp_top + 4 * kQueries;  // [4][kQueries]
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const uint32_t base = shared_address(shared);
+  const int64_t head_bytes = static_cast<int64_t>(dim) * kPageTokens * 2;
+  const auto slot_of = [&](int32_t page) { return w.seq->slots == 0 ? page : page % w.seq->slots; };
+  const auto copy_keys = [&](int32_t page) {
+    copy_page<kDim * 2>(w.seq->keys[slot_of(page)], head_bytes, w.kv_head, kPageTokens, dim * 2, base + l.keys,
+                        l.key_stride);
+  };
+  const auto copy_values = [&](int32_t page) {
+    copy_page<kPageTokens * 2>(w.seq->values[slot_of(page)], head_bytes, w.kv_head, dim, kPageTokens * 2,
+                               base + l.values, l.value_stride);
+  };
+  if (page_begin < page_end) copy_keys(page_begin);
+  commit_copies();
+  if (page_begin < page_end) copy_values(page_begin);
+  commit_copies();
+
+#pragma unroll 4
+  for (int32_t i = threadIdx.x; i < kQueries * dim / 4; i += kThreads) {
+    const int32_t query = i / (dim / 4), at = i % (dim / 4) * 4;
+    uint2 four = make_uint2(0, 0);
+    if (query < w.queries) {
+      const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
+      const float4 v = *reinterpret_cast<const float4*>(args.q + (row * args.heads + head) * dim + at);
+      four = make_uint2(pack_bf16(v.x, v.y), pack_bf16(v.z, v.w));
+    }
+    *reinterpret_cast<uint2*>(shared + l.queries + query * l.query_stride + at * 2) = four;
+  }
+
+  float out[kDt][kNt][4] = {};
+  Merge merge;  // of query threadIdx.x, in the first kQueries threads
+  const int score_tile = warp % 4, score_first = kNt == 1 ? 0 : warp / 4 * kScoreNt;
+  const bool scores_here = kNt > 1 || warp < 4;
+  const bool dims_here = warp * kDt * 16 < dim;
+  // Of the two queries that each of this thread's score tiles has: the range it sees.
+  int32_t begin[kScoreNt][2], end[kScoreNt][2];
+#pragma unroll
+  for (int j = 0; j < kScoreNt; ++j)
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      const int32_t query = (score_first + j) * 8 + t * 2 + e, r = query / w.grouped;
+      begin[j][e] = query < w.queries ? first_key(args, w.first_pos + r) : 1;
+      end[j][e] = query < w.queries ? last_key(args, w.first_row + r, w.first_pos + r) : 0;
+    }
+
+  for (int32_t page = page_begin; page < page_end; ++page) {
+    wait_copies<1>();
+    __syncthreads();
+    float scores[kScoreNt][4] = {};
+    if (scores_here) {
+      const uint32_t a_at =
+          base + l.keys + (score_tile * 16 + lane % 8 + lane / 8 % 2 * 8) * l.key_stride + lane / 16 * 16;
+      const char* b_at = shared + l.queries + (score_first * 8 + g) * l.query_stride + t * 4;
+      // Even and odd steps in sums of their own: half as long to wait for.
+      float odd[kScoreNt][4] = {};
+      const auto one_step = [&](int32_t step, float(&sums)[kScoreNt][4]) {
+        uint4 a;
+        ldmatrix4(a_at + step * 32, a.x, a.y, a.z, a.w);
+#pragma unroll
+        for (int j = 0; j < kScoreNt; ++j) {
+          const char* b = b_at + j * 8 * l.query_stride + step * 32;
+          mma_bf16(sums[j], a, *reinterpret_cast<const uint32_t*>(b), *reinterpret_cast<const uint32_t*>(b + 16));
+        }
+      };
+#pragma unroll kUnroll
+      for (int32_t step = 0; step < dim / 16; step += 2) {
+        one_step(step, scores);
+        if (kDim > 0 || step + 1 < dim / 16) one_step(step + 1, odd);
+      }
+      // Mask, and the largest of these 16 positions.
+      const int32_t pos = page * kPageTokens + score_tile * 16 + g;
+#pragma unroll
+      for (int j = 0; j < kScoreNt; ++j)
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          float& low = scores[j][e];
+          float& high = scores[j][e + 2];
+          low += odd[j][e];
+          high += odd[j][e + 2];
+          if (pos < begin[j][e] || pos > end[j][e]) low = kNone;
+          if (pos + 8 < begin[j][e] || pos + 8 > end[j][e]) high = kNone;
+          float best = fmaxf(low, high);
+          for (int offset = 4; offset < 32; offset *= 2) best = fmaxf(best, __shfl_xor_sync(~0u, best, offset));
+          if (g == 0) warp_top[score_tile * kQueries + (score_first + j) * 8 + t * 2 + e] = best;
+        }
+    }
+    __syncthreads();
+    // Keys are free: the next page's may come while this one's values are used.
+    if (page + 1 < page_end) copy_keys(page + 1);
+    commit_copies();
+    const auto page_top_of = [&](int32_t query) {
+      float best = warp_top[query];
+      for (int i = 1; i < 4; ++i) best = fmaxf(best, warp_top[i * kQueries + query]);
+      return best;
+    };
+    if (scores_here) {
+#pragma unroll
+      for (int j = 0; j < kScoreNt; ++j)
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const int32_t query = (score_first + j) * 8 + t * 2 + e;
+          const float best = page_top_of(query);
+          const float shift = best == kNone ? 0.0f : best;
+          const float low = __expf(scores[j][e] - shift), high = __expf(scores[j][e + 2] - shift);
+          float total = low + high;
+          for (int offset = 4; offset < 32; offset *= 2) total += __shfl_xor_sync(~0u, total, offset);
+          if (g == 0) warp_total[score_tile * kQueries + query] = total;
+          char* weights = shared + l.weights + query * l.weight_stride + (score_tile * 16 + g) * 2;
+          *reinterpret_cast<__nv_bfloat16*>(weights) = __float2bfloat16_rn(low);
+          *reinterpret_cast<__nv_bfloat16*>(weights + 16) = __float2bfloat16_rn(high);
+        }
+    }
+    wait_copies<1>();
+    __syncthreads();
+    if (threadIdx.x < kQueries) {
+      const int q = threadIdx.x;
+      float total = warp_total[q];
+      for (int i = 1; i < 4; ++i) total += warp_total[i * kQueries + q];
+      if (kSplit) {
+        top[q] = page_top_of(q);
+        sum[q] = total;
+      } else {
+        merge.take(page_top_of(q), total);
+        before[q] = merge.before;
+        now[q] = merge.now;
+      }
+    }
+    float part[kDt][kNt][4] = {};
+    if (dims_here) {
+#pragma unroll
+      for (int step = 0; step < kPageTokens / 16; ++step) {
+        uint4 a[kDt];
+#pragma unroll
+        for (int d = 0; d < kDt; ++d) {
+          const int32_t row = (warp * kDt + d) * 16 + lane % 8 + lane / 8 % 2 * 8;
+          ldmatrix4(base + l.values + row * l.value_stride + step * 32 + lane / 16 * 16, a[d].x, a[d].y, a[d].z, a[d].w);
+        }
+#pragma unroll
+        for (int j = 0; j < kNt; ++j) {
+          const char* b = shared + l.weights + (j * 8 + g) * l.weight_stride + step * 32 + t * 4;
+          const uint32_t b0 = *reinterpret_cast<const uint32_t*>(b), b1 = *reinterpret_cast<const uint32_t*>(b + 16);
+#pragma unroll
+          for (int d = 0; d < kDt; ++d) mma_bf16(part[d][j], a[d], b0, b1);
+        }
+      }
+    }
+    __syncthreads();
+    if (page + 1 < page_end) copy_values(page + 1);
+    commit_copies();
+#pragma unroll
+    for (int j = 0; j < kNt; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float was = kSplit ? 0.0f : before[j * 8 + t * 2 + i % 2], is = kSplit ? 1.0f : now[j * 8 + t * 2 + i % 2];
+#pragma unroll
+        for (int d = 0; d < kDt; ++d) out[d][j][i] = kSplit ? part[d][j][i] : fmaf(part[d][j][i], is, out[d][j][i] * was);
+      }
+  }
+  wait_copies<0>();
+  if (!kSplit && threadIdx.x < kQueries) sum[threadIdx.x] = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
+  __syncthreads();
+  float* mine = nullptr;
+  if (kSplit) {
+    const int64_t place = (static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y) * args.most_pages + blockIdx.z;
+    mine = args.partial + place * (kQueries * (dim + 2));
+    if (threadIdx.x < w.queries) {
+      mine[kQueries * dim + threadIdx.x] = top[threadIdx.x];
+      mine[kQueries * (dim + 1) + threadIdx.x] = sum[threadIdx.x];
+    }
+  }
+  if (!dims_here) return;
+#pragma unroll
+  for (int j = 0; j < kNt; ++j)
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int32_t query = j * 8 + t * 2 + i % 2;
+      if (query >= w.queries) continue;
+#pragma unroll
+      for (int d = 0; d < kDt; ++d) {
+        const int32_t at = (warp * kDt + d) * 16 + g + i / 2 * 8;
+        if (kSplit)
+          mine[query * dim + at] = out[d][j][i];
+        else
+          write_out(args, w, query, at, out[d][j][i] * sum[query]);
+      }
+    }
+}
+
+// Merges what the blocks of single pages left: a thread per element of a query's output.
+__global__ void __launch_bounds__(kThreads) merge_pages(const AttentionArgs args, int32_t queries) {
+  let_next_start();
+  wait_for_previous();
+  const Work w = find_work(args);
+  const int32_t dim = args.head_dim, i = static_cast<int32_t>(blockIdx.z * kThreads + threadIdx.x), query = i / dim;
+  if (query >= w.queries) return;
+  const int64_t part_floats = static_cast<int64_t>(queries) * (dim + 2);
+  const float* parts =
+      args.partial + (static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y) * args.most_pages * part_floats;
+  const int32_t pages = w.page_end - w.page_begin;
+  Merge merge;
+  float value = 0;
+#pragma unroll 8
+  for (int32_t page = 0; page < pages; ++page) {
+    const float* part = parts + page * part_floats;
+    const float page_top = part[queries * dim + query], page_sum = part[queries * (dim + 1) + query];
+    merge.take(page_top, page_sum);
+    value = fmaf(part[i], merge.now, value * merge.before);
+  }
+  write_out(args, w, query, i % dim, value * (merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f));
+}
+
+// Float32 pages, for checks: one block per row and head, plain sums in the order of absolute positions.
+__global__ void attention_f32(const AttentionArgs args) {
+  extern __shared__ __align__(16) char shared[];
+  wait_for_previous();
+  const int32_t row = static_cast<int32_t>(blockIdx.x), head = static_cast<int32_t>(blockIdx.y), dim = args.head_dim;
+  const DeviceSeq& seq = args.seqs[args.seq_of_row[row]];
+  const int32_t pos = seq.first_pos + row - seq.first_row;
+  const int32_t begin = first_key(args, pos), last = last_key(args, row, pos);
+  const int32_t kv_head = head / (args.heads / args.kv_heads);
+  const int64_t offset = (static_cast<int64_t>(row) * args.heads + head) * dim;
+  auto* weights = reinterpret_cast<float*>(shared);  // [kPageTokens]
+  float best = kNone, all = 0;
+  float value[4] = {};
+  for (int32_t page = begin / kPageTokens; page * kPageTokens <= last; ++page) {
+    const int32_t slot = seq.slots == 0 ? page : page % seq.slots;
+    const int64_t head_floats = static_cast<int64_t>(kv_head) * kPageTokens * dim;
+    const float* keys = static_cast<const float*>(seq.keys[slot]) + head_floats;
+    const float* values = static_cast<const float*>(seq.values[slot]) + head_floats;
+    __syncthreads();
+    for (int32_t token = threadIdx.x; token < kPageTokens; token += blockDim.x) {
+      const int32_t key = page * kPageTokens + token;
+      float score = kNone;
+      if (key >= begin && key <= last) {
+        score = 0;
+        for (int32_t i = 0; i < dim; ++i) score = fmaf(args.q[offset + i], keys[static_cast<int64_t>(token) * dim + i], score);
+      }
+      weights[token] = score;
+    }
+    __syncthreads();
+    float higher = best;
+    for (int32_t i = 0; i < kPageTokens; ++i) higher = fmaxf(higher, weights[i]);
+    if (higher == kNone) continue;
+    const float before = best == kNone ? 0.0f : expf(best - higher);
+    all *= before;
+    for (int i = 0; i < 4; ++i) value[i] *= before;
+    for (int32_t token = 0; token < kPageTokens; ++token) {
+      if (weights[token] == kNone) continue;
+      const float weight = expf(weights[token] - higher);
+      all += weight;
+      for (int i = 0; i < 4; ++i) {
+        const int32_t at = i * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x);
+        if (at < dim) value[i] = fmaf(weight, values[static_cast<int64_t>(at) * kPageTokens + token], value[i]);
+      }
+    }
+    best = higher;
+  }
+  for (int i = 0; i < 4; ++i) {
+    const int32_t at = i * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x);
+    if (at < dim) args.out[offset + at] = all > 0 ? __fdiv_rn(value[i], all) : 0.0f;
+  }
+}
+
+template <int kNt, int kDt, int kDim, bool kSplit>
+void start(const AttentionArgs& args, Stream stream) {
+  const auto bytes = static_cast<size_t>(layout_of(args.head_dim, kNt * 8).bytes);
+  allow_shared(attention_bf16<kNt, kDt, kDim, kSplit>, bytes);
+  const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
+                  static_cast<unsigned>(kSplit ? args.most_pages : 1));
+  launch(attention_bf16<kNt, kDt, kDim, kSplit>, grid, dim3(kThreads), bytes, stream, true, args);
+  if (!kSplit) return;
+  const dim3 merge_grid(grid.x, grid.y, static_cast<unsigned>(ceil_div(kNt * 8 * args.head_dim, kThreads)));
+  launch(merge_pages, merge_grid, dim3(kThreads), 0, stream, true, args, kNt * 8);
+}
+
+template <int kNt, int kDt, int kDim>
+void start(const AttentionArgs& args, Stream stream) {
+  if (attention_splits(args.block_count, args.kv_heads, args.most_pages))
+    start<kNt, kDt, kDim, true>(args, stream);
+  else
+    start<kNt, kDt, kDim, false>(args, stream);
+}
+
+template <int kNt>
+void start_dim(const AttentionArgs& args, Stream stream) {
+  if (args.head_dim == 256)
+    start<kNt, 2, 256>(args, stream);
+  else if (args.head_dim <= 128)
+    start<kNt, 1, 0>(args, stream);
+  else if (args.head_dim < 256)
+    start<kNt, 2, 0>(args, stream);
+  else if constexpr (kNt <= kMaxQueries512 / 8)
+    start<kNt, 4, 512>(args, stream);
+}
+
+}  // namespace
+
+void attention(const AttentionArgs& args, Stream stream) {
+  if (args.wide_kv) {
+    launch(attention_f32, dim3(static_cast<unsigned>(args.rows), static_cast<unsigned>(args.heads)), dim3(128),
+           kPageTokens * sizeof(float), stream, true, args);
+    return;
+  }
+  const int32_t queries = queries_of(args.heads, args.kv_heads, args.block_rows);
+  if (queries <= 8)
+    start_dim<1>(args, stream);
+  else if (queries <= 16)
+    start_dim<2>(args, stream);
+  else if (queries <= 32)
+    start_dim<4>(args, stream);
+  else
+    start_dim<8>(args, stream);
+}
+
+}  // namespace paceline::kernels::cuda

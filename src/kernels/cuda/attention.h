@@ -1,0 +1,91 @@
+// Heads and attention on the device, as plain arguments. Pages and their borders are ops.h's.
+#pragma once
+
+#include "kernels/cuda/matmul.h"
+
+namespace paceline::kernels::cuda {
+
+// Queries that a block of heads with 512 dims takes: registers for more there are not.
+inline constexpr int32_t kMaxQueries512 = 32;
+
+// Consecutive rows of one sequence, in device memory.
+struct DeviceSeq {
+  int32_t first_row = 0, count = 0, first_pos = 0;
+  int32_t slots = 0;               // of the ring; 0: page p is slot p
+  void* const* keys = nullptr;     // [slots], device memory
+  void* const* values = nullptr;   // [slots]
+};
+
+// Rows of one sequence that share a walk over keys.
+struct RowBlock {
+  int32_t seq = 0;
+  int32_t first = 0, count = 0;  // in the sequence's span
+};
+
+struct HeadsArgs {
+  int32_t heads = 0, kv_heads = 0, head_dim = 0;
+  int32_t wide_kv = 0;              // pages hold float32, not bf16
+  float* q = nullptr;               // [rows, heads, head_dim], in place
+  const float* k = nullptr;         // [rows, kv_heads, head_dim], or none
+  const float* v = nullptr;         // likewise; k again where V is the raw K projection
+  const float* q_weight = nullptr;  // [head_dim]
+  const float* k_weight = nullptr;  // [head_dim]
+  const float* cos = nullptr;       // [rows, head_dim / 2]
+  const float* sin = nullptr;
+  float eps = 0;
+  int32_t rows = 0;
+  const DeviceSeq* seqs = nullptr;      // device memory
+  const int32_t* seq_of_row = nullptr;  // [rows], device memory
+};
+void heads(const HeadsArgs& args, Stream stream);
+
+struct AttentionArgs {
+  int32_t heads = 0, kv_heads = 0, head_dim = 0;
+  int32_t wide_kv = 0;
+  const float* q = nullptr;       // [rows, heads, head_dim]
+  float* out = nullptr;           // [rows, heads, head_dim], or none
+  uint16_t* out_bf16 = nullptr;   // [rows, out_stride], or none
+  int32_t out_stride = 0;
+  int32_t window = 0;
+  int32_t sees_self = 1;
+  int32_t rows = 0;
+  const int32_t* last_pos = nullptr;  // [rows], or none
+  const DeviceSeq* seqs = nullptr;
+  const int32_t* seq_of_row = nullptr;  // [rows]
+  const RowBlock* blocks = nullptr;     // [block_count], device memory
+  int32_t block_count = 0;
+  int32_t block_rows = 0;  // the most rows of a block
+  int32_t most_pages = 0;  // that any block sees
+  float* partial = nullptr;  // attention_partial_floats(), where attention_splits()
+};
+
+// Rows that a block may have: as many as fill it with queries.
+PACELINE_BOTH constexpr int32_t rows_of_block(int32_t heads, int32_t kv_heads, int32_t head_dim, int32_t most_rows) {
+  const int32_t grouped = heads / kv_heads, most = head_dim > 256 ? kMaxQueries512 : 64;
+  int32_t queries = 8;
+  while (queries < most && queries < most_rows * grouped) queries *= 2;
+  while (queries < grouped) queries *= 2;
+  return queries / grouped;
+}
+// Pages that rows at positions first … last see.
+PACELINE_BOTH constexpr int32_t pages_seen(int32_t first_pos, int32_t last_pos, int32_t window) {
+  const int32_t begin = window == 0 || first_pos - window + 1 < 0 ? 0 : first_pos - window + 1;
+  return last_pos / kPageTokens - begin / kPageTokens + 1;
+}
+// Whether pages get blocks of their own: where there are too few others to fill a device.
+PACELINE_BOTH constexpr bool attention_splits(int32_t blocks, int32_t kv_heads, int32_t pages) {
+  return pages > 1 && blocks * kv_heads < 100;
+}
+PACELINE_BOTH constexpr int32_t queries_of(int32_t heads, int32_t kv_heads, int32_t block_rows) {
+  int32_t queries = 8;
+  while (queries < block_rows * (heads / kv_heads)) queries *= 2;
+  return queries;
+}
+PACELINE_BOTH constexpr size_t attention_partial_floats(int32_t blocks, int32_t kv_heads, int32_t pages, int32_t queries,
+                                                        int32_t head_dim) {
+  return static_cast<size_t>(blocks) * static_cast<size_t>(kv_heads) * static_cast<size_t>(pages) *
+         static_cast<size_t>(queries) * static_cast<size_t>(head_dim + 2);
+}
+void attention(const AttentionArgs& args, Stream stream);
+
+}  // namespace paceline::kernels::cuda

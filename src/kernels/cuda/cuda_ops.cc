@@ -1,0 +1,298 @@
+#include "kernels/cuda/cuda_ops.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "kernels/cuda_device.h"
+
+namespace paceline::kernels {
+
+Result<CudaDevice> find_cuda_device() {
+  CudaDevice found;
+  int count = 0;
+  (void)cudaDriverGetVersion(&found.driver);
+  (void)cudaRuntimeGetVersion(&found.runtime);
+  if (found.driver == 0) return Error{"no CUDA driver is installed"};
+  if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess) {
+    (void)cudaGetLastError();
+    return Error{std::string("no CUDA device can be used: ") + cudaGetErrorString(error) + " (driver " +
+                 std::to_string(found.driver) + ", built with " + std::to_string(found.runtime) + ")"};
+  }
+  if (count == 0) return Error{"no CUDA device was found"};
+  cudaDeviceProp properties{};
+  if (const cudaError_t error = cudaGetDeviceProperties(&properties, 0); error != cudaSuccess)
+    return Error{std::string("asking for the CUDA device's properties: ") + cudaGetErrorString(error)};
+  found.name = properties.name;
+  found.major = properties.major;
+  found.minor = properties.minor;
+  found.multiprocessors = properties.multiProcessorCount;
+  found.memory_bytes = properties.totalGlobalMem;
+  if (found.major < 8)
+    return Error{found.name + " has compute capability " + std::to_string(found.major) + "." +
+                 std::to_string(found.minor) + ", expected 8.0 or higher"};
+  if (const cudaError_t error = cudaMemGetInfo(&found.free_bytes, &found.memory_bytes); error != cudaSuccess)
+    return Error{std::string("asking for the CUDA device's memory: ") + cudaGetErrorString(error)};
+  return found;
+}
+
+Result<std::unique_ptr<Ops>> make_cuda_ops(Ops* for_pictures) {
+  TRY_ASSIGN(std::unique_ptr<cuda::CudaOps> ops, cuda::CudaOps::make());
+  ops->set_for_pictures(for_pictures);
+  return std::unique_ptr<Ops>(std::move(ops));
+}
+
+}  // namespace paceline::kernels
+
+namespace paceline::kernels::cuda {
+namespace {
+
+constexpr size_t kRingBytes = size_t{64} << 20;
+
+std::string text_of(cudaError_t error) { return cudaGetErrorString(error); }
+
+}  // namespace
+
+Result<std::unique_ptr<CudaOps>> CudaOps::make() {
+  TRY_ASSIGN(const CudaDevice device, find_cuda_device());
+  (void)device;
+  std::unique_ptr<CudaOps> ops(new CudaOps);
+  if (const cudaError_t error = cudaStreamCreateWithFlags(&ops->stream_, cudaStreamNonBlocking); error != cudaSuccess)
+    return Error{"starting on the CUDA device: " + text_of(error)};
+  void* host = nullptr;
+  if (const cudaError_t error = cudaHostAlloc(&host, kRingBytes, cudaHostAllocDefault); error != cudaSuccess)
+    return Error{"taking host memory for the CUDA device: " + text_of(error)};
+  ops->host_ring_ = {host, [](void* p) { (void)cudaFreeHost(p); }};
+  ops->device_ring_ = ops->memory(kRingBytes);
+  ops->grown(ops->partial_, kPartialFloats * sizeof(float));
+  ops->grown(ops->arrivals_, kMaxArrivals * sizeof(int32_t));
+  TRY(ops->wait());
+  return ops;
+}
+
+CudaOps::~CudaOps() {
+  if (stream_ == nullptr) return;
+  (void)cudaStreamSynchronize(stream_);
+  (void)cudaStreamDestroy(stream_);
+}
+
+void CudaOps::fail(std::string message) {
+  if (status_.ok()) status_ = Error{std::move(message)};
+}
+
+bool CudaOps::fine(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) fail(std::string("CUDA: ") + what + ": " + text_of(error));
+  return status_.ok();
+}
+
+std::shared_ptr<void> CudaOps::memory(size_t bytes) {
+  if (!status_.ok()) return nullptr;
+  void* block = nullptr;
+  const size_t whole = std::max<size_t>(256, (bytes + 255) / 256 * 256);
+  if (const cudaError_t error = cudaMalloc(&block, whole); error != cudaSuccess) {
+    (void)cudaGetLastError();  // of this call alone: the device goes on
+    size_t free_bytes = 0, all_bytes = 0;
+    (void)cudaMemGetInfo(&free_bytes, &all_bytes);
+    fail("the CUDA device has " + std::to_string(free_bytes >> 20) + " MiB of memory left, needed " +
+         std::to_string(whole >> 20) + " MiB more (" + text_of(error) + ")");
+    return nullptr;
+  }
+  fine(cudaMemsetAsync(block, 0, whole, stream_), "clearing memory");
+  // Memory may outlive the stream; cudaFree waits for whatever still uses it.
+  return {block, [](void* p) { (void)cudaFree(p); }};
+}
+
+void* CudaOps::grown(Grown& buffer, size_t bytes) {
+  if (buffer.bytes < bytes) {
+    // What was enqueued may still read the old block: cudaFree waits for it.
+    buffer.memory.reset();
+    buffer.bytes = 0;
+    buffer.memory = memory(bytes);
+    if (buffer.memory != nullptr) buffer.bytes = bytes;
+  }
+  return buffer.memory.get();
+}
+
+void CudaOps::make_room(size_t bytes) {
+  if (ring_used_ + bytes > kRingBytes) (void)wait();
+}
+
+void* CudaOps::staged(size_t bytes) {
+  const size_t whole = (bytes + 255) / 256 * 256;
+  CHECK(whole <= kRingBytes);
+  if (ring_used_ + whole > kRingBytes) (void)wait();
+  void* at = static_cast<char*>(host_ring_.get()) + ring_used_;
+  ring_used_ += whole;
+  return at;
+}
+
+const void* CudaOps::sent(const void* from, size_t bytes) {
+  if (!status_.ok()) return nullptr;
+  void* host = staged(bytes);
+  std::memcpy(host, from, bytes);
+  void* device = static_cast<char*>(device_ring_.get()) + (static_cast<char*>(host) - static_cast<char*>(host_ring_.get()));
+  fine(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_), "sending");
+  return device;
+}
+
+void CudaOps::upload(void* to, const void* from, size_t bytes) {
+  flush();
+  written(static_cast<const float*>(to), static_cast<int64_t>(bytes / sizeof(float)));
+  for (size_t at = 0; at < bytes && status_.ok();) {
+    const size_t some = std::min(bytes - at, kRingBytes / 4);
+    void* host = staged(some);
+    std::memcpy(host, static_cast<const char*>(from) + at, some);
+    fine(cudaMemcpyAsync(static_cast<char*>(to) + at, host, some, cudaMemcpyHostToDevice, stream_), "sending");
+    at += some;
+  }
+}
+
+void CudaOps::copy(void* to, const void* from, size_t bytes) {
+  flush();
+  written(static_cast<const float*>(to), static_cast<int64_t>(bytes / sizeof(float)));
+  if (status_.ok()) fine(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copying");
+}
+
+void CudaOps::clear(void* to, size_t bytes) {
+  flush();
+  written(static_cast<const float*>(to), static_cast<int64_t>(bytes / sizeof(float)));
+  if (status_.ok()) fine(cudaMemsetAsync(to, 0, bytes, stream_), "clearing");
+}
+
+const void* CudaOps::fetch(const void* from, size_t bytes, HostCopy& copy) {
+  flush();
+  if (!status_.ok()) return nullptr;
+  if (copy.bytes < bytes) {
+    void* host = nullptr;
+    if (!fine(cudaHostAlloc(&host, bytes, cudaHostAllocDefault), "taking host memory")) return nullptr;
+    copy.memory = {host, [](void* p) { (void)cudaFreeHost(p); }};
+    copy.bytes = bytes;
+  }
+  fine(cudaMemcpyAsync(copy.memory.get(), from, bytes, cudaMemcpyDeviceToHost, stream_), "fetching");
+  return copy.memory.get();
+}
+
+Status CudaOps::wait() {
+  flush();
+  if (status_.ok()) fine(cudaGetLastError(), "starting a kernel");
+  if (status_.ok()) fine(cudaStreamSynchronize(stream_), "running");
+  ring_used_ = 0;
+  sent_.clear();
+  return status_;
+}
+
+Weight CudaOps::weight_of(const Matrix& m, int32_t at_once) {
+  Weight w;
+  w.values = m.values;
+  w.scales = m.scales;
+  w.rows = m.rows;
+  w.cols = m.cols;
+  w.group = m.group;
+  w.wide_scales = m.scale_dtype == DType::f32 ? 1 : 0;
+  switch (m.format) {
+    case WeightFormat::f32: w.format = Format::f32; break;
+    case WeightFormat::f16: w.format = Format::f16; break;
+    case WeightFormat::q8: w.format = Format::q8; break;
+    case WeightFormat::q4: w.format = Format::q4; break;
+    default: w.format = Format::bf16; break;
+  }
+  w.part = part_blocks(m.rows * at_once, m.cols);
+  return w;
+}
+
+Weight CudaOps::weight_of(const MatrixStack& s, int32_t at_once) {
+  Weight w = weight_of(s.first, at_once);
+  w.stride_values = static_cast<int64_t>(s.stride_bytes);
+  w.stride_scales = static_cast<int64_t>(scale_bytes(w.format, w.rows, w.cols, w.group, w.wide_scales != 0));
+  return w;
+}
+
+MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) {
+  if (!w.first.present() || !status_.ok()) return w;
+  if (const auto found = packed_.find(w.first.values); found != packed_.end()) {
+    const auto& [memory_of, view] = found->second;
+    if (const auto alive = memory_of.lock(); alive != nullptr && view.first.rows == w.first.rows && view.count == w.count) {
+      owners.push_back(alive);
+      return view;
+    }
+  }
+  const Weight shape = weight_of(w.first);
+  const size_t bytes = value_bytes(shape.format, shape.rows, shape.cols);
+  const size_t scales = scale_bytes(shape.format, shape.rows, shape.cols, shape.group, shape.wide_scales != 0);
+  const auto count = static_cast<size_t>(w.count);
+  const std::shared_ptr<void> block = memory((bytes + scales) * count);
+  if (block == nullptr) return w;
+  // Raw rows pass through a staging block, so many whole tiles at a time.
+  const Matrix& m = w.first;
+  const size_t raw_row = m.row_value_bytes() + 2 * m.row_scale_bytes();
+  const int32_t step = static_cast<int32_t>(std::max<size_t>(1, (size_t{128} << 20) / raw_row / 16)) * 16;
+  Grown raw;
+  auto* staging = static_cast<char*>(grown(raw, raw_row * static_cast<size_t>(std::min(step, round_up(m.rows, 16)))));
+  for (int32_t e = 0; e < w.count && status_.ok(); ++e) {
+    const Matrix one = w.at(e);
+    char* values_to = static_cast<char*>(block.get()) + bytes * static_cast<size_t>(e);
+    char* scales_to = static_cast<char*>(block.get()) + bytes * count + scales * static_cast<size_t>(e);
+    for (int32_t row = 0; row < m.rows && status_.ok(); row += step) {
+      const int32_t some = std::min(step, m.rows - row);
+      const Matrix slice = one.row_slice(row, some);
+      const size_t slice_bytes = static_cast<size_t>(some) * m.row_value_bytes();
+      const size_t slice_scales = static_cast<size_t>(some) * m.row_scale_bytes();
+      if (shape.format == Format::f32 || shape.format == Format::f16) {
+        upload(values_to + static_cast<size_t>(row) * m.row_value_bytes(), slice.values, slice_bytes);
+        continue;
+      }
+      upload(staging, slice.values, slice_bytes);
+      pack_values(staging, values_to + value_bytes(shape.format, row, shape.cols), shape.format, some, shape.cols, stream_);
+      if (!m.quantised()) continue;
+      char* raw_scales = staging + (slice_bytes + 255) / 256 * 256;
+      if (static_cast<size_t>(raw_scales - staging) + 2 * slice_scales > raw.bytes) raw_scales = staging + slice_bytes;
+      upload(raw_scales, slice.scales, slice_scales);
+      upload(raw_scales + slice_scales, slice.biases, slice_scales);
+      Weight part = shape;
+      part.rows = some;
+      pack_scales(raw_scales, raw_scales + slice_scales,
+                  scales_to + scale_bytes(shape.format, row, shape.cols, shape.group, shape.wide_scales != 0), part, stream_);
+    }
+  }
+  (void)wait();
+  if (!status_.ok()) return w;
+  MatrixStack placed = w;
+  placed.first.packed = true;
+  placed.first.values = block.get();
+  placed.first.scales = m.quantised() ? static_cast<char*>(block.get()) + bytes * count : nullptr;
+  placed.first.biases = nullptr;
+  placed.stride_bytes = bytes;
+  placed.stride_scale_bytes = scales;
+  packed_[w.first.values] = {block, placed};
+  owners.push_back(block);
+  return placed;
+}
+
+Matrix CudaOps::place(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) {
+  return packed({w, w.present() ? 1 : 0, 0}, owners).first;
+}
+
+MatrixStack CudaOps::place(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) {
+  return packed(w, owners);
+}
+
+Matrix CudaOps::place_table(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) {
+  return place(w, owners);
+}
+
+const float* CudaOps::place(std::span<const float> vector, std::vector<std::shared_ptr<const void>>& owners) {
+  if (vector.empty()) return nullptr;
+  const std::shared_ptr<void> block = memory(vector.size_bytes());
+  if (block == nullptr) return nullptr;
+  upload(block.get(), vector.data(), vector.size_bytes());
+  owners.push_back(block);
+  return static_cast<const float*>(block.get());
+}
+
+// What only pictures need runs on the processor.
+void CudaOps::layer_norm(const LayerNormArgs&) { fail("layer_norm does not run on the CUDA device"); }
+void CudaOps::average(const AverageArgs&) { fail("average does not run on the CUDA device"); }
+void CudaOps::shift_scale(const ShiftScaleArgs&) { fail("shift_scale does not run on the CUDA device"); }
+void CudaOps::clamp(const float*, float*, float, float, int64_t) { fail("clamp does not run on the CUDA device"); }
+
+}  // namespace paceline::kernels::cuda

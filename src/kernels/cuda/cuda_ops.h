@@ -1,0 +1,146 @@
+// Ops on a CUDA device: one stream, on which everything is enqueued in order.
+//
+// The first error stays: from then on nothing is enqueued, and wait() says what happened. Rows that a product will read
+// are made ready (bf16) by whoever writes them, where that is known; ready_ remembers which.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/attention.h"
+#include "kernels/cuda/matmul.h"
+#include "kernels/cuda/rows.h"
+#include "kernels/ops.h"
+
+namespace paceline::kernels::cuda {
+
+// Device memory that only grows. What it held is gone when it grows.
+struct Grown {
+  std::shared_ptr<void> memory;
+  size_t bytes = 0;
+};
+
+class CudaOps final : public Ops {
+ public:
+  static Result<std::unique_ptr<CudaOps>> make();
+  ~CudaOps() override;
+  CudaOps(const CudaOps&) = delete;
+  CudaOps& operator=(const CudaOps&) = delete;
+
+  std::shared_ptr<void> memory(size_t bytes) override;
+  void upload(void* to, const void* from, size_t bytes) override;
+  void copy(void* to, const void* from, size_t bytes) override;
+  void clear(void* to, size_t bytes) override;
+  [[nodiscard]] bool on_host() const override { return false; }
+  const void* fetch(const void* from, size_t bytes, HostCopy& copy) override;
+  Status wait() override;
+  Ops& for_pictures() override { return for_pictures_ != nullptr ? *for_pictures_ : *this; }
+  void set_for_pictures(Ops* ops) { for_pictures_ = ops; }
+
+  Matrix place(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) override;
+  MatrixStack place(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) override;
+  Matrix place_table(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) override;
+  const float* place(std::span<const float> vector, std::vector<std::shared_ptr<const void>>& owners) override;
+  [[nodiscard]] const void* placed_tag() const override { return this; }
+
+  void embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) override;
+  void rms_norm(const NormArgs& args) override;
+  void add_norm(const AddNormArgs& args) override;
+  void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) override;
+  void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
+             float* y) override;
+  void heads(const kernels::HeadsArgs& args) override;
+  void attention(const kernels::AttentionArgs& args) override;
+  void route(const kernels::RouteArgs& args) override;
+  void experts(const ExpertsArgs& args, Activation activation) override;
+  void gelu_mul(const kernels::GeluMulArgs& args) override;
+  void add_scaled(float* y, const float* x, float scale, int64_t count) override;
+  void softcap(float* y, float cap, int64_t count) override;
+  void rope(const RopeArgs& args) override;
+  void gather(const float* from, std::span<const int32_t> rows, int32_t width, float* to) override;
+  void argmax(const float* x, int32_t rows, int32_t width, TokenId* best) override;
+  void layer_norm(const LayerNormArgs& args) override;
+  void average(const AverageArgs& args) override;
+  void shift_scale(const ShiftScaleArgs& args) override;
+  void clamp(const float* x, float* y, float low, float high, int64_t count) override;
+
+  [[nodiscard]] cudaStream_t stream() const { return stream_; }
+
+ private:
+  CudaOps() = default;
+
+  bool fine(cudaError_t error, const char* what);
+  void fail(std::string message);
+  void* grown(Grown& buffer, size_t bytes);
+  // Host memory that copies to the device start from; given out anew after wait().
+  void* staged(size_t bytes);
+  void make_room(size_t bytes);
+  // `bytes` of host memory, in device memory that stays until the next wait().
+  const void* sent(const void* from, size_t bytes);
+  template <class T>
+  const T* sent(std::span<const T> values) {
+    return static_cast<const T*>(sent(values.data(), values.size_bytes()));
+  }
+
+  MatrixStack packed(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners);
+  [[nodiscard]] static Weight weight_of(const Matrix& m, int32_t at_once = 1);
+  [[nodiscard]] static Weight weight_of(const MatrixStack& s, int32_t at_once);
+
+  // Rows as bf16 beside their float32: made by the operation that writes them.
+  struct Ready {
+    const float* x = nullptr;      // none: stale
+    const float* last_x = nullptr;  // whose rows it held last
+    int32_t rows = 0, cols = 0, stride = 0;
+    Grown buffer;
+  };
+  uint16_t* make_ready(const float* x, int32_t rows, int32_t cols, int32_t& stride);
+  void written(const float* begin, int64_t floats);
+  Rows rows_for(const float* x, int32_t rows, const Weight& w, Activation activation);
+  void multiply(MatmulArgs& args, Activation activation);
+  void flush();
+
+  struct SeqTables {
+    const DeviceSeq* seqs = nullptr;
+    const int32_t* seq_of_row = nullptr;
+    int32_t rows = 0;
+  };
+  SeqTables tables_of(std::span<const SeqSpan> seqs);
+
+  cudaStream_t stream_ = nullptr;
+  Ops* for_pictures_ = nullptr;
+  Status status_ = Done{};
+  std::array<Ready, 16> ready_;
+  size_t next_ready_ = 0;
+  // An add_norm that waits for the norm which usually follows, to be one kernel with it.
+  AddNormArgs pending_;
+  bool has_pending_ = false;
+
+  Grown partial_, arrivals_, attention_partial_, bytes_rows_, bytes_scales_, expert_plan_, slots_, slot_rows_,
+      slot_bf16_, argmax_keys_, zeros_;
+  std::shared_ptr<void> host_ring_, device_ring_;
+  size_t ring_used_ = 0;
+
+  // Page tables by where they lie on the host, with what was sent of them.
+  struct PageTable {
+    Grown device;
+    std::vector<void*> mirror;
+  };
+  std::map<const void*, PageTable> page_tables_;
+  struct SentTables {
+    std::vector<char> key;
+    const void* device = nullptr;
+  };
+  std::vector<SentTables> sent_;
+  // What was packed already, by where it lay: tied matrices are packed once.
+  struct Packed {
+    std::weak_ptr<void> memory;
+    MatrixStack view;
+  };
+  std::map<const void*, Packed> packed_;
+};
+
+}  // namespace paceline::kernels::cuda

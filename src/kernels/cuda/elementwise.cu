@@ -1,0 +1,122 @@
+// Element by element: gelu, sums, softcap, gathers, the largest of a row. Bound by bytes.
+#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/rows.h"
+
+namespace paceline::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+__device__ int64_t thread_number() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+dim3 blocks_for(int64_t threads) { return dim3(static_cast<unsigned>((threads + kThreads - 1) / kThreads)); }
+
+__global__ void gelu_mul_kernel(const GeluMulArgs args, int64_t count) {
+  let_next_start();
+  wait_for_previous();
+  const int64_t at = thread_number();
+  if (at >= count) return;
+  args.y[at] = gelu(args.y[at]) * args.x[at / args.width * args.x_stride + at % args.width];
+}
+
+__global__ void add_scaled_kernel(float* y, const float* x, float scale, int64_t count) {
+  let_next_start();
+  wait_for_previous();
+  const int64_t at = thread_number();
+  if (at < count) y[at] = (y[at] + x[at]) * scale;
+}
+
+__global__ void softcap_kernel(float* y, float cap, int64_t count) {
+  let_next_start();
+  wait_for_previous();
+  const int64_t at = thread_number();
+  if (at < count) y[at] = cap * tanhf(__fdiv_rn(y[at], cap));
+}
+
+__global__ void gather_kernel(const float* from, const int32_t* rows, float* to, int32_t width) {
+  let_next_start();
+  wait_for_previous();
+  const int32_t col = static_cast<int32_t>(blockIdx.x * kThreads + threadIdx.x);
+  const int64_t row = blockIdx.y;
+  if (col < width) to[row * width + col] = from[static_cast<int64_t>(rows[row]) * width + col];
+}
+
+__global__ void rope_rows_kernel(const RopeRowsArgs args) {
+  let_next_start();
+  wait_for_previous();
+  const int64_t at = thread_number();
+  if (at >= int64_t{args.rows} * args.pairs) return;
+  const float angle = static_cast<float>(args.positions[at / args.pairs]) * args.frequencies[at % args.pairs];
+  args.cos[at] = cosf(angle);
+  args.sin[at] = sinf(angle);
+}
+
+// A key that orders by value first and by lower place second; NaN is below everything.
+__device__ uint64_t key_of(float value, int32_t place) {
+  const uint32_t bits = __float_as_uint(value == 0.0f ? 0.0f : value);
+  const uint32_t ordered = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
+  return value != value ? 0 : static_cast<uint64_t>(ordered) << 32 | (0xffffffffu - static_cast<uint32_t>(place));
+}
+
+__device__ uint64_t block_max(uint64_t key, uint64_t* scratch) {
+  for (int offset = 16; offset > 0; offset /= 2) key = max(key, __shfl_xor_sync(~0u, key, offset));
+  if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = key;
+  __syncthreads();
+  for (int i = 0; i < kThreads / 32; ++i) key = max(key, scratch[i]);
+  return key;
+}
+
+__global__ void argmax_pieces_kernel(const ArgmaxArgs args) {
+  __shared__ uint64_t scratch[kThreads / 32];
+  let_next_start();
+  wait_for_previous();
+  const float* x = args.x + static_cast<int64_t>(blockIdx.y) * args.width;
+  uint64_t key = 0;
+  for (int32_t i = static_cast<int32_t>(blockIdx.x * kThreads + threadIdx.x); i < args.width; i += kArgmaxPieces * kThreads)
+    key = max(key, key_of(x[i], i));
+  key = block_max(key, scratch);
+  if (threadIdx.x == 0) args.partial[blockIdx.y * kArgmaxPieces + blockIdx.x] = key;
+}
+
+__global__ void argmax_rows_kernel(const ArgmaxArgs args) {
+  let_next_start();
+  wait_for_previous();
+  const uint64_t* keys = args.partial + blockIdx.x * kArgmaxPieces;
+  uint64_t key = max(keys[threadIdx.x], keys[threadIdx.x + 32]);
+  for (int offset = 16; offset > 0; offset /= 2) key = max(key, __shfl_xor_sync(~0u, key, offset));
+  if (threadIdx.x == 0)
+    args.best[blockIdx.x] = key == 0 ? 0 : static_cast<int32_t>(0xffffffffu - static_cast<uint32_t>(key));
+}
+
+}  // namespace
+
+void gelu_mul(const GeluMulArgs& args, Stream stream) {
+  const int64_t count = int64_t{args.rows} * args.width;
+  launch(gelu_mul_kernel, blocks_for(count), dim3(kThreads), 0, stream, true, args, count);
+}
+
+void add_scaled(float* y, const float* x, float scale, int64_t count, Stream stream) {
+  launch(add_scaled_kernel, blocks_for(count), dim3(kThreads), 0, stream, true, y, x, scale, count);
+}
+
+void softcap(float* y, float cap, int64_t count, Stream stream) {
+  launch(softcap_kernel, blocks_for(count), dim3(kThreads), 0, stream, true, y, cap, count);
+}
+
+void gather_rows(const float* from, const int32_t* rows, float* to, int32_t count, int32_t width, Stream stream) {
+  const dim3 grid(static_cast<unsigned>(ceil_div(width, kThreads)), static_cast<unsigned>(count));
+  launch(gather_kernel, grid, dim3(kThreads), 0, stream, true, from, rows, to, width);
+}
+
+void rope_rows(const RopeRowsArgs& args, Stream stream) {
+  launch(rope_rows_kernel, blocks_for(int64_t{args.rows} * args.pairs), dim3(kThreads), 0, stream, true, args);
+}
+
+void argmax(const ArgmaxArgs& args, Stream stream) {
+  static_assert(kArgmaxPieces == 64, "one warp reads them, two each");
+  launch(argmax_pieces_kernel, dim3(kArgmaxPieces, static_cast<unsigned>(args.rows)), dim3(kThreads), 0, stream, true,
+         args);
+  launch(argmax_rows_kernel, dim3(static_cast<unsigned>(args.rows)), dim3(32), 0, stream, true, args);
+}
+
+}  // namespace paceline::kernels::cuda

@@ -1,0 +1,97 @@
+// How matrices lie in device memory, and where their sums are cut. Plain numbers: host and device code agree through
+// this file.
+//
+// Weights are packed once, when they are uploaded, into the order in which tensor cores take them: tiles of 16 outputs,
+// and in a tile one step of K after another, so that a warp streams its tile with one 16-byte load per lane and step
+// and nothing in between.
+//   bf16: [tile][k / 16][lane][8]            lane's part of a 16x16 fragment
+//   q8:   [tile][k / 32][lane][16]           lane's part of a 16x32 fragment of bytes
+//   q4:   [tile][k / 64][lane][16]           two 16x32 fragments, halves of bytes as `q4_byte` says
+//   scales of q8, q4: [tile][group][16 outputs][scale, bias]
+// Outputs are padded to 16 and K to kBlockK (bf16) or 128 (q8, q4), with zeros.
+//
+// The numerics rule of this backend: narrow and wide kernels give the same bits. A sum over K runs in steps of
+// one tensor-core instruction, ascending, inside a part of K; parts are fixed by the matrix's shape and are added in
+// ascending order in float32. How many rows there are decides only which kernel does it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#if defined(__CUDACC__)
+#define PACELINE_BOTH __host__ __device__
+#else
+#define PACELINE_BOTH
+#endif
+
+namespace paceline::kernels::cuda {
+
+inline constexpr int32_t kTileOutputs = 16;  // of one fragment
+inline constexpr int32_t kUnitOutputs = 64;  // of one block of a narrow kernel: four warps
+inline constexpr int32_t kBlockK = 64;       // parts are cut at multiples of this
+inline constexpr int32_t kNarrowRows = 16;   // the most that narrow kernels take
+inline constexpr int32_t kPageTokens = 64;
+
+PACELINE_BOTH constexpr int32_t ceil_div(int32_t a, int32_t b) { return (a + b - 1) / b; }
+PACELINE_BOTH constexpr int32_t round_up(int32_t a, int32_t b) { return ceil_div(a, b) * b; }
+
+enum class Format : int32_t { f32, f16, bf16, q8, q4 };
+
+PACELINE_BOTH constexpr int32_t padded_cols(Format format, int32_t cols) {
+  return round_up(cols, format == Format::q8 || format == Format::q4 ? 128 : kBlockK);
+}
+
+// A matrix [rows, cols] in device memory, packed as above (f32, f16: row-major as they are).
+struct Weight {
+  const void* values = nullptr;
+  const void* scales = nullptr;
+  int32_t rows = 0, cols = 0;
+  int32_t group = 0;
+  Format format = Format::bf16;
+  int32_t wide_scales = 0;  // scales are float32, not bf16
+  int32_t part = 0;         // length of a part of K, in blocks: part_blocks()
+  int64_t stride_values = 0, stride_scales = 0;  // bytes to the next matrix of a stack
+
+  PACELINE_BOTH int32_t tiles() const { return ceil_div(rows, kTileOutputs); }
+  PACELINE_BOTH int32_t depth() const { return padded_cols(format, cols); }
+  PACELINE_BOTH int32_t parts() const { return ceil_div(ceil_div(cols, kBlockK), part); }
+};
+
+PACELINE_BOTH constexpr size_t value_bytes(Format format, int32_t rows, int32_t cols) {
+  if (format == Format::f32) return static_cast<size_t>(rows) * static_cast<size_t>(cols) * 4;
+  if (format == Format::f16) return static_cast<size_t>(rows) * static_cast<size_t>(cols) * 2;
+  const auto all = static_cast<size_t>(round_up(rows, kTileOutputs)) * static_cast<size_t>(padded_cols(format, cols));
+  return format == Format::bf16 ? all * 2 : format == Format::q8 ? all : all / 2;
+}
+
+PACELINE_BOTH constexpr size_t scale_bytes(Format format, int32_t rows, int32_t cols, int32_t group, bool wide) {
+  if (format != Format::q8 && format != Format::q4) return 0;
+  return static_cast<size_t>(round_up(rows, kTileOutputs)) * static_cast<size_t>(padded_cols(format, cols) / group) *
+         (wide ? 8 : 4);
+}
+
+// The length of one part of K, in blocks of kBlockK: so many parts that a large device has twice as many units of 64
+// outputs as it runs at once, none longer than streams well, and a multiple of what the wide kernel takes at once (4).
+// Experts count as often as one row takes them.
+#ifndef PACELINE_UNITS
+#define PACELINE_UNITS 640
+#endif
+#ifndef PACELINE_PART
+#define PACELINE_PART 24
+#endif
+PACELINE_BOTH constexpr int32_t part_blocks(int32_t rows, int32_t cols) {
+  const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kUnitOutputs);
+  const int32_t wanted = ceil_div(PACELINE_UNITS, units);
+  const int32_t length = round_up(ceil_div(blocks, wanted), 4);
+  return length < PACELINE_PART ? length : PACELINE_PART;
+}
+
+// Rows made ready for a matrix: bf16 [rows, stride], or bytes [rows, stride] with {scale, scale * sum} per row and run
+// of min(group, 64) columns: [rows, stride / run].
+struct Rows {
+  const void* values = nullptr;
+  const float* scales = nullptr;
+  int32_t stride = 0;  // elements; the matrix's depth()
+};
+
+}  // namespace paceline::kernels::cuda

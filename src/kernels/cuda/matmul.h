@@ -1,0 +1,66 @@
+// Matrix products on the device, as plain arguments: y[r] = W x[r].
+//
+// Rows up to kNarrowRows go through matmul_narrow (bound by the bytes of the weights), more through matmul_wide (bound by
+// the tensor cores). Both give a row the same bits; see layout.h.
+#pragma once
+
+#include "kernels/cuda/layout.h"
+
+struct CUstream_st;
+
+namespace paceline::kernels::cuda {
+
+// Of one launch. Few: every block reads its arguments cold.
+inline constexpr int32_t kMaxProducts = 4;
+inline constexpr int32_t kMaxExperts = 256;
+
+// Which rows go to which expert; made on the device by plan_experts(). A slot is a (row, rank) pair, slots lie expert
+// by expert.
+struct ExpertPlan {
+  int32_t touched = 0;
+  int32_t expert[kMaxExperts];     // [touched], ascending
+  int32_t first[kMaxExperts + 1];  // [touched + 1]: slots of the touched experts
+};
+
+// The products of a stack with the rows that the plan gives each expert.
+struct ExpertRows {
+  const ExpertPlan* plan = nullptr;     // none: no stack
+  const int32_t* slot_row = nullptr;    // [slots]: the row to read; none: rows are slots already
+  int32_t most_touched = 0;             // no plan has more
+};
+
+struct Product {
+  Weight weight;
+  Weight up;                   // present: y = gelu(weight x) * (up x)
+  float* y = nullptr;          // [rows, outputs], or none
+  uint16_t* y_bf16 = nullptr;  // [rows, y_stride] as bf16, or none
+  int32_t y_stride = 0;
+  // Filled in by the launch.
+  int32_t first_block = 0, units = 0, split = 1;
+
+  PACELINE_BOTH bool gated() const { return up.values != nullptr; }
+};
+
+struct MatmulArgs {
+  Product out[kMaxProducts];  // all of one format
+  int32_t count = 0;
+  Rows x;
+  int32_t rows = 0;
+  ExpertRows experts;
+  float* partial = nullptr;    // partial_floats(), not shared with a launch that may still run
+  int32_t* arrivals = nullptr;  // [kMaxArrivals], zero before and after
+  int32_t blocks = 0;           // filled in by the launch
+};
+
+inline constexpr int32_t kMaxArrivals = 1 << 18;
+inline constexpr size_t kPartialFloats = size_t{1} << 25;
+
+using Stream = CUstream_st*;
+
+// early: may start before the kernel in front of it has ended (its weights do not depend on that one).
+void matmul_narrow(MatmulArgs args, Stream stream, bool early);
+void matmul_wide(MatmulArgs args, Stream stream);
+// Unquantised weights with float32 rows: `x.values` is float32 [rows, stride]. For checks and for routers.
+void matmul_f32(MatmulArgs args, Stream stream);
+
+}  // namespace paceline::kernels::cuda

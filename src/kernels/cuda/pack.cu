@@ -1,0 +1,173 @@
+// Weights from the order of checkpoints into that of layout.h, and rows made ready for them. Packing runs once per
+// matrix, on the device, behind its upload.
+#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/rows.h"
+
+namespace paceline::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+
+__device__ int64_t thread_number() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
+unsigned blocks_for(int64_t threads) { return static_cast<unsigned>((threads + kThreads - 1) / kThreads); }
+
+// One thread per lane of a fragment.
+__global__ void pack_bf16_kernel(const uint16_t* from, uint4* to, int32_t rows, int32_t cols, int64_t lanes,
+                                 int32_t steps) {
+  const int64_t at = thread_number();
+  if (at >= lanes) return;
+  const int lane = static_cast<int>(at % 32), g = lane / 4, t = lane % 4;
+  const int64_t step = at / 32 % steps, tile = at / 32 / steps;
+  uint32_t words[4];
+  for (int i = 0; i < 4; ++i) {
+    const int64_t row = tile * 16 + g + i % 2 * 8;
+    const int64_t col = step * 16 + t * 2 + i / 2 * 8;
+    uint32_t word = 0;
+    for (int e = 0; e < 2; ++e)
+      if (row < rows && col + e < cols) word |= static_cast<uint32_t>(from[row * cols + col + e]) << (16 * e);
+    words[i] = word;
+  }
+  to[at] = make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+__device__ uint32_t quantised_at(const uint8_t* from, int32_t rows, int32_t cols, int64_t row, int64_t col, int bits) {
+  if (row >= rows || col >= cols) return 0;
+  if (bits == 8) return from[row * cols + col];
+  const uint32_t byte = from[row * (cols / 2) + col / 2];
+  return (col % 2 == 0 ? byte : byte >> 4) & 15u;
+}
+
+// Four bytes along K from (row, col).
+__device__ uint32_t four_at(const uint8_t* from, int32_t rows, int32_t cols, int64_t row, int64_t col, int bits) {
+  uint32_t word = 0;
+  for (int e = 0; e < 4; ++e) word |= quantised_at(from, rows, cols, row, col + e, bits) << (8 * e);
+  return word;
+}
+
+__global__ void pack_q8_kernel(const uint8_t* from, uint4* to, int32_t rows, int32_t cols, int64_t lanes,
+                               int32_t steps) {
+  const int64_t at = thread_number();
+  if (at >= lanes) return;
+  const int lane = static_cast<int>(at % 32), g = lane / 4, t = lane % 4;
+  const int64_t col = at / 32 % steps * 32 + t * 4, row = at / 32 / steps * 16 + g;
+  to[at] = make_uint4(four_at(from, rows, cols, row, col, 8), four_at(from, rows, cols, row + 8, col, 8),
+                      four_at(from, rows, cols, row, col + 16, 8), four_at(from, rows, cols, row + 8, col + 16, 8));
+}
+
+// A byte holds column c of its fragment in the low half and column c + 16 in the high half.
+__global__ void pack_q4_kernel(const uint8_t* from, uint4* to, int32_t rows, int32_t cols, int64_t lanes,
+                               int32_t steps) {
+  const int64_t at = thread_number();
+  if (at >= lanes) return;
+  const int lane = static_cast<int>(at % 32), g = lane / 4, t = lane % 4;
+  const int64_t col = at / 32 % steps * 64 + t * 4, row = at / 32 / steps * 16 + g;
+  uint32_t words[4];
+  for (int i = 0; i < 4; ++i) {
+    const int64_t c = col + i / 2 * 32, r = row + i % 2 * 8;
+    words[i] = four_at(from, rows, cols, r, c, 4) | four_at(from, rows, cols, r, c + 16, 4) << 4;
+  }
+  to[at] = make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+__global__ void pack_scales_kernel(const void* scales, const void* biases, void* to, int32_t rows, int32_t groups,
+                                   int32_t padded_groups, int64_t count, bool wide) {
+  const int64_t at = thread_number();
+  if (at >= count) return;
+  const int64_t row = at / 16 / padded_groups * 16 + at % 16, group = at / 16 % padded_groups;
+  const bool has = row < rows && group < groups;
+  const int64_t i = row * groups + group;
+  if (wide) {
+    static_cast<float2*>(to)[at] = has ? make_float2(static_cast<const float*>(scales)[i], static_cast<const float*>(biases)[i])
+                                       : make_float2(0, 0);
+  } else {
+    const uint32_t pair = has ? static_cast<uint32_t>(static_cast<const uint16_t*>(scales)[i]) |
+                                    static_cast<uint32_t>(static_cast<const uint16_t*>(biases)[i]) << 16
+                              : 0u;
+    static_cast<uint32_t*>(to)[at] = pair;
+  }
+}
+
+__global__ void rows_to_bf16_kernel(const float* x, uint16_t* y, int32_t cols, int32_t stride, int64_t pairs) {
+  let_next_start();
+  wait_for_previous();
+  const int64_t at = thread_number();
+  if (at >= pairs) return;
+  const int64_t row = at / (stride / 2), col = at % (stride / 2) * 2;
+  const float low = col < cols ? x[row * cols + col] : 0.0f, high = col + 1 < cols ? x[row * cols + col + 1] : 0.0f;
+  reinterpret_cast<uint32_t*>(y)[at] = pack_bf16(low, high);
+}
+
+// A warp per row and group.
+__global__ void rows_to_bytes_kernel(const float* x, int8_t* y, float2* scales, int32_t cols, int32_t stride,
+                                     int32_t group, int64_t groups_in_all) {
+  let_next_start();
+  wait_for_previous();
+  const int64_t at = thread_number() / 32;
+  const int lane = threadIdx.x % 32;
+  if (at >= groups_in_all) return;
+  const int32_t groups = stride / group;
+  const int64_t row = at / groups, first = at % groups * group;
+  float values[4];
+  float top = 0;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const int64_t col = first + i * 32 + lane;
+    values[i] = i * 32 < group && col < cols ? x[row * cols + col] : 0.0f;
+    top = fmaxf(top, fabsf(values[i]));
+  }
+  for (int offset = 16; offset > 0; offset /= 2) top = fmaxf(top, __shfl_xor_sync(~0u, top, offset));
+  const float inverse = top > 0 ? __fdiv_rn(127.0f, top) : 0.0f, scale = __fdiv_rn(top, 127.0f);
+  const int32_t run = group < 64 ? group : 64;
+  int32_t sums[2] = {0, 0};
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    if (i * 32 >= group) break;
+    const int32_t q = __float2int_rn(values[i] * inverse);
+    y[row * stride + first + i * 32 + lane] = static_cast<int8_t>(q);
+    sums[i / 2] += q;
+  }
+  for (int i = 0; i < 2; ++i) {
+    for (int offset = 16; offset > 0; offset /= 2) sums[i] += __shfl_xor_sync(~0u, sums[i], offset);
+    if (lane == 0 && i * 64 < group)
+      scales[row * (stride / run) + first / run + i] = make_float2(scale, scale * static_cast<float>(sums[i]));
+  }
+}
+
+}  // namespace
+
+void pack_values(const void* from, void* to, Format format, int32_t rows, int32_t cols, Stream stream) {
+  const int32_t depth = padded_cols(format, cols);
+  const int32_t steps = format == Format::bf16 ? depth / 16 : format == Format::q8 ? depth / 32 : depth / 64;
+  const int64_t lanes = int64_t{ceil_div(rows, kTileOutputs)} * steps * 32;
+  auto* out = static_cast<uint4*>(to);
+  if (format == Format::bf16)
+    pack_bf16_kernel<<<blocks_for(lanes), kThreads, 0, stream>>>(static_cast<const uint16_t*>(from), out, rows, cols, lanes,
+                                                                 steps);
+  else if (format == Format::q8)
+    pack_q8_kernel<<<blocks_for(lanes), kThreads, 0, stream>>>(static_cast<const uint8_t*>(from), out, rows, cols, lanes,
+                                                               steps);
+  else
+    pack_q4_kernel<<<blocks_for(lanes), kThreads, 0, stream>>>(static_cast<const uint8_t*>(from), out, rows, cols, lanes,
+                                                               steps);
+}
+
+void pack_scales(const void* scales, const void* biases, void* to, const Weight& w, Stream stream) {
+  const int32_t padded = w.depth() / w.group;
+  const int64_t count = int64_t{w.tiles()} * 16 * padded;
+  pack_scales_kernel<<<blocks_for(count), kThreads, 0, stream>>>(scales, biases, to, w.rows, w.cols / w.group, padded, count,
+                                                                 w.wide_scales != 0);
+}
+
+void rows_to_bf16(const float* x, uint16_t* y, int32_t rows, int32_t cols, int32_t stride, Stream stream) {
+  const int64_t pairs = int64_t{rows} * stride / 2;
+  launch(rows_to_bf16_kernel, dim3(blocks_for(pairs)), dim3(kThreads), 0, stream, true, x, y, cols, stride, pairs);
+}
+
+void rows_to_bytes(const float* x, int8_t* y, float* scales, const RowsShape& shape, Stream stream) {
+  const int64_t groups = int64_t{shape.rows} * (shape.stride / shape.group);
+  launch(rows_to_bytes_kernel, dim3(blocks_for(groups * 32)), dim3(kThreads), 0, stream, true, x, y,
+         reinterpret_cast<float2*>(scales), shape.cols, shape.stride, shape.group, groups);
+}
+
+}  // namespace paceline::kernels::cuda

@@ -1,0 +1,110 @@
+// Everything on the device that is not a matrix product or attention, as plain arguments.
+#pragma once
+
+#include "kernels/cuda/matmul.h"
+
+namespace paceline::kernels::cuda {
+
+// Into layout.h's order. `from` is device memory, as it lies in a checkpoint.
+void pack_values(const void* from, void* to, Format format, int32_t rows, int32_t cols, Stream stream);
+void pack_scales(const void* scales, const void* biases, void* to, const Weight& w, Stream stream);
+
+// Rows made ready for a matrix.
+void rows_to_bf16(const float* x, uint16_t* y, int32_t rows, int32_t cols, int32_t stride, Stream stream);
+struct RowsShape {
+  int32_t rows = 0, cols = 0, stride = 0, group = 0;
+};
+void rows_to_bytes(const float* x, int8_t* y, float* scales, const RowsShape& shape, Stream stream);
+
+// y[r] = table[tokens[r]] * scale, [rows, cols]
+struct EmbedArgs {
+  Weight table;
+  const int32_t* tokens = nullptr;  // [rows], device memory
+  float* y = nullptr;
+  int32_t rows = 0;
+  float scale = 1;
+};
+void embed(const EmbedArgs& args, Stream stream);
+
+// Two norms in one pass, either of which may be missing.
+//   x = (x + norm(branch) * branch_weight) * branch_scale      where there is a branch
+//   y = norm(x) * weight * scale                               where there is a y or y_bf16
+struct NormsArgs {
+  float* x = nullptr;                    // [rows, width]; written where there is a branch
+  const float* branch = nullptr;         // [rows, width]
+  const float* branch_weight = nullptr;  // [width]
+  float branch_scale = 1;
+  const float* weight = nullptr;  // [width], or none
+  float* y = nullptr;             // [rows, width], or none; may be x without a branch
+  uint16_t* y_bf16 = nullptr;     // [rows, y_stride], or none
+  int32_t y_stride = 0;
+  float scale = 1;
+  int32_t rows = 0, width = 0;
+  float eps = 0;
+};
+inline constexpr int32_t kMaxNormWidth = 8192;
+void norms(const NormsArgs& args, Stream stream);
+
+// y = gelu(y) * x per row; rows of x lie x_stride apart.
+struct GeluMulArgs {
+  float* y = nullptr;        // [rows, width]
+  const float* x = nullptr;  // [rows, x_stride]
+  int32_t rows = 0, width = 0, x_stride = 0;
+};
+void gelu_mul(const GeluMulArgs& args, Stream stream);
+// y = (y + x) * scale
+void add_scaled(float* y, const float* x, float scale, int64_t count, Stream stream);
+// y = cap * tanh(y / cap)
+void softcap(float* y, float cap, int64_t count, Stream stream);
+// to[i] = from[rows[i]], rows of `width` floats
+void gather_rows(const float* from, const int32_t* rows, float* to, int32_t count, int32_t width, Stream stream);
+// The first of the largest of each row; what is not a number is never it.
+struct ArgmaxArgs {
+  const float* x = nullptr;  // [rows, width]
+  int32_t rows = 0, width = 0;
+  int32_t* best = nullptr;        // [rows]
+  uint64_t* partial = nullptr;    // [rows, kArgmaxPieces]
+};
+inline constexpr int32_t kArgmaxPieces = 64;
+void argmax(const ArgmaxArgs& args, Stream stream);
+
+// cos, sin [rows, pairs] of pos * frequency.
+struct RopeRowsArgs {
+  const int32_t* positions = nullptr;    // [rows]
+  const float* frequencies = nullptr;    // [pairs]
+  float* cos = nullptr;
+  float* sin = nullptr;
+  int32_t rows = 0, pairs = 0;
+};
+void rope_rows(const RopeRowsArgs& args, Stream stream);
+
+// Shares of the experts, best first: softmax over the scores, the top ones divided by their sum, times expert_scale.
+struct RouteArgs {
+  const float* scores = nullptr;        // [rows, experts]
+  const float* expert_scale = nullptr;  // [experts]
+  int32_t rows = 0, experts = 0, top = 0;
+  int32_t* chosen = nullptr;  // [rows, top]
+  float* share = nullptr;     // [rows, top]
+};
+void route(const RouteArgs& args, Stream stream);
+
+// Slots of the chosen experts: expert by expert, in each by row.
+struct PlanArgs {
+  const int32_t* chosen = nullptr;  // [rows, top]
+  int32_t rows = 0, top = 0, experts = 0;
+  ExpertPlan* plan = nullptr;
+  int32_t* slot_row = nullptr;  // [rows * top]
+  int32_t* slot_of = nullptr;   // [rows, top]
+};
+void plan_experts(const PlanArgs& args, Stream stream);
+// y[r] = sum over ranks of share * from[slot], best first
+struct CombineArgs {
+  const float* from = nullptr;       // [slots, width]
+  const int32_t* slot_of = nullptr;  // [rows, top]
+  const float* share = nullptr;      // [rows, top]
+  float* y = nullptr;                // [rows, width]
+  int32_t rows = 0, top = 0, width = 0;
+};
+void combine_experts(const CombineArgs& args, Stream stream);
+
+}  // namespace paceline::kernels::cuda

@@ -1,0 +1,12 @@
+// What a build without CUDA says of it.
+#include "kernels/cuda_device.h"
+
+namespace paceline::kernels {
+
+Result<CudaDevice> find_cuda_device() {
+  return Error{"this program was built without CUDA: configure with -DPACELINE_CUDA=ON"};
+}
+
+Result<std::unique_ptr<Ops>> make_cuda_ops(Ops*) { return find_cuda_device().error(); }
+
+}  // namespace paceline::kernels

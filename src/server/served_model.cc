@@ -68,6 +68,7 @@ json::object ServedModel::object(int32_t context_limit) const {
   object["max_model_len"] = context(context_limit);  // as vLLM calls it
   object["chat"] = text_.has_chat();
   object["images"] = vision_ != nullptr;
+  object["videos"] = vision_ != nullptr && text_.loaded.config.ids.video >= 0;
   object["drafter"] = std::move(drafter);
   object["engine"] = std::move(engine);
   const std::lock_guard lock(digest_mutex_);

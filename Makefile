@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 30
 SOURCES = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'bench/*.cc')
 
 .DEFAULT_GOAL := build
-.PHONY: build run test test-dev test-long test-tsan bench fuzz format tidy clean deps deps-dev
+.PHONY: build run test test-dev test-long test-tsan bench gpu-programs gpu-test gpu-bench fuzz format tidy clean deps deps-dev
 
 deps:
 	@tools/install_deps
@@ -44,6 +44,19 @@ test-long: test test-dev test-tsan fuzz
 
 bench: build
 	@for format in q8 q4 bf16; do build/release/paceline bench --synthetic $(SHAPE) --format $$format; done
+
+# The CUDA kernels with what checks and measures them: needs nvcc, and no device.
+gpu-programs: deps
+	@cmake --preset cuda
+	@cmake --build --preset cuda -j $(JOBS) --target gpu_check gpu_bench
+
+# On a machine with a CUDA device.
+gpu-test: gpu-programs
+	@cmake --build --preset cuda -j $(JOBS) --target paceline_program
+	@tools/gpu_test build/cuda
+
+gpu-bench: gpu-programs
+	@build/cuda/gpu_bench --json build/cuda/gpu_bench.json
 
 fuzz: deps-dev
 	@cmake --preset fuzz

@@ -1,11 +1,18 @@
-# What checks and measures the CUDA device: programs of their own, since continuous integration has no such device.
+# What checks and measures the CUDA device: programs of their own, since continuous integration has no such device. They
+# need the lowest rooms only, so that compiling and linking them there is quick.
+set(kernel_sources ${PACELINE_SOURCES})
+list(FILTER kernel_sources INCLUDE REGEX "/src/(base|tensor|kernels)/")
+add_library(paceline_kernels STATIC ${kernel_sources} $<TARGET_OBJECTS:paceline_cuda>)
+target_include_directories(paceline_kernels PUBLIC ${CMAKE_SOURCE_DIR}/src)
+target_link_libraries(paceline_kernels PUBLIC Threads::Threads CUDA::cudart_static)
+
 add_executable(gpu_check tests/gpu/kernels_check.cc)
 target_include_directories(gpu_check PRIVATE tests/gpu)
-target_link_libraries(gpu_check PRIVATE paceline)
+target_link_libraries(gpu_check PRIVATE paceline_kernels)
 
 add_executable(gpu_bench tests/gpu/kernels_bench.cu)
 set_target_properties(gpu_bench PROPERTIES CUDA_ARCHITECTURES "${cuda_targets}")
-target_link_libraries(gpu_bench PRIVATE paceline)
+target_link_libraries(gpu_bench PRIVATE paceline_kernels)
 # The matrix rate that shares are of is cuBLAS's, where it is there.
 if(TARGET CUDA::cublas)
   target_compile_definitions(gpu_bench PRIVATE PACELINE_CUBLAS)

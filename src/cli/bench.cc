@@ -235,6 +235,7 @@ int run_bench(BenchOptions options) {
   const Precision precision = options.precision == "f32" ? Precision::f32 : Precision::bf16;
   options.forward.precision = precision;
   Forward forward(target->weights, (*machine)->ops(), precision);
+  if (const Status placed = (*machine)->ops().wait(); !placed.ok()) return fail(kExitFailure, placed.error().message);
   if (options.engine) return run_engine_bench(options, *target, forward, **machine);
   if (options.speculation) return run_speculation_bench(options, *target, forward, **machine);
   return run_forward_bench(options, *target, forward, **machine);

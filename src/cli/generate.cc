@@ -130,6 +130,7 @@ class GenerateCommand {
     model->loaded.weights = place_weights(model->loaded.weights, machine.ops(), [&](size_t done, size_t total) {
       bar.update(static_cast<int64_t>(done), static_cast<int64_t>(total));
     });
+    TRY(machine.ops().wait());
     return model;
   }
 

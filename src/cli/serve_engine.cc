@@ -30,7 +30,9 @@ Result<std::unique_ptr<ServeEngine>> ServeEngine::make(const ServeEngineOptions&
   made->add_vision(options.run.precision, tell);
   EngineSettings& settings = made->description_.settings;
   settings = options.engine;
-  if (settings.kv_bytes == 0) settings.kv_bytes = automatic_kv_bytes();
+  // A device has memory of its own; a tenth stays for the rows of steps.
+  const size_t on_device = made->machine_->ops().free_bytes() / 10 * 9;
+  if (settings.kv_bytes == 0) settings.kv_bytes = on_device > 0 ? on_device : automatic_kv_bytes();
   settings.fixed_depth = options.draft.depth;
   const EngineParts parts{.forward = &*made->forward_,
                           .pool = &made->machine_->pool(),
@@ -50,6 +52,7 @@ Status ServeEngine::load(const ServeEngineOptions& options) {
   TRY_ASSIGN(machine_, Machine::make({.threads = options.run.threads, .device = options.run.device}));
   TRY_ASSIGN(TextModel text, load_text_model(folder_, machine_->pool()));
   text.loaded.weights = place_weights(text.loaded.weights, machine_->ops());
+  TRY(machine_->ops().wait());
   text_.emplace(std::move(text));
   forward_.emplace(text_->loaded.weights, machine_->ops(), options.run.precision);
   description_.kernels = machine_->kernels_name();

@@ -131,8 +131,8 @@ struct ExpertsArgs {
 
 // cos, sin [positions, frequencies] of position * frequency.
 struct RopeArgs {
-  std::span<const int32_t> positions;    // host memory
-  std::span<const float> frequencies;    // host memory
+  std::span<const int32_t> positions;  // host memory
+  std::span<const float> frequencies;  // host memory
   float* cos = nullptr;
   float* sin = nullptr;
 };
@@ -191,9 +191,13 @@ class Ops {
   virtual void clear(void* to, size_t bytes) = 0;
   // Its memory is the host's, and operations are done when they return.
   [[nodiscard]] virtual bool on_host() const = 0;
-  // What `from` holds when all that was enqueued before has run, for the host to read after wait(): in `copy`, or where it
-  // lies.
+  // What `from` holds when all that was enqueued before has run, for the host to read after wait(): in `copy`, or where
+  // it lies.
   virtual const void* fetch(const void* from, size_t bytes, HostCopy& copy) = 0;
+  // Of memory of its own: how much is left, and how fast it is read, measured now, in 1e9 bytes per second. 0: it is
+  // the host's.
+  [[nodiscard]] virtual size_t free_bytes() const { return 0; }
+  virtual double read_gbs() { return 0; }
   // Who runs pictures: not every backend does that itself.
   virtual Ops& for_pictures() { return *this; }
   // Until all that was enqueued has run. An error is the backend's last word: nothing enqueued after it runs.

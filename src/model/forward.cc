@@ -170,8 +170,8 @@ class Pass {
 
     for (size_t s = 0; s < s_.spans.size(); ++s) s_.spans[s].pages = in_.seqs[s].kv->pages(i);
     const bool sliding = lc.kind == LayerKind::sliding;
-    const RopeTable rope =
-        (sliding ? s_.rope_sliding : s_.rope_global).table(ops_, sliding ? c_.rope_sliding : c_.rope_global, lc.head_dim);
+    const RopeTable rope = (sliding ? s_.rope_sliding : s_.rope_global)
+                               .table(ops_, sliding ? c_.rope_sliding : c_.rope_global, lc.head_dim);
     kernels::HeadsArgs heads;
     heads.shape = shape;
     heads.q = q;
@@ -221,9 +221,8 @@ class Pass {
                 sized(s_.scores, static_cast<int64_t>(rows_) * c_.experts), chosen, share});
     count_experts(l, chosen);
     norm(x_, l.pre_ffn_norm_2, in);
-    ops_.experts(
-        {&l.expert_gate, &l.expert_up, &l.expert_down, in, chosen, share, rows_, c_.experts_per_token, out},
-        act_);
+    ops_.experts({&l.expert_gate, &l.expert_up, &l.expert_down, in, chosen, share, rows_, c_.experts_per_token, out},
+                 act_);
     norm(out, l.post_ffn_norm_2, out);
     return out;
   }

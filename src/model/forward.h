@@ -68,6 +68,7 @@ class Forward {
   [[nodiscard]] const std::shared_ptr<const TextWeights>& shared_weights() const { return weights_; }
   [[nodiscard]] const KvLayout& kv_layout() const { return layout_; }
   [[nodiscard]] Precision precision() const { return precision_; }
+  [[nodiscard]] kernels::Ops& ops() const { return ops_; }
 
   // Writes the rows' keys and values and raises every kv->length() by its count. The output stays valid until the next
   // call. Everything is enqueued first, and waited for once. After a fault of the device the output is zeros.

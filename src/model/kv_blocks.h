@@ -54,7 +54,7 @@ class KvBlockRef {
 class KvBlockPool {
  public:
   struct Sizes {
-    size_t global = 0, sliding = 0;  // bytes of a block
+    size_t global = 0, sliding = 0;   // bytes of a block
     kernels::Ops* backend = nullptr;  // whose memory blocks are; none: the host's
     [[nodiscard]] size_t of(LayerKind kind) const { return kind == LayerKind::global ? global : sliding; }
   };

@@ -151,8 +151,8 @@ class MtpPass {
     norm(x_, l.input_norm, normed_);
     linear(normed_, l.q, q);
 
-    const RopeTable rope =
-        (sliding ? s_.rope_sliding : s_.rope_global).table(ops_, sliding ? c_.rope_sliding : c_.rope_global, lc.head_dim);
+    const RopeTable rope = (sliding ? s_.rope_sliding : s_.rope_global)
+                               .table(ops_, sliding ? c_.rope_sliding : c_.rope_global, lc.head_dim);
     kernels::HeadsArgs heads;
     heads.shape = shape;
     heads.q = q;
@@ -198,8 +198,8 @@ class MtpPass {
     }
     auto* chosen = reinterpret_cast<TokenId*>(sized(s_.chosen, rows_));
     ops_.argmax(scores, rows_, c_.vocab, chosen);
-    const auto* host = static_cast<const TokenId*>(
-        ops_.fetch(chosen, static_cast<size_t>(rows_) * sizeof(TokenId), s_.chosen_copy));
+    const auto* host =
+        static_cast<const TokenId*>(ops_.fetch(chosen, static_cast<size_t>(rows_) * sizeof(TokenId), s_.chosen_copy));
     if (!ops_.wait().ok()) return give_up();
     std::copy(host, host + rows_, s_.tokens.begin());
   }

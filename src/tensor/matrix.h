@@ -77,7 +77,7 @@ struct Matrix {
 struct MatrixStack {
   Matrix first;  // expert 0
   int32_t count = 0;
-  int64_t stride_rows = 0;  // between experts, in rows of the underlying tensor
+  int64_t stride_rows = 0;        // between experts, in rows of the underlying tensor
   size_t stride_bytes = 0;        // between packed experts
   size_t stride_scale_bytes = 0;  // between their scales, where those lie apart
 

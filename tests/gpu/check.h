@@ -77,6 +77,8 @@ inline double distance(std::span<const float> a, std::span<const float> b) {
   return all == 0 ? std::sqrt(off) : std::sqrt(off / all);
 }
 
-inline bool same_bits(const float* a, const float* b, size_t count) { return std::memcmp(a, b, count * sizeof(float)) == 0; }
+inline bool same_bits(const float* a, const float* b, size_t count) {
+  return std::memcmp(a, b, count * sizeof(float)) == 0;
+}
 
 }  // namespace paceline::gpu

@@ -1,5 +1,6 @@
-// How fast the CUDA device runs the family's shapes: the card's own ceilings, each kind of product, and whole steps with
-// random weights in device memory, as shares of what bytes and operations allow. A table on stdout; JSON where told.
+// How fast the CUDA device runs the family's shapes: the card's own ceilings, each kind of product, and whole steps
+// with random weights in device memory, as shares of what bytes and operations allow. A table on stdout; JSON where
+// told.
 //
 //   kernels_bench [--json FILE] [--models 31b,26b-a4b,12b,e4b] [--formats bf16,q8,q4]
 #if defined(PACELINE_CUBLAS)
@@ -35,7 +36,8 @@ void report(const std::string& model, const std::string& what, double ms, double
   std::printf("%-8s %-34s %9.3f ms  %8.2f %-7s %6.1f %%\n", model.c_str(), what.c_str(), ms, rate, unit, share * 100);
   std::fflush(stdout);
   char line[512];
-  std::snprintf(line, sizeof line, R"(%s  {"model": "%s", "what": "%s", "ms": %.5f, "rate": %.3f, "unit": "%s", "share": %.4f})",
+  std::snprintf(line, sizeof line,
+                R"(%s  {"model": "%s", "what": "%s", "ms": %.5f, "rate": %.3f, "unit": "%s", "share": %.4f})",
                 first_line ? "" : ",\n", model.c_str(), what.c_str(), ms, rate, unit, share);
   first_line = false;
   json += line;
@@ -215,7 +217,9 @@ class Model {
       for (const Matrix* m : {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down, &l.router, &l.ple_gate, &l.ple_up})
         sum += 2.0 * rows * m->rows * m->cols;
       if (s_.experts > 0) sum += 2.0 * rows * s_.top * 3 * s_.expert_ffn * s_.hidden;
-      const double seen = l.global ? rows / 2.0 : rows > s_.window ? s_.window - s_.window * 0.5 * s_.window / rows : rows / 2.0;
+      const double seen = l.global           ? rows / 2.0
+                          : rows > s_.window ? s_.window - s_.window * 0.5 * s_.window / rows
+                                             : rows / 2.0;
       sum += 4.0 * rows * seen * s_.heads * l.dim;
     }
     return sum + 2.0 * rows * ple_projection_.rows * std::max(1, ple_projection_.cols);
@@ -302,8 +306,9 @@ class Model {
       ops_.rms_norm({x_, ones_, e_in_, all, s_.hidden, 1e-6f, 0.3f});
       ops_.route({&l.router, e_in_, ones_, all, s_.top, scores_, reinterpret_cast<int32_t*>(chosen_), share_});
       ops_.rms_norm({x_, ones_, e_in_, all, s_.hidden, 1e-6f, 1});
-      ops_.experts({&l.e_gate, &l.e_up, &l.e_down, e_in_, reinterpret_cast<int32_t*>(chosen_), share_, all, s_.top, e_out_},
-                   Activation::bf16);
+      ops_.experts(
+          {&l.e_gate, &l.e_up, &l.e_down, e_in_, reinterpret_cast<int32_t*>(chosen_), share_, all, s_.top, e_out_},
+          Activation::bf16);
       ops_.rms_norm({e_out_, ones_, e_out_, all, s_.hidden, 1e-6f, 1});
       ops_.add_scaled(branch_, e_out_, 1.0f, int64_t{all} * s_.hidden);
     }
@@ -413,9 +418,11 @@ Ceilings measure_ceilings(cudaStream_t stream) {
   const size_t bytes = size_t{8} << 30;
   void* block = nullptr;
   must(cudaMalloc(&block, bytes), "memory");
-  fill_kernel<<<static_cast<unsigned>(bytes / 8 / 256), 256, 0, stream>>>(static_cast<uint2*>(block), static_cast<int64_t>(bytes / 8), 3, true);
+  fill_kernel<<<static_cast<unsigned>(bytes / 8 / 256), 256, 0, stream>>>(static_cast<uint2*>(block),
+                                                                          static_cast<int64_t>(bytes / 8), 3, true);
   const double ms = time_ms(stream, 7, [&] {
-    read_kernel<<<132 * 16, 512, 0, stream>>>(static_cast<const uint4*>(block), static_cast<int64_t>(bytes / 16), static_cast<uint32_t*>(block));
+    read_kernel<<<132 * 16, 512, 0, stream>>>(static_cast<const uint4*>(block), static_cast<int64_t>(bytes / 16),
+                                              static_cast<uint32_t*>(block));
   });
   c.bytes_per_ms = static_cast<double>(bytes) / ms;
   report("card", "read bandwidth", ms, 1, "GB/s", c.bytes_per_ms / 1e6);
@@ -427,8 +434,9 @@ Ceilings measure_ceilings(cudaStream_t stream) {
     const float one = 1, zero = 0;
     auto* a = static_cast<char*>(block);
     const double product_ms = time_ms(stream, 9, [&] {
-      (void)cublasGemmEx(blas, CUBLAS_OP_T, CUBLAS_OP_N, n, n, n, &one, a, CUDA_R_16BF, n, a + (size_t{1} << 30), CUDA_R_16BF, n,
-                         &zero, a + (size_t{2} << 30), CUDA_R_16BF, n, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+      (void)cublasGemmEx(blas, CUBLAS_OP_T, CUBLAS_OP_N, n, n, n, &one, a, CUDA_R_16BF, n, a + (size_t{1} << 30),
+                         CUDA_R_16BF, n, &zero, a + (size_t{2} << 30), CUDA_R_16BF, n, CUBLAS_COMPUTE_32F,
+                         CUBLAS_GEMM_DEFAULT);
     });
     c.operations_per_ms = 2.0 * n * n * n / product_ms;
     report("card", "bf16 product 8192^3 (cuBLAS)", product_ms, 1, "TFLOP/s", c.operations_per_ms / 1e9);
@@ -441,7 +449,8 @@ Ceilings measure_ceilings(cudaStream_t stream) {
 
 void bench_products(CudaOps& ops, Model& m, const Ceilings& c, const std::string& name) {
   m.reserve(16);
-  const auto product = [&](const std::string& what, int32_t rows, const std::function<void(const Layer&)>& f, double bytes) {
+  const auto product = [&](const std::string& what, int32_t rows, const std::function<void(const Layer&)>& f,
+                           double bytes) {
     // As many layers as it takes to leave the cache behind.
     const int32_t layers = std::min<int32_t>(static_cast<int32_t>(m.layers().size()), 12);
     const double ms = time_graph_ms(ops.stream(), 9, [&] {
@@ -450,24 +459,36 @@ void bench_products(CudaOps& ops, Model& m, const Ceilings& c, const std::string
     });
     int32_t count = 0;
     for (int32_t i = 0; i < layers; ++i) count += m.layers()[static_cast<size_t>(i)].global ? 0 : 1;
-    report(name, what + ", " + std::to_string(rows) + " rows", ms / count, bytes * count / ms / c.bytes_per_ms, "GB/s", bytes * count / ms / 1e6);
+    report(name, what + ", " + std::to_string(rows) + " rows", ms / count, bytes * count / ms / c.bytes_per_ms, "GB/s",
+           bytes * count / ms / 1e6);
   };
   const Layer& l = m.sliding();
   for (const int32_t rows : {1, 8, 16}) {
-    product("qkv", rows, [&](const Layer& at) {
-      const Projection out[3] = {{&at.q, m.q_}, {&at.k, m.attended_}, {&at.v, m.wide_}};
-      ops.linear(m.normed_, rows, Activation::bf16, out);
-    }, static_cast<double>(l.q.bytes() + l.k.bytes() + l.v.bytes()));
-    product("o", rows, [&](const Layer& at) {
-      const Projection out{&at.o, m.branch_};
-      ops.linear(m.attended_, rows, Activation::bf16, {&out, 1});
-    }, static_cast<double>(l.o.bytes()));
-    product("gate up", rows, [&](const Layer& at) { ops.gated(m.normed_, rows, Activation::bf16, at.gate, at.up, m.wide_); },
-            static_cast<double>(l.gate.bytes() + l.up.bytes()));
-    product("down", rows, [&](const Layer& at) {
-      const Projection out{&at.down, m.branch_};
-      ops.linear(m.wide_, rows, Activation::bf16, {&out, 1});
-    }, static_cast<double>(l.down.bytes()));
+    product(
+        "qkv", rows,
+        [&](const Layer& at) {
+          const Projection out[3] = {{&at.q, m.q_}, {&at.k, m.attended_}, {&at.v, m.wide_}};
+          ops.linear(m.normed_, rows, Activation::bf16, out);
+        },
+        static_cast<double>(l.q.bytes() + l.k.bytes() + l.v.bytes()));
+    product(
+        "o", rows,
+        [&](const Layer& at) {
+          const Projection out{&at.o, m.branch_};
+          ops.linear(m.attended_, rows, Activation::bf16, {&out, 1});
+        },
+        static_cast<double>(l.o.bytes()));
+    product(
+        "gate up", rows,
+        [&](const Layer& at) { ops.gated(m.normed_, rows, Activation::bf16, at.gate, at.up, m.wide_); },
+        static_cast<double>(l.gate.bytes() + l.up.bytes()));
+    product(
+        "down", rows,
+        [&](const Layer& at) {
+          const Projection out{&at.down, m.branch_};
+          ops.linear(m.wide_, rows, Activation::bf16, {&out, 1});
+        },
+        static_cast<double>(l.down.bytes()));
   }
   const double rows_ms = time_graph_ms(ops.stream(), 9, [&] {
     for (int i = 0; i < 20; ++i) {
@@ -496,7 +517,8 @@ void bench_parts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& n
   const double ms = time_graph_ms(ops.stream(), 3, [&] {
     for (const Layer& l : m.layers()) ops.gated(m.normed_, rows, Activation::bf16, l.gate, l.up, m.wide_);
   });
-  report(name, "gate up, " + std::to_string(rows) + " rows", ms / count, operations / ms / c.operations_per_ms, "TFLOP/s", operations / ms / 1e9);
+  report(name, "gate up, " + std::to_string(rows) + " rows", ms / count, operations / ms / c.operations_per_ms,
+         "TFLOP/s", operations / ms / 1e9);
   double down = 0;
   for (const Layer& l : m.layers()) down += 2.0 * rows * l.down.rows * l.down.cols;
   const double down_ms = time_graph_ms(ops.stream(), 3, [&] {
@@ -505,13 +527,16 @@ void bench_parts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& n
       ops.linear(m.wide_, rows, Activation::bf16, {&out, 1});
     }
   });
-  report(name, "down, " + std::to_string(rows) + " rows", down_ms / count, down / down_ms / c.operations_per_ms, "TFLOP/s", down / down_ms / 1e9);
+  report(name, "down, " + std::to_string(rows) + " rows", down_ms / count, down / down_ms / c.operations_per_ms,
+         "TFLOP/s", down / down_ms / 1e9);
 }
 
 bool brief = false;
 
 void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ceilings& c) {
-  const std::string name = std::string(shape.name) + (format == WeightFormat::bf16 ? "" : format == WeightFormat::q8 ? " q8" : " q4");
+  const std::string name = std::string(shape.name) + (format == WeightFormat::bf16 ? ""
+                                                      : format == WeightFormat::q8 ? " q8"
+                                                                                   : " q4");
   Model m(ops, shape, format);
   const int32_t pos = 512;
   bench_products(ops, m, c, name);
@@ -524,13 +549,18 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
   double plain = 0;
   for (const int32_t rows : {1, 5, 8}) {
     if (brief && rows == 5) continue;
-    const double touched = shape.experts == 0 ? 0 : shape.experts * (1 - std::pow(1 - double(shape.top) / shape.experts, rows));
+    const double touched =
+        shape.experts == 0 ? 0 : shape.experts * (1 - std::pow(1 - double(shape.top) / shape.experts, rows));
     const double bytes = m.bytes(touched) + m.kv_bytes(pos);
     const double ms = time_graph_ms(ops.stream(), 9, [&] { m.step(1, rows, pos, true); });
     if (rows == 1) plain = ms;
-    report(name, rows == 1 ? "plain step" : "verify of " + std::to_string(rows), ms, bytes / ms / c.bytes_per_ms, "x plain", ms / plain);
+    report(name, rows == 1 ? "plain step" : "verify of " + std::to_string(rows), ms, bytes / ms / c.bytes_per_ms,
+           "x plain", ms / plain);
     if (rows == 1) {
-      const double eager = time_ms(ops.stream(), 5, [&] { m.step(1, rows, pos, true); (void)ops.wait(); });
+      const double eager = time_ms(ops.stream(), 5, [&] {
+        m.step(1, rows, pos, true);
+        (void)ops.wait();
+      });
       report(name, "plain step without a graph", eager, bytes / eager / c.bytes_per_ms, "x plain", eager / plain);
     }
   }
@@ -541,7 +571,8 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
     bench_parts(ops, m, c, name, 2048, 0);
     for (const int32_t rows : {256, 2048}) {
       const double ms = time_ms(ops.stream(), 3, [&] { m.step(1, rows, 0, false); });
-      report(name, "prompt of " + std::to_string(rows), ms, m.operations(rows) / ms / c.operations_per_ms, "TFLOP/s", m.operations(rows) / ms / 1e9);
+      report(name, "prompt of " + std::to_string(rows), ms, m.operations(rows) / ms / c.operations_per_ms, "TFLOP/s",
+             m.operations(rows) / ms / 1e9);
     }
   }
   if (const Status status = ops.wait(); !status.ok()) {
@@ -550,7 +581,9 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
   }
 }
 
-bool listed(const std::string& list, const std::string& name) { return ("," + list + ",").find("," + name + ",") != std::string::npos; }
+bool listed(const std::string& list, const std::string& name) {
+  return ("," + list + ",").find("," + name + ",") != std::string::npos;
+}
 
 int run(int argc, char** argv) {
   std::string file, models = "31b,26b-a4b,12b,e4b", formats = "bf16,q8,q4";

@@ -126,7 +126,8 @@ void check_projections(Bench& b) {
       blocks[i]->poison();
       b.gpu.linear(in.at(), rows, c.activation, {together + i, 1});
       const std::vector<float> alone = blocks[i]->read();
-      b.checks.expect(same_bits(alone.data(), got[i].data(), alone.size()), std::string(c.name) + ": products together");
+      b.checks.expect(same_bits(alone.data(), got[i].data(), alone.size()),
+                      std::string(c.name) + ": products together");
     }
   }
 }
@@ -157,7 +158,8 @@ void check_rows(Bench& b) {
     b.checks.expect(distance(std::span(whole).last(x.size()), want_y) < 1e-6, name + ": y");
     b.checks.expect(run(0, rows, true) == whole, name + ": in one kernel or two");
     const std::vector<float> one = run(7, 1, false);
-    b.checks.expect(same_bits(one.data(), whole.data() + int64_t{7} * width, static_cast<size_t>(width)), name + ": alone");
+    b.checks.expect(same_bits(one.data(), whole.data() + int64_t{7} * width, static_cast<size_t>(width)),
+                    name + ": alone");
     b.checks.expect(same_bits(one.data() + width, whole.data() + static_cast<int64_t>(rows + 7) * width,
                               static_cast<size_t>(width)),
                     name + ": alone, y");
@@ -201,7 +203,8 @@ void check_elementwise(Bench& b) {
 
   const int32_t positions[] = {0, 5, 100000, 262143};
   std::vector<float> frequencies(128), cos(4 * 128), sin(4 * 128);
-  for (size_t i = 0; i < 128; ++i) frequencies[i] = static_cast<float>(1.0 / std::pow(10000.0, 2.0 * static_cast<double>(i) / 256));
+  for (size_t i = 0; i < 128; ++i)
+    frequencies[i] = static_cast<float>(1.0 / std::pow(10000.0, 2.0 * static_cast<double>(i) / 256));
   b.cpu.rope({positions, frequencies, cos.data(), sin.data()});
   const Block gcos(b.gpu, 4 * 128), gsin(b.gpu, 4 * 128);
   b.gpu.rope({positions, frequencies, gcos.at(), gsin.at()});
@@ -319,10 +322,12 @@ void check_attention(Bench& b, const AttentionCase& c, DType dtype) {
     return chunks;
   };
   const std::vector<float> whole = run(b.gpu, chunked(256, 0), false);
-  const std::vector<std::vector<int32_t>> ways = {chunked(256, 9), chunked(100, 3), chunked(8, 0), chunked(5, 1), chunked(16, 0)};
+  const std::vector<std::vector<int32_t>> ways = {chunked(256, 9), chunked(100, 3), chunked(8, 0), chunked(5, 1),
+                                                  chunked(16, 0)};
   for (size_t i = 0; i < ways.size(); ++i) {
     const std::vector<float> got = run(b.gpu, ways[i], i % 2 == 1);
-    b.checks.expect(same_bits(got.data(), whole.data(), whole.size()), name + ": other bits in chunks, way " + std::to_string(i));
+    b.checks.expect(same_bits(got.data(), whole.data(), whole.size()),
+                    name + ": other bits in chunks, way " + std::to_string(i));
   }
   if (c.length > 700) return;
   const std::vector<float> want = run(b.cpu, chunked(256, 0), false);
@@ -344,14 +349,17 @@ void check_experts(Bench& b, const Case& c, int32_t experts, int32_t top, int32_
   const auto run = [&](Ops& ops, bool cpu, int32_t first, int32_t count) {
     const Block in(ops, rows_of(x, first, count, hidden)), es(ops, scale);
     const Block scores(ops, static_cast<size_t>(count * experts)), chosen(ops, static_cast<size_t>(count * top));
-    const Block share(ops, static_cast<size_t>(count * top)), y(ops, static_cast<size_t>(count) * static_cast<size_t>(hidden));
+    const Block share(ops, static_cast<size_t>(count * top)),
+        y(ops, static_cast<size_t>(count) * static_cast<size_t>(hidden));
     y.poison();
     auto* ids = reinterpret_cast<int32_t*>(chosen.at());
     ops.route({cpu ? &router.view : &r, in.at(), es.at(), count, top, scores.at(), ids, share.at()});
-    ops.experts({cpu ? &gates : &g, cpu ? &ups : &u, cpu ? &downs : &d, in.at(), ids, share.at(), count, top, y.at()}, c.activation);
+    ops.experts({cpu ? &gates : &g, cpu ? &ups : &u, cpu ? &downs : &d, in.at(), ids, share.at(), count, top, y.at()},
+                c.activation);
     return y.read();
   };
-  const std::string name = "experts " + name_of(c, width, hidden) + " " + std::to_string(top) + " of " + std::to_string(experts);
+  const std::string name =
+      "experts " + name_of(c, width, hidden) + " " + std::to_string(top) + " of " + std::to_string(experts);
   const std::vector<float> whole = run(b.gpu, false, 0, rows);
   for (const Cut& cut : cuts_of(rows)) {
     const std::vector<float> some = run(b.gpu, false, cut.first, cut.count);
@@ -416,8 +424,13 @@ int run_all(const std::string& which) {
   check_matmul(b, kCases[9], 140000, 1920, quick ? 5 : 20, false);
   check_matmul(b, kCases[0], 2112, 2816, quick ? 20 : 150, true);
   std::printf("products done\n");
-  for (const AttentionCase& c : {AttentionCase{4, 2, 32, 24, 130}, {4, 1, 16, 0, 200}, {8, 1, 64, 40, 300}, {8, 2, 256, 512, 640},
-                                 {16, 2, 512, 0, 600}, {16, 1, 512, 0, 300}, {4, 4, 128, 100, 333}}) {
+  for (const AttentionCase& c : {AttentionCase{4, 2, 32, 24, 130},
+                                 {4, 1, 16, 0, 200},
+                                 {8, 1, 64, 40, 300},
+                                 {8, 2, 256, 512, 640},
+                                 {16, 2, 512, 0, 600},
+                                 {16, 1, 512, 0, 300},
+                                 {4, 4, 128, 100, 333}}) {
     check_attention(b, c, DType::bf16);
     if (c.dim < 256) check_attention(b, c, DType::f32);
   }

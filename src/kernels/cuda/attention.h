@@ -11,9 +11,9 @@ inline constexpr int32_t kMaxQueries512 = 32;
 // Consecutive rows of one sequence, in device memory.
 struct DeviceSeq {
   int32_t first_row = 0, count = 0, first_pos = 0;
-  int32_t slots = 0;               // of the ring; 0: page p is slot p
-  void* const* keys = nullptr;     // [slots], device memory
-  void* const* values = nullptr;   // [slots]
+  int32_t slots = 0;              // of the ring; 0: page p is slot p
+  void* const* keys = nullptr;    // [slots], device memory
+  void* const* values = nullptr;  // [slots]
 };
 
 // Rows of one sequence that share a walk over keys.
@@ -42,9 +42,9 @@ void heads(const HeadsArgs& args, Stream stream);
 struct AttentionArgs {
   int32_t heads = 0, kv_heads = 0, head_dim = 0;
   int32_t wide_kv = 0;
-  const float* q = nullptr;       // [rows, heads, head_dim]
-  float* out = nullptr;           // [rows, heads, head_dim], or none
-  uint16_t* out_bf16 = nullptr;   // [rows, out_stride], or none
+  const float* q = nullptr;      // [rows, heads, head_dim]
+  float* out = nullptr;          // [rows, heads, head_dim], or none
+  uint16_t* out_bf16 = nullptr;  // [rows, out_stride], or none
   int32_t out_stride = 0;
   int32_t window = 0;
   int32_t sees_self = 1;
@@ -54,8 +54,8 @@ struct AttentionArgs {
   const int32_t* seq_of_row = nullptr;  // [rows]
   const RowBlock* blocks = nullptr;     // [block_count], device memory
   int32_t block_count = 0;
-  int32_t block_rows = 0;  // the most rows of a block
-  int32_t most_pages = 0;  // that any block sees
+  int32_t block_rows = 0;    // the most rows of a block
+  int32_t most_pages = 0;    // that any block sees
   float* partial = nullptr;  // attention_partial_floats(), where attention_splits()
 };
 
@@ -81,8 +81,8 @@ PACELINE_BOTH constexpr int32_t queries_of(int32_t heads, int32_t kv_heads, int3
   while (queries < block_rows * (heads / kv_heads)) queries *= 2;
   return queries;
 }
-PACELINE_BOTH constexpr size_t attention_partial_floats(int32_t blocks, int32_t kv_heads, int32_t pages, int32_t queries,
-                                                        int32_t head_dim) {
+PACELINE_BOTH constexpr size_t attention_partial_floats(int32_t blocks, int32_t kv_heads, int32_t pages,
+                                                        int32_t queries, int32_t head_dim) {
   return static_cast<size_t>(blocks) * static_cast<size_t>(kv_heads) * static_cast<size_t>(pages) *
          static_cast<size_t>(queries) * static_cast<size_t>(head_dim + 2);
 }

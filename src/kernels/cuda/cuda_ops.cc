@@ -130,7 +130,8 @@ const void* CudaOps::sent(const void* from, size_t bytes) {
   if (!status_.ok()) return nullptr;
   void* host = staged(bytes);
   std::memcpy(host, from, bytes);
-  void* device = static_cast<char*>(device_ring_.get()) + (static_cast<char*>(host) - static_cast<char*>(host_ring_.get()));
+  void* device =
+      static_cast<char*>(device_ring_.get()) + (static_cast<char*>(host) - static_cast<char*>(host_ring_.get()));
   fine(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_), "sending");
   return device;
 }
@@ -178,7 +179,34 @@ Status CudaOps::wait() {
   if (status_.ok()) fine(cudaStreamSynchronize(stream_), "running");
   ring_used_ = 0;
   sent_.clear();
+  if (page_tables_.size() > kMostPageTables) page_tables_.clear();
   return status_;
+}
+
+size_t CudaOps::free_bytes() const {
+  size_t left = 0, all = 0;
+  return cudaMemGetInfo(&left, &all) == cudaSuccess ? left : 0;
+}
+
+double CudaOps::read_gbs() {
+  constexpr size_t kBytes = size_t{2} << 30;  // many times the cache
+  constexpr int kRounds = 5;
+  const std::shared_ptr<void> block = memory(kBytes);
+  cudaEvent_t begin = nullptr, end = nullptr;
+  if (block == nullptr || !fine(cudaEventCreate(&begin), "timing") || !fine(cudaEventCreate(&end), "timing")) return 0;
+  double best = 0;
+  for (int i = 0; i < kRounds && status_.ok(); ++i) {
+    fine(cudaEventRecord(begin, stream_), "timing");
+    read_all(block.get(), kBytes, stream_);
+    fine(cudaEventRecord(end, stream_), "timing");
+    (void)wait();
+    float ms = 0;
+    if (status_.ok() && fine(cudaEventElapsedTime(&ms, begin, end), "timing"))
+      best = std::max(best, static_cast<double>(kBytes) / static_cast<double>(ms) * 1e-6);
+  }
+  (void)cudaEventDestroy(begin);
+  (void)cudaEventDestroy(end);
+  return best;
 }
 
 Weight CudaOps::weight_of(const Matrix& m, int32_t at_once) {
@@ -211,7 +239,8 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
   if (!w.first.present() || !status_.ok()) return w;
   if (const auto found = packed_.find(w.first.values); found != packed_.end()) {
     const auto& [memory_of, view] = found->second;
-    if (const auto alive = memory_of.lock(); alive != nullptr && view.first.rows == w.first.rows && view.count == w.count) {
+    if (const auto alive = memory_of.lock();
+        alive != nullptr && view.first.rows == w.first.rows && view.count == w.count) {
       owners.push_back(alive);
       return view;
     }
@@ -242,7 +271,8 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
         continue;
       }
       upload(staging, slice.values, slice_bytes);
-      pack_values(staging, values_to + value_bytes(shape.format, row, shape.cols), shape.format, some, shape.cols, stream_);
+      pack_values(staging, values_to + value_bytes(shape.format, row, shape.cols), shape.format, some, shape.cols,
+                  stream_);
       if (!m.quantised()) continue;
       char* raw_scales = staging + (slice_bytes + 255) / 256 * 256;
       if (static_cast<size_t>(raw_scales - staging) + 2 * slice_scales > raw.bytes) raw_scales = staging + slice_bytes;
@@ -251,7 +281,8 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
       Weight part = shape;
       part.rows = some;
       pack_scales(raw_scales, raw_scales + slice_scales,
-                  scales_to + scale_bytes(shape.format, row, shape.cols, shape.group, shape.wide_scales != 0), part, stream_);
+                  scales_to + scale_bytes(shape.format, row, shape.cols, shape.group, shape.wide_scales != 0), part,
+                  stream_);
     }
   }
   (void)wait();

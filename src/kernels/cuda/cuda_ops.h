@@ -18,6 +18,11 @@
 
 namespace paceline::kernels::cuda {
 
+// Spans, blocks and page tables of one call; the longest context has 4096 pages.
+inline constexpr size_t kRoomForTables = size_t{8} << 20;
+// Page tables are kept until there are so many (256 sequences of 60 layers), then forgotten at the next wait.
+inline constexpr size_t kMostPageTables = 32768;
+
 // Device memory that only grows. What it held is gone when it grows.
 struct Grown {
   std::shared_ptr<void> memory;
@@ -38,6 +43,8 @@ class CudaOps final : public Ops {
   [[nodiscard]] bool on_host() const override { return false; }
   const void* fetch(const void* from, size_t bytes, HostCopy& copy) override;
   Status wait() override;
+  [[nodiscard]] size_t free_bytes() const override;
+  double read_gbs() override;
   Ops& for_pictures() override { return for_pictures_ != nullptr ? *for_pictures_ : *this; }
   void set_for_pictures(Ops* ops) { for_pictures_ = ops; }
 
@@ -92,7 +99,7 @@ class CudaOps final : public Ops {
 
   // Rows as bf16 beside their float32: made by the operation that writes them.
   struct Ready {
-    const float* x = nullptr;      // none: stale
+    const float* x = nullptr;       // none: stale
     const float* last_x = nullptr;  // whose rows it held last
     int32_t rows = 0, cols = 0, stride = 0;
     Grown buffer;

@@ -1,18 +1,10 @@
-// CudaOps over rows: norms, products, experts, attention, each as the kernels want it.
+// CudaOps over rows: norms, products, experts, each as the kernels want it.
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
 #include "kernels/cuda/cuda_ops.h"
 
 namespace paceline::kernels::cuda {
-namespace {
-
-// Spans, blocks and page tables of one call; the longest context has 4096 pages.
-constexpr size_t kRoomForTables = size_t{8} << 20;
-
-}  // namespace
-
 // Rows of x were (or are about to be) changed: what was made ready of them is stale.
 void CudaOps::written(const float* begin, int64_t floats) {
   for (Ready& r : ready_)
@@ -75,8 +67,8 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
   args.partial = static_cast<float*>(partial_.memory.get());
   args.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
   const Weight& w = args.out[0].weight;
-  const bool plain = w.format == Format::f32 || w.format == Format::f16 ||
-                     (w.format == Format::bf16 && activation == Activation::f32);
+  const bool plain =
+      w.format == Format::f32 || w.format == Format::f16 || (w.format == Format::bf16 && activation == Activation::f32);
   if (plain)
     matmul_f32(args, stream_);
   else if (args.rows <= kNarrowRows || w.format != Format::bf16)
@@ -110,7 +102,8 @@ void CudaOps::linear(const float* x, int32_t rows, Activation activation, std::s
   }
 }
 
-void CudaOps::gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up, float* y) {
+void CudaOps::gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
+                    float* y) {
   flush();
   CHECK(gate.format == up.format && gate.group == up.group);
   MatmulArgs args;
@@ -230,8 +223,7 @@ void CudaOps::argmax(const float* x, int32_t rows, int32_t width, TokenId* best)
   a.rows = rows;
   a.width = width;
   a.best = best;
-  a.partial = static_cast<uint64_t*>(
-      grown(argmax_keys_, static_cast<size_t>(rows) * kArgmaxPieces * sizeof(uint64_t)));
+  a.partial = static_cast<uint64_t*>(grown(argmax_keys_, static_cast<size_t>(rows) * kArgmaxPieces * sizeof(uint64_t)));
   if (status_.ok()) cuda::argmax(a, stream_);
 }
 
@@ -265,7 +257,8 @@ void CudaOps::experts(const ExpertsArgs& args, Activation activation) {
   plan.slot_of = plan.slot_row + slots;
   const Weight gate = weight_of(*args.gate, args.top);
   const size_t wide_floats = static_cast<size_t>(slots) * static_cast<size_t>(width);
-  auto* wide = static_cast<float*>(grown(slot_rows_, (wide_floats + static_cast<size_t>(slots) * hidden) * sizeof(float)));
+  auto* wide =
+      static_cast<float*>(grown(slot_rows_, (wide_floats + static_cast<size_t>(slots) * hidden) * sizeof(float)));
   float* down_rows = wide + wide_floats;
   if (!status_.ok()) return;
   plan_experts(plan, stream_);
@@ -295,139 +288,6 @@ void CudaOps::experts(const ExpertsArgs& args, Activation activation) {
   written(args.y, static_cast<int64_t>(args.rows) * hidden);
   if (status_.ok())
     combine_experts({down_rows, plan.slot_of, args.share, args.y, args.rows, args.top, hidden}, stream_);
-}
-
-// The spans with their page tables in device memory. Tables are kept by where they lie on the host and sent again only
-// as far as they changed; spans are sent once per distinct content between waits.
-CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs) {
-  SeqTables out;
-  // What is sent below must not meet the end of the staging ring, where waiting gives everything out anew.
-  make_room(kRoomForTables);
-  std::vector<DeviceSeq> all;
-  std::vector<int32_t> seq_of_row;
-  for (const SeqSpan& seq : seqs) {
-    const int32_t pages = (seq.first_pos + seq.count - 1) / kPageTokens + 1;
-    const auto count = static_cast<size_t>(seq.pages.slots == 0 ? pages : std::min(pages, seq.pages.slots));
-    void* tables[2];
-    int which = 0;
-    for (void* const* host : {seq.pages.keys, seq.pages.values}) {
-      PageTable& table = page_tables_[host];
-      size_t same = 0;
-      while (same < count && same < table.mirror.size() && table.mirror[same] == host[same]) ++same;
-      if (same < count) {
-        if (table.device.bytes < count * sizeof(void*)) {
-          grown(table.device, std::max<size_t>(64, count * 2) * sizeof(void*));
-          same = 0;
-        }
-        table.mirror.assign(host, host + count);
-        if (!status_.ok()) return out;
-        void* stage = staged((count - same) * sizeof(void*));
-        std::memcpy(stage, host + same, (count - same) * sizeof(void*));
-        fine(cudaMemcpyAsync(static_cast<void**>(table.device.memory.get()) + same, stage, (count - same) * sizeof(void*),
-                             cudaMemcpyHostToDevice, stream_),
-             "sending pages");
-      }
-      tables[which++] = table.device.memory.get();
-    }
-    all.push_back({seq.first_row, seq.count, seq.first_pos, seq.pages.slots, static_cast<void* const*>(tables[0]),
-                   static_cast<void* const*>(tables[1])});
-    for (int32_t i = 0; i < seq.count; ++i) {
-      const auto row = static_cast<size_t>(seq.first_row + i);
-      if (seq_of_row.size() <= row) seq_of_row.resize(row + 1, 0);
-      seq_of_row[row] = static_cast<int32_t>(all.size()) - 1;
-    }
-  }
-  out.rows = static_cast<int32_t>(seq_of_row.size());
-  const size_t seq_bytes = (all.size() * sizeof(DeviceSeq) + 15) / 16 * 16;
-  std::vector<char> content(seq_bytes + seq_of_row.size() * sizeof(int32_t));
-  std::memcpy(content.data(), all.data(), all.size() * sizeof(DeviceSeq));
-  std::memcpy(content.data() + seq_bytes, seq_of_row.data(), seq_of_row.size() * sizeof(int32_t));
-  const char* device = nullptr;
-  for (const SentTables& s : sent_)
-    if (s.key == content) device = static_cast<const char*>(s.device);
-  if (device == nullptr) {
-    device = static_cast<const char*>(sent(content.data(), content.size()));
-    sent_.push_back({content, device});
-  }
-  out.seqs = reinterpret_cast<const DeviceSeq*>(device);
-  out.seq_of_row = reinterpret_cast<const int32_t*>(device + seq_bytes);
-  return out;
-}
-
-void CudaOps::heads(const kernels::HeadsArgs& args) {
-  flush();
-  CHECK(args.shape.head_dim <= kMaxHeadDim);
-  if (args.rope_parts != 1) return fail("a rotation in parts does not run on the CUDA device");
-  const SeqTables tables = tables_of(args.seqs);
-  cuda::HeadsArgs a;
-  a.heads = args.shape.heads;
-  a.kv_heads = args.shape.kv_heads;
-  a.head_dim = args.shape.head_dim;
-  a.wide_kv = args.shape.kv_dtype == DType::f32 ? 1 : 0;
-  a.q = args.q;
-  a.k = args.k;
-  a.v = args.v;
-  a.q_weight = args.q_weight;
-  a.k_weight = args.k_weight;
-  a.cos = args.cos;
-  a.sin = args.sin;
-  a.eps = args.eps;
-  a.rows = tables.rows;
-  a.seqs = tables.seqs;
-  a.seq_of_row = tables.seq_of_row;
-  written(args.q, static_cast<int64_t>(a.rows) * a.heads * a.head_dim);
-  if (status_.ok()) cuda::heads(a, stream_);
-}
-
-void CudaOps::attention(const kernels::AttentionArgs& args) {
-  flush();
-  int32_t most_rows = 0, rows = 0;
-  for (const SeqSpan& seq : args.seqs) {
-    most_rows = std::max(most_rows, seq.count);
-    rows += seq.count;
-  }
-  const SeqTables tables = tables_of(args.seqs);
-  cuda::AttentionArgs a;
-  a.heads = args.shape.heads;
-  a.kv_heads = args.shape.kv_heads;
-  a.head_dim = args.shape.head_dim;
-  a.wide_kv = args.shape.kv_dtype == DType::f32 ? 1 : 0;
-  a.q = args.q;
-  a.out = args.out;
-  a.window = args.window;
-  a.sees_self = args.sees_self ? 1 : 0;
-  a.rows = tables.rows;
-  a.seqs = tables.seqs;
-  a.seq_of_row = tables.seq_of_row;
-  if (args.last_pos != nullptr) a.last_pos = sent(std::span(args.last_pos, static_cast<size_t>(rows)));
-  a.block_rows = rows_of_block(a.heads, a.kv_heads, a.head_dim, most_rows);
-  std::vector<RowBlock> blocks;
-  a.most_pages = 1;
-  for (size_t s = 0; s < args.seqs.size(); ++s) {
-    const SeqSpan& seq = args.seqs[s];
-    for (int32_t first = 0; first < seq.count; first += a.block_rows) {
-      const int32_t count = std::min(a.block_rows, seq.count - first);
-      blocks.push_back({static_cast<int32_t>(s), first, count});
-      int32_t last = seq.first_pos + first + count - 1;
-      if (args.last_pos != nullptr)
-        for (int32_t i = 0; i < count; ++i) last = std::max(last, args.last_pos[seq.first_row + first + i]);
-      a.most_pages = std::max(a.most_pages, pages_seen(seq.first_pos + first, last, args.window));
-    }
-  }
-  a.blocks = sent(std::span<const RowBlock>(blocks));
-  a.block_count = static_cast<int32_t>(blocks.size());
-  const int32_t width = a.heads * a.head_dim;
-  if (args.shape.kv_dtype == DType::bf16)
-    a.out_bf16 = make_ready(args.out, a.rows, width, a.out_stride);
-  else
-    written(args.out, static_cast<int64_t>(a.rows) * width);
-  if (attention_splits(a.block_count, a.kv_heads, a.most_pages)) {
-    const int32_t queries = queries_of(a.heads, a.kv_heads, a.block_rows);
-    a.partial = static_cast<float*>(
-        grown(attention_partial_, attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim) *
-                                      sizeof(float)));
-  }
-  if (status_.ok()) cuda::attention(a, stream_);
 }
 
 }  // namespace paceline::kernels::cuda

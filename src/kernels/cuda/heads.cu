@@ -11,6 +11,10 @@ namespace {
 constexpr int kThreads = 128;
 constexpr int kPairs = 8;  // per lane: head_dim up to 512
 
+PACELINE_BOTH int32_t heads_of_row(const HeadsArgs& args) {
+  return args.heads + (args.k != nullptr ? args.kv_heads : 0) + (args.v != nullptr ? args.kv_heads : 0);
+}
+
 __device__ void store(void* page, int32_t wide, int64_t at, float value) {
   if (wide)
     static_cast<float*>(page)[at] = value;
@@ -21,7 +25,7 @@ __device__ void store(void* page, int32_t wide, int64_t at, float value) {
 __global__ void heads_kernel(const HeadsArgs args) {
   let_next_start();
   wait_for_previous();
-  const int32_t per_row = args.heads + (args.k != nullptr ? 2 * args.kv_heads : 0);
+  const int32_t per_row = heads_of_row(args);
   const int64_t job = static_cast<int64_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
   const int64_t row = job / per_row;
@@ -88,10 +92,63 @@ __global__ void heads_kernel(const HeadsArgs args) {
   }
 }
 
+// Values of many rows: sixteen rows pass through shared memory, so that what lies together in a page is written
+// together.
+constexpr int kValueRows = 16;
+
+__global__ void __launch_bounds__(kValueRows * 32) values_kernel(const HeadsArgs args) {
+  __shared__ __nv_bfloat16 turned[2 * kPairs * 32][kValueRows + 2];
+  let_next_start();
+  wait_for_previous();
+  const int lane = threadIdx.x % 32, own = threadIdx.x / 32;
+  const int32_t first_row = static_cast<int32_t>(blockIdx.x) * kValueRows, head = static_cast<int32_t>(blockIdx.y);
+  const int32_t dim = args.head_dim, half = dim / 2;
+  const int64_t row = first_row + own;
+  if (row < args.rows) {
+    const float* from = args.v + (row * args.kv_heads + head) * dim;
+    float low[kPairs], high[kPairs];
+    float squares = 0;
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      const int32_t at = i * 32 + lane;
+      low[i] = at < half ? from[at] : 0.0f;
+      high[i] = at < half ? from[at + half] : 0.0f;
+      squares = fmaf(low[i], low[i], squares);
+      squares = fmaf(high[i], high[i], squares);
+    }
+    const float factor = rsqrtf(__fdiv_rn(warp_sum(squares), static_cast<float>(dim)) + args.eps);
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      const int32_t at = i * 32 + lane;
+      if (at >= half) continue;
+      turned[at][own] = __float2bfloat16_rn(low[i] * factor * 1.0f);
+      turned[at + half][own] = __float2bfloat16_rn(high[i] * factor * 1.0f);
+    }
+  }
+  __syncthreads();
+  const int32_t mine = threadIdx.x % kValueRows;
+  if (first_row + mine >= args.rows) return;
+  const DeviceSeq& seq = args.seqs[args.seq_of_row[first_row + mine]];
+  const int32_t pos = seq.first_pos + first_row + mine - seq.first_row;
+  const int32_t page = pos / kPageTokens, slot = seq.slots == 0 ? page : page % seq.slots;
+  auto* to = static_cast<__nv_bfloat16*>(seq.values[slot]) + static_cast<int64_t>(head) * kPageTokens * dim +
+             pos % kPageTokens;
+  for (int32_t at = threadIdx.x / kValueRows; at < dim; at += 32)
+    to[static_cast<int64_t>(at) * kPageTokens] = turned[at][mine];
+}
+
 }  // namespace
 
 void heads(const HeadsArgs& args, Stream stream) {
-  const int64_t jobs = int64_t{args.rows} * (args.heads + (args.k != nullptr ? 2 * args.kv_heads : 0));
+  if (args.v != nullptr && args.rows >= 4 * kValueRows && !args.wide_kv) {
+    HeadsArgs others = args;
+    others.v = nullptr;
+    const dim3 grid(static_cast<unsigned>(ceil_div(args.rows, kValueRows)), static_cast<unsigned>(args.kv_heads));
+    launch(values_kernel, grid, dim3(kValueRows * 32), 0, stream, true, args);
+    heads(others, stream);
+    return;
+  }
+  const int64_t jobs = int64_t{args.rows} * heads_of_row(args);
   launch(heads_kernel, dim3(static_cast<unsigned>((jobs + 3) / 4)), dim3(kThreads), 0, stream, true, args);
 }
 

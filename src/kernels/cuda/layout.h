@@ -48,8 +48,8 @@ struct Weight {
   int32_t rows = 0, cols = 0;
   int32_t group = 0;
   Format format = Format::bf16;
-  int32_t wide_scales = 0;  // scales are float32, not bf16
-  int32_t part = 0;         // length of a part of K, in blocks: part_blocks()
+  int32_t wide_scales = 0;                       // scales are float32, not bf16
+  int32_t part = 0;                              // length of a part of K, in blocks: part_blocks()
   int64_t stride_values = 0, stride_scales = 0;  // bytes to the next matrix of a stack
 
   PACELINE_BOTH int32_t tiles() const { return ceil_div(rows, kTileOutputs); }
@@ -70,20 +70,16 @@ PACELINE_BOTH constexpr size_t scale_bytes(Format format, int32_t rows, int32_t 
          (wide ? 8 : 4);
 }
 
-// The length of one part of K, in blocks of kBlockK: so many parts that a large device has twice as many units of 64
-// outputs as it runs at once, none longer than streams well, and a multiple of what the wide kernel takes at once (4).
-// Experts count as often as one row takes them.
-#ifndef PACELINE_UNITS
-#define PACELINE_UNITS 640
-#endif
-#ifndef PACELINE_PART
-#define PACELINE_PART 24
-#endif
+// The length of one part of K, in blocks of kBlockK: so many parts that units of 64 outputs fill a large device about
+// once, none longer than the rows that fit beside it in shared memory, and a multiple of what the wide kernel takes at
+// once (4). Experts count as often as one row takes them.
+inline constexpr int32_t kWantedUnits = 480;
+inline constexpr int32_t kLongestPart = 24;
 PACELINE_BOTH constexpr int32_t part_blocks(int32_t rows, int32_t cols) {
   const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kUnitOutputs);
-  const int32_t wanted = ceil_div(PACELINE_UNITS, units);
+  const int32_t wanted = ceil_div(kWantedUnits, units);
   const int32_t length = round_up(ceil_div(blocks, wanted), 4);
-  return length < PACELINE_PART ? length : PACELINE_PART;
+  return length < kLongestPart ? length : kLongestPart;
 }
 
 // Rows made ready for a matrix: bf16 [rows, stride], or bytes [rows, stride] with {scale, scale * sum} per row and run

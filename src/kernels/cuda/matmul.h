@@ -1,7 +1,7 @@
 // Matrix products on the device, as plain arguments: y[r] = W x[r].
 //
-// Rows up to kNarrowRows go through matmul_narrow (bound by the bytes of the weights), more through matmul_wide (bound by
-// the tensor cores). Both give a row the same bits; see layout.h.
+// Rows up to kNarrowRows go through matmul_narrow (bound by the bytes of the weights), more through matmul_wide (bound
+// by the tensor cores). Both give a row the same bits; see layout.h.
 #pragma once
 
 #include "kernels/cuda/layout.h"
@@ -24,9 +24,9 @@ struct ExpertPlan {
 
 // The products of a stack with the rows that the plan gives each expert.
 struct ExpertRows {
-  const ExpertPlan* plan = nullptr;     // none: no stack
-  const int32_t* slot_row = nullptr;    // [slots]: the row to read; none: rows are slots already
-  int32_t most_touched = 0;             // no plan has more
+  const ExpertPlan* plan = nullptr;   // none: no stack
+  const int32_t* slot_row = nullptr;  // [slots]: the row to read; none: rows are slots already
+  int32_t most_touched = 0;           // no plan has more
 };
 
 struct Product {
@@ -47,7 +47,7 @@ struct MatmulArgs {
   Rows x;
   int32_t rows = 0;
   ExpertRows experts;
-  float* partial = nullptr;    // partial_floats(), not shared with a launch that may still run
+  float* partial = nullptr;     // partial_floats(), not shared with a launch that may still run
   int32_t* arrivals = nullptr;  // [kMaxArrivals], zero before and after
   int32_t blocks = 0;           // filled in by the launch
 };

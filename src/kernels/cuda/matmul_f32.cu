@@ -1,5 +1,5 @@
 // Unquantised weights with float32 rows: for checks in full precision, and for routers, whose near ties decide which
-// experts are read. One warp per output and row; lanes stride over K, so the order follows from K alone.
+// experts are read. One warp per output, and one row or eight; lanes stride over K, so the order follows from K alone.
 // Bound by launches; no share claimed.
 #include <cuda_fp16.h>
 
@@ -12,61 +12,83 @@ namespace {
 
 constexpr int kThreads = 128;
 
-// The lane's share of one dot product.
-__device__ float lane_dot(const Weight& w, const char* values, int32_t output, const float* x, int lane) {
-  float sum = 0;
+// The lane's share of the dot products of one output with up to kRows rows.
+template <int kRows>
+__device__ void lane_dots(const Weight& w, const char* values, int32_t output, const float* const (&x)[kRows], int lane,
+                          float (&sums)[kRows]) {
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) sums[r] = 0;
   if (w.format == Format::bf16) {
     // Lanes of a fragment's row: four per step of 16 columns, so eight steps at once.
     const int g = output % 8, high = output / 8 % 2, t = lane % 4;
     const int32_t steps = w.depth() / 16;
     const auto* tile = reinterpret_cast<const uint32_t*>(values) + static_cast<int64_t>(output / 16) * steps * 128;
+#pragma unroll 4
     for (int32_t step = lane / 4; step < steps; step += 8) {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const uint32_t pair = tile[(step * 32 + g * 4 + t) * 4 + half * 2 + high];
         const int32_t col = step * 16 + half * 8 + t * 2;
-        if (col < w.cols) sum = fmaf(bf16_bits_to_float(pair & 0xffffu), x[col], sum);
-        if (col + 1 < w.cols) sum = fmaf(__uint_as_float(pair & 0xffff0000u), x[col + 1], sum);
+#pragma unroll
+        for (int r = 0; r < kRows; ++r) {
+          if (col < w.cols) sums[r] = fmaf(bf16_bits_to_float(pair & 0xffffu), x[r][col], sums[r]);
+          if (col + 1 < w.cols) sums[r] = fmaf(__uint_as_float(pair & 0xffff0000u), x[r][col + 1], sums[r]);
+        }
       }
     }
-    return sum;
+    return;
   }
   const int64_t row = static_cast<int64_t>(output) * w.cols;
   for (int32_t k = lane; k < w.cols; k += 32) {
     const float value = w.format == Format::f32 ? reinterpret_cast<const float*>(values)[row + k]
                                                 : __half2float(reinterpret_cast<const __half*>(values)[row + k]);
-    sum = fmaf(value, x[k], sum);
+#pragma unroll
+    for (int r = 0; r < kRows; ++r) sums[r] = fmaf(value, x[r][k], sums[r]);
   }
-  return sum;
 }
 
+// kRows rows share a read of the weights; each has the sums it would have alone.
+template <int kRows>
 __global__ void __launch_bounds__(kThreads) matmul_f32_kernel(const __grid_constant__ MatmulArgs args) {
   let_next_start();
   wait_for_previous();
   int32_t p = 0;
   while (p + 1 < args.count && static_cast<int32_t>(blockIdx.x) >= args.out[p + 1].first_block) ++p;
   const Product& product = args.out[p];
-  const int32_t units = product.units;
   const int32_t local = static_cast<int32_t>(blockIdx.x) - product.first_block;
-  const int32_t output = local % units * (kThreads / 32) + static_cast<int32_t>(threadIdx.x / 32);
+  const int32_t output = local % product.units * (kThreads / 32) + static_cast<int32_t>(threadIdx.x / 32);
   const int lane = threadIdx.x % 32;
   int64_t expert = 0;
-  int32_t from = static_cast<int32_t>(blockIdx.y), to = from;
+  int32_t first_slot = 0, rows = args.rows;
   if (args.experts.plan != nullptr) {
-    const int32_t at = local / units;
+    const int32_t at = local / product.units;
     if (at >= args.experts.plan->touched) return;
     expert = args.experts.plan->expert[at];
-    const int32_t first = args.experts.plan->first[at];
-    if (from >= args.experts.plan->first[at + 1] - first) return;
-    to = first + from;
-    from = args.experts.slot_row != nullptr ? args.experts.slot_row[to] : to;
+    first_slot = args.experts.plan->first[at];
+    rows = args.experts.plan->first[at + 1] - first_slot;
   }
-  if (output >= product.weight.rows) return;
-  const float* x = static_cast<const float*>(args.x.values) + static_cast<int64_t>(from) * args.x.stride;
+  const int32_t first_row = static_cast<int32_t>(blockIdx.y) * kRows;
+  if (first_row >= rows || output >= product.weight.rows) return;
+  const float* x[kRows];
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    const int32_t row = min(first_row + r, rows - 1);
+    int32_t from = row;
+    if (args.experts.plan != nullptr)
+      from = args.experts.slot_row != nullptr ? args.experts.slot_row[first_slot + row] : first_slot + row;
+    x[r] = static_cast<const float*>(args.x.values) + static_cast<int64_t>(from) * args.x.stride;
+  }
   const auto values_of = [&](const Weight& w) { return static_cast<const char*>(w.values) + expert * w.stride_values; };
-  float value = warp_sum(lane_dot(product.weight, values_of(product.weight), output, x, lane));
-  if (product.gated()) value = gelu(value) * warp_sum(lane_dot(product.up, values_of(product.up), output, x, lane));
-  if (lane == 0) product.y[static_cast<int64_t>(to) * product.weight.rows + output] = value;
+  float sums[kRows], up[kRows];
+  lane_dots<kRows>(product.weight, values_of(product.weight), output, x, lane, sums);
+  if (product.gated()) lane_dots<kRows>(product.up, values_of(product.up), output, x, lane, up);
+#pragma unroll
+  for (int r = 0; r < kRows; ++r) {
+    float value = warp_sum(sums[r]);
+    if (product.gated()) value = gelu(value) * warp_sum(up[r]);
+    if (lane == 0 && first_row + r < rows)
+      product.y[static_cast<int64_t>(first_slot + first_row + r) * product.weight.rows + output] = value;
+  }
 }
 
 }  // namespace
@@ -79,8 +101,12 @@ void matmul_f32(MatmulArgs args, Stream stream) {
     args.out[i].units = ceil_div(args.out[i].weight.rows, kThreads / 32);
     args.blocks += args.out[i].units * matrices;
   }
-  launch(matmul_f32_kernel, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(args.rows)), dim3(kThreads), 0,
-         stream, true, args);
+  const int32_t at_once = args.rows < 8 ? 1 : 8;
+  const dim3 grid(static_cast<unsigned>(args.blocks), static_cast<unsigned>(ceil_div(args.rows, at_once)));
+  if (at_once == 1)
+    launch(matmul_f32_kernel<1>, grid, dim3(kThreads), 0, stream, true, args);
+  else
+    launch(matmul_f32_kernel<8>, grid, dim3(kThreads), 0, stream, true, args);
 }
 
 }  // namespace paceline::kernels::cuda

@@ -78,8 +78,9 @@ __global__ void pack_scales_kernel(const void* scales, const void* biases, void*
   const bool has = row < rows && group < groups;
   const int64_t i = row * groups + group;
   if (wide) {
-    static_cast<float2*>(to)[at] = has ? make_float2(static_cast<const float*>(scales)[i], static_cast<const float*>(biases)[i])
-                                       : make_float2(0, 0);
+    static_cast<float2*>(to)[at] =
+        has ? make_float2(static_cast<const float*>(scales)[i], static_cast<const float*>(biases)[i])
+            : make_float2(0, 0);
   } else {
     const uint32_t pair = has ? static_cast<uint32_t>(static_cast<const uint16_t*>(scales)[i]) |
                                     static_cast<uint32_t>(static_cast<const uint16_t*>(biases)[i]) << 16
@@ -142,21 +143,21 @@ void pack_values(const void* from, void* to, Format format, int32_t rows, int32_
   const int64_t lanes = int64_t{ceil_div(rows, kTileOutputs)} * steps * 32;
   auto* out = static_cast<uint4*>(to);
   if (format == Format::bf16)
-    pack_bf16_kernel<<<blocks_for(lanes), kThreads, 0, stream>>>(static_cast<const uint16_t*>(from), out, rows, cols, lanes,
-                                                                 steps);
+    pack_bf16_kernel<<<blocks_for(lanes), kThreads, 0, stream>>>(static_cast<const uint16_t*>(from), out, rows, cols,
+                                                                 lanes, steps);
   else if (format == Format::q8)
-    pack_q8_kernel<<<blocks_for(lanes), kThreads, 0, stream>>>(static_cast<const uint8_t*>(from), out, rows, cols, lanes,
-                                                               steps);
+    pack_q8_kernel<<<blocks_for(lanes), kThreads, 0, stream>>>(static_cast<const uint8_t*>(from), out, rows, cols,
+                                                               lanes, steps);
   else
-    pack_q4_kernel<<<blocks_for(lanes), kThreads, 0, stream>>>(static_cast<const uint8_t*>(from), out, rows, cols, lanes,
-                                                               steps);
+    pack_q4_kernel<<<blocks_for(lanes), kThreads, 0, stream>>>(static_cast<const uint8_t*>(from), out, rows, cols,
+                                                               lanes, steps);
 }
 
 void pack_scales(const void* scales, const void* biases, void* to, const Weight& w, Stream stream) {
   const int32_t padded = w.depth() / w.group;
   const int64_t count = int64_t{w.tiles()} * 16 * padded;
-  pack_scales_kernel<<<blocks_for(count), kThreads, 0, stream>>>(scales, biases, to, w.rows, w.cols / w.group, padded, count,
-                                                                 w.wide_scales != 0);
+  pack_scales_kernel<<<blocks_for(count), kThreads, 0, stream>>>(scales, biases, to, w.rows, w.cols / w.group, padded,
+                                                                 count, w.wide_scales != 0);
 }
 
 void rows_to_bf16(const float* x, uint16_t* y, int32_t rows, int32_t cols, int32_t stride, Stream stream) {

@@ -62,16 +62,19 @@ void gather_rows(const float* from, const int32_t* rows, float* to, int32_t coun
 struct ArgmaxArgs {
   const float* x = nullptr;  // [rows, width]
   int32_t rows = 0, width = 0;
-  int32_t* best = nullptr;        // [rows]
-  uint64_t* partial = nullptr;    // [rows, kArgmaxPieces]
+  int32_t* best = nullptr;      // [rows]
+  uint64_t* partial = nullptr;  // [rows, kArgmaxPieces]
 };
 inline constexpr int32_t kArgmaxPieces = 64;
 void argmax(const ArgmaxArgs& args, Stream stream);
 
+// Reads all of it once, for measurements; bytes a multiple of 4 MiB.
+void read_all(void* block, size_t bytes, Stream stream);
+
 // cos, sin [rows, pairs] of pos * frequency.
 struct RopeRowsArgs {
-  const int32_t* positions = nullptr;    // [rows]
-  const float* frequencies = nullptr;    // [pairs]
+  const int32_t* positions = nullptr;  // [rows]
+  const float* frequencies = nullptr;  // [pairs]
   float* cos = nullptr;
   float* sin = nullptr;
   int32_t rows = 0, pairs = 0;

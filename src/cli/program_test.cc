@@ -91,6 +91,7 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(generate("-p x --depth 17"), 2, "17");
   expect_error(generate("-p x --show-draft --json"), 2, "");
   expect_error(generate("-p x --image-tokens 71"), 2, "71");
+  expect_error(generate("-p x --video-frames 33"), 2, "33");
   expect_error(run("check"), 2, "goldens");
   expect_error(run("check --templates x y"), 2, "--templates");
   expect_error(run("quantize x y --bits 3"), 2, "3");
@@ -108,6 +109,7 @@ TEST_F(Program, FailuresExitWithOne) {
   expect_error(generate("-f /nowhere/prompt.txt"), 1, "/nowhere/prompt.txt");
   expect_error(generate("-p x --draft /nowhere/drafter"), 1, "/nowhere/drafter");
   expect_error(generate("-p x --image /nowhere/picture.png"), 1, "");
+  expect_error(generate("-p x --video /nowhere/clip.mp4"), 1, "");
   // A drafter made for another model.
   expect_error(generate("-p x --draft " + (fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/ple/assistant").string()), 1,
                "does not fit");
@@ -315,6 +317,30 @@ TEST_F(Program, InspectSaysWhatAModelIs) {
   const Ran json = run("inspect --json " + model().string());
   EXPECT_TRUE(boost::json::parse(json.out).is_object());
   expect_error(run("inspect /nowhere"), 1, "/nowhere");
+}
+
+TEST_F(Program, ShowsPicturesAndClips) {
+  const std::string source = PACELINE_SOURCE_DIR, shipped = source + "/models/default";
+  const std::string picture = source + "/tests/default_model/picture0.png";
+  const std::string clip = source + "/tests/fuzz/video/h264.mp4";
+  const Ran text = run("inspect " + shipped + " --image " + picture + " --image-tokens 280");
+  EXPECT_EQ(text.exit_code, 0) << text.err;
+  EXPECT_NE(text.out.find("384 × 384 pixels → 768 × 768: 48 × 48 patches of 16 × 16, 16 × 16 = 256 tokens"),
+            std::string::npos)
+      << text.out;
+  const auto json = boost::json::parse(run("inspect --json " + shipped + " --image " + picture).out);
+  EXPECT_EQ(json.at("pictures").at(0).at("tokens").as_int64(), 64);
+  expect_error(run("inspect " + shipped + " --image " + clip), 1, "h264.mp4: expected a picture");
+
+  // A clip and a picture, in both orders: as many tokens, another text.
+  const std::string asked = "generate -p 'What is this?' --temp 0 -n 4 --json --video-frames 2 -m " + shipped;
+  const Ran one = run(asked + " --video " + clip + " --image " + picture);
+  const Ran other = run(asked + " --image " + picture + " --video " + clip);
+  EXPECT_EQ(one.exit_code, 0) << one.err;
+  const auto tokens = [](const Ran& ran) { return boost::json::parse(ran.out).at("prompt_tokens").as_int64(); };
+  EXPECT_EQ(tokens(one), tokens(other));
+  EXPECT_GT(tokens(one), 3 * 64);
+  expect_error(run(asked + " --video " + picture), 1, "picture0.png");
 }
 
 TEST_F(Program, CheckComparesWithGoldens) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "media/video.h"
 #include "server/api_keys.h"
 
 namespace paceline {
@@ -86,6 +87,9 @@ void add_limits(CLI::App& command, ServeOptions& options) {
   group.number("--default-max-tokens", limits.default_max_tokens, 1, 1 << 30, "Most new tokens, where it does not say");
   group.number("--max-choices", limits.max_choices, 1, 1024, "Completions: n times its prompts");
   group.number("--max-images", limits.max_images, 0, 1024, "Images");
+  group.number("--max-videos", limits.max_videos, 0, 1024, "Videos");
+  group.number("--max-frames", limits.max_frames, 1, kMostFrames, "Frames that are shown of a video");
+  group.number("--max-pixels", limits.max_pixels, 1, 1e9, "Pixels of an image or a frame, decoded");
   group.bytes("--max-body-bytes", options.server.max_body_bytes, "Bytes of the body");
   group.bytes("--max-header-bytes", options.server.max_header_bytes, "Bytes of the header");
   constexpr double kDay_s = 86400;

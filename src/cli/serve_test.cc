@@ -39,12 +39,15 @@ class ServeOptionsTest : public testing::Test {
   fs::path file_;
 };
 
-TEST_F(ServeOptionsTest, EachHasAnEnvironmentVariable) {
+TEST_F(ServeOptionsTest, EachHasAnEnvironmentVariableAndIsWrittenDown) {
+  std::stringstream manual;
+  manual << std::ifstream(PACELINE_SOURCE_DIR "/docs/serving.md").rdbuf();
   int count = 0;
   for (const CLI::Option* option : command_.get_options()) {
     if (option->get_name() == "--help") continue;
     EXPECT_TRUE(option->get_envname().starts_with("PACELINE_")) << option->get_name();
     EXPECT_FALSE(option->get_description().empty()) << option->get_name();
+    EXPECT_NE(manual.str().find("--" + option->get_lnames().front() + " "), std::string::npos) << option->get_name();
     EXPECT_NE(option->get_group(), "Options") << option->get_name() << " is in no group";
     ++count;
   }

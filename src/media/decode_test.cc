@@ -8,6 +8,7 @@
 #include <cmath>
 #include <random>
 
+#include "media/clips_for_tests.h"
 #include "media/encoders_for_tests.h"
 #include "media/orientation.h"
 
@@ -130,6 +131,25 @@ TEST(HostilePictureTest, LimitsAreTheCallers) {
   EXPECT_THAT(error_of(file, {.pixels = 199}), HasSubstr("at most 199"));
   EXPECT_THAT(error_of(file, {.bytes = 50}), HasSubstr("at most 50"));
   EXPECT_NE(error_of(file, {.side = 19}), "");
+}
+
+TEST(HostilePictureTest, DecodingEndsWhenItsTimeIsUp) {
+  const PictureLimits none{.time = std::chrono::milliseconds(0)};
+  Picture noise = test_picture(400, 400);
+  uint32_t random = 1;
+  for (uint8_t& value : noise.rgb) value = static_cast<uint8_t>((random = random * 1664525 + 1013904223) >> 24);
+  Bytes bmp{'B', 'M', 0, 0, 0, 0, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 24, 0};
+  bmp.resize(58);
+  const std::vector<Bytes> files{encode_png({}, 400, 400, noise.rgb),
+                                 encode_jpeg(noise),
+                                 encode_jpeg(noise, {.progressive = true}),
+                                 encode_webp(300, 400, noise.rgb),
+                                 encode_clip({.container = "gif", .codec = "gif", .layout = AV_PIX_FMT_RGB8}, {noise}),
+                                 bmp};
+  for (const Bytes& file : files) {
+    EXPECT_EQ(error_of(file), "");
+    EXPECT_THAT(error_of(file, none), HasSubstr("longer than it may")) << picture_format(file);
+  }
 }
 
 TEST(HostilePictureTest, WhatIsNoPictureIsNamed) {

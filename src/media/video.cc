@@ -76,8 +76,8 @@ class Reading {
     return wanted;
   }
 
-  // Packets from a key up to the next stand together. Needed are those that have a frame to be shown; and those before
-  // them where it is shown before its key, since it may refer to either side.
+  // A frame may refer to whatever was decoded before it since a key: the last one; or, where the frame is shown before
+  // that, the one before.
   static std::vector<bool> needed_packets(const Packets& packets, const std::map<int64_t, int64_t>& wanted) {
     std::vector<bool> needed(packets.size());
     size_t before = 0;
@@ -87,8 +87,7 @@ class Reading {
       for (size_t i = begin; i < end; ++i) {
         if (!wanted.contains(packets[i].time)) continue;
         const size_t from = packets[i].time < packets[begin].time ? before : begin;
-        std::fill(needed.begin() + static_cast<std::ptrdiff_t>(from), needed.begin() + static_cast<std::ptrdiff_t>(end),
-                  true);
+        for (size_t needs = from; needs <= i; ++needs) needed[needs] = true;
       }
       before = begin;
       begin = end;

@@ -9,7 +9,7 @@
 #include "server/wire_chat.h"
 #include "server/wire_completions.h"
 #include "session/engine_request.h"
-#include "session/picture_places.h"
+#include "session/media_places.h"
 
 namespace paceline {
 namespace {
@@ -36,41 +36,86 @@ class Planner {
   void plan_chat(const boost::json::object& body) {
     ChatAsk ask = read_chat(body, limits_, problem_);
     if (!begin(ask, true)) return;
-    const auto pictures = read_pictures(ask.images);
+    const std::vector<Medium> media = read_media(ask.media);
     if (!problem_.none()) return;
-    auto prompt = encode_chat(model_.text(), ask.chat);
-    if (!prompt.ok()) return problem_.say(bad_field("messages", prompt.error().message));
+    const auto text = render_conversation(model_.text(), ask.chat);
+    if (!text.ok()) return problem_.say(bad_field("messages", text.error().message));
+    // The template writes <bos> itself.
+    auto prompt = encode(*text, false, media, "messages");
+    if (!prompt) return;
     OutputSettings output{.reads_thoughts = true, .reads_calls = ask.reads_calls};
-    output.begins_in_thought = ends_in_thought(model_.marks(), *prompt);
-    add_request({std::move(*prompt), pictures, "messages"}, ask, std::move(output));
+    output.begins_in_thought = ends_in_thought(model_.marks(), prompt->tokens);
+    add_request(std::move(*prompt), ask, std::move(output), "messages");
+  }
+
+  // Also without media: a place for some that a client wrote itself would stand for nothing.
+  std::optional<MediaPrompt> encode(std::string_view text, bool add_special, std::span<const Medium> media,
+                                    const char* field) {
+    const auto context = static_cast<size_t>(model_.context(limits_.context));
+    const size_t fewest = model_.fewest_tokens(text.size());
+    if (fewest >= context) {
+      problem_.say(too_long(
+          field, fmt::format("the prompt has {} tokens at least; the context of {} must hold it and at least one more",
+                             fewest, context)));
+      return std::nullopt;
+    }
+    return checked(encode_with_media(model_.text(), text, add_special, media), field);
+  }
+
+  std::optional<MediaPrompt> checked(Result<MediaPrompt> prompt, const char* field) {
+    if (prompt.ok()) return std::move(*prompt);
+    problem_.say(bad_field(field, prompt.error().message));
+    return std::nullopt;
+  }
+
+  static ApiError too_long(const char* field, std::string message) {
+    ApiError error = bad_field(field, std::move(message));
+    error.code = "context_length_exceeded";
+    return error;
   }
 
   // Decoded and cut here; the engine looks at them.
-  std::vector<std::shared_ptr<const Patches>> read_pictures(const std::vector<std::string>& files) {
-    std::vector<std::shared_ptr<const Patches>> pictures;
+  std::vector<Medium> read_media(const std::vector<MediaFile>& files) {
+    std::vector<Medium> media;
     if (!files.empty() && model_.vision() == nullptr) {
-      problem_.say(unsupported("messages", "this model takes no images"));
-      return pictures;
+      problem_.say(unsupported("messages", "this model takes no images and no videos"));
+      return media;
     }
-    for (const std::string& file : files) {
-      auto patches = model_.vision()->read({reinterpret_cast<const uint8_t*>(file.data()), file.size()}, 0);
-      if (!patches.ok()) {
-        problem_.say(bad_field("messages", fmt::format("image {}: {}", pictures.size(), patches.error().message)));
-        return pictures;
+    for (const MediaFile& file : files) {
+      auto medium = read_medium(file);
+      if (!medium.ok()) {
+        problem_.say(bad_field("messages", fmt::format("{} {} of the request: {}", file.is_video ? "video" : "image",
+                                                       media.size(), medium.error().message)));
+        return media;
       }
-      pictures.push_back(std::make_shared<const Patches>(std::move(*patches)));
+      media.push_back(std::move(*medium));
     }
-    return pictures;
+    return media;
+  }
+
+  [[nodiscard]] Result<Medium> read_medium(const MediaFile& file) const {
+    const FileBytes bytes(reinterpret_cast<const uint8_t*>(file.bytes.data()), file.bytes.size());
+    if (file.is_video) {
+      ClipLimits limits;
+      limits.pixels = std::min(limits.pixels, limits_.max_pixels);
+      TRY_ASSIGN(Clip clip, model_.vision()->read_clip(bytes, limits_.max_frames, limits));
+      return Medium(std::make_shared<const Clip>(std::move(clip)));
+    }
+    PictureLimits limits;
+    limits.pixels = std::min(limits.pixels, limits_.max_pixels);
+    TRY_ASSIGN(Patches patches, model_.vision()->read(bytes, 0, limits));
+    return Medium(std::make_shared<const Patches>(std::move(patches)));
   }
 
   void plan_text(const boost::json::object& body) {
     const CompletionAsk ask = read_completion(body, limits_, problem_);
     if (!begin(ask, false)) return;
-    for (const CompletionPrompt& prompt : ask.prompts) {
+    for (const CompletionPrompt& asked : ask.prompts) {
+      auto prompt = asked.ids.empty() ? encode(asked.text, true, {}, "prompt")
+                                      : checked(place_media(model_.text().loaded.config.ids, asked.ids, {}), "prompt");
+      if (!prompt) return;
+      add_request(std::move(*prompt), ask, {}, "prompt");
       if (!problem_.none()) return;
-      std::vector<TokenId> ids = prompt.ids;
-      if (ids.empty()) ids = model_.text().tokenizer.encode(prompt.text, true);
-      add_request({std::move(ids), {}, "prompt"}, ask, {});
     }
   }
 
@@ -86,32 +131,19 @@ class Planner {
     return true;
   }
 
-  struct Prompt {
-    std::vector<TokenId> ids;
-    std::vector<std::shared_ptr<const Patches>> pictures;
-    const char* field;  // that it came from
-  };
-
-  void add_request(Prompt prompt, const Ask& ask, OutputSettings output) {
-    // Also where there are no pictures: a place that a client wrote itself would stand for nothing.
-    Request placed;
-    placed.prompt = std::move(prompt.ids);
-    if (const Status done = place_pictures(model_.text().loaded.config.ids, prompt.pictures, &placed); !done.ok()) {
-      return problem_.say(bad_field(prompt.field, done.error().message));
-    }
+  void add_request(MediaPrompt placed, const Ask& ask, OutputSettings output, const char* field) {
     const int32_t context = model_.context(limits_.context);
-    if (const Status fits = check_prompt(model_.text(), placed.prompt, context); !fits.ok()) {
-      ApiError error = bad_field(prompt.field, fits.error().message);
-      if (placed.prompt.size() >= static_cast<size_t>(context)) error.code = "context_length_exceeded";
-      return problem_.say(std::move(error));
+    if (const Status fits = check_prompt(model_.text(), placed.tokens, context); !fits.ok()) {
+      const bool is_long = placed.tokens.size() >= static_cast<size_t>(context);
+      return problem_.say(is_long ? too_long(field, fits.error().message) : bad_field(field, fits.error().message));
     }
     Wishes wishes = ask.wishes;
     wishes.context = context;
     // What does not fit behind the prompt need not be reserved.
-    const auto room = context - static_cast<int32_t>(placed.prompt.size());
+    const auto room = context - static_cast<int32_t>(placed.tokens.size());
     wishes.max_tokens = std::min(ask.max_tokens.value_or(limits_.default_max_tokens), room);
     if (ask.form) add_form(*ask.form, wishes);
-    auto request = make_request(model_.text(), std::move(placed.prompt), wishes);
+    auto request = make_request(model_.text(), std::move(placed.tokens), wishes);
     if (!request.ok()) {
       // "top_p must be …": the field is its first word.
       const std::string& message = request.error().message;

@@ -31,6 +31,9 @@ ServedModel::ServedModel(const TextModel& text, Engine& engine, const Vision* vi
       marks_(find_output_marks(text.tokenizer)),
       forms_(text),
       created_(std::time(nullptr)) {
+  for (TokenId id = 0; id < text.tokenizer.id_end(); ++id) {
+    longest_piece_ = std::max(longest_piece_, text.tokenizer.piece(id).value_or("").size());
+  }
   if (name_.empty()) name_ = folder_name(text.loaded.checkpoint->folder());
 }
 
@@ -65,6 +68,7 @@ json::object ServedModel::object(int32_t context_limit) const {
   object["max_model_len"] = context(context_limit);  // as vLLM calls it
   object["chat"] = text_.has_chat();
   object["images"] = vision_ != nullptr;
+  object["videos"] = vision_ != nullptr && text_.loaded.config.ids.video >= 0;
   object["drafter"] = std::move(drafter);
   object["engine"] = std::move(engine);
   const std::lock_guard lock(digest_mutex_);

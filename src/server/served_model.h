@@ -45,6 +45,8 @@ class ServedModel {
   [[nodiscard]] bool is_called(std::string_view name) const;
   // The most tokens of a request, where at most `limit` are allowed (0: no limit).
   [[nodiscard]] int32_t context(int32_t limit) const;
+  // The fewest tokens that so many bytes of text can be: what is sure to be too long need not be encoded.
+  [[nodiscard]] size_t fewest_tokens(size_t bytes) const { return bytes / longest_piece_; }
   // An entry of GET /v1/models.
   [[nodiscard]] boost::json::object object(int32_t context_limit) const;
 
@@ -60,6 +62,7 @@ class ServedModel {
   std::string name_;
   EngineDescription description_;
   OutputMarks marks_;
+  size_t longest_piece_ = 1;  // bytes
   OutputForms forms_;
   int64_t created_;
   mutable std::mutex digest_mutex_;

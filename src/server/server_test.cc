@@ -249,10 +249,16 @@ TEST_F(ServerTest, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(over.status, 400);
   EXPECT_EQ(over.error_field("code"), "context_length_exceeded");
   EXPECT_NE(over.error_field("message").find("4096"), std::string::npos);
+  // So long that it is not even encoded.
+  const TestAnswer far_over = post(TestServer::chat_body("", std::string(3'000'000, 'x')));
+  EXPECT_EQ(far_over.error_field("code"), "context_length_exceeded");
+  EXPECT_NE(far_over.error_field("message").find("at least"), std::string::npos);
   EXPECT_EQ(client.post("/v1/completions", R"({"prompt":[8192]})").error_field("param"), "prompt");
-  const TestAnswer image = post(
+  const TestAnswer video = post(
       R"({"messages":[{"role":"user","content":[{"type":"video_url","video_url":{"url":"data:video/mp4;base64,aGk="}}]}]})");
-  EXPECT_EQ(image.error_field("code"), "unsupported");
+  EXPECT_EQ(video.error_field("param"), "messages");
+  const TestAnswer sound = post(R"({"messages":[{"role":"user","content":[{"type":"input_audio"}]}]})");
+  EXPECT_EQ(sound.error_field("code"), "unsupported");
 }
 
 TEST_F(ServerTest, RequestsOfOneConnection) {

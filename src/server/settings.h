@@ -14,7 +14,10 @@ struct RequestLimits {
   int32_t default_max_tokens = 4096;  // where a request does not say
   int32_t max_choices = 16;           // n, and prompts of one request
   int32_t max_images = 16;
-  double request_s = 600;  // from its arrival to its end; 0: no limit
+  int32_t max_videos = 4;
+  int32_t max_frames = 32;                 // shown of a video
+  int64_t max_pixels = int64_t{64} << 20;  // of a picture or a frame, decoded
+  double request_s = 600;                  // from its arrival to its end; 0: no limit
 };
 
 struct ServerSettings {

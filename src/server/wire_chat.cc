@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "server/wire_messages.h"
-
 namespace paceline {
 namespace {
 
@@ -199,9 +197,9 @@ ChatAsk read_chat(const json::object& body, const RequestLimits& limits, WirePro
   ChatAsk ask;
   WireFields fields(body, "", problem);
   read_ask(fields, limits, ask);
-  Messages messages = read_messages(fields, limits.max_images);
+  Messages messages = read_messages(fields, {limits.max_images, limits.max_videos});
   ask.chat.messages = std::move(messages.for_template);
-  ask.images = std::move(messages.images);
+  ask.media = std::move(messages.media);
   read_tool_choice(fields, read_tools(fields), ask);
   read_response_format(fields, ask);
   read_template_variables(fields, ask);

@@ -6,14 +6,15 @@
 #include <vector>
 
 #include "server/wire_ask.h"
+#include "server/wire_messages.h"
 #include "text/chat_request.h"
 
 namespace paceline {
 
 struct ChatAsk : Ask {
-  ChatRequest chat;                 // as templates want it: arguments of calls are objects, pictures are places
-  std::vector<std::string> images;  // the bytes of their files, in the order of their places
-  bool reads_calls = false;         // tools were given, and may be called
+  ChatRequest chat;              // as templates want it: arguments of calls are objects, pictures are places
+  std::vector<MediaFile> media;  // pictures and clips, in the order of their places
+  bool reads_calls = false;      // tools were given, and may be called
 };
 
 // What is wrong is said in `problem`; the result is of no use then.

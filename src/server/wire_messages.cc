@@ -14,8 +14,8 @@ namespace json = boost::json;
 
 class MessageReader {
  public:
-  MessageReader(WireProblem& problem, int32_t max_images, Messages& out)
-      : problem_(problem), max_images_(max_images), out_(out) {}
+  MessageReader(WireProblem& problem, const MediaCounts& most, Messages& out)
+      : problem_(problem), left_(most), out_(out) {}
 
   void read(const json::value& value, size_t index) {
     const std::string place = fmt::format("messages[{}]", index);
@@ -84,38 +84,41 @@ class MessageReader {
       return {{"type", "text"}, {"text", text.value_or("")}};
     }
     if (type == "refusal") return {{"type", "text"}, {"text", part.string("refusal").value_or("")}};
-    if (type == "image_url" && role == "user") return read_image(part);
-    if (type == "video_url" || type == "input_audio" || type == "file" || type == "image_url") {
+    const bool is_medium = type == "image_url" || type == "video_url";
+    if (is_medium && role == "user") return read_medium(part, type == "video_url");
+    if (is_medium || type == "input_audio" || type == "file") {
       problem_.say(unsupported(part.path("type"), fmt::format("parts of type {} are not supported here", type)));
     } else {
-      problem_.say(bad_field(part.path("type"), fmt::format("{} must be text or image_url", part.path("type"))));
+      problem_.say(
+          bad_field(part.path("type"), fmt::format("{} must be text, image_url or video_url", part.path("type"))));
     }
     return {};
   }
 
-  // {"type": "image_url", "image_url": {"url": "data:image/png;base64,..."}}
-  json::object read_image(WireFields& part) {
-    const json::object* image = part.object("image_url");
-    if (image == nullptr) {
-      part.missing("image_url", "an object with a url");
+  // {"type": "image_url", "image_url": {"url": "data:image/png;base64,..."}}, and likewise video_url
+  json::object read_medium(WireFields& part, bool is_video) {
+    const char* name = is_video ? "video_url" : "image_url";
+    const json::object* medium = part.object(name);
+    if (medium == nullptr) {
+      part.missing(name, "an object with a url");
       return {};
     }
-    WireFields fields(*image, part.path("image_url"), problem_);
+    WireFields fields(*medium, part.path(name), problem_);
     const auto url = fields.string("url");
     fields.ignore({"detail"});
     fields.finish();
     part.finish();
     if (!url) {
       fields.missing("url", "a data: URI");
-    } else if (static_cast<int32_t>(out_.images.size()) >= max_images_) {
-      problem_.say(bad_field(fields.path("url"), fmt::format("at most {} images per request", max_images_)));
-    } else if (auto bytes = read_data_uri(*url)) {
-      out_.images.push_back(std::move(*bytes));
-    } else {
+    } else if ((is_video ? left_.videos : left_.images)-- <= 0) {
       problem_.say(
-          unsupported(fields.path("url"), "images are taken inline only: the url must be data:image/...;base64,..."));
+          bad_field(fields.path("url"), fmt::format("too many {} for one request", is_video ? "videos" : "images")));
+    } else if (auto bytes = read_data_uri(*url)) {
+      out_.media.push_back({is_video, std::move(*bytes)});
+    } else {
+      problem_.say(unsupported(fields.path("url"), "media are taken inline only: the url must be data:...;base64,..."));
     }
-    return {{"type", "image"}};
+    return {{"type", is_video ? "video" : "image"}};
   }
 
   void read_assistant(WireFields& fields, json::object& message) {
@@ -168,20 +171,20 @@ class MessageReader {
   }
 
   WireProblem& problem_;
-  int32_t max_images_;
+  MediaCounts left_;
   Messages& out_;
 };
 
 }  // namespace
 
-Messages read_messages(WireFields& body, int32_t max_images) {
+Messages read_messages(WireFields& body, const MediaCounts& most) {
   Messages messages;
   const json::array* array = body.array("messages");
   if (array == nullptr || array->empty()) {
     body.missing("messages", "a list of at least one message");
     return messages;
   }
-  MessageReader reader(body.problem(), max_images, messages);
+  MessageReader reader(body.problem(), most, messages);
   for (size_t i = 0; i < array->size() && body.problem().none(); ++i) reader.read((*array)[i], i);
   return messages;
 }

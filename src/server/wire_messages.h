@@ -9,11 +9,21 @@
 
 namespace paceline {
 
-struct Messages {
-  boost::json::array for_template;
-  std::vector<std::string> images;  // the bytes of their files
+// The bytes of a picture's or a clip's file.
+struct MediaFile {
+  bool is_video = false;
+  std::string bytes;
 };
 
-Messages read_messages(WireFields& body, int32_t max_images);
+struct Messages {
+  boost::json::array for_template;
+  std::vector<MediaFile> media;  // in the order of their places
+};
+
+struct MediaCounts {
+  int32_t images = 0, videos = 0;
+};
+
+Messages read_messages(WireFields& body, const MediaCounts& most);
 
 }  // namespace paceline

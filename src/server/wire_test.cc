@@ -183,7 +183,9 @@ TEST(Wire, MessagesThatAreWrongAreNamed) {
       {R"([{"role":"user","content":[1]}])", "messages[0].content[0]"},
       {R"([{"role":"user","content":[{"type":"text"}]}])", "messages[0].content[0].text"},
       {R"([{"role":"user","content":[{"type":"smell"}]}])", "messages[0].content[0].type"},
-      {R"([{"role":"user","content":[{"type":"video_url","video_url":{"url":"x"}}]}])", "messages[0].content[0].type"},
+      {R"([{"role":"user","content":[{"type":"input_audio","input_audio":{}}]}])", "messages[0].content[0].type"},
+      {R"([{"role":"user","content":[{"type":"video_url","video_url":{"url":"x"}}]}])",
+       "messages[0].content[0].video_url.url"},
       {R"([{"role":"user","content":[{"type":"image_url","image_url":{"url":"http://x/y.png"}}]}])",
        "messages[0].content[0].image_url.url"},
       {R"([{"role":"user","content":"x","mood":"good"}])", "messages[0].mood"},
@@ -209,7 +211,8 @@ TEST(Wire, ConversationsAreMadeForTemplates) {
       R"("tool_choice":{"type":"function","function":{"name":"f"}},"chat_template_kwargs":{"enable_thinking":true}})");
   ASSERT_TRUE(read.problem.none()) << read.problem.first()->message;
   const ChatAsk& ask = read.chat;
-  EXPECT_EQ(ask.images, std::vector<std::string>{"hi"});
+  ASSERT_EQ(ask.media.size(), 1u);
+  EXPECT_EQ(ask.media[0].bytes, "hi");
   EXPECT_EQ(
       json::serialize(ask.chat.messages),
       R"([{"role":"user","content":[{"type":"image"},{"type":"text","text":"what?"}]},{"role":"assistant",)"

@@ -15,7 +15,7 @@ TokenizeAsk read_tokenize(const json::object& body, WireProblem& problem) {
   const auto text = fields.string("prompt");
   if (fields.any("messages") != nullptr) {
     if (text) problem.say(bad_field("prompt", "either prompt or messages, not both"));
-    ask.chat.emplace().messages = read_messages(fields, 0).for_template;
+    ask.chat.emplace().messages = read_messages(fields, {}).for_template;
     ask.chat->add_generation_prompt = fields.boolean("add_generation_prompt").value_or(true);
   } else if (!text && problem.none()) {
     fields.missing("prompt", "a string");

@@ -16,13 +16,14 @@ int32_t context_of(const TextModel& model, int32_t asked) { return asked > 0 ? a
 
 }  // namespace
 
-Result<std::vector<TokenId>> encode_chat(const TextModel& model, const ChatRequest& chat) {
+Result<std::string> render_conversation(const TextModel& model, const ChatRequest& chat) {
   if (!model.has_chat()) return Error{"this model has no chat template"};
-  TRY_ASSIGN(const std::string text, model.chat->render_request(chat));
-  // The template writes <bos> itself.
-  std::vector<TokenId> prompt = model.tokenizer.encode(text, false);
-  if (prompt.empty()) return Error{"the conversation has no tokens"};
-  return prompt;
+  return model.chat->render_request(chat);
+}
+
+Result<std::vector<TokenId>> encode_chat(const TextModel& model, const ChatRequest& chat) {
+  TRY_ASSIGN(const std::string text, render_conversation(model, chat));
+  return model.tokenizer.encode(text, false);
 }
 
 Result<MediaPrompt> encode_chat(const TextModel& model, const ChatRequest& chat, std::span<const Medium> media) {

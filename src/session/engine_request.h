@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,7 +16,9 @@
 
 namespace paceline {
 
-// Rendered by the model's template and encoded. An error where the model has none, or where it refuses.
+// By the model's template. An error where the model has none, or where it refuses.
+Result<std::string> render_conversation(const TextModel& model, const ChatRequest& chat);
+// The same and encoded. (The template writes <bos> itself.)
 Result<std::vector<TokenId>> encode_chat(const TextModel& model, const ChatRequest& chat);
 // With pictures and clips: parts {"type": "image"} and {"type": "video"} of the messages' contents, in the order of
 // `media` (over the whole conversation, each kind by itself). The result's tokens are the prompt, its pictures belong

@@ -49,7 +49,6 @@ int32_t ServedModel::context(int32_t limit) const {
 json::object ServedModel::object(int32_t context_limit) const {
   const EngineSettings& settings = description_.settings;
   json::object engine;
-  engine["device"] = "cpu";
   engine["kernels"] = description_.kernels;
   engine["precision"] = description_.precision;
   engine["threads"] = description_.threads;

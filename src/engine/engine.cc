@@ -86,6 +86,7 @@ class Engine::Loop {
  private:
   [[nodiscard]] Refusal refusal(size_t needs_bytes) const {
     if (draining_) return Refusal::draining;
+    if (stats_.failed) return Refusal::failed;
     if (needs_bytes > settings_.kv_bytes) return Refusal::never_fits;
     if (waiting() >= settings_.queue_length) return Refusal::queue_full;
     return Refusal::none;

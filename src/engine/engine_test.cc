@@ -251,6 +251,33 @@ TEST_P(EngineTest, ADeadlineEndsATextAndOneThatWaits) {
   EXPECT_EQ(texts->ends[1].output_tokens, 300);
 }
 
+// A device that fails after some calls: the texts end with an error, and the engine says so from then on.
+class FaultyOps : public kernels::CpuOps {
+ public:
+  using CpuOps::CpuOps;
+  Status wait() override { return calls_++ < 8 ? Status(Done{}) : Status(Error{"the device fell off"}); }
+
+ private:
+  int calls_ = 0;
+};
+
+TEST_P(EngineTest, AFaultEndsTheTextsAndNotTheProcess) {
+  FaultyOps ops(**kernels::find_cpu_table(""), pool_);
+  Forward forward(model_.weights, ops, Precision::bf16);
+  parts_.forward = &forward;
+  Engine engine(parts_, settings_);
+  const auto texts = std::make_shared<Texts>();
+  for (int i = 0; i < 3; ++i) engine.submit(request(10, 100), texts);
+  finish(engine);
+  ASSERT_EQ(texts->ends.size(), 3u);
+  for (const SequenceEnd& end : texts->ends) {
+    EXPECT_EQ(end.reason, EndReason::failed);
+    EXPECT_LT(end.output_tokens, 100);
+  }
+  EXPECT_TRUE(engine.stats().failed);
+  EXPECT_EQ(engine.submit(request(10, 100), texts).refusal, Refusal::failed);
+}
+
 INSTANTIATE_TEST_SUITE_P(Goldens, EngineTest, testing::Values("dense", "moe", "ple"),
                          [](const auto& param) { return std::string(param.param); });
 

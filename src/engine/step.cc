@@ -36,6 +36,10 @@ Stepper::Stepper(const EngineParts& parts, const EngineSettings& settings)
 }
 
 bool Stepper::step() {
+  if (failed_) {
+    fail_all();
+    return false;
+  }
   end_overdue();
   schedule_.admit([this](Sequence& seq) { start(seq); });
   const bool looked = features_.look(schedule_.running());
@@ -47,11 +51,24 @@ bool Stepper::step() {
   idle_ = false;
   drafting_.propose(plan_);
   forward();
+  if (!parts_.forward->status().ok()) {
+    fail_all();
+    return true;
+  }
   choose();
   commit();
   publish();
   count_step();
   return true;
+}
+
+// A device's fault: whatever runs or waits ends here, and so will all that comes.
+void Stepper::fail_all() {
+  failed_ = true;
+  ended_.clear();
+  for (const auto& seq : schedule_.running()) ended_.emplace_back(seq.get(), EndReason::failed);
+  end_all();
+  end_waiting([](const Accepted&) { return true; }, EndReason::failed);
 }
 
 // A sequence that has just been admitted, or forked.
@@ -274,6 +291,7 @@ void Stepper::write_stats(EngineStats& stats) const {
   stats.pictures_seen = features_.seen();
   stats.pictures_known = features_.known();
   stats.speculation = totals_;
+  stats.failed = failed_;
 }
 
 }  // namespace paceline

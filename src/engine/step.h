@@ -42,6 +42,7 @@ class Stepper {
   void count_round(Sequence& seq);
   void count_step();
   void end_all();
+  void fail_all();
   void become_idle();
   template <class Which>
   void end_waiting(const Which& which, EndReason reason);
@@ -68,7 +69,7 @@ class Stepper {
   std::vector<std::pair<Sequence*, EndReason>> ended_;
   double forward_ms_ = 0, choose_ms_ = 0, commit_ms_ = 0;
 
-  bool idle_ = true;
+  bool idle_ = true, failed_ = false;
   int64_t steps_ = 0, prompt_tokens_ = 0;
   size_t kept_bytes_ = 0;
   SpeculationCounters totals_;

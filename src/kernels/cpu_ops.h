@@ -24,7 +24,7 @@ class GrowingBuffer {
   size_t bytes_ = 0;
 };
 
-class CpuOps final : public Ops {
+class CpuOps : public Ops {
  public:
   CpuOps(const CpuTable& table, ThreadPool& pool) : table_(table), pool_(pool) {}
 

@@ -197,6 +197,20 @@ TEST_P(EngineTest, APrefixIsComputedOnce) {
   EXPECT_EQ(four->tokens, two->tokens);
 }
 
+// However many write, a prompt is read on: with eight rows a step and twelve that write, two rows are its own.
+TEST_P(EngineTest, WritersDoNotHoldUpPrompts) {
+  settings_.batch_rows = 8;
+  Engine engine(parts_, settings_);
+  const auto writers = std::make_shared<Texts>();
+  for (int i = 0; i < 12; ++i) engine.submit(request(2, 2000), writers);
+  for (int i = 0; i < 30; ++i) engine.step();
+  const auto late = std::make_shared<Texts>();
+  engine.submit(request(40, 1), late);
+  for (int i = 0; i < 22; ++i) engine.step();
+  EXPECT_EQ(late->ends.size(), 1u);
+  EXPECT_EQ(writers->ends.size(), 0u);
+}
+
 TEST_P(EngineTest, RefusesWhatDoesNotFitAndWhatIsTooMany) {
   settings_.queue_length = 2;
   settings_.kv_bytes = forward_->kv_layout().sequence_bytes(300, kMaxForwardRows);

@@ -90,7 +90,10 @@ void Schedule::plan_writers(StepPlan& plan) {
   for (const auto& seq : running_) {
     if (!seq->reads_prompt()) plan.parts.push_back({seq.get(), seq->rows_left(), true});
   }
-  const auto most = static_cast<size_t>(settings_.batch_rows);
+  // A quarter of the rows is for prompts where there are any: however many write, nobody waits for all of them.
+  const bool has_prompts = plan.parts.size() < running_.size();
+  const int32_t for_prompts = has_prompts ? std::min(settings_.chunk_rows_beside, settings_.batch_rows / 4) : 0;
+  const auto most = static_cast<size_t>(settings_.batch_rows - for_prompts);
   if (plan.parts.size() <= most) return;
   std::stable_sort(plan.parts.begin(), plan.parts.end(),
                    [](const StepPart& a, const StepPart& b) { return a.seq->last_step < b.seq->last_step; });
@@ -101,7 +104,7 @@ void Schedule::plan_prompts(StepPlan& plan) {
   const auto writers = static_cast<int32_t>(plan.parts.size());
   const int32_t chunk =
       writers > 0 ? std::min(settings_.chunk_rows, settings_.chunk_rows_beside) : settings_.chunk_rows;
-  // A prompt goes on though all rows are taken by writers: they have their turn again, and one row is little.
+  // At least a row, whatever the settings.
   const int32_t most = std::max(1, std::min(chunk, settings_.batch_rows - writers));
   for (const auto& seq : running_) {
     if (plan.prompt_rows >= most) return;

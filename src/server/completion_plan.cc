@@ -36,7 +36,7 @@ class Planner {
   void plan_chat(const boost::json::object& body) {
     ChatAsk ask = read_chat(body, limits_, problem_);
     if (!begin(ask, true)) return;
-    const std::vector<Medium> media = read_media(ask.media);
+    const std::vector<Medium> media = read_media(ask.media, ask.picture_tokens);
     if (!problem_.none()) return;
     const auto text = render_conversation(model_.text(), ask.chat);
     if (!text.ok()) return problem_.say(bad_field("messages", text.error().message));
@@ -75,14 +75,14 @@ class Planner {
   }
 
   // Decoded and cut here; the engine looks at them.
-  std::vector<Medium> read_media(const std::vector<MediaFile>& files) {
+  std::vector<Medium> read_media(const std::vector<MediaFile>& files, int32_t picture_tokens) {
     std::vector<Medium> media;
     if (!files.empty() && model_.vision() == nullptr) {
       problem_.say(unsupported("messages", "this model takes no images and no videos"));
       return media;
     }
     for (const MediaFile& file : files) {
-      auto medium = read_medium(file);
+      auto medium = read_medium(file, picture_tokens);
       if (!medium.ok()) {
         problem_.say(bad_field("messages", fmt::format("{} {} of the request: {}", file.is_video ? "video" : "image",
                                                        media.size(), medium.error().message)));
@@ -93,7 +93,7 @@ class Planner {
     return media;
   }
 
-  [[nodiscard]] Result<Medium> read_medium(const MediaFile& file) const {
+  [[nodiscard]] Result<Medium> read_medium(const MediaFile& file, int32_t picture_tokens) const {
     const FileBytes bytes(reinterpret_cast<const uint8_t*>(file.bytes.data()), file.bytes.size());
     if (file.is_video) {
       ClipLimits limits;
@@ -103,7 +103,7 @@ class Planner {
     }
     PictureLimits limits;
     limits.pixels = std::min(limits.pixels, limits_.max_pixels);
-    TRY_ASSIGN(Patches patches, model_.vision()->read(bytes, 0, limits));
+    TRY_ASSIGN(Patches patches, model_.vision()->read(bytes, picture_tokens, limits));
     return Medium(std::make_shared<const Patches>(std::move(patches)));
   }
 

@@ -237,6 +237,41 @@ TEST_F(ServerTest, PicturesAreSeen) {
   EXPECT_EQ(server_->chat("", "<|image|>").error_field("param"), "messages");
 }
 
+// The same picture with another budget is another number of soft tokens.
+TEST_F(ServerTest, PicturesHaveTheBudgetThatWasAskedFor) {
+  const auto tokens = [&](int32_t budget) {
+    const std::string body =
+        std::string(
+            R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,)") +
+        kPng + R"("}},{"type":"text","text":"What?"}]}],"max_tokens":1,"mm_processor_kwargs":{"max_soft_tokens":)" +
+        std::to_string(budget) + "}}";
+    const auto answer = server_->client().post("/v1/chat/completions", body).json();
+    return answer.at("usage").at("prompt_tokens").as_int64();
+  };
+  EXPECT_GT(tokens(280), tokens(70) + 100);
+}
+
+// Some frames of colours, VP9 in WebM.
+constexpr const char* kClip =
+    "GkXfo59ChoEBQveBAULygQRC84EIQoKEd2VibUKHgQJChYECGFOAZwEAAAAAAAJvEU2bdLpNu4tTq4QVSalmU6yBoU27i1OrhBZUrmtT"
+    "rIHYTbuMU6uEElTDZ1OsggEbTbuMU6uEHFO7a1OsggJH7AEAAAAAAABZAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+    "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAVSalmsirXsYMPQkBNgI1MYXZmNTkuMjcu"
+    "MTAwV0GNTGF2ZjU5LjI3LjEwMESJiECSwAAAAAAAFlSua76uAQAAAAAAADXXgQFzxYiOiaE9qfGNtJyBACK1nIN1bmSIgQCGhVZfVlA5"
+    "g4EBI+ODhAvrwgDghrCBILqBIBJUw2fZc3OgY8CAZ8iaRaOHRU5DT0RFUkSHjUxhdmY1OS4yNy4xMDBzc7NjwItjxYiOiaE9qfGNtGfI"
+    "okWjiERVUkFUSU9ORIeUMDA6MDA6MDEuMjAwMDAwMDAwAAAfQ7Z1QMjngQCjoYEAAICCSYNCAAHwAfYAOCQcGEoAADBgAAAQ3//9WRWA"
+    "AKObgQDIAIYAQJKcAFAAAANgAAAZv///RZ/uL/RAo5yBAZAAhgBAkpwATuAAA2AAABm////k3n/YvugAo6aBAliAgkmDQgAB8AH2ADgk"
+    "HBhKAAAwYAAAGL//+Yav////93yAAKOggQMgAIYAQJKcAE1AAANgAAABA///PMD//9OH//0pAACjm4ED6ACGAECSnABQAAADYAAAGb//"
+    "/0Wf7i/0QBxTu2uju4+zgQC3iveBAfGCAXnwgQO7kLOCAli3iveBAfGCAXnwgWE=";
+
+TEST_F(ServerTest, ClipsAreSeen) {
+  const std::string body =
+      std::string(
+          R"({"messages":[{"role":"user","content":[{"type":"video_url","video_url":{"url":"data:video/webm;base64,)") +
+      kClip + R"("}},{"type":"text","text":"What is it?"}]}],"max_tokens":8,"temperature":0})";
+  const auto answer = server_->client().post("/v1/chat/completions", body).json();
+  EXPECT_GT(answer.at("usage").at("prompt_tokens").as_int64(), 60);
+}
+
 TEST_F(ServerTest, ErrorsNameWhatIsWrong) {
   TestClient client = server_->client();
   const auto post = [&](std::string_view body) { return client.post("/v1/chat/completions", body); };

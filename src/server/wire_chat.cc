@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "media/patches.h"
+
 namespace paceline {
 namespace {
 
@@ -171,6 +173,17 @@ void read_template_variables(WireFields& body, ChatAsk& ask) {
   ask.form->may_think = thinks != nullptr && thinks->is_bool() && thinks->get_bool();
 }
 
+void read_media_settings(WireFields& body, ChatAsk& ask) {
+  const json::object* object = body.object("mm_processor_kwargs");
+  if (object == nullptr) return;
+  WireFields fields(*object, "mm_processor_kwargs", body.problem());
+  if (const auto tokens = fields.integer("max_soft_tokens", 1, 1 << 20)) {
+    ask.picture_tokens = static_cast<int32_t>(*tokens);
+    if (!is_budget(*tokens)) fields.wrong("max_soft_tokens", "70, 140, 280, 560 or 1120", json::value(*tokens));
+  }
+  fields.finish();
+}
+
 void read_logprobs(WireFields& body, Wishes& wishes) {
   const bool wanted = body.boolean("logprobs").value_or(false);
   const auto top = body.integer("top_logprobs", 0, kMaxTopLogprobs);
@@ -203,6 +216,7 @@ ChatAsk read_chat(const json::object& body, const RequestLimits& limits, WirePro
   read_tool_choice(fields, read_tools(fields), ask);
   read_response_format(fields, ask);
   read_template_variables(fields, ask);
+  read_media_settings(fields, ask);
   read_logprobs(fields, ask.wishes);
   refuse_others(fields);
   if (ask.form && ask.wishes.ignore_eos) {

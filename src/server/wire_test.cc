@@ -77,6 +77,8 @@ TEST(Wire, FieldsThatAreRight) {
   EXPECT_EQ(chat_with(R"("max_completion_tokens":9,"max_tokens":7)").chat.max_tokens, 9);
   EXPECT_EQ(chat_with(R"("max_tokens":5.0)").chat.max_tokens, 5);
   EXPECT_EQ(chat_with(R"("speculative":{"enabled":false})").chat.wishes.max_depth, 0);
+  EXPECT_EQ(plain.chat.picture_tokens, 0);
+  EXPECT_EQ(chat_with(R"("mm_processor_kwargs":{"max_soft_tokens":140})").chat.picture_tokens, 140);
   EXPECT_TRUE(chat_with(R"("temperature":null,"stop":null,"tools":null,"seed":null)").problem.none());
 }
 
@@ -158,6 +160,8 @@ TEST(Wire, ChatFieldsThatAreWrongAreNamed) {
       {R"("response_format":{"type":"json_object"},"ignore_eos":true)", "ignore_eos"},
       {R"("chat_template_kwargs":{"enable_thinking":1})", "chat_template_kwargs.enable_thinking"},
       {R"("chat_template_kwargs":{"messages":[]})", "chat_template_kwargs.messages"},
+      {R"("mm_processor_kwargs":{"max_soft_tokens":71})", "mm_processor_kwargs.max_soft_tokens"},
+      {R"("mm_processor_kwargs":{"fps":2})", "mm_processor_kwargs.fps"},
       {R"("functions":[])", "functions"},
       {R"("modalities":["audio"])", "modalities"},
   };

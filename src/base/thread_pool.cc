@@ -4,10 +4,13 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
 
 namespace paceline {
 namespace {
+
+// Long enough to bridge the gap between two loops of a forward (a few microseconds), short enough that
+// an idle pool is asleep within a millisecond.
+constexpr int kSpins = 20000;
 
 uint64_t packed(int64_t begin, int64_t end) { return static_cast<uint64_t>(begin) << 32 | static_cast<uint64_t>(end); }
 
@@ -17,27 +20,6 @@ void relax() {
 #elif defined(__x86_64__)
   asm volatile("pause" ::: "memory");
 #endif
-}
-
-// Long enough to bridge the gap between two forwards, in which tokens are chosen and handed on (tens of microseconds):
-// to be woken takes as long again. Short enough that an idle pool is asleep within a millisecond.
-constexpr std::chrono::microseconds kSpinTime{300};
-// Before whoever waits for the others gives way.
-constexpr int kSpins = 20000;
-
-// Whether `done` came true within the time.
-template <class Done>
-bool spin(const Done& done) {
-  constexpr int kBetweenLooks = 256;
-  std::chrono::steady_clock::time_point end{};
-  for (int spins = 1; !done(); ++spins) {
-    relax();
-    if (spins % kBetweenLooks != 0) continue;
-    const auto now = std::chrono::steady_clock::now();
-    if (spins == kBetweenLooks) end = now + kSpinTime;
-    if (now >= end) return false;
-  }
-  return true;
 }
 
 }  // namespace
@@ -128,8 +110,8 @@ void ThreadPool::work(int worker, bool pin) {
   if (pin) pin_this_thread(worker);
   uint64_t seen = 0;
   for (;;) {
-    const bool called = spin([&] { return generation_.load(std::memory_order_acquire) != seen; });
-    if (!called && generation_.load() == seen) {
+    for (int spins = 0; spins < kSpins && generation_.load(std::memory_order_acquire) == seen; ++spins) relax();
+    if (generation_.load() == seen) {
       std::unique_lock lock(mutex_);
       sleepers_.fetch_add(1);
       wake_.wait(lock, [&] { return generation_.load() != seen; });

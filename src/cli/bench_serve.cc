@@ -15,6 +15,8 @@
 namespace paceline {
 namespace {
 
+// Of the server at --url.
+constexpr const char* kKeyVariable = "PACELINE_API_KEY";
 constexpr int32_t kPrefixTimes = 7;
 constexpr int32_t kShortestRun = 48;
 
@@ -43,7 +45,7 @@ class ServeBench {
       plan_.server = child_->endpoint();
       report_.server = "a server of our own";
     }
-    if (const char* key = std::getenv(options_.api_key_variable.c_str())) plan_.api_key = key;
+    if (const char* key = std::getenv(kKeyVariable)) plan_.api_key = key;
     return Done{};
   }
 
@@ -141,7 +143,9 @@ void add_serve_bench_options(CLI::App& command, ServeBenchOptions& options) {
   const auto add = [&](const char* name, auto& value, const char* text) {
     return command.add_option(name, value, text)->group(kGroup)->capture_default_str();
   };
-  add("--url", options.url, "The server to load, http://ADDRESS:PORT; default: one of our own, which ends with us")
+  add("--url", options.url,
+      "The server to load, http://ADDRESS:PORT, with the key in $PACELINE_API_KEY if it wants one; default: one of our "
+      "own, which ends with us")
       ->type_name("URL");
   add("--rate", options.per_second, "Requests per second, coming by chance (an open loop); 0: --at-once (a closed one)")
       ->check(CLI::Range(0.0, 1e6).description(""));

@@ -14,7 +14,6 @@ struct ServeBenchOptions {
   std::string url;    // "": a server of our own, of `model`
   std::string model;  // as for generate's -m
   std::string draft = "auto";
-  std::string api_key_variable = "PACELINE_API_KEY";
   std::vector<int32_t> at_once{1, 4, 16, 64};
   double per_second = 0;
   int32_t requests = 0;  // of a run; 0: as many as suit

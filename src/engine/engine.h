@@ -49,7 +49,8 @@ class Engine {
 
   // One round of everything. False: there was nothing to do.
   bool step();
-  // Steps, and sleeps where there is nothing to do, until stop() was called.
+  // Steps, and sleeps where there is nothing to do. Ends once stop() was called and nothing runs or waits any more:
+  // whoever is in a hurry cancels first, and every listener hears its end.
   void run();
   void stop();
 

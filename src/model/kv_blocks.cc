@@ -11,7 +11,9 @@ namespace {
 constexpr std::align_val_t kAlignment{64};
 
 std::shared_ptr<void> host_memory(size_t bytes) {
-  return {::operator new(bytes, kAlignment), [](void* p) { ::operator delete(p, kAlignment); }};
+  void* memory = ::operator new(bytes, kAlignment);
+  std::memset(memory, 0, bytes);
+  return {memory, [](void* p) { ::operator delete(p, kAlignment); }};
 }
 
 }  // namespace
@@ -40,22 +42,25 @@ KvBlockRef KvBlockPool::take(LayerKind kind) {
       CHECK(reclaimed);
     }
   }
-  KvBlock* block = nullptr;
-  if (!idle(kind).empty()) {
-    block = idle(kind).back();
-    idle(kind).pop_back();
-    idle_bytes_ -= bytes;
-  } else {
-    block = new KvBlock{this, kind, 0, nullptr, nullptr};
-    if (bytes > 0) block->keeps = sizes_.backend != nullptr ? sizes_.backend->memory(bytes) : host_memory(bytes);
-    block->memory = static_cast<std::byte*>(block->keeps.get());
-  }
   used_bytes_ += bytes;
+  if (idle(kind).empty()) return KvBlockRef(fresh(kind));
+  KvBlock* block = idle(kind).back();
+  idle(kind).pop_back();
+  idle_bytes_ -= bytes;
   if (block->memory != nullptr && sizes_.backend != nullptr)
     sizes_.backend->clear(block->memory, bytes);
   else if (block->memory != nullptr)
     std::memset(block->memory, 0, bytes);
   return KvBlockRef(block);
+}
+
+// Memory comes zeroed.
+KvBlock* KvBlockPool::fresh(LayerKind kind) {
+  auto* block = new KvBlock{this, kind, 0, nullptr, nullptr};
+  const size_t bytes = sizes_.of(kind);
+  if (bytes > 0) block->keeps = sizes_.backend != nullptr ? sizes_.backend->memory(bytes) : host_memory(bytes);
+  block->memory = static_cast<std::byte*>(block->keeps.get());
+  return block;
 }
 
 void KvBlockPool::copy(const KvBlockRef& to, const KvBlockRef& from, LayerKind kind) const {

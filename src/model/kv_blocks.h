@@ -80,6 +80,7 @@ class KvBlockPool {
 
  private:
   friend class KvBlockRef;
+  KvBlock* fresh(LayerKind kind);
   void free(KvBlock* block);
   void release_idle(LayerKind kind);
   std::vector<KvBlock*>& idle(LayerKind kind) { return kind == LayerKind::global ? idle_global_ : idle_sliding_; }

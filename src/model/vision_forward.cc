@@ -117,7 +117,7 @@ class VisionPass {
     const int64_t floats = int64_t{rows_} * c_.hidden;
     float* embedded = sized(s_.other, floats);
     for (const std::vector<TokenId>* which : {&s_.columns, &s_.rows}) {
-      ops_.embed(w_.positions, *which, 1.0f, embedded);
+      ops_.embed(w_.positions, which->data(), rows_, 1.0f, embedded);
       ops_.add_scaled(x, embedded, 1.0f, floats);
     }
   }

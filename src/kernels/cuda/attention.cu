@@ -406,7 +406,6 @@ __global__ void attention_f32(const AttentionArgs args) {
 template <int kNt, int kDt, int kDim, bool kSplit>
 void start(const AttentionArgs& args, Stream stream) {
   const auto bytes = static_cast<size_t>(layout_of(args.head_dim, kNt * 8).bytes);
-  allow_shared(attention_bf16<kNt, kDt, kDim, kSplit>, bytes);
   const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
                   static_cast<unsigned>(kSplit ? args.most_pages : 1));
   launch(attention_bf16<kNt, kDt, kDim, kSplit>, grid, dim3(kThreads), bytes, stream, true, args);

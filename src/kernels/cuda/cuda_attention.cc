@@ -7,6 +7,17 @@
 
 namespace paceline::kernels::cuda {
 
+// At once, in front of all that is only written down: a page that is still read keeps its place in the table. From the
+// far end of the ring, so that what else is sent lies where it lay before, and the list recurs.
+void CudaOps::send_pages(void** to, void* const* from, size_t count) {
+  const size_t bytes = count * sizeof(void*);
+  ring_pages_ += bytes;
+  CHECK(ring_used_ + ring_pages_ <= kRingBytes);
+  void* stage = static_cast<char*>(host_ring_.get()) + (kRingBytes - ring_pages_);
+  std::memcpy(stage, from, bytes);
+  fine(cudaMemcpyAsync(to, stage, bytes, cudaMemcpyHostToDevice, cuda_stream_), "sending pages");
+}
+
 // The spans with their page tables in device memory. Tables are kept by where they lie on the host and sent again only
 // as far as they changed; spans are sent once per distinct content between waits.
 CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs) {
@@ -31,11 +42,7 @@ CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs) {
         }
         table.mirror.assign(host, host + count);
         if (!status_.ok()) return out;
-        void* stage = staged((count - same) * sizeof(void*));
-        std::memcpy(stage, host + same, (count - same) * sizeof(void*));
-        fine(cudaMemcpyAsync(static_cast<void**>(table.device.memory.get()) + same, stage,
-                             (count - same) * sizeof(void*), cudaMemcpyHostToDevice, stream_),
-             "sending pages");
+        send_pages(static_cast<void**>(table.device.memory.get()) + same, host + same, count - same);
       }
       tables[which++] = table.device.memory.get();
     }
@@ -124,6 +131,8 @@ void CudaOps::attention(const kernels::AttentionArgs& args) {
       a.most_pages = std::max(a.most_pages, pages_seen(seq.first_pos + first, last, args.window));
     }
   }
+  // In steps, so that what is started recurs from token to token: a block without a page has nothing to do.
+  a.most_pages = round_up(a.most_pages, a.most_pages <= 4 ? 1 : a.most_pages <= 32 ? 4 : 16);
   a.blocks = sent(std::span<const RowBlock>(blocks));
   a.block_count = static_cast<int32_t>(blocks.size());
   const int32_t width = a.heads * a.head_dim;

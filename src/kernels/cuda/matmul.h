@@ -4,9 +4,8 @@
 // by the tensor cores). Both give a row the same bits; see layout.h.
 #pragma once
 
+#include "kernels/cuda/launches.h"
 #include "kernels/cuda/layout.h"
-
-struct CUstream_st;
 
 namespace paceline::kernels::cuda {
 
@@ -42,20 +41,18 @@ struct Product {
 };
 
 struct MatmulArgs {
-  Product out[kMaxProducts];  // all of one format
   int32_t count = 0;
-  Rows x;
   int32_t rows = 0;
+  Rows x;
   ExpertRows experts;
   float* partial = nullptr;     // partial_floats(), not shared with a launch that may still run
   int32_t* arrivals = nullptr;  // [kMaxArrivals], zero before and after
   int32_t blocks = 0;           // filled in by the launch
+  Product out[kMaxProducts];    // all of one format; last, see Launches
 };
 
 inline constexpr int32_t kMaxArrivals = 1 << 18;
 inline constexpr size_t kPartialFloats = size_t{1} << 25;
-
-using Stream = CUstream_st*;
 
 // early: may start before the kernel in front of it has ended (its weights do not depend on that one).
 void matmul_narrow(MatmulArgs args, Stream stream, bool early);

@@ -438,7 +438,6 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4)
 
 template <class Kernel>
 void start(Kernel kernel, const MatmulArgs& args, int32_t groups, size_t shared_bytes, Stream stream, bool early) {
-  allow_shared(kernel, shared_bytes);
   launch(kernel, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads), shared_bytes,
          stream, early, args);
 }

@@ -367,10 +367,8 @@ void matmul_wide(MatmulArgs args, Stream stream) {
   const int32_t rows = large ? 256 : 128;
   const dim3 grid(static_cast<unsigned>(ceil_div(args.rows, rows)), static_cast<unsigned>(args.blocks));
   if (large) {
-    allow_shared(wide_256, kSharedBytes<256>);
     launch(wide_256, grid, dim3(kThreads), kSharedBytes<256>, stream, true, args);
   } else {
-    allow_shared(wide_128, kSharedBytes<128>);
     launch(wide_128, grid, dim3(kThreads), kSharedBytes<128>, stream, true, args);
   }
 }

@@ -1,0 +1,105 @@
+// What is to run on the device, written down in order before it is started. A list that was there before, with the same
+// kernels and the same arguments to the last byte, is started as one CUDA graph: starting kernels one by one costs the
+// host more than small kernels take.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace paceline::kernels::cuda {
+
+class Launches {
+ public:
+  // before_start: what a list needs to be there when it runs.
+  Launches(cudaStream_t stream, std::function<void()> before_start)
+      : stream_(stream), before_start_(std::move(before_start)) {}
+  ~Launches();
+  Launches(const Launches&) = delete;
+  Launches& operator=(const Launches&) = delete;
+
+  struct Shape {
+    dim3 grid, block;
+    size_t shared_bytes = 0;
+    bool early = false;  // may start before the kernel in front of it has ended
+  };
+  // The arguments as the kernel's parameters have them.
+  template <class... Params>
+  void kernel(void (*function)(Params...), const Shape& shape, Params... args) {
+    begin_kernel(reinterpret_cast<const void*>(function), shape, sizeof...(Params));
+    (add_argument(args), ...);
+  }
+  // Between any two memories; what the host owns must be pinned, and stay as it is until the list has run.
+  void copy(void* to, const void* from, size_t bytes);
+  void clear(void* to, size_t bytes);
+  // The time when all in front of it has run.
+  void mark(cudaEvent_t event);
+
+  // Starts all that is written down; the list is empty then.
+  cudaError_t start();
+  // What the last error of start() was about.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  // Without graphs a list is started piece by piece, as is one that is seen for the first time.
+  void set_graphs(bool wanted) { graphs_wanted_ = wanted; }
+  [[nodiscard]] int64_t graphs_started() const { return graphs_started_; }
+  [[nodiscard]] cudaStream_t stream() const { return stream_; }
+
+ private:
+  enum class Kind : uint64_t { kernel, copy, clear, mark };
+  // In front of every piece of the list; 8-byte words throughout, so that equal lists are equal bytes.
+  struct Head {
+    Kind kind = Kind::kernel;
+    const void* function = nullptr;  // or where a copy starts, or an event
+    void* to = nullptr;
+    uint64_t bytes = 0;  // shared memory, or what is copied
+    uint32_t grid[3] = {}, block[3] = {};
+    uint32_t early = 0, arguments = 0;
+  };
+  struct Seen {
+    std::vector<std::byte> list;
+    cudaGraphExec_t graph = nullptr;
+    uint64_t last_used = 0;
+  };
+
+  void allow_shared(const void* function);
+  void begin_kernel(const void* function, const Shape& shape, size_t arguments);
+  void add_head(const Head& head);
+  std::byte* add_bytes(size_t bytes);
+  // Padding is whatever lay there: it must not tell equal arguments apart. GCC 12 loses its place behind an array:
+  // arguments that have one have it last.
+  template <class T>
+  void add_argument(T value) {
+    __builtin_clear_padding(&value);
+    const uint64_t size = sizeof(T);
+    std::memcpy(add_bytes(sizeof size), &size, sizeof size);
+    std::memcpy(add_bytes(sizeof value), &value, sizeof value);
+  }
+
+  static std::string text_of(const Head& head);
+  cudaError_t start_pieces(bool captured);
+  cudaError_t capture(Seen& seen);
+  Seen* find();
+  Seen& remember();
+
+  cudaStream_t stream_;
+  std::function<void()> before_start_;
+  std::vector<std::byte> list_;
+  int32_t kernels_ = 0;
+  std::set<const void*> allowed_;
+  std::vector<Seen> seen_;
+  uint64_t uses_ = 0;
+  bool graphs_wanted_ = true;
+  int64_t graphs_started_ = 0;
+  std::string trouble_;
+};
+
+using Stream = Launches*;
+
+}  // namespace paceline::kernels::cuda

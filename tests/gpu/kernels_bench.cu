@@ -255,6 +255,11 @@ class Model {
   }
 
   const Layer& sliding() const { return layers_[0]; }
+  const Matrix& head() const { return head_; }
+  void logits(int32_t rows) {
+    const Projection out{&head_, logits_};
+    ops_.linear(normed_, rows, Activation::bf16, {&out, 1});
+  }
   const std::vector<Layer>& layers() const { return layers_; }
   const Shape& shape() const { return s_; }
 
@@ -490,6 +495,11 @@ void bench_products(CudaOps& ops, Model& m, const Ceilings& c, const std::string
         },
         static_cast<double>(l.down.bytes()));
   }
+  for (const int32_t rows : {1, 8}) {
+    const double ms = time_graph_ms(ops.stream(), 9, [&] { m.logits(rows); });
+    const auto bytes = static_cast<double>(m.head().bytes());
+    report(name, "head, " + std::to_string(rows) + " rows", ms, bytes / ms / c.bytes_per_ms, "GB/s", bytes / ms / 1e6);
+  }
   const double rows_ms = time_graph_ms(ops.stream(), 9, [&] {
     for (int i = 0; i < 20; ++i) {
       ops.add_norm({m.x_, m.branch_, m.normed_, 1, m.shape().hidden, 1e-6f, 1});
@@ -540,8 +550,7 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
   Model m(ops, shape, format);
   const int32_t pos = 512;
   bench_products(ops, m, c, name);
-  if (!brief)
-    for (const int32_t rows : {1, 8}) bench_parts(ops, m, c, name, rows, pos);
+  for (const int32_t rows : {1, 8}) bench_parts(ops, m, c, name, rows, pos);
   if (const Status status = ops.wait(); !status.ok()) {
     std::printf("FAULT: %s\n", status.error().message.c_str());
     std::exit(2);

@@ -7,8 +7,8 @@
 // ascending order,
 //   M' = max(M, m), a = exp(M - M'), b = exp(m - M'):  L = L a + l b,  O = O a + o b
 // either by the block that walks them all, or, where there are few blocks, each page by a block of its own and merged
-// by a second kernel: the same operations, and so the same bits. A key that a query does not see counts as minus
-// infinity, and a page of such keys has b = 0 and a = 1: it changes nothing.
+// by whichever of these comes last: the same operations, and so the same bits. A key that a query does not see counts
+// as minus infinity, and a page of such keys has b = 0 and a = 1: it changes nothing.
 //
 // Bound: bytes of keys and values at few rows, operations at many. Far from both: 14 us for one row of 31B at 512
 // positions on an H200, where the bytes would take 2; a prompt of 2048 runs at about 90 TFLOP/s.
@@ -62,7 +62,7 @@ __device__ int32_t last_key(const AttentionArgs& args, int32_t row, int32_t pos)
 
 __device__ Work find_work(const AttentionArgs& args) {
   Work w;
-  const RowBlock block = args.blocks[blockIdx.x];
+  const RowBlock block = args.blocks != nullptr ? args.blocks[blockIdx.x] : args.few_blocks[blockIdx.x];
   w.seq = args.seqs + block.seq;
   w.first_row = w.seq->first_row + block.first;
   w.first_pos = w.seq->first_pos + block.first;
@@ -112,21 +112,62 @@ __device__ __forceinline__ void copy_page(const void* page, int64_t head_bytes, 
     copy16_async(to + i / chunks * stride + i % chunks * 16, from + static_cast<int64_t>(i) * 16, true);
 }
 
+// Merges what the blocks of single pages left, in the one of them that came last.
+__device__ void merge_pages(const AttentionArgs& args, const Work& w, int32_t queries, int32_t dim) {
+  __shared__ int32_t came;
+  const int64_t place = static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y;
+  const int32_t pages = w.page_end - w.page_begin;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) came = atomicAdd(args.arrivals + place, 1);
+  __syncthreads();
+  if (came != pages - 1) return;
+  __threadfence();
+  if (threadIdx.x == 0) args.arrivals[place] = 0;
+  const int64_t part_floats = static_cast<int64_t>(queries) * (dim + 2);
+  const float* parts = args.partial + place * args.most_pages * part_floats;
+  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < w.queries * dim; i += kThreads * 4) {
+    const int32_t query = i / dim;
+    Merge merge;
+    float value[4] = {};
+#pragma unroll 4
+    for (int32_t page = 0; page < pages; ++page) {
+      const float* part = parts + page * part_floats;
+      const float4 four = __ldcg(reinterpret_cast<const float4*>(part + i));
+      merge.take(__ldcg(part + queries * dim + query), __ldcg(part + queries * (dim + 1) + query));
+      value[0] = fmaf(four.x, merge.now, value[0] * merge.before);
+      value[1] = fmaf(four.y, merge.now, value[1] * merge.before);
+      value[2] = fmaf(four.z, merge.now, value[2] * merge.before);
+      value[3] = fmaf(four.w, merge.now, value[3] * merge.before);
+    }
+    const float share = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) write_out(args, w, query, i % dim + e, value[e] * share);
+  }
+}
+
 // kNt: tiles of 8 queries. kDt: tiles of 16 dims per warp. kDim: the head's, or 0 where it is a small one. kSplit: a
 // block has one page, and leaves its part for merge_pages.
 template <int kNt, int kDt, int kDim, bool kSplit>
-__global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArgs args) {
+__global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_constant__ AttentionArgs args) {
   constexpr int kQueries = kNt * 8;
   // Score tiles: four warps along positions; the other four take the other half of the queries, if there are two.
   constexpr int kScoreNt = kNt == 1 ? 1 : kNt / 2;
   constexpr int kUnroll = kNt >= 4 ? 2 : 4;
   extern __shared__ __align__(16) char shared[];
   let_next_start();
-  wait_for_previous();
+  // Tables and pages below the sequence's first row are older than the kernel in front: those are read while it runs.
   const Work w = find_work(args);
   const int32_t page_begin = kSplit ? w.page_begin + static_cast<int32_t>(blockIdx.z) : w.page_begin;
   const int32_t page_end = kSplit ? min(page_begin + 1, w.page_end) : w.page_end;
-  if (kSplit && page_begin >= page_end) return;
+  if (kSplit && page_begin >= page_end) {
+    // Of a block that sees nothing the first one says so.
+    if (page_begin != w.page_begin || w.page_begin < w.page_end) return;
+    wait_for_previous();
+    for (int32_t i = threadIdx.x; i < w.queries * args.head_dim; i += kThreads)
+      write_out(args, w, i / args.head_dim, i % args.head_dim, 0.0f);
+    return;
+  }
   const int32_t dim = kDim > 0 ? kDim : args.head_dim;
   const Layout l = layout_of(dim, kQueries);
   auto* top = reinterpret_cast<float*>(shared + l.stats);
@@ -147,10 +188,13 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
     copy_page<kPageTokens * 2>(w.seq->values[slot_of(page)], head_bytes, w.kv_head, dim, kPageTokens * 2,
                                base + l.values, l.value_stride);
   };
+  const bool old = (page_begin + 1) * kPageTokens <= w.seq->first_pos;
+  if (!old) wait_for_previous();
   if (page_begin < page_end) copy_keys(page_begin);
   commit_copies();
   if (page_begin < page_end) copy_values(page_begin);
   commit_copies();
+  if (old) wait_for_previous();
 
 #pragma unroll 4
   for (int32_t i = threadIdx.x; i < kQueries * dim / 4; i += kThreads) {
@@ -309,13 +353,12 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
       mine[kQueries * (dim + 1) + threadIdx.x] = sum[threadIdx.x];
     }
   }
-  if (!dims_here) return;
 #pragma unroll
   for (int j = 0; j < kNt; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int32_t query = j * 8 + t * 2 + i % 2;
-      if (query >= w.queries) continue;
+      if (query >= w.queries || !dims_here) continue;
 #pragma unroll
       for (int d = 0; d < kDt; ++d) {
         const int32_t at = (warp * kDt + d) * 16 + g + i / 2 * 8;
@@ -325,29 +368,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
           write_out(args, w, query, at, out[d][j][i] * sum[query]);
       }
     }
-}
-
-// Merges what the blocks of single pages left: a thread per element of a query's output.
-__global__ void __launch_bounds__(kThreads) merge_pages(const AttentionArgs args, int32_t queries) {
-  let_next_start();
-  wait_for_previous();
-  const Work w = find_work(args);
-  const int32_t dim = args.head_dim, i = static_cast<int32_t>(blockIdx.z * kThreads + threadIdx.x), query = i / dim;
-  if (query >= w.queries) return;
-  const int64_t part_floats = static_cast<int64_t>(queries) * (dim + 2);
-  const float* parts =
-      args.partial + (static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y) * args.most_pages * part_floats;
-  const int32_t pages = w.page_end - w.page_begin;
-  Merge merge;
-  float value = 0;
-#pragma unroll 8
-  for (int32_t page = 0; page < pages; ++page) {
-    const float* part = parts + page * part_floats;
-    const float page_top = part[queries * dim + query], page_sum = part[queries * (dim + 1) + query];
-    merge.take(page_top, page_sum);
-    value = fmaf(part[i], merge.now, value * merge.before);
-  }
-  write_out(args, w, query, i % dim, value * (merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f));
+  if (kSplit) merge_pages(args, w, kQueries, dim);
 }
 
 // Float32 pages, for checks: one block per row and head, plain sums in the order of absolute positions.
@@ -410,9 +431,6 @@ void start(const AttentionArgs& args, Stream stream) {
   const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
                   static_cast<unsigned>(kSplit ? args.most_pages : 1));
   launch(attention_bf16<kNt, kDt, kDim, kSplit>, grid, dim3(kThreads), bytes, stream, true, args);
-  if (!kSplit) return;
-  const dim3 merge_grid(grid.x, grid.y, static_cast<unsigned>(ceil_div(kNt * 8 * args.head_dim, kThreads)));
-  launch(merge_pages, merge_grid, dim3(kThreads), 0, stream, true, args, kNt * 8);
 }
 
 template <int kNt, int kDt, int kDim>

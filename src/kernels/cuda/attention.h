@@ -22,6 +22,9 @@ struct RowBlock {
   int32_t first = 0, count = 0;  // in the sequence's span
 };
 
+// So many blocks travel with the arguments: nothing has to be sent for a step of few rows.
+inline constexpr int32_t kFewBlocks = 16;
+
 struct HeadsArgs {
   int32_t heads = 0, kv_heads = 0, head_dim = 0;
   int32_t wide_kv = 0;              // pages hold float32, not bf16
@@ -52,11 +55,13 @@ struct AttentionArgs {
   const int32_t* last_pos = nullptr;  // [rows], or none
   const DeviceSeq* seqs = nullptr;
   const int32_t* seq_of_row = nullptr;  // [rows]
-  const RowBlock* blocks = nullptr;     // [block_count], device memory
+  const RowBlock* blocks = nullptr;     // [block_count], device memory; none: few_blocks
+  RowBlock few_blocks[kFewBlocks];
   int32_t block_count = 0;
-  int32_t block_rows = 0;    // the most rows of a block
-  int32_t most_pages = 0;    // that any block sees
-  float* partial = nullptr;  // attention_partial_floats(), where attention_splits()
+  int32_t block_rows = 0;       // the most rows of a block
+  int32_t most_pages = 0;       // that any block sees
+  float* partial = nullptr;     // attention_partial_floats(), where attention_splits()
+  int32_t* arrivals = nullptr;  // [block_count * kv_heads] there, zero before and after
 };
 
 // Rows that a block may have: as many as fill it with queries.

@@ -124,7 +124,10 @@ void CudaOps::attention(const kernels::AttentionArgs& args) {
       a.most_pages = std::max(a.most_pages, pages_seen(seq.first_pos + first, last, args.window));
     }
   }
-  a.blocks = sent(std::span<const RowBlock>(blocks));
+  if (blocks.size() <= kFewBlocks)
+    std::copy(blocks.begin(), blocks.end(), a.few_blocks);
+  else
+    a.blocks = sent(std::span<const RowBlock>(blocks));
   a.block_count = static_cast<int32_t>(blocks.size());
   const int32_t width = a.heads * a.head_dim;
   if (args.shape.kv_dtype == DType::bf16)
@@ -136,6 +139,7 @@ void CudaOps::attention(const kernels::AttentionArgs& args) {
     a.partial = static_cast<float*>(
         grown(attention_partial_,
               attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim) * sizeof(float)));
+    a.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
   }
   if (status_.ok()) cuda::attention(a, stream_);
 }

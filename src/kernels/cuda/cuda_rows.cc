@@ -1,5 +1,6 @@
 // CudaOps over rows: norms, products, experts, each as the kernels want it.
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/check.h"
 #include "kernels/cuda/cuda_ops.h"
@@ -71,6 +72,8 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
       w.format == Format::f32 || w.format == Format::f16 || (w.format == Format::bf16 && activation == Activation::f32);
   if (plain)
     matmul_f32(args, stream_);
+  else if (std::getenv("PACELINE_OLD") == nullptr && can_stream(args))
+    matmul_stream(args, stream_, true);
   else if (args.rows <= kNarrowRows || w.format != Format::bf16)
     matmul_narrow(args, stream_, true);
   else
@@ -132,6 +135,8 @@ void CudaOps::flush() {
   a.rows = pending_.rows;
   a.width = pending_.width;
   a.eps = pending_.eps;
+  // Whoever asks for x itself is most often a product.
+  a.x_bf16 = make_ready(a.x, a.rows, a.width, a.y_stride);
   if (status_.ok()) norms(a, stream_);
 }
 
@@ -180,8 +185,9 @@ void CudaOps::embed(const Matrix& table, std::span<const TokenId> tokens, float 
 
 void CudaOps::gelu_mul(const kernels::GeluMulArgs& args) {
   flush();
-  written(args.y, static_cast<int64_t>(args.rows) * args.width);
-  if (status_.ok()) cuda::gelu_mul({args.y, args.x, args.rows, args.width, args.stride}, stream_);
+  cuda::GeluMulArgs a{args.y, args.x, args.rows, args.width, args.stride};
+  a.y_bf16 = make_ready(args.y, args.rows, args.width, a.y_stride);
+  if (status_.ok()) cuda::gelu_mul(a, stream_);
 }
 
 void CudaOps::add_scaled(float* y, const float* x, float scale, int64_t count) {

@@ -24,7 +24,6 @@ __device__ void store(void* page, int32_t wide, int64_t at, float value) {
 
 __global__ void heads_kernel(const HeadsArgs args) {
   let_next_start();
-  wait_for_previous();
   const int32_t per_row = heads_of_row(args);
   const int64_t job = static_cast<int64_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
   const int lane = threadIdx.x % 32;
@@ -39,55 +38,62 @@ __global__ void heads_kernel(const HeadsArgs args) {
                       : kind == 1 ? args.k + (row * args.kv_heads + head) * dim
                                   : args.v + (row * args.kv_heads + head) * dim;
   const float* weight = kind == 0 ? args.q_weight : kind == 1 ? args.k_weight : nullptr;
-  float low[kPairs], high[kPairs];
+  // Weights and tables do not depend on the kernel in front.
+  float low_weight[kPairs], high_weight[kPairs];
+#pragma unroll
+  for (int i = 0; i < kPairs; ++i) {
+    const int32_t at = i * 32 + lane;
+    low_weight[i] = weight != nullptr && at < half ? weight[at] : 1.0f;
+    high_weight[i] = weight != nullptr && at < half ? weight[at + half] : 1.0f;
+  }
+  int32_t token = 0;
+  void* page_of_row = nullptr;
+  if (kind != 0) {
+    const DeviceSeq& seq = args.seqs[args.seq_of_row[row]];
+    const int32_t pos = seq.first_pos + static_cast<int32_t>(row) - seq.first_row;
+    const int32_t page = pos / kPageTokens, slot = seq.slots == 0 ? page : page % seq.slots;
+    token = pos % kPageTokens;
+    page_of_row = kind == 1 ? seq.keys[slot] : seq.values[slot];
+  }
+  wait_for_previous();
+
+  float low[kPairs], high[kPairs], cosines[kPairs], sines[kPairs];
   float squares = 0;
 #pragma unroll
   for (int i = 0; i < kPairs; ++i) {
     const int32_t at = i * 32 + lane;
     low[i] = at < half ? from[at] : 0.0f;
     high[i] = at < half ? from[at + half] : 0.0f;
+    cosines[i] = kind != 2 && at < half ? args.cos[row * half + at] : 1.0f;
+    sines[i] = kind != 2 && at < half ? args.sin[row * half + at] : 0.0f;
+  }
+#pragma unroll
+  for (int i = 0; i < kPairs; ++i) {
     squares = fmaf(low[i], low[i], squares);
     squares = fmaf(high[i], high[i], squares);
   }
   const float factor = rsqrtf(__fdiv_rn(warp_sum(squares), static_cast<float>(dim)) + args.eps);
 #pragma unroll
   for (int i = 0; i < kPairs; ++i) {
-    const int32_t at = i * 32 + lane;
-    if (at >= half) continue;
-    low[i] = low[i] * factor * (weight != nullptr ? weight[at] : 1.0f);
-    high[i] = high[i] * factor * (weight != nullptr ? weight[at + half] : 1.0f);
-    if (kind == 2) continue;
-    const float c = args.cos[row * half + at], s = args.sin[row * half + at];
-    const float a = low[i], b = high[i];
-    low[i] = a * c - b * s;
-    high[i] = b * c + a * s;
+    const float a = low[i] * factor * low_weight[i], b = high[i] * factor * high_weight[i];
+    low[i] = kind == 2 ? a : a * cosines[i] - b * sines[i];
+    high[i] = kind == 2 ? b : b * cosines[i] + a * sines[i];
   }
-  if (kind == 0) {
-    float* to = args.q + (row * args.heads + head) * dim;
-#pragma unroll
-    for (int i = 0; i < kPairs; ++i) {
-      const int32_t at = i * 32 + lane;
-      if (at >= half) continue;
-      to[at] = low[i];
-      to[at + half] = high[i];
-    }
-    return;
-  }
-  const DeviceSeq& seq = args.seqs[args.seq_of_row[row]];
-  const int32_t pos = seq.first_pos + static_cast<int32_t>(row) - seq.first_row;
-  const int32_t page = pos / kPageTokens, slot = seq.slots == 0 ? page : page % seq.slots, token = pos % kPageTokens;
-  void* to = kind == 1 ? seq.keys[slot] : seq.values[slot];
   const int64_t base = static_cast<int64_t>(head) * kPageTokens * dim;
 #pragma unroll
   for (int i = 0; i < kPairs; ++i) {
     const int32_t at = i * 32 + lane;
     if (at >= half) continue;
-    if (kind == 1) {
-      store(to, args.wide_kv, base + static_cast<int64_t>(token) * dim + at, low[i]);
-      store(to, args.wide_kv, base + static_cast<int64_t>(token) * dim + at + half, high[i]);
+    if (kind == 0) {
+      float* to = args.q + (row * args.heads + head) * dim;
+      to[at] = low[i];
+      to[at + half] = high[i];
+    } else if (kind == 1) {
+      store(page_of_row, args.wide_kv, base + static_cast<int64_t>(token) * dim + at, low[i]);
+      store(page_of_row, args.wide_kv, base + static_cast<int64_t>(token) * dim + at + half, high[i]);
     } else {
-      store(to, args.wide_kv, base + static_cast<int64_t>(at) * kPageTokens + token, low[i]);
-      store(to, args.wide_kv, base + static_cast<int64_t>(at + half) * kPageTokens + token, high[i]);
+      store(page_of_row, args.wide_kv, base + static_cast<int64_t>(at) * kPageTokens + token, low[i]);
+      store(page_of_row, args.wide_kv, base + static_cast<int64_t>(at + half) * kPageTokens + token, high[i]);
     }
   }
 }

@@ -59,6 +59,9 @@ using Stream = CUstream_st*;
 
 // early: may start before the kernel in front of it has ended (its weights do not depend on that one).
 void matmul_narrow(MatmulArgs args, Stream stream, bool early);
+// The same for bf16 weights, as one stream; where can_stream().
+bool can_stream(const MatmulArgs& args);
+void matmul_stream(const MatmulArgs& args, Stream stream, bool early);
 void matmul_wide(MatmulArgs args, Stream stream);
 // Unquantised weights with float32 rows: `x.values` is float32 [rows, stride]. For checks and for routers.
 void matmul_f32(MatmulArgs args, Stream stream);

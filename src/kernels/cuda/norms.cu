@@ -42,6 +42,9 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const NormsArgs args) {
       const int32_t col = i * kThreads + static_cast<int32_t>(threadIdx.x);
       values[i] = (values[i] + branch[i] * factor * branch_weights[i]) * args.branch_scale;
       if (col < args.width) x_row[col] = values[i];
+      if (args.x_bf16 != nullptr && col < args.y_stride)
+        reinterpret_cast<__nv_bfloat16*>(args.x_bf16)[row * args.y_stride + col] =
+            __float2bfloat16_rn(col < args.width ? values[i] : 0.0f);
     }
   } else {
 #pragma unroll

@@ -34,6 +34,7 @@ struct NormsArgs {
   const float* branch = nullptr;         // [rows, width]
   const float* branch_weight = nullptr;  // [width]
   float branch_scale = 1;
+  uint16_t* x_bf16 = nullptr;     // [rows, y_stride], or none: x once more, where there is a branch
   const float* weight = nullptr;  // [width], or none
   float* y = nullptr;             // [rows, width], or none; may be x without a branch
   uint16_t* y_bf16 = nullptr;     // [rows, y_stride], or none
@@ -50,6 +51,8 @@ struct GeluMulArgs {
   float* y = nullptr;        // [rows, width]
   const float* x = nullptr;  // [rows, x_stride]
   int32_t rows = 0, width = 0, x_stride = 0;
+  uint16_t* y_bf16 = nullptr;  // [rows, y_stride]
+  int32_t y_stride = 0;
 };
 void gelu_mul(const GeluMulArgs& args, Stream stream);
 // y = (y + x) * scale

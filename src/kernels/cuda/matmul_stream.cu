@@ -1,0 +1,380 @@
+// Products of few rows with bf16 weights, as one unbroken stream of weights per multiprocessor.
+//
+//   y [rows, n] = W [n, k] x [rows, k], rows <= 16
+// The work is a list of jobs, a tile of 16 outputs in one part of K each: [product][matrix][part][tile]. Every block
+// takes an equal share of the list's bytes, and its warps take the jobs of the share in turn. A warp's weights come
+// through a ring in shared memory that runs on from job to job, so that reading never stops at a border; since each
+// lane reads back only what it copied itself, the ring needs no barrier. The list goes part by part, so that a block
+// meets one or two parts of K and stages the rows that often, not once per unit of outputs.
+// A job's sums are left in device memory; when a block is through, it looks which tiles now have all their parts and
+// adds those up in ascending order.
+//
+// A block starts before the kernel in front of it has ended: it fills its ring, and asks for what comes next to be in
+// the cache, while that one finishes. Bound: bytes of weights over memory bandwidth.
+#include <cstdlib>
+
+#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/matmul.h"
+
+namespace paceline::kernels::cuda {
+namespace {
+
+constexpr int kWarps = 8;
+constexpr int kThreads = kWarps * 32;
+constexpr int kQuadBytes = kBlockK * kTileOutputs * 2;  // four fragments: a warp's step
+constexpr int kMaxSegments = 8;
+constexpr int kSharedForRows = 52 * 1024;  // per 8 rows
+
+// Quads on their way per warp.
+template <int kTiles>
+constexpr int kRing = kTiles == 1 ? 6 : 5;
+
+// The list of a launch, as every block sees it.
+struct List {
+  int32_t products, matrices;
+  int32_t total;  // quads
+};
+
+// A place in the list: in front of this tile's job.
+struct Cut {
+  int32_t product, matrix, part, tile;
+
+  __device__ bool same_segment(const Cut& o) const {
+    return product == o.product && matrix == o.matrix && part == o.part;
+  }
+};
+
+// Jobs of one part of one matrix that follow each other.
+struct Segment {
+  const char* gate;  // the matrix's values at the part's begin
+  const char* up;    // or none: tiles are gate's alone, else in turn
+  int64_t tile_bytes;
+  int64_t partial;    // floats to the sums of tile 0 in this part
+  int64_t part_step;  // floats from one part of a tile to the next
+  int32_t first_job, jobs;
+  int32_t first_tile;
+  int32_t quads;       // of a job
+  int32_t first_quad;  // of the part
+  int32_t product, first_slot, rows;
+  int32_t arrivals;  // of tile 0
+};
+
+__device__ __forceinline__ int32_t tiles_of(const Product& p) { return p.weight.tiles() * (p.gated() ? 2 : 1); }
+__device__ __forceinline__ int32_t quads_of(const Product& p) { return p.weight.depth() / kBlockK; }
+
+// The first job that begins at or behind a position of the list.
+__device__ Cut cut_at(const MatmulArgs& args, const List& list, int32_t pos) {
+  Cut c{};
+  for (; c.product < list.products; ++c.product) {
+    const Product& p = args.out[c.product];
+    const int32_t whole = tiles_of(p) * quads_of(p) * list.matrices;
+    if (pos < whole) break;
+    pos -= whole;
+  }
+  if (c.product == list.products) return c;
+  const Product& p = args.out[c.product];
+  const int32_t tiles = tiles_of(p), quads = quads_of(p), part = p.weight.part;
+  c.matrix = pos / (tiles * quads);
+  pos -= c.matrix * tiles * quads;
+  c.part = pos / (tiles * part);
+  pos -= c.part * tiles * part;
+  const int32_t length = min(part, quads - c.part * part);
+  c.tile = (pos + length - 1) / length;
+  return c;
+}
+
+// Behind the last tile of a part comes the next part, matrix or product.
+__device__ void settle(const MatmulArgs& args, const List& list, Cut& c) {
+  if (c.product == list.products || c.tile < tiles_of(args.out[c.product])) return;
+  c.tile = 0;
+  if (++c.part < args.out[c.product].weight.parts()) return;
+  c.part = 0;
+  if (++c.matrix < list.matrices) return;
+  c.matrix = 0;
+  ++c.product;
+}
+
+__device__ Segment segment_at(const MatmulArgs& args, const List& list, const Cut& c) {
+  Segment s;
+  const Product& p = args.out[c.product];
+  const Weight& w = p.weight;
+  int64_t expert = 0, floats = 0;
+  s.first_slot = 0;
+  s.rows = args.rows;
+  s.arrivals = 0;
+  if (args.experts.plan != nullptr) {
+    const ExpertPlan& plan = *args.experts.plan;
+    expert = plan.expert[c.matrix];
+    s.first_slot = plan.first[c.matrix];
+    s.rows = plan.first[c.matrix + 1] - s.first_slot;
+  }
+  for (int32_t i = 0; i < c.product; ++i) {
+    floats += static_cast<int64_t>(tiles_of(args.out[i])) * args.out[i].weight.parts() * kTileOutputs * args.rows;
+    s.arrivals += args.out[i].weight.tiles();
+  }
+  s.product = c.product;
+  s.first_quad = c.part * w.part;
+  s.quads = min(w.part, quads_of(p) - s.first_quad);
+  s.tile_bytes = static_cast<int64_t>(quads_of(p)) * kQuadBytes;
+  const int64_t begin = static_cast<int64_t>(s.first_quad) * kQuadBytes;
+  s.gate = static_cast<const char*>(w.values) + expert * w.stride_values + begin;
+  s.up = p.gated() ? static_cast<const char*>(p.up.values) + expert * p.up.stride_values + begin : nullptr;
+  s.part_step = static_cast<int64_t>(tiles_of(p)) * kTileOutputs * args.rows;
+  s.partial = floats + (static_cast<int64_t>(c.matrix) * w.parts() + c.part) * s.part_step;
+  s.arrivals += c.matrix * w.tiles();
+  s.first_tile = c.tile;
+  return s;
+}
+
+// The jobs of a warp, one after the other.
+struct Walk {
+  int32_t job;
+  int32_t segment = 0;
+  int32_t left = 0;  // quads of the job
+  const char* at = nullptr;
+
+  // Onto `job`, if there is such a one.
+  __device__ void enter(const Segment* segments, int32_t jobs) {
+    left = 0;
+    if (job >= jobs) return;
+    while (job >= segments[segment].first_job + segments[segment].jobs) ++segment;
+    const Segment& s = segments[segment];
+    const int32_t tile = s.first_tile + job - s.first_job;
+    at = (s.up == nullptr ? s.gate + tile * s.tile_bytes : (tile % 2 == 0 ? s.gate : s.up) + tile / 2 * s.tile_bytes);
+    left = s.quads;
+  }
+};
+
+__device__ __forceinline__ void prefetch_l2(const char* from, int32_t bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+#endif
+}
+
+// The segment's columns of its rows, zeros where there is no row.
+template <int kRows>
+__device__ void stage_rows(const MatmulArgs& args, const Segment& s, char* shared, int32_t stride) {
+  const int32_t chunks = s.quads * (kBlockK * 2 / 16);
+  const char* values = static_cast<const char*>(args.x.values) + static_cast<int64_t>(s.first_quad) * kBlockK * 2;
+#pragma unroll
+  for (int32_t i = 0; i < kRows / kWarps; ++i) {
+    const int32_t r = i * kWarps + static_cast<int32_t>(threadIdx.x / 32);
+    const bool has = r < s.rows;
+    int32_t row = has ? s.first_slot + r : 0;
+    if (has && args.experts.slot_row != nullptr) row = args.experts.slot_row[row];
+    const char* from = values + static_cast<int64_t>(row) * args.x.stride * 2;
+#pragma unroll 6
+    for (int32_t c = threadIdx.x % 32; c < chunks; c += 32)
+      *reinterpret_cast<uint4*>(shared + r * stride + c * 16) =
+          has ? *reinterpret_cast<const uint4*>(from + c * 16) : make_uint4(0, 0, 0, 0);
+  }
+}
+
+// Adds up the tiles that this block was the last to give a part to.
+__device__ void finish(const MatmulArgs& args, const Segment* segments, int32_t jobs, int32_t* found,
+                       int32_t* found_count) {
+  if (threadIdx.x == 0) *found_count = 0;
+  __threadfence();
+  __syncthreads();
+  for (int32_t job = threadIdx.x; job < jobs; job += kThreads) {
+    int32_t segment = 0;
+    while (job >= segments[segment].first_job + segments[segment].jobs) ++segment;
+    const Segment& s = segments[segment];
+    const Product& p = args.out[s.product];
+    const int32_t tile = (s.first_tile + job - s.first_job) / (p.gated() ? 2 : 1);
+    int32_t* arrivals = args.arrivals + s.arrivals + tile;
+    const int32_t all = p.weight.parts() * (p.gated() ? 2 : 1);
+    if (atomicAdd(arrivals, 1) != all - 1) continue;
+    *arrivals = 0;
+    found[atomicAdd(found_count, 1)] = segment << 24 | tile;
+  }
+  __threadfence();
+  __syncthreads();
+  const int32_t per_tile = args.rows * kTileOutputs, count = *found_count * per_tile;
+  for (int32_t i = threadIdx.x; i < count; i += kThreads) {
+    const int32_t at = found[i / per_tile], element = i % per_tile;
+    const Segment& s = segments[at >> 24];
+    const Product& p = args.out[s.product];
+    const int32_t tile = at & 0xffffff, row = element / kTileOutputs;
+    const int32_t output = tile * kTileOutputs + element % kTileOutputs, parts = p.weight.parts();
+    if (row >= s.rows || output >= p.weight.rows) continue;
+    const int32_t gated = p.gated() ? 2 : 1;
+    const float* first = args.partial + s.partial - s.first_quad / p.weight.part * s.part_step +
+                         static_cast<int64_t>(tile) * gated * per_tile + element;
+    float value = __ldcg(first), up = p.gated() ? __ldcg(first + per_tile) : 0.0f;
+#pragma unroll 8
+    for (int32_t part = 1; part < parts; ++part) {
+      value += __ldcg(first + part * s.part_step);
+      if (p.gated()) up += __ldcg(first + part * s.part_step + per_tile);
+    }
+    if (p.gated()) value = gelu(value) * up;
+    const int64_t to = s.first_slot + row;
+    if (p.y != nullptr) p.y[to * p.weight.rows + output] = value;
+    if (p.y_bf16 != nullptr)
+      reinterpret_cast<__nv_bfloat16*>(p.y_bf16)[to * p.y_stride + output] = __float2bfloat16_rn(value);
+  }
+}
+
+template <int kTiles>
+__global__ void __launch_bounds__(kThreads, 1)
+    stream_bf16(const __grid_constant__ MatmulArgs args, int32_t round_segments, int32_t x_stride, int32_t ahead) {
+  constexpr int kRows = kTiles * 8, kSlots = kRing<kTiles>;
+  extern __shared__ __align__(16) char shared[];  // [warp][slot][quad], then rows [segment][kRows][x_stride]
+  __shared__ Segment segments[kMaxSegments];
+  __shared__ int32_t segment_count, job_count, found_count;
+  __shared__ Cut next, last;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  char* staged = shared + kWarps * kSlots * kQuadBytes;
+  const uint32_t ring = shared_address(shared) + warp * kSlots * kQuadBytes + lane * 16;
+  const char* ring_read = shared + warp * kSlots * kQuadBytes + lane * 16;
+  let_next_start();
+  const bool stack = args.experts.plan != nullptr;
+  if (stack) wait_for_previous();
+  if (lane == 0 && warp < 2) {
+    List list{args.count, stack ? args.experts.plan->touched : 1, 0};
+    for (int32_t i = 0; i < args.count; ++i)
+      list.total += tiles_of(args.out[i]) * quads_of(args.out[i]) * list.matrices;
+    Cut c =
+        cut_at(args, list, static_cast<int32_t>(static_cast<int64_t>(list.total) * (blockIdx.x + warp) / gridDim.x));
+    settle(args, list, c);
+    (warp == 0 ? next : last) = c;
+  }
+  __syncthreads();
+  bool waited = stack;
+  while (true) {
+    if (threadIdx.x == 0) {
+      const int32_t matrices = stack ? args.experts.plan->touched : 1;
+      const List list{args.count, matrices, 0};
+      segment_count = job_count = 0;
+      Cut c = next;
+      while (segment_count < round_segments && !(c.same_segment(last) && c.tile == last.tile)) {
+        Segment s = segment_at(args, list, c);
+        s.first_job = job_count;
+        s.jobs = (c.same_segment(last) ? last.tile : tiles_of(args.out[c.product])) - c.tile;
+        segments[segment_count++] = s;
+        job_count += s.jobs;
+        c.tile += s.jobs;
+        if (!c.same_segment(last)) settle(args, list, c);
+      }
+      next = c;
+    }
+    __syncthreads();
+    const int32_t jobs = job_count;
+    if (jobs == 0) return;
+
+    Walk load, use;
+    load.job = use.job = warp;
+    load.enter(segments, jobs);
+    use.enter(segments, jobs);
+    const auto load_one = [&](int32_t slot) {
+      if (load.left > 0) {
+        const char* from = load.at + lane * 16;
+#pragma unroll
+        for (int i = 0; i < 4; ++i) copy16_async(ring + slot * kQuadBytes + i * 512, from + i * 512, true);
+        load.at += kQuadBytes;
+        if (--load.left == 0) {
+          load.job += kWarps;
+          load.enter(segments, jobs);
+        }
+      }
+      commit_copies();
+    };
+#pragma unroll
+    for (int i = 0; i < kSlots; ++i) load_one(i);
+    if (!waited) {
+      if (lane == 0 && ahead > 0 && load.left > 0) prefetch_l2(load.at, min(load.left * kQuadBytes, ahead));
+      wait_for_previous();
+      waited = true;
+    }
+    for (int32_t s = 0; s < segment_count; ++s)
+      stage_rows<kRows>(args, segments[s], staged + s * kRows * x_stride, x_stride);
+    __syncthreads();
+
+    float acc[kTiles][4] = {};
+    int32_t slot = 0;
+    uint32_t x_at = 0;
+    const uint32_t x_lane = shared_address(staged) + lane % 8 * x_stride + lane / 8 * 16;
+    bool fresh = true;
+    while (use.left > 0) {
+      if (fresh) x_at = x_lane + use.segment * kRows * x_stride;
+      fresh = false;
+      wait_copies<kSlots - 1>();
+      uint4 a[4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) a[i] = *reinterpret_cast<const uint4*>(ring_read + slot * kQuadBytes + i * 512);
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (int j = 0; j < kTiles; ++j) {
+          uint32_t b[4];
+          ldmatrix4(x_at + j * 8 * x_stride + half * 64, b[0], b[1], b[2], b[3]);
+          mma_bf16(acc[j], a[half * 2], b[0], b[1]);
+          mma_bf16(acc[j], a[half * 2 + 1], b[2], b[3]);
+        }
+      x_at += kBlockK * 2;
+      load_one(slot);
+      slot = slot + 1 == kSlots ? 0 : slot + 1;
+      if (--use.left > 0) continue;
+      const Segment& s = segments[use.segment];
+      float* sums = args.partial + s.partial +
+                    static_cast<int64_t>(s.first_tile + use.job - s.first_job) * kTileOutputs * args.rows;
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const int32_t row = j * 8 + t * 2 + i % 2;
+          if (row < s.rows) __stcg(sums + row * kTileOutputs + g + i / 2 * 8, acc[j][i]);
+          acc[j][i] = 0;
+        }
+      fresh = true;
+      use.job += kWarps;
+      use.enter(segments, jobs);
+    }
+    wait_copies<0>();
+    __syncthreads();
+    finish(args, segments, jobs, reinterpret_cast<int32_t*>(shared), &found_count);
+    __syncthreads();
+  }
+}
+
+template <int kTiles>
+void start(const MatmulArgs& args, Stream stream, bool early) {
+  int32_t part = 0;
+  for (int32_t i = 0; i < args.count; ++i) part = args.out[i].weight.part > part ? args.out[i].weight.part : part;
+  const int32_t x_stride = part * kBlockK * 2 + 16, segment_bytes = kTiles * 8 * x_stride;
+  int32_t segments = kTiles * kSharedForRows / segment_bytes;
+  segments = segments < 2 ? 2 : segments > kMaxSegments ? kMaxSegments : segments;
+  const auto bytes = static_cast<size_t>(kWarps * kRing<kTiles> * kQuadBytes + segments * segment_bytes);
+  int device = 0, multiprocessors = 0;
+  (void)cudaGetDevice(&device);
+  (void)cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  allow_shared(stream_bf16<kTiles>, bytes);
+  const char* text = std::getenv("PACELINE_AHEAD");
+  const int32_t ahead = text != nullptr ? std::atoi(text) : 8192;
+  launch(stream_bf16<kTiles>, dim3(static_cast<unsigned>(multiprocessors)), dim3(kThreads), bytes, stream, early, args,
+         segments, x_stride, ahead);
+}
+
+}  // namespace
+
+bool can_stream(const MatmulArgs& args) {
+  const int64_t matrices = args.experts.plan != nullptr ? args.experts.most_touched : 1;
+  int64_t floats = 0, arrivals = 0;
+  for (int32_t i = 0; i < args.count; ++i) {
+    const Weight& w = args.out[i].weight;
+    if (w.format != Format::bf16 || w.part > kLongestPart) return false;
+    arrivals += matrices * w.tiles();
+    floats += matrices * w.tiles() * (args.out[i].gated() ? 2 : 1) * w.parts() * kTileOutputs * args.rows;
+  }
+  return args.rows <= kNarrowRows && arrivals <= kMaxArrivals && floats <= static_cast<int64_t>(kPartialFloats);
+}
+
+void matmul_stream(const MatmulArgs& args, Stream stream, bool early) {
+  if (args.rows <= 8)
+    start<1>(args, stream, early);
+  else
+    start<2>(args, stream, early);
+}
+
+}  // namespace paceline::kernels::cuda

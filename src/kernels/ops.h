@@ -52,6 +52,20 @@ struct AddNormArgs {
   float scale = 1;
 };
 
+// Several norms of the same rows, each with a weight of its own: y = norm(x) * weight * scale
+struct NormOutput {
+  const float* weight = nullptr;  // [width], or none
+  float* y = nullptr;             // [rows, width]; not x
+  float scale = 1;
+};
+inline constexpr size_t kMaxNorms = 3;
+struct NormsArgs {
+  const float* x = nullptr;  // [rows, width]
+  int32_t rows = 0, width = 0;
+  float eps = 0;
+  std::span<const NormOutput> out;  // up to kMaxNorms
+};
+
 // The pages of one layer of one sequence. Position p lies in slot (p / kPageTokens) mod slots, or p / kPageTokens where
 // slots is 0.
 //   keys:   [kv_head][kPageTokens][head_dim]
@@ -127,6 +141,17 @@ struct ExpertsArgs {
   const float* share = nullptr;     // [rows, top]
   int32_t rows = 0, top = 0;
   float* y = nullptr;  // [rows, hidden]: sum over ranks, best first
+};
+
+// The end of a layer with experts:
+//   dense = norm(dense) * dense_weight + norm(y) * expert_weight      y: what experts() gives
+//   x = (x + norm(dense) * weight) * scale
+struct MixArgs {
+  ExpertsArgs experts;
+  const float* dense_weight = nullptr;   // [hidden]
+  const float* expert_weight = nullptr;  // [hidden]
+  AddNormArgs add;                       // its branch is `dense`
+  float* dense = nullptr;                // [rows, hidden], the dense part's output; scratch afterwards, like y
 };
 
 // cos, sin [positions, frequencies] of position * frequency.
@@ -216,6 +241,9 @@ class Ops {
   virtual void embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) = 0;
   virtual void rms_norm(const NormArgs& args) = 0;
   virtual void add_norm(const AddNormArgs& args) = 0;
+  virtual void rms_norms(const NormsArgs& args) {
+    for (const NormOutput& o : args.out) rms_norm({args.x, o.weight, o.y, args.rows, args.width, args.eps, o.scale});
+  }
   // Up to kMaxProjections products of the same rows x [rows, in].
   virtual void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) = 0;
   // y [rows, out] = gelu(gate x) * up x
@@ -225,7 +253,21 @@ class Ops {
   virtual void attention(const AttentionArgs& args) = 0;
   virtual void route(const RouteArgs& args) = 0;
   virtual void experts(const ExpertsArgs& args, Activation activation) = 0;
+  virtual void mix(const MixArgs& args, Activation activation) {
+    const AddNormArgs& a = args.add;
+    rms_norm({args.dense, args.dense_weight, args.dense, a.rows, a.width, a.eps, 1.0f});
+    experts(args.experts, activation);
+    rms_norm({args.experts.y, args.expert_weight, args.experts.y, a.rows, a.width, a.eps, 1.0f});
+    add_scaled(args.dense, args.experts.y, 1.0f, static_cast<int64_t>(a.rows) * a.width);
+    add_norm(a);
+  }
   virtual void gelu_mul(const GeluMulArgs& args) = 0;
+  // y = gelu(gate x) * by.x, with y and by.x as gelu_mul has them
+  virtual void gated_by(const float* x, Activation activation, const Matrix& gate, const GeluMulArgs& by) {
+    const Projection out{&gate, by.y};
+    linear(x, by.rows, activation, {&out, 1});
+    gelu_mul(by);
+  }
   // y = (y + x) * scale, both [count]
   virtual void add_scaled(float* y, const float* x, float scale, int64_t count) = 0;
   // y = cap * tanh(y / cap), [count]

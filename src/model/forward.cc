@@ -18,7 +18,7 @@ using kernels::RowBuffer;
 // Row buffers, [rows, …] each, grown to what calls need.
 struct Forward::Scratch {
   RowBuffer x, normed, q, k, v, attended, branch, ffn, hidden, head_rows, logits, taps;
-  RowBuffer expert_in, expert_out, scores, share, chosen;
+  RowBuffer routed, expert_in, expert_out, scores, share, chosen;
   std::vector<char> touched;
   RowBuffer ple, ple_rows;
   RopeRows rope_sliding, rope_global;
@@ -195,36 +195,47 @@ class Pass {
 
   void feed_forward(int32_t i) {
     const LayerWeights& l = layer(i);
-    float* wide = sized(s_.ffn, static_cast<int64_t>(rows_) * l.gate.rows);
+    // layer_scalar comes last; with per-layer embeddings that is after their part.
+    const float scale = c_.ple_width > 0 ? 1.0f : l.layer_scalar;
+    const kernels::AddNormArgs add{x_, branch_, l.post_ffn_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, scale};
+    if (c_.experts > 0) return mixture(l, add);
     norm(x_, l.pre_ffn_norm, normed_);
+    dense(l);
+    ops_.add_norm(add);
+  }
+
+  // branch = down(gelu(gate normed) * up normed)
+  void dense(const LayerWeights& l) {
+    float* wide = sized(s_.ffn, static_cast<int64_t>(rows_) * l.gate.rows);
     ops_.gated(normed_, rows_, act_, l.gate, l.up, wide);
     const Projection down{&l.down, branch_};
     ops_.linear(wide, rows_, act_, {&down, 1});
-    if (c_.experts > 0) {
-      norm(branch_, l.post_ffn_norm_1, branch_);
-      const float* mixed = experts(l);
-      ops_.add_scaled(branch_, mixed, 1.0f, static_cast<int64_t>(rows_) * c_.hidden);
-    }
-    // layer_scalar comes last; with per-layer embeddings that is after their part.
-    const float scale = c_.ple_width > 0 ? 1.0f : l.layer_scalar;
-    ops_.add_norm({x_, branch_, l.post_ffn_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, scale});
   }
 
-  // Router and experts both read x, not the dense FFN's normed input.
-  const float* experts(const LayerWeights& l) {
-    float* in = sized(s_.expert_in, static_cast<int64_t>(rows_) * c_.hidden);
-    float* out = sized(s_.expert_out, static_cast<int64_t>(rows_) * c_.hidden);
+  // A dense part and experts side by side. Router and experts both read x, each through a norm of its own.
+  void mixture(const LayerWeights& l, const kernels::AddNormArgs& add) {
+    const int64_t floats = static_cast<int64_t>(rows_) * c_.hidden;
+    float* routed = sized(s_.routed, floats);
+    float* in = sized(s_.expert_in, floats);
+    float* out = sized(s_.expert_out, floats);
     float* share = sized(s_.share, static_cast<int64_t>(rows_) * c_.experts_per_token);
     auto* chosen = reinterpret_cast<int32_t*>(sized(s_.chosen, static_cast<int64_t>(rows_) * c_.experts_per_token));
-    norm(x_, l.router_scale, in, 1.0f / std::sqrt(static_cast<float>(c_.hidden)));
-    ops_.route({&l.router, in, l.per_expert_scale.for_ops(), rows_, c_.experts_per_token,
+    const kernels::NormOutput normed[] = {
+        {l.pre_ffn_norm.for_ops(), normed_},
+        {l.router_scale.for_ops(), routed, 1.0f / std::sqrt(static_cast<float>(c_.hidden))},
+        {l.pre_ffn_norm_2.for_ops(), in}};
+    ops_.rms_norms({x_, rows_, c_.hidden, c_.rms_eps, normed});
+    ops_.route({&l.router, routed, l.per_expert_scale.for_ops(), rows_, c_.experts_per_token,
                 sized(s_.scores, static_cast<int64_t>(rows_) * c_.experts), chosen, share});
     count_experts(l, chosen);
-    norm(x_, l.pre_ffn_norm_2, in);
-    ops_.experts({&l.expert_gate, &l.expert_up, &l.expert_down, in, chosen, share, rows_, c_.experts_per_token, out},
-                 act_);
-    norm(out, l.post_ffn_norm_2, out);
-    return out;
+    dense(l);
+    kernels::MixArgs mix;
+    mix.experts = {&l.expert_gate, &l.expert_up, &l.expert_down, in, chosen, share, rows_, c_.experts_per_token, out};
+    mix.dense_weight = l.post_ffn_norm_1.for_ops();
+    mix.expert_weight = l.post_ffn_norm_2.for_ops();
+    mix.add = add;
+    mix.dense = branch_;
+    ops_.mix(mix, act_);
   }
 
   // Beyond those that one row reads.
@@ -245,9 +256,8 @@ class Pass {
     const LayerWeights& l = layer(i);
     const int32_t width = c_.ple_width;
     float* gate = sized(s_.ffn, static_cast<int64_t>(rows_) * width);
-    const Projection down{&l.ple_gate, gate};
-    ops_.linear(x_, rows_, act_, {&down, 1});
-    ops_.gelu_mul({gate, s_.ple.data() + static_cast<int64_t>(i) * width, rows_, width, c_.layer_count() * width});
+    ops_.gated_by(x_, act_, l.ple_gate,
+                  {gate, s_.ple.data() + static_cast<int64_t>(i) * width, rows_, width, c_.layer_count() * width});
     const Projection up{&l.ple_projection, branch_};
     ops_.linear(gate, rows_, act_, {&up, 1});
     ops_.add_norm({x_, branch_, l.post_ple_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, l.layer_scalar});

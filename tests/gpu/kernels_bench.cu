@@ -301,30 +301,31 @@ class Model {
     ops_.attention({shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr});
     const Projection o{&l.o, branch_};
     ops_.linear(attended_, all, Activation::bf16, {&o, 1});
-    ops_.add_norm({x_, branch_, ones_, all, s_.hidden, 1e-6f, 1});
-    ops_.rms_norm({x_, ones_, normed_, all, s_.hidden, 1e-6f, 1});
+    const kernels::AddNormArgs add{x_, branch_, ones_, all, s_.hidden, 1e-6f, 1};
+    ops_.add_norm(add);
+    const kernels::NormOutput normed[3] = {{ones_, normed_}, {ones_, routed_, 0.3f}, {ones_, e_in_}};
+    auto* chosen = reinterpret_cast<int32_t*>(chosen_);
+    ops_.rms_norms({x_, all, s_.hidden, 1e-6f, {normed, s_.experts > 0 ? 3u : 1u}});
+    if (s_.experts > 0) ops_.route({&l.router, routed_, ones_, all, s_.top, scores_, chosen, share_});
     ops_.gated(normed_, all, Activation::bf16, l.gate, l.up, wide_);
     const Projection down{&l.down, branch_};
     ops_.linear(wide_, all, Activation::bf16, {&down, 1});
     if (s_.experts > 0) {
-      ops_.rms_norm({branch_, ones_, branch_, all, s_.hidden, 1e-6f, 1});
-      ops_.rms_norm({x_, ones_, e_in_, all, s_.hidden, 1e-6f, 0.3f});
-      ops_.route({&l.router, e_in_, ones_, all, s_.top, scores_, reinterpret_cast<int32_t*>(chosen_), share_});
-      ops_.rms_norm({x_, ones_, e_in_, all, s_.hidden, 1e-6f, 1});
-      ops_.experts(
-          {&l.e_gate, &l.e_up, &l.e_down, e_in_, reinterpret_cast<int32_t*>(chosen_), share_, all, s_.top, e_out_},
-          Activation::bf16);
-      ops_.rms_norm({e_out_, ones_, e_out_, all, s_.hidden, 1e-6f, 1});
-      ops_.add_scaled(branch_, e_out_, 1.0f, int64_t{all} * s_.hidden);
+      kernels::MixArgs mix;
+      mix.experts = {&l.e_gate, &l.e_up, &l.e_down, e_in_, chosen, share_, all, s_.top, e_out_};
+      mix.dense_weight = mix.expert_weight = ones_;
+      mix.add = add;
+      mix.dense = branch_;
+      ops_.mix(mix, Activation::bf16);
+    } else {
+      ops_.add_norm(add);
     }
-    ops_.add_norm({x_, branch_, ones_, all, s_.hidden, 1e-6f, 1});
     if (s_.ple > 0) {
-      const Projection gate{&l.ple_gate, wide_};
-      ops_.linear(x_, all, Activation::bf16, {&gate, 1});
-      ops_.gelu_mul({wide_, ple_ + static_cast<int64_t>(i) * s_.ple, all, s_.ple, s_.layers * s_.ple});
+      ops_.gated_by(x_, Activation::bf16, l.ple_gate,
+                    {wide_, ple_ + static_cast<int64_t>(i) * s_.ple, all, s_.ple, s_.layers * s_.ple});
       const Projection up{&l.ple_up, branch_};
       ops_.linear(wide_, all, Activation::bf16, {&up, 1});
-      ops_.add_norm({x_, branch_, ones_, all, s_.hidden, 1e-6f, 1});
+      ops_.add_norm(add);
     }
   }
 
@@ -347,6 +348,7 @@ class Model {
     logits_ = floats(std::min<size_t>(r, 64) * kVocab);
     if (s_.experts > 0) {
       e_in_ = floats(r * h);
+      routed_ = floats(r * h);
       e_out_ = floats(r * h);
       scores_ = floats(r * static_cast<size_t>(s_.experts));
       chosen_ = floats(r * static_cast<size_t>(s_.top));
@@ -411,6 +413,7 @@ class Model {
   std::vector<std::vector<void*>> keys_, values_;
   Matrix head_, ple_projection_;
   float *ones_ = nullptr, *turns_ = nullptr, *k_ = nullptr, *v_ = nullptr, *best_ = nullptr, *logits_ = nullptr;
+  float* routed_ = nullptr;
   float *e_in_ = nullptr, *e_out_ = nullptr, *scores_ = nullptr, *chosen_ = nullptr, *share_ = nullptr, *ple_ = nullptr;
 };
 

@@ -392,6 +392,7 @@ int run_few(Bench& b) {
   check_attention(b, {4, 2, 256, 100, 80}, DType::bf16);
   check_experts(b, kCases[0], 8, 2, 64, 48, 20);
   check_elementwise(b);
+  check_joined(b.gpu, b.cpu, b.checks, true);
   return b.checks.finish("kernels, a few");
 }
 
@@ -446,6 +447,7 @@ int run_all(const std::string& which) {
   if (!quick) check_experts(b, kCases[0], 128, 8, 640, 192, 150);
   check_experts(b, kCases[0], 8, 2, 64, 48, quick ? 20 : 150);
   std::printf("experts done\n");
+  check_joined(b.gpu, b.cpu, b.checks, false);
   check_memory(b);
   return checks.finish("kernels");
 }

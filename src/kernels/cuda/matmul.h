@@ -31,7 +31,9 @@ struct ExpertRows {
 
 struct Product {
   Weight weight;
-  Weight up;                   // present: y = gelu(weight x) * (up x)
+  Weight up;                     // present: y = gelu(weight x) * (up x)
+  const float* times = nullptr;  // [rows, times_stride], or none: y = gelu(weight x) * times; matmul_stream's alone
+  int32_t times_stride = 0;
   float* y = nullptr;          // [rows, outputs], or none
   uint16_t* y_bf16 = nullptr;  // [rows, y_stride] as bf16, or none
   int32_t y_stride = 0;

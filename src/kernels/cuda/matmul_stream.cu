@@ -210,6 +210,7 @@ __device__ void finish(const MatmulArgs& args, const Segment* segments, int32_t 
     }
     if (p.gated()) value = gelu(value) * up;
     const int64_t to = s.first_slot + row;
+    if (p.times != nullptr) value = gelu(value) * p.times[to * p.times_stride + output];
     if (p.y != nullptr) p.y[to * p.weight.rows + output] = value;
     if (p.y_bf16 != nullptr)
       reinterpret_cast<__nv_bfloat16*>(p.y_bf16)[to * p.y_stride + output] = __float2bfloat16_rn(value);

@@ -26,20 +26,39 @@ struct EmbedArgs {
 };
 void embed(const EmbedArgs& args, Stream stream);
 
-// Two norms in one pass, either of which may be missing.
+// One of the norms of x: y = norm(x) * weight * scale
+struct NormTo {
+  const float* weight = nullptr;  // [width], or none
+  float* y = nullptr;             // [rows, width]; may be x without a branch
+  uint16_t* y_bf16 = nullptr;     // [rows, y_stride]
+  float scale = 1;
+};
+
+// The branch of a layer with experts: norm(branch) * dense_weight + norm(mixed) * expert_weight, where mixed is the sum
+// over ranks of share * slots[slot], best first.
+struct Mixed {
+  const float* slots = nullptr;      // [slots, width], or none: the branch as it is
+  const int32_t* slot_of = nullptr;  // [rows, top]
+  const float* share = nullptr;      // [rows, top]
+  int32_t top = 0;
+  const float* dense_weight = nullptr;   // [width]
+  const float* expert_weight = nullptr;  // [width]
+};
+
+// Norms in one pass, any of which may be missing.
 //   x = (x + norm(branch) * branch_weight) * branch_scale      where there is a branch
-//   y = norm(x) * weight * scale                               where there is a y or y_bf16
+//   y = norm(x) * weight * scale                               for each of `to`
+inline constexpr int32_t kMaxNormsTo = 3;
 struct NormsArgs {
   float* x = nullptr;                    // [rows, width]; written where there is a branch
   const float* branch = nullptr;         // [rows, width]
   const float* branch_weight = nullptr;  // [width]
   float branch_scale = 1;
-  uint16_t* x_bf16 = nullptr;     // [rows, y_stride], or none: x once more, where there is a branch
-  const float* weight = nullptr;  // [width], or none
-  float* y = nullptr;             // [rows, width], or none; may be x without a branch
-  uint16_t* y_bf16 = nullptr;     // [rows, y_stride], or none
+  uint16_t* x_bf16 = nullptr;  // [rows, y_stride], or none: x once more, where there is a branch
+  Mixed mixed;
+  NormTo to[kMaxNormsTo];
+  int32_t count = 0;
   int32_t y_stride = 0;
-  float scale = 1;
   int32_t rows = 0, width = 0;
   float eps = 0;
 };
@@ -93,6 +112,15 @@ struct RouteArgs {
   float* share = nullptr;     // [rows, top]
 };
 void route(const RouteArgs& args, Stream stream);
+// The router's product, the choice and the plan in one kernel, for up to kNarrowRows rows. `scores` is written, too.
+struct PlanArgs;
+struct RouterArgs {
+  Weight router;             // bf16, [experts, hidden]
+  const float* x = nullptr;  // [rows, hidden]
+  float* scores = nullptr;   // [rows, experts]
+  int32_t* arrivals = nullptr;
+};
+void route_and_plan(const RouterArgs& router, const RouteArgs& route, const PlanArgs& plan, Stream stream);
 
 // Slots of the chosen experts: expert by expert, in each by row.
 struct PlanArgs {

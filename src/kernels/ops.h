@@ -143,15 +143,21 @@ struct ExpertsArgs {
   float* y = nullptr;  // [rows, hidden]: sum over ranks, best first
 };
 
-// The end of a layer with experts:
-//   dense = norm(dense) * dense_weight + norm(y) * expert_weight      y: what experts() gives
-//   x = (x + norm(dense) * weight) * scale
-struct MixArgs {
+// The feed-forward half of a layer with experts: a dense part and the experts side by side.
+//   dense = down (gelu(gate x) * up x), y: what experts() gives
+//   dense = norm(dense) * dense_weight + norm(y) * expert_weight
+//   add.x = (add.x + norm(dense) * add.weight) * add.scale
+struct MixtureArgs {
+  const Matrix* gate = nullptr;  // [width, hidden]
+  const Matrix* up = nullptr;    // [width, hidden]
+  const Matrix* down = nullptr;  // [hidden, width]
+  const float* x = nullptr;      // [rows, hidden]
+  float* wide = nullptr;         // [rows, width], scratch
+  float* dense = nullptr;        // [rows, hidden], scratch, as the experts' y is
   ExpertsArgs experts;
   const float* dense_weight = nullptr;   // [hidden]
   const float* expert_weight = nullptr;  // [hidden]
   AddNormArgs add;                       // its branch is `dense`
-  float* dense = nullptr;                // [rows, hidden], the dense part's output; scratch afterwards, like y
 };
 
 // cos, sin [positions, frequencies] of position * frequency.
@@ -253,8 +259,11 @@ class Ops {
   virtual void attention(const AttentionArgs& args) = 0;
   virtual void route(const RouteArgs& args) = 0;
   virtual void experts(const ExpertsArgs& args, Activation activation) = 0;
-  virtual void mix(const MixArgs& args, Activation activation) {
+  virtual void mixture(const MixtureArgs& args, Activation activation) {
     const AddNormArgs& a = args.add;
+    gated(args.x, a.rows, activation, *args.gate, *args.up, args.wide);
+    const Projection down_out{args.down, args.dense};
+    linear(args.wide, a.rows, activation, {&down_out, 1});
     rms_norm({args.dense, args.dense_weight, args.dense, a.rows, a.width, a.eps, 1.0f});
     experts(args.experts, activation);
     rms_norm({args.experts.y, args.expert_weight, args.experts.y, a.rows, a.width, a.eps, 1.0f});

@@ -195,29 +195,23 @@ class Pass {
 
   void feed_forward(int32_t i) {
     const LayerWeights& l = layer(i);
+    float* wide = sized(s_.ffn, static_cast<int64_t>(rows_) * l.gate.rows);
     // layer_scalar comes last; with per-layer embeddings that is after their part.
     const float scale = c_.ple_width > 0 ? 1.0f : l.layer_scalar;
     const kernels::AddNormArgs add{x_, branch_, l.post_ffn_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, scale};
-    if (c_.experts > 0) return mixture(l, add);
+    if (c_.experts > 0) return mixture(l, wide, add);
     norm(x_, l.pre_ffn_norm, normed_);
-    dense(l);
-    ops_.add_norm(add);
-  }
-
-  // branch = down(gelu(gate normed) * up normed)
-  void dense(const LayerWeights& l) {
-    float* wide = sized(s_.ffn, static_cast<int64_t>(rows_) * l.gate.rows);
     ops_.gated(normed_, rows_, act_, l.gate, l.up, wide);
     const Projection down{&l.down, branch_};
     ops_.linear(wide, rows_, act_, {&down, 1});
+    ops_.add_norm(add);
   }
 
-  // A dense part and experts side by side. Router and experts both read x, each through a norm of its own.
-  void mixture(const LayerWeights& l, const kernels::AddNormArgs& add) {
+  // The dense part, the router and the experts all read x, each through a norm of its own.
+  void mixture(const LayerWeights& l, float* wide, const kernels::AddNormArgs& add) {
     const int64_t floats = static_cast<int64_t>(rows_) * c_.hidden;
     float* routed = sized(s_.routed, floats);
     float* in = sized(s_.expert_in, floats);
-    float* out = sized(s_.expert_out, floats);
     float* share = sized(s_.share, static_cast<int64_t>(rows_) * c_.experts_per_token);
     auto* chosen = reinterpret_cast<int32_t*>(sized(s_.chosen, static_cast<int64_t>(rows_) * c_.experts_per_token));
     const kernels::NormOutput normed[] = {
@@ -228,14 +222,26 @@ class Pass {
     ops_.route({&l.router, routed, l.per_expert_scale.for_ops(), rows_, c_.experts_per_token,
                 sized(s_.scores, static_cast<int64_t>(rows_) * c_.experts), chosen, share});
     count_experts(l, chosen);
-    dense(l);
-    kernels::MixArgs mix;
-    mix.experts = {&l.expert_gate, &l.expert_up, &l.expert_down, in, chosen, share, rows_, c_.experts_per_token, out};
+    kernels::MixtureArgs mix;
+    mix.gate = &l.gate;
+    mix.up = &l.up;
+    mix.down = &l.down;
+    mix.x = normed_;
+    mix.wide = wide;
+    mix.dense = branch_;
+    mix.experts = {&l.expert_gate,
+                   &l.expert_up,
+                   &l.expert_down,
+                   in,
+                   chosen,
+                   share,
+                   rows_,
+                   c_.experts_per_token,
+                   sized(s_.expert_out, floats)};
     mix.dense_weight = l.post_ffn_norm_1.for_ops();
     mix.expert_weight = l.post_ffn_norm_2.for_ops();
     mix.add = add;
-    mix.dense = branch_;
-    ops_.mix(mix, act_);
+    ops_.mixture(mix, act_);
   }
 
   // Beyond those that one row reads.

@@ -307,17 +307,22 @@ class Model {
     auto* chosen = reinterpret_cast<int32_t*>(chosen_);
     ops_.rms_norms({x_, all, s_.hidden, 1e-6f, {normed, s_.experts > 0 ? 3u : 1u}});
     if (s_.experts > 0) ops_.route({&l.router, routed_, ones_, all, s_.top, scores_, chosen, share_});
-    ops_.gated(normed_, all, Activation::bf16, l.gate, l.up, wide_);
-    const Projection down{&l.down, branch_};
-    ops_.linear(wide_, all, Activation::bf16, {&down, 1});
     if (s_.experts > 0) {
-      kernels::MixArgs mix;
+      kernels::MixtureArgs mix;
+      mix.gate = &l.gate;
+      mix.up = &l.up;
+      mix.down = &l.down;
+      mix.x = normed_;
+      mix.wide = wide_;
+      mix.dense = branch_;
       mix.experts = {&l.e_gate, &l.e_up, &l.e_down, e_in_, chosen, share_, all, s_.top, e_out_};
       mix.dense_weight = mix.expert_weight = ones_;
       mix.add = add;
-      mix.dense = branch_;
-      ops_.mix(mix, Activation::bf16);
+      ops_.mixture(mix, Activation::bf16);
     } else {
+      ops_.gated(normed_, all, Activation::bf16, l.gate, l.up, wide_);
+      const Projection down{&l.down, branch_};
+      ops_.linear(wide_, all, Activation::bf16, {&down, 1});
       ops_.add_norm(add);
     }
     if (s_.ple > 0) {

@@ -46,8 +46,9 @@ void CudaOps::route(const kernels::RouteArgs& args) {
   if (status_.ok()) cuda::route(a, stream_);
 }
 
-// Both products of the experts: what each slot gives, and which slots are a row's.
-CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation activation) {
+// Both products of the experts: what each slot gives, and which slots are a row's. A dense part beside them shares
+// their launches.
+CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation activation, const MixtureArgs* beside) {
   flush();
   const int32_t slots = args.rows * args.top;
   const int32_t hidden = args.gate->first.cols, width = args.gate->first.rows;
@@ -65,9 +66,17 @@ CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation a
   MatmulArgs first;
   first.x = rows_for(args.x, args.rows, gate, activation);
   first.rows = args.rows;
-  first.count = 1;
   first.experts = {plan.plan, plan.slot_row, std::min(args.gate->count, slots)};
-  Product& gated_product = first.out[0];
+  if (beside != nullptr) {
+    Product& dense = first.out[first.count++];
+    dense.dense = 1;
+    dense.weight = weight_of(*beside->gate);
+    dense.up = weight_of(*beside->up);
+    dense.x = rows_for(beside->x, args.rows, dense.weight, activation);
+    dense.y = beside->wide;
+    dense.y_bf16 = make_ready(beside->wide, args.rows, dense.weight.rows, dense.y_stride);
+  }
+  Product& gated_product = first.out[first.count++];
   gated_product.weight = gate;
   gated_product.up = weight_of(*args.up, args.top);
   gated_product.y = wide;
@@ -79,10 +88,18 @@ CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation a
   const Weight down = weight_of(*args.down, args.top);
   second.x = rows_for(wide, slots, down, activation);
   second.rows = args.rows;
-  second.count = 1;
-  second.experts = {plan.plan, nullptr, first.experts.most_touched};
-  second.out[0].weight = down;
-  second.out[0].y = wide + wide_floats;
+  // In a launch that is a stream like the one in front, the plan is there from the start.
+  second.experts = {plan.plan, nullptr, first.experts.most_touched, beside != nullptr ? 1 : 0};
+  if (beside != nullptr) {
+    Product& dense = second.out[second.count++];
+    dense.dense = 1;
+    dense.weight = weight_of(*beside->down);
+    dense.x = rows_for(beside->wide, args.rows, dense.weight, activation);
+    dense.y = beside->dense;
+    written(beside->dense, static_cast<int64_t>(args.rows) * hidden);
+  }
+  second.out[second.count].weight = down;
+  second.out[second.count++].y = wide + wide_floats;
   multiply(second, activation);
   return {wide + wide_floats, plan.slot_of};
 }
@@ -95,9 +112,33 @@ void CudaOps::experts(const ExpertsArgs& args, Activation activation) {
     combine_experts({from.rows, from.slot_of, args.share, args.y, args.rows, args.top, hidden}, stream_);
 }
 
-void CudaOps::mix(const MixArgs& args, Activation activation) {
+// Whether the dense part can go with the experts: few rows, and everything in bf16.
+bool CudaOps::joins(const MixtureArgs& args, Activation activation) {
+  const ExpertsArgs& e = args.experts;
+  // All four of them in one launch, each with a gate, is more than either launch has.
+  MatmulArgs launch;
+  launch.rows = e.rows;
+  const Weight all[] = {weight_of(*args.gate), weight_of(*args.down), weight_of(*e.gate, e.top),
+                        weight_of(*e.down, e.top)};
+  for (const Weight& w : all) {
+    Product& product = launch.out[launch.count++];
+    product.weight = product.up = w;
+    product.dense = launch.count <= 2 ? 1 : 0;
+  }
+  const ExpertPlan none{};
+  launch.experts = {&none, nullptr, std::min(e.gate->count, e.rows * e.top)};
+  return activation == Activation::bf16 && can_stream(launch);
+}
+
+void CudaOps::mixture(const MixtureArgs& args, Activation activation) {
   CHECK(args.add.branch == args.dense);
-  const SlotRows from = expert_products(args.experts, activation);
+  const bool joined = joins(args, activation);
+  if (!joined) {
+    gated(args.x, args.add.rows, activation, *args.gate, *args.up, args.wide);
+    const Projection down{args.down, args.dense};
+    linear(args.wide, args.add.rows, activation, {&down, 1});
+  }
+  const SlotRows from = expert_products(args.experts, activation, joined ? &args : nullptr);
   add_norm(args.add);
   pending_mixed_ = {from.rows,        from.slot_of,      args.experts.share,
                     args.experts.top, args.dense_weight, args.expert_weight};

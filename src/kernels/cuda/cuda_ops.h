@@ -65,7 +65,7 @@ class CudaOps final : public Ops {
   void attention(const kernels::AttentionArgs& args) override;
   void route(const kernels::RouteArgs& args) override;
   void experts(const ExpertsArgs& args, Activation activation) override;
-  void mix(const MixArgs& args, Activation activation) override;
+  void mixture(const MixtureArgs& args, Activation activation) override;
   void gelu_mul(const kernels::GeluMulArgs& args) override;
   void gated_by(const float* x, Activation activation, const Matrix& gate, const kernels::GeluMulArgs& by) override;
   void add_scaled(float* y, const float* x, float scale, int64_t count) override;
@@ -119,7 +119,8 @@ class CudaOps final : public Ops {
     const int32_t* slot_of = nullptr;  // [rows, top]
   };
   PlanArgs plan_for(const int32_t* chosen, int32_t rows, int32_t top, int32_t experts);
-  SlotRows expert_products(const ExpertsArgs& args, Activation activation);
+  SlotRows expert_products(const ExpertsArgs& args, Activation activation, const MixtureArgs* beside = nullptr);
+  [[nodiscard]] static bool joins(const MixtureArgs& args, Activation activation);
 
   struct SeqTables {
     const DeviceSeq* seqs = nullptr;
@@ -131,7 +132,7 @@ class CudaOps final : public Ops {
   cudaStream_t stream_ = nullptr;
   Ops* for_pictures_ = nullptr;
   Status status_ = Done{};
-  std::array<Ready, 16> ready_;
+  std::array<Ready, 32> ready_;
   size_t next_ready_ = 0;
   // An add_norm that waits for the norm which usually follows, to be one kernel with it.
   AddNormArgs pending_;

@@ -74,7 +74,7 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
       w.format == Format::f32 || w.format == Format::f16 || (w.format == Format::bf16 && activation == Activation::f32);
   if (plain)
     matmul_f32(args, stream_);
-  else if (std::getenv("PACELINE_OLD") == nullptr && can_stream(args))
+  else if ((std::getenv("PACELINE_OLD") == nullptr || args.out[0].dense || args.out[0].times) && can_stream(args))
     matmul_stream(args, stream_, true);
   else if (args.rows <= kNarrowRows || w.format != Format::bf16)
     matmul_narrow(args, stream_, true);

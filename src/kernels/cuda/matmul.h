@@ -27,11 +27,15 @@ struct ExpertRows {
   const ExpertPlan* plan = nullptr;   // none: no stack
   const int32_t* slot_row = nullptr;  // [slots]: the row to read; none: rows are slots already
   int32_t most_touched = 0;           // no plan has more
+  int32_t known = 0;                  // the plan is older than the kernel in front
 };
 
 struct Product {
   Weight weight;
-  Weight up;                     // present: y = gelu(weight x) * (up x)
+  Weight up;  // present: y = gelu(weight x) * (up x)
+  // Of no expert, though the launch has a plan, and with rows of its own: matmul_stream's alone, and in front.
+  int32_t dense = 0;
+  Rows x;
   const float* times = nullptr;  // [rows, times_stride], or none: y = gelu(weight x) * times; matmul_stream's alone
   int32_t times_stride = 0;
   float* y = nullptr;          // [rows, outputs], or none

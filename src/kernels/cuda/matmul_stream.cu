@@ -30,19 +30,25 @@ constexpr int kSharedForRows = 52 * 1024;  // per 8 rows
 template <int kTiles>
 constexpr int kRing = kTiles == 1 ? 6 : 5;
 
-// The list of a launch, as every block sees it.
+// A list: products first … last - 1 of the launch, with so many matrices each.
 struct List {
-  int32_t products, matrices;
-  int32_t total;  // quads
+  int32_t first, last;
+  int32_t matrices;
 };
 
-// A place in the list: in front of this tile's job.
+// A place in a list: in front of this tile's job.
 struct Cut {
   int32_t product, matrix, part, tile;
 
   __device__ bool same_segment(const Cut& o) const {
     return product == o.product && matrix == o.matrix && part == o.part;
   }
+};
+
+// What a block still has to do of a list.
+struct Share {
+  List list;
+  Cut next, end;
 };
 
 // Jobs of one part of one matrix that follow each other.
@@ -63,16 +69,20 @@ struct Segment {
 __device__ __forceinline__ int32_t tiles_of(const Product& p) { return p.weight.tiles() * (p.gated() ? 2 : 1); }
 __device__ __forceinline__ int32_t quads_of(const Product& p) { return p.weight.depth() / kBlockK; }
 
-// The first job that begins at or behind a position of the list.
-__device__ Cut cut_at(const MatmulArgs& args, const List& list, int32_t pos) {
-  Cut c{};
-  for (; c.product < list.products; ++c.product) {
+// The first job that begins at or behind the share of so many blocks.
+__device__ Cut cut_behind(const MatmulArgs& args, const List& list, uint32_t blocks) {
+  int32_t total = 0;
+  for (int32_t i = list.first; i < list.last; ++i)
+    total += tiles_of(args.out[i]) * quads_of(args.out[i]) * list.matrices;
+  auto pos = static_cast<int32_t>(static_cast<int64_t>(total) * blocks / gridDim.x);
+  Cut c{list.first, 0, 0, 0};
+  for (; c.product < list.last; ++c.product) {
     const Product& p = args.out[c.product];
     const int32_t whole = tiles_of(p) * quads_of(p) * list.matrices;
     if (pos < whole) break;
     pos -= whole;
   }
-  if (c.product == list.products) return c;
+  if (c.product == list.last) return c;
   const Product& p = args.out[c.product];
   const int32_t tiles = tiles_of(p), quads = quads_of(p), part = p.weight.part;
   c.matrix = pos / (tiles * quads);
@@ -86,7 +96,7 @@ __device__ Cut cut_at(const MatmulArgs& args, const List& list, int32_t pos) {
 
 // Behind the last tile of a part comes the next part, matrix or product.
 __device__ void settle(const MatmulArgs& args, const List& list, Cut& c) {
-  if (c.product == list.products || c.tile < tiles_of(args.out[c.product])) return;
+  if (c.product == list.last || c.tile < tiles_of(args.out[c.product])) return;
   c.tile = 0;
   if (++c.part < args.out[c.product].weight.parts()) return;
   c.part = 0;
@@ -95,20 +105,30 @@ __device__ void settle(const MatmulArgs& args, const List& list, Cut& c) {
   ++c.product;
 }
 
-__device__ Segment segment_at(const MatmulArgs& args, const List& list, const Cut& c) {
+// The block's share, by two threads that each find one end of it.
+__device__ void find_share(const MatmulArgs& args, const List& list, Share& share) {
+  if (threadIdx.x % 32 != 0 || threadIdx.x >= 64) return;
+  Cut c = cut_behind(args, list, blockIdx.x + threadIdx.x / 32);
+  settle(args, list, c);
+  (threadIdx.x == 0 ? share.next : share.end) = c;
+  if (threadIdx.x == 0) share.list = list;
+}
+
+__device__ Segment segment_at(const MatmulArgs& args, const Cut& c) {
   Segment s;
   const Product& p = args.out[c.product];
   const Weight& w = p.weight;
+  const ExpertPlan* plan = p.dense ? nullptr : args.experts.plan;
   int64_t expert = 0, floats = 0;
   s.first_slot = 0;
   s.rows = args.rows;
   s.arrivals = 0;
-  if (args.experts.plan != nullptr) {
-    const ExpertPlan& plan = *args.experts.plan;
-    expert = plan.expert[c.matrix];
-    s.first_slot = plan.first[c.matrix];
-    s.rows = plan.first[c.matrix + 1] - s.first_slot;
+  if (plan != nullptr) {
+    expert = plan->expert[c.matrix];
+    s.first_slot = plan->first[c.matrix];
+    s.rows = plan->first[c.matrix + 1] - s.first_slot;
   }
+  // Only dense products have others behind them: one matrix each.
   for (int32_t i = 0; i < c.product; ++i) {
     floats += static_cast<int64_t>(tiles_of(args.out[i])) * args.out[i].weight.parts() * kTileOutputs * args.rows;
     s.arrivals += args.out[i].weight.tiles();
@@ -125,6 +145,28 @@ __device__ Segment segment_at(const MatmulArgs& args, const List& list, const Cu
   s.arrivals += c.matrix * w.tiles();
   s.first_tile = c.tile;
   return s;
+}
+
+// The segments of one round.
+struct Round {
+  Segment segments[kMaxSegments];
+  int32_t count, jobs;
+};
+
+// As many more segments of the share as there is room for; one thread's work.
+__device__ void append(const MatmulArgs& args, Share& share, Round& round, int32_t room) {
+  Cut c = share.next;
+  const Cut& end = share.end;
+  while (round.count < room && !(c.same_segment(end) && c.tile == end.tile)) {
+    Segment s = segment_at(args, c);
+    s.first_job = round.jobs;
+    s.jobs = (c.same_segment(end) ? end.tile : tiles_of(args.out[c.product])) - c.tile;
+    round.segments[round.count++] = s;
+    round.jobs += s.jobs;
+    c.tile += s.jobs;
+    if (!c.same_segment(end)) settle(args, share.list, c);
+  }
+  share.next = c;
 }
 
 // The jobs of a warp, one after the other.
@@ -156,14 +198,16 @@ __device__ __forceinline__ void prefetch_l2(const char* from, int32_t bytes) {
 template <int kRows>
 __device__ void stage_rows(const MatmulArgs& args, const Segment& s, char* shared, int32_t stride) {
   const int32_t chunks = s.quads * (kBlockK * 2 / 16);
-  const char* values = static_cast<const char*>(args.x.values) + static_cast<int64_t>(s.first_quad) * kBlockK * 2;
+  const bool dense = args.out[s.product].dense != 0;
+  const Rows& x = dense ? args.out[s.product].x : args.x;
+  const char* values = static_cast<const char*>(x.values) + static_cast<int64_t>(s.first_quad) * kBlockK * 2;
 #pragma unroll
   for (int32_t i = 0; i < kRows / kWarps; ++i) {
     const int32_t r = i * kWarps + static_cast<int32_t>(threadIdx.x / 32);
     const bool has = r < s.rows;
     int32_t row = has ? s.first_slot + r : 0;
-    if (has && args.experts.slot_row != nullptr) row = args.experts.slot_row[row];
-    const char* from = values + static_cast<int64_t>(row) * args.x.stride * 2;
+    if (has && !dense && args.experts.slot_row != nullptr) row = args.experts.slot_row[row];
+    const char* from = values + static_cast<int64_t>(row) * x.stride * 2;
 #pragma unroll 6
     for (int32_t c = threadIdx.x % 32; c < chunks; c += 32)
       *reinterpret_cast<uint4*>(shared + r * stride + c * 16) =
@@ -222,52 +266,37 @@ __global__ void __launch_bounds__(kThreads, 1)
     stream_bf16(const __grid_constant__ MatmulArgs args, int32_t round_segments, int32_t x_stride, int32_t ahead) {
   constexpr int kRows = kTiles * 8, kSlots = kRing<kTiles>;
   extern __shared__ __align__(16) char shared[];  // [warp][slot][quad], then rows [segment][kRows][x_stride]
-  __shared__ Segment segments[kMaxSegments];
-  __shared__ int32_t segment_count, job_count, found_count;
-  __shared__ Cut next, last;
+  __shared__ Round round;
+  __shared__ Share early, late;
+  __shared__ int32_t found_count;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   char* staged = shared + kWarps * kSlots * kQuadBytes;
   const uint32_t ring = shared_address(shared) + warp * kSlots * kQuadBytes + lane * 16;
   const char* ring_read = shared + warp * kSlots * kQuadBytes + lane * 16;
-  let_next_start();
-  const bool stack = args.experts.plan != nullptr;
-  if (stack) wait_for_previous();
-  if (lane == 0 && warp < 2) {
-    List list{args.count, stack ? args.experts.plan->touched : 1, 0};
-    for (int32_t i = 0; i < args.count; ++i)
-      list.total += tiles_of(args.out[i]) * quads_of(args.out[i]) * list.matrices;
-    Cut c =
-        cut_at(args, list, static_cast<int32_t>(static_cast<int64_t>(list.total) * (blockIdx.x + warp) / gridDim.x));
-    settle(args, list, c);
-    (warp == 0 ? next : last) = c;
-  }
-  __syncthreads();
-  bool waited = stack;
+  const Segment* segments = round.segments;
+  // What is known while the kernel in front still runs: everything, or what needs no plan.
+  const ExpertPlan* plan = args.experts.plan;
+  const bool waits = plan != nullptr && !args.experts.known;
+  int32_t dense = 0;
+  while (dense < args.count && args.out[dense].dense) ++dense;
+  if (!waits) let_next_start();
+  find_share(args, {0, plan != nullptr ? dense : args.count, 1}, early);
+  if (plan != nullptr && !waits) find_share(args, {dense, args.count, plan->touched}, late);
+  bool first_round = true;
   while (true) {
+    __syncthreads();
+    const bool all_known = !waits || !first_round;
     if (threadIdx.x == 0) {
-      const int32_t matrices = stack ? args.experts.plan->touched : 1;
-      const List list{args.count, matrices, 0};
-      segment_count = job_count = 0;
-      Cut c = next;
-      while (segment_count < round_segments && !(c.same_segment(last) && c.tile == last.tile)) {
-        Segment s = segment_at(args, list, c);
-        s.first_job = job_count;
-        s.jobs = (c.same_segment(last) ? last.tile : tiles_of(args.out[c.product])) - c.tile;
-        segments[segment_count++] = s;
-        job_count += s.jobs;
-        c.tile += s.jobs;
-        if (!c.same_segment(last)) settle(args, list, c);
-      }
-      next = c;
+      round.count = round.jobs = 0;
+      append(args, early, round, round_segments);
+      if (plan != nullptr && all_known) append(args, late, round, round_segments);
     }
     __syncthreads();
-    const int32_t jobs = job_count;
-    if (jobs == 0) return;
+    int32_t jobs = round.jobs;
 
     Walk load, use;
     load.job = use.job = warp;
     load.enter(segments, jobs);
-    use.enter(segments, jobs);
     const auto load_one = [&](int32_t slot) {
       if (load.left > 0) {
         const char* from = load.at + lane * 16;
@@ -281,14 +310,27 @@ __global__ void __launch_bounds__(kThreads, 1)
       }
       commit_copies();
     };
-#pragma unroll
-    for (int i = 0; i < kSlots; ++i) load_one(i);
-    if (!waited) {
+    int32_t filled = 0;
+    for (; filled < kSlots && load.left > 0; ++filled) load_one(filled);
+    if (first_round) {
       if (lane == 0 && ahead > 0 && load.left > 0) prefetch_l2(load.at, min(load.left * kQuadBytes, ahead));
       wait_for_previous();
-      waited = true;
+      if (waits) {
+        // Whoever starts behind this one may take the plan as known.
+        let_next_start();
+        find_share(args, {dense, args.count, plan->touched}, late);
+        __syncthreads();
+        if (threadIdx.x == 0) append(args, late, round, round_segments);
+        __syncthreads();
+        jobs = round.jobs;
+        if (load.left == 0) load.enter(segments, jobs);
+      }
+      first_round = false;
     }
-    for (int32_t s = 0; s < segment_count; ++s)
+    if (jobs == 0) return;
+    for (; filled < kSlots; ++filled) load_one(filled);
+    use.enter(segments, jobs);
+    for (int32_t s = 0; s < round.count; ++s)
       stage_rows<kRows>(args, segments[s], staged + s * kRows * x_stride, x_stride);
     __syncthreads();
 
@@ -335,7 +377,6 @@ __global__ void __launch_bounds__(kThreads, 1)
     wait_copies<0>();
     __syncthreads();
     finish(args, segments, jobs, reinterpret_cast<int32_t*>(shared), &found_count);
-    __syncthreads();
   }
 }
 
@@ -360,10 +401,10 @@ void start(const MatmulArgs& args, Stream stream, bool early) {
 }  // namespace
 
 bool can_stream(const MatmulArgs& args) {
-  const int64_t matrices = args.experts.plan != nullptr ? args.experts.most_touched : 1;
   int64_t floats = 0, arrivals = 0;
   for (int32_t i = 0; i < args.count; ++i) {
     const Weight& w = args.out[i].weight;
+    const int64_t matrices = args.experts.plan != nullptr && !args.out[i].dense ? args.experts.most_touched : 1;
     if (w.format != Format::bf16 || w.part > kLongestPart) return false;
     arrivals += matrices * w.tiles();
     floats += matrices * w.tiles() * (args.out[i].gated() ? 2 : 1) * w.parts() * kTileOutputs * args.rows;

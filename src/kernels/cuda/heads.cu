@@ -3,6 +3,7 @@
 // Bound by launches at few rows, by bytes at many.
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/heads.cuh"
 #include "kernels/cuda/launch.cuh"
 
 namespace paceline::kernels::cuda {
@@ -26,7 +27,6 @@ __global__ void heads_kernel(const HeadsArgs args) {
   let_next_start();
   const int32_t per_row = heads_of_row(args);
   const int64_t job = static_cast<int64_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
-  const int lane = threadIdx.x % 32;
   const int64_t row = job / per_row;
   if (row >= args.rows) return;
   int32_t head = static_cast<int32_t>(job % per_row);
@@ -39,13 +39,8 @@ __global__ void heads_kernel(const HeadsArgs args) {
                                   : args.v + (row * args.kv_heads + head) * dim;
   const float* weight = kind == 0 ? args.q_weight : kind == 1 ? args.k_weight : nullptr;
   // Weights and tables do not depend on the kernel in front.
-  float low_weight[kPairs], high_weight[kPairs];
-#pragma unroll
-  for (int i = 0; i < kPairs; ++i) {
-    const int32_t at = i * 32 + lane;
-    low_weight[i] = weight != nullptr && at < half ? weight[at] : 1.0f;
-    high_weight[i] = weight != nullptr && at < half ? weight[at + half] : 1.0f;
-  }
+  HeadRow<kPairs> weights, values, angle;
+  weights.load(weight, half, 1.0f);
   int32_t token = 0;
   void* page_of_row = nullptr;
   if (kind != 0) {
@@ -56,45 +51,21 @@ __global__ void heads_kernel(const HeadsArgs args) {
     page_of_row = kind == 1 ? seq.keys[slot] : seq.values[slot];
   }
   wait_for_previous();
-
-  float low[kPairs], high[kPairs], cosines[kPairs], sines[kPairs];
-  float squares = 0;
-#pragma unroll
-  for (int i = 0; i < kPairs; ++i) {
-    const int32_t at = i * 32 + lane;
-    low[i] = at < half ? from[at] : 0.0f;
-    high[i] = at < half ? from[at + half] : 0.0f;
-    cosines[i] = kind != 2 && at < half ? args.cos[row * half + at] : 1.0f;
-    sines[i] = kind != 2 && at < half ? args.sin[row * half + at] : 0.0f;
-  }
-#pragma unroll
-  for (int i = 0; i < kPairs; ++i) {
-    squares = fmaf(low[i], low[i], squares);
-    squares = fmaf(high[i], high[i], squares);
-  }
-  const float factor = rsqrtf(__fdiv_rn(warp_sum(squares), static_cast<float>(dim)) + args.eps);
-#pragma unroll
-  for (int i = 0; i < kPairs; ++i) {
-    const float a = low[i] * factor * low_weight[i], b = high[i] * factor * high_weight[i];
-    low[i] = kind == 2 ? a : a * cosines[i] - b * sines[i];
-    high[i] = kind == 2 ? b : b * cosines[i] + a * sines[i];
-  }
+  values.load(from, half, 0.0f);
+  if (kind != 2) angle.load(args.cos + row * half, args.sin + row * half, half, 0.0f);
+  values.norm(weights, dim, args.eps);
+  if (kind != 2) values.turn(angle);
   const int64_t base = static_cast<int64_t>(head) * kPageTokens * dim;
-#pragma unroll
-  for (int i = 0; i < kPairs; ++i) {
-    const int32_t at = i * 32 + lane;
-    if (at >= half) continue;
-    if (kind == 0) {
-      float* to = args.q + (row * args.heads + head) * dim;
-      to[at] = low[i];
-      to[at + half] = high[i];
-    } else if (kind == 1) {
-      store(page_of_row, args.wide_kv, base + static_cast<int64_t>(token) * dim + at, low[i]);
-      store(page_of_row, args.wide_kv, base + static_cast<int64_t>(token) * dim + at + half, high[i]);
-    } else {
-      store(page_of_row, args.wide_kv, base + static_cast<int64_t>(at) * kPageTokens + token, low[i]);
-      store(page_of_row, args.wide_kv, base + static_cast<int64_t>(at + half) * kPageTokens + token, high[i]);
-    }
+  if (kind == 0) {
+    float* to = args.q + (row * args.heads + head) * dim;
+    values.each(half, [&](int32_t at, float value) { to[at] = value; });
+  } else if (kind == 1) {
+    const int64_t first = base + static_cast<int64_t>(token) * dim;
+    values.each(half, [&](int32_t at, float value) { store(page_of_row, args.wide_kv, first + at, value); });
+  } else {
+    values.each(half, [&](int32_t at, float value) {
+      store(page_of_row, args.wide_kv, base + static_cast<int64_t>(at) * kPageTokens + token, value);
+    });
   }
 }
 
@@ -106,30 +77,17 @@ __global__ void __launch_bounds__(kValueRows * 32) values_kernel(const HeadsArgs
   __shared__ __nv_bfloat16 turned[2 * kPairs * 32][kValueRows + 2];
   let_next_start();
   wait_for_previous();
-  const int lane = threadIdx.x % 32, own = threadIdx.x / 32;
+  const int own = threadIdx.x / 32;
   const int32_t first_row = static_cast<int32_t>(blockIdx.x) * kValueRows, head = static_cast<int32_t>(blockIdx.y);
   const int32_t dim = args.head_dim, half = dim / 2;
   const int64_t row = first_row + own;
   if (row < args.rows) {
     const float* from = args.v + (row * args.kv_heads + head) * dim;
-    float low[kPairs], high[kPairs];
-    float squares = 0;
-#pragma unroll
-    for (int i = 0; i < kPairs; ++i) {
-      const int32_t at = i * 32 + lane;
-      low[i] = at < half ? from[at] : 0.0f;
-      high[i] = at < half ? from[at + half] : 0.0f;
-      squares = fmaf(low[i], low[i], squares);
-      squares = fmaf(high[i], high[i], squares);
-    }
-    const float factor = rsqrtf(__fdiv_rn(warp_sum(squares), static_cast<float>(dim)) + args.eps);
-#pragma unroll
-    for (int i = 0; i < kPairs; ++i) {
-      const int32_t at = i * 32 + lane;
-      if (at >= half) continue;
-      turned[at][own] = __float2bfloat16_rn(low[i] * factor * 1.0f);
-      turned[at + half][own] = __float2bfloat16_rn(high[i] * factor * 1.0f);
-    }
+    HeadRow<kPairs> weights, values;
+    weights.load(nullptr, half, 1.0f);
+    values.load(from, half, 0.0f);
+    values.norm(weights, dim, args.eps);
+    values.each(half, [&](int32_t at, float value) { turned[at][own] = __float2bfloat16_rn(value); });
   }
   __syncthreads();
   const int32_t mine = threadIdx.x % kValueRows;

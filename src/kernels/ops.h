@@ -257,6 +257,11 @@ class Ops {
                      float* y) = 0;
   virtual void heads(const HeadsArgs& args) = 0;
   virtual void attention(const AttentionArgs& args) = 0;
+  // heads() and then attention() of the same rows; what q holds afterwards is not said.
+  virtual void attend(const HeadsArgs& heads_args, const AttentionArgs& args) {
+    heads(heads_args);
+    attention(args);
+  }
   virtual void route(const RouteArgs& args) = 0;
   virtual void experts(const ExpertsArgs& args, Activation activation) = 0;
   virtual void mixture(const MixtureArgs& args, Activation activation) {

@@ -183,11 +183,10 @@ class Pass {
     heads.sin = rope.sin;
     heads.eps = c_.rms_eps;
     heads.seqs = s_.spans;
-    ops_.heads(heads);
 
     float* attended = sized(s_.attended, static_cast<int64_t>(rows_) * c_.heads * lc.head_dim);
     const int32_t* last_pos = sliding || c_.both_ways_globally ? last_pos_ : nullptr;
-    ops_.attention({shape, q, attended, sliding ? c_.window : 0, true, s_.spans, last_pos});
+    ops_.attend(heads, {shape, q, attended, sliding ? c_.window : 0, true, s_.spans, last_pos});
     const Projection o{&l.o, branch_};
     ops_.linear(attended, rows_, act_, {&o, 1});
     ops_.add_norm({x_, branch_, l.post_attention_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, 1.0f});

@@ -277,8 +277,13 @@ class Model {
     heads.cos = heads.sin = turns_;
     heads.eps = 1e-6f;
     heads.seqs = spans;
-    if (with_heads) ops_.heads(heads);
-    if (attends) ops_.attention({shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr});
+    const kernels::AttentionArgs attention{shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr};
+    if (with_heads && attends)
+      ops_.attend(heads, attention);
+    else if (with_heads)
+      ops_.heads(heads);
+    else
+      ops_.attention(attention);
   }
 
   void layer(const Layer& l, int32_t all, int32_t i, const std::vector<SeqSpan>& spans) {
@@ -297,8 +302,7 @@ class Model {
     heads.seqs = spans;
     // Cosines of all rows from one line of ones: which angle does not matter for time.
     heads.cos = heads.sin = turns_;
-    ops_.heads(heads);
-    ops_.attention({shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr});
+    ops_.attend(heads, {shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr});
     const Projection o{&l.o, branch_};
     ops_.linear(attended_, all, Activation::bf16, {&o, 1});
     const kernels::AddNormArgs add{x_, branch_, ones_, all, s_.hidden, 1e-6f, 1};
@@ -529,6 +533,8 @@ void bench_parts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& n
   };
   over_layers("heads", [&](const Layer& l) { m.attend(l, rows, pos, true, false); });
   over_layers("attention at " + std::to_string(pos), [&](const Layer& l) { m.attend(l, rows, pos, false, true); });
+  over_layers("heads and attention at " + std::to_string(pos),
+              [&](const Layer& l) { m.attend(l, rows, pos, true, true); });
   if (rows <= 16) return;
   double operations = 0;
   for (const Layer& l : m.layers()) operations += 2.0 * rows * (l.gate.rows + l.up.rows) * l.gate.cols;

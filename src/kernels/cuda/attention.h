@@ -42,6 +42,8 @@ struct HeadsArgs {
 };
 void heads(const HeadsArgs& args, Stream stream);
 
+inline constexpr int32_t kMostQueriesMadeReady = 16;
+
 struct AttentionArgs {
   int32_t heads = 0, kv_heads = 0, head_dim = 0;
   int32_t wide_kv = 0;
@@ -58,9 +60,13 @@ struct AttentionArgs {
   const RowBlock* blocks = nullptr;     // [block_count], device memory; none: few_blocks
   RowBlock few_blocks[kFewBlocks];
   int32_t block_count = 0;
-  int32_t block_rows = 0;       // the most rows of a block
-  int32_t most_pages = 0;       // that any block sees
-  float* partial = nullptr;     // attention_partial_floats(), where attention_splits()
+  int32_t block_rows = 0;    // the most rows of a block
+  int32_t most_pages = 0;    // that any block sees
+  float* partial = nullptr;  // attention_partial_floats(), where attention_splits()
+  // Where heads() has not run: attention's kernel does that, too. For blocks with pages of their own and up to
+  // kMostQueriesMadeReady queries. q is left as it was.
+  int32_t makes_heads = 0;
+  HeadsArgs head;
   int32_t* arrivals = nullptr;  // [block_count * kv_heads] there, zero before and after
 };
 
@@ -92,5 +98,6 @@ PACELINE_BOTH constexpr size_t attention_partial_floats(int32_t blocks, int32_t 
          static_cast<size_t>(queries) * static_cast<size_t>(head_dim + 2);
 }
 void attention(const AttentionArgs& args, Stream stream);
+void attention_f32(const AttentionArgs& args, Stream stream);
 
 }  // namespace paceline::kernels::cuda

@@ -64,11 +64,8 @@ CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs) {
   return out;
 }
 
-void CudaOps::heads(const kernels::HeadsArgs& args) {
-  flush();
+cuda::HeadsArgs CudaOps::heads_of(const kernels::HeadsArgs& args, const SeqTables& tables) {
   CHECK(args.shape.head_dim <= kMaxHeadDim);
-  if (args.rope_parts != 1) return fail("a rotation in parts does not run on the CUDA device");
-  const SeqTables tables = tables_of(args.seqs);
   cuda::HeadsArgs a;
   a.heads = args.shape.heads;
   a.kv_heads = args.shape.kv_heads;
@@ -85,11 +82,26 @@ void CudaOps::heads(const kernels::HeadsArgs& args) {
   a.rows = tables.rows;
   a.seqs = tables.seqs;
   a.seq_of_row = tables.seq_of_row;
+  return a;
+}
+
+void CudaOps::heads(const kernels::HeadsArgs& args) {
+  flush();
+  if (args.rope_parts != 1) return fail("a rotation in parts does not run on the CUDA device");
+  const cuda::HeadsArgs a = heads_of(args, tables_of(args.seqs));
   written(args.q, static_cast<int64_t>(a.rows) * a.heads * a.head_dim);
   if (status_.ok()) cuda::heads(a, stream_);
 }
 
-void CudaOps::attention(const kernels::AttentionArgs& args) {
+void CudaOps::attention(const kernels::AttentionArgs& args) { attend_with(nullptr, args); }
+
+void CudaOps::attend(const kernels::HeadsArgs& heads_args, const kernels::AttentionArgs& args) {
+  if (heads_args.rope_parts != 1) return fail("a rotation in parts does not run on the CUDA device");
+  attend_with(&heads_args, args);
+}
+
+// With heads in front where there are any: in the same kernel where rows are few.
+void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args) {
   flush();
   int32_t most_rows = 0, rows = 0;
   for (const SeqSpan& seq : args.seqs) {
@@ -129,13 +141,22 @@ void CudaOps::attention(const kernels::AttentionArgs& args) {
   else
     a.blocks = sent(std::span<const RowBlock>(blocks));
   a.block_count = static_cast<int32_t>(blocks.size());
-  const int32_t width = a.heads * a.head_dim;
+  const int32_t width = a.heads * a.head_dim, queries = queries_of(a.heads, a.kv_heads, a.block_rows);
+  const bool splits = attention_splits(a.block_count, a.kv_heads, a.most_pages);
+  if (heads_args != nullptr) {
+    // A row that is not seen by itself would not be written by whoever makes its key.
+    a.makes_heads = splits && !a.wide_kv && queries <= kMostQueriesMadeReady && a.last_pos == nullptr &&
+                    (args.sees_self || heads_args->k == nullptr);
+    if (a.makes_heads)
+      a.head = heads_of(*heads_args, tables);
+    else
+      heads(*heads_args);
+  }
   if (args.shape.kv_dtype == DType::bf16)
     a.out_bf16 = make_ready(args.out, a.rows, width, a.out_stride);
   else
     written(args.out, static_cast<int64_t>(a.rows) * width);
-  if (attention_splits(a.block_count, a.kv_heads, a.most_pages)) {
-    const int32_t queries = queries_of(a.heads, a.kv_heads, a.block_rows);
+  if (splits) {
     a.partial = static_cast<float*>(
         grown(attention_partial_,
               attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim) * sizeof(float)));

@@ -63,6 +63,7 @@ class CudaOps final : public Ops {
              float* y) override;
   void heads(const kernels::HeadsArgs& args) override;
   void attention(const kernels::AttentionArgs& args) override;
+  void attend(const kernels::HeadsArgs& heads_args, const kernels::AttentionArgs& args) override;
   void route(const kernels::RouteArgs& args) override;
   void experts(const ExpertsArgs& args, Activation activation) override;
   void mixture(const MixtureArgs& args, Activation activation) override;
@@ -128,6 +129,8 @@ class CudaOps final : public Ops {
     int32_t rows = 0;
   };
   SeqTables tables_of(std::span<const SeqSpan> seqs);
+  static cuda::HeadsArgs heads_of(const kernels::HeadsArgs& args, const SeqTables& tables);
+  void attend_with(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args);
 
   cudaStream_t stream_ = nullptr;
   Ops* for_pictures_ = nullptr;

@@ -98,7 +98,7 @@ __device__ void merge_pages(const AttentionArgs& args, const Work& w, int32_t qu
     const int32_t query = i / dim;
     Merge merge;
     float value[4] = {};
-#pragma unroll 4
+#pragma unroll 8
     for (int32_t page = 0; page < pages; ++page) {
       const float* part = parts + page * part_floats;
       const float4 four = __ldcg(reinterpret_cast<const float4*>(part + i));

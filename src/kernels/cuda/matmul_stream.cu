@@ -35,24 +35,41 @@ __device__ __forceinline__ void prefetch_l2(const char* from, int32_t bytes) {
 #endif
 }
 
-// The segment's columns of its rows, zeros where there is no row.
+// The rows of a round's segments in shared memory, [segment][kRows][stride], zeros where there is no row. A warp takes
+// a row of a segment at once, and two such before it waits for either.
 template <int kRows>
-__device__ void stage_rows(const MatmulArgs& args, const Segment& s, char* shared, int32_t stride) {
-  const int32_t chunks = s.quads * (kBlockK * 2 / 16);
-  const bool dense = args.out[s.product].dense != 0;
-  const Rows& x = dense ? args.out[s.product].x : args.x;
-  const char* values = static_cast<const char*>(x.values) + static_cast<int64_t>(s.first_quad) * kBlockK * 2;
+__device__ void stage_rows(const MatmulArgs& args, const Round& round, char* shared, int32_t stride) {
+  constexpr int kChunks = kLongestPart * kBlockK * 2 / 16 / 32;  // of a row, per lane
+  const int lane = threadIdx.x % 32;
+  for (int32_t first = threadIdx.x / 32; first < round.count * kRows; first += 2 * kWarps) {
+    uint4 v[2][kChunks];
 #pragma unroll
-  for (int32_t i = 0; i < kRows / kWarps; ++i) {
-    const int32_t r = i * kWarps + static_cast<int32_t>(threadIdx.x / 32);
-    const bool has = r < s.rows;
-    int32_t row = has ? s.first_slot + r : 0;
-    if (has && !dense && args.experts.slot_row != nullptr) row = args.experts.slot_row[row];
-    const char* from = values + static_cast<int64_t>(row) * x.stride * 2;
-#pragma unroll 6
-    for (int32_t c = threadIdx.x % 32; c < chunks; c += 32)
-      *reinterpret_cast<uint4*>(shared + r * stride + c * 16) =
-          has ? *reinterpret_cast<const uint4*>(from + c * 16) : make_uint4(0, 0, 0, 0);
+    for (int i = 0; i < 2; ++i) {
+      const int32_t item = min(first + i * kWarps, round.count * kRows - 1), r = item % kRows;
+      const Segment& s = round.segments[item / kRows];
+      const Product& p = args.out[s.product];
+      const Rows& x = p.dense ? p.x : args.x;
+      const bool has = r < s.rows;
+      int32_t row = has ? s.first_slot + r : 0;
+      if (has && !p.dense && args.experts.slot_row != nullptr) row = args.experts.slot_row[row];
+      const char* from = static_cast<const char*>(x.values) + static_cast<int64_t>(row) * x.stride * 2 +
+                         static_cast<int64_t>(s.first_quad) * kBlockK * 2;
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) {
+        const int32_t at = c * 32 + lane;
+        v[i][c] = has && at < s.quads * (kBlockK * 2 / 16) ? *reinterpret_cast<const uint4*>(from + at * 16)
+                                                           : make_uint4(0, 0, 0, 0);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int32_t item = first + i * kWarps;
+      if (item >= round.count * kRows) break;
+      const int32_t chunks = round.segments[item / kRows].quads * (kBlockK * 2 / 16);
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c)
+        if (c * 32 + lane < chunks) *reinterpret_cast<uint4*>(shared + item * stride + (c * 32 + lane) * 16) = v[i][c];
+    }
   }
 }
 
@@ -171,8 +188,7 @@ __global__ void __launch_bounds__(kThreads, 1)
     if (jobs == 0) return;
     for (; filled < kSlots; ++filled) load_one(filled);
     use.enter(segments, jobs);
-    for (int32_t s = 0; s < round.count; ++s)
-      stage_rows<kRows>(args, segments[s], staged + s * kRows * x_stride, x_stride);
+    stage_rows<kRows>(args, round, staged, x_stride);
     __syncthreads();
 
     float acc[kTiles][4] = {};
@@ -221,27 +237,44 @@ __global__ void __launch_bounds__(kThreads, 1)
   }
 }
 
+int32_t attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  (void)cudaGetDevice(&device);
+  (void)cudaDeviceGetAttribute(&value, which, device);
+  return value;
+}
+
+// What a block takes of shared memory.
+struct Shared {
+  int32_t x_stride, segments, bytes;
+};
 template <int kTiles>
-void start(const MatmulArgs& args, Stream stream, bool early) {
+Shared shared_of(const MatmulArgs& args) {
   int32_t part = 0;
   for (int32_t i = 0; i < args.count; ++i) part = args.out[i].weight.part > part ? args.out[i].weight.part : part;
-  const int32_t x_stride = part * kBlockK * 2 + 16, segment_bytes = kTiles * 8 * x_stride;
-  int32_t segments = kTiles * kSharedForRows / segment_bytes;
-  segments = segments < 2 ? 2 : segments > kMaxSegments ? kMaxSegments : segments;
-  const auto bytes = static_cast<size_t>(kWarps * kRing<kTiles> * kQuadBytes + segments * segment_bytes);
-  int device = 0, multiprocessors = 0;
-  (void)cudaGetDevice(&device);
-  (void)cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  Shared s{};
+  s.x_stride = part * kBlockK * 2 + 16;
+  const int32_t segment_bytes = kTiles * 8 * s.x_stride, fit = kTiles * kSharedForRows / segment_bytes;
+  s.segments = fit < 2 ? 2 : fit > kMaxSegments ? kMaxSegments : fit;
+  s.bytes = kWarps * kRing<kTiles> * kQuadBytes + s.segments * segment_bytes;
+  return s;
+}
+
+template <int kTiles>
+void start(const MatmulArgs& args, Stream stream, bool early) {
+  const Shared s = shared_of<kTiles>(args);
+  const auto bytes = static_cast<size_t>(s.bytes);
   allow_shared(stream_bf16<kTiles>, bytes);
   const char* text = std::getenv("PACELINE_AHEAD");
   const int32_t ahead = text != nullptr ? std::atoi(text) : 8192;
-  launch(stream_bf16<kTiles>, dim3(static_cast<unsigned>(multiprocessors)), dim3(kThreads), bytes, stream, early, args,
-         segments, x_stride, ahead);
+  launch(stream_bf16<kTiles>, dim3(static_cast<unsigned>(attribute(cudaDevAttrMultiProcessorCount))), dim3(kThreads),
+         bytes, stream, early, args, s.segments, s.x_stride, ahead);
 }
 
 }  // namespace
 
 bool can_stream(const MatmulArgs& args) {
+  if (args.rows > kNarrowRows) return false;
   int64_t floats = 0, arrivals = 0;
   for (int32_t i = 0; i < args.count; ++i) {
     const Weight& w = args.out[i].weight;
@@ -250,7 +283,9 @@ bool can_stream(const MatmulArgs& args) {
     arrivals += matrices * w.tiles();
     floats += matrices * w.tiles() * (args.out[i].gated() ? 2 : 1) * w.parts() * kTileOutputs * args.rows;
   }
-  return args.rows <= kNarrowRows && arrivals <= kMaxArrivals && floats <= static_cast<int64_t>(kPartialFloats);
+  const int32_t shared = args.rows <= 8 ? shared_of<1>(args).bytes : shared_of<2>(args).bytes;
+  return arrivals <= kMaxArrivals && floats <= static_cast<int64_t>(kPartialFloats) &&
+         shared + 2048 <= attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
 }
 
 void matmul_stream(const MatmulArgs& args, Stream stream, bool early) {

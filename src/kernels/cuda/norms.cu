@@ -19,17 +19,30 @@ __device__ __forceinline__ float factor_of(float squares, const NormsArgs& args,
 template <int kThreads, int kEach>
 __device__ __forceinline__ void mix_row(const NormsArgs& args, int64_t row, const float (&dense_weights)[kEach],
                                         const float (&expert_weights)[kEach], float (&branch)[kEach], float* scratch) {
+  constexpr int kAtOnce = kEach <= 6 ? 8 : 4;  // ranks that are read before the first is waited for
   float mixed[kEach] = {};
   float squares = 0, mixed_squares = 0;
-  for (int32_t rank = 0; rank < args.mixed.top; ++rank) {
-    const int64_t at = row * args.mixed.top + rank;
-    const float* slot = args.mixed.slots + static_cast<int64_t>(args.mixed.slot_of[at]) * args.width;
-    const float share = args.mixed.share[at];
+  for (int32_t base = 0; base < args.mixed.top; base += kAtOnce) {
+    const float* slot[kAtOnce];
+    float share[kAtOnce], from[kAtOnce][kEach];
 #pragma unroll
-    for (int i = 0; i < kEach; ++i) {
-      const int32_t col = i * kThreads + static_cast<int32_t>(threadIdx.x);
-      if (col < args.width) mixed[i] = fmaf(slot[col], share, mixed[i]);
+    for (int r = 0; r < kAtOnce; ++r) {
+      const int64_t at = row * args.mixed.top + min(base + r, args.mixed.top - 1);
+      slot[r] = args.mixed.slots + static_cast<int64_t>(args.mixed.slot_of[at]) * args.width;
+      share[r] = args.mixed.share[at];
     }
+#pragma unroll
+    for (int r = 0; r < kAtOnce; ++r)
+#pragma unroll
+      for (int i = 0; i < kEach; ++i) {
+        const int32_t col = i * kThreads + static_cast<int32_t>(threadIdx.x);
+        from[r][i] = col < args.width ? slot[r][col] : 0.0f;
+      }
+#pragma unroll
+    for (int r = 0; r < kAtOnce; ++r)
+      if (base + r < args.mixed.top)
+#pragma unroll
+        for (int i = 0; i < kEach; ++i) mixed[i] = fmaf(from[r][i], share[r], mixed[i]);
   }
 #pragma unroll
   for (int i = 0; i < kEach; ++i) {

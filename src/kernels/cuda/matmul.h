@@ -59,6 +59,9 @@ using Stream = CUstream_st*;
 
 // early: may start before the kernel in front of it has ended (its weights do not depend on that one).
 void matmul_narrow(MatmulArgs args, Stream stream, bool early);
+// matmul_narrow's launch for q8 and q4, its blocks laid out: in groups of 8 rows, or 16 where there are more; `part` is
+// the longest of the products' parts.
+void matmul_quantised(const MatmulArgs& args, int32_t groups, int32_t part, Stream stream, bool early);
 void matmul_wide(MatmulArgs args, Stream stream);
 // Unquantised weights with float32 rows: `x.values` is float32 [rows, stride]. For checks and for routers.
 void matmul_f32(MatmulArgs args, Stream stream);

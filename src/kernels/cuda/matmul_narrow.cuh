@@ -55,10 +55,13 @@ __device__ inline bool find_expert(const MatmulArgs& args, Unit& u) {
   return true;
 }
 
+// The row of x that the unit's row is.
+__device__ __forceinline__ int32_t row_number(const MatmulArgs& args, const Unit& u, int32_t row) {
+  if (u.expert < 0) return row;
+  return args.experts.slot_row ? args.experts.slot_row[u.first_slot + row] : u.first_slot + row;
+}
 __device__ __forceinline__ const char* row_of(const MatmulArgs& args, const Unit& u, int32_t row, int32_t row_bytes) {
-  int32_t from = row;
-  if (u.expert >= 0) from = args.experts.slot_row ? args.experts.slot_row[u.first_slot + row] : u.first_slot + row;
-  return static_cast<const char*>(args.x.values) + static_cast<int64_t>(from) * row_bytes;
+  return static_cast<const char*>(args.x.values) + static_cast<int64_t>(row_number(args, u, row)) * row_bytes;
 }
 
 // Copies columns [begin, begin + bytes) of the unit's rows behind each other, zeros where there is no row. All copies

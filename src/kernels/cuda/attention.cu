@@ -98,15 +98,28 @@ __device__ void merge_pages(const AttentionArgs& args, const Work& w, int32_t qu
     const int32_t query = i / dim;
     Merge merge;
     float value[4] = {};
-#pragma unroll 8
-    for (int32_t page = 0; page < pages; ++page) {
-      const float* part = parts + page * part_floats;
-      const float4 four = __ldcg(reinterpret_cast<const float4*>(part + i));
-      merge.take(__ldcg(part + queries * dim + query), __ldcg(part + queries * (dim + 1) + query));
-      value[0] = fmaf(four.x, merge.now, value[0] * merge.before);
-      value[1] = fmaf(four.y, merge.now, value[1] * merge.before);
-      value[2] = fmaf(four.z, merge.now, value[2] * merge.before);
-      value[3] = fmaf(four.w, merge.now, value[3] * merge.before);
+    // Pages are asked for together: one after the other they would take a trip to the cache each.
+    constexpr int kAtOnce = 8;
+    for (int32_t base = 0; base < pages; base += kAtOnce) {
+      float4 four[kAtOnce];
+      float page_top[kAtOnce], page_sum[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (base + k >= pages) continue;
+        const float* part = parts + (base + k) * part_floats;
+        four[k] = __ldcg(reinterpret_cast<const float4*>(part + i));
+        page_top[k] = __ldcg(part + queries * dim + query);
+        page_sum[k] = __ldcg(part + queries * (dim + 1) + query);
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (base + k >= pages) continue;
+        merge.take(page_top[k], page_sum[k]);
+        value[0] = fmaf(four[k].x, merge.now, value[0] * merge.before);
+        value[1] = fmaf(four[k].y, merge.now, value[1] * merge.before);
+        value[2] = fmaf(four[k].z, merge.now, value[2] * merge.before);
+        value[3] = fmaf(four[k].w, merge.now, value[3] * merge.before);
+      }
     }
     const float share = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
 #pragma unroll

@@ -122,7 +122,8 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   a.seqs = tables.seqs;
   a.seq_of_row = tables.seq_of_row;
   if (args.last_pos != nullptr) a.last_pos = sent(std::span(args.last_pos, static_cast<size_t>(rows)));
-  a.block_rows = rows_of_block(a.heads, a.kv_heads, a.head_dim, most_rows);
+  // Few rows fill no device: as little as possible goes to each block, down to a tile of queries.
+  a.block_rows = rows_of_block(a.heads, a.kv_heads, a.head_dim, rows <= kNarrowRows ? 1 : most_rows);
   std::vector<RowBlock> blocks;
   a.most_pages = 1;
   for (size_t s = 0; s < args.seqs.size(); ++s) {

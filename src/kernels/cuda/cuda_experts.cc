@@ -88,7 +88,7 @@ CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation a
   const Weight down = weight_of(*args.down, args.top);
   second.x = rows_for(wide, slots, down, activation);
   second.rows = args.rows;
-  // In a launch that is a stream like the one in front, the plan is there from the start.
+  // Behind a launch that waited for the plan it is there from the start.
   second.experts = {plan.plan, nullptr, first.experts.most_touched, beside != nullptr ? 1 : 0};
   if (beside != nullptr) {
     Product& dense = second.out[second.count++];
@@ -112,27 +112,14 @@ void CudaOps::experts(const ExpertsArgs& args, Activation activation) {
     combine_experts({from.rows, from.slot_of, args.share, args.y, args.rows, args.top, hidden}, stream_);
 }
 
-// Whether the dense part can go with the experts: few rows, and everything in bf16.
-bool CudaOps::joins(const MixtureArgs& args, Activation activation) {
-  const ExpertsArgs& e = args.experts;
-  // All four of them in one launch, each with a gate, is more than either launch has.
-  MatmulArgs launch;
-  launch.rows = e.rows;
-  const Weight all[] = {weight_of(*args.gate), weight_of(*args.down), weight_of(*e.gate, e.top),
-                        weight_of(*e.down, e.top)};
-  for (const Weight& w : all) {
-    Product& product = launch.out[launch.count++];
-    product.weight = product.up = w;
-    product.dense = launch.count <= 2 ? 1 : 0;
-  }
-  const ExpertPlan none{};
-  launch.experts = {&none, nullptr, std::min(e.gate->count, e.rows * e.top)};
-  return activation == Activation::bf16 && can_stream(launch);
-}
-
 void CudaOps::mixture(const MixtureArgs& args, Activation activation) {
   CHECK(args.add.branch == args.dense);
-  const bool joined = joins(args, activation);
+  // The dense part goes with the experts where rows are few and everything is bf16.
+  MatmulArgs all;
+  all.rows = args.add.rows;
+  for (const Matrix* m : {args.gate, args.down, &args.experts.gate->first, &args.experts.down->first})
+    all.out[all.count++].weight = weight_of(*m);
+  const bool joined = activation == Activation::bf16 && joins(all);
   if (!joined) {
     gated(args.x, args.add.rows, activation, *args.gate, *args.up, args.wide);
     const Projection down{args.down, args.dense};

@@ -121,7 +121,6 @@ class CudaOps final : public Ops {
   };
   PlanArgs plan_for(const int32_t* chosen, int32_t rows, int32_t top, int32_t experts);
   SlotRows expert_products(const ExpertsArgs& args, Activation activation, const MixtureArgs* beside = nullptr);
-  [[nodiscard]] static bool joins(const MixtureArgs& args, Activation activation);
 
   struct SeqTables {
     const DeviceSeq* seqs = nullptr;

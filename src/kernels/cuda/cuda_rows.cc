@@ -1,6 +1,5 @@
 // CudaOps over rows: norms, products, experts, each as the kernels want it.
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/check.h"
 #include "kernels/cuda/cuda_ops.h"
@@ -74,8 +73,6 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
       w.format == Format::f32 || w.format == Format::f16 || (w.format == Format::bf16 && activation == Activation::f32);
   if (plain)
     matmul_f32(args, stream_);
-  else if ((std::getenv("PACELINE_OLD") == nullptr || args.out[0].dense || args.out[0].times) && can_stream(args))
-    matmul_stream(args, stream_, true);
   else if (args.rows <= kNarrowRows || w.format != Format::bf16)
     matmul_narrow(args, stream_, true);
   else
@@ -209,7 +206,7 @@ void CudaOps::gated_by(const float* x, Activation activation, const Matrix& gate
   product.weight = weight_of(gate);
   args.rows = by.rows;
   args.count = 1;
-  if (activation != Activation::bf16 || !can_stream(args)) return Ops::gated_by(x, activation, gate, by);
+  if (activation != Activation::bf16 || !joins(args)) return Ops::gated_by(x, activation, gate, by);
   flush();
   args.x = rows_for(x, by.rows, product.weight, activation);
   product.times = by.x;

@@ -33,10 +33,11 @@ struct ExpertRows {
 struct Product {
   Weight weight;
   Weight up;  // present: y = gelu(weight x) * (up x)
-  // Of no expert, though the launch has a plan, and with rows of its own: matmul_stream's alone, and in front.
+  // Of no expert, though the launch has a plan, and with rows of its own. Only where joins().
   int32_t dense = 0;
   Rows x;
-  const float* times = nullptr;  // [rows, times_stride], or none: y = gelu(weight x) * times; matmul_stream's alone
+  // [rows, times_stride], or none: y = gelu(weight x) * times. Only where joins().
+  const float* times = nullptr;
   int32_t times_stride = 0;
   float* y = nullptr;          // [rows, outputs], or none
   uint16_t* y_bf16 = nullptr;  // [rows, y_stride] as bf16, or none
@@ -56,6 +57,7 @@ struct MatmulArgs {
   float* partial = nullptr;     // partial_floats(), not shared with a launch that may still run
   int32_t* arrivals = nullptr;  // [kMaxArrivals], zero before and after
   int32_t blocks = 0;           // filled in by the launch
+  int32_t ahead = 0;
 };
 
 inline constexpr int32_t kMaxArrivals = 1 << 18;
@@ -63,11 +65,17 @@ inline constexpr size_t kPartialFloats = size_t{1} << 25;
 
 using Stream = CUstream_st*;
 
+// Whether a launch may have products beside its experts, or a gate that comes as rows: bf16 and few rows.
+inline bool joins(const MatmulArgs& args) {
+  bool all = args.rows <= kNarrowRows;
+  for (int32_t i = 0; i < args.count; ++i) all = all && args.out[i].weight.format == Format::bf16;
+  return all;
+}
 // early: may start before the kernel in front of it has ended (its weights do not depend on that one).
 void matmul_narrow(MatmulArgs args, Stream stream, bool early);
-// The same for bf16 weights, as one stream; where can_stream().
-bool can_stream(const MatmulArgs& args);
-void matmul_stream(const MatmulArgs& args, Stream stream, bool early);
+// matmul_narrow's launch for q8 and q4, its blocks laid out: in groups of 8 rows, or 16 where there are more; `part` is
+// the longest of the products' parts.
+void matmul_quantised(const MatmulArgs& args, int32_t groups, int32_t part, Stream stream, bool early);
 void matmul_wide(MatmulArgs args, Stream stream);
 // Unquantised weights with float32 rows: `x.values` is float32 [rows, stride]. For checks and for routers.
 void matmul_f32(MatmulArgs args, Stream stream);

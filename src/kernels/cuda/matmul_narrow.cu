@@ -13,8 +13,8 @@ namespace {
 
 constexpr int kAhead = 8;  // fragments on their way per warp
 
-template <int kTiles>
-__global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) narrow_bf16(const __grid_constant__ MatmulArgs args) {
+template <int kTiles, int kParts>
+__device__ __forceinline__ void narrow_bf16(const MatmulArgs& args) {
   constexpr int kRows = kTiles * 8;
   extern __shared__ __align__(16) char staged[];
   __shared__ __align__(16) float sums[kRows * kOutPad];
@@ -86,13 +86,42 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) narrow_bf16(con
 #pragma unroll
       for (int i = 0; i < 4; ++i) total[j][i] = part_begin == begin ? acc[j][i] : total[j][i] + acc[j][i];
   }
-  finish<kTiles>(args, u, total, sums);
+  finish<kTiles, kParts>(args, u, total, sums);
+}
+
+template <int kTiles>
+__global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) alone_kernel(const __grid_constant__ MatmulArgs args) {
+  narrow_bf16<kTiles, 0>(args);
+}
+// The parts of a unit as a cluster.
+template <int kTiles, int kParts>
+__global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) PACELINE_CLUSTER(kParts)
+    cluster_kernel(const __grid_constant__ MatmulArgs args) {
+  narrow_bf16<kTiles, kParts>(args);
+}
+
+// How many parts all products have, if they are the same and a cluster can have so many; else 0.
+int32_t cluster_parts(const MatmulArgs& args) {
+  const int32_t parts = args.out[0].split;
+  for (int32_t i = 1; i < args.count; ++i)
+    if (args.out[i].split != parts) return 0;
+  return parts >= 2 && parts <= 8 ? parts : 0;
 }
 
 template <int kTiles>
 void start_bf16(const MatmulArgs& args, int32_t groups, int32_t part, Stream stream, bool early) {
-  start(narrow_bf16<kTiles>, args, groups, size_t{kTiles} * 8 * static_cast<size_t>(part * kBlockK * 2 + 16), stream,
-        early);
+  const size_t bytes = size_t{kTiles} * 8 * static_cast<size_t>(part * kBlockK * 2 + 16);
+  const auto go = [&](auto kernel) { start(kernel, args, groups, bytes, stream, early); };
+  switch (std::getenv("PACELINE_NO_CLUSTER") != nullptr ? 0 : cluster_parts(args)) {
+    case 2: return go(cluster_kernel<kTiles, 2>);
+    case 3: return go(cluster_kernel<kTiles, 3>);
+    case 4: return go(cluster_kernel<kTiles, 4>);
+    case 5: return go(cluster_kernel<kTiles, 5>);
+    case 6: return go(cluster_kernel<kTiles, 6>);
+    case 7: return go(cluster_kernel<kTiles, 7>);
+    case 8: return go(cluster_kernel<kTiles, 8>);
+    default: return go(alone_kernel<kTiles>);
+  }
 }
 
 }  // namespace

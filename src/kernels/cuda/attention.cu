@@ -12,7 +12,7 @@
 //
 // Bound: bytes of keys and values at few rows, operations at many. Far from both: 14 us for one row of 31B at 512
 // positions on an H200, where the bytes would take 2; a prompt of 2048 runs at about 90 TFLOP/s.
-#include "kernels/cuda/attention.h"
+#include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 
@@ -20,7 +20,6 @@ namespace paceline::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr float kNone = -INFINITY;
 
 struct Layout {
   int32_t key_stride, value_stride, query_stride, weight_stride;  // bytes of a row in shared memory
@@ -44,40 +43,6 @@ PACELINE_BOTH constexpr Layout layout_of(int32_t dim, int32_t queries) {
   return l;
 }
 
-// What a block works on.
-struct Work {
-  const DeviceSeq* seq;
-  int32_t first_row, first_pos;  // of the block
-  int32_t rows, grouped, kv_head;
-  int32_t queries;               // that are there
-  int32_t page_begin, page_end;  // that any of its rows sees
-};
-
-__device__ int32_t first_key(const AttentionArgs& args, int32_t pos) {
-  return args.window == 0 ? 0 : max(0, pos - args.window + 1);
-}
-__device__ int32_t last_key(const AttentionArgs& args, int32_t row, int32_t pos) {
-  return args.last_pos != nullptr ? args.last_pos[row] : pos - (args.sees_self ? 0 : 1);
-}
-
-__device__ Work find_work(const AttentionArgs& args) {
-  Work w;
-  const RowBlock block = args.blocks[blockIdx.x];
-  w.seq = args.seqs + block.seq;
-  w.first_row = w.seq->first_row + block.first;
-  w.first_pos = w.seq->first_pos + block.first;
-  w.rows = block.count;
-  w.grouped = args.heads / args.kv_heads;
-  w.kv_head = static_cast<int32_t>(blockIdx.y);
-  w.queries = w.rows * w.grouped;
-  int32_t last = w.first_pos + w.rows - (args.sees_self ? 1 : 2);
-  if (args.last_pos != nullptr)
-    for (int32_t r = 0; r < w.rows; ++r) last = max(last, args.last_pos[w.first_row + r]);
-  w.page_begin = first_key(args, w.first_pos) / kPageTokens;
-  w.page_end = last < 0 ? w.page_begin : last / kPageTokens + 1;
-  return w;
-}
-
 __device__ __forceinline__ void write_out(const AttentionArgs& args, const Work& w, int32_t query, int32_t at,
                                           float value) {
   const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
@@ -86,20 +51,6 @@ __device__ __forceinline__ void write_out(const AttentionArgs& args, const Work&
     reinterpret_cast<__nv_bfloat16*>(args.out_bf16)[row * args.out_stride + head * args.head_dim + at] =
         __float2bfloat16_rn(value);
 }
-
-// The merging of one page, wherever it is done.
-struct Merge {
-  float top = kNone, sum = 0;
-  float before = 0, now = 0;  // what is multiplied with what was, and with what comes
-
-  __device__ void take(float page_top, float page_sum) {
-    const float higher = fmaxf(top, page_top);
-    before = top == kNone ? 0.0f : __expf(top - higher);
-    now = page_top == kNone ? 0.0f : __expf(page_top - higher);
-    sum = fmaf(page_sum, now, sum * before);
-    top = higher;
-  }
-};
 
 // kRowBytes 0: as told.
 template <int kRowBytes>
@@ -123,7 +74,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
   extern __shared__ __align__(16) char shared[];
   let_next_start();
   wait_for_previous();
-  const Work w = find_work(args);
+  const Work w = find_work(args, static_cast<int32_t>(blockIdx.x));
   const int32_t page_begin = kSplit ? w.page_begin + static_cast<int32_t>(blockIdx.z) : w.page_begin;
   const int32_t page_end = kSplit ? min(page_begin + 1, w.page_end) : w.page_end;
   if (kSplit && page_begin >= page_end) return;
@@ -331,7 +282,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
 __global__ void __launch_bounds__(kThreads) merge_pages(const AttentionArgs args, int32_t queries) {
   let_next_start();
   wait_for_previous();
-  const Work w = find_work(args);
+  const Work w = find_work(args, static_cast<int32_t>(blockIdx.x));
   const int32_t dim = args.head_dim, i = static_cast<int32_t>(blockIdx.z * kThreads + threadIdx.x), query = i / dim;
   if (query >= w.queries) return;
   const int64_t part_floats = static_cast<int64_t>(queries) * (dim + 2);

@@ -110,7 +110,11 @@ void CudaOps::attention(const kernels::AttentionArgs& args) {
   a.seqs = tables.seqs;
   a.seq_of_row = tables.seq_of_row;
   if (args.last_pos != nullptr) a.last_pos = sent(std::span(args.last_pos, static_cast<size_t>(rows)));
-  a.block_rows = rows_of_block(a.heads, a.kv_heads, a.head_dim, most_rows);
+  // As many as large blocks would be.
+  const int32_t wide_rows = wide_queries(a.head_dim) / (a.heads / a.kv_heads);
+  const bool wide = !a.wide_kv && can_attend_wide(a.heads, a.kv_heads, a.head_dim) && most_rows >= wide_rows &&
+                    rows / wide_rows * a.kv_heads >= kWideAttentionBlocks;
+  a.block_rows = wide ? wide_rows : rows_of_block(a.heads, a.kv_heads, a.head_dim, most_rows);
   std::vector<RowBlock> blocks;
   a.most_pages = 1;
   for (size_t s = 0; s < args.seqs.size(); ++s) {
@@ -131,6 +135,10 @@ void CudaOps::attention(const kernels::AttentionArgs& args) {
     a.out_bf16 = make_ready(args.out, a.rows, width, a.out_stride);
   else
     written(args.out, static_cast<int64_t>(a.rows) * width);
+  if (wide) {
+    if (status_.ok()) attention_wide(a, stream_);
+    return;
+  }
   if (attention_splits(a.block_count, a.kv_heads, a.most_pages)) {
     const int32_t queries = queries_of(a.heads, a.kv_heads, a.block_rows);
     a.partial = static_cast<float*>(

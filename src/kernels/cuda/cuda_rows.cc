@@ -71,10 +71,12 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
       w.format == Format::f32 || w.format == Format::f16 || (w.format == Format::bf16 && activation == Activation::f32);
   if (plain)
     matmul_f32(args, stream_);
-  else if (args.rows <= kNarrowRows || w.format != Format::bf16)
+  else if (args.rows <= kNarrowRows)
     matmul_narrow(args, stream_, true);
-  else
+  else if (w.format == Format::bf16)
     matmul_wide(args, stream_);
+  else
+    matmul_quantised_wide(args, stream_);
 }
 
 void CudaOps::linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) {
@@ -261,13 +263,16 @@ void CudaOps::experts(const ExpertsArgs& args, Activation activation) {
       static_cast<float*>(grown(slot_rows_, (wide_floats + static_cast<size_t>(slots) * hidden) * sizeof(float)));
   float* down_rows = wide + wide_floats;
   if (!status_.ok()) return;
-  plan_experts(plan, stream_);
+  if (args.rows <= kNarrowRows)
+    plan_experts(plan, stream_);
+  else
+    plan_many_experts(plan, stream_);
 
   MatmulArgs first;
   first.x = rows_for(args.x, args.rows, gate, activation);
   first.rows = args.rows;
   first.count = 1;
-  first.experts = {plan.plan, plan.slot_row, std::min(args.gate->count, slots)};
+  first.experts = {plan.plan, plan.slot_row, std::min(args.gate->count, slots), slots};
   Product& gated_product = first.out[0];
   gated_product.weight = gate;
   gated_product.up = weight_of(*args.up, args.top);
@@ -281,7 +286,7 @@ void CudaOps::experts(const ExpertsArgs& args, Activation activation) {
   second.x = rows_for(wide, slots, down, activation);
   second.rows = args.rows;
   second.count = 1;
-  second.experts = {plan.plan, nullptr, first.experts.most_touched};
+  second.experts = {plan.plan, nullptr, first.experts.most_touched, slots};
   second.out[0].weight = down;
   second.out[0].y = down_rows;
   multiply(second, activation);

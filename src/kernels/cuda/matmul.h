@@ -1,7 +1,7 @@
 // Matrix products on the device, as plain arguments: y[r] = W x[r].
 //
-// Rows up to kNarrowRows go through matmul_narrow (bound by the bytes of the weights), more through matmul_wide (bound
-// by the tensor cores). Both give a row the same bits; see layout.h.
+// Rows up to kNarrowRows go through matmul_narrow (bound by the bytes of the weights), more through matmul_wide or
+// matmul_quantised_wide (bound by operations). All give a row the same bits; see layout.h.
 #pragma once
 
 #include "kernels/cuda/layout.h"
@@ -27,6 +27,7 @@ struct ExpertRows {
   const ExpertPlan* plan = nullptr;   // none: no stack
   const int32_t* slot_row = nullptr;  // [slots]: the row to read; none: rows are slots already
   int32_t most_touched = 0;           // no plan has more
+  int32_t slots = 0;
 };
 
 struct Product {
@@ -62,7 +63,10 @@ void matmul_narrow(MatmulArgs args, Stream stream, bool early);
 // matmul_narrow's launch for q8 and q4, its blocks laid out: in groups of 8 rows, or 16 where there are more; `part` is
 // the longest of the products' parts.
 void matmul_quantised(const MatmulArgs& args, int32_t groups, int32_t part, Stream stream, bool early);
+// Whether the device has the instructions that large blocks of wide kernels are written in.
+bool has_warpgroups();
 void matmul_wide(MatmulArgs args, Stream stream);
+void matmul_quantised_wide(const MatmulArgs& args, Stream stream);
 // Unquantised weights with float32 rows: `x.values` is float32 [rows, stride]. For checks and for routers.
 void matmul_f32(MatmulArgs args, Stream stream);
 

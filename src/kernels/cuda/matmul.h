@@ -69,5 +69,8 @@ void matmul_wide(MatmulArgs args, Stream stream);
 void matmul_quantised_wide(const MatmulArgs& args, Stream stream);
 // Unquantised weights with float32 rows: `x.values` is float32 [rows, stride]. For checks and for routers.
 void matmul_f32(MatmulArgs args, Stream stream);
+// The same for many rows, where can_multiply_many_f32().
+bool can_multiply_many_f32(const MatmulArgs& args);
+void matmul_f32_many(const MatmulArgs& args, Stream stream);
 
 }  // namespace paceline::kernels::cuda

@@ -3,6 +3,7 @@
 // told.
 //
 //   kernels_bench [--json FILE] [--models 31b,26b-a4b,12b,e4b] [--formats bf16,q8,q4]
+//     [--brief yes] [--prompts only] [--layers AT_MOST] [--ceilings no]
 #if defined(PACELINE_CUBLAS)
 #include <cublas_v2.h>
 #endif
@@ -289,8 +290,7 @@ class Model {
   void layer(const Layer& l, int32_t all, int32_t i, const std::vector<SeqSpan>& spans) {
     const HeadShape shape{s_.heads, l.kv_heads, l.dim, DType::bf16};
     ops_.rms_norm({x_, ones_, normed_, all, s_.hidden, 1e-6f, 1});
-    const Projection out[3] = {{&l.q, q_}, {&l.k, k_}, {&l.v, v_}};
-    ops_.linear(normed_, all, Activation::bf16, {out, !l.owns ? 1u : l.value_is_key ? 2u : 3u});
+    project(l, all);
     kernels::HeadsArgs heads;
     heads.shape = shape;
     heads.q = q_;
@@ -310,7 +310,7 @@ class Model {
     const kernels::NormOutput normed[3] = {{ones_, normed_}, {ones_, routed_, 0.3f}, {ones_, e_in_}};
     auto* chosen = reinterpret_cast<int32_t*>(chosen_);
     ops_.rms_norms({x_, all, s_.hidden, 1e-6f, {normed, s_.experts > 0 ? 3u : 1u}});
-    if (s_.experts > 0) ops_.route({&l.router, routed_, ones_, all, s_.top, scores_, chosen, share_});
+    if (s_.experts > 0) route(l, all);
     if (s_.experts > 0) {
       kernels::MixtureArgs mix;
       mix.gate = &l.gate;
@@ -329,13 +329,27 @@ class Model {
       ops_.linear(wide_, all, Activation::bf16, {&down, 1});
       ops_.add_norm(add);
     }
-    if (s_.ple > 0) {
-      ops_.gated_by(x_, Activation::bf16, l.ple_gate,
-                    {wide_, ple_ + static_cast<int64_t>(i) * s_.ple, all, s_.ple, s_.layers * s_.ple});
-      const Projection up{&l.ple_up, branch_};
-      ops_.linear(wide_, all, Activation::bf16, {&up, 1});
-      ops_.add_norm(add);
-    }
+    if (s_.ple > 0) per_layer(l, all, i);
+  }
+
+  void project(const Layer& l, int32_t all) {
+    const Projection out[3] = {{&l.q, q_}, {&l.k, k_}, {&l.v, v_}};
+    ops_.linear(normed_, all, Activation::bf16, {out, !l.owns ? 1u : l.value_is_key ? 2u : 3u});
+  }
+  void route(const Layer& l, int32_t all) {
+    ops_.route({&l.router, routed_, ones_, all, s_.top, scores_, reinterpret_cast<int32_t*>(chosen_), share_});
+  }
+  void mix(const Layer& l, int32_t all) {
+    ops_.experts(
+        {&l.e_gate, &l.e_up, &l.e_down, e_in_, reinterpret_cast<int32_t*>(chosen_), share_, all, s_.top, e_out_},
+        Activation::bf16);
+  }
+  void per_layer(const Layer& l, int32_t all, int32_t i) {
+    ops_.gated_by(x_, Activation::bf16, l.ple_gate,
+                  {wide_, ple_ + static_cast<int64_t>(i) * s_.ple, all, s_.ple, s_.layers * s_.ple});
+    const Projection up{&l.ple_up, branch_};
+    ops_.linear(wide_, all, Activation::bf16, {&up, 1});
+    ops_.add_norm({x_, branch_, ones_, all, s_.hidden, 1e-6f, 1});
   }
 
   // Row buffers for so many rows.
@@ -536,26 +550,58 @@ void bench_parts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& n
   over_layers("heads and attention at " + std::to_string(pos),
               [&](const Layer& l) { m.attend(l, rows, pos, true, true); });
   if (rows <= 16) return;
-  double operations = 0;
-  for (const Layer& l : m.layers()) operations += 2.0 * rows * (l.gate.rows + l.up.rows) * l.gate.cols;
-  const double ms = time_graph_ms(ops.stream(), 3, [&] {
-    for (const Layer& l : m.layers()) ops.gated(m.normed_, rows, Activation::bf16, l.gate, l.up, m.wide_);
+  const auto product = [&](const std::string& what, const std::function<double(const Layer&)>& operations_of,
+                           const std::function<void(const Layer&)>& f) {
+    double operations = 0;
+    for (const Layer& l : m.layers()) operations += operations_of(l);
+    const double ms = time_graph_ms(ops.stream(), 3, [&] {
+      for (const Layer& l : m.layers()) f(l);
+    });
+    report(name, what + ", " + std::to_string(rows) + " rows", ms / count, operations / ms / c.operations_per_ms,
+           "TFLOP/s", operations / ms / 1e9);
+  };
+  const auto of = [&](const Matrix& w) { return 2.0 * rows * w.rows * w.cols; };
+  product(
+      "qkv", [&](const Layer& l) { return of(l.q) + of(l.k) + of(l.v); }, [&](const Layer& l) { m.project(l, rows); });
+  product(
+      "o", [&](const Layer& l) { return of(l.o); },
+      [&](const Layer& l) {
+        const Projection out{&l.o, m.branch_};
+        ops.linear(m.attended_, rows, Activation::bf16, {&out, 1});
+      });
+  product(
+      "gate up", [&](const Layer& l) { return of(l.gate) + of(l.up); },
+      [&](const Layer& l) { ops.gated(m.normed_, rows, Activation::bf16, l.gate, l.up, m.wide_); });
+  product(
+      "down", [&](const Layer& l) { return of(l.down); },
+      [&](const Layer& l) {
+        const Projection out{&l.down, m.branch_};
+        ops.linear(m.wide_, rows, Activation::bf16, {&out, 1});
+      });
+  if (m.shape().experts > 0) {
+    over_layers("route", [&](const Layer& l) { m.route(l, rows); });
+    product(
+        "experts", [&](const Layer& l) { return of(l.e_gate.first) * 3 * m.shape().top; },
+        [&](const Layer& l) { m.mix(l, rows); });
+  }
+  over_layers("norms", [&](const Layer&) {
+    ops.add_norm({m.x_, m.branch_, m.normed_, rows, m.shape().hidden, 1e-6f, 1});
+    ops.rms_norm({m.x_, m.branch_, m.normed_, rows, m.shape().hidden, 1e-6f, 1});
   });
-  report(name, "gate up, " + std::to_string(rows) + " rows", ms / count, operations / ms / c.operations_per_ms,
-         "TFLOP/s", operations / ms / 1e9);
-  double down = 0;
-  for (const Layer& l : m.layers()) down += 2.0 * rows * l.down.rows * l.down.cols;
-  const double down_ms = time_graph_ms(ops.stream(), 3, [&] {
-    for (const Layer& l : m.layers()) {
-      const Projection out{&l.down, m.branch_};
-      ops.linear(m.wide_, rows, Activation::bf16, {&out, 1});
-    }
-  });
-  report(name, "down, " + std::to_string(rows) + " rows", down_ms / count, down / down_ms / c.operations_per_ms,
-         "TFLOP/s", down / down_ms / 1e9);
+  if (m.shape().ple > 0) over_layers("per-layer inputs", [&](const Layer& l) { m.per_layer(l, rows, 0); });
 }
 
-bool brief = false;
+bool brief = false, prompts_only = false;
+
+void bench_prompts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& name) {
+  for (const int32_t rows : {256, 2048}) {
+    const double ms = time_ms(ops.stream(), 3, [&] { m.step(1, rows, 0, false); });
+    report(name, "prompt of " + std::to_string(rows), ms, m.operations(rows) / ms / c.operations_per_ms, "TFLOP/s",
+           m.operations(rows) / ms / 1e9);
+  }
+  // After a whole step: the rows that experts are chosen by are there.
+  bench_parts(ops, m, c, name, 2048, 0);
+}
 
 void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ceilings& c) {
   const std::string name = std::string(shape.name) + (format == WeightFormat::bf16 ? ""
@@ -563,6 +609,7 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
                                                                                    : " q4");
   Model m(ops, shape, format);
   const int32_t pos = 512;
+  if (prompts_only) return bench_prompts(ops, m, c, name);
   bench_products(ops, m, c, name);
   for (const int32_t rows : {1, 8}) bench_parts(ops, m, c, name, rows, pos);
   if (const Status status = ops.wait(); !status.ok()) {
@@ -590,14 +637,7 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
   if (brief) return;
   const double many = time_graph_ms(ops.stream(), 7, [&] { m.step(16, 1, pos, true); });
   report(name, "16 sequences", many, 0, "x one", 16 * plain / many);
-  if (format == WeightFormat::bf16) {
-    bench_parts(ops, m, c, name, 2048, 0);
-    for (const int32_t rows : {256, 2048}) {
-      const double ms = time_ms(ops.stream(), 3, [&] { m.step(1, rows, 0, false); });
-      report(name, "prompt of " + std::to_string(rows), ms, m.operations(rows) / ms / c.operations_per_ms, "TFLOP/s",
-             m.operations(rows) / ms / 1e9);
-    }
-  }
+  bench_prompts(ops, m, c, name);
   if (const Status status = ops.wait(); !status.ok()) {
     std::printf("FAULT: %s\n", status.error().message.c_str());
     std::exit(2);
@@ -610,8 +650,13 @@ bool listed(const std::string& list, const std::string& name) {
 
 int run(int argc, char** argv) {
   std::string file, models = "31b,26b-a4b,12b,e4b", formats = "bf16,q8,q4";
+  int32_t layers = 1000;
+  bool ceilings = true;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--brief") == 0) brief = std::strcmp(argv[i + 1], "yes") == 0;
+    if (std::strcmp(argv[i], "--prompts") == 0) prompts_only = std::strcmp(argv[i + 1], "only") == 0;
+    if (std::strcmp(argv[i], "--layers") == 0) layers = std::atoi(argv[i + 1]);
+    if (std::strcmp(argv[i], "--ceilings") == 0) ceilings = std::strcmp(argv[i + 1], "no") != 0;
     if (std::strcmp(argv[i], "--json") == 0) file = argv[i + 1];
     if (std::strcmp(argv[i], "--models") == 0) models = argv[i + 1];
     if (std::strcmp(argv[i], "--formats") == 0) formats = argv[i + 1];
@@ -622,9 +667,12 @@ int run(int argc, char** argv) {
     return 3;
   }
   CudaOps& ops = **made;
-  const Ceilings c = measure_ceilings(ops.stream());
-  for (const Shape& shape : kShapes) {
+  // An H200's, where they are not measured.
+  const Ceilings c = ceilings ? measure_ceilings(ops.stream()) : Ceilings{4.5e9, 8.04e11};
+  for (Shape shape : kShapes) {
     if (!listed(models, shape.name)) continue;
+    shape.layers = std::min(shape.layers, layers);
+    shape.shared = std::min(shape.shared, layers / 2);
     if (listed(formats, "bf16")) bench_model(ops, shape, WeightFormat::bf16, c);
     if (std::strcmp(shape.name, "31b") != 0) continue;
     if (listed(formats, "q8")) bench_model(ops, shape, WeightFormat::q8, c);

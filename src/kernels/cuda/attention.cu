@@ -12,8 +12,7 @@
 //
 // Bound: bytes of keys and values at few rows, operations at many. Far from both: 14 us for one row of 31B at 512
 // positions on an H200, where the bytes would take 2; a prompt of 2048 runs at about 90 TFLOP/s.
-#include "kernels/cuda/attention.h"
-#include "kernels/cuda/attention_work.cuh"
+#include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/heads.cuh"
 #include "kernels/cuda/launch.cuh"
@@ -22,7 +21,6 @@ namespace paceline::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr float kNone = -INFINITY;
 
 struct Layout {
   int32_t key_stride, value_stride, query_stride, weight_stride;  // bytes of a row in shared memory
@@ -54,20 +52,6 @@ __device__ __forceinline__ void write_out(const AttentionArgs& args, const Work&
     reinterpret_cast<__nv_bfloat16*>(args.out_bf16)[row * args.out_stride + head * args.head_dim + at] =
         __float2bfloat16_rn(value);
 }
-
-// The merging of one page, wherever it is done.
-struct Merge {
-  float top = kNone, sum = 0;
-  float before = 0, now = 0;  // what is multiplied with what was, and with what comes
-
-  __device__ void take(float page_top, float page_sum) {
-    const float higher = fmaxf(top, page_top);
-    before = top == kNone ? 0.0f : __expf(top - higher);
-    now = page_top == kNone ? 0.0f : __expf(page_top - higher);
-    sum = fmaf(page_sum, now, sum * before);
-    top = higher;
-  }
-};
 
 // kRowBytes 0: as told.
 template <int kRowBytes>
@@ -204,7 +188,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
   extern __shared__ __align__(16) char shared[];
   let_next_start();
   // Tables and pages below the sequence's first row are older than the kernel in front: those are read while it runs.
-  const Work w = find_work(args);
+  const Work w = find_work(args, static_cast<int32_t>(blockIdx.x));
   const int32_t page_begin = kSplit ? w.page_begin + static_cast<int32_t>(blockIdx.z) : w.page_begin;
   const int32_t page_end = kSplit ? min(page_begin + 1, w.page_end) : w.page_end;
   if (kSplit && page_begin >= page_end) {

@@ -100,4 +100,10 @@ PACELINE_BOTH constexpr size_t attention_partial_floats(int32_t blocks, int32_t 
 void attention(const AttentionArgs& args, Stream stream);
 void attention_f32(const AttentionArgs& args, Stream stream);
 
+// The same for many rows on devices with warpgroups: blocks of more queries, pages walked by one block. Same bits.
+PACELINE_BOTH constexpr int32_t wide_queries(int32_t head_dim) { return head_dim == 256 ? 128 : 64; }
+inline constexpr int32_t kWideAttentionBlocks = 64;  // with fewer, most of a device would wait
+bool can_attend_wide(int32_t heads, int32_t kv_heads, int32_t head_dim);
+void attention_wide(const AttentionArgs& args, Stream stream);
+
 }  // namespace paceline::kernels::cuda

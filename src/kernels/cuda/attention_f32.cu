@@ -1,14 +1,11 @@
 // Attention over float32 pages, for checks: plain sums in the order of absolute positions. No share of anything
 // claimed.
-#include "kernels/cuda/attention.h"
-#include "kernels/cuda/attention_work.cuh"
+#include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 
 namespace paceline::kernels::cuda {
 namespace {
-
-constexpr float kNone = -INFINITY;
 
 // One block per row and head.
 __global__ void attention_f32_kernel(const AttentionArgs args) {

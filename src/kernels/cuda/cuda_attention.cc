@@ -6,6 +6,27 @@
 #include "kernels/cuda/cuda_ops.h"
 
 namespace paceline::kernels::cuda {
+namespace {
+
+// Rows of each sequence in blocks of so many, and the most pages that one of them sees.
+std::vector<RowBlock> blocks_of(const kernels::AttentionArgs& args, int32_t block_rows, int32_t& most_pages) {
+  std::vector<RowBlock> blocks;
+  most_pages = 1;
+  for (size_t s = 0; s < args.seqs.size(); ++s) {
+    const SeqSpan& seq = args.seqs[s];
+    for (int32_t first = 0; first < seq.count; first += block_rows) {
+      const int32_t count = std::min(block_rows, seq.count - first);
+      blocks.push_back({static_cast<int32_t>(s), first, count});
+      int32_t last = seq.first_pos + first + count - 1;
+      if (args.last_pos != nullptr)
+        for (int32_t i = 0; i < count; ++i) last = std::max(last, args.last_pos[seq.first_row + first + i]);
+      most_pages = std::max(most_pages, pages_seen(seq.first_pos + first, last, args.window));
+    }
+  }
+  return blocks;
+}
+
+}  // namespace
 
 // The spans with their page tables in device memory. Tables are kept by where they lie on the host and sent again only
 // as far as they changed; spans are sent once per distinct content between waits.
@@ -108,7 +129,6 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
     most_rows = std::max(most_rows, seq.count);
     rows += seq.count;
   }
-  const SeqTables tables = tables_of(args.seqs);
   cuda::AttentionArgs a;
   a.heads = args.shape.heads;
   a.kv_heads = args.shape.kv_heads;
@@ -118,41 +138,33 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   a.out = args.out;
   a.window = args.window;
   a.sees_self = args.sees_self ? 1 : 0;
+  // As many as large blocks would be.
+  const int32_t wide_rows = wide_queries(a.head_dim) / (a.heads / a.kv_heads);
+  const bool wide = !a.wide_kv && can_attend_wide(a.heads, a.kv_heads, a.head_dim) && most_rows >= wide_rows &&
+                    rows / wide_rows * a.kv_heads >= kWideAttentionBlocks;
+  // Few rows fill no device: as little as possible goes to each block, down to a tile of queries.
+  a.block_rows = wide ? wide_rows : rows_of_block(a.heads, a.kv_heads, a.head_dim, rows <= kNarrowRows ? 1 : most_rows);
+  const std::vector<RowBlock> blocks = blocks_of(args, a.block_rows, a.most_pages);
+  a.block_count = static_cast<int32_t>(blocks.size());
+  const int32_t width = a.heads * a.head_dim, queries = queries_of(a.heads, a.kv_heads, a.block_rows);
+  const bool splits = !wide && attention_splits(a.block_count, a.kv_heads, a.most_pages);
+  if (heads_args != nullptr) {
+    // A row that is not seen by itself would not be written by whoever makes its key.
+    a.makes_heads = splits && !a.wide_kv && queries <= kMostQueriesMadeReady && args.last_pos == nullptr &&
+                    (args.sees_self || heads_args->k == nullptr);
+    if (!a.makes_heads) heads(*heads_args);
+  }
+  // Nothing that is sent from here on may be given out anew before the kernel has it: there is room for all of it.
+  const SeqTables tables = tables_of(args.seqs);
   a.rows = tables.rows;
   a.seqs = tables.seqs;
   a.seq_of_row = tables.seq_of_row;
+  if (a.makes_heads) a.head = heads_of(*heads_args, tables);
   if (args.last_pos != nullptr) a.last_pos = sent(std::span(args.last_pos, static_cast<size_t>(rows)));
-  // Few rows fill no device: as little as possible goes to each block, down to a tile of queries.
-  a.block_rows = rows_of_block(a.heads, a.kv_heads, a.head_dim, rows <= kNarrowRows ? 1 : most_rows);
-  std::vector<RowBlock> blocks;
-  a.most_pages = 1;
-  for (size_t s = 0; s < args.seqs.size(); ++s) {
-    const SeqSpan& seq = args.seqs[s];
-    for (int32_t first = 0; first < seq.count; first += a.block_rows) {
-      const int32_t count = std::min(a.block_rows, seq.count - first);
-      blocks.push_back({static_cast<int32_t>(s), first, count});
-      int32_t last = seq.first_pos + first + count - 1;
-      if (args.last_pos != nullptr)
-        for (int32_t i = 0; i < count; ++i) last = std::max(last, args.last_pos[seq.first_row + first + i]);
-      a.most_pages = std::max(a.most_pages, pages_seen(seq.first_pos + first, last, args.window));
-    }
-  }
   if (blocks.size() <= kFewBlocks)
     std::copy(blocks.begin(), blocks.end(), a.few_blocks);
   else
     a.blocks = sent(std::span<const RowBlock>(blocks));
-  a.block_count = static_cast<int32_t>(blocks.size());
-  const int32_t width = a.heads * a.head_dim, queries = queries_of(a.heads, a.kv_heads, a.block_rows);
-  const bool splits = attention_splits(a.block_count, a.kv_heads, a.most_pages);
-  if (heads_args != nullptr) {
-    // A row that is not seen by itself would not be written by whoever makes its key.
-    a.makes_heads = splits && !a.wide_kv && queries <= kMostQueriesMadeReady && a.last_pos == nullptr &&
-                    (args.sees_self || heads_args->k == nullptr);
-    if (a.makes_heads)
-      a.head = heads_of(*heads_args, tables);
-    else
-      heads(*heads_args);
-  }
   if (args.shape.kv_dtype == DType::bf16)
     a.out_bf16 = make_ready(args.out, a.rows, width, a.out_stride);
   else
@@ -163,7 +175,11 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
               attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim) * sizeof(float)));
     a.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
   }
-  if (status_.ok()) cuda::attention(a, stream_);
+  if (!status_.ok()) return;
+  if (wide)
+    attention_wide(a, stream_);
+  else
+    cuda::attention(a, stream_);
 }
 
 }  // namespace paceline::kernels::cuda

@@ -60,13 +60,13 @@ CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation a
   if (!status_.ok()) return {};
   // The router's kernel may have made the plan already.
   if (planned_.chosen != args.chosen || planned_.rows != args.rows || planned_.top != args.top)
-    plan_experts(plan, stream_);
+    args.rows <= kNarrowRows ? plan_experts(plan, stream_) : plan_many_experts(plan, stream_);
   planned_ = {};
 
   MatmulArgs first;
   first.x = rows_for(args.x, args.rows, gate, activation);
   first.rows = args.rows;
-  first.experts = {plan.plan, plan.slot_row, std::min(args.gate->count, slots)};
+  first.experts = {plan.plan, plan.slot_row, std::min(args.gate->count, slots), slots};
   if (beside != nullptr) {
     Product& dense = first.out[first.count++];
     dense.dense = 1;
@@ -89,7 +89,7 @@ CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation a
   second.x = rows_for(wide, slots, down, activation);
   second.rows = args.rows;
   // Behind a launch that waited for the plan it is there from the start.
-  second.experts = {plan.plan, nullptr, first.experts.most_touched, beside != nullptr ? 1 : 0};
+  second.experts = {plan.plan, nullptr, first.experts.most_touched, slots, beside != nullptr ? 1 : 0};
   if (beside != nullptr) {
     Product& dense = second.out[second.count++];
     dense.dense = 1;

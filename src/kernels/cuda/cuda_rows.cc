@@ -71,12 +71,16 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
   const Weight& w = args.out[0].weight;
   const bool plain =
       w.format == Format::f32 || w.format == Format::f16 || (w.format == Format::bf16 && activation == Activation::f32);
-  if (plain)
+  if (plain && can_multiply_many_f32(args))
+    matmul_f32_many(args, stream_);
+  else if (plain)
     matmul_f32(args, stream_);
-  else if (args.rows <= kNarrowRows || w.format != Format::bf16)
+  else if (args.rows <= kNarrowRows)
     matmul_narrow(args, stream_, true);
-  else
+  else if (w.format == Format::bf16)
     matmul_wide(args, stream_);
+  else
+    matmul_quantised_wide(args, stream_);
 }
 
 void CudaOps::linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) {

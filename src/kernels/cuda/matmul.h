@@ -1,7 +1,7 @@
 // Matrix products on the device, as plain arguments: y[r] = W x[r].
 //
-// Rows up to kNarrowRows go through matmul_narrow (bound by the bytes of the weights), more through matmul_wide (bound
-// by the tensor cores). Both give a row the same bits; see layout.h.
+// Rows up to kNarrowRows go through matmul_narrow (bound by the bytes of the weights), more through matmul_wide or
+// matmul_quantised_wide (bound by operations). All give a row the same bits; see layout.h.
 #pragma once
 
 #include "kernels/cuda/layout.h"
@@ -27,7 +27,8 @@ struct ExpertRows {
   const ExpertPlan* plan = nullptr;   // none: no stack
   const int32_t* slot_row = nullptr;  // [slots]: the row to read; none: rows are slots already
   int32_t most_touched = 0;           // no plan has more
-  int32_t known = 0;                  // the plan is older than the kernel in front
+  int32_t slots = 0;
+  int32_t known = 0;  // the plan is older than the kernel in front
 };
 
 struct Product {
@@ -76,8 +77,14 @@ void matmul_narrow(MatmulArgs args, Stream stream, bool early);
 // matmul_narrow's launch for q8 and q4, its blocks laid out: in groups of 8 rows, or 16 where there are more; `part` is
 // the longest of the products' parts.
 void matmul_quantised(const MatmulArgs& args, int32_t groups, int32_t part, Stream stream, bool early);
+// Whether the device has the instructions that large blocks of wide kernels are written in.
+bool has_warpgroups();
 void matmul_wide(MatmulArgs args, Stream stream);
+void matmul_quantised_wide(const MatmulArgs& args, Stream stream);
 // Unquantised weights with float32 rows: `x.values` is float32 [rows, stride]. For checks and for routers.
 void matmul_f32(MatmulArgs args, Stream stream);
+// The same for many rows, where can_multiply_many_f32().
+bool can_multiply_many_f32(const MatmulArgs& args);
+void matmul_f32_many(const MatmulArgs& args, Stream stream);
 
 }  // namespace paceline::kernels::cuda

@@ -1,6 +1,7 @@
 // Products of few rows with q8 and q4 weights, in quantised.cuh's arithmetic.
 //
 // Bound: bytes of weights over memory bandwidth.
+
 #include "kernels/cuda/matmul_narrow.cuh"
 #include "kernels/cuda/quantised.cuh"
 
@@ -148,9 +149,9 @@ void start_step(const Launch& l) {
   const size_t bytes = rows * static_cast<size_t>(bytes_stride(l.part) + scales_stride(l.part, Step::kRun));
   const auto run = [&](auto kernel) { start(kernel, l.args, l.groups, bytes, l.stream, l.early); };
   if (rows == 8)
-    run(narrow_quantised<Step, 1, 3, 4>);
+    run(narrow_quantised<Step, 1, 2, 5>);
   else
-    run(narrow_quantised<Step, 2, 3, 4>);
+    run(narrow_quantised<Step, 2, 2, 4>);
 }
 
 template <Format kFormat, bool kWide>

@@ -17,7 +17,8 @@ inline constexpr float kIntegerZero = 12582912.0f;
 // d = c + a b, a 16x32 unsigned bytes, b 32x8 signed bytes, exact.
 __device__ __forceinline__ void mma_bytes(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
                                           const int32_t (&c)[4]) {
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};"
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};"
       : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
 }
@@ -43,22 +44,30 @@ struct QuantisedStep {
 
   // `stream`: the lane's 16 bytes of step 0; `scale_stream`: what lane / 4 has of it.
   __device__ __forceinline__ void load(const char* stream, const char* scale_stream, int32_t step) {
+    load_half(stream, step, 0);
+    load_half(stream, step, 1);
+    load_scales(scales, scale_stream, step);
+  }
+  __device__ __forceinline__ void load_half(const char* stream, int32_t step, int half) {
     const char* from = stream + static_cast<int64_t>(step) * kBytes;
 #pragma unroll
-    for (int i = 0; i < kLoads; ++i) values[i] = load_once(from + i * 512);
+    for (int i = half * kLoads / 2; i < (half + 1) * kLoads / 2; ++i) values[i] = load_once(from + i * 512);
+  }
+  static __device__ __forceinline__ void load_scales(uint32_t (&to)[kScaleWords], const char* scale_stream,
+                                                     int32_t step) {
     const char* pairs = scale_stream + static_cast<int64_t>(step) * kScaleBytes;
     if constexpr (kScaleWords == 2) {
       const float2 two = load_pair(pairs);
-      scales[0] = __float_as_uint(two.x);
-      scales[1] = __float_as_uint(two.y);
+      to[0] = __float_as_uint(two.x);
+      to[1] = __float_as_uint(two.y);
     } else {
 #pragma unroll
       for (int i = 0; i < kScaleWords; i += 4) {
         const uint4 four = load_four(pairs + i * 4);
-        scales[i] = four.x;
-        scales[i + 1] = four.y;
-        scales[i + 2] = four.z;
-        scales[i + 3] = four.w;
+        to[i] = four.x;
+        to[i + 1] = four.y;
+        to[i + 2] = four.z;
+        to[i + 3] = four.w;
       }
     }
   }

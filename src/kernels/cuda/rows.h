@@ -131,6 +131,8 @@ struct PlanArgs {
   int32_t* slot_of = nullptr;   // [rows, top]
 };
 void plan_experts(const PlanArgs& args, Stream stream);
+// The same, for more than kNarrowRows rows.
+void plan_many_experts(const PlanArgs& args, Stream stream);
 // y[r] = sum over ranks of share * from[slot], best first
 struct CombineArgs {
   const float* from = nullptr;       // [slots, width]

@@ -1,9 +1,14 @@
-// Which keys a row sees, and what a block of attention works on.
+// What the attention kernels share: which rows and keys a block has, and how pages are merged.
 #pragma once
 
+#include <cmath>
+
 #include "kernels/cuda/attention.h"
+#include "kernels/cuda/device.cuh"
 
 namespace paceline::kernels::cuda {
+
+inline constexpr float kNone = -INFINITY;
 
 // What a block works on.
 struct Work {
@@ -21,9 +26,9 @@ __device__ inline int32_t last_key(const AttentionArgs& args, int32_t row, int32
   return args.last_pos != nullptr ? args.last_pos[row] : pos - (args.sees_self ? 0 : 1);
 }
 
-__device__ inline Work find_work(const AttentionArgs& args) {
+__device__ inline Work find_work(const AttentionArgs& args, int32_t block_number) {
   Work w;
-  const RowBlock block = args.blocks != nullptr ? args.blocks[blockIdx.x] : args.few_blocks[blockIdx.x];
+  const RowBlock block = args.blocks != nullptr ? args.blocks[block_number] : args.few_blocks[block_number];
   w.seq = args.seqs + block.seq;
   w.first_row = w.seq->first_row + block.first;
   w.first_pos = w.seq->first_pos + block.first;
@@ -38,5 +43,19 @@ __device__ inline Work find_work(const AttentionArgs& args) {
   w.page_end = last < 0 ? w.page_begin : last / kPageTokens + 1;
   return w;
 }
+
+// The merging of one page, wherever it is done.
+struct Merge {
+  float top = kNone, sum = 0;
+  float before = 0, now = 0;  // what is multiplied with what was, and with what comes
+
+  __device__ void take(float page_top, float page_sum) {
+    const float higher = fmaxf(top, page_top);
+    before = top == kNone ? 0.0f : __expf(top - higher);
+    now = page_top == kNone ? 0.0f : __expf(page_top - higher);
+    sum = fmaf(page_sum, now, sum * before);
+    top = higher;
+  }
+};
 
 }  // namespace paceline::kernels::cuda

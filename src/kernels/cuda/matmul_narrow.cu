@@ -100,28 +100,42 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) PACELINE_CLUSTE
   narrow_bf16<kTiles, kParts>(args);
 }
 
+// As many blocks as a cluster can be at all; above kPortable only where a kernel asks for it.
+constexpr int32_t kMostParts = 16, kPortable = 8;
+
 // How many parts all products have, if they are the same and a cluster can have so many; else 0.
 int32_t cluster_parts(const MatmulArgs& args) {
+  int device = 0, major = 0;
+  (void)cudaGetDevice(&device);
+  (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (major < 9) return 0;
   const int32_t parts = args.out[0].split;
   for (int32_t i = 1; i < args.count; ++i)
     if (args.out[i].split != parts) return 0;
-  return parts >= 2 && parts <= 8 ? parts : 0;
+  const char* text = std::getenv("PACELINE_CLUSTER");
+  return parts >= 2 && parts <= (text != nullptr ? std::atoi(text) : kMostParts) ? parts : 0;
+}
+
+template <int kTiles, int kParts, class Go>
+void start_cluster(int32_t parts, const Go& go) {
+  if (parts == kParts) {
+    if (kParts > kPortable)
+      (void)cudaFuncSetAttribute(cluster_kernel<kTiles, kParts>, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    go(cluster_kernel<kTiles, kParts>);
+  } else if constexpr (kParts < kMostParts) {
+    start_cluster<kTiles, kParts + 1>(parts, go);
+  }
 }
 
 template <int kTiles>
 void start_bf16(const MatmulArgs& args, int32_t groups, int32_t part, Stream stream, bool early) {
   const size_t bytes = size_t{kTiles} * 8 * static_cast<size_t>(part * kBlockK * 2 + 16);
   const auto go = [&](auto kernel) { start(kernel, args, groups, bytes, stream, early); };
-  switch (std::getenv("PACELINE_NO_CLUSTER") != nullptr ? 0 : cluster_parts(args)) {
-    case 2: return go(cluster_kernel<kTiles, 2>);
-    case 3: return go(cluster_kernel<kTiles, 3>);
-    case 4: return go(cluster_kernel<kTiles, 4>);
-    case 5: return go(cluster_kernel<kTiles, 5>);
-    case 6: return go(cluster_kernel<kTiles, 6>);
-    case 7: return go(cluster_kernel<kTiles, 7>);
-    case 8: return go(cluster_kernel<kTiles, 8>);
-    default: return go(alone_kernel<kTiles>);
-  }
+  const int32_t parts = cluster_parts(args);
+  if (parts == 0)
+    go(alone_kernel<kTiles>);
+  else
+    start_cluster<kTiles, 2>(parts, go);
 }
 
 }  // namespace

@@ -52,6 +52,20 @@ struct AddNormArgs {
   float scale = 1;
 };
 
+// Several norms of the same rows, each with a weight of its own: y = norm(x) * weight * scale
+struct NormOutput {
+  const float* weight = nullptr;  // [width], or none
+  float* y = nullptr;             // [rows, width]; not x
+  float scale = 1;
+};
+inline constexpr size_t kMaxNorms = 3;
+struct NormsArgs {
+  const float* x = nullptr;  // [rows, width]
+  int32_t rows = 0, width = 0;
+  float eps = 0;
+  std::span<const NormOutput> out;  // up to kMaxNorms
+};
+
 // The pages of one layer of one sequence. Position p lies in slot (p / kPageTokens) mod slots, or p / kPageTokens where
 // slots is 0.
 //   keys:   [kv_head][kPageTokens][head_dim]
@@ -127,6 +141,23 @@ struct ExpertsArgs {
   const float* share = nullptr;     // [rows, top]
   int32_t rows = 0, top = 0;
   float* y = nullptr;  // [rows, hidden]: sum over ranks, best first
+};
+
+// The feed-forward half of a layer with experts: a dense part and the experts side by side.
+//   dense = down (gelu(gate x) * up x), y: what experts() gives
+//   dense = norm(dense) * dense_weight + norm(y) * expert_weight
+//   add.x = (add.x + norm(dense) * add.weight) * add.scale
+struct MixtureArgs {
+  const Matrix* gate = nullptr;  // [width, hidden]
+  const Matrix* up = nullptr;    // [width, hidden]
+  const Matrix* down = nullptr;  // [hidden, width]
+  const float* x = nullptr;      // [rows, hidden]
+  float* wide = nullptr;         // [rows, width], scratch
+  float* dense = nullptr;        // [rows, hidden], scratch, as the experts' y is
+  ExpertsArgs experts;
+  const float* dense_weight = nullptr;   // [hidden]
+  const float* expert_weight = nullptr;  // [hidden]
+  AddNormArgs add;                       // its branch is `dense`
 };
 
 // cos, sin [positions, frequencies] of position * frequency.
@@ -274,6 +305,9 @@ class Ops {
   virtual void pick_tokens(const PickArgs& args) = 0;
   virtual void rms_norm(const NormArgs& args) = 0;
   virtual void add_norm(const AddNormArgs& args) = 0;
+  virtual void rms_norms(const NormsArgs& args) {
+    for (const NormOutput& o : args.out) rms_norm({args.x, o.weight, o.y, args.rows, args.width, args.eps, o.scale});
+  }
   // Up to kMaxProjections products of the same rows x [rows, in].
   virtual void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) = 0;
   // y [rows, out] = gelu(gate x) * up x
@@ -281,9 +315,31 @@ class Ops {
                      float* y) = 0;
   virtual void heads(const HeadsArgs& args) = 0;
   virtual void attention(const AttentionArgs& args) = 0;
+  // heads() and then attention() of the same rows; what q holds afterwards is not said.
+  virtual void attend(const HeadsArgs& heads_args, const AttentionArgs& args) {
+    heads(heads_args);
+    attention(args);
+  }
   virtual void route(const RouteArgs& args) = 0;
   virtual void experts(const ExpertsArgs& args, Activation activation) = 0;
+  virtual void mixture(const MixtureArgs& args, Activation activation) {
+    const AddNormArgs& a = args.add;
+    gated(args.x, a.rows, activation, *args.gate, *args.up, args.wide);
+    const Projection down_out{args.down, args.dense};
+    linear(args.wide, a.rows, activation, {&down_out, 1});
+    rms_norm({args.dense, args.dense_weight, args.dense, a.rows, a.width, a.eps, 1.0f});
+    experts(args.experts, activation);
+    rms_norm({args.experts.y, args.expert_weight, args.experts.y, a.rows, a.width, a.eps, 1.0f});
+    add_scaled(args.dense, args.experts.y, 1.0f, static_cast<int64_t>(a.rows) * a.width);
+    add_norm(a);
+  }
   virtual void gelu_mul(const GeluMulArgs& args) = 0;
+  // y = gelu(gate x) * by.x, with y and by.x as gelu_mul has them
+  virtual void gated_by(const float* x, Activation activation, const Matrix& gate, const GeluMulArgs& by) {
+    const Projection out{&gate, by.y};
+    linear(x, by.rows, activation, {&out, 1});
+    gelu_mul(by);
+  }
   // y = (y + x) * scale, both [count]
   virtual void add_scaled(float* y, const float* x, float scale, int64_t count) = 0;
   // y = cap * tanh(y / cap), [count]

@@ -18,7 +18,7 @@ using kernels::RowBuffer;
 // Row buffers, [rows, …] each, grown to what calls need.
 struct Forward::Scratch {
   RowBuffer x, normed, q, k, v, attended, branch, ffn, hidden, head_rows, logits, taps;
-  RowBuffer expert_in, expert_out, scores, share, chosen;
+  RowBuffer routed, expert_in, expert_out, scores, share, chosen;
   std::vector<char> touched;
   RowBuffer ple, ple_rows, tokens, ple_row_tokens;
   RopeRows rope_sliding, rope_global;
@@ -190,11 +190,10 @@ class Pass {
     heads.sin = rope.sin;
     heads.eps = c_.rms_eps;
     heads.seqs = s_.spans;
-    ops_.heads(heads);
 
     float* attended = sized(s_.attended, static_cast<int64_t>(rows_) * c_.heads * lc.head_dim);
     const int32_t* last_pos = sliding || c_.both_ways_globally ? last_pos_ : nullptr;
-    ops_.attention({shape, q, attended, sliding ? c_.window : 0, true, s_.spans, last_pos});
+    ops_.attend(heads, {shape, q, attended, sliding ? c_.window : 0, true, s_.spans, last_pos});
     const Projection o{&l.o, branch_};
     ops_.linear(attended, rows_, act_, {&o, 1});
     ops_.add_norm({x_, branch_, l.post_attention_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, 1.0f});
@@ -203,35 +202,52 @@ class Pass {
   void feed_forward(int32_t i) {
     const LayerWeights& l = layer(i);
     float* wide = sized(s_.ffn, static_cast<int64_t>(rows_) * l.gate.rows);
+    // layer_scalar comes last; with per-layer embeddings that is after their part.
+    const float scale = c_.ple_width > 0 ? 1.0f : l.layer_scalar;
+    const kernels::AddNormArgs add{x_, branch_, l.post_ffn_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, scale};
+    if (c_.experts > 0) return mixture(l, wide, add);
     norm(x_, l.pre_ffn_norm, normed_);
     ops_.gated(normed_, rows_, act_, l.gate, l.up, wide);
     const Projection down{&l.down, branch_};
     ops_.linear(wide, rows_, act_, {&down, 1});
-    if (c_.experts > 0) {
-      norm(branch_, l.post_ffn_norm_1, branch_);
-      const float* mixed = experts(l);
-      ops_.add_scaled(branch_, mixed, 1.0f, static_cast<int64_t>(rows_) * c_.hidden);
-    }
-    // layer_scalar comes last; with per-layer embeddings that is after their part.
-    const float scale = c_.ple_width > 0 ? 1.0f : l.layer_scalar;
-    ops_.add_norm({x_, branch_, l.post_ffn_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, scale});
+    ops_.add_norm(add);
   }
 
-  // Router and experts both read x, not the dense FFN's normed input.
-  const float* experts(const LayerWeights& l) {
-    float* in = sized(s_.expert_in, static_cast<int64_t>(rows_) * c_.hidden);
-    float* out = sized(s_.expert_out, static_cast<int64_t>(rows_) * c_.hidden);
+  // The dense part, the router and the experts all read x, each through a norm of its own.
+  void mixture(const LayerWeights& l, float* wide, const kernels::AddNormArgs& add) {
+    const int64_t floats = static_cast<int64_t>(rows_) * c_.hidden;
+    float* routed = sized(s_.routed, floats);
+    float* in = sized(s_.expert_in, floats);
     float* share = sized(s_.share, static_cast<int64_t>(rows_) * c_.experts_per_token);
     auto* chosen = reinterpret_cast<int32_t*>(sized(s_.chosen, static_cast<int64_t>(rows_) * c_.experts_per_token));
-    norm(x_, l.router_scale, in, 1.0f / std::sqrt(static_cast<float>(c_.hidden)));
-    ops_.route({&l.router, in, l.per_expert_scale.for_ops(), rows_, c_.experts_per_token,
+    const kernels::NormOutput normed[] = {
+        {l.pre_ffn_norm.for_ops(), normed_},
+        {l.router_scale.for_ops(), routed, 1.0f / std::sqrt(static_cast<float>(c_.hidden))},
+        {l.pre_ffn_norm_2.for_ops(), in}};
+    ops_.rms_norms({x_, rows_, c_.hidden, c_.rms_eps, normed});
+    ops_.route({&l.router, routed, l.per_expert_scale.for_ops(), rows_, c_.experts_per_token,
                 sized(s_.scores, static_cast<int64_t>(rows_) * c_.experts), chosen, share});
     count_experts(l, chosen);
-    norm(x_, l.pre_ffn_norm_2, in);
-    ops_.experts({&l.expert_gate, &l.expert_up, &l.expert_down, in, chosen, share, rows_, c_.experts_per_token, out},
-                 act_);
-    norm(out, l.post_ffn_norm_2, out);
-    return out;
+    kernels::MixtureArgs mix;
+    mix.gate = &l.gate;
+    mix.up = &l.up;
+    mix.down = &l.down;
+    mix.x = normed_;
+    mix.wide = wide;
+    mix.dense = branch_;
+    mix.experts = {&l.expert_gate,
+                   &l.expert_up,
+                   &l.expert_down,
+                   in,
+                   chosen,
+                   share,
+                   rows_,
+                   c_.experts_per_token,
+                   sized(s_.expert_out, floats)};
+    mix.dense_weight = l.post_ffn_norm_1.for_ops();
+    mix.expert_weight = l.post_ffn_norm_2.for_ops();
+    mix.add = add;
+    ops_.mixture(mix, act_);
   }
 
   // Beyond those that one row reads.
@@ -252,9 +268,8 @@ class Pass {
     const LayerWeights& l = layer(i);
     const int32_t width = c_.ple_width;
     float* gate = sized(s_.ffn, static_cast<int64_t>(rows_) * width);
-    const Projection down{&l.ple_gate, gate};
-    ops_.linear(x_, rows_, act_, {&down, 1});
-    ops_.gelu_mul({gate, s_.ple.data() + static_cast<int64_t>(i) * width, rows_, width, c_.layer_count() * width});
+    ops_.gated_by(x_, act_, l.ple_gate,
+                  {gate, s_.ple.data() + static_cast<int64_t>(i) * width, rows_, width, c_.layer_count() * width});
     const Projection up{&l.ple_projection, branch_};
     ops_.linear(gate, rows_, act_, {&up, 1});
     ops_.add_norm({x_, branch_, l.post_ple_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, l.layer_scalar});

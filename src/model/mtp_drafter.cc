@@ -143,7 +143,6 @@ class MtpPass {
     heads.sin = rope.sin;
     heads.eps = c_.rms_eps;
     heads.seqs = std::span(sliding ? s_.sliding : s_.global).first(static_cast<size_t>(rows_));
-    ops_.heads(heads);
 
     kernels::AttentionArgs args;
     args.shape = shape;
@@ -153,7 +152,7 @@ class MtpPass {
     // The last key is that of the token before the newest.
     args.sees_self = kMtpQueryOffset == -1;
     args.seqs = heads.seqs;
-    ops_.attention(args);
+    ops_.attend(heads, args);
     linear(args.out, l.o, branch_);
     ops_.add_norm({x_, branch_, l.post_attention_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, 1.0f});
   }

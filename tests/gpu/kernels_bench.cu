@@ -3,6 +3,7 @@
 // told.
 //
 //   kernels_bench [--json FILE] [--models 31b,26b-a4b,12b,e4b] [--formats bf16,q8,q4]
+//     [--brief yes] [--prompts only] [--layers AT_MOST] [--ceilings no]
 #if defined(PACELINE_CUBLAS)
 #include <cublas_v2.h>
 #endif
@@ -268,6 +269,11 @@ class Model {
   }
 
   const Layer& sliding() const { return layers_[0]; }
+  const Matrix& head() const { return head_; }
+  void logits(int32_t rows) {
+    const Projection out{&head_, logits_};
+    ops_.linear(normed_, rows, Activation::bf16, {&out, 1});
+  }
   const std::vector<Layer>& layers() const { return layers_; }
   const Shape& shape() const { return s_; }
 
@@ -285,15 +291,19 @@ class Model {
     heads.cos = heads.sin = turns_;
     heads.eps = 1e-6f;
     heads.seqs = spans;
-    if (with_heads) ops_.heads(heads);
-    if (attends) ops_.attention({shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr});
+    const kernels::AttentionArgs attention{shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr};
+    if (with_heads && attends)
+      ops_.attend(heads, attention);
+    else if (with_heads)
+      ops_.heads(heads);
+    else
+      ops_.attention(attention);
   }
 
   void layer(const Layer& l, int32_t all, int32_t i, const std::vector<SeqSpan>& spans) {
     const HeadShape shape{s_.heads, l.kv_heads, l.dim, DType::bf16};
     ops_.rms_norm({x_, ones_, normed_, all, s_.hidden, 1e-6f, 1});
-    const Projection out[3] = {{&l.q, q_}, {&l.k, k_}, {&l.v, v_}};
-    ops_.linear(normed_, all, Activation::bf16, {out, !l.owns ? 1u : l.value_is_key ? 2u : 3u});
+    project(l, all);
     kernels::HeadsArgs heads;
     heads.shape = shape;
     heads.q = q_;
@@ -305,35 +315,54 @@ class Model {
     heads.seqs = spans;
     // Cosines of all rows from one line of ones: which angle does not matter for time.
     heads.cos = heads.sin = turns_;
-    ops_.heads(heads);
-    ops_.attention({shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr});
+    ops_.attend(heads, {shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr});
     const Projection o{&l.o, branch_};
     ops_.linear(attended_, all, Activation::bf16, {&o, 1});
-    ops_.add_norm({x_, branch_, ones_, all, s_.hidden, 1e-6f, 1});
-    ops_.rms_norm({x_, ones_, normed_, all, s_.hidden, 1e-6f, 1});
-    ops_.gated(normed_, all, Activation::bf16, l.gate, l.up, wide_);
-    const Projection down{&l.down, branch_};
-    ops_.linear(wide_, all, Activation::bf16, {&down, 1});
+    const kernels::AddNormArgs add{x_, branch_, ones_, all, s_.hidden, 1e-6f, 1};
+    ops_.add_norm(add);
+    const kernels::NormOutput normed[3] = {{ones_, normed_}, {ones_, routed_, 0.3f}, {ones_, e_in_}};
+    auto* chosen = reinterpret_cast<int32_t*>(chosen_);
+    ops_.rms_norms({x_, all, s_.hidden, 1e-6f, {normed, s_.experts > 0 ? 3u : 1u}});
+    if (s_.experts > 0) route(l, all);
     if (s_.experts > 0) {
-      ops_.rms_norm({branch_, ones_, branch_, all, s_.hidden, 1e-6f, 1});
-      ops_.rms_norm({x_, ones_, e_in_, all, s_.hidden, 1e-6f, 0.3f});
-      ops_.route({&l.router, e_in_, ones_, all, s_.top, scores_, reinterpret_cast<int32_t*>(chosen_), share_});
-      ops_.rms_norm({x_, ones_, e_in_, all, s_.hidden, 1e-6f, 1});
-      ops_.experts(
-          {&l.e_gate, &l.e_up, &l.e_down, e_in_, reinterpret_cast<int32_t*>(chosen_), share_, all, s_.top, e_out_},
-          Activation::bf16);
-      ops_.rms_norm({e_out_, ones_, e_out_, all, s_.hidden, 1e-6f, 1});
-      ops_.add_scaled(branch_, e_out_, 1.0f, int64_t{all} * s_.hidden);
+      kernels::MixtureArgs mix;
+      mix.gate = &l.gate;
+      mix.up = &l.up;
+      mix.down = &l.down;
+      mix.x = normed_;
+      mix.wide = wide_;
+      mix.dense = branch_;
+      mix.experts = {&l.e_gate, &l.e_up, &l.e_down, e_in_, chosen, share_, all, s_.top, e_out_};
+      mix.dense_weight = mix.expert_weight = ones_;
+      mix.add = add;
+      ops_.mixture(mix, Activation::bf16);
+    } else {
+      ops_.gated(normed_, all, Activation::bf16, l.gate, l.up, wide_);
+      const Projection down{&l.down, branch_};
+      ops_.linear(wide_, all, Activation::bf16, {&down, 1});
+      ops_.add_norm(add);
     }
+    if (s_.ple > 0) per_layer(l, all, i);
+  }
+
+  void project(const Layer& l, int32_t all) {
+    const Projection out[3] = {{&l.q, q_}, {&l.k, k_}, {&l.v, v_}};
+    ops_.linear(normed_, all, Activation::bf16, {out, !l.owns ? 1u : l.value_is_key ? 2u : 3u});
+  }
+  void route(const Layer& l, int32_t all) {
+    ops_.route({&l.router, routed_, ones_, all, s_.top, scores_, reinterpret_cast<int32_t*>(chosen_), share_});
+  }
+  void mix(const Layer& l, int32_t all) {
+    ops_.experts(
+        {&l.e_gate, &l.e_up, &l.e_down, e_in_, reinterpret_cast<int32_t*>(chosen_), share_, all, s_.top, e_out_},
+        Activation::bf16);
+  }
+  void per_layer(const Layer& l, int32_t all, int32_t i) {
+    ops_.gated_by(x_, Activation::bf16, l.ple_gate,
+                  {wide_, ple_ + static_cast<int64_t>(i) * s_.ple, all, s_.ple, s_.layers * s_.ple});
+    const Projection up{&l.ple_up, branch_};
+    ops_.linear(wide_, all, Activation::bf16, {&up, 1});
     ops_.add_norm({x_, branch_, ones_, all, s_.hidden, 1e-6f, 1});
-    if (s_.ple > 0) {
-      const Projection gate{&l.ple_gate, wide_};
-      ops_.linear(x_, all, Activation::bf16, {&gate, 1});
-      ops_.gelu_mul({wide_, ple_ + static_cast<int64_t>(i) * s_.ple, all, s_.ple, s_.layers * s_.ple});
-      const Projection up{&l.ple_up, branch_};
-      ops_.linear(wide_, all, Activation::bf16, {&up, 1});
-      ops_.add_norm({x_, branch_, ones_, all, s_.hidden, 1e-6f, 1});
-    }
   }
 
   // Row buffers for so many rows.
@@ -356,6 +385,7 @@ class Model {
     logits_ = floats(std::min<size_t>(r, 64) * kVocab);
     if (s_.experts > 0) {
       e_in_ = floats(r * h);
+      routed_ = floats(r * h);
       e_out_ = floats(r * h);
       scores_ = floats(r * static_cast<size_t>(s_.experts));
       chosen_ = floats(r * static_cast<size_t>(s_.top));
@@ -419,8 +449,8 @@ class Model {
   std::vector<Layer> layers_;
   std::vector<std::vector<void*>> keys_, values_;
   Matrix head_, ple_projection_;
-  float *ones_ = nullptr, *turns_ = nullptr, *k_ = nullptr, *v_ = nullptr, *best_ = nullptr, *logits_ = nullptr,
-        *tokens_ = nullptr;
+  float *ones_ = nullptr, *turns_ = nullptr, *k_ = nullptr, *v_ = nullptr, *best_ = nullptr, *logits_ = nullptr;
+  float *routed_ = nullptr, *tokens_ = nullptr;
   float *e_in_ = nullptr, *e_out_ = nullptr, *scores_ = nullptr, *chosen_ = nullptr, *share_ = nullptr, *ple_ = nullptr;
 };
 
@@ -505,6 +535,11 @@ void bench_products(CudaOps& ops, Model& m, const Ceilings& c, const std::string
         },
         static_cast<double>(l.down.bytes()));
   }
+  for (const int32_t rows : {1, 8}) {
+    const double ms = time_graph_ms(ops.stream(), 9, [&] { m.logits(rows); });
+    const auto bytes = static_cast<double>(m.head().bytes());
+    report(name, "head, " + std::to_string(rows) + " rows", ms, bytes / ms / c.bytes_per_ms, "GB/s", bytes / ms / 1e6);
+  }
   const double rows_ms = time_graph_ms(ops.stream(), 9, [&] {
     for (int i = 0; i < 20; ++i) {
       ops.add_norm({m.x_, m.branch_, m.normed_, 1, m.shape().hidden, 1e-6f, 1});
@@ -526,27 +561,61 @@ void bench_parts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& n
   };
   over_layers("heads", [&](const Layer& l) { m.attend(l, rows, pos, true, false); });
   over_layers("attention at " + std::to_string(pos), [&](const Layer& l) { m.attend(l, rows, pos, false, true); });
+  over_layers("heads and attention at " + std::to_string(pos),
+              [&](const Layer& l) { m.attend(l, rows, pos, true, true); });
   if (rows <= 16) return;
-  double operations = 0;
-  for (const Layer& l : m.layers()) operations += 2.0 * rows * (l.gate.rows + l.up.rows) * l.gate.cols;
-  const double ms = time_graph_ms(ops.stream(), 3, [&] {
-    for (const Layer& l : m.layers()) ops.gated(m.normed_, rows, Activation::bf16, l.gate, l.up, m.wide_);
+  const auto product = [&](const std::string& what, const std::function<double(const Layer&)>& operations_of,
+                           const std::function<void(const Layer&)>& f) {
+    double operations = 0;
+    for (const Layer& l : m.layers()) operations += operations_of(l);
+    const double ms = time_graph_ms(ops.stream(), 3, [&] {
+      for (const Layer& l : m.layers()) f(l);
+    });
+    report(name, what + ", " + std::to_string(rows) + " rows", ms / count, operations / ms / c.operations_per_ms,
+           "TFLOP/s", operations / ms / 1e9);
+  };
+  const auto of = [&](const Matrix& w) { return 2.0 * rows * w.rows * w.cols; };
+  product(
+      "qkv", [&](const Layer& l) { return of(l.q) + of(l.k) + of(l.v); }, [&](const Layer& l) { m.project(l, rows); });
+  product(
+      "o", [&](const Layer& l) { return of(l.o); },
+      [&](const Layer& l) {
+        const Projection out{&l.o, m.branch_};
+        ops.linear(m.attended_, rows, Activation::bf16, {&out, 1});
+      });
+  product(
+      "gate up", [&](const Layer& l) { return of(l.gate) + of(l.up); },
+      [&](const Layer& l) { ops.gated(m.normed_, rows, Activation::bf16, l.gate, l.up, m.wide_); });
+  product(
+      "down", [&](const Layer& l) { return of(l.down); },
+      [&](const Layer& l) {
+        const Projection out{&l.down, m.branch_};
+        ops.linear(m.wide_, rows, Activation::bf16, {&out, 1});
+      });
+  if (m.shape().experts > 0) {
+    over_layers("route", [&](const Layer& l) { m.route(l, rows); });
+    product(
+        "experts", [&](const Layer& l) { return of(l.e_gate.first) * 3 * m.shape().top; },
+        [&](const Layer& l) { m.mix(l, rows); });
+  }
+  over_layers("norms", [&](const Layer&) {
+    ops.add_norm({m.x_, m.branch_, m.normed_, rows, m.shape().hidden, 1e-6f, 1});
+    ops.rms_norm({m.x_, m.branch_, m.normed_, rows, m.shape().hidden, 1e-6f, 1});
   });
-  report(name, "gate up, " + std::to_string(rows) + " rows", ms / count, operations / ms / c.operations_per_ms,
-         "TFLOP/s", operations / ms / 1e9);
-  double down = 0;
-  for (const Layer& l : m.layers()) down += 2.0 * rows * l.down.rows * l.down.cols;
-  const double down_ms = time_graph_ms(ops.stream(), 3, [&] {
-    for (const Layer& l : m.layers()) {
-      const Projection out{&l.down, m.branch_};
-      ops.linear(m.wide_, rows, Activation::bf16, {&out, 1});
-    }
-  });
-  report(name, "down, " + std::to_string(rows) + " rows", down_ms / count, down / down_ms / c.operations_per_ms,
-         "TFLOP/s", down / down_ms / 1e9);
+  if (m.shape().ple > 0) over_layers("per-layer inputs", [&](const Layer& l) { m.per_layer(l, rows, 0); });
 }
 
-bool brief = false;
+bool brief = false, prompts_only = false;
+
+void bench_prompts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& name) {
+  for (const int32_t rows : {256, 2048}) {
+    const double ms = time_ms(ops.stream(), 3, [&] { m.step(1, rows, 0, false); });
+    report(name, "prompt of " + std::to_string(rows), ms, m.operations(rows) / ms / c.operations_per_ms, "TFLOP/s",
+           m.operations(rows) / ms / 1e9);
+  }
+  // After a whole step: the rows that experts are chosen by are there.
+  bench_parts(ops, m, c, name, 2048, 0);
+}
 
 void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ceilings& c) {
   const std::string name = std::string(shape.name) + (format == WeightFormat::bf16 ? ""
@@ -554,9 +623,9 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
                                                                                    : " q4");
   Model m(ops, shape, format);
   const int32_t pos = 512;
+  if (prompts_only) return bench_prompts(ops, m, c, name);
   bench_products(ops, m, c, name);
-  if (!brief)
-    for (const int32_t rows : {1, 8}) bench_parts(ops, m, c, name, rows, pos);
+  for (const int32_t rows : {1, 8}) bench_parts(ops, m, c, name, rows, pos);
   if (const Status status = ops.wait(); !status.ok()) {
     std::printf("FAULT: %s\n", status.error().message.c_str());
     std::exit(2);
@@ -582,14 +651,7 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
   if (brief) return;
   const double many = time_graph_ms(ops.stream(), 7, [&] { m.step(16, 1, pos, true); });
   report(name, "16 sequences", many, 0, "x one", 16 * plain / many);
-  if (format == WeightFormat::bf16) {
-    bench_parts(ops, m, c, name, 2048, 0);
-    for (const int32_t rows : {256, 2048}) {
-      const double ms = time_ms(ops.stream(), 3, [&] { m.step(1, rows, 0, false); });
-      report(name, "prompt of " + std::to_string(rows), ms, m.operations(rows) / ms / c.operations_per_ms, "TFLOP/s",
-             m.operations(rows) / ms / 1e9);
-    }
-  }
+  bench_prompts(ops, m, c, name);
   if (const Status status = ops.wait(); !status.ok()) {
     std::printf("FAULT: %s\n", status.error().message.c_str());
     std::exit(2);
@@ -602,8 +664,13 @@ bool listed(const std::string& list, const std::string& name) {
 
 int run(int argc, char** argv) {
   std::string file, models = "31b,26b-a4b,12b,e4b", formats = "bf16,q8,q4";
+  int32_t layers = 1000;
+  bool ceilings = true;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--brief") == 0) brief = std::strcmp(argv[i + 1], "yes") == 0;
+    if (std::strcmp(argv[i], "--prompts") == 0) prompts_only = std::strcmp(argv[i + 1], "only") == 0;
+    if (std::strcmp(argv[i], "--layers") == 0) layers = std::atoi(argv[i + 1]);
+    if (std::strcmp(argv[i], "--ceilings") == 0) ceilings = std::strcmp(argv[i + 1], "no") != 0;
     if (std::strcmp(argv[i], "--json") == 0) file = argv[i + 1];
     if (std::strcmp(argv[i], "--models") == 0) models = argv[i + 1];
     if (std::strcmp(argv[i], "--formats") == 0) formats = argv[i + 1];
@@ -616,9 +683,12 @@ int run(int argc, char** argv) {
   CudaOps& ops = **made;
   bench_ops = &ops;
   ops.launches().set_graphs(false);
-  const Ceilings c = measure_ceilings(ops.stream());
-  for (const Shape& shape : kShapes) {
+  // An H200's, where they are not measured.
+  const Ceilings c = ceilings ? measure_ceilings(ops.stream()) : Ceilings{4.5e9, 8.04e11};
+  for (Shape shape : kShapes) {
     if (!listed(models, shape.name)) continue;
+    shape.layers = std::min(shape.layers, layers);
+    shape.shared = std::min(shape.shared, layers / 2);
     if (listed(formats, "bf16")) bench_model(ops, shape, WeightFormat::bf16, c);
     if (std::strcmp(shape.name, "31b") != 0) continue;
     if (listed(formats, "q8")) bench_model(ops, shape, WeightFormat::q8, c);

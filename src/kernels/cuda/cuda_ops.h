@@ -62,14 +62,18 @@ class CudaOps final : public Ops {
   void pick_tokens(const PickArgs& args) override;
   void rms_norm(const NormArgs& args) override;
   void add_norm(const AddNormArgs& args) override;
+  void rms_norms(const kernels::NormsArgs& args) override;
   void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) override;
   void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
              float* y) override;
   void heads(const kernels::HeadsArgs& args) override;
   void attention(const kernels::AttentionArgs& args) override;
+  void attend(const kernels::HeadsArgs& heads_args, const kernels::AttentionArgs& args) override;
   void route(const kernels::RouteArgs& args) override;
   void experts(const ExpertsArgs& args, Activation activation) override;
+  void mixture(const MixtureArgs& args, Activation activation) override;
   void gelu_mul(const kernels::GeluMulArgs& args) override;
+  void gated_by(const float* x, Activation activation, const Matrix& gate, const kernels::GeluMulArgs& by) override;
   void add_scaled(float* y, const float* x, float scale, int64_t count) override;
   void softcap(float* y, float cap, int64_t count) override;
   void rope(const RopeArgs& args) override;
@@ -125,6 +129,14 @@ class CudaOps final : public Ops {
   Rows rows_for(const float* x, int32_t rows, const Weight& w, Activation activation);
   void multiply(MatmulArgs& args, Activation activation);
   void flush();
+  NormsArgs take_pending();
+
+  struct SlotRows {
+    const float* rows = nullptr;       // [slots, hidden]
+    const int32_t* slot_of = nullptr;  // [rows, top]
+  };
+  PlanArgs plan_for(const int32_t* chosen, int32_t rows, int32_t top, int32_t experts);
+  SlotRows expert_products(const ExpertsArgs& args, Activation activation, const MixtureArgs* beside = nullptr);
 
   struct SeqTables {
     const DeviceSeq* seqs = nullptr;
@@ -132,17 +144,26 @@ class CudaOps final : public Ops {
     int32_t rows = 0;
   };
   SeqTables tables_of(std::span<const SeqSpan> seqs);
+  static cuda::HeadsArgs heads_of(const kernels::HeadsArgs& args, const SeqTables& tables);
+  void attend_with(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args);
 
   cudaStream_t cuda_stream_ = nullptr;
   std::shared_ptr<Launches> launches_;
   Stream stream_ = nullptr;  // launches_
   Ops* for_pictures_ = nullptr;
   Status status_ = Done{};
-  std::array<Ready, 16> ready_;
+  std::array<Ready, 32> ready_;
   size_t next_ready_ = 0;
   // An add_norm that waits for the norm which usually follows, to be one kernel with it.
   AddNormArgs pending_;
+  Mixed pending_mixed_;
   bool has_pending_ = false;
+  // The choice that the plan in memory is for, if it was made with it.
+  struct Planned {
+    const int32_t* chosen = nullptr;
+    int32_t rows = 0, top = 0;
+  };
+  Planned planned_;
 
   Grown partial_, arrivals_, attention_partial_, bytes_rows_, bytes_scales_, expert_plan_, slots_, slot_rows_,
       argmax_keys_, choice_tops_, clusters_, cluster_keys_;

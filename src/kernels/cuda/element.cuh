@@ -16,16 +16,9 @@ __device__ __forceinline__ float element(const Weight& w, int64_t row, int32_t c
     const int64_t at = ((tile * (w.depth() / 16) + col / 16) * 32 + lane) * 8 + (k / 8 * 2 + high) * 2 + k % 2;
     return bf16_bits_to_float(static_cast<const uint16_t*>(w.values)[at]);
   }
-  const int k = col % 32, lane = g * 4 + k % 16 / 4;
-  uint32_t q;
-  if (w.format == Format::q8) {
-    const int64_t at = ((tile * (w.depth() / 32) + col / 32) * 32 + lane) * 16 + (k / 16 * 2 + high) * 4 + k % 4;
-    q = static_cast<const uint8_t*>(w.values)[at];
-  } else {
-    const int64_t at = ((tile * (w.depth() / 64) + col / 64) * 32 + lane) * 16 + (col % 64 / 32 * 2 + high) * 4 + k % 4;
-    q = static_cast<const uint8_t*>(w.values)[at] >> (k / 16 * 4) & 15u;
-  }
-  const int64_t pair = (tile * (w.depth() / w.group) + col / w.group) * 16 + r;
+  uint32_t q = static_cast<const uint8_t*>(w.values)[quantised_place(w.format, w.depth(), row, col)];
+  if (w.format == Format::q4) q = q >> (col % 8 / 4 * 4) & 15u;
+  const int64_t pair = scale_place(w.depth(), w.group, row, col);
   if (w.wide_scales) {
     const float2 s = static_cast<const float2*>(w.scales)[pair];
     return s.x * static_cast<float>(q) + s.y;

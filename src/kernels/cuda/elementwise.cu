@@ -17,7 +17,10 @@ __global__ void gelu_mul_kernel(const GeluMulArgs args, int64_t count) {
   wait_for_previous();
   const int64_t at = thread_number();
   if (at >= count) return;
-  args.y[at] = gelu(args.y[at]) * args.x[at / args.width * args.x_stride + at % args.width];
+  const int64_t row = at / args.width, col = at % args.width;
+  const float value = gelu(args.y[at]) * args.x[row * args.x_stride + col];
+  args.y[at] = value;
+  reinterpret_cast<__nv_bfloat16*>(args.y_bf16)[row * args.y_stride + col] = __float2bfloat16_rn(value);
 }
 
 __global__ void add_scaled_kernel(float* y, const float* x, float scale, int64_t count) {

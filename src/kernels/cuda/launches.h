@@ -72,11 +72,9 @@ class Launches {
   void begin_kernel(const void* function, const Shape& shape, size_t arguments);
   void add_head(const Head& head);
   std::byte* add_bytes(size_t bytes);
-  // Padding is whatever lay there: it must not tell equal arguments apart. GCC 12 loses its place behind an array:
-  // arguments that have one have it last.
+  // Arguments have no padding, which would be whatever lay there: their headers see to it.
   template <class T>
-  void add_argument(T value) {
-    __builtin_clear_padding(&value);
+  void add_argument(const T& value) {
     const uint64_t size = sizeof(T);
     std::memcpy(add_bytes(sizeof size), &size, sizeof size);
     std::memcpy(add_bytes(sizeof value), &value, sizeof value);

@@ -5,10 +5,12 @@
 // and in a tile one step of K after another, so that a warp streams its tile with one 16-byte load per lane and step
 // and nothing in between.
 //   bf16: [tile][k / 16][lane][8]            lane's part of a 16x16 fragment
-//   q8:   [tile][k / 32][lane][16]           lane's part of a 16x32 fragment of bytes
-//   q4:   [tile][k / 64][lane][16]           two 16x32 fragments, halves of bytes as `q4_byte` says
-//   scales of q8, q4: [tile][group][16 outputs][scale, bias]
-// Outputs are padded to 16 and K to kBlockK (bf16) or 128 (q8, q4), with zeros.
+//   q8:   [tile][k / 32][lane][16]           lane's part of a 16x32 fragment of bytes: of outputs g and g + 8, where g
+//                                            is lane / 4, columns lane % 4 * 8 to + 3, then the same of columns + 4
+//   q4:   [tile][k / 64][lane][16]           two such fragments: a byte holds column c in its low half, c + 4 above
+//   scales of q8, q4: [tile][k / 128][g][group of the 128 columns][outputs g, g + 8][scale, bias]
+// Outputs are padded to 16 and K to kBlockK (bf16) or kStepK (q8, q4), with zeros. Which columns a lane takes is free
+// where integers are added up; these are eight in a row, so that rows give it 16 bytes at once (byte_place).
 //
 // The numerics rule of this backend: narrow and wide kernels give the same bits. A sum over K runs in steps of
 // one tensor-core instruction, ascending, inside a part of K; parts are fixed by the matrix's shape and are added in
@@ -29,6 +31,7 @@ namespace paceline::kernels::cuda {
 inline constexpr int32_t kTileOutputs = 16;  // of one fragment
 inline constexpr int32_t kUnitOutputs = 64;  // of one block of a narrow kernel: four warps
 inline constexpr int32_t kBlockK = 64;       // parts are cut at multiples of this
+inline constexpr int32_t kStepK = 128;       // K of q8 and q4 is padded to it
 inline constexpr int32_t kNarrowRows = 16;   // the most that narrow kernels take
 inline constexpr int32_t kPageTokens = 64;
 
@@ -38,7 +41,7 @@ PACELINE_BOTH constexpr int32_t round_up(int32_t a, int32_t b) { return ceil_div
 enum class Format : int32_t { f32, f16, bf16, q8, q4 };
 
 PACELINE_BOTH constexpr int32_t padded_cols(Format format, int32_t cols) {
-  return round_up(cols, format == Format::q8 || format == Format::q4 ? 128 : kBlockK);
+  return round_up(cols, format == Format::q8 || format == Format::q4 ? kStepK : kBlockK);
 }
 
 // A matrix [rows, cols] in device memory, packed as above (f32, f16: row-major as they are).
@@ -70,24 +73,44 @@ PACELINE_BOTH constexpr size_t scale_bytes(Format format, int32_t rows, int32_t 
          (wide ? 8 : 4);
 }
 
-// The length of one part of K, in blocks of kBlockK: so many parts that units of 64 outputs fill a large device about
-// once, none longer than the rows that fit beside it in shared memory, and a multiple of what the wide kernel takes at
-// once (4). Experts count as often as one row takes them.
+// The length of one part of K, in blocks of kBlockK, a multiple of what the wide kernel takes at once (4). Wide
+// matrices have so many parts that units of 64 outputs fill a large device about once; others have about eight, as many
+// as a cluster of blocks can be, so that all that a launch multiplies with the same rows is cut alike. None is longer
+// than the rows that fit beside it in shared memory. Experts count as often as one row takes them.
 inline constexpr int32_t kWantedUnits = 480;
+inline constexpr int32_t kWideOutputs = 10240;
+inline constexpr int32_t kWantedParts = 8;
 inline constexpr int32_t kLongestPart = 24;
 PACELINE_BOTH constexpr int32_t part_blocks(int32_t rows, int32_t cols) {
   const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kUnitOutputs);
-  const int32_t wanted = ceil_div(kWantedUnits, units);
+  const int32_t wanted = rows < kWideOutputs ? kWantedParts : ceil_div(kWantedUnits, units);
   const int32_t length = round_up(ceil_div(blocks, wanted), 4);
   return length < kLongestPart ? length : kLongestPart;
 }
 
-// Rows made ready for a matrix: bf16 [rows, stride], or bytes [rows, stride] with {scale, scale * sum} per row and run
-// of min(group, 64) columns: [rows, stride / run].
+// Where element (row, col) of a q8 or q4 matrix lies: its byte, and its pair of scale and bias.
+PACELINE_BOTH constexpr int64_t quantised_place(Format format, int32_t depth, int64_t row, int32_t col) {
+  const int64_t tile = row / kTileOutputs, high = row % kTileOutputs / 8, lane = row % 8 * 4 + col % 32 / 8;
+  if (format == Format::q8)
+    return ((tile * (depth / 32) + col / 32) * 32 + lane) * 16 + (col % 8 / 4 * 2 + high) * 4 + col % 4;
+  return ((tile * (depth / 64) + col / 64) * 32 + lane) * 16 + (col % 64 / 32 * 2 + high) * 4 + col % 4;
+}
+PACELINE_BOTH constexpr int64_t scale_place(int32_t depth, int32_t group, int64_t row, int32_t col) {
+  const int64_t tile = row / kTileOutputs, high = row % kTileOutputs / 8, groups = kStepK / group;
+  return (((tile * (depth / kStepK) + col / kStepK) * 8 + row % 8) * groups + col % kStepK / group) * 2 + high;
+}
+// Where the byte of a row's column lies: what a lane takes of 64 columns is 16 bytes.
+PACELINE_BOTH constexpr int32_t byte_place(int32_t col) {
+  return col / 64 * 64 + col % 32 / 8 * 16 + col % 64 / 32 * 8 + col % 8;
+}
+
+// Rows made ready for a matrix: bf16 [rows, stride], or bytes [rows, stride] in byte_place's order with
+// {scale, scale * sum} per row and run of min(group, 64) columns: [rows, stride / run].
 struct Rows {
   const void* values = nullptr;
   const float* scales = nullptr;
   int32_t stride = 0;  // elements; the matrix's depth()
+  int32_t filler = 0;
 };
 
 }  // namespace paceline::kernels::cuda

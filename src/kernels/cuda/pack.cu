@@ -50,31 +50,34 @@ __global__ void pack_q8_kernel(const uint8_t* from, uint4* to, int32_t rows, int
   const int64_t at = thread_number();
   if (at >= lanes) return;
   const int lane = static_cast<int>(at % 32), g = lane / 4, t = lane % 4;
-  const int64_t col = at / 32 % steps * 32 + t * 4, row = at / 32 / steps * 16 + g;
+  const int64_t col = at / 32 % steps * 32 + t * 8, row = at / 32 / steps * 16 + g;
   to[at] = make_uint4(four_at(from, rows, cols, row, col, 8), four_at(from, rows, cols, row + 8, col, 8),
-                      four_at(from, rows, cols, row, col + 16, 8), four_at(from, rows, cols, row + 8, col + 16, 8));
+                      four_at(from, rows, cols, row, col + 4, 8), four_at(from, rows, cols, row + 8, col + 4, 8));
 }
 
-// A byte holds column c of its fragment in the low half and column c + 16 in the high half.
+// A byte holds column c in the low half and column c + 4 in the high half.
 __global__ void pack_q4_kernel(const uint8_t* from, uint4* to, int32_t rows, int32_t cols, int64_t lanes,
                                int32_t steps) {
   const int64_t at = thread_number();
   if (at >= lanes) return;
   const int lane = static_cast<int>(at % 32), g = lane / 4, t = lane % 4;
-  const int64_t col = at / 32 % steps * 64 + t * 4, row = at / 32 / steps * 16 + g;
+  const int64_t col = at / 32 % steps * 64 + t * 8, row = at / 32 / steps * 16 + g;
   uint32_t words[4];
   for (int i = 0; i < 4; ++i) {
     const int64_t c = col + i / 2 * 32, r = row + i % 2 * 8;
-    words[i] = four_at(from, rows, cols, r, c, 4) | four_at(from, rows, cols, r, c + 16, 4) << 4;
+    words[i] = four_at(from, rows, cols, r, c, 4) | four_at(from, rows, cols, r, c + 4, 4) << 4;
   }
   to[at] = make_uint4(words[0], words[1], words[2], words[3]);
 }
 
+// One thread per pair, in scale_place's order.
 __global__ void pack_scales_kernel(const void* scales, const void* biases, void* to, int32_t rows, int32_t groups,
-                                   int32_t padded_groups, int64_t count, bool wide) {
+                                   int32_t padded_groups, int64_t count, int32_t in_step, bool wide) {
   const int64_t at = thread_number();
   if (at >= count) return;
-  const int64_t row = at / 16 / padded_groups * 16 + at % 16, group = at / 16 % padded_groups;
+  const int64_t in_tile = at % (16 * padded_groups), in_step_at = in_tile % (16 * in_step);
+  const int64_t row = at / (16 * padded_groups) * 16 + in_step_at / (2 * in_step) + at % 2 * 8;
+  const int64_t group = in_tile / (16 * in_step) * in_step + in_step_at / 2 % in_step;
   const bool has = row < rows && group < groups;
   const int64_t i = row * groups + group;
   if (wide) {
@@ -118,14 +121,16 @@ __global__ void rows_to_bytes_kernel(const float* x, int8_t* y, float2* scales, 
     top = fmaxf(top, fabsf(values[i]));
   }
   for (int offset = 16; offset > 0; offset /= 2) top = fmaxf(top, __shfl_xor_sync(~0u, top, offset));
-  const float inverse = top > 0 ? __fdiv_rn(127.0f, top) : 0.0f, scale = __fdiv_rn(top, 127.0f);
+  const float inverse = top > 0 ? __fdiv_rn(127.0f, top) : 0.0f;
+  // Two bits less than a float has: its product with kIntegerZero is exact then.
+  const float scale = __uint_as_float((__float_as_uint(__fdiv_rn(top, 127.0f)) + 2u) & ~3u);
   const int32_t run = group < 64 ? group : 64;
   int32_t sums[2] = {0, 0};
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
     if (i * 32 >= group) break;
     const int32_t q = __float2int_rn(values[i] * inverse);
-    y[row * stride + first + i * 32 + lane] = static_cast<int8_t>(q);
+    y[row * stride + byte_place(static_cast<int32_t>(first) + i * 32 + lane)] = static_cast<int8_t>(q);
     sums[i / 2] += q;
   }
   for (int i = 0; i < 2; ++i) {
@@ -157,7 +162,7 @@ void pack_scales(const void* scales, const void* biases, void* to, const Weight&
   const int32_t padded = w.depth() / w.group;
   const int64_t count = int64_t{w.tiles()} * 16 * padded;
   launch(pack_scales_kernel, dim3(blocks_for(count)), dim3(kThreads), 0, stream, false, scales, biases, to, w.rows,
-         w.cols / w.group, padded, count, w.wide_scales != 0);
+         w.cols / w.group, padded, count, kStepK / w.group, w.wide_scales != 0);
 }
 
 void rows_to_bf16(const float* x, uint16_t* y, int32_t rows, int32_t cols, int32_t stride, Stream stream) {

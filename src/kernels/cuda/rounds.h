@@ -6,6 +6,10 @@
 
 namespace paceline::kernels::cuda {
 
+// Equal arguments are equal bytes: see Launches.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
+
 // to[i] = given[i], or drafted[from[i]] where from[i] >= 0; all device memory, `from` may be none.
 struct PickRows {
   const int32_t* given = nullptr;
@@ -13,6 +17,7 @@ struct PickRows {
   const int32_t* drafted = nullptr;
   int32_t* to = nullptr;
   int32_t rows = 0;
+  int32_t filler = 0;
 };
 void pick_tokens(const PickRows& args, Stream stream);
 
@@ -31,6 +36,7 @@ struct ClusterRows {
   const int32_t* tokens = nullptr;         // [centroids, size]
   const float* x = nullptr;                // [rows, hidden]
   int32_t rows = 0, centroids = 0, top = 0;
+  int32_t filler = 0;
   int32_t* chosen = nullptr;  // [rows, top]
   uint64_t* keys = nullptr;   // [rows, top]
   int32_t* best = nullptr;    // [rows]
@@ -54,5 +60,7 @@ struct ChooseRows {
 inline constexpr int32_t kChoicePiece = 64;
 PACELINE_BOTH constexpr int32_t choice_pieces(int32_t vocab) { return ceil_div(vocab, kChoicePiece); }
 void choose(const ChooseRows& args, Stream stream);
+
+#pragma GCC diagnostic pop
 
 }  // namespace paceline::kernels::cuda

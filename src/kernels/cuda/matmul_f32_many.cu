@@ -1,0 +1,80 @@
+// bf16 weights with float32 rows, many of them: routers of prompts. A warp has a tile of 16 outputs and four rows, so
+// that what it reads serves 64 sums; each sum is that of matmul_f32: the same lane takes the same columns in the same
+// order.
+// Bound: operations of the plain pipelines.
+#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/matmul.h"
+
+namespace paceline::kernels::cuda {
+namespace {
+
+constexpr int kThreads = 256;
+constexpr int kWarpRows = 4, kBlockRows = kThreads / 32 * kWarpRows;
+
+__global__ void __launch_bounds__(kThreads) many_rows_kernel(const __grid_constant__ MatmulArgs args) {
+  let_next_start();
+  wait_for_previous();
+  const Product& product = args.out[0];
+  const Weight& w = product.weight;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, t = lane % 4;
+  const int32_t tile = static_cast<int32_t>(blockIdx.x);
+  const int32_t first_row = static_cast<int32_t>(blockIdx.y) * kBlockRows + warp * kWarpRows;
+  if (first_row >= args.rows) return;
+  const int32_t steps = w.cols / 16;
+  const auto* values = static_cast<const uint4*>(w.values) + static_cast<int64_t>(tile) * (w.depth() / 16) * 32;
+  const float* x[kWarpRows];
+#pragma unroll
+  for (int r = 0; r < kWarpRows; ++r)
+    x[r] = static_cast<const float*>(args.x.values) +
+           static_cast<int64_t>(min(first_row + r, args.rows - 1)) * args.x.stride;
+  float sums[kTileOutputs][kWarpRows] = {};
+  for (int32_t step = lane / 4; step < steps; step += 8) {
+    float2 columns[2][kWarpRows];
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll
+      for (int r = 0; r < kWarpRows; ++r)
+        columns[half][r] = *reinterpret_cast<const float2*>(x[r] + step * 16 + half * 8 + t * 2);
+#pragma unroll
+    for (int g = 0; g < 8; ++g) {
+      const uint4 four = values[step * 32 + g * 4 + t];  // outputs g, g + 8 of the first columns, then of the second
+      const uint32_t pairs[2][2] = {{four.x, four.y}, {four.z, four.w}};
+#pragma unroll
+      for (int half = 0; half < 2; ++half)
+#pragma unroll
+        for (int high = 0; high < 2; ++high)
+#pragma unroll
+          for (int r = 0; r < kWarpRows; ++r) {
+            float& sum = sums[g + high * 8][r];
+            sum = fmaf(bf16_bits_to_float(pairs[half][high] & 0xffffu), columns[half][r].x, sum);
+            sum = fmaf(__uint_as_float(pairs[half][high] & 0xffff0000u), columns[half][r].y, sum);
+          }
+    }
+  }
+#pragma unroll
+  for (int o = 0; o < kTileOutputs; ++o)
+#pragma unroll
+    for (int r = 0; r < kWarpRows; ++r) {
+      const float value = warp_sum(sums[o][r]);
+      const int32_t output = tile * kTileOutputs + o;
+      if (lane == 0 && first_row + r < args.rows && output < w.rows)
+        product.y[static_cast<int64_t>(first_row + r) * w.rows + output] = value;
+    }
+}
+
+}  // namespace
+
+bool can_multiply_many_f32(const MatmulArgs& args) {
+  const Product& p = args.out[0];
+  return args.rows > kNarrowRows && args.count == 1 && !p.gated() && p.weight.format == Format::bf16 &&
+         p.weight.cols % 16 == 0 && args.experts.plan == nullptr;
+}
+
+void matmul_f32_many(const MatmulArgs& args, Stream stream) {
+  const dim3 grid(static_cast<unsigned>(args.out[0].weight.tiles()),
+                  static_cast<unsigned>(ceil_div(args.rows, kBlockRows)));
+  launch(many_rows_kernel, grid, dim3(kThreads), 0, stream, true, args);
+}
+
+}  // namespace paceline::kernels::cuda

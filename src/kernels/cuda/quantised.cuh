@@ -1,0 +1,128 @@
+// The arithmetic of q8 and q4 products, the same for few rows and many: whole runs of 32 or 64 columns in exact
+// integers on the tensor cores, then, run after run in ascending order,
+//   sum = fma(bias_w, scale_x * sum of x's integers, fma(scale_w, scale_x * integers, sum))
+// How weights, scales and rows lie is layout.h's.
+#pragma once
+
+#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/layout.h"
+
+namespace paceline::kernels::cuda {
+
+// Integers are added up from the bits of 1.5 * 2^23: read as a float, such a sum is that number plus the integer, as
+// long as the integer is below 2^22 (64 * 255 * 127 is), and no conversion is needed.
+inline constexpr int32_t kIntegerBits = 0x4b400000;
+inline constexpr float kIntegerZero = 12582912.0f;
+
+// d = c + a b, a 16x32 unsigned bytes, b 32x8 signed bytes, exact.
+__device__ __forceinline__ void mma_bytes(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1,
+                                          const int32_t (&c)[4]) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%10,%11,%12,%13};"
+      : "=r"(d[0]), "=r"(d[1]), "=r"(d[2]), "=r"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1), "r"(c[0]), "r"(c[1]), "r"(c[2]), "r"(c[3]));
+}
+
+// A run's scale and bias of the lane's two outputs, g and g + 8.
+struct RunScales {
+  float scale[2], bias[2];
+};
+
+// A lane's share of one step of K, 128 columns of a tile.
+template <Format kFormat, int kGroup, bool kWide>
+struct QuantisedStep {
+  static constexpr int kLoads = kFormat == Format::q8 ? 4 : 2;
+  static constexpr int kBytes = kLoads * 512;             // of a tile
+  static constexpr int kRun = kGroup < 64 ? kGroup : 64;  // columns that are added up as integers
+  static constexpr int kRuns = kStepK / kRun;
+  static constexpr int kPairs = kStepK / kGroup * 2;  // of scale and bias
+  static constexpr int kScaleWords = kPairs * (kWide ? 2 : 1);
+  static constexpr int kScaleBytes = kScaleWords * 4 * 8;  // of a tile
+
+  uint4 values[kLoads];
+  uint32_t scales[kScaleWords];
+
+  // `stream`: the lane's 16 bytes of step 0; `scale_stream`: what lane / 4 has of it.
+  __device__ __forceinline__ void load(const char* stream, const char* scale_stream, int32_t step) {
+    load_half(stream, step, 0);
+    load_half(stream, step, 1);
+    load_scales(scales, scale_stream, step);
+  }
+  __device__ __forceinline__ void load_half(const char* stream, int32_t step, int half) {
+    const char* from = stream + static_cast<int64_t>(step) * kBytes;
+#pragma unroll
+    for (int i = half * kLoads / 2; i < (half + 1) * kLoads / 2; ++i) values[i] = load_once(from + i * 512);
+  }
+  static __device__ __forceinline__ void load_scales(uint32_t (&to)[kScaleWords], const char* scale_stream,
+                                                     int32_t step) {
+    const char* pairs = scale_stream + static_cast<int64_t>(step) * kScaleBytes;
+    if constexpr (kScaleWords == 2) {
+      const float2 two = load_pair(pairs);
+      to[0] = __float_as_uint(two.x);
+      to[1] = __float_as_uint(two.y);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kScaleWords; i += 4) {
+        const uint4 four = load_four(pairs + i * 4);
+        to[i] = four.x;
+        to[i + 1] = four.y;
+        to[i + 2] = four.z;
+        to[i + 3] = four.w;
+      }
+    }
+  }
+
+  // The fragment of columns i * 32 to i * 32 + 31.
+  __device__ __forceinline__ void fragment(int i, uint32_t (&a)[4]) const {
+    if constexpr (kFormat == Format::q8) {
+      a[0] = values[i].x;
+      a[1] = values[i].y;
+      a[2] = values[i].z;
+      a[3] = values[i].w;
+    } else {
+      const uint4& v = values[i / 2];
+      const uint32_t g = i % 2 == 0 ? v.x : v.z, g8 = i % 2 == 0 ? v.y : v.w;
+      a[0] = g & 0x0f0f0f0fu;
+      a[1] = g8 & 0x0f0f0f0fu;
+      a[2] = g >> 4 & 0x0f0f0f0fu;
+      a[3] = g8 >> 4 & 0x0f0f0f0fu;
+    }
+  }
+
+  __device__ __forceinline__ RunScales run_scales(int run) const {
+    RunScales s;
+    const int pair = run * kRun / kGroup * 2;
+#pragma unroll
+    for (int high = 0; high < 2; ++high) {
+      if constexpr (kWide) {
+        s.scale[high] = __uint_as_float(scales[(pair + high) * 2]);
+        s.bias[high] = __uint_as_float(scales[(pair + high) * 2 + 1]);
+      } else {
+        s.scale[high] = __uint_as_float(scales[pair + high] << 16);
+        s.bias[high] = __uint_as_float(scales[pair + high] & 0xffff0000u);
+      }
+    }
+    return s;
+  }
+};
+
+// What a run needs of two rows: {scale, scale * sum} of each.
+struct RunRows {
+  float scale[2], sum[2], zero[2];
+
+  __device__ __forceinline__ RunRows(float scale0, float sum0, float scale1, float sum1)
+      : scale{scale0, scale1}, sum{sum0, sum1}, zero{-kIntegerZero * scale0, -kIntegerZero * scale1} {}
+};
+
+// Adds a run to the sums of outputs g, g + 8 and two rows. scale * zero is exact (rows_to_bytes), so that the first fma
+// rounds scale * integer and nothing else.
+__device__ __forceinline__ void settle(float (&sums)[4], const int32_t (&exact)[4], const RunScales& w,
+                                       const RunRows& x) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    const float product = fmaf(__int_as_float(exact[i]), x.scale[i % 2], x.zero[i % 2]);
+    sums[i] = fmaf(w.bias[i / 2], x.sum[i % 2], fmaf(w.scale[i / 2], product, sums[i]));
+  }
+}
+
+}  // namespace paceline::kernels::cuda

@@ -1,0 +1,95 @@
+// Which matrix, outputs and rows a block of a wide kernel has.
+#pragma once
+
+#include "kernels/cuda/matmul.h"
+
+namespace paceline::kernels::cuda {
+
+struct WidePlace {
+  const Product* product;
+  int32_t unit;
+  int32_t expert, first_slot;
+  int32_t row_base, rows;
+
+  // blockIdx.x: which `block_rows` rows, of which expert; blockIdx.y: which unit of which product. False: nothing.
+  __device__ bool find(const MatmulArgs& args, int32_t block_rows) {
+    int32_t p = 0;
+    while (p + 1 < args.count && static_cast<int32_t>(blockIdx.y) >= args.out[p + 1].first_block) ++p;
+    product = &args.out[p];
+    unit = static_cast<int32_t>(blockIdx.y) - product->first_block;
+    if (args.experts.plan != nullptr) return find_expert(*args.experts.plan, block_rows);
+    row_base = static_cast<int32_t>(blockIdx.x) * block_rows;
+    expert = 0;
+    first_slot = 0;
+    rows = args.rows;
+    return true;
+  }
+
+  // Experts have as many blocks as their rows fill. Every warp counts them, eight experts a lane.
+  __device__ bool find_expert(const ExpertPlan& plan, int32_t block_rows) {
+    constexpr int kEach = kMaxExperts / 32;
+    const int lane = threadIdx.x % 32;
+    const int32_t touched = plan.touched;
+    int32_t blocks[kEach];
+    int32_t here = 0, up_to = 0;
+    int32_t first = plan.first[min(lane * kEach, touched)];
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const int32_t next = plan.first[min(lane * kEach + i + 1, touched)];
+      blocks[i] = ceil_div(next - first, block_rows);
+      here += blocks[i];
+      first = next;
+    }
+    up_to = here;
+    for (int offset = 1; offset < 32; offset *= 2) {
+      const int32_t below = __shfl_up_sync(~0u, up_to, offset);
+      if (lane >= offset) up_to += below;
+    }
+    int32_t left = static_cast<int32_t>(blockIdx.x) - (up_to - here);  // blocks of this lane's experts in front
+    const uint32_t mine = __ballot_sync(~0u, left >= 0 && left < here);
+    if (mine == 0) return false;
+    int32_t at = lane * kEach;
+    bool found = false;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      if (!found && left >= blocks[i]) {
+        left -= blocks[i];
+        ++at;
+      } else {
+        found = true;
+      }
+    }
+    const int owner = __ffs(static_cast<int>(mine)) - 1;
+    at = __shfl_sync(~0u, at, owner);
+    row_base = __shfl_sync(~0u, left, owner) * block_rows;
+    expert = plan.expert[at];
+    first_slot = plan.first[at];
+    rows = plan.first[at + 1] - first_slot;
+    return true;
+  }
+
+  // The row of x that the place's row is; -1: there is none.
+  __device__ int32_t row_number(const MatmulArgs& args, int32_t row) const {
+    if (row >= rows) return -1;
+    if (args.experts.plan == nullptr) return row;
+    return args.experts.slot_row != nullptr ? args.experts.slot_row[first_slot + row] : first_slot + row;
+  }
+};
+
+// Gives every product its blocks of so many outputs (gated: half of gate, half of up).
+inline void lay_out(MatmulArgs& args, int32_t block_outputs) {
+  args.blocks = 0;
+  for (int32_t i = 0; i < args.count; ++i) {
+    Product& p = args.out[i];
+    p.first_block = args.blocks;
+    p.units = ceil_div(p.weight.rows, p.gated() ? block_outputs / 2 : block_outputs);
+    args.blocks += p.units;
+  }
+}
+// The most blocks of so many rows that there can be: every expert may have one that is not full.
+inline int32_t row_blocks(const MatmulArgs& args, int32_t block_rows) {
+  if (args.experts.plan == nullptr) return ceil_div(args.rows, block_rows);
+  return args.experts.most_touched + args.experts.slots / block_rows;
+}
+
+}  // namespace paceline::kernels::cuda

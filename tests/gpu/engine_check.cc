@@ -2,7 +2,7 @@
 // against plain runs, and what a round costs.
 //
 //   engine_check choose                          the device's choices against the host's
-//   engine_check goldens FOLDER                  every golden model of the folder
+//   engine_check goldens FOLDER [NAME]           the golden models of the folder, or one of them
 //   engine_check model FOLDER [REQUESTS]         a checkpoint, with its drafter if it has one
 //   engine_check synthetic NAME FORMAT [TOKENS]  random weights of a named shape: identity, and what a round costs
 #include <algorithm>
@@ -344,7 +344,8 @@ int run(int argc, char** argv) {
     check_choices(m, checks, 1000, 6);
     check_choices(m, checks, 262144, 1);
   } else if (what == "goldens" && argc > 2) {
-    for (const char* name : {"dense", "moe", "ple"}) {
+    for (const std::string name : {"dense", "moe", "ple"}) {
+      if (argc > 3 && name != argv[3]) continue;
       Subject subject = load_subject(m, fs::path(argv[2]) / name / "target", fs::path(argv[2]) / name / "assistant");
       for (const Precision precision : {Precision::bf16, Precision::f32}) {
         subject.precision = precision;

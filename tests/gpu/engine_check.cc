@@ -292,17 +292,30 @@ class Listening : public Listener {
   bool ended = false;
 };
 
+class Watching : public StepObserver {
+ public:
+  void observe(const StepReport& report) override { draft_ms = report.draft_ms; }
+  double draft_ms = 0;
+};
+
+double median(std::vector<double>& values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
 // Median milliseconds of a step of one sequence at so many drafts, greedy, alternating between the depths.
 void time_rounds(Machine& m, const Subject& subject) {
   Forward forward(subject.weights, *m.ops, subject.precision);
   MtpBatchProposer proposer(
       std::make_unique<MtpDrafter>(subject.drafter, forward.shared_weights(), *m.ops, subject.precision));
   constexpr int32_t kDepths[] = {0, 1, 4, 7};
-  std::vector<double> times[4];
+  std::vector<double> times[4], drafting[4];
+  Watching watching;
   for (int round = 0; round < 2; ++round)
     for (size_t d = 0; d < 4; ++d) {
       StepCosts costs;
-      EngineParts parts{&forward, &m.pool, &proposer, &costs, nullptr, nullptr};
+      EngineParts parts{&forward, &m.pool, &proposer, &costs, &watching, nullptr};
       EngineSettings settings;
       settings.fixed_depth = kDepths[d];
       settings.kv_bytes = size_t{16} << 30;
@@ -320,18 +333,19 @@ void time_rounds(Machine& m, const Subject& subject) {
       for (int step = 0; step < 30 && !listening->ended; ++step) {
         const auto begin = Clock::now();
         if (!engine.step()) break;
-        if (step >= 5) times[d].push_back(ms_since(begin));
+        if (step < 8) continue;
+        times[d].push_back(ms_since(begin));
+        drafting[d].push_back(watching.draft_ms);
       }
       while (engine.step()) {
       }
     }
   double plain = 0;
   for (size_t d = 0; d < 4; ++d) {
-    std::sort(times[d].begin(), times[d].end());
-    const double ms = times[d].empty() ? 0 : times[d][times[d].size() / 2];
+    const double ms = median(times[d]);
     if (d == 0) plain = ms;
-    std::printf("%-24s round with %d drafts: %.3f ms, %.3f plain steps\n", subject.name.c_str(), kDepths[d], ms,
-                ms / plain);
+    std::printf("%-24s round with %d drafts: %.3f ms, %.3f plain steps; %.3f ms of it drafting\n", subject.name.c_str(),
+                kDepths[d], ms, ms / plain, median(drafting[d]));
   }
   std::fflush(stdout);
 }

@@ -108,7 +108,7 @@ std::shared_ptr<void> CudaOps::memory(size_t bytes) {
   // Memory may outlive the stream. What is written down may use it: that is started, and cudaFree waits for it.
   const std::weak_ptr<Launches> launches = launches_;
   return {block, [launches](void* p) {
-            if (const std::shared_ptr<Launches> list = launches.lock()) (void)list->start();
+            if (const std::shared_ptr<Launches> list = launches.lock()) list->push();
             (void)cudaFree(p);
           }};
 }
@@ -210,6 +210,7 @@ Status CudaOps::wait() {
   start();
   if (status_.ok()) fine(cudaGetLastError(), "starting a kernel");
   if (status_.ok()) fine(cudaStreamSynchronize(cuda_stream_), "running");
+  launches_->begin();
   ring_used_ = ring_sent_ = ring_pages_ = 0;
   sent_.clear();
   if (page_tables_.size() > kMostPageTables) page_tables_.clear();

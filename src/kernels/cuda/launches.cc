@@ -6,17 +6,22 @@ namespace paceline::kernels::cuda {
 namespace {
 
 constexpr size_t kAlignment = 16;
-// Lists that are remembered: widths and depths of a round, with contexts in steps.
-constexpr size_t kMostSeen = 64;
+// Lists that are remembered, and how many of them as graphs: widths and depths of a round, with contexts in steps.
+constexpr size_t kMostSeen = 4096;
+constexpr int32_t kMostGraphs = 256;
+// A list is made a graph when it comes for this time.
+constexpr int32_t kTimes = 3;
 // Below so many kernels a graph is not worth making.
 constexpr int32_t kFewestKernels = 8;
+// Kernels of a section: few at first, for the device to begin, then many, since between graphs kernels do not overlap.
+constexpr int32_t kFirstSection = 32, kSection = 192, kEndless = 1 << 30;
 // Above 48 KiB, what a kernel has of its own included, it has to be allowed its shared memory.
 constexpr size_t kShared = 32 * 1024;
 
 }  // namespace
 
 Launches::~Launches() {
-  for (const Seen& seen : seen_)
+  for (const auto& [key, seen] : seen_)
     if (seen.graph != nullptr) (void)cudaGraphExecDestroy(seen.graph);
 }
 
@@ -155,51 +160,77 @@ cudaError_t Launches::capture(Seen& seen) {
   return made;
 }
 
-Launches::Seen* Launches::find() {
-  for (Seen& seen : seen_)
-    if (seen.list.size() == list_.size() && std::memcmp(seen.list.data(), list_.data(), list_.size()) == 0)
-      return &seen;
-  return nullptr;
+Launches::Key Launches::key() const {
+  // Four sums side by side, each of every fourth word: one after the other they would take longer than the copy.
+  constexpr uint64_t kFactors[4] = {0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu, 0x165667b19e3779f9u, 0xd6e8feb86659fd93u};
+  uint64_t lanes[4] = {list_.size(), 1, 2, 3};
+  for (size_t at = 0; at < list_.size(); at += sizeof lanes) {
+    uint64_t words[4] = {};
+    std::memcpy(words, list_.data() + at, std::min(sizeof words, list_.size() - at));
+    for (int i = 0; i < 4; ++i) {
+      lanes[i] = (lanes[i] ^ words[i]) * kFactors[i];
+      lanes[i] ^= lanes[i] >> 29;
+    }
+  }
+  return {lanes[0] * kFactors[1] ^ lanes[1], lanes[2] * kFactors[3] ^ lanes[3] ^ lanes[0] * kFactors[2]};
+}
+
+Launches::Seen& Launches::remember() {
+  if (seen_.size() >= kMostSeen) std::erase_if(seen_, [](const auto& one) { return one.second.graph == nullptr; });
+  return seen_[key()];
 }
 
 // In place of the one that was not used for longest.
-Launches::Seen& Launches::remember() {
-  Seen* place = nullptr;
-  if (seen_.size() < kMostSeen) {
-    place = &seen_.emplace_back();
-  } else {
-    place = &*std::min_element(seen_.begin(), seen_.end(),
-                               [](const Seen& a, const Seen& b) { return a.last_used < b.last_used; });
-    if (place->graph != nullptr) (void)cudaGraphExecDestroy(place->graph);
-    place->graph = nullptr;
-  }
-  place->list = list_;
-  return *place;
+void Launches::make_room_for_graph() {
+  if (graphs_ < kMostGraphs) return;
+  Seen* oldest = nullptr;
+  for (auto& [key, seen] : seen_)
+    if (seen.graph != nullptr && (oldest == nullptr || seen.last_used < oldest->last_used)) oldest = &seen;
+  (void)cudaGraphExecDestroy(oldest->graph);
+  *oldest = {};
+  --graphs_;
 }
 
-cudaError_t Launches::start() {
+cudaError_t Launches::start_section() {
   if (list_.empty()) return cudaSuccess;
   before_start_();
-  cudaError_t error = cudaSuccess;
-  Seen* seen = graphs_wanted_ && kernels_ >= kFewestKernels ? find() : nullptr;
-  if (seen != nullptr && seen->graph == nullptr) {
-    error = capture(*seen);
-    // What cannot be a graph is started piece by piece, from now on.
-    if (error != cudaSuccess) graphs_wanted_ = false;
+  Seen* seen = graphs_wanted_ && kernels_ >= kFewestKernels ? &remember() : nullptr;
+  if (seen != nullptr && ++seen->times >= kTimes && seen->graph == nullptr) {
+    make_room_for_graph();
+    if (capture(*seen) == cudaSuccess) {
+      ++graphs_;
+    } else {
+      // What cannot be a graph is started piece by piece, from now on.
+      (void)cudaGetLastError();
+      seen->graph = nullptr;
+      graphs_wanted_ = false;
+    }
   }
+  cudaError_t error = cudaSuccess;
   if (seen != nullptr && seen->graph != nullptr) {
     error = cudaGraphLaunch(seen->graph, stream_);
     if (error != cudaSuccess) trouble_ = "a graph of " + std::to_string(kernels_) + " kernels";
     ++graphs_started_;
+    seen->last_used = ++uses_;
   } else {
-    if (error != cudaSuccess) (void)cudaGetLastError();
     error = start_pieces(false);
-    if (seen == nullptr && graphs_wanted_ && kernels_ >= kFewestKernels) seen = &remember();
   }
-  if (seen != nullptr) seen->last_used = ++uses_;
   list_.clear();
   kernels_ = 0;
   return error;
+}
+
+void Launches::push() {
+  const cudaError_t error = start_section();
+  if (first_error_ == cudaSuccess) first_error_ = error;
+  section_ = graphs_wanted_ ? kSection : kEndless;
+}
+
+void Launches::begin() { section_ = graphs_wanted_ ? kFirstSection : kEndless; }
+
+cudaError_t Launches::start() {
+  push();
+  return std::exchange(first_error_, cudaSuccess);
 }
 
 }  // namespace paceline::kernels::cuda

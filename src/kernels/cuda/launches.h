@@ -1,14 +1,17 @@
-// What is to run on the device, written down in order before it is started. A list that was there before, with the same
-// kernels and the same arguments to the last byte, is started as one CUDA graph: starting kernels one by one costs the
-// host more than small kernels take.
+// What is to run on the device, written down in order before it is started. A list that has been there before, with the
+// same kernels and the same arguments to the last byte, is started as one CUDA graph: starting kernels one by one costs
+// the host more than small kernels take. Long lists are started in sections, so that the device need not wait for their
+// end.
 #pragma once
 
 #include <cuda_runtime.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,7 +23,9 @@ class Launches {
  public:
   // before_start: what a list needs to be there when it runs.
   Launches(cudaStream_t stream, std::function<void()> before_start)
-      : stream_(stream), before_start_(std::move(before_start)) {}
+      : stream_(stream), before_start_(std::move(before_start)) {
+    begin();
+  }
   ~Launches();
   Launches(const Launches&) = delete;
   Launches& operator=(const Launches&) = delete;
@@ -35,6 +40,7 @@ class Launches {
   void kernel(void (*function)(Params...), const Shape& shape, Params... args) {
     begin_kernel(reinterpret_cast<const void*>(function), shape, sizeof...(Params));
     (add_argument(args), ...);
+    if (kernels_ >= section_) push();
   }
   // Between any two memories; what the host owns must be pinned, and stay as it is until the list has run.
   void copy(void* to, const void* from, size_t bytes);
@@ -43,11 +49,18 @@ class Launches {
   void mark(cudaEvent_t event);
 
   // Starts all that is written down; the list is empty then.
+  void push();
+  // The same, and the first error since the last call.
   cudaError_t start();
+  // What comes now comes after a wait: the device has nothing to do.
+  void begin();
   // What the last error of start() was about.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   // Without graphs a list is started piece by piece, as is one that is seen for the first time.
-  void set_graphs(bool wanted) { graphs_wanted_ = wanted; }
+  void set_graphs(bool wanted) {
+    graphs_wanted_ = wanted;
+    begin();
+  }
   [[nodiscard]] int64_t graphs_started() const { return graphs_started_; }
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
 
@@ -62,8 +75,10 @@ class Launches {
     uint32_t grid[3] = {}, block[3] = {};
     uint32_t early = 0, arguments = 0;
   };
+  // Lists are known by 128 bits of what they hold.
+  using Key = std::array<uint64_t, 2>;
   struct Seen {
-    std::vector<std::byte> list;
+    int32_t times = 0;
     cudaGraphExec_t graph = nullptr;
     uint64_t last_used = 0;
   };
@@ -83,18 +98,23 @@ class Launches {
   static std::string text_of(const Head& head);
   cudaError_t start_pieces(bool captured);
   cudaError_t capture(Seen& seen);
-  Seen* find();
+  cudaError_t start_section();
+  [[nodiscard]] Key key() const;
   Seen& remember();
+  void make_room_for_graph();
 
   cudaStream_t stream_;
   std::function<void()> before_start_;
   std::vector<std::byte> list_;
   int32_t kernels_ = 0;
   std::set<const void*> allowed_;
-  std::vector<Seen> seen_;
+  int32_t section_ = 0;  // kernels
+  std::map<Key, Seen> seen_;
+  int32_t graphs_ = 0;
   uint64_t uses_ = 0;
   bool graphs_wanted_ = true;
   int64_t graphs_started_ = 0;
+  cudaError_t first_error_ = cudaSuccess;
   std::string trouble_;
 };
 

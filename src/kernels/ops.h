@@ -244,7 +244,7 @@ struct LayerNormArgs {
 // y[g] = scale * the mean of the rows that group g names
 struct AverageArgs {
   const float* x = nullptr;          // [any, width]
-  const int32_t* members = nullptr;  // [groups, per_group], rows of x
+  const int32_t* members = nullptr;  // [groups, per_group], rows of x; host memory
   float* y = nullptr;                // [groups, width]; not x
   int32_t groups = 0, per_group = 0, width = 0;
   float scale = 1;

@@ -3,6 +3,7 @@
 //
 //   engine_check choose                          the device's choices against the host's
 //   engine_check goldens FOLDER [NAME]           the golden models of the folder, or one of them
+//   engine_check pictures FOLDER...              soft tokens of checkpoints that see, against the processor's
 //   engine_check model FOLDER [REQUESTS]         a checkpoint, with its drafter if it has one
 //   engine_check synthetic NAME FORMAT [TOKENS]  random weights of a named shape: identity, and what a round costs
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "model/mtp_binding.h"
 #include "model/place.h"
 #include "model/synthetic.h"
+#include "model/vision_forward.h"
 #include "sample/device_choice.h"
 #include "speculate/mtp_proposer.h"
 
@@ -279,6 +281,44 @@ Subject load_subject(Machine& m, const fs::path& target, const fs::path& assista
   return subject;
 }
 
+// ---- pictures
+
+Patches random_patches(const VisionConfig& config, int32_t columns, int32_t rows, std::mt19937_64& random) {
+  Patches patches;
+  patches.side = config.side();
+  patches.columns = columns;
+  patches.rows = rows;
+  patches.tokens = columns * rows;
+  if (config.kind == VisionKind::tower) patches.tokens /= config.shape.pool * config.shape.pool;
+  patches.values.resize(static_cast<size_t>(patches.count()) * patches.patch_values());
+  for (uint8_t& value : patches.values) value = static_cast<uint8_t>(random());
+  return patches;
+}
+
+void check_pictures(Machine& m, Checks& checks, const fs::path& folder) {
+  const LoadedModel model = must(load_model(folder, m.pool));
+  const auto weights = must(load_vision_weights(model.checkpoint, model.config.hidden, m.pool));
+  kernels::CpuOps cpu(*must(kernels::default_cpu_table()), m.pool);
+  std::mt19937_64 random(3);
+  const Patches all[] = {random_patches(weights->config, 12, 9, random), random_patches(weights->config, 3, 3, random),
+                         random_patches(weights->config, 6, 15, random)};
+  const std::vector<const Patches*> together{&all[0], &all[1], &all[2]};
+  for (const Precision precision : {Precision::f32, Precision::bf16}) {
+    VisionForward device(weights, *m.ops, precision), host(weights, cpu, precision);
+    const auto got = device.run(together), want = host.run(together);
+    for (size_t i = 0; i < together.size(); ++i) {
+      const double off = distance(got[i], want[i]);
+      const std::string name =
+          folder.string() + (precision == Precision::f32 ? " f32" : " bf16") + " picture " + std::to_string(i);
+      std::printf("%s: %zu soft tokens, off by %.2e\n", name.c_str(),
+                  got[i].size() / static_cast<size_t>(weights->text_hidden), off);
+      checks.expect(off < (precision == Precision::f32 ? 2e-4 : 2e-2), name);
+      checks.expect(device.run(std::vector<const Patches*>{together[i]})[0] == got[i], name + ", alone");
+    }
+  }
+  expect_fine(m, checks, folder.string());
+}
+
 // ---- what a round costs
 
 class Listening : public Listener {
@@ -368,6 +408,8 @@ int run(int argc, char** argv) {
       subject.precision = Precision::bf16;
       check_matrix(m, checks, subject, 3, 40);
     }
+  } else if (what == "pictures" && argc > 2) {
+    for (int i = 2; i < argc; ++i) check_pictures(m, checks, argv[i]);
   } else if (what == "model" && argc > 2) {
     const Subject subject = load_subject(m, argv[2], fs::path(argv[2]) / "assistant");
     check_subject(m, checks, subject, argc > 3 ? std::atoi(argv[3]) : 100);
@@ -392,7 +434,7 @@ int run(int argc, char** argv) {
     const int32_t tokens = argc > 4 ? std::atoi(argv[4]) : 0;
     if (tokens > 0) check_matrix(m, checks, subject, 7, tokens);
   } else {
-    std::printf("engine_check choose | goldens FOLDER | model FOLDER | synthetic NAME FORMAT\n");
+    std::printf("engine_check choose | goldens FOLDER | pictures FOLDER... | model FOLDER | synthetic NAME FORMAT\n");
     return 2;
   }
   return checks.finish(what.c_str());

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "kernels/cuda/cuda_ops.h"
+#include "kernels/cuda/pictures.h"
 
 namespace paceline::kernels::cuda {
 namespace {
@@ -115,16 +116,20 @@ cuda::HeadsArgs CudaOps::heads_of(const kernels::HeadsArgs& args, const SeqTable
 
 void CudaOps::heads(const kernels::HeadsArgs& args) {
   flush();
-  if (args.rope_parts != 1) return fail("a rotation in parts does not run on the CUDA device");
   const cuda::HeadsArgs a = heads_of(args, tables_of(args.seqs));
   written(args.q, static_cast<int64_t>(a.rows) * a.heads * a.head_dim);
-  if (status_.ok()) cuda::heads(a, stream_);
+  CHECK(args.rope_parts == 1 || (args.k != nullptr && a.head_dim <= kMaxPictureHead));
+  if (!status_.ok()) return;
+  if (args.rope_parts == 1)
+    cuda::heads(a, stream_);
+  else
+    heads_in_parts(a, args.rope_parts, stream_);
 }
 
 void CudaOps::attention(const kernels::AttentionArgs& args) { attend_with(nullptr, args); }
 
 void CudaOps::attend(const kernels::HeadsArgs& heads_args, const kernels::AttentionArgs& args) {
-  if (heads_args.rope_parts != 1) return fail("a rotation in parts does not run on the CUDA device");
+  CHECK(heads_args.rope_parts == 1);
   attend_with(&heads_args, args);
 }
 

@@ -361,10 +361,4 @@ const TokenId* CudaOps::place(std::span<const TokenId> tokens, std::vector<std::
       place(std::span(reinterpret_cast<const float*>(tokens.data()), tokens.size()), owners));
 }
 
-// What only pictures need runs on the processor.
-void CudaOps::layer_norm(const LayerNormArgs&) { fail("layer_norm does not run on the CUDA device"); }
-void CudaOps::average(const AverageArgs&) { fail("average does not run on the CUDA device"); }
-void CudaOps::shift_scale(const ShiftScaleArgs&) { fail("shift_scale does not run on the CUDA device"); }
-void CudaOps::clamp(const float*, float*, float, float, int64_t) { fail("clamp does not run on the CUDA device"); }
-
 }  // namespace paceline::kernels::cuda

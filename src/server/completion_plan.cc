@@ -107,7 +107,8 @@ class Planner final : public CompletionPlanner {
     if (file.is_video) {
       ClipLimits limits;
       limits.pixels = std::min(limits.pixels, limits_.max_pixels);
-      TRY_ASSIGN(Clip clip, model_.vision()->read_clip(bytes, limits_.max_frames, limits));
+      const int32_t frames = std::min(limits_.max_frames, model_.vision()->clip_budget().frames);
+      TRY_ASSIGN(Clip clip, model_.vision()->read_clip(bytes, frames, limits));
       return Medium(std::make_shared<const Clip>(std::move(clip)));
     }
     PictureLimits limits;

@@ -104,9 +104,11 @@ void add_limits(CLI::App& command, ServeOptions& options) {
           },
           "", "host"))
       ->delimiter(',')
+      ->allow_extra_args(false)
+      ->default_str("")
       ->type_name("LIST");
-  group.bytes("--media-bytes", limits.media_bytes, "Bytes that are fetched, all media together");
-  group.number("--media-seconds", limits.media_s, 0.1, kDay_s, "Seconds for that");
+  group.bytes("--media-bytes", limits.media_bytes, "Bytes of the media that are fetched, all together");
+  group.number("--media-seconds", limits.media_s, 0.1, kDay_s, "Seconds to fetch them");
   group.number("--request-seconds", limits.request_s, 0, kDay_s, "Seconds from arrival to end; 0: no limit");
   group.number("--header-seconds", options.server.header_s, 0.1, kDay_s, "Seconds for its header");
   group.number("--body-seconds", options.server.body_s, 0.1, kDay_s, "Seconds for its body");

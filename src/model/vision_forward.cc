@@ -163,15 +163,17 @@ class Passage final : public VisionPassage {
     const int32_t quarter = c_.head_dim / 4;
     s_.cos.resize(static_cast<size_t>(rows_) * static_cast<size_t>(2 * quarter));
     s_.sin.resize(s_.cos.size());
+    std::vector<float> frequencies;
+    for (int32_t pair = 0; pair < quarter; ++pair)
+      frequencies.push_back(static_cast<float>(1.0 / std::pow(c_.rope_theta, 4.0 * pair / c_.head_dim)));
     size_t at = 0;
     for (const Patches* picture : pictures_) {
       for (int32_t i = 0; i < picture->count(); ++i) {
         for (const int32_t pos : {i % picture->columns, i / picture->columns}) {
-          for (int32_t pair = 0; pair < quarter; ++pair, ++at) {
-            const auto frequency = static_cast<float>(1.0 / std::pow(c_.rope_theta, 4.0 * pair / c_.head_dim));
+          for (const float frequency : frequencies) {
             const float angle = static_cast<float>(pos) * frequency;
             s_.cos[at] = std::cos(angle);
-            s_.sin[at] = std::sin(angle);
+            s_.sin[at++] = std::sin(angle);
           }
         }
       }

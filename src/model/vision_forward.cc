@@ -24,7 +24,7 @@ struct VisionForward::Scratch {
   kernels::HostCopy out_copy;
   std::vector<TokenId> columns, rows;  // of each patch: its rows of the table of positions
   std::vector<int32_t> members, last_pos;
-  std::vector<kernels::SeqSpan> spans;
+  std::vector<kernels::SeqSpan> spans, block_spans;
   // Keys and values of the layer that runs, each picture beginning on a page of its own.
   std::vector<void*> keys, values;
 };
@@ -58,10 +58,7 @@ std::shared_ptr<const VisionWeights> placed(std::shared_ptr<const VisionWeights>
 }  // namespace
 
 VisionForward::VisionForward(std::shared_ptr<const VisionWeights> weights, kernels::Ops& ops, Precision precision)
-    : weights_(placed(std::move(weights), ops.for_pictures())),
-      ops_(ops.for_pictures()),
-      precision_(precision),
-      scratch_(std::make_unique<Scratch>()) {}
+    : weights_(placed(std::move(weights), ops.for_pictures())), ops_(ops.for_pictures()), precision_(precision) {}
 
 VisionForward::~VisionForward() = default;
 
@@ -72,24 +69,48 @@ Status VisionForward::check(const Patches& patches) const {
                            patches.rows, most)};
 }
 
-// One call's passage.
-class VisionPass {
+// A tower's layer is two rounds over the rows, in blocks: first all keys and values, then what reads them. Every row
+// has the same bits whatever else is in its block.
+class Passage final : public VisionPassage {
  public:
-  VisionPass(const VisionWeights& weights, kernels::Ops& ops, Precision precision, VisionForward::Scratch& scratch,
-             std::span<const Patches* const> pictures)
+  // spare: where the scratch memory comes from, if there is any, and goes to.
+  Passage(const VisionWeights& weights, kernels::Ops& ops, Precision precision,
+          std::unique_ptr<VisionForward::Scratch>& spare, std::vector<const Patches*> pictures)
       : w_(weights),
         c_(weights.config),
         ops_(ops),
-        s_(scratch),
-        pictures_(pictures),
+        spare_(spare),
+        scratch_(spare != nullptr ? std::move(spare) : std::make_unique<VisionForward::Scratch>()),
+        s_(*scratch_),
+        pictures_(std::move(pictures)),
         precision_(precision),
         act_(precision == Precision::f32 ? Activation::f32 : Activation::bf16) {
-    for (const Patches* picture : pictures) rows_ += picture->count();
+    for (const Patches* picture : pictures_) rows_ += picture->count();
+  }
+  ~Passage() override { spare_ = std::move(scratch_); }
+  Passage(const Passage&) = delete;
+  Passage& operator=(const Passage&) = delete;
+
+  bool go_on() override {
+    if (!begun_) {
+      begun_ = true;
+      place_patches();
+      c_.kind == VisionKind::tower ? begin_tower() : embedder();
+      return true;
+    }
+    if (c_.kind != VisionKind::tower || layer_ == w_.layers.size()) return false;
+    const int32_t count = std::min(kBlockRows, rows_ - row_);
+    has_keys_ ? read_keys(w_.layers[layer_], row_, count) : make_keys(w_.layers[layer_], row_, count);
+    row_ += count;
+    if (row_ < rows_) return true;
+    row_ = 0;
+    if (has_keys_) ++layer_;
+    has_keys_ = !has_keys_;
+    return true;
   }
 
-  std::vector<std::vector<float>> run() {
-    place_patches();
-    c_.kind == VisionKind::tower ? tower() : embedder();
+  std::vector<std::vector<float>> finish() override {
+    if (c_.kind == VisionKind::tower) pool();
     return project();
   }
 
@@ -101,6 +122,9 @@ class VisionPass {
     ops_.upload(to, values.data(), values.size() * sizeof(float));
     return to;
   }
+
+  // A block is a few milliseconds of a small tower, and enough rows to keep the machine busy.
+  static constexpr int32_t kBlockRows = 512;
 
   void place_patches() {
     s_.columns.clear();
@@ -138,20 +162,16 @@ class VisionPass {
     }
   }
 
-  void tower() {
+  void begin_tower() {
     x_ = sized(s_.x, int64_t{rows_} * c_.hidden);
-    normed_ = sized(s_.normed, int64_t{rows_} * c_.hidden);
-    branch_ = sized(s_.branch, int64_t{rows_} * c_.hidden);
+    normed_ = sized(s_.normed, int64_t{kBlockRows} * c_.hidden);
+    branch_ = sized(s_.branch, int64_t{kBlockRows} * c_.hidden);
+    q_ = sized(s_.q, int64_t{rows_} * c_.heads * c_.head_dim);
     const Projection embed{&w_.input, x_};
     ops_.linear(pixels(2.0f, -1.0f), rows_, act_, {&embed, 1});
     add_positions(x_);
     make_rope();
     make_pages();
-    for (const VisionLayer& layer : w_.layers) {
-      attention(layer);
-      feed_forward(layer);
-    }
-    pool();
   }
 
   // Column angles, then row angles: [rows, head_dim / 2] in two halves of head_dim / 4.
@@ -159,15 +179,17 @@ class VisionPass {
     const int32_t quarter = c_.head_dim / 4;
     s_.cosines.resize(static_cast<size_t>(rows_) * static_cast<size_t>(2 * quarter));
     s_.sines.resize(s_.cosines.size());
+    std::vector<float> frequencies;
+    for (int32_t pair = 0; pair < quarter; ++pair)
+      frequencies.push_back(static_cast<float>(1.0 / std::pow(c_.rope_theta, 4.0 * pair / c_.head_dim)));
     size_t at = 0;
     for (const Patches* picture : pictures_) {
       for (int32_t i = 0; i < picture->count(); ++i) {
         for (const int32_t pos : {i % picture->columns, i / picture->columns}) {
-          for (int32_t pair = 0; pair < quarter; ++pair, ++at) {
-            const auto frequency = static_cast<float>(1.0 / std::pow(c_.rope_theta, 4.0 * pair / c_.head_dim));
+          for (const float frequency : frequencies) {
             const float angle = static_cast<float>(pos) * frequency;
             s_.cosines[at] = std::cos(angle);
-            s_.sines[at] = std::sin(angle);
+            s_.sines[at++] = std::sin(angle);
           }
         }
       }
@@ -207,63 +229,84 @@ class VisionPass {
     return precision_ == Precision::f32 || !fits ? DType::f32 : DType::bf16;
   }
 
-  void norm(const float* x, const Vector& weight, float* y) {
-    ops_.rms_norm({x, weight.for_ops(), y, rows_, c_.hidden, c_.rms_eps, 1.0f});
+  // Of `rows` rows from here on, as all below.
+  void norm(const float* x, int32_t rows, const Vector& weight, float* y) {
+    ops_.rms_norm({x, weight.for_ops(), y, rows, c_.hidden, c_.rms_eps, 1.0f});
   }
 
-  void linear(const float* x, const VisionLinear& by, float* y) {
-    const int64_t in = int64_t{rows_} * by.weight.cols, out = int64_t{rows_} * by.weight.rows;
+  void linear(const float* x, int32_t rows, const VisionLinear& by, float* y) {
+    const int64_t in = int64_t{rows} * by.weight.cols, out = int64_t{rows} * by.weight.rows;
     if (c_.clipped) {
       float* clamped = sized(s_.clamped, in);
       ops_.clamp(x, clamped, by.input.low, by.input.high, in);
       x = clamped;
     }
     const Projection product{&by.weight, y};
-    ops_.linear(x, rows_, act_, {&product, 1});
+    ops_.linear(x, rows, act_, {&product, 1});
     if (c_.clipped) ops_.clamp(y, y, by.output.low, by.output.high, out);
   }
 
-  void attention(const VisionLayer& l) {
-    const int64_t floats = int64_t{rows_} * c_.heads * c_.head_dim;
+  // The pictures' shares of a block, with rows counted from its first.
+  std::span<const kernels::SeqSpan> spans_of(int32_t first, int32_t count) {
+    s_.block_spans.clear();
+    for (const kernels::SeqSpan& whole : s_.spans) {
+      const int32_t from = std::max(first, whole.first_row),
+                    to = std::min(first + count, whole.first_row + whole.count);
+      if (from < to) s_.block_spans.push_back({from - first, to - from, from - whole.first_row, whole.pages});
+    }
+    return s_.block_spans;
+  }
+
+  [[nodiscard]] kernels::HeadShape head_shape() const { return {c_.heads, c_.heads, c_.head_dim, kv_dtype()}; }
+  [[nodiscard]] int64_t head_floats(int32_t rows) const { return int64_t{rows} * c_.heads * c_.head_dim; }
+
+  // Queries of the rows stay where they are until all keys are there.
+  void make_keys(const VisionLayer& l, int32_t first, int32_t count) {
     kernels::HeadsArgs heads;
-    heads.shape = {c_.heads, c_.heads, c_.head_dim, kv_dtype()};
-    heads.q = sized(s_.q, floats);
-    float* k = sized(s_.k, floats);
-    float* v = sized(s_.v, floats);
-    norm(x_, l.input_norm, normed_);
-    linear(normed_, l.q, heads.q);
-    linear(normed_, l.k, k);
-    linear(normed_, l.v, v);
+    heads.shape = head_shape();
+    heads.q = q_ + head_floats(first);
+    float* k = sized(s_.k, head_floats(kBlockRows));
+    float* v = sized(s_.v, head_floats(kBlockRows));
+    norm(x_ + int64_t{first} * c_.hidden, count, l.input_norm, normed_);
+    linear(normed_, count, l.q, heads.q);
+    linear(normed_, count, l.k, k);
+    linear(normed_, count, l.v, v);
     heads.k = k;
     heads.v = v;
     heads.q_weight = l.q_norm.for_ops();
     heads.k_weight = l.k_norm.for_ops();
-    heads.cos = s_.cos.data();
-    heads.sin = s_.sin.data();
+    heads.cos = s_.cos.data() + int64_t{first} * (c_.head_dim / 2);
+    heads.sin = s_.sin.data() + int64_t{first} * (c_.head_dim / 2);
     heads.eps = c_.rms_eps;
-    heads.seqs = s_.spans;
+    heads.seqs = spans_of(first, count);
     heads.rope_parts = 2;
     ops_.heads(heads);
-    float* attended = sized(s_.attended, floats);
-    ops_.attention({heads.shape, heads.q, attended, 0, true, s_.spans, s_.last_pos.data()});
-    linear(attended, l.o, branch_);
-    ops_.add_norm({x_, branch_, l.post_attention_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, 1.0f});
   }
 
-  void feed_forward(const VisionLayer& l) {
-    const int64_t floats = int64_t{rows_} * c_.ffn;
+  void read_keys(const VisionLayer& l, int32_t first, int32_t count) {
+    float* x = x_ + int64_t{first} * c_.hidden;
+    float* attended = sized(s_.attended, head_floats(kBlockRows));
+    ops_.attention(
+        {head_shape(), q_ + head_floats(first), attended, 0, true, spans_of(first, count), s_.last_pos.data() + first});
+    linear(attended, count, l.o, branch_);
+    ops_.add_norm({x, branch_, l.post_attention_norm.for_ops(), count, c_.hidden, c_.rms_eps, 1.0f});
+    feed_forward(l, x, count);
+  }
+
+  void feed_forward(const VisionLayer& l, float* x, int32_t count) {
+    const int64_t floats = int64_t{kBlockRows} * c_.ffn;
     float* gate = sized(s_.gate, floats);
-    norm(x_, l.pre_ffn_norm, normed_);
+    norm(x, count, l.pre_ffn_norm, normed_);
     if (c_.clipped) {
       float* up = sized(s_.up, floats);
-      linear(normed_, l.gate, gate);
-      linear(normed_, l.up, up);
-      ops_.gelu_mul({gate, up, rows_, c_.ffn, c_.ffn});
+      linear(normed_, count, l.gate, gate);
+      linear(normed_, count, l.up, up);
+      ops_.gelu_mul({gate, up, count, c_.ffn, c_.ffn});
     } else {
-      ops_.gated(normed_, rows_, act_, l.gate.weight, l.up.weight, gate);
+      ops_.gated(normed_, count, act_, l.gate.weight, l.up.weight, gate);
     }
-    linear(gate, l.down, branch_);
-    ops_.add_norm({x_, branch_, l.post_ffn_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, 1.0f});
+    linear(gate, count, l.down, branch_);
+    ops_.add_norm({x, branch_, l.post_ffn_norm.for_ops(), count, c_.hidden, c_.rms_eps, 1.0f});
   }
 
   // Squares of patches, each averaged to one token.
@@ -326,21 +369,36 @@ class VisionPass {
   const VisionWeights& w_;
   const VisionConfig& c_;
   kernels::Ops& ops_;
+  std::unique_ptr<VisionForward::Scratch>& spare_;
+  std::unique_ptr<VisionForward::Scratch> scratch_;
   VisionForward::Scratch& s_;
-  std::span<const Patches* const> pictures_;
+  std::vector<const Patches*> pictures_;
   Precision precision_;
   Activation act_;
   int32_t rows_ = 0;           // patches of all pictures
   int32_t tokens_ = 0;         // soft tokens of all pictures
+  bool begun_ = false;         // and then, of the tower, the next piece:
+  size_t layer_ = 0;           // in this layer,
+  bool has_keys_ = false;      // in its second round,
+  int32_t row_ = 0;            // from this row on
   float* x_ = nullptr;         // [rows, hidden]
-  float* normed_ = nullptr;    // [rows, hidden]
-  float* branch_ = nullptr;    // [rows, hidden]
+  float* q_ = nullptr;         // [rows, heads, head_dim]
+  float* normed_ = nullptr;    // [a block's rows, hidden]
+  float* branch_ = nullptr;    // [a block's rows, hidden]
   float* features_ = nullptr;  // [tokens, hidden]
 };
 
+std::unique_ptr<VisionPassage> VisionForward::begin(std::vector<const Patches*> pictures) {
+  CHECK(!pictures.empty());
+  return std::make_unique<Passage>(*weights_, ops_, precision_, spare_, std::move(pictures));
+}
+
 std::vector<std::vector<float>> VisionForward::run(std::span<const Patches* const> pictures) {
   if (pictures.empty()) return {};
-  return VisionPass(*weights_, ops_, precision_, *scratch_, pictures).run();
+  const auto passage = begin({pictures.begin(), pictures.end()});
+  while (passage->go_on()) {
+  }
+  return passage->finish();
 }
 
 }  // namespace paceline

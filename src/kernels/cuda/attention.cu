@@ -7,13 +7,14 @@
 // ascending order,
 //   M' = max(M, m), a = exp(M - M'), b = exp(m - M'):  L = L a + l b,  O = O a + o b
 // either by the block that walks them all, or, where there are few blocks, each page by a block of its own and merged
-// by whichever of these comes last: the same operations, and so the same bits. A key that a query does not see counts
+// by that of the last page: the same operations, and so the same bits. A key that a query does not see counts
 // as minus infinity, and a page of such keys has b = 0 and a = 1: it changes nothing.
 //
 // Bound: bytes of keys and values at few rows, operations at many. Far from both: 14 us for one row of 31B at 512
 // positions on an H200, where the bytes would take 2; a prompt of 2048 runs at about 90 TFLOP/s.
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/handover.cuh"
 #include "kernels/cuda/heads.cuh"
 #include "kernels/cuda/launch.cuh"
 
@@ -64,50 +65,69 @@ __device__ __forceinline__ void copy_page(const void* page, int64_t head_bytes, 
     copy16_async(to + i / chunks * stride + i % chunks * 16, from + static_cast<int64_t>(i) * 16, true);
 }
 
-// Merges what the blocks of single pages left, in the one of them that came last.
-__device__ void merge_pages(const AttentionArgs& args, const Work& w, int32_t queries, int32_t dim) {
-  __shared__ int32_t came;
-  const int64_t place = static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y;
-  const int32_t pages = w.page_end - w.page_begin;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) came = atomicAdd(args.arrivals + place, 1);
-  __syncthreads();
-  if (came != pages - 1) return;
-  __threadfence();
-  if (threadIdx.x == 0) args.arrivals[place] = 0;
-  const int64_t part_floats = static_cast<int64_t>(queries) * (dim + 2);
-  const float* parts = args.partial + place * args.most_pages * part_floats;
+// Where the block of a page leaves its part: values [queries][dim], then tops [queries] and sums [queries].
+__device__ __forceinline__ float* part_of_page(const AttentionArgs& args, int32_t page, int32_t queries, int32_t dim) {
+  const int64_t place = (static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y) * args.most_pages + page;
+  return args.partial + place * (static_cast<int64_t>(queries) * (dim + 2));
+}
+
+// Merges what the blocks of single pages leave, in that of the last page. `own` [queries][dim], its tops and sums are
+// in shared memory.
+__device__ void merge_pages(const AttentionArgs& args, const Work& w, int32_t queries, int32_t dim, const float* own,
+                            const float* own_top, const float* own_sum) {
+  const int32_t others = w.page_end - w.page_begin - 1;
+  const int32_t top_at = queries * dim, sum_at = queries * (dim + 1);
   for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < w.queries * dim; i += kThreads * 4) {
     const int32_t query = i / dim;
     Merge merge;
-    float value[4] = {};
+    float4 value = make_float4(0, 0, 0, 0);
+    const auto take = [&](const float4& four, float top, float sum) {
+      merge.take(top, sum);
+      value.x = fmaf(four.x, merge.now, value.x * merge.before);
+      value.y = fmaf(four.y, merge.now, value.y * merge.before);
+      value.z = fmaf(four.z, merge.now, value.z * merge.before);
+      value.w = fmaf(four.w, merge.now, value.w * merge.before);
+    };
     // Pages are asked for together: one after the other they would take a trip to the cache each.
-    constexpr int kAtOnce = 8;
-    for (int32_t base = 0; base < pages; base += kAtOnce) {
+    constexpr int kAtOnce = 12;
+    for (int32_t base = 0; base < others; base += kAtOnce) {
       float4 four[kAtOnce];
-      float page_top[kAtOnce], page_sum[kAtOnce];
+      float top[kAtOnce], sum[kAtOnce];
+      for (bool there = false; !there;) {
+        there = true;
 #pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        if (base + k >= pages) continue;
-        const float* part = parts + (base + k) * part_floats;
-        four[k] = __ldcg(reinterpret_cast<const float4*>(part + i));
-        page_top[k] = __ldcg(part + queries * dim + query);
-        page_sum[k] = __ldcg(part + queries * (dim + 1) + query);
+        for (int k = 0; k < kAtOnce; ++k) {
+          if (base + k >= others) continue;
+          const float* part = part_of_page(args, base + k, queries, dim);
+          four[k] = look(part + i);
+          top[k] = look_at_one(part + top_at + query);
+          sum[k] = look_at_one(part + sum_at + query);
+        }
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k)
+          if (base + k < others) there = there && is_there(four[k]) && is_there(top[k]) && is_there(sum[k]);
+        if (!there) rest();
       }
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) {
-        if (base + k >= pages) continue;
-        merge.take(page_top[k], page_sum[k]);
-        value[0] = fmaf(four[k].x, merge.now, value[0] * merge.before);
-        value[1] = fmaf(four[k].y, merge.now, value[1] * merge.before);
-        value[2] = fmaf(four[k].z, merge.now, value[2] * merge.before);
-        value[3] = fmaf(four[k].w, merge.now, value[3] * merge.before);
+        if (base + k >= others) continue;
+        take_away(part_of_page(args, base + k, queries, dim) + i);
+        take(four[k], top[k], sum[k]);
       }
     }
+    take(*reinterpret_cast<const float4*>(own + i), own_top[query], own_sum[query]);
     const float share = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
-#pragma unroll
-    for (int e = 0; e < 4; ++e) write_out(args, w, query, i % dim + e, value[e] * share);
+    write_out(args, w, query, i % dim, value.x * share);
+    write_out(args, w, query, i % dim + 1, value.y * share);
+    write_out(args, w, query, i % dim + 2, value.z * share);
+    write_out(args, w, query, i % dim + 3, value.w * share);
+  }
+  // Several threads look at a query's top and sum: those are taken away when all have seen them.
+  __syncthreads();
+  for (int32_t i = threadIdx.x; i < others * w.queries; i += kThreads) {
+    float* part = part_of_page(args, i / w.queries, queries, dim) + i % w.queries;
+    leave(part + top_at, __uint_as_float(kNothing));
+    leave(part + sum_at, __uint_as_float(kNothing));
   }
 }
 
@@ -374,14 +394,15 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
   wait_copies<0>();
   if (!kSplit && threadIdx.x < kQueries) sum[threadIdx.x] = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
   __syncthreads();
+  // The block of the last page keeps its part here, where keys were, and merges all.
+  const bool merges = kSplit && page_end == w.page_end;
   float* mine = nullptr;
   if (kSplit) {
-    const int64_t place =
-        (static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y) * args.most_pages + blockIdx.z;
-    mine = args.partial + place * (kQueries * (dim + 2));
-    if (threadIdx.x < w.queries) {
-      mine[kQueries * dim + threadIdx.x] = top[threadIdx.x];
-      mine[kQueries * (dim + 1) + threadIdx.x] = sum[threadIdx.x];
+    mine =
+        merges ? reinterpret_cast<float*>(shared) : part_of_page(args, static_cast<int32_t>(blockIdx.z), kQueries, dim);
+    if (!merges && threadIdx.x < w.queries) {
+      leave(mine + kQueries * dim + threadIdx.x, top[threadIdx.x]);
+      leave(mine + kQueries * (dim + 1) + threadIdx.x, sum[threadIdx.x]);
     }
   }
 #pragma unroll
@@ -393,13 +414,17 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
 #pragma unroll
       for (int d = 0; d < kDt; ++d) {
         const int32_t at = (warp * kDt + d) * 16 + g + i / 2 * 8;
-        if (kSplit)
+        if (!kSplit)
+          write_out(args, w, query, at, out[d][j][i] * sum[query]);
+        else if (merges)
           mine[query * dim + at] = out[d][j][i];
         else
-          write_out(args, w, query, at, out[d][j][i] * sum[query]);
+          leave(mine + query * dim + at, out[d][j][i]);
       }
     }
-  if (kSplit) merge_pages(args, w, kQueries, dim);
+  if (!merges) return;
+  __syncthreads();
+  merge_pages(args, w, kQueries, dim, mine, top, sum);
 }
 
 template <int kNt, int kDt, int kDim, bool kSplit, bool kHeads>

@@ -26,6 +26,18 @@ std::vector<RowBlock> blocks_of(const kernels::AttentionArgs& args, int32_t bloc
   return blocks;
 }
 
+// Few rows do not fill a device: a block gets as few as a tile of queries has, while all blocks find a place at once.
+int32_t few_rows_of_block(const kernels::AttentionArgs& args, int32_t most) {
+  const HeadShape& shape = args.shape;
+  const int32_t places = shape.head_dim > 256 ? 120 : 240;
+  int32_t rows = std::min(most, rows_of_block(shape.heads, shape.kv_heads, shape.head_dim, 1));
+  for (int32_t pages = 1; rows < most; rows *= 2) {
+    const auto blocks = static_cast<int32_t>(blocks_of(args, rows, pages).size());
+    if (blocks * shape.kv_heads * pages <= places) break;
+  }
+  return rows;
+}
+
 }  // namespace
 
 // The spans with their page tables in device memory. Tables are kept by where they lie on the host and sent again only
@@ -142,8 +154,8 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   const int32_t wide_rows = wide_queries(a.head_dim) / (a.heads / a.kv_heads);
   const bool wide = !a.wide_kv && can_attend_wide(a.heads, a.kv_heads, a.head_dim) && most_rows >= wide_rows &&
                     rows / wide_rows * a.kv_heads >= kWideAttentionBlocks;
-  // Few rows fill no device: as little as possible goes to each block, down to a tile of queries.
-  a.block_rows = wide ? wide_rows : rows_of_block(a.heads, a.kv_heads, a.head_dim, rows <= kNarrowRows ? 1 : most_rows);
+  a.block_rows = wide ? wide_rows : rows_of_block(a.heads, a.kv_heads, a.head_dim, most_rows);
+  if (rows <= kNarrowRows) a.block_rows = few_rows_of_block(args, a.block_rows);
   const std::vector<RowBlock> blocks = blocks_of(args, a.block_rows, a.most_pages);
   a.block_count = static_cast<int32_t>(blocks.size());
   const int32_t width = a.heads * a.head_dim, queries = queries_of(a.heads, a.kv_heads, a.block_rows);
@@ -169,12 +181,9 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
     a.out_bf16 = make_ready(args.out, a.rows, width, a.out_stride);
   else
     written(args.out, static_cast<int64_t>(a.rows) * width);
-  if (splits) {
-    a.partial = static_cast<float*>(
-        grown(attention_partial_,
-              attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim) * sizeof(float)));
-    a.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
-  }
+  if (splits)
+    a.partial = handover(attention_partial_,
+                         attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim));
   if (!status_.ok()) return;
   if (wide)
     attention_wide(a, stream_);

@@ -64,7 +64,7 @@ Result<std::unique_ptr<CudaOps>> CudaOps::make() {
     return Error{"taking host memory for the CUDA device: " + text_of(error)};
   ops->host_ring_ = {host, [](void* p) { (void)cudaFreeHost(p); }};
   ops->device_ring_ = ops->memory(kRingBytes);
-  ops->grown(ops->partial_, kPartialFloats * sizeof(float));
+  ops->handover(ops->partial_, kPartialFloats);
   ops->grown(ops->arrivals_, kMaxArrivals * sizeof(int32_t));
   TRY(ops->wait());
   return ops;
@@ -111,6 +111,13 @@ void* CudaOps::grown(Grown& buffer, size_t bytes) {
     if (buffer.memory != nullptr) buffer.bytes = bytes;
   }
   return buffer.memory.get();
+}
+
+float* CudaOps::handover(Grown& buffer, size_t floats) {
+  const bool grows = buffer.bytes < floats * sizeof(float);
+  void* block = grown(buffer, floats * sizeof(float));
+  if (grows && block != nullptr) fine(cudaMemsetAsync(block, kNothingByte, buffer.bytes, stream_), "clearing memory");
+  return static_cast<float*>(block);
 }
 
 void CudaOps::make_room(size_t bytes) {

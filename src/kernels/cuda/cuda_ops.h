@@ -87,6 +87,8 @@ class CudaOps final : public Ops {
   bool fine(cudaError_t error, const char* what);
   void fail(std::string message);
   void* grown(Grown& buffer, size_t bytes);
+  // Floats that blocks of a launch leave for each other.
+  float* handover(Grown& buffer, size_t floats);
   // Host memory that copies to the device start from; given out anew after wait().
   void* staged(size_t bytes);
   void make_room(size_t bytes);

@@ -55,10 +55,9 @@ struct MatmulArgs {
   Rows x;
   int32_t rows = 0;
   ExpertRows experts;
-  float* partial = nullptr;     // partial_floats(), not shared with a launch that may still run
-  int32_t* arrivals = nullptr;  // [kMaxArrivals], zero before and after
-  int32_t blocks = 0;           // filled in by the launch
-  int32_t ahead = 0;
+  // [kPartialFloats], kNothing (handover.cuh) before and after; not shared with a launch that may still run.
+  float* partial = nullptr;
+  int32_t blocks = 0;  // filled in by the launch
 };
 
 inline constexpr int32_t kMaxArrivals = 1 << 18;

@@ -12,6 +12,7 @@
 //
 // Bound: bytes of keys and values at few rows, operations at many. Far from both: 14 us for one row of 31B at 512
 // positions on an H200, where the bytes would take 2; a prompt of 2048 runs at about 90 TFLOP/s.
+#include "kernels/cuda/ahead.cuh"
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/handover.cuh"
@@ -253,6 +254,11 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
   if (old) wait_for_previous();
 
   stage_queries<kQueries, kPairs, kHeads>(args, w, dim, q_weights, shared + l.queries, l.query_stride);
+  if (kSplit && args.ahead.count > 0) {
+    const auto block = static_cast<int32_t>(blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z));
+    fetch_ahead(args.ahead, block * kThreads + static_cast<int32_t>(threadIdx.x),
+                static_cast<int32_t>(gridDim.x * gridDim.y * gridDim.z) * kThreads);
+  }
   if (makes_keys && (page_begin + 1) * kPageTokens > w.seq->first_pos) {
     wait_copies<0>();
     __syncthreads();

@@ -1,6 +1,7 @@
 // Heads and attention on the device, as plain arguments. Pages and their borders are ops.h's.
 #pragma once
 
+#include "kernels/cuda/ahead.h"
 #include "kernels/cuda/matmul.h"
 
 namespace paceline::kernels::cuda {
@@ -68,6 +69,7 @@ struct AttentionArgs {
   // kMostQueriesMadeReady queries. q is left as it was.
   int32_t makes_heads = 0;
   HeadsArgs head;
+  Ahead ahead;
 };
 
 // Rows that a block may have: as many as fill it with queries.

@@ -1,5 +1,6 @@
 // CudaOps over sequences: heads and attention, with page tables kept in device memory.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/check.h"
@@ -7,6 +8,9 @@
 
 namespace paceline::kernels::cuda {
 namespace {
+
+const int32_t kAheadInAttention =
+    std::getenv("PACELINE_ATTENTION") ? std::atoi(std::getenv("PACELINE_ATTENTION")) : 20 << 20;
 
 // Rows of each sequence in blocks of so many, and the most pages that one of them sees.
 std::vector<RowBlock> blocks_of(const kernels::AttentionArgs& args, int32_t block_rows, int32_t& most_pages) {
@@ -184,6 +188,7 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   if (splits)
     a.partial = handover(attention_partial_,
                          attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim));
+  a.ahead = take_expected(a.rows, kAheadInAttention);
   if (!status_.ok()) return;
   if (wide)
     attention_wide(a, stream_);

@@ -1,6 +1,7 @@
 // Everything on the device that is not a matrix product or attention, as plain arguments.
 #pragma once
 
+#include "kernels/cuda/ahead.h"
 #include "kernels/cuda/matmul.h"
 
 namespace paceline::kernels::cuda {
@@ -61,6 +62,7 @@ struct NormsArgs {
   int32_t y_stride = 0;
   int32_t rows = 0, width = 0;
   float eps = 0;
+  Ahead ahead;
 };
 inline constexpr int32_t kMaxNormWidth = 8192;
 void norms(const NormsArgs& args, Stream stream);

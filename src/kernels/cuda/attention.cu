@@ -7,7 +7,7 @@
 // ascending order,
 //   M' = max(M, m), a = exp(M - M'), b = exp(m - M'):  L = L a + l b,  O = O a + o b
 // either by the block that walks them all, or, where there are few blocks, each page by a block of its own and merged
-// by that of the last page: the same operations, and so the same bits. A key that a query does not see counts
+// by whichever of these comes last: the same operations, and so the same bits. A key that a query does not see counts
 // as minus infinity, and a page of such keys has b = 0 and a = 1: it changes nothing.
 //
 // Bound: bytes of keys and values at few rows, operations at many. Far from both: 14 us for one row of 31B at 512
@@ -227,15 +227,12 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
   wait_copies<0>();
   if (!kSplit && threadIdx.x < kQueries) sum[threadIdx.x] = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
   __syncthreads();
-  // The block of the last page keeps its part here, where keys were, and merges all.
-  const bool merges = kSplit && page_end == w.page_end;
   float* mine = nullptr;
   if (kSplit) {
-    mine =
-        merges ? reinterpret_cast<float*>(shared) : part_of_page(args, static_cast<int32_t>(blockIdx.z), kQueries, dim);
-    if (!merges && threadIdx.x < w.queries) {
-      leave(mine + kQueries * dim + threadIdx.x, top[threadIdx.x]);
-      leave(mine + kQueries * (dim + 1) + threadIdx.x, sum[threadIdx.x]);
+    mine = part_of_page(args, static_cast<int32_t>(blockIdx.z), kQueries, dim);
+    if (threadIdx.x < w.queries) {
+      mine[kQueries * dim + threadIdx.x] = top[threadIdx.x];
+      mine[kQueries * (dim + 1) + threadIdx.x] = sum[threadIdx.x];
     }
   }
 #pragma unroll
@@ -247,17 +244,13 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
 #pragma unroll
       for (int d = 0; d < kDt; ++d) {
         const int32_t at = (warp * kDt + d) * 16 + g + i / 2 * 8;
-        if (!kSplit)
-          write_out(args, w, query, at, out[d][j][i] * sum[query]);
-        else if (merges)
+        if (kSplit)
           mine[query * dim + at] = out[d][j][i];
         else
-          leave(mine + query * dim + at, out[d][j][i]);
+          write_out(args, w, query, at, out[d][j][i] * sum[query]);
       }
     }
-  if (!merges) return;
-  __syncthreads();
-  merge_pages(args, w, kQueries, dim, mine, top, sum);
+  if (kSplit) merge_pages(args, w, kQueries, dim);
 }
 
 template <int kNt, int kDt, int kDim, bool kSplit, bool kHeads>

@@ -61,10 +61,10 @@ struct AttentionArgs {
   const RowBlock* blocks = nullptr;     // [block_count], device memory; none: few_blocks
   RowBlock few_blocks[kFewBlocks];
   int32_t block_count = 0;
-  int32_t block_rows = 0;  // the most rows of a block
-  int32_t most_pages = 0;  // that any block sees
-  // attention_partial_floats(), where attention_splits(); kNothing (handover.cuh) before and after.
-  float* partial = nullptr;
+  int32_t block_rows = 0;       // the most rows of a block
+  int32_t most_pages = 0;       // that any block sees
+  float* partial = nullptr;     // attention_partial_floats(), where attention_splits()
+  int32_t* arrivals = nullptr;  // [block_count * kv_heads] there, zero before and after
   // Where heads() has not run: attention's kernel does that, too. For blocks with pages of their own and up to
   // kMostQueriesMadeReady queries. q is left as it was.
   int32_t makes_heads = 0;

@@ -185,9 +185,11 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
     a.out_bf16 = make_ready(args.out, a.rows, width, a.out_stride);
   else
     written(args.out, static_cast<int64_t>(a.rows) * width);
-  if (splits)
-    a.partial = handover(attention_partial_,
-                         attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim));
+  if (splits) {
+    const size_t floats = attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim);
+    a.partial = static_cast<float*>(grown(attention_partial_, floats * sizeof(float)));
+    a.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
+  }
   a.ahead = take_expected(a.rows, kAheadInAttention);
   if (!status_.ok()) return;
   if (wide)

@@ -65,6 +65,7 @@ Result<std::unique_ptr<CudaOps>> CudaOps::make() {
   ops->host_ring_ = {host, [](void* p) { (void)cudaFreeHost(p); }};
   ops->device_ring_ = ops->memory(kRingBytes);
   ops->handover(ops->partial_, kPartialFloats);
+  ops->grown(ops->counted_, kCountedFloats * sizeof(float));
   ops->grown(ops->arrivals_, kMaxArrivals * sizeof(int32_t));
   TRY(ops->wait());
   return ops;

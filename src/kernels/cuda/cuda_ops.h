@@ -153,7 +153,7 @@ class CudaOps final : public Ops {
   };
   Planned planned_;
 
-  Grown partial_, arrivals_, attention_partial_, bytes_rows_, bytes_scales_, expert_plan_, slots_, slot_rows_,
+  Grown partial_, counted_, arrivals_, attention_partial_, bytes_rows_, bytes_scales_, expert_plan_, slots_, slot_rows_,
       slot_bf16_, argmax_keys_, zeros_;
   std::shared_ptr<void> host_ring_, device_ring_;
   size_t ring_used_ = 0;

@@ -74,6 +74,8 @@ Rows CudaOps::rows_for(const float* x, int32_t rows, const Weight& w, Activation
 void CudaOps::multiply(MatmulArgs& args, Activation activation) {
   if (!status_.ok()) return;
   args.partial = static_cast<float*>(partial_.memory.get());
+  args.counted = static_cast<float*>(counted_.memory.get());
+  args.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
   const Weight& w = args.out[0].weight;
   const bool plain =
       w.format == Format::f32 || w.format == Format::f16 || (w.format == Format::bf16 && activation == Activation::f32);

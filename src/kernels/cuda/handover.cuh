@@ -24,10 +24,6 @@ __device__ __forceinline__ void leave(float* to, const float4& v) {
   asm volatile("st.relaxed.gpu.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w)
                : "memory");
 }
-__device__ __forceinline__ void leave(float* to, float v) {
-  asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(to), "f"(v) : "memory");
-}
-
 __device__ __forceinline__ float4 look(const float* from) {
   float4 v;
   asm volatile("ld.relaxed.gpu.global.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -36,12 +32,6 @@ __device__ __forceinline__ float4 look(const float* from) {
                : "memory");
   return v;
 }
-__device__ __forceinline__ float look_at_one(const float* from) {
-  float v;
-  asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(v) : "l"(from) : "memory");
-  return v;
-}
-
 // Between two looks.
 __device__ __forceinline__ void rest() { __nanosleep(64); }
 

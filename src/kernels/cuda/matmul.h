@@ -55,13 +55,17 @@ struct MatmulArgs {
   Rows x;
   int32_t rows = 0;
   ExpertRows experts;
-  // [kPartialFloats], kNothing (handover.cuh) before and after; not shared with a launch that may still run.
+  // Sums of parts, not shared with a launch that may still run: of long ones [kPartialFloats], kNothing (handover.cuh)
+  // before and after; of short ones [kCountedFloats] with a count per unit [kMaxArrivals], zero before and after.
   float* partial = nullptr;
+  float* counted = nullptr;
+  int32_t* arrivals = nullptr;
   int32_t blocks = 0;  // filled in by the launch
 };
 
 inline constexpr int32_t kMaxArrivals = 1 << 18;
 inline constexpr size_t kPartialFloats = size_t{1} << 25;
+inline constexpr size_t kCountedFloats = size_t{1} << 24;
 
 using Stream = CUstream_st*;
 

@@ -4,7 +4,7 @@
 //   y [rows, n] = W [n, k] x [rows, k]
 // A block of four warps owns a unit of 64 outputs (gated: 32 of gate and the same 32 of up) and one part of K, or all
 // parts in turn. Each warp streams its tile of 16 outputs; the rows' part of K lies in shared memory. The sums of parts
-// are added in ascending order by the block of the first part, or in registers where one block has them all.
+// are added in ascending order by one of the blocks of the unit, or in registers where one block has them all.
 #pragma once
 
 #include "kernels/cuda/device.cuh"
@@ -16,6 +16,7 @@ namespace paceline::kernels::cuda::narrow {
 
 constexpr int kThreads = 128;
 constexpr int kOutPad = kUnitOutputs + 4;
+constexpr int32_t kLongPart = 12;  // blocks
 
 // Where a block stands.
 struct Unit {
@@ -134,51 +135,106 @@ __device__ void write_outputs(const Unit& u, const float* sums) {
   }
 }
 
-// Leaves this part's sums for the block of the first part, which adds them all up.
+// Where the sums of a unit meet, and four of this block's own.
 template <int kRows>
-__device__ void add_up_parts(const MatmulArgs& args, const Unit& u, float* sums) {
-  constexpr int32_t kFloats = kRows * kUnitOutputs;
-  const int32_t floats = min(kRows, u.rows - u.row_base) * kUnitOutputs, split = u.product->split;
-  const int64_t block = static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
-  const auto four = [&](int32_t i) -> float4& {
+struct Meeting {
+  static constexpr int32_t kFloats = kRows * kUnitOutputs;
+  static constexpr int kAtOnce = 8;  // parts that are asked for together, not a trip to the cache each
+  int64_t block;
+  int32_t floats, split;
+  float* sums;
+
+  __device__ Meeting(const Unit& u, float* own)
+      : block(static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x),
+        floats(min(kRows, u.rows - u.row_base) * kUnitOutputs),
+        split(u.product->split),
+        sums(own) {}
+  __device__ float4& four(int32_t i) const {
     return *reinterpret_cast<float4*>(sums + i / kUnitOutputs * kOutPad + i % kUnitOutputs);
-  };
-  if (u.part > 0) {
-    float* mine = args.partial + block * kFloats;
-    for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < floats; i += kThreads * 4) leave(mine + i, four(i));
-    return;
   }
-  // Parts are asked for together: one after the other they would take a trip to the cache each.
-  constexpr int kAtOnce = 8;
-  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < floats; i += kThreads * 4) {
-    float* own = args.partial + block * kFloats + i;  // other parts' lie in front of it
-    float4 sum = four(i);
-    for (int32_t base = 1; base < split; base += kAtOnce) {
+};
+
+__device__ __forceinline__ void add_to(float4& sum, const float4& v) {
+  sum.x += v.x;
+  sum.y += v.y;
+  sum.z += v.z;
+  sum.w += v.w;
+}
+
+// Long parts: each is left for the block of the first part, which adds them all up.
+template <int kRows>
+__device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows>& m) {
+  constexpr int32_t kFloats = Meeting<kRows>::kFloats, kAtOnce = Meeting<kRows>::kAtOnce;
+  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < m.floats; i += kThreads * 4) {
+    float* own = args.partial + m.block * kFloats + i;  // other parts' lie in front of the first one's
+    if (u.part > 0) {
+      leave(own, m.four(i));
+      continue;
+    }
+    float4 sum = m.four(i);
+    for (int32_t base = 1; base < m.split; base += kAtOnce) {
       float4 part[kAtOnce];
       for (bool there = false; !there;) {
         there = true;
 #pragma unroll
         for (int k = 0; k < kAtOnce; ++k)
-          if (base + k < split) part[k] = look(own - (base + k) * kFloats);
+          if (base + k < m.split) part[k] = look(own - (base + k) * kFloats);
 #pragma unroll
         for (int k = 0; k < kAtOnce; ++k)
-          if (base + k < split) there = there && is_there(part[k]);
+          if (base + k < m.split) there = there && is_there(part[k]);
         if (!there) rest();
       }
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) {
-        if (base + k >= split) continue;
+        if (base + k >= m.split) continue;
         take_away(own - (base + k) * kFloats);
-        sum.x += part[k].x;
-        sum.y += part[k].y;
-        sum.z += part[k].z;
-        sum.w += part[k].w;
+        add_to(sum, part[k]);
       }
     }
-    four(i) = sum;
+    m.four(i) = sum;
+  }
+  if (u.part > 0) return;
+  __syncthreads();
+  write_outputs<kRows>(u, m.sums);
+}
+
+// Short parts end at almost the same time: whoever comes last does not wait for anybody.
+template <int kRows>
+__device__ void count_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows>& m) {
+  constexpr int32_t kFloats = Meeting<kRows>::kFloats, kAtOnce = Meeting<kRows>::kAtOnce;
+  float* mine = args.counted + m.block * kFloats;
+  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < m.floats; i += kThreads * 4)
+    __stcg(reinterpret_cast<float4*>(mine + i), m.four(i));
+  __threadfence();
+  __syncthreads();
+  __shared__ int32_t came;
+  const int64_t first = m.block + u.part;  // the first part's block; others' are in front of it
+  if (threadIdx.x == 0) came = atomicAdd(args.arrivals + first, 1);
+  __syncthreads();
+  if (came != m.split - 1) return;
+  __threadfence();
+  if (threadIdx.x == 0) args.arrivals[first] = 0;
+  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < m.floats; i += kThreads * 4) {
+    const float* parts = args.counted + first * kFloats + i;
+    float4 sum;
+    for (int32_t base = 0; base < m.split; base += kAtOnce) {
+      float4 part[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k)
+        if (base + k < m.split) part[k] = __ldcg(reinterpret_cast<const float4*>(parts - (base + k) * kFloats));
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (base + k >= m.split) continue;
+        if (base + k == 0)
+          sum = part[k];
+        else
+          add_to(sum, part[k]);
+      }
+    }
+    m.four(i) = sum;
   }
   __syncthreads();
-  write_outputs<kRows>(u, sums);
+  write_outputs<kRows>(u, m.sums);
 }
 
 template <int kTiles>
@@ -189,8 +245,10 @@ __device__ void finish(const MatmulArgs& args, const Unit& u, const float (&tota
 #pragma unroll
     for (int i = 0; i < 4; ++i) sums[(j * 8 + t * 2 + i % 2) * kOutPad + warp * 16 + g + i / 2 * 8] = total[j][i];
   __syncthreads();
-  if (u.product->split > 1)
-    add_up_parts<kTiles * 8>(args, u, sums);
+  if (u.product->split > 1 && u.product->weight.part >= kLongPart)
+    hand_over_parts<kTiles * 8>(args, u, Meeting<kTiles * 8>(u, sums));
+  else if (u.product->split > 1)
+    count_parts<kTiles * 8>(args, u, Meeting<kTiles * 8>(u, sums));
   else
     write_outputs<kTiles * 8>(u, sums);
 }

@@ -73,10 +73,12 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
     matmul_f32_many(args, stream_);
   else if (plain)
     matmul_f32(args, stream_);
-  else if (args.rows <= kNarrowRows)
+  else if (w.format == Format::bf16 && args.rows <= kNarrowRows)
     matmul_narrow(args, stream_, true);
   else if (w.format == Format::bf16)
     matmul_wide(args, stream_);
+  else if (args.rows <= kNarrowRows)
+    matmul_quantised(args, stream_, true);
   else
     matmul_quantised_wide(args, stream_);
 }
@@ -278,9 +280,11 @@ void CudaOps::experts(const ExpertsArgs& args, Activation activation) {
   Product& gated_product = first.out[0];
   gated_product.weight = gate;
   gated_product.up = weight_of(*args.up, args.top);
-  gated_product.y = wide;
+  // Nobody but the second product reads them.
   if (gate.format == Format::bf16 && activation == Activation::bf16)
     gated_product.y_bf16 = make_ready(wide, slots, width, gated_product.y_stride);
+  else
+    gated_product.y = wide;
   multiply(first, activation);
 
   MatmulArgs second;

@@ -83,10 +83,12 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
     matmul_f32_many(args, stream_);
   else if (plain)
     matmul_f32(args, stream_);
-  else if (args.rows <= kNarrowRows)
+  else if (w.format == Format::bf16 && args.rows <= kNarrowRows)
     matmul_narrow(args, stream_, true);
   else if (w.format == Format::bf16)
     matmul_wide(args, stream_);
+  else if (args.rows <= kNarrowRows)
+    matmul_quantised(args, stream_, true);
   else
     matmul_quantised_wide(args, stream_);
 }

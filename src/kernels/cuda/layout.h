@@ -89,6 +89,14 @@ PACELINE_BOTH constexpr int32_t part_blocks(int32_t rows, int32_t cols) {
   return length < kLongestPart ? length : kLongestPart;
 }
 
+// The same for q8 and q4, whose steps are of two blocks: longer parts, since the same columns are fewer bytes.
+PACELINE_BOTH constexpr int32_t quantised_part_blocks(Format format, int32_t rows, int32_t cols) {
+  const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kUnitOutputs);
+  const int32_t longest = format == Format::q8 ? kLongestPart : 2 * kLongestPart;
+  const int32_t enough = kWantedUnits / units, needed = ceil_div(blocks, longest);
+  return round_up(ceil_div(blocks, enough > needed ? enough : needed), 2);
+}
+
 // Where element (row, col) of a q8 or q4 matrix lies: its byte, and its pair of scale and bias.
 PACELINE_BOTH constexpr int64_t quantised_place(Format format, int32_t depth, int64_t row, int32_t col) {
   const int64_t tile = row / kTileOutputs, high = row % kTileOutputs / 8, lane = row % 8 * 4 + col % 32 / 8;

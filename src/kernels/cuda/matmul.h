@@ -1,7 +1,7 @@
 // Matrix products on the device, as plain arguments: y[r] = W x[r].
 //
-// Rows up to kNarrowRows go through matmul_narrow (bound by the bytes of the weights), more through matmul_wide or
-// matmul_quantised_wide (bound by operations). All give a row the same bits; see layout.h.
+// Rows up to kNarrowRows go through matmul_narrow or matmul_quantised (bound by the bytes of the weights), more through
+// matmul_wide or matmul_quantised_wide (bound by operations). All give a row the same bits; see layout.h.
 #pragma once
 
 #include "kernels/cuda/layout.h"
@@ -77,9 +77,7 @@ inline bool joins(const MatmulArgs& args) {
 }
 // early: may start before the kernel in front of it has ended (its weights do not depend on that one).
 void matmul_narrow(MatmulArgs args, Stream stream, bool early);
-// matmul_narrow's launch for q8 and q4, its blocks laid out: in groups of 8 rows, or 16 where there are more; `part` is
-// the longest of the products' parts.
-void matmul_quantised(const MatmulArgs& args, int32_t groups, int32_t part, Stream stream, bool early);
+void matmul_quantised(MatmulArgs args, Stream stream, bool early);
 // Whether the device has the instructions that large blocks of wide kernels are written in.
 bool has_warpgroups();
 void matmul_wide(MatmulArgs args, Stream stream);

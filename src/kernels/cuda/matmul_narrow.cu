@@ -115,9 +115,7 @@ void matmul_narrow(MatmulArgs args, Stream stream, bool early) {
     args.blocks += p.units * matrices * p.split;
     if (p.weight.part > part) part = p.weight.part;
   }
-  if (args.out[0].weight.format != Format::bf16)
-    matmul_quantised(args, groups, part, stream, early);
-  else if (group_rows == 8)
+  if (group_rows == 8)
     narrow::start_bf16<1>(args, groups, part, stream, early);
   else
     narrow::start_bf16<2>(args, groups, part, stream, early);

@@ -86,11 +86,8 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
     fetch_ahead(args.ahead, block * kThreads + static_cast<int32_t>(threadIdx.x),
                 static_cast<int32_t>(gridDim.x * gridDim.y * gridDim.z) * kThreads);
   }
-  if (makes_keys && (page_begin + 1) * kPageTokens > w.seq->first_pos) {
-    wait_copies<0>();
-    __syncthreads();
+  if (makes_keys && (page_begin + 1) * kPageTokens > w.seq->first_pos)
     make_keys<kPairs>(args, w, page_begin, dim, shared, l);
-  }
 
   float out[kDt][kNt][4] = {};
   Merge merge;  // of query threadIdx.x, in the first kQueries threads

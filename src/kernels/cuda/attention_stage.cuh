@@ -75,27 +75,31 @@ __device__ __forceinline__ void stage_queries(const AttentionArgs& args, const W
 }
 
 // Keys and values of the sequence's rows that lie in this page, up to the block's last: into the copy of the page in
-// shared memory, and those of the block's own rows into the page itself.
+// shared memory, once that is there, and those of the block's own rows into the page itself.
 template <int kPairs>
 __device__ __forceinline__ void make_keys(const AttentionArgs& args, const Work& w, int32_t page, int32_t dim,
                                           char* shared, const Layout& l) {
+  constexpr int32_t kWarps = kThreads / 32;
   const int32_t begin = max(w.seq->first_pos, page * kPageTokens);
-  const int32_t end = min(w.first_pos + w.rows, (page + 1) * kPageTokens);
-  const int32_t slot = w.seq->slots == 0 ? page : page % w.seq->slots;
+  const int32_t end = min(w.first_pos + w.rows, (page + 1) * kPageTokens), jobs = (end - begin) * 2;
+  const int32_t slot = w.seq->slots == 0 ? page : page % w.seq->slots, half = dim / 2;
   const int64_t base = static_cast<int64_t>(w.kv_head) * kPageTokens * dim;
-  for (int32_t job = threadIdx.x / 32; job < (end - begin) * 2; job += kThreads / 32) {
+  HeadRow<kPairs> values;
+  const auto make = [&](int32_t job) {
+    HeadRow<kPairs> weights, angle;
+    const int64_t row = w.seq->first_row + begin + job / 2 - w.seq->first_pos;
     const bool is_key = job % 2 == 0;
-    const int32_t pos = begin + job / 2, token = pos % kPageTokens;
-    const int64_t row = w.seq->first_row + pos - w.seq->first_pos;
-    HeadRow<kPairs> weights, values, angle;
-    values.load((is_key ? args.head.k : args.head.v) + (row * args.kv_heads + w.kv_head) * dim, dim / 2, 0.0f);
-    weights.load(is_key ? args.head.k_weight : nullptr, dim / 2, 1.0f);
-    if (is_key) angle.load(args.head.cos + row * (dim / 2), args.head.sin + row * (dim / 2), dim / 2, 0.0f);
+    values.load((is_key ? args.head.k : args.head.v) + (row * args.kv_heads + w.kv_head) * dim, half, 0.0f);
+    weights.load(is_key ? args.head.k_weight : nullptr, half, 1.0f);
+    if (is_key) angle.load(args.head.cos + row * half, args.head.sin + row * half, half, 0.0f);
     values.norm(weights, dim, args.head.eps);
     if (is_key) values.turn(angle);
-    const bool own = pos >= w.first_pos;
+  };
+  const auto put = [&](int32_t job) {
+    const bool is_key = job % 2 == 0, own = begin + job / 2 >= w.first_pos;
+    const int32_t token = (begin + job / 2) % kPageTokens;
     auto* to = static_cast<__nv_bfloat16*>(is_key ? w.seq->keys[slot] : w.seq->values[slot]) + base;
-    values.each(dim / 2, [&](int32_t at, float value) {
+    values.each(half, [&](int32_t at, float value) {
       const __nv_bfloat16 rounded = __float2bfloat16_rn(value);
       char* place = is_key ? shared + l.keys + token * l.key_stride + at * 2
                            : shared + l.values + at * l.value_stride + token * 2;
@@ -103,6 +107,16 @@ __device__ __forceinline__ void make_keys(const AttentionArgs& args, const Work&
       if (own)
         to[is_key ? static_cast<int64_t>(token) * dim + at : static_cast<int64_t>(at) * kPageTokens + token] = rounded;
     });
+  };
+  // The last warps begin: the first ones have the queries.
+  int32_t job = kWarps - 1 - static_cast<int32_t>(threadIdx.x / 32);
+  if (job < jobs) make(job);
+  wait_copies<0>();
+  __syncthreads();
+  if (job < jobs) put(job);
+  for (job += kWarps; job < jobs; job += kWarps) {
+    make(job);
+    put(job);
   }
 }
 

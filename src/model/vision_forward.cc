@@ -7,33 +7,31 @@
 #include <cstddef>
 
 #include "base/check.h"
+#include "kernels/row_buffer.h"
 
 namespace paceline {
 
 using kernels::Activation;
 using kernels::kPageTokens;
 using kernels::Projection;
+using kernels::RowBuffer;
 
 // Row buffers, grown to what calls need.
 struct VisionForward::Scratch {
-  std::vector<float> pixels, x, other, normed, clamped, q, k, v, attended, branch, gate, up, pooled, out;
-  std::vector<float> cos, sin;
+  RowBuffer pixels, x, other, normed, clamped, q, k, v, attended, branch, gate, up, pooled, out;
+  RowBuffer positions, cos, sin, pages;
+  std::vector<float> pixel_values, cosines, sines;
+  kernels::HostCopy out_copy;
   std::vector<TokenId> columns, rows;  // of each patch: its rows of the table of positions
   std::vector<int32_t> members, last_pos;
   std::vector<kernels::SeqSpan> spans;
   // Keys and values of the layer that runs, each picture beginning on a page of its own.
-  std::vector<std::byte> page_memory;
   std::vector<void*> keys, values;
 };
 
 namespace {
 
 constexpr float kLayerNormEps = 1e-5f;
-
-float* sized(std::vector<float>& buffer, int64_t floats) {
-  if (buffer.size() < static_cast<size_t>(floats)) buffer.resize(static_cast<size_t>(floats));
-  return buffer.data();
-}
 
 int32_t pages_of(const Patches& patches) { return (patches.count() + kPageTokens - 1) / kPageTokens; }
 
@@ -42,10 +40,18 @@ std::shared_ptr<const VisionWeights> placed(std::shared_ptr<const VisionWeights>
   auto copy = std::make_shared<VisionWeights>(*weights);
   copy->placed = ops.placed_tag();
   const auto place = [&](Matrix& w) { w = ops.place(w, copy->owners); };
+  const auto place_vector = [&](Vector& v) { v.set_placed(v.empty() ? nullptr : ops.place(v, copy->owners)); };
   place(copy->input);
   place(copy->projection);
-  for (VisionLayer& l : copy->layers)
+  copy->positions = ops.place_table(copy->positions, copy->owners);
+  for (Vector* v : {&copy->shift, &copy->scale, &copy->input_bias}) place_vector(*v);
+  for (VisionWeights::Norm* norm : {&copy->patch_norm, &copy->embedded_norm, &copy->positioned_norm})
+    for (Vector* v : {&norm->weight, &norm->bias}) place_vector(*v);
+  for (VisionLayer& l : copy->layers) {
     for (VisionLinear* linear : {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down}) place(linear->weight);
+    for (Vector* v : {&l.input_norm, &l.post_attention_norm, &l.pre_ffn_norm, &l.post_ffn_norm, &l.q_norm, &l.k_norm})
+      place_vector(*v);
+  }
   return copy;
 }
 
@@ -88,6 +94,14 @@ class VisionPass {
   }
 
  private:
+  float* sized(RowBuffer& buffer, int64_t floats) { return buffer.sized(ops_, floats); }
+
+  float* uploaded(RowBuffer& buffer, const std::vector<float>& values) {
+    float* to = sized(buffer, static_cast<int64_t>(values.size()));
+    ops_.upload(to, values.data(), values.size() * sizeof(float));
+    return to;
+  }
+
   void place_patches() {
     s_.columns.clear();
     s_.rows.clear();
@@ -101,23 +115,25 @@ class VisionPass {
   }
 
   // [rows, values of a patch]: factor * (value / 255) + offset
-  const float* pixels(float factor, float offset) {
-    const auto values = static_cast<int64_t>(pictures_[0]->patch_values());
-    float* out = sized(s_.pixels, rows_ * values);
+  float* pixels(float factor, float offset) {
+    const auto values = static_cast<size_t>(pictures_[0]->patch_values());
+    s_.pixel_values.resize(static_cast<size_t>(rows_) * values);
     float table[256];
     for (int i = 0; i < 256; ++i) table[i] = factor * (static_cast<float>(i) / 255.0f) + offset;
-    float* next = out;
+    float* next = s_.pixel_values.data();
     for (const Patches* picture : pictures_)
       for (const uint8_t value : picture->values) *next++ = table[value];
-    return out;
+    return uploaded(s_.pixels, s_.pixel_values);
   }
 
   // x += the embeddings of each patch's column and row
   void add_positions(float* x) {
     const int64_t floats = int64_t{rows_} * c_.hidden;
     float* embedded = sized(s_.other, floats);
+    auto* positions = reinterpret_cast<TokenId*>(sized(s_.positions, rows_));
     for (const std::vector<TokenId>* which : {&s_.columns, &s_.rows}) {
-      ops_.embed(w_.positions, *which, 1.0f, embedded);
+      ops_.pick_tokens({*which, {}, nullptr, positions});
+      ops_.embed(w_.positions, positions, rows_, 1.0f, embedded);
       ops_.add_scaled(x, embedded, 1.0f, floats);
     }
   }
@@ -141,8 +157,8 @@ class VisionPass {
   // Column angles, then row angles: [rows, head_dim / 2] in two halves of head_dim / 4.
   void make_rope() {
     const int32_t quarter = c_.head_dim / 4;
-    s_.cos.resize(static_cast<size_t>(rows_) * static_cast<size_t>(2 * quarter));
-    s_.sin.resize(s_.cos.size());
+    s_.cosines.resize(static_cast<size_t>(rows_) * static_cast<size_t>(2 * quarter));
+    s_.sines.resize(s_.cosines.size());
     size_t at = 0;
     for (const Patches* picture : pictures_) {
       for (int32_t i = 0; i < picture->count(); ++i) {
@@ -150,12 +166,14 @@ class VisionPass {
           for (int32_t pair = 0; pair < quarter; ++pair, ++at) {
             const auto frequency = static_cast<float>(1.0 / std::pow(c_.rope_theta, 4.0 * pair / c_.head_dim));
             const float angle = static_cast<float>(pos) * frequency;
-            s_.cos[at] = std::cos(angle);
-            s_.sin[at] = std::sin(angle);
+            s_.cosines[at] = std::cos(angle);
+            s_.sines[at] = std::sin(angle);
           }
         }
       }
     }
+    (void)uploaded(s_.cos, s_.cosines);
+    (void)uploaded(s_.sin, s_.sines);
   }
 
   // Zeroed, since attention multiplies what it masks by zero: that must be a number.
@@ -164,9 +182,8 @@ class VisionPass {
         static_cast<size_t>(c_.heads) * static_cast<size_t>(c_.head_dim) * kPageTokens * dtype_bytes(kv_dtype());
     size_t pages = 0;
     for (const Patches* picture : pictures_) pages += static_cast<size_t>(pages_of(*picture));
-    s_.page_memory.assign(2 * pages * page_bytes + 64, std::byte{0});
-    auto address = reinterpret_cast<uintptr_t>(s_.page_memory.data());
-    auto* next = reinterpret_cast<std::byte*>((address + 63) / 64 * 64);
+    auto* next = reinterpret_cast<std::byte*>(sized(s_.pages, static_cast<int64_t>(2 * pages * page_bytes / 4)));
+    ops_.clear(next, 2 * pages * page_bytes);
     s_.keys.clear();
     s_.values.clear();
     for (size_t i = 0; i < pages; ++i, next += 2 * page_bytes) {
@@ -184,10 +201,14 @@ class VisionPass {
     }
   }
 
-  [[nodiscard]] DType kv_dtype() const { return precision_ == Precision::f32 ? DType::f32 : DType::bf16; }
+  // Devices have tiles of 16 for what is not float32.
+  [[nodiscard]] DType kv_dtype() const {
+    const bool fits = ops_.on_host() || c_.head_dim % 16 == 0;
+    return precision_ == Precision::f32 || !fits ? DType::f32 : DType::bf16;
+  }
 
   void norm(const float* x, const Vector& weight, float* y) {
-    ops_.rms_norm({x, weight.data(), y, rows_, c_.hidden, c_.rms_eps, 1.0f});
+    ops_.rms_norm({x, weight.for_ops(), y, rows_, c_.hidden, c_.rms_eps, 1.0f});
   }
 
   void linear(const float* x, const VisionLinear& by, float* y) {
@@ -215,8 +236,8 @@ class VisionPass {
     linear(normed_, l.v, v);
     heads.k = k;
     heads.v = v;
-    heads.q_weight = l.q_norm.data();
-    heads.k_weight = l.k_norm.data();
+    heads.q_weight = l.q_norm.for_ops();
+    heads.k_weight = l.k_norm.for_ops();
     heads.cos = s_.cos.data();
     heads.sin = s_.sin.data();
     heads.eps = c_.rms_eps;
@@ -226,7 +247,7 @@ class VisionPass {
     float* attended = sized(s_.attended, floats);
     ops_.attention({heads.shape, heads.q, attended, 0, true, s_.spans, s_.last_pos.data()});
     linear(attended, l.o, branch_);
-    ops_.add_norm({x_, branch_, l.post_attention_norm.data(), rows_, c_.hidden, c_.rms_eps, 1.0f});
+    ops_.add_norm({x_, branch_, l.post_attention_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, 1.0f});
   }
 
   void feed_forward(const VisionLayer& l) {
@@ -242,7 +263,7 @@ class VisionPass {
       ops_.gated(normed_, rows_, act_, l.gate.weight, l.up.weight, gate);
     }
     linear(gate, l.down, branch_);
-    ops_.add_norm({x_, branch_, l.post_ffn_norm.data(), rows_, c_.hidden, c_.rms_eps, 1.0f});
+    ops_.add_norm({x_, branch_, l.post_ffn_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, 1.0f});
   }
 
   // Squares of patches, each averaged to one token.
@@ -262,21 +283,21 @@ class VisionPass {
     features_ = sized(s_.pooled, int64_t{tokens_} * c_.hidden);
     ops_.average(
         {x_, s_.members.data(), features_, tokens_, pool * pool, c_.hidden, std::sqrt(static_cast<float>(c_.hidden))});
-    if (c_.standardised) ops_.shift_scale({features_, w_.shift.data(), w_.scale.data(), tokens_, c_.hidden});
+    if (c_.standardised) ops_.shift_scale({features_, w_.shift.for_ops(), w_.scale.for_ops(), tokens_, c_.hidden});
   }
 
   void embedder() {
     const auto values = static_cast<int32_t>(pictures_[0]->patch_values());
-    float* in = const_cast<float*>(pixels(1.0f, 0.0f));
+    float* in = pixels(1.0f, 0.0f);
     const auto layer_norm = [&](float* x, const VisionWeights::Norm& norm, int32_t width) {
-      ops_.layer_norm({x, norm.weight.data(), norm.bias.data(), x, rows_, width, kLayerNormEps});
+      ops_.layer_norm({x, norm.weight.for_ops(), norm.bias.for_ops(), x, rows_, width, kLayerNormEps});
     };
     layer_norm(in, w_.patch_norm, values);
     tokens_ = rows_;
     features_ = sized(s_.pooled, int64_t{rows_} * c_.hidden);
     const Projection dense{&w_.input, features_};
     ops_.linear(in, rows_, act_, {&dense, 1});
-    ops_.shift_scale({features_, w_.input_bias.data(), nullptr, rows_, c_.hidden});
+    ops_.shift_scale({features_, w_.input_bias.for_ops(), nullptr, rows_, c_.hidden});
     layer_norm(features_, w_.embedded_norm, c_.hidden);
     add_positions(features_);
     layer_norm(features_, w_.positioned_norm, c_.hidden);
@@ -284,13 +305,19 @@ class VisionPass {
 
   std::vector<std::vector<float>> project() {
     ops_.rms_norm({features_, nullptr, features_, tokens_, c_.hidden, c_.rms_eps, 1.0f});
-    const float* next = sized(s_.out, int64_t{tokens_} * w_.text_hidden);
-    const Projection out{&w_.projection, s_.out.data()};
+    const int64_t all = int64_t{tokens_} * w_.text_hidden;
+    const Projection out{&w_.projection, sized(s_.out, all)};
     ops_.linear(features_, tokens_, act_, {&out, 1});
+    const auto* next =
+        static_cast<const float*>(ops_.fetch(out.y, static_cast<size_t>(all) * sizeof(float), s_.out_copy));
+    // After a fault there is nothing to see: the text model's next step says what happened.
+    const bool seen = ops_.wait().ok();
     std::vector<std::vector<float>> soft;
     for (const Patches* picture : pictures_) {
       const int64_t floats = int64_t{picture->tokens} * w_.text_hidden;
-      soft.emplace_back(next, next + floats);
+      soft.emplace_back(static_cast<size_t>(floats), 0.0f);
+      if (!seen) continue;
+      std::copy_n(next, floats, soft.back().begin());
       next += floats;
     }
     return soft;

@@ -50,8 +50,15 @@ void must(cudaError_t error, const char* what) {
   std::exit(2);
 }
 
+// Whose work is timed: what is enqueued has to be started.
+CudaOps* bench_ops = nullptr;
+
 // Median milliseconds of one call, from device events.
-double time_ms(cudaStream_t stream, int repeats, const std::function<void()>& f) {
+double time_ms(cudaStream_t stream, int repeats, const std::function<void()>& work) {
+  const auto f = [&] {
+    work();
+    bench_ops->start();
+  };
   f();
   cudaEvent_t begin, end;
   must(cudaEventCreate(&begin), "event");
@@ -73,7 +80,11 @@ double time_ms(cudaStream_t stream, int repeats, const std::function<void()>& f)
 }
 
 // The same work as a graph, launched once per repetition.
-double time_graph_ms(cudaStream_t stream, int repeats, const std::function<void()>& f) {
+double time_graph_ms(cudaStream_t stream, int repeats, const std::function<void()>& work) {
+  const auto f = [&] {
+    work();
+    bench_ops->start();
+  };
   f();
   must(cudaStreamSynchronize(stream), "warming up");
   cudaGraph_t graph;
@@ -233,7 +244,9 @@ class Model {
     std::vector<SeqSpan> spans(static_cast<size_t>(seqs));
     std::vector<TokenId> tokens(static_cast<size_t>(all), 7);
     for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<TokenId>(i * 977 % kVocab);
-    ops_.embed(head_, tokens, 1.0f, x_);
+    auto* ids = reinterpret_cast<TokenId*>(tokens_);
+    ops_.pick_tokens({tokens, {}, nullptr, ids});
+    ops_.embed(head_, ids, all, 1.0f, x_);
     if (s_.ple > 0) {
       const Projection out{&ple_projection_, ple_};
       ops_.linear(x_, all, Activation::bf16, {&out, 1});
@@ -374,6 +387,7 @@ class Model {
     turns_ = floats(r * 256);
     wide_ = floats(r * static_cast<size_t>(std::max(s_.ffn, 16384)));
     best_ = floats(r);
+    tokens_ = floats(r);
     logits_ = floats(std::min<size_t>(r, 64) * kVocab);
     if (s_.experts > 0) {
       e_in_ = floats(r * h);
@@ -442,7 +456,7 @@ class Model {
   std::vector<std::vector<void*>> keys_, values_;
   Matrix head_, ple_projection_;
   float *ones_ = nullptr, *turns_ = nullptr, *k_ = nullptr, *v_ = nullptr, *best_ = nullptr, *logits_ = nullptr;
-  float* routed_ = nullptr;
+  float *routed_ = nullptr, *tokens_ = nullptr;
   float *e_in_ = nullptr, *e_out_ = nullptr, *scores_ = nullptr, *chosen_ = nullptr, *share_ = nullptr, *ple_ = nullptr;
 };
 
@@ -673,6 +687,8 @@ int run(int argc, char** argv) {
     return 3;
   }
   CudaOps& ops = **made;
+  bench_ops = &ops;
+  ops.launches().set_graphs(false);
   // An H200's, where they are not measured.
   const Ceilings c = ceilings ? measure_ceilings(ops.stream()) : Ceilings{4.5e9, 8.04e11};
   for (Shape shape : kShapes) {

@@ -217,9 +217,11 @@ void check_elementwise(Bench& b) {
     const Matrix placed = b.gpu.place_table(table.view, owners);
     const TokenId tokens[] = {0, 76, 15, 16, 33};
     std::vector<float> rows_wanted(5 * 384);
-    b.cpu.embed(table.view, tokens, 3.5f, rows_wanted.data());
+    b.cpu.embed(table.view, tokens, 5, 3.5f, rows_wanted.data());
     const Block got(b.gpu, 5 * 384);
-    b.gpu.embed(placed, tokens, 3.5f, got.at());
+    const Block ids(b.gpu, 5);
+    b.gpu.upload(ids.at(), tokens, sizeof tokens);
+    b.gpu.embed(placed, reinterpret_cast<const TokenId*>(ids.at()), 5, 3.5f, got.at());
     b.checks.expect(distance(got.read(), rows_wanted) < 1e-6, std::string("embed ") + c.name);
   }
 }

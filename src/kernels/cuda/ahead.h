@@ -6,6 +6,10 @@
 
 namespace paceline::kernels::cuda {
 
+// Equal arguments are equal bytes: see Launches.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
+
 struct AheadOf {
   const char* values = nullptr;
   int32_t tiles = 0, parts = 0;  // that the first blocks have
@@ -18,5 +22,7 @@ struct Ahead {
   int32_t count = 0;
   int32_t bytes = 0;  // of each part of a tile
 };
+
+#pragma GCC diagnostic pop
 
 }  // namespace paceline::kernels::cuda

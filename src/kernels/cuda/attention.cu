@@ -253,7 +253,6 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
 template <int kNt, int kDt, int kDim, bool kSplit, bool kHeads>
 void start(const AttentionArgs& args, Stream stream) {
   const auto bytes = static_cast<size_t>(layout_of(args.head_dim, kNt * 8).bytes);
-  allow_shared(attention_bf16<kNt, kDt, kDim, kSplit, kHeads>, bytes);
   const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
                   static_cast<unsigned>(kSplit ? args.most_pages : 1));
   launch(attention_bf16<kNt, kDt, kDim, kSplit, kHeads>, grid, dim3(kThreads), bytes, stream, true, args);

@@ -6,6 +6,10 @@
 
 namespace paceline::kernels::cuda {
 
+// Equal arguments are equal bytes: see Launches.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
+
 // Queries that a block of heads with 512 dims takes: registers for more there are not.
 inline constexpr int32_t kMaxQueries512 = 32;
 
@@ -61,13 +65,13 @@ struct AttentionArgs {
   const RowBlock* blocks = nullptr;     // [block_count], device memory; none: few_blocks
   RowBlock few_blocks[kFewBlocks];
   int32_t block_count = 0;
-  int32_t block_rows = 0;       // the most rows of a block
-  int32_t most_pages = 0;       // that any block sees
-  float* partial = nullptr;     // attention_partial_floats(), where attention_splits()
-  int32_t* arrivals = nullptr;  // [block_count * kv_heads] there, zero before and after
+  int32_t block_rows = 0;  // the most rows of a block
+  int32_t most_pages = 0;  // that any block sees
   // Where heads() has not run: attention's kernel does that, too. For blocks with pages of their own and up to
   // kMostQueriesMadeReady queries. q is left as it was.
   int32_t makes_heads = 0;
+  float* partial = nullptr;     // attention_partial_floats(), where attention_splits()
+  int32_t* arrivals = nullptr;  // [block_count * kv_heads] there, zero before and after
   HeadsArgs head;
   Ahead ahead;
 };
@@ -107,5 +111,7 @@ PACELINE_BOTH constexpr int32_t wide_queries(int32_t head_dim) { return head_dim
 inline constexpr int32_t kWideAttentionBlocks = 64;  // with fewer, most of a device would wait
 bool can_attend_wide(int32_t heads, int32_t kv_heads, int32_t head_dim);
 void attention_wide(const AttentionArgs& args, Stream stream);
+
+#pragma GCC diagnostic pop
 
 }  // namespace paceline::kernels::cuda

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "kernels/cuda/cuda_ops.h"
+#include "kernels/cuda/pictures.h"
 
 namespace paceline::kernels::cuda {
 namespace {
@@ -44,6 +45,17 @@ int32_t few_rows_of_block(const kernels::AttentionArgs& args, int32_t most) {
 
 }  // namespace
 
+// At once, in front of all that is only written down: a page that is still read keeps its place in the table. From the
+// far end of the ring, so that what else is sent lies where it lay before, and the list recurs.
+void CudaOps::send_pages(void** to, void* const* from, size_t count) {
+  const size_t bytes = count * sizeof(void*);
+  ring_pages_ += bytes;
+  CHECK(ring_used_ + ring_pages_ <= kRingBytes);
+  void* stage = static_cast<char*>(host_ring_.get()) + (kRingBytes - ring_pages_);
+  std::memcpy(stage, from, bytes);
+  fine(cudaMemcpyAsync(to, stage, bytes, cudaMemcpyHostToDevice, cuda_stream_), "sending pages");
+}
+
 // The spans with their page tables in device memory. Tables are kept by where they lie on the host and sent again only
 // as far as they changed; spans are sent once per distinct content between waits.
 CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs) {
@@ -68,11 +80,7 @@ CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs) {
         }
         table.mirror.assign(host, host + count);
         if (!status_.ok()) return out;
-        void* stage = staged((count - same) * sizeof(void*));
-        std::memcpy(stage, host + same, (count - same) * sizeof(void*));
-        fine(cudaMemcpyAsync(static_cast<void**>(table.device.memory.get()) + same, stage,
-                             (count - same) * sizeof(void*), cudaMemcpyHostToDevice, stream_),
-             "sending pages");
+        send_pages(static_cast<void**>(table.device.memory.get()) + same, host + same, count - same);
       }
       tables[which++] = table.device.memory.get();
     }
@@ -124,16 +132,20 @@ cuda::HeadsArgs CudaOps::heads_of(const kernels::HeadsArgs& args, const SeqTable
 
 void CudaOps::heads(const kernels::HeadsArgs& args) {
   flush();
-  if (args.rope_parts != 1) return fail("a rotation in parts does not run on the CUDA device");
   const cuda::HeadsArgs a = heads_of(args, tables_of(args.seqs));
   written(args.q, static_cast<int64_t>(a.rows) * a.heads * a.head_dim);
-  if (status_.ok()) cuda::heads(a, stream_);
+  CHECK(args.rope_parts == 1 || (args.k != nullptr && a.head_dim <= kMaxPictureHead));
+  if (!status_.ok()) return;
+  if (args.rope_parts == 1)
+    cuda::heads(a, stream_);
+  else
+    heads_in_parts(a, args.rope_parts, stream_);
 }
 
 void CudaOps::attention(const kernels::AttentionArgs& args) { attend_with(nullptr, args); }
 
 void CudaOps::attend(const kernels::HeadsArgs& heads_args, const kernels::AttentionArgs& args) {
-  if (heads_args.rope_parts != 1) return fail("a rotation in parts does not run on the CUDA device");
+  CHECK(heads_args.rope_parts == 1);
   attend_with(&heads_args, args);
 }
 
@@ -161,6 +173,8 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   a.block_rows = wide ? wide_rows : rows_of_block(a.heads, a.kv_heads, a.head_dim, most_rows);
   if (rows <= kNarrowRows) a.block_rows = few_rows_of_block(args, a.block_rows);
   const std::vector<RowBlock> blocks = blocks_of(args, a.block_rows, a.most_pages);
+  // In steps, so that what is started recurs from token to token: a block without a page has nothing to do.
+  a.most_pages = round_up(a.most_pages, a.most_pages <= 4 ? 1 : a.most_pages <= 32 ? 4 : 16);
   a.block_count = static_cast<int32_t>(blocks.size());
   const int32_t width = a.heads * a.head_dim, queries = queries_of(a.heads, a.kv_heads, a.block_rows);
   const bool splits = !wide && attention_splits(a.block_count, a.kv_heads, a.most_pages);

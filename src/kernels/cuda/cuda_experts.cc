@@ -128,8 +128,8 @@ void CudaOps::mixture(const MixtureArgs& args, Activation activation) {
   }
   const SlotRows from = expert_products(args.experts, activation, joined ? &args : nullptr);
   add_norm(args.add);
-  pending_mixed_ = {from.rows,        from.slot_of,      args.experts.share,
-                    args.experts.top, args.dense_weight, args.expert_weight};
+  pending_mixed_ = {from.rows,         from.slot_of,       args.experts.share,
+                    args.dense_weight, args.expert_weight, args.experts.top};
 }
 
 }  // namespace paceline::kernels::cuda

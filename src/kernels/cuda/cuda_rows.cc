@@ -33,7 +33,7 @@ uint16_t* CudaOps::make_ready(const float* x, int32_t rows, int32_t cols, int32_
   const size_t bytes = static_cast<size_t>(rows) * static_cast<size_t>(stride) * 2;
   void* buffer = grown(r.buffer, bytes);
   if (buffer == nullptr) return nullptr;
-  if (stride != cols && r.stride != stride) fine(cudaMemsetAsync(buffer, 0, r.buffer.bytes, stream_), "clearing rows");
+  if (stride != cols && r.stride != stride) launches_->clear(buffer, r.buffer.bytes);
   r.x = x;
   r.rows = rows;
   r.cols = cols;
@@ -225,15 +225,16 @@ void CudaOps::rms_norms(const kernels::NormsArgs& args) {
   if (status_.ok()) norms(a, stream_);
 }
 
-void CudaOps::embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) {
+void CudaOps::embed(const Matrix& table, const TokenId* tokens, int32_t rows, float scale, float* y) {
   flush();
-  CHECK(table.packed || table.format == WeightFormat::none || table.format == WeightFormat::f32);
-  written(y, static_cast<int64_t>(tokens.size()) * table.cols);
+  // After a fault nothing is packed.
+  CHECK(!status_.ok() || table.packed || table.format == WeightFormat::none || table.format == WeightFormat::f32);
+  written(y, static_cast<int64_t>(rows) * table.cols);
   EmbedArgs a;
   a.table = weight_of(table);
-  a.tokens = sent(tokens);
+  a.tokens = tokens;
   a.y = y;
-  a.rows = static_cast<int32_t>(tokens.size());
+  a.rows = rows;
   a.scale = scale;
   if (status_.ok()) cuda::embed(a, stream_);
 }

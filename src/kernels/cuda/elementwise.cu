@@ -1,6 +1,7 @@
 // Element by element: gelu, sums, softcap, gathers, the largest of a row. Bound by bytes.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/order.cuh"
 #include "kernels/cuda/rows.h"
 
 namespace paceline::kernels::cuda {
@@ -54,21 +55,6 @@ __global__ void rope_rows_kernel(const RopeRowsArgs args) {
   args.sin[at] = sinf(angle);
 }
 
-// A key that orders by value first and by lower place second; NaN is below everything.
-__device__ uint64_t key_of(float value, int32_t place) {
-  const uint32_t bits = __float_as_uint(value == 0.0f ? 0.0f : value);
-  const uint32_t ordered = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
-  return value != value ? 0 : static_cast<uint64_t>(ordered) << 32 | (0xffffffffu - static_cast<uint32_t>(place));
-}
-
-__device__ uint64_t block_max(uint64_t key, uint64_t* scratch) {
-  for (int offset = 16; offset > 0; offset /= 2) key = max(key, __shfl_xor_sync(~0u, key, offset));
-  if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = key;
-  __syncthreads();
-  for (int i = 0; i < kThreads / 32; ++i) key = max(key, scratch[i]);
-  return key;
-}
-
 __global__ void argmax_pieces_kernel(const ArgmaxArgs args) {
   __shared__ uint64_t scratch[kThreads / 32];
   let_next_start();
@@ -89,7 +75,7 @@ __global__ void argmax_rows_kernel(const ArgmaxArgs args) {
   uint64_t key = max(keys[threadIdx.x], keys[threadIdx.x + 32]);
   for (int offset = 16; offset > 0; offset /= 2) key = max(key, __shfl_xor_sync(~0u, key, offset));
   if (threadIdx.x == 0)
-    args.best[blockIdx.x] = key == 0 ? 0 : static_cast<int32_t>(0xffffffffu - static_cast<uint32_t>(key));
+    args.best[blockIdx.x] = key == 0 ? 0 : place_of(key);
 }
 
 constexpr int kReadBlocks = 2048;

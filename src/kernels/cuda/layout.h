@@ -119,6 +119,7 @@ struct Rows {
   const void* values = nullptr;
   const float* scales = nullptr;
   int32_t stride = 0;  // elements; the matrix's depth()
+  int32_t filler = 0;
 };
 
 }  // namespace paceline::kernels::cuda

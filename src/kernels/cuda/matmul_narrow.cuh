@@ -255,7 +255,6 @@ __device__ void finish(const MatmulArgs& args, const Unit& u, const float (&tota
 
 template <class Kernel>
 void start(Kernel kernel, const MatmulArgs& args, int32_t groups, size_t shared_bytes, Stream stream, bool early) {
-  allow_shared(kernel, shared_bytes);
   launch(kernel, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads), shared_bytes,
          stream, early, args);
 }

@@ -98,7 +98,6 @@ void start_step(const MatmulArgs& args, Stream stream, bool early) {
     if (staged_blocks(args.out[i]) > blocks) blocks = staged_blocks(args.out[i]);
   const auto bytes = static_cast<size_t>(StagedRows::bytes_for(room, blocks * kBlockK, Step::kRun));
   const auto run = [&](auto kernel) {
-    allow_shared(kernel, bytes);
     launch(kernel, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(ceil_div(args.rows, group_rows))),
            dim3(kThreads), bytes, stream, early, args, room);
   };

@@ -6,6 +6,10 @@
 
 namespace paceline::kernels::cuda {
 
+// Equal arguments are equal bytes: see Launches.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
+
 // Into layout.h's order. `from` is device memory, as it lies in a checkpoint.
 void pack_values(const void* from, void* to, Format format, int32_t rows, int32_t cols, Stream stream);
 void pack_scales(const void* scales, const void* biases, void* to, const Weight& w, Stream stream);
@@ -33,17 +37,19 @@ struct NormTo {
   float* y = nullptr;             // [rows, width]; may be x without a branch
   uint16_t* y_bf16 = nullptr;     // [rows, y_stride]
   float scale = 1;
+  int32_t filler = 0;
 };
 
 // The branch of a layer with experts: norm(branch) * dense_weight + norm(mixed) * expert_weight, where mixed is the sum
 // over ranks of share * slots[slot], best first.
 struct Mixed {
-  const float* slots = nullptr;      // [slots, width], or none: the branch as it is
-  const int32_t* slot_of = nullptr;  // [rows, top]
-  const float* share = nullptr;      // [rows, top]
-  int32_t top = 0;
+  const float* slots = nullptr;          // [slots, width], or none: the branch as it is
+  const int32_t* slot_of = nullptr;      // [rows, top]
+  const float* share = nullptr;          // [rows, top]
   const float* dense_weight = nullptr;   // [width]
   const float* expert_weight = nullptr;  // [width]
+  int32_t top = 0;
+  int32_t filler = 0;
 };
 
 // Norms in one pass, any of which may be missing.
@@ -55,13 +61,13 @@ struct NormsArgs {
   const float* branch = nullptr;         // [rows, width]
   const float* branch_weight = nullptr;  // [width]
   float branch_scale = 1;
+  float eps = 0;
   uint16_t* x_bf16 = nullptr;  // [rows, y_stride], or none: x once more, where there is a branch
   Mixed mixed;
   NormTo to[kMaxNormsTo];
   int32_t count = 0;
   int32_t y_stride = 0;
   int32_t rows = 0, width = 0;
-  float eps = 0;
   Ahead ahead;
 };
 inline constexpr int32_t kMaxNormWidth = 8192;
@@ -72,8 +78,8 @@ struct GeluMulArgs {
   float* y = nullptr;        // [rows, width]
   const float* x = nullptr;  // [rows, x_stride]
   int32_t rows = 0, width = 0, x_stride = 0;
-  uint16_t* y_bf16 = nullptr;  // [rows, y_stride]
   int32_t y_stride = 0;
+  uint16_t* y_bf16 = nullptr;  // [rows, y_stride]
 };
 void gelu_mul(const GeluMulArgs& args, Stream stream);
 // y = (y + x) * scale
@@ -110,6 +116,7 @@ struct RouteArgs {
   const float* scores = nullptr;        // [rows, experts]
   const float* expert_scale = nullptr;  // [experts]
   int32_t rows = 0, experts = 0, top = 0;
+  int32_t filler = 0;
   int32_t* chosen = nullptr;  // [rows, top]
   float* share = nullptr;     // [rows, top]
 };
@@ -128,6 +135,7 @@ void route_and_plan(const RouterArgs& router, const RouteArgs& route, const Plan
 struct PlanArgs {
   const int32_t* chosen = nullptr;  // [rows, top]
   int32_t rows = 0, top = 0, experts = 0;
+  int32_t filler = 0;
   ExpertPlan* plan = nullptr;
   int32_t* slot_row = nullptr;  // [rows * top]
   int32_t* slot_of = nullptr;   // [rows, top]
@@ -142,7 +150,10 @@ struct CombineArgs {
   const float* share = nullptr;      // [rows, top]
   float* y = nullptr;                // [rows, width]
   int32_t rows = 0, top = 0, width = 0;
+  int32_t filler = 0;
 };
 void combine_experts(const CombineArgs& args, Stream stream);
+
+#pragma GCC diagnostic pop
 
 }  // namespace paceline::kernels::cuda

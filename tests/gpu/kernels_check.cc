@@ -440,6 +440,9 @@ int run_all(const std::string& which) {
   check_matmul(b, kCases[0], 140000, 320, quick ? 5 : 20, false);
   check_matmul(b, kCases[9], 140000, 1920, quick ? 5 : 20, false);
   check_matmul(b, kCases[0], 2112, 2816, quick ? 20 : 150, true);
+  // Blocks of 192 and of 160 rows.
+  check_matmul(b, kCases[0], 2816, 640, 1150, false);
+  check_matmul(b, kCases[0], 2560, 640, 960, false);
   std::printf("products done\n");
   for (const AttentionCase& c : {AttentionCase{4, 2, 32, 24, 130},
                                  {4, 1, 16, 0, 200},

@@ -12,170 +12,18 @@
 //
 // Bound: bytes of keys and values at few rows, operations at many. Far from both: 14 us for one row of 31B at 512
 // positions on an H200, where the bytes would take 2; a prompt of 2048 runs at about 90 TFLOP/s.
+#include "kernels/cuda/ahead.cuh"
 #include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/attention_merge.cuh"
+#include "kernels/cuda/attention_stage.cuh"
 #include "kernels/cuda/device.cuh"
-#include "kernels/cuda/heads.cuh"
 #include "kernels/cuda/launch.cuh"
 
 namespace paceline::kernels::cuda {
+
+using namespace attention_block;
+
 namespace {
-
-constexpr int kThreads = 256;
-
-struct Layout {
-  int32_t key_stride, value_stride, query_stride, weight_stride;  // bytes of a row in shared memory
-  int32_t keys, values, queries, weights, stats;                  // offsets
-  int32_t bytes;
-};
-
-// Rows are 16 bytes longer than what they hold, so that neighbouring rows start in different banks.
-PACELINE_BOTH constexpr Layout layout_of(int32_t dim, int32_t queries) {
-  Layout l{};
-  l.key_stride = dim * 2 + 16;
-  l.value_stride = kPageTokens * 2 + 16;
-  l.query_stride = dim * 2 + 16;
-  l.weight_stride = kPageTokens * 2 + 16;
-  l.keys = 0;
-  l.values = l.keys + kPageTokens * l.key_stride;
-  l.queries = l.values + dim * l.value_stride;
-  l.weights = l.queries + queries * l.query_stride;
-  l.stats = l.weights + queries * l.weight_stride;  // top, sum, two factors, and two of four warps each
-  l.bytes = l.stats + queries * 4 * 12;
-  return l;
-}
-
-__device__ __forceinline__ void write_out(const AttentionArgs& args, const Work& w, int32_t query, int32_t at,
-                                          float value) {
-  const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
-  if (args.out != nullptr) args.out[(row * args.heads + head) * args.head_dim + at] = value;
-  if (args.out_bf16 != nullptr)
-    reinterpret_cast<__nv_bfloat16*>(args.out_bf16)[row * args.out_stride + head * args.head_dim + at] =
-        __float2bfloat16_rn(value);
-}
-
-// kRowBytes 0: as told.
-template <int kRowBytes>
-__device__ __forceinline__ void copy_page(const void* page, int64_t head_bytes, int32_t kv_head, int32_t rows,
-                                          int32_t row_bytes, uint32_t to, int32_t stride) {
-  const char* from = static_cast<const char*>(page) + kv_head * head_bytes;
-  const int32_t chunks = kRowBytes > 0 ? kRowBytes / 16 : row_bytes / 16;
-#pragma unroll 8
-  for (int32_t i = threadIdx.x; i < rows * chunks; i += kThreads)
-    copy16_async(to + i / chunks * stride + i % chunks * 16, from + static_cast<int64_t>(i) * 16, true);
-}
-
-// Merges what the blocks of single pages left, in the one of them that came last.
-__device__ void merge_pages(const AttentionArgs& args, const Work& w, int32_t queries, int32_t dim) {
-  __shared__ int32_t came;
-  const int64_t place = static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y;
-  const int32_t pages = w.page_end - w.page_begin;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) came = atomicAdd(args.arrivals + place, 1);
-  __syncthreads();
-  if (came != pages - 1) return;
-  __threadfence();
-  if (threadIdx.x == 0) args.arrivals[place] = 0;
-  const int64_t part_floats = static_cast<int64_t>(queries) * (dim + 2);
-  const float* parts = args.partial + place * args.most_pages * part_floats;
-  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < w.queries * dim; i += kThreads * 4) {
-    const int32_t query = i / dim;
-    Merge merge;
-    float value[4] = {};
-    // Pages are asked for together: one after the other they would take a trip to the cache each.
-    constexpr int kAtOnce = 8;
-    for (int32_t base = 0; base < pages; base += kAtOnce) {
-      float4 four[kAtOnce];
-      float page_top[kAtOnce], page_sum[kAtOnce];
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        if (base + k >= pages) continue;
-        const float* part = parts + (base + k) * part_floats;
-        four[k] = __ldcg(reinterpret_cast<const float4*>(part + i));
-        page_top[k] = __ldcg(part + queries * dim + query);
-        page_sum[k] = __ldcg(part + queries * (dim + 1) + query);
-      }
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        if (base + k >= pages) continue;
-        merge.take(page_top[k], page_sum[k]);
-        value[0] = fmaf(four[k].x, merge.now, value[0] * merge.before);
-        value[1] = fmaf(four[k].y, merge.now, value[1] * merge.before);
-        value[2] = fmaf(four[k].z, merge.now, value[2] * merge.before);
-        value[3] = fmaf(four[k].w, merge.now, value[3] * merge.before);
-      }
-    }
-    const float share = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
-#pragma unroll
-    for (int e = 0; e < 4; ++e) write_out(args, w, query, i % dim + e, value[e] * share);
-  }
-}
-
-// Queries in shared memory as bf16, zeros where there is none: as they come, or made ready here.
-template <int kQueries, int kPairs, bool kHeads>
-__device__ __forceinline__ void stage_queries(const AttentionArgs& args, const Work& w, int32_t dim,
-                                              const HeadRow<kPairs>& weights, char* to, int32_t stride) {
-  if constexpr (kHeads) {
-    for (int32_t query = threadIdx.x / 32; query < kQueries; query += kThreads / 32) {
-      HeadRow<kPairs> values, angle;
-      const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
-      const bool has = query < w.queries;
-      values.load(has ? args.q + (row * args.heads + head) * dim : nullptr, dim / 2, 0.0f);
-      if (has) {
-        const int64_t at = row * (dim / 2);
-        angle.load(args.head.cos + at, args.head.sin + at, dim / 2, 0.0f);
-        values.norm(weights, dim, args.head.eps);
-        values.turn(angle);
-      }
-      auto* out = reinterpret_cast<__nv_bfloat16*>(to + query * stride);
-      values.each(dim / 2, [&](int32_t at, float value) { out[at] = __float2bfloat16_rn(value); });
-    }
-  } else {
-#pragma unroll 4
-    for (int32_t i = threadIdx.x; i < kQueries * dim / 4; i += kThreads) {
-      const int32_t query = i / (dim / 4), at = i % (dim / 4) * 4;
-      uint2 four = make_uint2(0, 0);
-      if (query < w.queries) {
-        const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
-        const float4 v = *reinterpret_cast<const float4*>(args.q + (row * args.heads + head) * dim + at);
-        four = make_uint2(pack_bf16(v.x, v.y), pack_bf16(v.z, v.w));
-      }
-      *reinterpret_cast<uint2*>(to + query * stride + at * 2) = four;
-    }
-  }
-}
-
-// Keys and values of the sequence's rows that lie in this page, up to the block's last: into the copy of the page in
-// shared memory, and those of the block's own rows into the page itself.
-template <int kPairs>
-__device__ __forceinline__ void make_keys(const AttentionArgs& args, const Work& w, int32_t page, int32_t dim,
-                                          char* shared, const Layout& l) {
-  const int32_t begin = max(w.seq->first_pos, page * kPageTokens);
-  const int32_t end = min(w.first_pos + w.rows, (page + 1) * kPageTokens);
-  const int32_t slot = w.seq->slots == 0 ? page : page % w.seq->slots;
-  const int64_t base = static_cast<int64_t>(w.kv_head) * kPageTokens * dim;
-  for (int32_t job = threadIdx.x / 32; job < (end - begin) * 2; job += kThreads / 32) {
-    const bool is_key = job % 2 == 0;
-    const int32_t pos = begin + job / 2, token = pos % kPageTokens;
-    const int64_t row = w.seq->first_row + pos - w.seq->first_pos;
-    HeadRow<kPairs> weights, values, angle;
-    values.load((is_key ? args.head.k : args.head.v) + (row * args.kv_heads + w.kv_head) * dim, dim / 2, 0.0f);
-    weights.load(is_key ? args.head.k_weight : nullptr, dim / 2, 1.0f);
-    if (is_key) angle.load(args.head.cos + row * (dim / 2), args.head.sin + row * (dim / 2), dim / 2, 0.0f);
-    values.norm(weights, dim, args.head.eps);
-    if (is_key) values.turn(angle);
-    const bool own = pos >= w.first_pos;
-    auto* to = static_cast<__nv_bfloat16*>(is_key ? w.seq->keys[slot] : w.seq->values[slot]) + base;
-    values.each(dim / 2, [&](int32_t at, float value) {
-      const __nv_bfloat16 rounded = __float2bfloat16_rn(value);
-      char* place = is_key ? shared + l.keys + token * l.key_stride + at * 2
-                           : shared + l.values + at * l.value_stride + token * 2;
-      *reinterpret_cast<__nv_bfloat16*>(place) = rounded;
-      if (own)
-        to[is_key ? static_cast<int64_t>(token) * dim + at : static_cast<int64_t>(at) * kPageTokens + token] = rounded;
-    });
-  }
-}
 
 // kNt: tiles of 8 queries. kDt: tiles of 16 dims per warp. kDim: the head's, or 0 where it is a small one. kSplit: a
 // block has one page, and the last one merges. kHeads: the heads are not ready yet.
@@ -233,11 +81,13 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
   if (old) wait_for_previous();
 
   stage_queries<kQueries, kPairs, kHeads>(args, w, dim, q_weights, shared + l.queries, l.query_stride);
-  if (makes_keys && (page_begin + 1) * kPageTokens > w.seq->first_pos) {
-    wait_copies<0>();
-    __syncthreads();
-    make_keys<kPairs>(args, w, page_begin, dim, shared, l);
+  if (kSplit && args.ahead.count > 0) {
+    const auto block = static_cast<int32_t>(blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z));
+    fetch_ahead(args.ahead, block * kThreads + static_cast<int32_t>(threadIdx.x),
+                static_cast<int32_t>(gridDim.x * gridDim.y * gridDim.z) * kThreads);
   }
+  if (makes_keys && (page_begin + 1) * kPageTokens > w.seq->first_pos)
+    make_keys<kPairs>(args, w, page_begin, dim, shared, l);
 
   float out[kDt][kNt][4] = {};
   Merge merge;  // of query threadIdx.x, in the first kQueries threads
@@ -376,9 +226,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
   __syncthreads();
   float* mine = nullptr;
   if (kSplit) {
-    const int64_t place =
-        (static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y) * args.most_pages + blockIdx.z;
-    mine = args.partial + place * (kQueries * (dim + 2));
+    mine = part_of_page(args, static_cast<int32_t>(blockIdx.z), kQueries, dim);
     if (threadIdx.x < w.queries) {
       mine[kQueries * dim + threadIdx.x] = top[threadIdx.x];
       mine[kQueries * (dim + 1) + threadIdx.x] = sum[threadIdx.x];

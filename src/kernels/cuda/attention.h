@@ -1,6 +1,7 @@
 // Heads and attention on the device, as plain arguments. Pages and their borders are ops.h's.
 #pragma once
 
+#include "kernels/cuda/ahead.h"
 #include "kernels/cuda/matmul.h"
 
 namespace paceline::kernels::cuda {
@@ -69,9 +70,10 @@ struct AttentionArgs {
   // Where heads() has not run: attention's kernel does that, too. For blocks with pages of their own and up to
   // kMostQueriesMadeReady queries. q is left as it was.
   int32_t makes_heads = 0;
-  float* partial = nullptr;  // attention_partial_floats(), where attention_splits()
-  HeadsArgs head;
+  float* partial = nullptr;     // attention_partial_floats(), where attention_splits()
   int32_t* arrivals = nullptr;  // [block_count * kv_heads] there, zero before and after
+  HeadsArgs head;
+  Ahead ahead;
 };
 
 // Rows that a block may have: as many as fill it with queries.

@@ -14,9 +14,6 @@ namespace paceline::kernels::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kGroupQueries = 64, kGroupDims = 256;
-constexpr int kPanel = kPageTokens * 128;  // bytes of 64 rows of 64 elements
-
 template <int kDim>
 struct Shape {
   static constexpr int kQueries = wide_queries(kDim);
@@ -29,6 +26,9 @@ struct Shape {
 };
 
 #if PACELINE_WARPGROUPS
+constexpr int kGroupQueries = 64, kGroupDims = 256;
+constexpr int kPanel = kPageTokens * 128;  // bytes of 64 rows of 64 elements
+
 // Chunk `chunk` (16 bytes) of row `row`, in panels of 64 columns swizzled as the tensor cores take them.
 __device__ __forceinline__ uint32_t place_of(int32_t row, int32_t chunk) {
   return chunk / 8 * kPanel + row * 128 + ((chunk % 8 ^ row % 8) << 4);

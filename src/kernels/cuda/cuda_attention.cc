@@ -1,5 +1,6 @@
 // CudaOps over sequences: heads and attention, with page tables kept in device memory.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/check.h"
@@ -8,6 +9,9 @@
 
 namespace paceline::kernels::cuda {
 namespace {
+
+const int32_t kAheadInAttention =
+    std::getenv("PACELINE_ATTENTION") ? std::atoi(std::getenv("PACELINE_ATTENTION")) : 20 << 20;
 
 // Rows of each sequence in blocks of so many, and the most pages that one of them sees.
 std::vector<RowBlock> blocks_of(const kernels::AttentionArgs& args, int32_t block_rows, int32_t& most_pages) {
@@ -25,6 +29,18 @@ std::vector<RowBlock> blocks_of(const kernels::AttentionArgs& args, int32_t bloc
     }
   }
   return blocks;
+}
+
+// Few rows do not fill a device: a block gets as few as a tile of queries has, while all blocks find a place at once.
+int32_t few_rows_of_block(const kernels::AttentionArgs& args, int32_t most) {
+  const HeadShape& shape = args.shape;
+  const int32_t places = shape.head_dim > 256 ? 120 : 240;
+  int32_t rows = std::min(most, rows_of_block(shape.heads, shape.kv_heads, shape.head_dim, 1));
+  for (int32_t pages = 1; rows < most; rows *= 2) {
+    const auto blocks = static_cast<int32_t>(blocks_of(args, rows, pages).size());
+    if (blocks * shape.kv_heads * pages <= places) break;
+  }
+  return rows;
 }
 
 }  // namespace
@@ -154,8 +170,8 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   const int32_t wide_rows = wide_queries(a.head_dim) / (a.heads / a.kv_heads);
   const bool wide = !a.wide_kv && can_attend_wide(a.heads, a.kv_heads, a.head_dim) && most_rows >= wide_rows &&
                     rows / wide_rows * a.kv_heads >= kWideAttentionBlocks;
-  // Few rows fill no device: as little as possible goes to each block, down to a tile of queries.
-  a.block_rows = wide ? wide_rows : rows_of_block(a.heads, a.kv_heads, a.head_dim, rows <= kNarrowRows ? 1 : most_rows);
+  a.block_rows = wide ? wide_rows : rows_of_block(a.heads, a.kv_heads, a.head_dim, most_rows);
+  if (rows <= kNarrowRows) a.block_rows = few_rows_of_block(args, a.block_rows);
   const std::vector<RowBlock> blocks = blocks_of(args, a.block_rows, a.most_pages);
   // In steps, so that what is started recurs from token to token: a block without a page has nothing to do.
   a.most_pages = round_up(a.most_pages, a.most_pages <= 4 ? 1 : a.most_pages <= 32 ? 4 : 16);
@@ -184,11 +200,11 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   else
     written(args.out, static_cast<int64_t>(a.rows) * width);
   if (splits) {
-    a.partial = static_cast<float*>(
-        grown(attention_partial_,
-              attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim) * sizeof(float)));
+    const size_t floats = attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim);
+    a.partial = static_cast<float*>(grown(attention_partial_, floats * sizeof(float)));
     a.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
   }
+  a.ahead = take_expected(a.rows, kAheadInAttention);
   if (!status_.ok()) return;
   if (wide)
     attention_wide(a, stream_);

@@ -73,15 +73,16 @@ CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation a
     dense.weight = weight_of(*beside->gate);
     dense.up = weight_of(*beside->up);
     dense.x = rows_for(beside->x, args.rows, dense.weight, activation);
-    dense.y = beside->wide;
     dense.y_bf16 = make_ready(beside->wide, args.rows, dense.weight.rows, dense.y_stride);
   }
   Product& gated_product = first.out[first.count++];
   gated_product.weight = gate;
   gated_product.up = weight_of(*args.up, args.top);
-  gated_product.y = wide;
+  // Nobody but the second product reads them.
   if (gate.format == Format::bf16 && activation == Activation::bf16)
     gated_product.y_bf16 = make_ready(wide, slots, width, gated_product.y_stride);
+  else
+    gated_product.y = wide;
   multiply(first, activation);
 
   MatmulArgs second;

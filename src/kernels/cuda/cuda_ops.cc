@@ -68,7 +68,8 @@ Result<std::unique_ptr<CudaOps>> CudaOps::make() {
     return Error{"taking host memory for the CUDA device: " + text_of(error)};
   ops->host_ring_ = {host, [](void* p) { (void)cudaFreeHost(p); }};
   ops->device_ring_ = ops->memory(kRingBytes);
-  ops->grown(ops->partial_, kPartialFloats * sizeof(float));
+  ops->handover(ops->partial_, kPartialFloats);
+  ops->grown(ops->counted_, kCountedFloats * sizeof(float));
   ops->grown(ops->arrivals_, kMaxArrivals * sizeof(int32_t));
   TRY(ops->wait());
   return ops;
@@ -122,6 +123,14 @@ void* CudaOps::grown(Grown& buffer, size_t bytes) {
     if (buffer.memory != nullptr) buffer.bytes = bytes;
   }
   return buffer.memory.get();
+}
+
+float* CudaOps::handover(Grown& buffer, size_t floats) {
+  const bool grows = buffer.bytes < floats * sizeof(float);
+  void* block = grown(buffer, floats * sizeof(float));
+  if (grows && block != nullptr)
+    fine(cudaMemsetAsync(block, kNothingByte, buffer.bytes, cuda_stream_), "clearing memory");
+  return static_cast<float*>(block);
 }
 
 void CudaOps::make_room(size_t bytes) {
@@ -259,7 +268,8 @@ Weight CudaOps::weight_of(const Matrix& m, int32_t at_once) {
     case WeightFormat::q4: w.format = Format::q4; break;
     default: w.format = Format::bf16; break;
   }
-  w.part = part_blocks(m.rows * at_once, m.cols);
+  w.part =
+      m.quantised() ? quantised_part_blocks(w.format, m.rows * at_once, m.cols) : part_blocks(m.rows * at_once, m.cols);
   return w;
 }
 

@@ -63,6 +63,7 @@ class CudaOps final : public Ops {
   void rms_norm(const NormArgs& args) override;
   void add_norm(const AddNormArgs& args) override;
   void rms_norms(const kernels::NormsArgs& args) override;
+  void expect(std::span<const Matrix* const> weights, bool gated) override;
   void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) override;
   void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
              float* y) override;
@@ -100,6 +101,8 @@ class CudaOps final : public Ops {
   bool fine(cudaError_t error, const char* what);
   void fail(std::string message);
   void* grown(Grown& buffer, size_t bytes);
+  // Floats that blocks of a launch leave for each other.
+  float* handover(Grown& buffer, size_t floats);
   // Host memory that copies to the device start from; given out anew after wait(). What lies in it when the list is
   // started is sent to the device's ring first, in one piece.
   void* staged(size_t bytes);
@@ -130,6 +133,8 @@ class CudaOps final : public Ops {
   void multiply(MatmulArgs& args, Activation activation);
   void flush();
   NormsArgs take_pending();
+  // What was expected, for a kernel of so many rows to fetch; nothing is expected afterwards.
+  Ahead take_expected(int32_t rows, int32_t bytes);
 
   struct SlotRows {
     const float* rows = nullptr;       // [slots, hidden]
@@ -158,6 +163,7 @@ class CudaOps final : public Ops {
   AddNormArgs pending_;
   Mixed pending_mixed_;
   bool has_pending_ = false;
+  Ahead expected_;
   // The choice that the plan in memory is for, if it was made with it.
   struct Planned {
     const int32_t* chosen = nullptr;
@@ -165,7 +171,7 @@ class CudaOps final : public Ops {
   };
   Planned planned_;
 
-  Grown partial_, arrivals_, attention_partial_, bytes_rows_, bytes_scales_, expert_plan_, slots_, slot_rows_,
+  Grown partial_, counted_, arrivals_, attention_partial_, bytes_rows_, bytes_scales_, expert_plan_, slots_, slot_rows_,
       argmax_keys_, choice_tops_, clusters_, cluster_keys_;
   std::array<cudaEvent_t, 3> marks_{};
   std::shared_ptr<void> host_ring_, device_ring_;

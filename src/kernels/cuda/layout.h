@@ -35,6 +35,10 @@ inline constexpr int32_t kStepK = 128;       // K of q8 and q4 is padded to it
 inline constexpr int32_t kNarrowRows = 16;   // the most that narrow kernels take
 inline constexpr int32_t kPageTokens = 64;
 
+// Every byte of a float that is not there yet, where blocks wait for each other's (handover.cuh): not a number, and
+// none that arithmetic gives, since those have no sign.
+inline constexpr int32_t kNothingByte = 0xff;
+
 PACELINE_BOTH constexpr int32_t ceil_div(int32_t a, int32_t b) { return (a + b - 1) / b; }
 PACELINE_BOTH constexpr int32_t round_up(int32_t a, int32_t b) { return ceil_div(a, b) * b; }
 
@@ -73,19 +77,24 @@ PACELINE_BOTH constexpr size_t scale_bytes(Format format, int32_t rows, int32_t 
          (wide ? 8 : 4);
 }
 
-// The length of one part of K, in blocks of kBlockK, a multiple of what the wide kernel takes at once (4). Wide
-// matrices have so many parts that units of 64 outputs fill a large device about once; others have about eight, as many
-// as a cluster of blocks can be, so that all that a launch multiplies with the same rows is cut alike. None is longer
-// than the rows that fit beside it in shared memory. Experts count as often as one row takes them.
+// The length of one part of K, in blocks of kBlockK: so many parts that units of 64 outputs fill a large device about
+// once, none longer than the rows that fit beside it in shared memory, and a multiple of what the wide kernel takes at
+// once (4). Experts count as often as one row takes them.
 inline constexpr int32_t kWantedUnits = 480;
-inline constexpr int32_t kWideOutputs = 10240;
-inline constexpr int32_t kWantedParts = 8;
 inline constexpr int32_t kLongestPart = 24;
 PACELINE_BOTH constexpr int32_t part_blocks(int32_t rows, int32_t cols) {
   const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kUnitOutputs);
-  const int32_t wanted = rows < kWideOutputs ? kWantedParts : ceil_div(kWantedUnits, units);
+  const int32_t wanted = ceil_div(kWantedUnits, units);
   const int32_t length = round_up(ceil_div(blocks, wanted), 4);
   return length < kLongestPart ? length : kLongestPart;
+}
+
+// The same for q8 and q4, whose steps are of two blocks: longer parts, since the same columns are fewer bytes.
+PACELINE_BOTH constexpr int32_t quantised_part_blocks(Format format, int32_t rows, int32_t cols) {
+  const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kUnitOutputs);
+  const int32_t longest = format == Format::q8 ? kLongestPart : 2 * kLongestPart;
+  const int32_t enough = kWantedUnits / units, needed = ceil_div(blocks, longest);
+  return round_up(ceil_div(blocks, enough > needed ? enough : needed), 2);
 }
 
 // Where element (row, col) of a q8 or q4 matrix lies: its byte, and its pair of scale and bias.

@@ -1,7 +1,7 @@
 // Matrix products on the device, as plain arguments: y[r] = W x[r].
 //
-// Rows up to kNarrowRows go through matmul_narrow (bound by the bytes of the weights), more through matmul_wide or
-// matmul_quantised_wide (bound by operations). All give a row the same bits; see layout.h.
+// Rows up to kNarrowRows go through matmul_narrow or matmul_quantised (bound by the bytes of the weights), more through
+// matmul_wide or matmul_quantised_wide (bound by operations). All give a row the same bits; see layout.h.
 #pragma once
 
 #include "kernels/cuda/launches.h"
@@ -58,15 +58,19 @@ struct MatmulArgs {
   int32_t rows = 0;
   Rows x;
   ExpertRows experts;
-  float* partial = nullptr;     // partial_floats(), not shared with a launch that may still run
-  int32_t* arrivals = nullptr;  // [kMaxArrivals], zero before and after
-  int32_t blocks = 0;           // filled in by the launch
-  int32_t ahead = 0;
-  Product out[kMaxProducts];    // all of one format
+  // Sums of parts, not shared with a launch that may still run: of long ones [kPartialFloats], kNothing (handover.cuh)
+  // before and after; of short ones [kCountedFloats] with a count per unit [kMaxArrivals], zero before and after.
+  float* partial = nullptr;
+  float* counted = nullptr;
+  int32_t* arrivals = nullptr;
+  int32_t blocks = 0;  // filled in by the launch
+  int32_t filler = 0;
+  Product out[kMaxProducts];  // all of one format
 };
 
 inline constexpr int32_t kMaxArrivals = 1 << 18;
 inline constexpr size_t kPartialFloats = size_t{1} << 25;
+inline constexpr size_t kCountedFloats = size_t{1} << 24;
 
 // Whether a launch may have products beside its experts, or a gate that comes as rows: bf16 and few rows.
 inline bool joins(const MatmulArgs& args) {
@@ -76,9 +80,7 @@ inline bool joins(const MatmulArgs& args) {
 }
 // early: may start before the kernel in front of it has ended (its weights do not depend on that one).
 void matmul_narrow(MatmulArgs args, Stream stream, bool early);
-// matmul_narrow's launch for q8 and q4, its blocks laid out: in groups of 8 rows, or 16 where there are more; `part` is
-// the longest of the products' parts.
-void matmul_quantised(const MatmulArgs& args, int32_t groups, int32_t part, Stream stream, bool early);
+void matmul_quantised(MatmulArgs args, Stream stream, bool early);
 // Whether the device has the instructions that large blocks of wide kernels are written in.
 bool has_warpgroups();
 void matmul_wide(MatmulArgs args, Stream stream);

@@ -3,8 +3,6 @@
 //
 // Bound: bytes of weights over memory bandwidth. Share reached on an H200, 31B's shapes, 1 row (8 rows): 71 to 92 % (60
 // to 88 %).
-#include <cstdlib>
-
 #include "kernels/cuda/matmul_narrow.cuh"
 
 namespace paceline::kernels::cuda {
@@ -13,8 +11,9 @@ namespace {
 
 constexpr int kAhead = 8;  // fragments on their way per warp
 
-template <int kTiles, int kParts>
-__device__ __forceinline__ void narrow_bf16(const MatmulArgs& args) {
+// kBlocks: how many run on a multiprocessor at once.
+template <int kTiles, int kBlocks>
+__global__ void __launch_bounds__(kThreads, kBlocks) narrow_bf16(const __grid_constant__ MatmulArgs args) {
   constexpr int kRows = kTiles * 8;
   extern __shared__ __align__(16) char staged[];
   __shared__ __align__(16) float sums[kRows * kOutPad];
@@ -45,8 +44,6 @@ __device__ __forceinline__ void narrow_bf16(const MatmulArgs& args) {
 #pragma unroll
   for (int i = 0; i < kAhead; ++i)
     if (i < steps) a[i] = load_once(stream + i * 512);
-  if (args.ahead > 0 && blockIdx.x < 660 && lane == 0 && steps > kAhead)
-    prefetch_l2(stream + kAhead * 512, min((steps - kAhead) * 512, args.ahead));
   if (!stack || !plans) wait_for_previous();
   if (!stack && plans) let_next_start();
 
@@ -86,56 +83,18 @@ __device__ __forceinline__ void narrow_bf16(const MatmulArgs& args) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) total[j][i] = part_begin == begin ? acc[j][i] : total[j][i] + acc[j][i];
   }
-  finish<kTiles, kParts>(args, u, total, sums);
-}
-
-template <int kTiles>
-__global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) alone_kernel(const __grid_constant__ MatmulArgs args) {
-  narrow_bf16<kTiles, 0>(args);
-}
-// The parts of a unit as a cluster.
-template <int kTiles, int kParts>
-__global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) PACELINE_CLUSTER(kParts)
-    cluster_kernel(const __grid_constant__ MatmulArgs args) {
-  narrow_bf16<kTiles, kParts>(args);
-}
-
-// As many blocks as a cluster can be at all; above kPortable only where a kernel asks for it.
-constexpr int32_t kMostParts = 16, kPortable = 8;
-
-// How many parts all products have, if they are the same and a cluster can have so many; else 0.
-int32_t cluster_parts(const MatmulArgs& args) {
-  int device = 0, major = 0;
-  (void)cudaGetDevice(&device);
-  (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
-  if (major < 9) return 0;
-  const int32_t parts = args.out[0].split;
-  for (int32_t i = 1; i < args.count; ++i)
-    if (args.out[i].split != parts) return 0;
-  const char* text = std::getenv("PACELINE_CLUSTER");
-  return parts >= 2 && parts <= (text != nullptr ? std::atoi(text) : kMostParts) ? parts : 0;
-}
-
-template <int kTiles, int kParts, class Go>
-void start_cluster(int32_t parts, const Go& go) {
-  if (parts == kParts) {
-    if (kParts > kPortable)
-      (void)cudaFuncSetAttribute(cluster_kernel<kTiles, kParts>, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
-    go(cluster_kernel<kTiles, kParts>);
-  } else if constexpr (kParts < kMostParts) {
-    start_cluster<kTiles, kParts + 1>(parts, go);
-  }
+  finish<kTiles>(args, u, total, sums);
 }
 
 template <int kTiles>
 void start_bf16(const MatmulArgs& args, int32_t groups, int32_t part, Stream stream, bool early) {
   const size_t bytes = size_t{kTiles} * 8 * static_cast<size_t>(part * kBlockK * 2 + 16);
-  const auto go = [&](auto kernel) { start(kernel, args, groups, bytes, stream, early); };
-  const int32_t parts = cluster_parts(args);
-  if (parts == 0)
-    go(alone_kernel<kTiles>);
+  constexpr int kBlocks = kTiles == 1 ? 5 : 4;
+  // Measured: gated products gain by one more block, others lose.
+  if (args.out[0].gated())
+    start(narrow_bf16<kTiles, kBlocks + 1>, args, groups, bytes, stream, early);
   else
-    start_cluster<kTiles, 2>(parts, go);
+    start(narrow_bf16<kTiles, kBlocks>, args, groups, bytes, stream, early);
 }
 
 }  // namespace
@@ -145,8 +104,6 @@ void matmul_narrow(MatmulArgs args, Stream stream, bool early) {
   const int32_t group_rows = args.rows <= 8 ? 8 : 16;
   const int32_t groups = ceil_div(args.rows, group_rows);
   int32_t part = 0;
-  const char* text = std::getenv("PACELINE_AHEAD");
-  args.ahead = text != nullptr ? std::atoi(text) : 0;
   args.blocks = 0;
   for (int32_t i = 0; i < args.count; ++i) {
     Product& p = args.out[i];
@@ -158,9 +115,7 @@ void matmul_narrow(MatmulArgs args, Stream stream, bool early) {
     args.blocks += p.units * matrices * p.split;
     if (p.weight.part > part) part = p.weight.part;
   }
-  if (args.out[0].weight.format != Format::bf16)
-    matmul_quantised(args, groups, part, stream, early);
-  else if (group_rows == 8)
+  if (group_rows == 8)
     narrow::start_bf16<1>(args, groups, part, stream, early);
   else
     narrow::start_bf16<2>(args, groups, part, stream, early);

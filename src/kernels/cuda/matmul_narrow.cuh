@@ -4,11 +4,11 @@
 //   y [rows, n] = W [n, k] x [rows, k]
 // A block of four warps owns a unit of 64 outputs (gated: 32 of gate and the same 32 of up) and one part of K, or all
 // parts in turn. Each warp streams its tile of 16 outputs; the rows' part of K lies in shared memory. The sums of parts
-// are added in ascending order by whichever block of the unit comes last, or in registers where one block has them all.
+// are added in ascending order by one of the blocks of the unit, or in registers where one block has them all.
 #pragma once
 
-#include "kernels/cuda/cluster.cuh"
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/handover.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/matmul.h"
 
@@ -16,6 +16,7 @@ namespace paceline::kernels::cuda::narrow {
 
 constexpr int kThreads = 128;
 constexpr int kOutPad = kUnitOutputs + 4;
+constexpr int32_t kLongPart = 12;  // blocks
 
 // Where a block stands.
 struct Unit {
@@ -35,7 +36,8 @@ __device__ inline bool find_unit(const MatmulArgs& args, int32_t group_rows, Uni
   int32_t local = static_cast<int32_t>(blockIdx.x) - product.first_block;
   u.product = &product;
   u.x = product.dense ? &product.x : &args.x;
-  u.part = product.split > 1 ? local % parts : 0;
+  // The first part comes last: it is never the short one, and whoever adds up waits for nobody behind it.
+  u.part = product.split > 1 ? parts - 1 - local % parts : 0;
   u.parts_here = product.split > 1 ? 1 : parts;
   local /= product.split;
   u.unit = local % product.units;
@@ -133,105 +135,120 @@ __device__ void write_outputs(const Unit& u, const float* sums) {
   }
 }
 
-// The parts of a unit are the blocks of a cluster: each adds up some of the outputs, out of all blocks' shared memory.
-template <int kRows, int kParts>
-__device__ void add_up_cluster(const Unit& u, const float* sums) {
-  cluster_barrier();
-  const bool gated = u.product->gated();
-  const int32_t width = gated ? kUnitOutputs / 2 : kUnitOutputs;
-  const int32_t fours = min(kRows, u.rows - u.row_base) * width / 4;
-  const uint32_t shared = shared_address(sums);
-  for (int32_t i = u.part + kParts * static_cast<int32_t>(threadIdx.x); i < fours; i += kParts * kThreads) {
-    const int32_t r = i * 4 / width, o = i * 4 % width;
-    const uint32_t at = shared + static_cast<uint32_t>(r * kOutPad + o) * 4;
-    float4 sum[2] = {};
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      if (half == 1 && !gated) continue;
-      float4 part[kParts];
-#pragma unroll
-      for (int k = 0; k < kParts; ++k) part[k] = load_of_block(at + half * (kUnitOutputs / 2 * 4), k);
-      sum[half] = part[0];
-#pragma unroll
-      for (int k = 1; k < kParts; ++k) {
-        sum[half].x += part[k].x;
-        sum[half].y += part[k].y;
-        sum[half].z += part[k].z;
-        sum[half].w += part[k].w;
-      }
-    }
-    const int32_t output = u.unit * width + o;
-    write_output(u, r, output, sum[0].x, sum[1].x);
-    write_output(u, r, output + 1, sum[0].y, sum[1].y);
-    write_output(u, r, output + 2, sum[0].z, sum[1].z);
-    write_output(u, r, output + 3, sum[0].w, sum[1].w);
+// Where the sums of a unit meet, and four of this block's own.
+template <int kRows>
+struct Meeting {
+  static constexpr int32_t kFloats = kRows * kUnitOutputs;
+  static constexpr int kAtOnce = 8;  // parts that are asked for together, not a trip to the cache each
+  int64_t block;
+  int32_t floats, split;
+  float* sums;
+
+  __device__ Meeting(const Unit& u, float* own)
+      : block(static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x),
+        floats(min(kRows, u.rows - u.row_base) * kUnitOutputs),
+        split(u.product->split),
+        sums(own) {}
+  __device__ float4& four(int32_t i) const {
+    return *reinterpret_cast<float4*>(sums + i / kUnitOutputs * kOutPad + i % kUnitOutputs);
   }
-  // Nobody leaves while others still read what it has.
-  cluster_barrier();
+};
+
+__device__ __forceinline__ void add_to(float4& sum, const float4& v) {
+  sum.x += v.x;
+  sum.y += v.y;
+  sum.z += v.z;
+  sum.w += v.w;
 }
 
-// Leaves this part's sums for the block of the unit that comes last, which adds them up.
+// Long parts: each is left for the block of the first part, which adds them all up.
 template <int kRows>
-__device__ void add_up_parts(const MatmulArgs& args, const Unit& u, float* sums) {
-  constexpr int32_t kFloats = kRows * kUnitOutputs;
-  const int32_t floats = min(kRows, u.rows - u.row_base) * kUnitOutputs;
-  const int64_t block = static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
-  float* mine = args.partial + block * kFloats;
-  const auto four = [&](int32_t i) -> float4& {
-    return *reinterpret_cast<float4*>(sums + i / kUnitOutputs * kOutPad + i % kUnitOutputs);
-  };
-  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < floats; i += kThreads * 4)
-    __stcg(reinterpret_cast<float4*>(mine + i), four(i));
+__device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows>& m) {
+  constexpr int32_t kFloats = Meeting<kRows>::kFloats, kAtOnce = Meeting<kRows>::kAtOnce;
+  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < m.floats; i += kThreads * 4) {
+    float* own = args.partial + m.block * kFloats + i;  // other parts' lie in front of the first one's
+    if (u.part > 0) {
+      leave(own, m.four(i));
+      continue;
+    }
+    float4 sum = m.four(i);
+    for (int32_t base = 1; base < m.split; base += kAtOnce) {
+      float4 part[kAtOnce];
+      for (bool there = false; !there;) {
+        there = true;
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k)
+          if (base + k < m.split) part[k] = look(own - (base + k) * kFloats);
+#pragma unroll
+        for (int k = 0; k < kAtOnce; ++k)
+          if (base + k < m.split) there = there && is_there(part[k]);
+        if (!there) rest();
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (base + k >= m.split) continue;
+        take_away(own - (base + k) * kFloats);
+        add_to(sum, part[k]);
+      }
+    }
+    m.four(i) = sum;
+  }
+  if (u.part > 0) return;
+  __syncthreads();
+  write_outputs<kRows>(u, m.sums);
+}
+
+// Short parts end at almost the same time: whoever comes last does not wait for anybody.
+template <int kRows>
+__device__ void count_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows>& m) {
+  constexpr int32_t kFloats = Meeting<kRows>::kFloats, kAtOnce = Meeting<kRows>::kAtOnce;
+  float* mine = args.counted + m.block * kFloats;
+  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < m.floats; i += kThreads * 4)
+    __stcg(reinterpret_cast<float4*>(mine + i), m.four(i));
   __threadfence();
   __syncthreads();
   __shared__ int32_t came;
-  int32_t* arrivals = args.arrivals + block - u.part;
-  if (threadIdx.x == 0) came = atomicAdd(arrivals, 1);
+  const int64_t first = m.block + u.part;  // the first part's block; others' are in front of it
+  if (threadIdx.x == 0) came = atomicAdd(args.arrivals + first, 1);
   __syncthreads();
-  if (came != u.product->split - 1) return;
+  if (came != m.split - 1) return;
   __threadfence();
-  const float* first = args.partial + (block - u.part) * kFloats;
-  // Parts are asked for together: one after the other they would take a trip to the cache each.
-  constexpr int kAtOnce = 8;
-  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < floats; i += kThreads * 4) {
-    float4 sum = make_float4(0, 0, 0, 0);
-    for (int32_t base = 0; base < u.product->split; base += kAtOnce) {
+  if (threadIdx.x == 0) args.arrivals[first] = 0;
+  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < m.floats; i += kThreads * 4) {
+    const float* parts = args.counted + first * kFloats + i;
+    float4 sum;
+    for (int32_t base = 0; base < m.split; base += kAtOnce) {
       float4 part[kAtOnce];
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k)
-        if (base + k < u.product->split)
-          part[k] = __ldcg(reinterpret_cast<const float4*>(first + (base + k) * kFloats + i));
+        if (base + k < m.split) part[k] = __ldcg(reinterpret_cast<const float4*>(parts - (base + k) * kFloats));
 #pragma unroll
       for (int k = 0; k < kAtOnce; ++k) {
-        if (base + k >= u.product->split) continue;
-        const bool begins = k == 0 && base == 0;
-        sum.x = begins ? part[k].x : sum.x + part[k].x;
-        sum.y = begins ? part[k].y : sum.y + part[k].y;
-        sum.z = begins ? part[k].z : sum.z + part[k].z;
-        sum.w = begins ? part[k].w : sum.w + part[k].w;
+        if (base + k >= m.split) continue;
+        if (base + k == 0)
+          sum = part[k];
+        else
+          add_to(sum, part[k]);
       }
     }
-    four(i) = sum;
+    m.four(i) = sum;
   }
-  if (threadIdx.x == 0) *arrivals = 0;
   __syncthreads();
-  write_outputs<kRows>(u, sums);
+  write_outputs<kRows>(u, m.sums);
 }
 
-// kParts: of a cluster; 0 where parts meet in device memory, if there are several.
-template <int kTiles, int kParts = 0>
+template <int kTiles>
 __device__ void finish(const MatmulArgs& args, const Unit& u, const float (&total)[kTiles][4], float* sums) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
 #pragma unroll
   for (int j = 0; j < kTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) sums[(j * 8 + t * 2 + i % 2) * kOutPad + warp * 16 + g + i / 2 * 8] = total[j][i];
-#if __CUDA_ARCH__ >= 900
-  if constexpr (kParts > 1) return add_up_cluster<kTiles * 8, kParts>(u, sums);
-#endif
   __syncthreads();
-  if (u.product->split > 1)
-    add_up_parts<kTiles * 8>(args, u, sums);
+  if (u.product->split > 1 && u.product->weight.part >= kLongPart)
+    hand_over_parts<kTiles * 8>(args, u, Meeting<kTiles * 8>(u, sums));
+  else if (u.product->split > 1)
+    count_parts<kTiles * 8>(args, u, Meeting<kTiles * 8>(u, sums));
   else
     write_outputs<kTiles * 8>(u, sums);
 }

@@ -1,79 +1,26 @@
 // Products of few rows with q8 and q4 weights, in quantised.cuh's arithmetic.
 //
+// As matmul_narrow.cuh has it, but all columns that a block needs of the rows lie in shared memory from the beginning.
+//
 // Bound: bytes of weights over memory bandwidth.
-
 #include "kernels/cuda/matmul_narrow.cuh"
-#include "kernels/cuda/quantised.cuh"
+#include "kernels/cuda/quantised_rows.cuh"
 
 namespace paceline::kernels::cuda {
 namespace narrow {
 namespace {
 
-// A row's part of K in shared memory: its bytes, eight rows 16 bytes apart in every other quarter of the banks, and
-// behind all rows' bytes {scale, scale * sum} of each run.
-PACELINE_BOTH constexpr int32_t bytes_stride(int32_t part) { return part * kBlockK + 64; }
-PACELINE_BOTH constexpr int32_t scales_stride(int32_t part, int32_t run) { return part * kBlockK / run * 8 + 16; }
-
-// Copies what [first_block, last_block) has of the unit's rows. Rows that are not there keep what the memory held: the
-// tensor cores' columns do not mix, and theirs are never written out.
-template <int kRows, int kRun>
-__device__ __forceinline__ void stage_bytes(const MatmulArgs& args, const Unit& u, int32_t first_block,
-                                            int32_t last_block, char* staged, int32_t part) {
-  const int32_t chunks = (last_block - first_block) * (kBlockK / 16), scale_chunks = chunks * 8 / kRun;
-  const int32_t row_runs = args.x.stride / kRun;
-  const uint32_t bytes_to = shared_address(staged), scales_to = bytes_to + kRows * bytes_stride(part);
-  for (int32_t r = static_cast<int32_t>(threadIdx.x / 32); r < kRows && u.row_base + r < u.rows; r += kThreads / 32) {
-    const int64_t row = row_number(args, u, u.row_base + r);
-    const char* bytes = static_cast<const char*>(args.x.values) + row * args.x.stride + first_block * kBlockK;
-    const char* scales =
-        reinterpret_cast<const char*>(args.x.scales) + (row * row_runs + first_block * (kBlockK / kRun)) * 8;
-#pragma unroll 4
-    for (int32_t c = static_cast<int32_t>(threadIdx.x % 32); c < chunks; c += 32)
-      copy16_async(bytes_to + r * bytes_stride(part) + c * 16, bytes + c * 16, true);
-    for (int32_t c = static_cast<int32_t>(threadIdx.x % 32); c < scale_chunks; c += 32)
-      copy16_async(scales_to + r * scales_stride(part, kRun) + c * 16, scales + c * 16, true);
-  }
-  commit_copies();
+// Blocks of K that a block of threads stages.
+PACELINE_BOTH constexpr int32_t staged_blocks(const Product& p) {
+  return p.split > 1 ? p.weight.part : p.weight.depth() / kBlockK;
 }
 
-// One step of 128 columns for 8 rows. `bytes`: the lane's 16 of the step, of row g; `scales`: rows 2t and 2t + 1.
-template <class Step>
-__device__ __forceinline__ void multiply_step(float (&acc)[4], const Step& step, const char* bytes, const char* scales0,
-                                              const char* scales1) {
-  const int32_t zero[4] = {kIntegerBits, kIntegerBits, kIntegerBits, kIntegerBits};
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const uint4 b = *reinterpret_cast<const uint4*>(bytes + half * 64);
-    if constexpr (Step::kRun == 64) {
-      uint32_t a[2][4];
-      step.fragment(half * 2, a[0]);
-      step.fragment(half * 2 + 1, a[1]);
-      int32_t first[4], exact[4];
-      mma_bytes(first, a[0], b.x, b.y, zero);
-      mma_bytes(exact, a[1], b.z, b.w, first);
-      const float2 x0 = *reinterpret_cast<const float2*>(scales0 + half * 8);
-      const float2 x1 = *reinterpret_cast<const float2*>(scales1 + half * 8);
-      settle(acc, exact, step.run_scales(half), RunRows(x0.x, x0.y, x1.x, x1.y));
-    } else {
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        uint32_t a[4];
-        step.fragment(half * 2 + i, a);
-        int32_t exact[4];
-        mma_bytes(exact, a, i == 0 ? b.x : b.z, i == 0 ? b.y : b.w, zero);
-        const int run = half * 2 + i;
-        const float2 x0 = *reinterpret_cast<const float2*>(scales0 + run * 8);
-        const float2 x1 = *reinterpret_cast<const float2*>(scales1 + run * 8);
-        settle(acc, exact, step.run_scales(run), RunRows(x0.x, x0.y, x1.x, x1.y));
-      }
-    }
-  }
-}
-
+// kAhead: steps on their way per warp. kBlocks: of threads, per multiprocessor.
 template <class Step, int kTiles, int kAhead, int kBlocks>
-__global__ void __launch_bounds__(kThreads, kBlocks) narrow_quantised(const __grid_constant__ MatmulArgs args) {
+__global__ void __launch_bounds__(kThreads, kBlocks)
+    narrow_quantised(const __grid_constant__ MatmulArgs args, int32_t room) {
   constexpr int kRows = kTiles * 8;
-  extern __shared__ __align__(16) char staged[];
+  extern __shared__ __align__(16) char shared[];
   __shared__ __align__(16) float sums[kRows * kOutPad];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   let_next_start();
@@ -100,84 +47,106 @@ __global__ void __launch_bounds__(kThreads, kBlocks) narrow_quantised(const __gr
     if (i < steps) ring[i].load(stream, scale_stream, i);
   if (!stack) wait_for_previous();
 
-  float total[kTiles][4] = {};
-  const int32_t stride = bytes_stride(w.part), x_stride = scales_stride(w.part, Step::kRun);
-  const char* bytes = staged + g * stride + t * 16;
-  const char* scales = staged + kRows * stride + t * 2 * x_stride;
-  for (int32_t part_begin = begin; part_begin < end; part_begin += part) {
-    const int32_t part_end = min(end, part_begin + part);
-    if (part_begin != begin) __syncthreads();
-    stage_bytes<kRows, Step::kRun>(args, u, part_begin * 2, part_end * 2, staged, w.part);
-    wait_copies<0>();
-    __syncthreads();
-    if (!tile.present) continue;
-    float acc[kTiles][4] = {};
-    // The ring of loads runs on across parts.
-    const int32_t from = part_begin - begin, to = part_end - begin;
-    for (int32_t outer = from / kAhead * kAhead; outer < to; outer += kAhead) {
+  const StagedRows staged(shared, room, staged_blocks(*u.product) * kBlockK, Step::kRun);
+  stage_bytes<Step::kRun, kThreads>(args.x, staged, min(room, u.rows - u.row_base), begin * kStepK,
+                                    (end - begin) * kStepK,
+                                    [&](int32_t r) { return row_number(args, u, u.row_base + r); });
+  __syncthreads();
+
+  float total[kTiles][4] = {}, acc[kTiles][4] = {};
+  const char* bytes[kTiles];
+  const char* scales0[kTiles];
+  const char* scales1[kTiles];
 #pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
-        const int32_t s = outer + i;
-        if (s < from || s >= to) continue;
+  for (int j = 0; j < kTiles; ++j) {
+    bytes[j] = staged.bytes_of(j * 8 + g) + t * 16;
+    scales0[j] = staged.scales_of(j * 8 + t * 2);
+    scales1[j] = staged.scales_of(j * 8 + t * 2 + 1);
+  }
+  int32_t border = min(part, steps);
+  for (int32_t outer = 0; outer < steps; outer += kAhead) {
 #pragma unroll
-        for (int j = 0; j < kTiles; ++j) {
-          const char* x = scales + j * 8 * x_stride + (s - from) * (Step::kRuns * 8);
-          multiply_step(acc[j], ring[i], bytes + j * 8 * stride + (s - from) * kStepK, x, x + x_stride);
+    for (int i = 0; i < kAhead; ++i) {
+      const int32_t s = outer + i;
+      if (s >= steps) break;
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j)
+        multiply_step(acc[j], ring[i], bytes[j] + s * kStepK, scales0[j] + s * (Step::kRuns * 8),
+                      scales1[j] + s * (Step::kRuns * 8));
+      if (s + kAhead < steps) ring[i].load(stream, scale_stream, s + kAhead);
+      if (s + 1 < border) continue;
+        // A part ends.
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j)
+#pragma unroll
+        for (int k = 0; k < 4; ++k) {
+          total[j][k] = s < part ? acc[j][k] : total[j][k] + acc[j][k];
+          acc[j][k] = 0;
         }
-        if (s + kAhead < steps) ring[i].load(stream, scale_stream, s + kAhead);
-      }
+      border = min(border + part, steps);
     }
-#pragma unroll
-    for (int j = 0; j < kTiles; ++j)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) total[j][i] = part_begin == begin ? acc[j][i] : total[j][i] + acc[j][i];
   }
   finish<kTiles>(args, u, total, sums);
 }
 
-struct Launch {
-  const MatmulArgs& args;
-  int32_t groups, part;
-  Stream stream;
-  bool early;
-};
-
 template <Format kFormat, int kGroup, bool kWide>
-void start_step(const Launch& l) {
+void start_step(const MatmulArgs& args, Stream stream, bool early) {
   using Step = QuantisedStep<kFormat, kGroup, kWide>;
-  const auto rows = static_cast<size_t>(l.args.rows <= 8 ? 8 : 16);
-  const size_t bytes = rows * static_cast<size_t>(bytes_stride(l.part) + scales_stride(l.part, Step::kRun));
-  const auto run = [&](auto kernel) { start(kernel, l.args, l.groups, bytes, l.stream, l.early); };
-  if (rows == 8)
-    run(narrow_quantised<Step, 1, 2, 5>);
-  else
+  const int32_t group_rows = args.rows <= 8 ? 8 : 16, room = args.rows < group_rows ? args.rows : group_rows;
+  int32_t blocks = 0;
+  for (int32_t i = 0; i < args.count; ++i)
+    if (staged_blocks(args.out[i]) > blocks) blocks = staged_blocks(args.out[i]);
+  const auto bytes = static_cast<size_t>(StagedRows::bytes_for(room, blocks * kBlockK, Step::kRun));
+  const auto run = [&](auto kernel) {
+    launch(kernel, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(ceil_div(args.rows, group_rows))),
+           dim3(kThreads), bytes, stream, early, args, room);
+  };
+  // Steps on their way per warp as registers allow.
+  if (group_rows == 16)
     run(narrow_quantised<Step, 2, 2, 4>);
+  else if constexpr (kFormat == Format::q4)
+    run(narrow_quantised<Step, 1, 3, 5>);
+  else
+    run(narrow_quantised<Step, 1, 2, 5>);
 }
 
 template <Format kFormat, bool kWide>
-void start_group(const Launch& l, int32_t group) {
+void start_group(const MatmulArgs& args, Stream stream, bool early) {
+  const int32_t group = args.out[0].weight.group;
   if (group == 32)
-    start_step<kFormat, 32, kWide>(l);
+    start_step<kFormat, 32, kWide>(args, stream, early);
   else if (group == 64)
-    start_step<kFormat, 64, kWide>(l);
+    start_step<kFormat, 64, kWide>(args, stream, early);
   else
-    start_step<kFormat, 128, kWide>(l);
+    start_step<kFormat, 128, kWide>(args, stream, early);
 }
 
 }  // namespace
 }  // namespace narrow
 
-void matmul_quantised(const MatmulArgs& args, int32_t groups, int32_t part, Stream stream, bool early) {
+void matmul_quantised(MatmulArgs args, Stream stream, bool early) {
+  const int32_t groups = ceil_div(args.rows, args.rows <= 8 ? 8 : 16), room = args.rows < 16 ? args.rows : 16;
+  const int32_t matrices = args.experts.plan != nullptr ? args.experts.most_touched : 1;
+  args.blocks = 0;
+  for (int32_t i = 0; i < args.count; ++i) {
+    Product& p = args.out[i];
+    p.first_block = args.blocks;
+    p.units = ceil_div(p.weight.rows, p.gated() ? kUnitOutputs / 2 : kUnitOutputs);
+    // Parts of a unit go to blocks of their own, unless there are plenty without that and all columns of the rows have
+    // room in shared memory.
+    const bool plenty = p.units * matrices * groups >= 2048 && room * p.weight.depth() <= 150 * 1024;
+    p.split = plenty ? 1 : p.weight.parts();
+    args.blocks += p.units * matrices * p.split;
+  }
   const Weight& w = args.out[0].weight;
-  const narrow::Launch l{args, groups, part, stream, early};
   if (w.format == Format::q8 && w.wide_scales)
-    narrow::start_group<Format::q8, true>(l, w.group);
+    narrow::start_group<Format::q8, true>(args, stream, early);
   else if (w.format == Format::q8)
-    narrow::start_group<Format::q8, false>(l, w.group);
+    narrow::start_group<Format::q8, false>(args, stream, early);
   else if (w.wide_scales)
-    narrow::start_group<Format::q4, true>(l, w.group);
+    narrow::start_group<Format::q4, true>(args, stream, early);
   else
-    narrow::start_group<Format::q4, false>(l, w.group);
+    narrow::start_group<Format::q4, false>(args, stream, early);
 }
 
 }  // namespace paceline::kernels::cuda

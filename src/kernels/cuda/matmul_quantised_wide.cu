@@ -2,9 +2,9 @@
 // kernels.
 //
 //   y [rows, n] = W [n, k] x [rows, k]
-// A warp owns two tiles of 16 outputs (gated: one of gate and the same of up) and all rows of its block. Weights go
-// straight into registers in the order they are packed in; rows pass through shared memory in stages of 128 columns. At
-// the border of a part of K the sums of the part are added to the totals, which lie in shared memory.
+// A warp owns two tiles of 16 outputs (gated: one of gate and the same of up) and all rows of its block. Rows and
+// weights pass through shared memory in stages of 128 columns, weights in the order they are packed in. At the border
+// of a part of K the sums of the part are added to the totals, which lie in shared memory, too.
 //
 // Bound: instructions, most of them the scaling of each run's integers.
 #include "kernels/cuda/launch.cuh"
@@ -23,9 +23,11 @@ struct Shape {
   static constexpr int kThreads = kWarps * 32, kRows = kRowTiles * 8;
   static constexpr int kRowScaleBytes = Step::kRuns * 8;
   static constexpr int kScalesAt = kRows * kStepK;  // in a stage
-  static constexpr int kStageBytes = kScalesAt + kRows * kRowScaleBytes;
+  static constexpr int kWeightsAt = kScalesAt + kRows * kRowScaleBytes;
+  static constexpr int kStageBytes = kWeightsAt + kWarps * kWarpTiles * Step::kSharedBytes;
   static constexpr int kTotals = kStages * kStageBytes;
   static constexpr int kSharedBytes = kTotals + kThreads * kRowTiles * kWarpTiles * 16;
+  static_assert(kSharedBytes >= kRows * (kWarps * kWarpTiles * kTileOutputs + 4) * 4);
 };
 
 // Eight threads copy a row of every stage, 16 bytes each, and a part of them the rows' scales. Rows that are not there
@@ -73,22 +75,28 @@ struct StageCopy {
               scales_to + slot * S::kStageBytes + i * S::kThreads * 16,
               scales + ((static_cast<uint64_t>(scale_row[i]) + static_cast<uint32_t>(step) * kScaleChunks) << 4), true);
     }
-    commit_copies();
   }
 };
 
-// Where a tile's weights stream from; a tile that is not there reads the first one's.
+// A warp copies the weights of its own tiles. One that is not there reads the first one's.
 template <class Step>
-struct TileStream {
+struct TileCopy {
   const char* values;
   const char* scales;
 
-  __device__ TileStream(const Weight& w, int32_t tile, int32_t expert) {
+  __device__ TileCopy(const Weight& w, int32_t tile, int32_t expert) {
     const int lane = threadIdx.x % 32;
     const int64_t steps = w.depth() / kStepK, at = tile < w.tiles() ? tile : 0;
     values = static_cast<const char*>(w.values) + expert * w.stride_values + at * steps * Step::kBytes + lane * 16;
-    scales = static_cast<const char*>(w.scales) + expert * w.stride_scales + at * steps * Step::kScaleBytes +
-             lane / 4 * (Step::kScaleWords * 4);
+    scales = static_cast<const char*>(w.scales) + expert * w.stride_scales + at * steps * Step::kScaleBytes + lane * 16;
+  }
+  __device__ __forceinline__ void stage(int32_t step, uint32_t to) const {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < Step::kLoads; ++i)
+      copy16_async(to + lane * 16 + i * 512, values + static_cast<int64_t>(step) * Step::kBytes + i * 512, true);
+    if (lane < Step::kScaleBytes / 16)
+      copy16_async(to + Step::kBytes + lane * 16, scales + static_cast<int64_t>(step) * Step::kScaleBytes, true);
   }
 };
 
@@ -98,7 +106,7 @@ struct RowsHalf {
   uint4 bytes;
   float2 scales[2][kRuns];
 
-  __device__ __forceinline__ RowsHalf(uint32_t bytes_at, uint32_t scales_at, int tile, int scale_bytes) {
+  __device__ __forceinline__ void read(uint32_t bytes_at, uint32_t scales_at, int tile, int scale_bytes) {
     bytes = shared_four(bytes_at + tile * 8 * kStepK);
 #pragma unroll
     for (int i = 0; i < 2; ++i)
@@ -125,55 +133,66 @@ __device__ __forceinline__ void multiply_half(float (&sums)[kWarpTiles][kRowTile
 #pragma unroll
     for (int r = 0; r < kRunsHere; ++r) w[m][r] = step[m].run_scales(half * kRunsHere + r);
   }
-  // The next rows are read while these are multiplied.
-  RowsHalf<kRunsHere> next(bytes, row_scales, 0, kRowScaleBytes);
+  // One tile of rows is settled while the next is multiplied and the one behind that is read.
+  using Rows8 = RowsHalf<kRunsHere>;
+  Rows8 rows[3];
+  int32_t exact[2][kWarpTiles][kRunsHere][4];
+  const auto multiply = [&](const uint4& b, int32_t(&to)[kWarpTiles][kRunsHere][4]) {
+    int32_t first[kWarpTiles][4];
+#pragma unroll
+    for (int m = 0; m < kWarpTiles; ++m)
+      if constexpr (kRunsHere == 1)
+        mma_bytes(first[m], a[m][0], b.x, b.y, zero);
+      else
+        mma_bytes(to[m][0], a[m][0], b.x, b.y, zero);
+#pragma unroll
+    for (int m = 0; m < kWarpTiles; ++m)
+      if constexpr (kRunsHere == 1)
+        mma_bytes(to[m][0], a[m][1], b.z, b.w, first[m]);
+      else
+        mma_bytes(to[m][kRunsHere - 1], a[m][1], b.z, b.w, zero);
+  };
+  rows[0].read(bytes, row_scales, 0, kRowScaleBytes);
+  rows[1].read(bytes, row_scales, 1, kRowScaleBytes);
+  multiply(rows[0].bytes, exact[0]);
 #pragma unroll
   for (int j = 0; j < kRowTiles; ++j) {
-    const RowsHalf<kRunsHere> now = next;
-    if (j + 1 < kRowTiles) next = RowsHalf<kRunsHere>(bytes, row_scales, j + 1, kRowScaleBytes);
-    const uint4& b = now.bytes;
+    if (j + 2 < kRowTiles) rows[(j + 2) % 3].read(bytes, row_scales, j + 2, kRowScaleBytes);
+    if (j + 1 < kRowTiles) multiply(rows[(j + 1) % 3].bytes, exact[(j + 1) % 2]);
 #pragma unroll
-    for (int m = 0; m < kWarpTiles; ++m) {
-      int32_t first[4], exact[4];
-      mma_bytes(first, a[m][0], b.x, b.y, zero);
-      if constexpr (kRunsHere == 1) {
-        mma_bytes(exact, a[m][1], b.z, b.w, first);
-        settle(sums[m][j], exact, w[m][0], now.run(0));
-      } else {
-        mma_bytes(exact, a[m][1], b.z, b.w, zero);
-        settle(sums[m][j], first, w[m][0], now.run(0));
-        settle(sums[m][j], exact, w[m][1], now.run(1));
-      }
+    for (int r = 0; r < kRunsHere; ++r) {
+      const RunRows x = rows[j % 3].run(r);
+#pragma unroll
+      for (int m = 0; m < kWarpTiles; ++m) settle(sums[m][j], exact[j % 2][m][r], w[m][r], x);
     }
   }
 }
 
-__device__ __forceinline__ void write_one(const Product& p, int64_t row, int32_t output, float value) {
-  if (output >= p.weight.rows) return;
-  if (p.y != nullptr) p.y[row * p.weight.rows + output] = value;
-  if (p.y_bf16 != nullptr)
-    reinterpret_cast<__nv_bfloat16*>(p.y_bf16)[row * p.y_stride + output] = __float2bfloat16_rn(value);
-}
-
-template <int kRowTiles>
-__device__ void write_sums(const WidePlace& at, int32_t first_tile, const float (&sums)[kWarpTiles][kRowTiles][4]) {
-  const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  const Product& p = *at.product;
+// Through shared memory, where nothing else is needed any more.
+template <int kWarps, int kRowTiles>
+__device__ void write_sums(const WidePlace& at, const float (&sums)[kWarpTiles][kRowTiles][4], float* shared) {
+  constexpr int kOutputs = kWarps * kTileOutputs, kRows = kRowTiles * 8, kThreads = kWarps * 32;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const bool gated = at.product->gated();
+  const int stride = gated ? kOutputs + 4 : kWarpTiles * kOutputs + 4;
+  __syncthreads();
 #pragma unroll
   for (int j = 0; j < kRowTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      const int32_t r = at.row_base + j * 8 + t * 2 + i % 2;
-      if (r >= at.rows) continue;
-      const int64_t row = at.first_slot + r;
-      const int32_t output = first_tile * kTileOutputs + g + i / 2 * 8;
-      if (p.gated()) {
-        write_one(p, row, output, gelu(sums[0][j][i]) * sums[1][j][i]);
+      float* to = shared + (j * 8 + t * 2 + i % 2) * stride + g + i / 2 * 8;
+      if (gated) {
+        to[warp * kTileOutputs] = gelu(sums[0][j][i]) * sums[1][j][i];
       } else {
-        write_one(p, row, output, sums[0][j][i]);
-        write_one(p, row, output + kTileOutputs, sums[1][j][i]);
+        to[warp * 2 * kTileOutputs] = sums[0][j][i];
+        to[warp * 2 * kTileOutputs + kTileOutputs] = sums[1][j][i];
       }
     }
+  __syncthreads();
+  if (gated)
+    write_rows<kThreads, kRows, kOutputs, kOutputs + 4, 0>(at, shared);
+  else
+    write_rows<kThreads, kRows, kWarpTiles * kOutputs, kWarpTiles * kOutputs + 4, 0>(at, shared);
 }
 
 template <class Step, int kWarps, int kRowTiles, int kBlocks>
@@ -187,16 +206,22 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocks) wide_quantised(const __g
   if (!at.find(args, S::kRows)) return;
   const Product& p = *at.product;
   const int32_t first_tile = at.unit * kWarps * (p.gated() ? 1 : kWarpTiles) + warp * (p.gated() ? 1 : kWarpTiles);
-  const TileStream<Step> streams[kWarpTiles] = {
-      {p.weight, first_tile, at.expert}, {p.gated() ? p.up : p.weight, first_tile + (p.gated() ? 0 : 1), at.expert}};
+  const TileCopy<Step> tiles[kWarpTiles] = {{p.weight, first_tile, at.expert},
+                                            {p.gated() ? p.up : p.weight, first_tile + (p.gated() ? 0 : 1), at.expert}};
   const int32_t steps = p.weight.depth() / kStepK, part = p.weight.part / 2;
-  const StageCopy<Step, kWarps, kRowTiles> copy(args, at, shared_address(shared));
+  const uint32_t base = shared_address(shared), own_weights = S::kWeightsAt + warp * kWarpTiles * Step::kSharedBytes;
+  const StageCopy<Step, kWarps, kRowTiles> rows(args, at, base);
+  const auto stage = [&](int32_t step, int slot) {
+    rows.stage(step, slot, steps);
+    if (step < steps)
 #pragma unroll
-  for (int s = 0; s < kStages - 1; ++s) copy.stage(s, s, steps);
+      for (int m = 0; m < kWarpTiles; ++m)
+        tiles[m].stage(step, base + slot * S::kStageBytes + own_weights + m * Step::kSharedBytes);
+    commit_copies();
+  };
+#pragma unroll
+  for (int s = 0; s < kStages - 1; ++s) stage(s, s);
 
-  Step step[kWarpTiles];
-#pragma unroll
-  for (int m = 0; m < kWarpTiles; ++m) step[m].load(streams[m].values, streams[m].scales, 0);
   float sums[kWarpTiles][kRowTiles][4] = {};
   auto* totals = reinterpret_cast<float4*>(shared + S::kTotals) + threadIdx.x;
   int slot = 0;
@@ -205,25 +230,16 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocks) wide_quantised(const __g
     wait_copies<kStages - 2>();
     __syncthreads();
     // The slot of the step before: every warp is done with it.
-    copy.stage(s + kStages - 1, slot == 0 ? kStages - 1 : slot - 1, steps);
-    const uint32_t stage = shared_address(shared) + slot * S::kStageBytes;
-    const uint32_t bytes = stage + g * kStepK + t * 16;
-    const uint32_t row_scales = stage + S::kScalesAt + t * 2 * S::kRowScaleBytes;
-    const int32_t next = s + 1 < steps ? s + 1 : s;
-    uint32_t next_scales[kWarpTiles][Step::kScaleWords];
+    stage(s + kStages - 1, slot == 0 ? kStages - 1 : slot - 1);
+    const uint32_t here = base + slot * S::kStageBytes;
+    const uint32_t bytes = here + g * kStepK + t * 16;
+    const uint32_t row_scales = here + S::kScalesAt + t * 2 * S::kRowScaleBytes;
+    Step step[kWarpTiles];
 #pragma unroll
-    for (int m = 0; m < kWarpTiles; ++m) Step::load_scales(next_scales[m], streams[m].scales, next);
+    for (int m = 0; m < kWarpTiles; ++m) step[m].read(here + own_weights + m * Step::kSharedBytes);
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
+    for (int half = 0; half < 2; ++half)
       multiply_half(sums, step, half, bytes + (half ^ (g & 1)) * 64, row_scales + half * (S::kRowScaleBytes / 2));
-      // This half's place takes that of the next step.
-#pragma unroll
-      for (int m = 0; m < kWarpTiles; ++m) step[m].load_half(streams[m].values, next, half);
-    }
-#pragma unroll
-    for (int m = 0; m < kWarpTiles; ++m)
-#pragma unroll
-      for (int i = 0; i < Step::kScaleWords; ++i) step[m].scales[i] = next_scales[m][i];
     slot = slot + 1 == kStages ? 0 : slot + 1;
     if (s + 1 < border && s + 1 < steps) continue;
     // A part ends: its sums are the totals, or are added to them.
@@ -249,7 +265,7 @@ __global__ void __launch_bounds__(kWarps * 32, kBlocks) wide_quantised(const __g
         for (int i = 0; i < 4; ++i) sum[i] = 0;
       }
   }
-  write_sums(at, first_tile, sums);
+  write_sums<kWarps>(at, sums, reinterpret_cast<float*>(shared));
 }
 
 template <class Step, int kWarps, int kRowTiles, int kBlocks>

@@ -1,15 +1,13 @@
 // Matrix products of many rows, on the tensor cores.
 //
 //   y [rows, n] = W [n, k] x [rows, k], bf16
-// A block of two warpgroups owns 128 outputs (gated: 64 of gate and the same 64 of up) and 128 or 256 rows. Weights go
+// A block of two warpgroups owns 128 outputs (gated: 64 of gate and the same 64 of up) and 64 to 192 rows. Weights go
 // straight into registers in the order they are packed in; rows pass through shared memory in stages of 64 columns,
 // 128-byte rows whose 16-byte chunks are exchanged by row number (the tensor cores' own swizzle). At the border of a
 // part of K the sums of the part are added to the total, as narrow kernels add them: a row's bits are the same in both.
-// With 128 rows the total is in registers, with 256 in shared memory: there are no registers left, but the L2 cache,
-// which is what bounds this kernel, is read a quarter less.
+// Up to 128 rows the total is in registers, with more in shared memory.
 //
-// Bound: operations, behind it the bytes that L2 gives. Share of cuBLAS's rate reached on an H200 with 2048 rows: 62 to
-// 65 % at 31B's widths, 26 to 45 % at 26B-A4B's narrow ones.
+// Bound: operations, behind it the bytes that L2 gives.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/matmul.h"
@@ -22,16 +20,17 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int kGroupOutputs = 64;  // of a warpgroup
 constexpr int kOutStride = 2 * kGroupOutputs + 4;
-template <int kRows>
-constexpr int kStages = kRows == 128 ? 4 : 3;
+constexpr int kStages = 4;
 template <int kRows>
 constexpr int kStageBytes = kRows* kBlockK * 2;
-// Totals of more than 128 rows lie behind the stages; outputs at the end take the place of all.
+// Whether totals are in registers; else they lie behind the stages. Outputs at the end take the place of all.
 template <int kRows>
-constexpr int kSharedBytes = 1024 + (kRows == 128 ? kRows * kOutStride * 4
-                                                  : kStages<kRows> * kStageBytes<kRows> + kRows * 128 * 4);
-static_assert(kSharedBytes<128> >= kStages<128> * kStageBytes<128> + 1024);
-static_assert(kSharedBytes<256> >= 256 * kOutStride * 4 && kSharedBytes<256> <= 232448);
+constexpr bool kInRegisters = kRows <= 128;
+template <int kRows>
+constexpr int kSharedBytes = 1024 + (kInRegisters<kRows> ? kRows * kOutStride * 4
+                                                         : kStages * kStageBytes<kRows> + kRows * 128 * 4);
+static_assert(kSharedBytes<128> >= kStages * kStageBytes<128> + 1024);
+static_assert(kSharedBytes<192> >= 192 * kOutStride * 4 && kSharedBytes<192> <= 232448);
 
 // Eight threads copy a row of every stage, 16 bytes each; a thread has every 32nd row.
 template <int kRows>
@@ -119,18 +118,10 @@ __device__ void write_outputs(const WidePlace& at, const float (&total)[kFloats]
     for (int i = 0; i < 4; ++i)
       sums[(j * 8 + t * 2 + i % 2) * kOutStride + group * kGroupOutputs + warp * 16 + g + i / 2 * 8] = total[j * 4 + i];
   __syncthreads();
-  const Product& p = *at.product;
-  const int32_t width = p.gated() ? kGroupOutputs : 2 * kGroupOutputs, n = p.weight.rows;
-  for (int32_t i = threadIdx.x; i < kRows * width; i += kThreads) {
-    const int32_t r = i / width, o = i % width, output = at.unit * width + o;
-    if (at.row_base + r >= at.rows || output >= n) continue;
-    float value = sums[r * kOutStride + o];
-    if (p.gated()) value = gelu(value) * sums[r * kOutStride + kGroupOutputs + o];
-    const int64_t row = at.first_slot + at.row_base + r;
-    if (p.y != nullptr) p.y[row * n + output] = value;
-    if (p.y_bf16 != nullptr)
-      reinterpret_cast<__nv_bfloat16*>(p.y_bf16)[row * p.y_stride + output] = __float2bfloat16_rn(value);
-  }
+  if (at.product->gated())
+    write_rows<kThreads, kRows, kGroupOutputs, kOutStride, kGroupOutputs>(at, sums);
+  else
+    write_rows<kThreads, kRows, 2 * kGroupOutputs, kOutStride, 0>(at, sums);
 }
 
 // Where a warp's weights stream from.
@@ -151,57 +142,13 @@ struct Stream16 {
   }
 };
 
-__global__ void __launch_bounds__(kThreads, 1) wide_128(const __grid_constant__ MatmulArgs args) {
-  extern __shared__ char raw[];
-  const uint32_t shared = (shared_address(raw) + 1023) / 1024 * 1024;
-  WidePlace at;
-  let_next_start();
-  wait_for_previous();
-  if (!at.find(args, 128)) return;
-  const Stream16 weights(at);
-  const int32_t blocks = weights.blocks, blocks_here = weights.blocks_here;
-  const char* stream = weights.from;
-  const RowCopy<128> copy(args, at, shared);
+// Totals of the parts so far, each thread's own: [float4][thread]. Kept there, or added to the last part's sums.
+template <int kFloats>
+[[maybe_unused]] __device__ __forceinline__ void keep_totals(const float (&acc)[kFloats], float4* totals) {
 #pragma unroll
-  for (int s = 0; s < 2; ++s) {
-    copy.stage(s, s, blocks);
-    commit_copies();
-  }
-  // Four blocks of weights: this one's, the one before, whose products may still run, and two on their way.
-  uint4 a[4][4];
-  load_block(a[0], stream, 0, blocks_here);
-  load_block(a[1], stream, 1, blocks_here);
-  float acc[64], total[64];
-#pragma unroll
-  for (int i = 0; i < 64; ++i) total[i] = 0;
-  const int32_t part = weights.part;
-  for (int32_t part_begin = 0; part_begin < blocks; part_begin += part) {
-    // Blocks behind the last one are zeros on both sides, and add nothing.
-    const int32_t part_end = min(blocks, part_begin + part);
-    for (int32_t outer = part_begin; outer < part_end; outer += 4) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int32_t block = outer + i;
-        wait_copies<1>();
-        show_copies_to_tensor_cores();
-        __syncthreads();
-        // The slot of two blocks ago: every thread has waited for that block's products.
-        copy.stage(block + 2, (i + 2) % kStages<128>, blocks);
-        commit_copies();
-        multiply_block(acc, a[i], shared + i * kStageBytes<128>, i > 0 || outer > part_begin);
-        wait_products<1>();
-        load_block(a[(i + 2) % 4], stream, block + 2, blocks_here);
-      }
-    }
-    wait_products<0>();
-#pragma unroll
-    for (int k = 0; k < 64; ++k) total[k] += acc[k];
-  }
-  wait_copies<0>();
-  write_outputs(at, total, reinterpret_cast<float*>(raw));
+  for (int i = 0; i < kFloats / 4; ++i)
+    totals[i * kThreads + threadIdx.x] = make_float4(acc[i * 4], acc[i * 4 + 1], acc[i * 4 + 2], acc[i * 4 + 3]);
 }
-
-// Totals of the parts so far, each thread's own: [float4][thread].
 template <int kFloats>
 [[maybe_unused]] __device__ __forceinline__ void add_totals(float (&acc)[kFloats], const float4* totals) {
 #pragma unroll
@@ -214,75 +161,89 @@ template <int kFloats>
   }
 }
 
+// Up to 192 rows: what a block of K needs is asked for two blocks ahead.
 template <int kRows>
-__global__ void __launch_bounds__(kThreads, 1) wide_large(const __grid_constant__ MatmulArgs args) {
-#if PACELINE_WARPGROUPS
+__global__ void __launch_bounds__(kThreads, 1) wide_deep(const __grid_constant__ MatmulArgs args) {
   constexpr int kFloats = kRows / 2;
   extern __shared__ char raw[];
-  const uint32_t offset = (shared_address(raw) + 1023) / 1024 * 1024 - shared_address(raw);
-  const uint32_t shared = shared_address(raw) + offset;
-  auto* totals = reinterpret_cast<float4*>(raw + offset + kStages<kRows> * kStageBytes<kRows>);
+  const uint32_t skip = (shared_address(raw) + 1023) / 1024 * 1024 - shared_address(raw);
+  const uint32_t shared = shared_address(raw) + skip;
+  [[maybe_unused]] auto* totals = reinterpret_cast<float4*>(raw + skip + kStages * kStageBytes<kRows>);
   WidePlace at;
   let_next_start();
   wait_for_previous();
   if (!at.find(args, kRows)) return;
   const Stream16 weights(at);
+  const int32_t blocks = weights.blocks, blocks_here = weights.blocks_here;
+  const char* stream = weights.from;
   const RowCopy<kRows> copy(args, at, shared);
-  copy.stage(0, 0, weights.blocks);
-  commit_copies();
-  uint4 a[2][4];
-  load_block(a[0], weights.from, 0, weights.blocks_here);
-  float acc[kFloats];
-  int slot = 0;
-  for (int32_t part_begin = 0; part_begin < weights.blocks; part_begin += weights.part) {
-    const int32_t part_end = min(weights.blocks, part_begin + weights.part);
-    for (int32_t outer = part_begin; outer < part_end; outer += 2) {
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
+  for (int s = 0; s < 2; ++s) {
+    copy.stage(s, s, blocks);
+    commit_copies();
+  }
+  // Four blocks of weights: this one's, the one before, whose products may still run, and two on their way.
+  uint4 a[4][4];
+  load_block(a[0], stream, 0, blocks_here);
+  load_block(a[1], stream, 1, blocks_here);
+  float acc[kFloats];
+  // In registers, where there are enough.
+  [[maybe_unused]] float total[kInRegisters<kRows> ? kFloats : 1] = {};
+  const int32_t part = weights.part;
+  for (int32_t part_begin = 0; part_begin < blocks; part_begin += part) {
+    // Blocks behind the last one are zeros on both sides, and add nothing.
+    const int32_t part_end = min(blocks, part_begin + part);
+    for (int32_t outer = part_begin; outer < part_end; outer += 4) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
         const int32_t block = outer + i;
-        wait_copies<0>();
+        wait_copies<1>();
         show_copies_to_tensor_cores();
         __syncthreads();
         // The slot of two blocks ago: every thread has waited for that block's products.
-        const int next = slot == 2 ? 0 : slot + 1;
-        copy.stage(block + 1, next, weights.blocks);
+        copy.stage(block + 2, (i + 2) % kStages, blocks);
         commit_copies();
-        multiply_block(acc, a[i], shared + slot * kStageBytes<kRows>, i > 0 || outer > part_begin);
+        multiply_block(acc, a[i], shared + i * kStageBytes<kRows>, i > 0 || outer > part_begin);
         wait_products<1>();
-        load_block(a[1 - i], weights.from, block + 1, weights.blocks_here);
-        slot = next;
+        load_block(a[(i + 2) % 4], stream, block + 2, blocks_here);
       }
     }
     wait_products<0>();
-    if (part_begin > 0) add_totals(acc, totals);
-    if (part_end < weights.blocks) {
+    if constexpr (kInRegisters<kRows>) {
 #pragma unroll
-      for (int i = 0; i < kFloats / 4; ++i)
-        totals[i * kThreads + threadIdx.x] = make_float4(acc[i * 4], acc[i * 4 + 1], acc[i * 4 + 2], acc[i * 4 + 3]);
+      for (int k = 0; k < kFloats; ++k) total[k] += acc[k];
+    } else {
+      if (part_begin > 0) add_totals(acc, totals);
+      if (part_end < blocks) keep_totals(acc, totals);
     }
   }
   wait_copies<0>();
-  write_outputs(at, acc, reinterpret_cast<float*>(raw));
-#endif
+  if constexpr (kInRegisters<kRows>)
+    write_outputs(at, total, reinterpret_cast<float*>(raw));
+  else
+    write_outputs(at, acc, reinterpret_cast<float*>(raw));
 }
 
-// How many rows a block has: the choice that is through first, where a block takes as long as its rows and 40 more.
+// How many rows a block has: the choice that is through first. A block takes so long per 64 columns, in row's worth of
+// products, and as long as 40 such steps' rows for its outputs.
 int32_t block_rows(const MatmulArgs& args) {
   int device = 0, multiprocessors = 132;
   (void)cudaGetDevice(&device);
   (void)cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  const int64_t steps = args.out[0].weight.depth() / kBlockK;
   int32_t best = 128;
   int64_t best_cost = INT64_MAX;
-  for (const int32_t rows : {256, 192, 160, 128}) {
+  for (const int32_t rows : {192, 160, 128, 64}) {
     int64_t blocks = int64_t{args.blocks};
     if (args.experts.plan != nullptr) {
-      // An expert's rows, a little more than on average.
-      const int32_t each = ceil_div(args.experts.slots * 5 / 4, args.experts.most_touched);
+      // As if every expert had a little more than its share.
+      const int32_t each = ceil_div(args.experts.slots * 9 / 8, args.experts.most_touched);
       blocks *= int64_t{args.experts.most_touched} * ceil_div(each, rows);
     } else {
       blocks *= ceil_div(args.rows, rows);
     }
-    const int64_t cost = (blocks + multiprocessors - 1) / multiprocessors * (rows + 40);
+    const int64_t step = rows == 64 ? 170 : rows + 80;
+    const int64_t cost = (blocks + multiprocessors - 1) / multiprocessors * (steps * step + int64_t{40} * rows);
     if (cost >= best_cost) continue;
     best = rows;
     best_cost = cost;
@@ -310,10 +271,10 @@ bool has_warpgroups() {
 void matmul_wide(MatmulArgs args, Stream stream) {
   lay_out(args, 2 * kGroupOutputs);
   switch (has_warpgroups() ? block_rows(args) : 128) {
-    case 256: start<256>(wide_large<256>, args, stream); break;
-    case 192: start<192>(wide_large<192>, args, stream); break;
-    case 160: start<160>(wide_large<160>, args, stream); break;
-    default: start<128>(wide_128, args, stream); break;
+    case 192: start<192>(wide_deep<192>, args, stream); break;
+    case 160: start<160>(wide_deep<160>, args, stream); break;
+    case 64: start<64>(wide_deep<64>, args, stream); break;
+    default: start<128>(wide_deep<128>, args, stream); break;
   }
 }
 

@@ -2,6 +2,7 @@
 // matrix, on the device, behind its upload.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/quantised.cuh"
 #include "kernels/cuda/rows.h"
 
 namespace paceline::kernels::cuda {

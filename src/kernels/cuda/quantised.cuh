@@ -29,8 +29,9 @@ struct RunScales {
 };
 
 // A lane's share of one step of K, 128 columns of a tile.
-template <Format kFormat, int kGroup, bool kWide>
+template <Format kFormat, int kGroupColumns, bool kWide>
 struct QuantisedStep {
+  static constexpr int kGroup = kGroupColumns;
   static constexpr int kLoads = kFormat == Format::q8 ? 4 : 2;
   static constexpr int kBytes = kLoads * 512;             // of a tile
   static constexpr int kRun = kGroup < 64 ? kGroup : 64;  // columns that are added up as integers
@@ -44,30 +45,45 @@ struct QuantisedStep {
 
   // `stream`: the lane's 16 bytes of step 0; `scale_stream`: what lane / 4 has of it.
   __device__ __forceinline__ void load(const char* stream, const char* scale_stream, int32_t step) {
-    load_half(stream, step, 0);
-    load_half(stream, step, 1);
-    load_scales(scales, scale_stream, step);
-  }
-  __device__ __forceinline__ void load_half(const char* stream, int32_t step, int half) {
     const char* from = stream + static_cast<int64_t>(step) * kBytes;
 #pragma unroll
-    for (int i = half * kLoads / 2; i < (half + 1) * kLoads / 2; ++i) values[i] = load_once(from + i * 512);
-  }
-  static __device__ __forceinline__ void load_scales(uint32_t (&to)[kScaleWords], const char* scale_stream,
-                                                     int32_t step) {
+    for (int i = 0; i < kLoads; ++i) values[i] = load_once(from + i * 512);
     const char* pairs = scale_stream + static_cast<int64_t>(step) * kScaleBytes;
     if constexpr (kScaleWords == 2) {
       const float2 two = load_pair(pairs);
-      to[0] = __float_as_uint(two.x);
-      to[1] = __float_as_uint(two.y);
+      scales[0] = __float_as_uint(two.x);
+      scales[1] = __float_as_uint(two.y);
     } else {
 #pragma unroll
       for (int i = 0; i < kScaleWords; i += 4) {
         const uint4 four = load_four(pairs + i * 4);
-        to[i] = four.x;
-        to[i + 1] = four.y;
-        to[i + 2] = four.z;
-        to[i + 3] = four.w;
+        scales[i] = four.x;
+        scales[i + 1] = four.y;
+        scales[i + 2] = four.z;
+        scales[i + 3] = four.w;
+      }
+    }
+  }
+
+  // From shared memory, where the tile's step lies as it does in device memory, its scales behind its values.
+  static constexpr int kSharedBytes = kBytes + kScaleBytes;
+  __device__ __forceinline__ void read(uint32_t address) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) values[i] = shared_four(address + lane * 16 + i * 512);
+    const uint32_t pairs = address + kBytes + lane / 4 * (kScaleWords * 4);
+    if constexpr (kScaleWords == 2) {
+      const float2 two = shared_pair(pairs);
+      scales[0] = __float_as_uint(two.x);
+      scales[1] = __float_as_uint(two.y);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kScaleWords; i += 4) {
+        const uint4 four = shared_four(pairs + i * 4);
+        scales[i] = four.x;
+        scales[i + 1] = four.y;
+        scales[i + 2] = four.z;
+        scales[i + 3] = four.w;
       }
     }
   }

@@ -1,6 +1,7 @@
 // Everything on the device that is not a matrix product or attention, as plain arguments.
 #pragma once
 
+#include "kernels/cuda/ahead.h"
 #include "kernels/cuda/matmul.h"
 
 namespace paceline::kernels::cuda {
@@ -42,9 +43,9 @@ struct NormTo {
 // The branch of a layer with experts: norm(branch) * dense_weight + norm(mixed) * expert_weight, where mixed is the sum
 // over ranks of share * slots[slot], best first.
 struct Mixed {
-  const float* slots = nullptr;      // [slots, width], or none: the branch as it is
-  const int32_t* slot_of = nullptr;  // [rows, top]
-  const float* share = nullptr;      // [rows, top]
+  const float* slots = nullptr;          // [slots, width], or none: the branch as it is
+  const int32_t* slot_of = nullptr;      // [rows, top]
+  const float* share = nullptr;          // [rows, top]
   const float* dense_weight = nullptr;   // [width]
   const float* expert_weight = nullptr;  // [width]
   int32_t top = 0;
@@ -67,6 +68,7 @@ struct NormsArgs {
   int32_t count = 0;
   int32_t y_stride = 0;
   int32_t rows = 0, width = 0;
+  Ahead ahead;
 };
 inline constexpr int32_t kMaxNormWidth = 8192;
 void norms(const NormsArgs& args, Stream stream);

@@ -52,7 +52,7 @@ gpu-programs: deps
 
 # On a machine with a CUDA device.
 gpu-test: gpu-programs
-	@cmake --build --preset cuda -j $(JOBS) --target paceline_program
+	@cmake --build --preset cuda -j $(JOBS) --target paceline_program gpu_engine
 	@tools/gpu_test build/cuda
 
 gpu-bench: gpu-programs

@@ -8,7 +8,7 @@ if(PACELINE_CUDA)
   set(cuda_targets "80-real;80-virtual;90a-real")
   set_target_properties(paceline_cuda PROPERTIES CUDA_ARCHITECTURES "${cuda_targets}")
   # No contraction behind our back, as for the processor.
-  target_compile_options(paceline_cuda PRIVATE -fmad=false)
+  target_compile_options(paceline_cuda PRIVATE -fmad=false --expt-relaxed-constexpr)
 else()
   list(FILTER PACELINE_SOURCES EXCLUDE REGEX "/kernels/cuda/")
 endif()

@@ -1,14 +1,18 @@
-# What checks and measures the CUDA device: programs of their own, since continuous integration has no such device. They
-# need the lowest rooms only, so that compiling and linking them there is quick.
+# What checks and measures the CUDA device: programs of their own, since continuous integration has no such device. All
+# but gpu_engine need the lowest rooms only, so that compiling and linking them there is quick.
 set(kernel_sources ${PACELINE_SOURCES})
 list(FILTER kernel_sources INCLUDE REGEX "/src/(base|tensor|kernels)/")
 add_library(paceline_kernels STATIC ${kernel_sources} $<TARGET_OBJECTS:paceline_cuda>)
 target_include_directories(paceline_kernels PUBLIC ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(paceline_kernels PUBLIC Threads::Threads CUDA::cudart_static)
 
-add_executable(gpu_check tests/gpu/kernels_check.cc)
+add_executable(gpu_check tests/gpu/kernels_check.cc tests/gpu/kernels_check_joined.cc)
 target_include_directories(gpu_check PRIVATE tests/gpu)
 target_link_libraries(gpu_check PRIVATE paceline_kernels)
+
+add_executable(gpu_engine EXCLUDE_FROM_ALL tests/gpu/engine_check.cc)
+target_include_directories(gpu_engine PRIVATE tests/gpu)
+target_link_libraries(gpu_engine PRIVATE paceline)
 
 add_executable(gpu_bench tests/gpu/kernels_bench.cu)
 set_target_properties(gpu_bench PROPERTIES CUDA_ARCHITECTURES "${cuda_targets}")

@@ -29,6 +29,8 @@ class ServeBench {
     if (const Status found = find_server(); !found.ok()) return fail(kExitFailure, found.error().message);
     if (options_.prefix_words > 0) measure_prefixes();
     if (!report_.prefixes.problem.empty()) return fail(kExitFailure, report_.prefixes.problem);
+    if (options_.pictures > 0) measure_pictures();
+    if (!report_.pictures.problem.empty()) return fail(kExitFailure, report_.pictures.problem);
     measure();
     return write();
   }
@@ -53,6 +55,12 @@ class ServeBench {
     plan_.mix = options_.mix;
     plan_.speculates = options_.ways != "plain";
     report_.prefixes = run_prefixes(plan_, options_.prefix_words, kPrefixTimes);
+  }
+
+  void measure_pictures() {
+    plan_.mix = options_.mix;
+    plan_.speculates = options_.ways != "plain";
+    report_.pictures = run_pictures(plan_, options_.pictures, options_.picture_tokens, options_.rounds);
   }
 
   void measure() {
@@ -170,6 +178,11 @@ void add_serve_bench_options(CLI::App& command, ServeBenchOptions& options) {
       ->check(CLI::Range(0.0, 1.0).description(""));
   add("--prefix-words", options.prefix_words, "Measure, too, what a known beginning of so many words saves")
       ->check(CLI::Range(0, 1'000'000).description(""));
+  add("--pictures", options.pictures, "Measure, too, how long a stream stands still beside so many pictures at once")
+      ->check(CLI::Range(0, 1024).description(""));
+  add("--picture-tokens", options.picture_tokens, "Tokens that each may take")
+      ->check(CLI::IsMember({70, 140, 280, 560, 1120}).description(""))
+      ->type_name("70|140|280|560|1120");
 }
 
 int run_serve_bench(const ServeBenchOptions& options) { return ServeBench(options).run(); }

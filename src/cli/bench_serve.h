@@ -20,6 +20,8 @@ struct ServeBenchOptions {
   int32_t rounds = 3;
   std::string ways = "both";  // plain, auto, both
   int32_t prefix_words = 0;   // above 0: what a known beginning of so many words saves
+  int32_t pictures = 0;       // above 0: how long a stream stands still beside so many
+  int32_t picture_tokens = 280;
   LoadMix mix;
   bool json = false;
   std::string out = "serving";

@@ -35,10 +35,11 @@ void add_prompt_options(CLI::App& command, GenerateOptions& options) {
       ->group(kGroup)
       ->type_name("FILE")
       ->allow_extra_args(false);
-  command.add_option("--video-frames", options.video_frames, "Frames of a clip, evenly spread; 70 tokens each at most")
+  command
+      .add_option("--video-frames", options.video_frames,
+                  "Frames of a clip, evenly spread; default: as many as the model's files say, mostly 32")
       ->group(kGroup)
-      ->check(CLI::Range(1, kMostFrames).description(""))
-      ->capture_default_str();
+      ->check(CLI::Range(1, kMostFrames).description(""));
   command.add_option("--system", options.request.system, "What the model is told before the prompt (chat)")
       ->group(kGroup)
       ->type_name("TEXT");

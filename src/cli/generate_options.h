@@ -39,7 +39,7 @@ struct GenerateOptions {
   };
   std::vector<ShownFile> shown;
   std::vector<std::string> images, videos;  // files, as parsed
-  int32_t video_frames = kMostFrames;       // at most, of each clip
+  int32_t video_frames = 0;                 // at most, of each clip; 0: as the model's files say
   int32_t image_tokens = 0;                 // most soft tokens of each; 0: as the model's files say
   GenerateRequest request;                  // what needs no model to be known
   // What the model's own defaults stand in for.

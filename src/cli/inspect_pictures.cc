@@ -19,9 +19,7 @@ struct PictureReport {
   int32_t token_columns = 0, token_rows = 0, tokens = 0;
 };
 
-Result<PictureReport> report_on(const Vision& vision, const std::string& file, int32_t budget) {
-  TRY_ASSIGN(const std::string text, read_file(file, PictureLimits{}.bytes));
-  const FileBytes bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
+Result<PictureReport> report_on(const Vision& vision, const std::string& file, FileBytes bytes, int32_t budget) {
   TRY_ASSIGN(const Picture picture, decode_picture(bytes));
   TRY_ASSIGN(const Patches patches, vision.cut(picture, budget));
   PictureReport report{file, picture_format(bytes), picture.width, picture.height};
@@ -66,7 +64,9 @@ Result<std::string> inspect_pictures(const Vision& vision, const std::vector<std
   std::string text;
   boost::json::array list;
   for (const std::string& file : files) {
-    const auto report = report_on(vision, file, budget);
+    TRY_ASSIGN(const std::string contents, read_file(file, PictureLimits{}.bytes));  // an error names the file
+    const FileBytes bytes(reinterpret_cast<const uint8_t*>(contents.data()), contents.size());
+    const auto report = report_on(vision, file, bytes, budget);
     if (!report.ok()) return Error{fmt::format("{}: {}", file, report.error().message)};
     text += text_of(*report);
     list.push_back(json_of(*report));

@@ -91,7 +91,7 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(generate("-p x --depth 17"), 2, "17");
   expect_error(generate("-p x --show-draft --json"), 2, "");
   expect_error(generate("-p x --image-tokens 71"), 2, "71");
-  expect_error(generate("-p x --video-frames 33"), 2, "33");
+  expect_error(generate("-p x --video-frames 257"), 2, "257");
   expect_error(run("check"), 2, "goldens");
   expect_error(run("check --templates x y"), 2, "--templates");
   expect_error(run("quantize x y --bits 3"), 2, "3");
@@ -331,6 +331,8 @@ TEST_F(Program, ShowsPicturesAndClips) {
   const auto json = boost::json::parse(run("inspect --json " + shipped + " --image " + picture).out);
   EXPECT_EQ(json.at("pictures").at(0).at("tokens").as_int64(), 64);
   expect_error(run("inspect " + shipped + " --image " + clip), 1, "h264.mp4: expected a picture");
+  const Ran missing = run("inspect " + shipped + " --image nowhere.jpg");
+  expect_error(missing, 1, "paceline: nowhere.jpg: cannot open");
 
   // A clip and a picture, in both orders: as many tokens, another text.
   const std::string asked = "generate -p 'What is this?' --temp 0 -n 4 --json --video-frames 2 -m " + shipped;

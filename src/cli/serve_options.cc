@@ -9,6 +9,7 @@
 
 #include "media/video.h"
 #include "server/api_keys.h"
+#include "server/media_url.h"
 
 namespace paceline {
 namespace {
@@ -93,6 +94,21 @@ void add_limits(CLI::App& command, ServeOptions& options) {
   group.bytes("--max-body-bytes", options.server.max_body_bytes, "Bytes of the body");
   group.bytes("--max-header-bytes", options.server.max_header_bytes, "Bytes of the header");
   constexpr double kDay_s = 86400;
+  group
+      .add("--media-hosts", limits.media_hosts,
+           "Hosts that media given by URL are fetched from, as HOST or HOST:PORT, separated by commas; default: none")
+      ->check(CLI::Validator(
+          [](std::string& host) {
+            const Status good = check_media_host(host);
+            return good.ok() ? "" : good.error().message;
+          },
+          "", "host"))
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->default_str("")
+      ->type_name("LIST");
+  group.bytes("--media-bytes", limits.media_bytes, "Bytes of the media that are fetched, all together");
+  group.number("--media-seconds", limits.media_s, 0.1, kDay_s, "Seconds to fetch them");
   group.number("--request-seconds", limits.request_s, 0, kDay_s, "Seconds from arrival to end; 0: no limit");
   group.number("--header-seconds", options.server.header_s, 0.1, kDay_s, "Seconds for its header");
   group.number("--body-seconds", options.server.body_s, 0.1, kDay_s, "Seconds for its body");

@@ -85,6 +85,14 @@ std::string serve_table(const ServeReport& report) {
         "known beginning: {} of {} prompt tokens; first text after {:.1f} ms, unknown {:.1f} ms: {:.1f} %\n",
         report.prefixes.cached_tokens, report.prefixes.prompt_tokens, hit, miss, 100 * hit / miss);
   }
+  if (const PictureRun& run = report.pictures; !run.pictures_ms.empty()) {
+    out += fmt::format(
+        "longest gap of a stream: alone {:.1f} ms, beside {} prompts of {} tokens {:.1f} ms, beside {} with a picture, "
+        "of "
+        "{} tokens, {:.1f} ms; these were answered after {:.0f} ms{}\n",
+        median(run.alone_ms), run.pictures, run.word_tokens, median(run.words_ms), run.pictures, run.picture_tokens,
+        median(run.pictures_ms), median(run.whole_ms), run.outlasted ? ", later than the stream's end" : "");
+  }
   if (report.resident_before > 0)
     out += fmt::format("server's resident memory: {} after the first run, {} after the last\n",
                        bytes_text(static_cast<double>(report.resident_before)),
@@ -116,6 +124,13 @@ boost::json::object serve_json(const ServeReport& report) {
                      {"cached_tokens", report.prefixes.cached_tokens},
                      {"hit_ms", median(report.prefixes.hit_ms)},
                      {"miss_ms", median(report.prefixes.miss_ms)}};
+  if (const PictureRun& run = report.pictures; !run.pictures_ms.empty())
+    out["pictures"] = {{"count", run.pictures},
+                       {"prompt_tokens", run.picture_tokens},
+                       {"longest_gap_alone_ms", median(run.alone_ms)},
+                       {"longest_gap_beside_words_ms", median(run.words_ms)},
+                       {"longest_gap_beside_pictures_ms", median(run.pictures_ms)},
+                       {"answered_ms", median(run.whole_ms)}};
   out["resident_bytes"] = {report.resident_before, report.resident_after};
   return out;
 }

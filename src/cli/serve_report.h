@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/load_pictures.h"
 #include "cli/load_run.h"
 
 namespace paceline {
@@ -43,6 +44,7 @@ struct ServeReport {
   };
   std::vector<Ratio> ratios;
   PrefixRun prefixes;
+  PictureRun pictures;
   size_t resident_before = 0, resident_after = 0;  // bytes of a server of our own
 };
 

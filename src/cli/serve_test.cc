@@ -10,6 +10,7 @@
 #include <fstream>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "cli/serve_options.h"
 
@@ -65,6 +66,26 @@ TEST_F(ServeOptionsTest, FlagsGoFirstThenEnvironmentThenFile) {
   EXPECT_EQ(options_.server.limits.max_choices, 3);
   EXPECT_EQ(options_.engine.engine.kv_bytes, size_t{64} << 20);
   EXPECT_EQ(options_.engine.draft.draft, "ngram");
+}
+
+TEST_F(ServeOptionsTest, HostsOfMediaAreAList) {
+  const auto hosts = [&] { return std::exchange(options_.server.limits.media_hosts, {}); };
+  const std::vector<std::string> both{"a.example", "[::1]:8080"};
+  command_.parse("");
+  EXPECT_TRUE(hosts().empty());
+  command_.parse("--media-hosts a.example,[::1]:8080");
+  EXPECT_EQ(hosts(), both);
+  command_.parse("--media-hosts a.example --media-hosts [::1]:8080");
+  EXPECT_EQ(hosts(), both);
+  ::setenv("PACELINE_MEDIA_HOSTS", "a.example,[::1]:8080", 1);
+  command_.parse("");
+  EXPECT_EQ(hosts(), both);
+  ::unsetenv("PACELINE_MEDIA_HOSTS");
+  command_.parse("");
+  ASSERT_TRUE(read_settings_file(command_, file("media-hosts = [\"a.example\", \"[::1]:8080\"]\n")).ok());
+  EXPECT_EQ(hosts(), both);
+  for (const char* wrong : {"--media-hosts https://a.example", "--media-hosts *.example", "--media-hosts a.example/b"})
+    EXPECT_THROW(command_.parse(wrong), CLI::ValidationError) << wrong;
 }
 
 TEST_F(ServeOptionsTest, WrongLinesAreNamed) {

@@ -27,6 +27,7 @@ void DraftingRound::finish(Sequence& seq) {
 void DraftingRound::propose(const StepPlan& plan) {
   const auto begin = EngineClock::now();
   draft_ms_ = 0;
+  enqueued_ = nullptr;
   writers_.clear();
   decisions_.clear();
   passes_.clear();
@@ -35,12 +36,13 @@ void DraftingRound::propose(const StepPlan& plan) {
     part.seq->round = {};
     part.seq->round.context = part.seq->kv.length();
     // The first choice has no row before it whose state a proposer could start from.
-    if (part.chooses && !part.seq->hidden.empty()) writers_.push_back(part.seq);
+    if (part.chooses && part.seq->chose) writers_.push_back(part.seq);
   }
   if (parts_.proposer == nullptr || writers_.empty()) return;
   choose_depths(plan);
   draft();
-  if (!asks_.empty()) draft_ms_ = std::chrono::duration<double, std::milli>(EngineClock::now() - begin).count();
+  if (!asks_.empty() && enqueued_ == nullptr)
+    draft_ms_ = std::chrono::duration<double, std::milli>(EngineClock::now() - begin).count();
 }
 
 bool DraftingRound::capped(const StepPlan& plan, const Sequence& seq) const {
@@ -91,6 +93,8 @@ void DraftingRound::draft() {
     for (size_t pass = 0; pass < seq.drafts.size(); ++pass) ++passes_[pass];
   }
   if (asks_.empty()) return;
+  if (leaves_drafts()) enqueued_ = parts_.proposer->enqueue(asks_);
+  if (enqueued_ != nullptr) return place_drafts();
   parts_.proposer->propose(asks_);
   const int32_t vocab = parts_.forward->weights().config.vocab;
   size_t at = 0;
@@ -100,6 +104,24 @@ void DraftingRound::draft() {
     CHECK(ask.drafted >= 0 && ask.drafted <= seq->round.asked);
     seq->drafts.resize(static_cast<size_t>(ask.drafted));
     for (const TokenId draft : seq->drafts) CHECK(draft >= 0 && draft < vocab);
+  }
+}
+
+// Where the backend chooses, the host need not know the drafts: only who says what form a text has wants to see them
+// first.
+bool DraftingRound::leaves_drafts() const {
+  if (parts_.forward->ops().on_host()) return false;
+  return std::none_of(writers_.begin(), writers_.end(),
+                      [](const Sequence* seq) { return seq->sampling.constraint != nullptr; });
+}
+
+void DraftingRound::place_drafts() {
+  size_t at = 0;
+  for (Sequence* seq : writers_) {
+    if (seq->round.asked == 0) continue;
+    seq->first_draft = asks_[at].first;
+    seq->draft_stride = asks_[at++].stride;
+    std::fill(seq->drafts.begin(), seq->drafts.end(), TokenId{0});
   }
 }
 

@@ -24,6 +24,11 @@ class DraftingRound {
   // After the step: what became of them, and what forward and choosing took.
   void observe(const StepPlan& plan, double step_ms);
 
+  // Drafts that lie in the backend's memory (Sequence::first_draft), unknown to the host; none: the host has them.
+  [[nodiscard]] const TokenId* enqueued() const { return enqueued_; }
+  // Of those: what they took is known when the step is over.
+  void set_draft_ms(double ms) { draft_ms_ = ms; }
+
   [[nodiscard]] double draft_ms() const { return draft_ms_; }
   [[nodiscard]] const std::vector<DepthDecision>& decisions() const { return decisions_; }
 
@@ -32,11 +37,14 @@ class DraftingRound {
   [[nodiscard]] bool capped(const StepPlan& plan, const Sequence& seq) const;
   void fix_depths(int32_t rows_free);
   void draft();
+  [[nodiscard]] bool leaves_drafts() const;
+  void place_drafts();
 
   EngineParts parts_;
   EngineSettings settings_;
   std::unique_ptr<BatchDepth> policy_;  // none: depths are fixed, or nobody drafts
   double draft_ms_ = 0;
+  const TokenId* enqueued_ = nullptr;
   // This step's, of the sequences that write.
   std::vector<Sequence*> writers_;
   std::vector<DepthAsk> depths_;

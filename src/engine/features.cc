@@ -1,29 +1,44 @@
 #include "engine/features.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/check.h"
 
 namespace paceline {
 namespace {
 
-// Patches that share one run through the tower: enough to keep the machine busy, and a bound on memory and time. One
-// picture of the largest budget has as many.
-constexpr int32_t kMostPatches = 1120 * 9;
+// Patches that share one passage: enough to keep the machine busy, and a bound on memory. A picture with more goes
+// alone.
+constexpr int32_t kMostPatches = 280 * 9;
+// Of a step; then the sequences that do not wait for pictures have their turn. About what a chunk of a prompt takes.
+constexpr std::chrono::milliseconds kMostTime{10};
 
 size_t bytes_of(const std::vector<float>& rows) { return rows.size() * sizeof(float); }
 
 }  // namespace
 
-bool Features::look(const std::vector<std::unique_ptr<Sequence>>& running) {
-  for (const auto& seq : running) {
-    if (!seq->unseen_picture()) continue;
-    recall(*seq);
-    if (!seq->unseen_picture()) continue;
-    run(*seq);
-    return true;
+bool Features::look(const Running& running) {
+  if (passing_ && !is_wanted(running)) passing_.reset();
+  for (auto seq = running.begin(); !passing_ && seq != running.end(); ++seq) {
+    if (!(*seq)->unseen_picture()) continue;
+    recall(**seq);
+    if ((*seq)->unseen_picture()) begin(**seq);
   }
-  return false;
+  if (!passing_) return false;
+  go_on(running);
+  return true;
+}
+
+// Whoever asked for it may have gone.
+bool Features::is_wanted(const Running& running) const {
+  return std::any_of(running.begin(), running.end(), [&](const auto& seq) {
+    const auto unseen = seq->unseen_picture();
+    if (!unseen) return false;
+    const Fingerprint& content = seq->request().pictures[*unseen].content;
+    return std::any_of(passing_->pictures.begin(), passing_->pictures.end(),
+                       [&](const RequestPicture& picture) { return picture.content == content; });
+  });
 }
 
 // Those that are known already, from earlier requests or from others that run.
@@ -38,29 +53,53 @@ void Features::recall(Sequence& seq) {
   }
 }
 
-void Features::run(Sequence& seq) {
+void Features::begin(const Sequence& seq) {
   CHECK(vision_ != nullptr);
   const std::vector<RequestPicture>& pictures = seq.request().pictures;
+  Passing& passing = passing_.emplace();
   std::vector<const Patches*> patches;
-  std::vector<size_t> which;
   int32_t count = 0;
   for (size_t i = *seq.unseen_picture(); i < pictures.size(); ++i) {
     if (seq.features[i] != nullptr) continue;
-    if (!which.empty() && count + pictures[i].patches->count() > kMostPatches) break;
-    const auto same = std::find_if(which.begin(), which.end(),
-                                   [&](size_t other) { return pictures[other].content == pictures[i].content; });
-    if (same != which.end()) continue;  // the next look knows it
+    if (!patches.empty() && count + pictures[i].patches->count() > kMostPatches) break;
+    const auto same = std::find_if(passing.pictures.begin(), passing.pictures.end(),
+                                   [&](const RequestPicture& other) { return other.content == pictures[i].content; });
+    if (same != passing.pictures.end()) continue;
     count += pictures[i].patches->count();
     patches.push_back(pictures[i].patches.get());
-    which.push_back(i);
+    passing.pictures.push_back(pictures[i]);
   }
-  std::vector<std::vector<float>> features = vision_->run(patches);
-  for (size_t i = 0; i < which.size(); ++i) {
-    auto rows = std::make_shared<const std::vector<float>>(std::move(features[i]));
-    keep(pictures[which[i]].content, rows);
-    seq.show(which[i], std::move(rows));
+  passing.passage = vision_->begin(std::move(patches));
+}
+
+void Features::go_on(const Running& running) {
+  const auto end = std::chrono::steady_clock::now() + kMostTime;
+  while (passing_->passage->go_on()) {
+    if (std::chrono::steady_clock::now() >= end) return;
+  }
+  std::vector<std::vector<float>> features = passing_->passage->finish();
+  for (size_t i = 0; i < features.size(); ++i) {
+    const auto rows = std::make_shared<const std::vector<float>>(std::move(features[i]));
+    keep(passing_->pictures[i].content, rows);
+    show(passing_->pictures[i], rows, running);
     ++seen_;
   }
+  passing_.reset();
+}
+
+// To all who wait for it: it may be too large to be kept.
+void Features::show(const RequestPicture& picture, const Rows& rows, const Running& running) {
+  int64_t shown = 0;
+  for (const auto& seq : running) {
+    const std::vector<RequestPicture>& pictures = seq->request().pictures;
+    for (size_t i = 0; i < pictures.size(); ++i) {
+      if (seq->features[i] != nullptr || seq->soft[i].end_pos() <= seq->kv.length()) continue;
+      if (!(pictures[i].content == picture.content)) continue;
+      seq->show(i, rows);
+      ++shown;
+    }
+  }
+  known_ += std::max<int64_t>(shown - 1, 0);
 }
 
 Features::Rows Features::find(const Fingerprint& content) {

@@ -7,6 +7,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/sequence.h"
@@ -16,12 +17,14 @@ namespace paceline {
 
 class Features {
  public:
+  using Running = std::vector<std::unique_ptr<Sequence>>;
   // vision: none where the model takes no pictures.
   Features(VisionForward* vision, size_t kept_bytes) : vision_(vision), most_bytes_(kept_bytes) {}
 
-  // Runs the tower for the oldest sequence whose prompt comes to a picture next, for as many of its pictures as one
-  // call takes. One call a step is how long others wait at most. False: nobody needed it.
-  bool look(const std::vector<std::unique_ptr<Sequence>>& running);
+  // Looks for the oldest sequence whose prompt comes to a picture next, at as many of its pictures as one passage
+  // takes; and only for some milliseconds, since others wait: then it goes on at the next call. False: nobody needed
+  // it.
+  bool look(const Running& running);
 
   [[nodiscard]] int64_t seen() const { return seen_; }    // pictures that went through the tower
   [[nodiscard]] int64_t known() const { return known_; }  // and those that did not have to
@@ -33,8 +36,16 @@ class Features {
     Fingerprint content;
     Rows rows;
   };
+  // What is being looked at.
+  struct Passing {
+    std::vector<RequestPicture> pictures;
+    std::unique_ptr<VisionPassage> passage;
+  };
+  [[nodiscard]] bool is_wanted(const Running& running) const;
   void recall(Sequence& seq);
-  void run(Sequence& seq);
+  void begin(const Sequence& seq);
+  void go_on(const Running& running);
+  void show(const RequestPicture& picture, const Rows& rows, const Running& running);
   [[nodiscard]] Rows find(const Fingerprint& content);
   void keep(const Fingerprint& content, Rows rows);
 
@@ -42,6 +53,7 @@ class Features {
   size_t most_bytes_, bytes_ = 0;
   std::list<Kept> kept_;  // used last in front
   std::map<Fingerprint, std::list<Kept>::iterator> by_content_;
+  std::optional<Passing> passing_;
   int64_t seen_ = 0, known_ = 0;
 };
 

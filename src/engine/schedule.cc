@@ -128,7 +128,7 @@ void Schedule::leave_pages(Sequence& seq) {
 void Schedule::remove(const Sequence& seq) {
   reserved_bytes_ -= seq.accepted->bytes_per_choice;
   // One that ends before it has forked takes its other choices with it.
-  if (seq.choice == 0 && seq.generated().empty() && seq.hidden.empty()) {
+  if (seq.choice == 0 && seq.generated().empty() && !seq.chose) {
     const int32_t others = seq.request().choices - 1;
     promised_ -= others;
     reserved_bytes_ -= seq.accepted->bytes_per_choice * static_cast<size_t>(others);

@@ -32,7 +32,6 @@ std::unique_ptr<Sequence> Sequence::fork(int32_t other_choice) const {
   other->standing = standing;
   other->soft = soft;
   other->features = features;
-  other->hidden = hidden;
   other->sampling.seed += static_cast<uint64_t>(other_choice);
   other->cached = cached;
   return other;

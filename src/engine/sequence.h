@@ -10,8 +10,10 @@
 #include "engine/event.h"
 #include "engine/prefixes.h"
 #include "engine/request.h"
+#include "kernels/row_buffer.h"
 #include "model/forward.h"
 #include "sample/choose.h"
+#include "sample/device_choice.h"
 #include "speculate/adaptive.h"
 #include "speculate/counters.h"
 #include "speculate/proposer.h"
@@ -67,10 +69,12 @@ struct Sequence {
   std::vector<TokenId> standing;
   std::vector<SoftTokens> soft;                                     // of the request's pictures
   std::vector<std::shared_ptr<const std::vector<float>>> features;  // likewise; none: not seen
-  std::vector<float> hidden;  // [hidden] of the row that chose the newest token; empty before the first choice
+  bool chose = false;                                               // for the first time
+  kernels::RowBuffer hidden;                                        // [hidden] of the row that chose the newest token
   SampleSettings sampling;
   TokenCounts counts;
   std::unique_ptr<ConstraintCursor> cursor;
+  std::unique_ptr<DeviceChoice> device_choice;  // where the backend chooses
   std::unique_ptr<Proposer> proposer;
   std::unique_ptr<AdaptiveDepth> depth;
   Prefixes::Walk walk;
@@ -81,6 +85,7 @@ struct Sequence {
 
   // This step's.
   std::vector<TokenId> drafts;
+  int32_t first_draft = 0, draft_stride = 0;  // where they lie in the backend's memory, while only it knows them
   RoundReport round;
   Verdict verdict;
 

@@ -30,6 +30,7 @@ Stepper::Stepper(const EngineParts& parts, const EngineSettings& settings)
       schedule_(parts.forward->kv_layout(), config_, settings),
       features_(parts.vision, settings.feature_bytes),
       drafting_(parts, settings),
+      device_round_(*parts.forward),
       scratch_(static_cast<size_t>(parts.pool->threads())) {
   CHECK(settings.batch_rows > 0 && settings.batch_rows <= kMaxImageRows);
   CHECK(settings.chunk_rows > 0 && settings.chunk_rows <= kMaxForwardRows && settings.chunk_rows_beside > 0);
@@ -49,13 +50,14 @@ bool Stepper::step() {
     return looked;
   }
   idle_ = false;
+  parts_.forward->ops().mark(kernels::Ops::Mark::begin);
   drafting_.propose(plan_);
   forward();
+  choose();
   if (!parts_.forward->status().ok()) {
     fail_all();
     return true;
   }
-  choose();
   commit();
   publish();
   count_step();
@@ -74,6 +76,8 @@ void Stepper::fail_all() {
 // A sequence that has just been admitted, or forked.
 void Stepper::start(Sequence& seq) {
   drafting_.start(seq);
+  (void)seq.hidden.sized(parts_.forward->ops(), config_.hidden);
+  device_round_.start(seq);
   if (seq.choice == 0) seq.admitted = EngineClock::now();
 }
 
@@ -121,6 +125,8 @@ void Stepper::forward() {
   tokens_.clear();
   seq_rows_.clear();
   logit_rows_.clear();
+  drafted_at_.clear();
+  parts_.forward->ops().mark(kernels::Ops::Mark::drafted);
   for (StepPart& part : plan_.parts) {
     Sequence& seq = *part.seq;
     part.first_row = static_cast<int32_t>(tokens_.size());
@@ -131,35 +137,60 @@ void Stepper::forward() {
     const auto end = static_cast<int32_t>(tokens_.size());
     seq_rows_.push_back({&seq.kv, end - part.first_row, seq.soft});
     for (int32_t row = part.first_row + part.rows - 1; part.chooses && row < end; ++row) logit_rows_.push_back(row);
+    if (drafting_.enqueued() == nullptr) continue;
+    drafted_at_.resize(tokens_.size(), -1);
+    for (size_t i = 0; i < seq.drafts.size(); ++i)
+      drafted_at_[static_cast<size_t>(part.first_row + part.rows) + i] =
+          seq.first_draft + static_cast<int32_t>(i) * seq.draft_stride;
   }
-  output_ = parts_.forward->run({tokens_, seq_rows_, logit_rows_, {}});
+  rows_ = parts_.forward->enqueue({tokens_, seq_rows_, logit_rows_, {}, drafting_.enqueued(), drafted_at_});
   forward_ms_ = ms_between(begin, EngineClock::now());
 }
 
-// Each sequence by itself: threads take one after the other.
-void Stepper::choose() {
-  const EngineClock::time_point begin = EngineClock::now();
+void Stepper::find_choosing() {
   choosing_.clear();
   for (const StepPart& part : plan_.parts) {
     if (!part.chooses) continue;
-    const VerifyRows rows{output_.logits + static_cast<int64_t>(part.first_logits) * config_.vocab,
-                          output_.hidden + static_cast<int64_t>(part.first_row + part.rows - 1) * config_.hidden,
-                          config_.vocab, config_.hidden};
-    choosing_.push_back({part.seq, rows});
-    if (part.seq->hidden.empty()) fork_choices(*part.seq, rows);
+    choosing_.push_back({part.seq, part.first_row + part.rows - 1, part.first_logits});
+    if (!part.seq->chose) fork_choices(choosing_.back());
   }
-  const auto count = static_cast<int64_t>(choosing_.size());
-  parts_.pool->run(count, 1, [&](int64_t from, int64_t to, int worker) {
-    for (int64_t i = from; i < to; ++i) {
-      const Choosing& one = choosing_[static_cast<size_t>(i)];
-      verify(*one.seq, one.rows, scratch_[static_cast<size_t>(worker)]);
-    }
-  });
+}
+
+void Stepper::choose() {
+  const EngineClock::time_point begin = EngineClock::now();
+  find_choosing();
+  if (device_round_.chooses()) {
+    device_round_.run(rows_, drafting_.enqueued() != nullptr, choosing_, scratch_.front());
+    drafting_.set_draft_ms(device_round_.draft_ms(drafting_.draft_ms()));
+    // All of it ran on the device, in one piece: what drafting took there is not the forward's.
+    forward_ms_ += ms_between(begin, EngineClock::now()) - device_round_.draft_ms(0);
+    choose_ms_ = 0;
+    return;
+  }
+  if (parts_.forward->settle().ok()) choose_on_host();
   choose_ms_ = ms_between(begin, EngineClock::now());
 }
 
+// Each sequence by itself: threads take one after the other.
+void Stepper::choose_on_host() {
+  const auto count = static_cast<int64_t>(choosing_.size());
+  kernels::Ops& ops = parts_.forward->ops();
+  const size_t row_bytes = static_cast<size_t>(config_.hidden) * sizeof(float);
+  parts_.pool->run(count, 1, [&](int64_t from, int64_t to, int worker) {
+    for (int64_t i = from; i < to; ++i) {
+      const Choosing& one = choosing_[static_cast<size_t>(i)];
+      const float* logits = rows_.logits + static_cast<int64_t>(one.first_logits) * config_.vocab;
+      const int32_t stand = verify(*one.seq, {logits, nullptr, config_.vocab}, scratch_[static_cast<size_t>(worker)]);
+      ops.copy(one.seq->hidden.data(), rows_.hidden + static_cast<int64_t>(one.first_row + stand - 1) * config_.hidden,
+               row_bytes);
+    }
+  });
+}
+
 // The first choice of the prompt's last row: all choices have it in common.
-void Stepper::fork_choices(Sequence& seq, const VerifyRows& rows) {
+void Stepper::fork_choices(const Choosing& first) {
+  Sequence& seq = *first.seq;
+  const int32_t row = first.first_row, logits = first.first_logits;
   seq.first_choice = EngineClock::now();
   if (seq.request().choices == 1) return;
   forks_.clear();
@@ -167,7 +198,7 @@ void Stepper::fork_choices(Sequence& seq, const VerifyRows& rows) {
   for (Sequence* fork : forks_) {
     fork->admitted = seq.admitted;
     fork->first_choice = seq.first_choice;
-    choosing_.push_back({fork, rows});
+    choosing_.push_back({fork, row, logits});
   }
 }
 
@@ -239,7 +270,7 @@ void Stepper::end_all() {
     end.output_tokens = static_cast<int32_t>(seq->generated().size());
     end.counters = seq->counters;
     end.queued_ms = ms_between(seq->accepted->submitted, seq->admitted);
-    const bool chose = !seq->hidden.empty();
+    const bool chose = seq->chose;
     end.prompt_ms = ms_between(seq->admitted, chose ? seq->first_choice : now);
     end.decode_ms = chose ? ms_between(seq->first_choice, now) : 0;
     Event event = event_of(*seq);

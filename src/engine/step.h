@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/device_round.h"
 #include "engine/drafting_round.h"
 #include "engine/engine_parts.h"
 #include "engine/engine_settings.h"
@@ -34,8 +35,10 @@ class Stepper {
   void start(Sequence& seq);
   void end_overdue();
   void forward();
+  void find_choosing();
   void choose();
-  void fork_choices(Sequence& seq, const VerifyRows& rows);
+  void choose_on_host();
+  void fork_choices(const Choosing& first);
   void commit();
   void publish();
   void publish(Sequence& seq);
@@ -52,6 +55,7 @@ class Stepper {
   Schedule schedule_;
   Features features_;
   DraftingRound drafting_;
+  DeviceRound device_round_;
   std::vector<ChooseScratch> scratch_;  // of each thread
 
   // This step's.
@@ -59,11 +63,9 @@ class Stepper {
   std::vector<TokenId> tokens_;
   std::vector<SeqRows> seq_rows_;
   std::vector<int32_t> logit_rows_;
-  ForwardOutput output_;
-  struct Choosing {
-    Sequence* seq;
-    VerifyRows rows;
-  };
+  std::vector<int32_t> drafted_at_;
+  ForwardRows rows_;
+  kernels::HostCopy logits_copy_;
   std::vector<Choosing> choosing_;
   std::vector<Sequence*> forks_;
   std::vector<std::pair<Sequence*, EndReason>> ended_;

@@ -17,6 +17,13 @@ struct StepPart {
   int32_t first_logits = 0;  // of the row that chooses
 };
 
+// A sequence that chooses in this step: its first choice in the forward's rows and in those with logits.
+struct Choosing {
+  Sequence* seq = nullptr;
+  int32_t first_row = 0;
+  int32_t first_logits = 0;
+};
+
 struct StepPlan {
   std::vector<StepPart> parts;
   int32_t prompt_rows = 0;  // of prompts

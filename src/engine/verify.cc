@@ -27,7 +27,7 @@ std::optional<EndReason> end_behind(const Sequence& seq) {
 
 }  // namespace
 
-void verify(Sequence& seq, const VerifyRows& rows, ChooseScratch& scratch) {
+int32_t verify(Sequence& seq, const VerifyRows& rows, ChooseScratch& scratch) {
   const Request& request = seq.request();
   Verdict& verdict = seq.verdict;
   verdict = {};
@@ -35,8 +35,10 @@ void verify(Sequence& seq, const VerifyRows& rows, ChooseScratch& scratch) {
   scratch.cursor = std::move(seq.cursor);
   size_t row = 0;
   for (bool holds = true; holds && !verdict.end; ++row) {
-    const std::span logits(rows.logits + static_cast<int64_t>(row) * rows.vocab, static_cast<size_t>(rows.vocab));
-    const TokenId token = choose_next(seq, logits, scratch);
+    std::span<const float> logits;
+    if (rows.logits != nullptr)
+      logits = {rows.logits + static_cast<int64_t>(row) * rows.vocab, static_cast<size_t>(rows.vocab)};
+    const TokenId token = rows.chosen != nullptr ? rows.chosen[row] : choose_next(seq, logits, scratch);
     holds = row < seq.drafts.size() && seq.drafts[row] == token;
     if (std::binary_search(request.stop_ids.begin(), request.stop_ids.end(), token)) {
       verdict.stop_token = token;
@@ -51,11 +53,11 @@ void verify(Sequence& seq, const VerifyRows& rows, ChooseScratch& scratch) {
     }
     verdict.cut = holds && verdict.end.has_value();
   }
-  const float* last = rows.hidden + static_cast<int64_t>(row - 1) * rows.width;
-  seq.hidden.assign(last, last + rows.width);
+  seq.chose = true;
   if (seq.sampling.constraint != nullptr) seq.cursor = std::move(scratch.cursor);
   scratch.constraint = nullptr;
   scratch.cursor = nullptr;
+  return static_cast<int32_t>(row);
 }
 
 }  // namespace paceline

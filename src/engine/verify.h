@@ -6,14 +6,15 @@
 
 namespace paceline {
 
-// logits [1 + drafts, vocab], hidden [1 + drafts, width]: of the newest token's row and of those behind it. Fills the
-// sequence's verdict; what was chosen stands from then on. `scratch` is whoever's.
+// Of the newest token's row and of those behind it, one more than there are drafts.
 struct VerifyRows {
-  const float* logits = nullptr;
-  const float* hidden = nullptr;
+  const float* logits = nullptr;    // [1 + drafts, vocab]; none where the backend chose and nobody asked for them
+  const TokenId* chosen = nullptr;  // [1 + drafts], where the backend chose; what is behind the first that is no draft
+                                    // means nothing
   int32_t vocab = 0;
-  int32_t width = 0;
 };
-void verify(Sequence& seq, const VerifyRows& rows, ChooseScratch& scratch);
+// Fills the sequence's verdict; what was chosen stands from then on. `scratch` is whoever's. The number of rows whose
+// choice stands.
+int32_t verify(Sequence& seq, const VerifyRows& rows, ChooseScratch& scratch);
 
 }  // namespace paceline

@@ -74,12 +74,10 @@ Act CpuOps::prepared(const float* x, int32_t rows, const Matrix& w, Activation a
   return act;
 }
 
-void CpuOps::embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) {
-  pool_.run(static_cast<int64_t>(tokens.size()), std::max<int64_t>(1, kElementsPerPiece / table.cols),
-            [&](int64_t begin, int64_t end) {
-              for (int64_t r = begin; r < end; ++r)
-                table_.dequantise(table, tokens[static_cast<size_t>(r)], scale, y + r * table.cols);
-            });
+void CpuOps::embed(const Matrix& table, const TokenId* tokens, int32_t rows, float scale, float* y) {
+  pool_.run(rows, std::max<int64_t>(1, kElementsPerPiece / table.cols), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) table_.dequantise(table, tokens[r], scale, y + r * table.cols);
+  });
 }
 
 void CpuOps::rms_norm(const NormArgs& args) {

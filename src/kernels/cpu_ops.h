@@ -2,6 +2,8 @@
 // engines with an Ops each may share weights.
 #pragma once
 
+#include <array>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -42,9 +44,13 @@ class CpuOps : public Ops {
   const float* place(std::span<const float> vector, std::vector<std::shared_ptr<const void>>&) override {
     return vector.data();
   }
+  const TokenId* place(std::span<const TokenId> tokens, std::vector<std::shared_ptr<const void>>&) override {
+    return tokens.data();
+  }
   [[nodiscard]] const void* placed_tag() const override { return &table_; }
 
-  void embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) override;
+  void embed(const Matrix& table, const TokenId* tokens, int32_t rows, float scale, float* y) override;
+  void pick_tokens(const PickArgs& args) override;
   void rms_norm(const NormArgs& args) override;
   void add_norm(const AddNormArgs& args) override;
   void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) override;
@@ -60,6 +66,11 @@ class CpuOps : public Ops {
   void rope(const RopeArgs& args) override;
   void gather(const float* from, std::span<const int32_t> rows, int32_t width, float* to) override;
   void argmax(const float* x, int32_t rows, int32_t width, TokenId* best) override;
+  void side_by_side(const float* a, const float* b, int32_t rows, int32_t width, float* y) override;
+  void best_of_clusters(const ClustersArgs& args, Activation activation) override;
+  void choose(const ChooseArgs& args) override;
+  void mark(Mark at) override;
+  double ms_between(Mark from, Mark to) override;
   void layer_norm(const LayerNormArgs& args) override;
   void average(const AverageArgs& args) override;
   void shift_scale(const ShiftScaleArgs& args) override;
@@ -87,7 +98,9 @@ class CpuOps : public Ops {
   };
   std::vector<KeptAct> acts_;
   size_t live_acts_ = 0;
-  GrowingBuffer gate_rows_, expert_rows_, expert_acts_, attention_rows_;
+  GrowingBuffer gate_rows_, expert_rows_, expert_acts_, attention_rows_, cluster_scores_;
+  std::vector<int32_t> best_clusters_;
+  std::array<std::chrono::steady_clock::time_point, 3> marks_;
 };
 
 }  // namespace paceline::kernels

@@ -52,6 +52,20 @@ struct AddNormArgs {
   float scale = 1;
 };
 
+// Several norms of the same rows, each with a weight of its own: y = norm(x) * weight * scale
+struct NormOutput {
+  const float* weight = nullptr;  // [width], or none
+  float* y = nullptr;             // [rows, width]; not x
+  float scale = 1;
+};
+inline constexpr size_t kMaxNorms = 3;
+struct NormsArgs {
+  const float* x = nullptr;  // [rows, width]
+  int32_t rows = 0, width = 0;
+  float eps = 0;
+  std::span<const NormOutput> out;  // up to kMaxNorms
+};
+
 // The pages of one layer of one sequence. Position p lies in slot (p / kPageTokens) mod slots, or p / kPageTokens where
 // slots is 0.
 //   keys:   [kv_head][kPageTokens][head_dim]
@@ -129,12 +143,85 @@ struct ExpertsArgs {
   float* y = nullptr;  // [rows, hidden]: sum over ranks, best first
 };
 
+// The feed-forward half of a layer with experts: a dense part and the experts side by side.
+//   dense = down (gelu(gate x) * up x), y: what experts() gives
+//   dense = norm(dense) * dense_weight + norm(y) * expert_weight
+//   add.x = (add.x + norm(dense) * add.weight) * add.scale
+struct MixtureArgs {
+  const Matrix* gate = nullptr;  // [width, hidden]
+  const Matrix* up = nullptr;    // [width, hidden]
+  const Matrix* down = nullptr;  // [hidden, width]
+  const float* x = nullptr;      // [rows, hidden]
+  float* wide = nullptr;         // [rows, width], scratch
+  float* dense = nullptr;        // [rows, hidden], scratch, as the experts' y is
+  ExpertsArgs experts;
+  const float* dense_weight = nullptr;   // [hidden]
+  const float* expert_weight = nullptr;  // [hidden]
+  AddNormArgs add;                       // its branch is `dense`
+};
+
 // cos, sin [positions, frequencies] of position * frequency.
 struct RopeArgs {
   std::span<const int32_t> positions;  // host memory
   std::span<const float> frequencies;  // host memory
   float* cos = nullptr;
   float* sin = nullptr;
+};
+
+// Rows of the input of a forward: the host's tokens, or drafts that only the backend knows.
+struct PickArgs {
+  std::span<const TokenId> given;    // [rows], host memory
+  std::span<const int32_t> from;     // [rows], host memory: which of `drafted`, or negative: the given one
+  const TokenId* drafted = nullptr;  // the backend's memory; may be none where nothing is picked
+  TokenId* to = nullptr;             // [rows], the backend's memory
+};
+
+// The best token of each row among those of its best clusters; of equal ones the lowest id, 0 where nothing is a
+// number.
+struct ClustersArgs {
+  const float* centroid_scores = nullptr;  // [rows, centroids]
+  const MatrixStack* clusters = nullptr;   // [centroids] of [size, hidden]
+  const TokenId* tokens = nullptr;         // [centroids, size], the backend's memory: whose rows those are
+  const float* x = nullptr;                // [rows, hidden]
+  int32_t rows = 0;
+  int32_t top = 0;          // clusters that are scored; of equal ones the first
+  TokenId* best = nullptr;  // [rows]
+};
+
+// How the token behind one row is chosen, with the meaning that sample/choose.h gives to it all. Pointers are the
+// backend's memory, each may be none.
+struct ChoiceRow {
+  int32_t logits_row = 0;
+  int32_t first_draft = 0, drafts = 0;  // rows of the forward whose tokens stand in front of this choice, as drafts
+  float temperature = 0;
+  int32_t top_k = 0;
+  float top_p = 1, min_p = 0;
+  float repetition_penalty = 1, presence_penalty = 0, frequency_penalty = 0;
+  uint64_t seed = 0;
+  uint64_t index = 0;                 // of the token in the output
+  const int32_t* counts = nullptr;    // [vocab]: times in the output; kInPrompt is added where it is in the prompt
+  const float* bias = nullptr;        // [vocab]
+  const uint64_t* barred = nullptr;   // bits, [ceil(vocab / 64)]
+  const uint64_t* allowed = nullptr;  // likewise
+};
+inline constexpr int32_t kInPrompt = 1 << 30;
+
+// One sequence's choices, row after row: they stand up to the first that is not the draft behind it.
+struct ChoiceChain {
+  int32_t first_choice = 0, drafts = 0;  // one choice more than drafts
+  int32_t first_row = 0;                 // of the forward, of the first choice
+  float* hidden = nullptr;               // [width], or none: written, of the last row whose choice stands
+  int32_t* counts = nullptr;             // [vocab], or none: what stands is counted
+};
+
+struct ChooseArgs {
+  const float* logits = nullptr;        // [any, vocab]; not written
+  const TokenId* row_tokens = nullptr;  // of the forward's rows
+  const float* hidden = nullptr;        // [rows of the forward, width]
+  int32_t vocab = 0, width = 0;
+  std::span<const ChoiceRow> rows;      // host memory
+  std::span<const ChoiceChain> chains;  // host memory
+  TokenId* chosen = nullptr;            // [2, rows]: what was chosen, then the drafts behind, -1 where there is none
 };
 
 // y = gelu(y) * x, row by row.
@@ -157,7 +244,7 @@ struct LayerNormArgs {
 // y[g] = scale * the mean of the rows that group g names
 struct AverageArgs {
   const float* x = nullptr;          // [any, width]
-  const int32_t* members = nullptr;  // [groups, per_group], rows of x
+  const int32_t* members = nullptr;  // [groups, per_group], rows of x; host memory
   float* y = nullptr;                // [groups, width]; not x
   int32_t groups = 0, per_group = 0, width = 0;
   float scale = 1;
@@ -210,12 +297,17 @@ class Ops {
   // A table that is read row by row, and a vector.
   virtual Matrix place_table(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) = 0;
   virtual const float* place(std::span<const float> vector, std::vector<std::shared_ptr<const void>>& owners) = 0;
+  virtual const TokenId* place(std::span<const TokenId> tokens, std::vector<std::shared_ptr<const void>>& owners) = 0;
   [[nodiscard]] virtual const void* placed_tag() const = 0;
 
   // y[r] = table[tokens[r]] * scale
-  virtual void embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) = 0;
+  virtual void embed(const Matrix& table, const TokenId* tokens, int32_t rows, float scale, float* y) = 0;
+  virtual void pick_tokens(const PickArgs& args) = 0;
   virtual void rms_norm(const NormArgs& args) = 0;
   virtual void add_norm(const AddNormArgs& args) = 0;
+  virtual void rms_norms(const NormsArgs& args) {
+    for (const NormOutput& o : args.out) rms_norm({args.x, o.weight, o.y, args.rows, args.width, args.eps, o.scale});
+  }
   // Up to kMaxProjections products of the same rows x [rows, in].
   virtual void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) = 0;
   // y [rows, out] = gelu(gate x) * up x
@@ -223,9 +315,31 @@ class Ops {
                      float* y) = 0;
   virtual void heads(const HeadsArgs& args) = 0;
   virtual void attention(const AttentionArgs& args) = 0;
+  // heads() and then attention() of the same rows; what q holds afterwards is not said.
+  virtual void attend(const HeadsArgs& heads_args, const AttentionArgs& args) {
+    heads(heads_args);
+    attention(args);
+  }
   virtual void route(const RouteArgs& args) = 0;
   virtual void experts(const ExpertsArgs& args, Activation activation) = 0;
+  virtual void mixture(const MixtureArgs& args, Activation activation) {
+    const AddNormArgs& a = args.add;
+    gated(args.x, a.rows, activation, *args.gate, *args.up, args.wide);
+    const Projection down_out{args.down, args.dense};
+    linear(args.wide, a.rows, activation, {&down_out, 1});
+    rms_norm({args.dense, args.dense_weight, args.dense, a.rows, a.width, a.eps, 1.0f});
+    experts(args.experts, activation);
+    rms_norm({args.experts.y, args.expert_weight, args.experts.y, a.rows, a.width, a.eps, 1.0f});
+    add_scaled(args.dense, args.experts.y, 1.0f, static_cast<int64_t>(a.rows) * a.width);
+    add_norm(a);
+  }
   virtual void gelu_mul(const GeluMulArgs& args) = 0;
+  // y = gelu(gate x) * by.x, with y and by.x as gelu_mul has them
+  virtual void gated_by(const float* x, Activation activation, const Matrix& gate, const GeluMulArgs& by) {
+    const Projection out{&gate, by.y};
+    linear(x, by.rows, activation, {&out, 1});
+    gelu_mul(by);
+  }
   // y = (y + x) * scale, both [count]
   virtual void add_scaled(float* y, const float* x, float scale, int64_t count) = 0;
   // y = cap * tanh(y / cap), [count]
@@ -235,6 +349,15 @@ class Ops {
   virtual void gather(const float* from, std::span<const int32_t> rows, int32_t width, float* to) = 0;
   // Of each row of x [rows, width] the first of the largest; what is not a number is never it. `best` [rows].
   virtual void argmax(const float* x, int32_t rows, int32_t width, TokenId* best) = 0;
+  // y[r] = a[r] and then b[r], [rows, 2 * width]
+  virtual void side_by_side(const float* a, const float* b, int32_t rows, int32_t width, float* y) = 0;
+  virtual void best_of_clusters(const ClustersArgs& args, Activation activation) = 0;
+  // Where the host does not choose itself (sample/choose.h): not on_host().
+  virtual void choose(const ChooseArgs& args) = 0;
+  // A point in what is enqueued, and the time from one to the next, known once both have been waited for.
+  enum class Mark : uint8_t { begin, drafted, end };
+  virtual void mark(Mark at) = 0;
+  virtual double ms_between(Mark from, Mark to) = 0;
 
   // What only the vision side needs.
   virtual void layer_norm(const LayerNormArgs& args) = 0;

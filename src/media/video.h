@@ -14,8 +14,9 @@
 
 namespace paceline {
 
-inline constexpr int32_t kMostFrames = 32;            // that are shown of a clip
-inline constexpr int32_t kFrameBudget = kBudgets[0];  // soft tokens of each
+inline constexpr int32_t kMostFrames = 256;           // that are shown of a clip, whoever asks
+inline constexpr int32_t kDefaultFrames = 32;         // where nobody says
+inline constexpr int32_t kFrameBudget = kBudgets[0];  // soft tokens of each, where nobody says
 inline constexpr double kRateWhereNoneIsKnown = 24;   // frames in a second, as the reference assumes
 
 struct Clip {
@@ -27,6 +28,12 @@ struct Clip {
   std::vector<Frame> frames;
   int64_t file_frames = 0;
   double rate = 0;  // frames in a second
+};
+
+// What a model's files say of clips.
+struct ClipBudget {
+  int32_t frames = kDefaultFrames;
+  int32_t tokens = kFrameBudget;  // of each frame
 };
 
 // Checked before memory is taken for what they bound; the time between packets.
@@ -44,7 +51,7 @@ struct FrameWishes {
   PatchShape shape;
   int32_t side = 16;
   int32_t budget = kFrameBudget;
-  int32_t frames = kMostFrames;  // at most
+  int32_t frames = kDefaultFrames;  // at most
 };
 
 // The numbers of the frames that are shown of `count`: all, or `most` of them evenly spread from the first on.

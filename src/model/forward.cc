@@ -18,15 +18,15 @@ using kernels::RowBuffer;
 // Row buffers, [rows, …] each, grown to what calls need.
 struct Forward::Scratch {
   RowBuffer x, normed, q, k, v, attended, branch, ffn, hidden, head_rows, logits, taps;
-  RowBuffer expert_in, expert_out, scores, share, chosen;
+  RowBuffer routed, expert_in, expert_out, scores, share, chosen;
   std::vector<char> touched;
-  RowBuffer ple, ple_rows;
+  RowBuffer ple, ple_rows, tokens, ple_row_tokens;
   RopeRows rope_sliding, rope_global;
   std::vector<kernels::SeqSpan> spans;
   std::vector<TokenId> ple_tokens;
   std::vector<int32_t> last_pos;
   // What the host reads at the end, and what it reads after a fault.
-  kernels::HostCopy hidden_copy, logits_copy, taps_copy;
+  kernels::HostCopy logits_copy, taps_copy;
   std::vector<float> zeros;
 };
 
@@ -59,7 +59,7 @@ class Pass {
         act_(precision == Precision::f32 ? Activation::f32 : Activation::bf16),
         rows_(static_cast<int32_t>(input.tokens.size())) {}
 
-  ForwardOutput run() {
+  ForwardRows run() {
     place_rows();
     embed();
     for (int32_t i = 0; i < c_.layer_count(); ++i) {
@@ -85,20 +85,27 @@ class Pass {
     x_ = sized(s_.x, static_cast<int64_t>(rows_) * c_.hidden);
     normed_ = sized(s_.normed, static_cast<int64_t>(rows_) * c_.hidden);
     branch_ = sized(s_.branch, static_cast<int64_t>(rows_) * c_.hidden);
-    ops_.embed(w_.embedding, in_.tokens, embedding_scale(c_.hidden, precision_), x_);
+    tokens_ = picked(in_.tokens, s_.tokens);
+    ops_.embed(w_.embedding, tokens_, rows_, embedding_scale(c_.hidden, precision_), x_);
     for (const SoftRows& soft : soft_rows_)
       ops_.upload(x_ + static_cast<int64_t>(soft.first_row) * c_.hidden, soft.embeddings,
                   static_cast<size_t>(soft.count) * static_cast<size_t>(c_.hidden) * sizeof(float));
     if (c_.ple_width > 0) embed_per_layer();
   }
 
+  const TokenId* picked(std::span<const TokenId> given, RowBuffer& buffer) {
+    auto* to = reinterpret_cast<TokenId*>(sized(buffer, rows_));
+    ops_.pick_tokens({given, in_.drafted_at, in_.drafted, to});
+    return to;
+  }
+
   // Per-layer embeddings know no soft tokens: these take the pad token's.
-  [[nodiscard]] std::span<const TokenId> per_layer_tokens() {
-    if (soft_rows_.empty()) return in_.tokens;
+  [[nodiscard]] const TokenId* per_layer_tokens() {
+    if (soft_rows_.empty()) return tokens_;
     s_.ple_tokens.assign(in_.tokens.begin(), in_.tokens.end());
     for (const SoftRows& soft : soft_rows_)
       std::fill_n(s_.ple_tokens.begin() + soft.first_row, soft.count, std::max(c_.ids.pad, TokenId{0}));
-    return s_.ple_tokens;
+    return picked(s_.ple_tokens, s_.ple_row_tokens);
   }
 
   // ple [rows, layers, width] = (norm(project(x) / sqrt(hidden)) + embedding * sqrt(width)) / sqrt(2)
@@ -111,7 +118,7 @@ class Pass {
     // eps belongs to the scaled value, norm(x * f) = norm(x) with eps / f^2.
     const float eps = c_.rms_eps * static_cast<float>(c_.hidden);
     ops_.rms_norm({projected, w_.ple_projection_norm.for_ops(), projected, rows_ * c_.layer_count(), width, eps, 1.0f});
-    ops_.embed(w_.ple_embedding, per_layer_tokens(), embedding_scale(width, precision_), embedded);
+    ops_.embed(w_.ple_embedding, per_layer_tokens(), rows_, embedding_scale(width, precision_), embedded);
     ops_.add_scaled(projected, embedded, static_cast<float>(M_SQRT1_2), static_cast<int64_t>(rows_) * all);
   }
 
@@ -183,11 +190,10 @@ class Pass {
     heads.sin = rope.sin;
     heads.eps = c_.rms_eps;
     heads.seqs = s_.spans;
-    ops_.heads(heads);
 
     float* attended = sized(s_.attended, static_cast<int64_t>(rows_) * c_.heads * lc.head_dim);
     const int32_t* last_pos = sliding || c_.both_ways_globally ? last_pos_ : nullptr;
-    ops_.attention({shape, q, attended, sliding ? c_.window : 0, true, s_.spans, last_pos});
+    ops_.attend(heads, {shape, q, attended, sliding ? c_.window : 0, true, s_.spans, last_pos});
     const Projection o{&l.o, branch_};
     ops_.linear(attended, rows_, act_, {&o, 1});
     ops_.add_norm({x_, branch_, l.post_attention_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, 1.0f});
@@ -196,35 +202,52 @@ class Pass {
   void feed_forward(int32_t i) {
     const LayerWeights& l = layer(i);
     float* wide = sized(s_.ffn, static_cast<int64_t>(rows_) * l.gate.rows);
+    // layer_scalar comes last; with per-layer embeddings that is after their part.
+    const float scale = c_.ple_width > 0 ? 1.0f : l.layer_scalar;
+    const kernels::AddNormArgs add{x_, branch_, l.post_ffn_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, scale};
+    if (c_.experts > 0) return mixture(l, wide, add);
     norm(x_, l.pre_ffn_norm, normed_);
     ops_.gated(normed_, rows_, act_, l.gate, l.up, wide);
     const Projection down{&l.down, branch_};
     ops_.linear(wide, rows_, act_, {&down, 1});
-    if (c_.experts > 0) {
-      norm(branch_, l.post_ffn_norm_1, branch_);
-      const float* mixed = experts(l);
-      ops_.add_scaled(branch_, mixed, 1.0f, static_cast<int64_t>(rows_) * c_.hidden);
-    }
-    // layer_scalar comes last; with per-layer embeddings that is after their part.
-    const float scale = c_.ple_width > 0 ? 1.0f : l.layer_scalar;
-    ops_.add_norm({x_, branch_, l.post_ffn_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, scale});
+    ops_.add_norm(add);
   }
 
-  // Router and experts both read x, not the dense FFN's normed input.
-  const float* experts(const LayerWeights& l) {
-    float* in = sized(s_.expert_in, static_cast<int64_t>(rows_) * c_.hidden);
-    float* out = sized(s_.expert_out, static_cast<int64_t>(rows_) * c_.hidden);
+  // The dense part, the router and the experts all read x, each through a norm of its own.
+  void mixture(const LayerWeights& l, float* wide, const kernels::AddNormArgs& add) {
+    const int64_t floats = static_cast<int64_t>(rows_) * c_.hidden;
+    float* routed = sized(s_.routed, floats);
+    float* in = sized(s_.expert_in, floats);
     float* share = sized(s_.share, static_cast<int64_t>(rows_) * c_.experts_per_token);
     auto* chosen = reinterpret_cast<int32_t*>(sized(s_.chosen, static_cast<int64_t>(rows_) * c_.experts_per_token));
-    norm(x_, l.router_scale, in, 1.0f / std::sqrt(static_cast<float>(c_.hidden)));
-    ops_.route({&l.router, in, l.per_expert_scale.for_ops(), rows_, c_.experts_per_token,
+    const kernels::NormOutput normed[] = {
+        {l.pre_ffn_norm.for_ops(), normed_},
+        {l.router_scale.for_ops(), routed, 1.0f / std::sqrt(static_cast<float>(c_.hidden))},
+        {l.pre_ffn_norm_2.for_ops(), in}};
+    ops_.rms_norms({x_, rows_, c_.hidden, c_.rms_eps, normed});
+    ops_.route({&l.router, routed, l.per_expert_scale.for_ops(), rows_, c_.experts_per_token,
                 sized(s_.scores, static_cast<int64_t>(rows_) * c_.experts), chosen, share});
     count_experts(l, chosen);
-    norm(x_, l.pre_ffn_norm_2, in);
-    ops_.experts({&l.expert_gate, &l.expert_up, &l.expert_down, in, chosen, share, rows_, c_.experts_per_token, out},
-                 act_);
-    norm(out, l.post_ffn_norm_2, out);
-    return out;
+    kernels::MixtureArgs mix;
+    mix.gate = &l.gate;
+    mix.up = &l.up;
+    mix.down = &l.down;
+    mix.x = normed_;
+    mix.wide = wide;
+    mix.dense = branch_;
+    mix.experts = {&l.expert_gate,
+                   &l.expert_up,
+                   &l.expert_down,
+                   in,
+                   chosen,
+                   share,
+                   rows_,
+                   c_.experts_per_token,
+                   sized(s_.expert_out, floats)};
+    mix.dense_weight = l.post_ffn_norm_1.for_ops();
+    mix.expert_weight = l.post_ffn_norm_2.for_ops();
+    mix.add = add;
+    ops_.mixture(mix, act_);
   }
 
   // Beyond those that one row reads.
@@ -245,9 +268,8 @@ class Pass {
     const LayerWeights& l = layer(i);
     const int32_t width = c_.ple_width;
     float* gate = sized(s_.ffn, static_cast<int64_t>(rows_) * width);
-    const Projection down{&l.ple_gate, gate};
-    ops_.linear(x_, rows_, act_, {&down, 1});
-    ops_.gelu_mul({gate, s_.ple.data() + static_cast<int64_t>(i) * width, rows_, width, c_.layer_count() * width});
+    ops_.gated_by(x_, act_, l.ple_gate,
+                  {gate, s_.ple.data() + static_cast<int64_t>(i) * width, rows_, width, c_.layer_count() * width});
     const Projection up{&l.ple_projection, branch_};
     ops_.linear(gate, rows_, act_, {&up, 1});
     ops_.add_norm({x_, branch_, l.post_ple_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, l.layer_scalar});
@@ -262,15 +284,14 @@ class Pass {
     }
   }
 
-  ForwardOutput head() {
-    const int64_t hidden_floats = static_cast<int64_t>(rows_) * c_.hidden;
-    float* hidden = sized(s_.hidden, hidden_floats);
+  ForwardRows head() {
+    float* hidden = sized(s_.hidden, static_cast<int64_t>(rows_) * c_.hidden);
     norm(x_, w_.final_norm, hidden);
-    ForwardOutput out;
+    ForwardRows out;
     out.weight_bytes = w_.bytes_per_decode() + extra_bytes_;
-    out.hidden = fetched(hidden, hidden_floats, s_.hidden_copy);
-    const auto tapped = static_cast<int64_t>(in_.tap_layers.size());
-    if (tapped > 0) out.taps = fetched(s_.taps.data(), tapped * hidden_floats, s_.taps_copy);
+    out.tokens = tokens_;
+    out.hidden = hidden;
+    if (!in_.tap_layers.empty()) out.taps = s_.taps.data();
     const auto wanted = static_cast<int32_t>(in_.logit_rows.size());
     if (wanted > 0) {
       float* rows = sized(s_.head_rows, static_cast<int64_t>(wanted) * c_.hidden);
@@ -280,13 +301,9 @@ class Pass {
       const Projection head{&w_.head, logits};
       ops_.linear(rows, wanted, act_, {&head, 1});
       if (c_.softcap > 0) ops_.softcap(logits, c_.softcap, floats);
-      out.logits = fetched(logits, floats, s_.logits_copy);
+      out.logits = logits;
     }
     return out;
-  }
-
-  const float* fetched(const float* from, int64_t floats, kernels::HostCopy& copy) {
-    return static_cast<const float*>(ops_.fetch(from, static_cast<size_t>(floats) * sizeof(float), copy));
   }
 
   const TextWeights& w_;
@@ -306,21 +323,43 @@ class Pass {
   std::vector<SoftRows> soft_rows_;
   const int32_t* last_pos_ = nullptr;  // [rows], or none: every row sees up to itself
   size_t extra_bytes_ = 0;
-  float* x_ = nullptr;       // [rows, hidden]: the residual stream
-  float* normed_ = nullptr;  // [rows, hidden]
-  float* branch_ = nullptr;  // [rows, hidden]: what is about to be added to x
+  const TokenId* tokens_ = nullptr;  // [rows]
+  float* x_ = nullptr;               // [rows, hidden]: the residual stream
+  float* normed_ = nullptr;          // [rows, hidden]
+  float* branch_ = nullptr;          // [rows, hidden]: what is about to be added to x
 };
 
-ForwardOutput Forward::run(const ForwardInput& input) {
+ForwardRows Forward::enqueue(const ForwardInput& input) {
   CHECK(!input.tokens.empty() && input.tokens.size() <= static_cast<size_t>(kMaxImageRows));
-  ForwardOutput out = Pass(*weights_, layout_, ops_, precision_, *scratch_, input).run();
-  if (const Status waited = ops_.wait(); !waited.ok()) {
-    status_ = waited;
-    const auto width = static_cast<size_t>(std::max(weights_->config.vocab, weights_->config.hidden));
-    scratch_->zeros.assign(input.tokens.size() * (1 + input.tap_layers.size()) * width, 0.0f);
-    out.logits = out.hidden = out.taps = scratch_->zeros.data();
-  }
+  CHECK(input.drafted_at.empty() || input.drafted_at.size() == input.tokens.size());
+  const ForwardRows out = Pass(*weights_, layout_, ops_, precision_, *scratch_, input).run();
   for (const SeqRows& seq : input.seqs) seq.kv->commit(seq.count);
+  return out;
+}
+
+const Status& Forward::settle() {
+  if (const Status waited = ops_.wait(); !waited.ok()) status_ = waited;
+  return status_;
+}
+
+ForwardOutput Forward::run(const ForwardInput& input) {
+  const ForwardRows rows = enqueue(input);
+  const auto fetched = [&](const float* from, size_t count, int32_t width, kernels::HostCopy& copy) {
+    if (from == nullptr) return from;
+    return static_cast<const float*>(ops_.fetch(from, count * static_cast<size_t>(width) * sizeof(float), copy));
+  };
+  ForwardOutput out;
+  out.hidden = rows.hidden;
+  out.weight_bytes = rows.weight_bytes;
+  const ModelConfig& c = weights_->config;
+  const size_t tapped = input.tap_layers.size() * input.tokens.size();
+  out.logits = fetched(rows.logits, input.logit_rows.size(), c.vocab, scratch_->logits_copy);
+  out.taps = fetched(rows.taps, tapped, c.hidden, scratch_->taps_copy);
+  if (!settle().ok()) {
+    scratch_->zeros.assign(
+        std::max(input.logit_rows.size() * static_cast<size_t>(c.vocab), tapped * static_cast<size_t>(c.hidden)), 0.0f);
+    out.logits = out.taps = scratch_->zeros.data();
+  }
   return out;
 }
 

@@ -44,12 +44,24 @@ struct ForwardInput {
   std::span<const SeqRows> seqs;        // their counts add up to tokens.size()
   std::span<const int32_t> logit_rows;  // rows whose logits are wanted, ascending
   std::span<const int32_t> tap_layers;  // layers whose input is wanted too (layer_count(): the last one's output)
+  // Rows whose token only the backend knows: row r has drafted[drafted_at[r]], where that is not negative.
+  const TokenId* drafted = nullptr;
+  std::span<const int32_t> drafted_at = {};  // [rows], or empty
 };
 
-// Host memory.
+// What enqueue() leaves, in the backend's memory.
+struct ForwardRows {
+  const TokenId* tokens = nullptr;  // [rows]
+  const float* logits = nullptr;    // [logit_rows, vocab], softcapped
+  const float* hidden = nullptr;    // [rows, hidden], after the final norm
+  const float* taps = nullptr;      // [tap_layers, rows, hidden]
+  size_t weight_bytes = 0;          // as ForwardOutput has it
+};
+
+// Host memory, but for the hidden states: who drafts from them wants them where they are.
 struct ForwardOutput {
   const float* logits = nullptr;  // [logit_rows, vocab], softcapped
-  const float* hidden = nullptr;  // [rows, hidden], after the final norm
+  const float* hidden = nullptr;  // [rows, hidden], after the final norm, in the backend's memory
   const float* taps = nullptr;    // [tap_layers, rows, hidden]
   // Of weights that a call with logits reads: experts as they were chosen, or where only the device knows that, as many
   // as so many rows would touch by chance.
@@ -71,8 +83,12 @@ class Forward {
   [[nodiscard]] kernels::Ops& ops() const { return ops_; }
 
   // Writes the rows' keys and values and raises every kv->length() by its count. The output stays valid until the next
-  // call. Everything is enqueued first, and waited for once. After a fault of the device the output is zeros.
+  // call. Everything is enqueued first, and waited for once. After a fault of the device logits and taps are zeros.
   ForwardOutput run(const ForwardInput& input);
+  // The same without waiting: what it leaves can be read by what is enqueued behind it. Then settle().
+  ForwardRows enqueue(const ForwardInput& input);
+  // Waits for all that was enqueued.
+  const Status& settle();
   // What went wrong on the device, once and for all later calls; a processor has no such faults.
   [[nodiscard]] const Status& status() const { return status_; }
 

@@ -19,15 +19,25 @@ inline constexpr int32_t kMtpQueryOffset = 0;
 
 // A sequence of n tokens of which the target has run all but the newest.
 struct MtpContext {
-  const KvCache* kv = nullptr;    // the target's: length() is n - 1, at least 1
-  TokenId newest = 0;             // token n - 1
-  const float* hidden = nullptr;  // [backbone]: the target's of token n - 2, after the final norm
+  const KvCache* kv = nullptr;  // the target's: length() is n - 1, at least 1
+  TokenId newest = 0;           // token n - 1
+  // [backbone]: the target's of token n - 2, after the final norm; the backend's memory
+  const float* hidden = nullptr;
 };
 
 struct MtpProposal {
   MtpContext at;
   int32_t depth = 0;
-  TokenId* drafts = nullptr;  // [depth], written
+  TokenId* drafts = nullptr;  // [depth], written; not by enqueue()
+};
+
+// Drafts in the backend's memory: number d of sequence s is tokens[d * stride + row_of[s]].
+struct MtpDrafts {
+  const TokenId* tokens = nullptr;
+  int32_t stride = 0;
+  std::span<const int32_t> row_of;
+
+  [[nodiscard]] int32_t at(size_t seq, int32_t draft) const { return draft * stride + row_of[seq]; }
 };
 
 // Owns the scratch memory of proposals; the weights are shared and never written.
@@ -44,6 +54,9 @@ class MtpDrafter {
 
   void propose(const MtpContext& at, int32_t depth, TokenId* drafts);
   void propose(std::span<const MtpProposal> seqs);
+  // The same without waiting: nobody on the host has to know a draft for the next one to be made. Valid until the next
+  // call.
+  MtpDrafts enqueue(std::span<const MtpProposal> seqs);
 
   struct Scratch;
 

@@ -22,7 +22,8 @@ struct MtpWeights {
   // Ordered embeddings: the vocabulary in clusters, of which only the best are scored; absent elsewhere.
   Matrix centroids;      // [centroids, hidden]
   MatrixStack clusters;  // [centroids] of [vocab / centroids, hidden]: the embedding's rows, cluster by cluster
-  std::vector<TokenId> cluster_tokens;  // [centroids, vocab / centroids]: whose rows those are
+  std::vector<TokenId> cluster_tokens;             // [centroids, vocab / centroids]: whose rows those are
+  const TokenId* placed_cluster_tokens = nullptr;  // the same, once placed, where operations read them
 
   // Who placed the matrices (kernels::Ops::placed_tag); none: they lie as in the checkpoint.
   const void* placed = nullptr;

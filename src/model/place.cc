@@ -102,6 +102,9 @@ std::shared_ptr<const MtpWeights> place_weights(std::shared_ptr<const MtpWeights
     placing.place(*m);
   }
   placing.place(placed->clusters);
+  placed->placed_cluster_tokens = nullptr;
+  if (!placed->cluster_tokens.empty())
+    placed->placed_cluster_tokens = ops.place(std::span<const TokenId>(placed->cluster_tokens), placed->owners);
   placing.place(placed->final_norm);
   placing.finish();
   if (placed->clusters.first.packed) placed->cluster_rows.reset();

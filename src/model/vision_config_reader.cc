@@ -49,6 +49,19 @@ Status read_embedder(const JsonFields& vision, VisionConfig* config) {
   return read_number(vision, "mm_posemb_size", 1120, kMaxPositions, &config->positions);
 }
 
+Result<int32_t> read_soft_tokens(const JsonFields& fields, int32_t otherwise) {
+  TRY_ASSIGN(const int64_t budget, fields.integer_or("max_soft_tokens", otherwise, 1, 1 << 20));
+  if (!is_budget(budget)) return fields.wrong("max_soft_tokens", "70, 140, 280, 560 or 1120");
+  return static_cast<int32_t>(budget);
+}
+
+Result<ClipBudget> read_clip_fields(const JsonFields& fields) {
+  ClipBudget budget;
+  TRY_ASSIGN(budget.tokens, read_soft_tokens(fields, budget.tokens));
+  TRY(read_number(fields, "num_frames", budget.frames, kMostFrames, &budget.frames));
+  return budget;
+}
+
 }  // namespace
 
 Result<std::optional<VisionConfig>> read_vision_config(std::string_view config_json) {
@@ -74,9 +87,21 @@ Result<int32_t> read_picture_budget(std::string_view processor_config_json) {
   const JsonFields top(document, "processor_config.json");
   TRY_ASSIGN(const auto nested, top.object_if_any("image_processor"));
   const JsonFields& fields = nested ? *nested : top;
-  TRY_ASSIGN(const int64_t budget, fields.integer_or("max_soft_tokens", kDefaultBudget, 1, 1 << 20));
-  if (!is_budget(budget)) return fields.wrong("max_soft_tokens", "70, 140, 280, 560 or 1120");
-  return static_cast<int32_t>(budget);
+  return read_soft_tokens(fields, kDefaultBudget);
+}
+
+Result<std::optional<ClipBudget>> read_nested_clip_budget(std::string_view processor_config_json) {
+  TRY_ASSIGN(const boost::json::object document, parse_json_object(processor_config_json, "processor_config.json"));
+  TRY_ASSIGN(const auto nested, JsonFields(document, "processor_config.json").object_if_any("video_processor"));
+  if (!nested) return std::optional<ClipBudget>();
+  TRY_ASSIGN(const ClipBudget budget, read_clip_fields(*nested));
+  return std::optional(budget);
+}
+
+Result<ClipBudget> read_clip_budget(std::string_view video_preprocessor_config_json) {
+  constexpr const char* kFile = "video_preprocessor_config.json";
+  TRY_ASSIGN(const boost::json::object document, parse_json_object(video_preprocessor_config_json, kFile));
+  return read_clip_fields(JsonFields(document, kFile));
 }
 
 }  // namespace paceline

@@ -13,7 +13,17 @@
 
 namespace paceline {
 
-// Owns the scratch memory of calls over one model; the weights are shared and never written.
+// Pictures on their way through the vision side, in pieces of some milliseconds: others may compute between them.
+class VisionPassage {
+ public:
+  virtual ~VisionPassage() = default;
+  // One piece more; false: there was none left.
+  virtual bool go_on() = 0;
+  // Behind the last piece: for each picture its soft tokens, [tokens, text_hidden].
+  virtual std::vector<std::vector<float>> finish() = 0;
+};
+
+// Owns the scratch memory of passages over one model; the weights are shared and never written.
 class VisionForward {
  public:
   VisionForward(std::shared_ptr<const VisionWeights> weights, kernels::Ops& ops, Precision precision);
@@ -26,7 +36,9 @@ class VisionForward {
   // Whether there are positions for a grid of this size.
   [[nodiscard]] Status check(const Patches& patches) const;
 
-  // For each picture its soft tokens, [tokens, text_hidden]. The patches have passed check().
+  // At least one picture. The patches have passed check() and, as this, outlive the passage. There may be several.
+  std::unique_ptr<VisionPassage> begin(std::vector<const Patches*> pictures);
+  // All of it.
   std::vector<std::vector<float>> run(std::span<const Patches* const> pictures);
 
   struct Scratch;
@@ -35,7 +47,7 @@ class VisionForward {
   std::shared_ptr<const VisionWeights> weights_;
   kernels::Ops& ops_;
   Precision precision_;
-  std::unique_ptr<Scratch> scratch_;
+  std::unique_ptr<Scratch> spare_;  // the last passage's, for the next one
 };
 
 }  // namespace paceline

@@ -261,5 +261,23 @@ TEST(PictureBudgetTest, IsTheFilesOrTheDefault) {
   EXPECT_FALSE(read_picture_budget(R"({"max_soft_tokens": 71})").ok());
 }
 
+TEST(ClipBudgetTest, IsTheFilesOrTheDefault) {
+  const ClipBudget plain = *read_clip_budget("{}");
+  EXPECT_EQ(plain.frames, 32);
+  EXPECT_EQ(plain.tokens, 70);
+  const ClipBudget said = *read_clip_budget(R"({"num_frames": 8, "max_soft_tokens": 140, "do_resize": true})");
+  EXPECT_EQ(said.frames, 8);
+  EXPECT_EQ(said.tokens, 140);
+  const auto nested = *read_nested_clip_budget(R"({"max_soft_tokens": 280, "video_processor": {"num_frames": 64}})");
+  ASSERT_TRUE(nested.has_value());
+  EXPECT_EQ(nested->frames, 64);
+  EXPECT_EQ(nested->tokens, 70);
+  EXPECT_FALSE(read_nested_clip_budget(R"({"image_processor": {"max_soft_tokens": 280}})")->has_value());
+  for (const char* wrong : {R"({"num_frames": 0})", R"({"num_frames": 257})", R"({"num_frames": "all"})",
+                            R"({"max_soft_tokens": 71})", "[]"}) {
+    EXPECT_FALSE(read_clip_budget(wrong).ok()) << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace paceline

@@ -19,23 +19,36 @@ std::string new_id(const char* kind) {
   return fmt::format("{}-{:08x}{:08x}{:08x}", kind, device(), device(), device());
 }
 
-class Planner {
+class Planner final : public CompletionPlanner {
  public:
-  Planner(const HttpCall& call, ServedModel& model, const RequestLimits& limits)
-      : call_(call), model_(model), limits_(limits) {}
+  Planner(const HttpCall& call, bool chat, ServedModel& model, const RequestLimits& limits)
+      : call_(call), is_chat_(chat), model_(model), limits_(limits) {}
 
-  std::variant<ExchangePlan, ApiError> plan(bool chat) {
-    if (const auto body = parse_body(call_.body, problem_)) {
-      chat ? plan_chat(*body) : plan_text(*body);
+  bool read() override {
+    const auto body = parse_body(call_.body, problem_);
+    if (!body) return false;
+    if (is_chat_) {
+      chat_ = read_chat(*body, limits_, problem_);
+      begin(chat_);
+      if (!chat_.media.empty() && model_.vision() == nullptr)
+        problem_.say(unsupported("messages", "this model takes no images and no videos"));
+    } else {
+      text_ = read_completion(*body, limits_, problem_);
+      begin(text_);
     }
+    return problem_.none();
+  }
+
+  std::vector<MediaFile>& media() override { return chat_.media; }
+
+  std::variant<ExchangePlan, ApiError> finish() override {
+    if (problem_.none()) is_chat_ ? plan_chat(chat_) : plan_text(text_);
     if (!problem_.none()) return *problem_.first();
     return std::move(plan_);
   }
 
  private:
-  void plan_chat(const boost::json::object& body) {
-    ChatAsk ask = read_chat(body, limits_, problem_);
-    if (!begin(ask, true)) return;
+  void plan_chat(const ChatAsk& ask) {
     const std::vector<Medium> media = read_media(ask.media, ask.picture_tokens);
     if (!problem_.none()) return;
     const auto text = render_conversation(model_.text(), ask.chat);
@@ -77,10 +90,6 @@ class Planner {
   // Decoded and cut here; the engine looks at them.
   std::vector<Medium> read_media(const std::vector<MediaFile>& files, int32_t picture_tokens) {
     std::vector<Medium> media;
-    if (!files.empty() && model_.vision() == nullptr) {
-      problem_.say(unsupported("messages", "this model takes no images and no videos"));
-      return media;
-    }
     for (const MediaFile& file : files) {
       auto medium = read_medium(file, picture_tokens);
       if (!medium.ok()) {
@@ -98,7 +107,8 @@ class Planner {
     if (file.is_video) {
       ClipLimits limits;
       limits.pixels = std::min(limits.pixels, limits_.max_pixels);
-      TRY_ASSIGN(Clip clip, model_.vision()->read_clip(bytes, limits_.max_frames, limits));
+      const int32_t frames = std::min(limits_.max_frames, model_.vision()->clip_budget().frames);
+      TRY_ASSIGN(Clip clip, model_.vision()->read_clip(bytes, frames, limits));
       return Medium(std::make_shared<const Clip>(std::move(clip)));
     }
     PictureLimits limits;
@@ -107,9 +117,7 @@ class Planner {
     return Medium(std::make_shared<const Patches>(std::move(patches)));
   }
 
-  void plan_text(const boost::json::object& body) {
-    const CompletionAsk ask = read_completion(body, limits_, problem_);
-    if (!begin(ask, false)) return;
+  void plan_text(const CompletionAsk& ask) {
     for (const CompletionPrompt& asked : ask.prompts) {
       auto prompt = asked.ids.empty() ? encode(asked.text, true, {}, "prompt")
                                       : checked(place_media(model_.text().loaded.config.ids, asked.ids, {}), "prompt");
@@ -119,16 +127,15 @@ class Planner {
     }
   }
 
-  bool begin(const Ask& ask, bool chat) {
+  void begin(const Ask& ask) {
     if (problem_.none() && !model_.is_called(ask.model)) problem_.say(no_such_model(ask.model));
-    if (!problem_.none()) return false;
-    plan_.head = {chat, new_id(chat ? "chatcmpl" : "cmpl"), std::time(nullptr), model_.name()};
+    if (!problem_.none()) return;
+    plan_.head = {is_chat_, new_id(is_chat_ ? "chatcmpl" : "cmpl"), std::time(nullptr), model_.name()};
     plan_.stream = ask.stream;
     plan_.include_usage = ask.include_usage;
     plan_.has_logprobs = ask.wishes.top_logprobs.has_value();
     plan_.arrived = call_.arrived;
     plan_.cache_salt = ask.cache_salt;
-    return true;
   }
 
   void add_request(MediaPrompt placed, const Ask& ask, OutputSettings output, const char* field) {
@@ -171,17 +178,24 @@ class Planner {
   }
 
   const HttpCall& call_;
+  bool is_chat_;
   ServedModel& model_;
   const RequestLimits& limits_;
   WireProblem problem_;
+  ChatAsk chat_;  // one of these two
+  CompletionAsk text_;
   ExchangePlan plan_;
 };
 
 }  // namespace
 
-std::variant<ExchangePlan, ApiError> plan_completion(const HttpCall& call, bool chat, ServedModel& model,
-                                                     const RequestLimits& limits) {
-  return Planner(call, model, limits).plan(chat);
+bool CompletionPlanner::needs_media() {
+  return std::any_of(media().begin(), media().end(), [](const MediaFile& file) { return file.url.has_value(); });
+}
+
+std::shared_ptr<CompletionPlanner> make_planner(const HttpCall& call, bool chat, ServedModel& model,
+                                                const RequestLimits& limits) {
+  return std::make_shared<Planner>(call, chat, model, limits);
 }
 
 }  // namespace paceline

@@ -18,6 +18,7 @@
 #include <boost/beast/http.hpp>
 #include <chrono>
 
+#include "server/media_fetch.h"
 #include "server/sse.h"
 
 namespace paceline {
@@ -79,6 +80,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     asio::post(socket_.get_executor(), [self = shared_from_this()] {
       self->last_ = true;
       if (self->idle_) self->close();
+      // Nobody would take the request any more.
+      if (self->fetch_ != nullptr) self->fetch_->cancel();
     });
   }
 
@@ -205,11 +208,15 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     disarm();
     Reply reply;
     if (Routes::is_long(call)) {
-      reply = co_await asio::co_spawn(
-          context_.workers->get_executor(),
-          [this, &call]() -> asio::awaitable<Reply> { co_return handle_safely(call); }, asio::use_awaitable);
+      co_await handle_beside(call, nullptr, reply);
     } else {
-      reply = handle_safely(call);
+      reply = handle_safely(call, nullptr);
+    }
+    if (reply.waiting != nullptr) co_await fetch_media(call, reply);
+    if (gone_) {
+      keep_alive_ = false;
+      note(call, 499);
+      co_return;
     }
     if (reply.exchange == nullptr) {
       co_await answer(call, reply.answer);
@@ -227,10 +234,33 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     leave_exchange();
   }
 
+  // By a thread that has no other clients to serve. planner: of a request that has its media now.
+  asio::awaitable<void> handle_beside(const HttpCall& call, CompletionPlanner* planner, Reply& reply) {
+    reply = co_await asio::co_spawn(
+        context_.workers->get_executor(),
+        [this, &call, planner]() -> asio::awaitable<Reply> { co_return handle_safely(call, planner); },
+        asio::use_awaitable);
+  }
+
+  asio::awaitable<void> fetch_media(const HttpCall& call, Reply& reply) {
+    const std::shared_ptr<CompletionPlanner> planner = std::move(reply.waiting);
+    fetch_ = std::make_shared<MediaFetch>(socket_.get_executor(), *context_.tls, settings_.limits, call.arrived);
+    watch();
+    const std::optional<ApiError> problem = co_await fetch_->run(planner->media());
+    unwatch();
+    fetch_.reset();
+    if (gone_) co_return;
+    if (!problem) {
+      co_await handle_beside(call, planner.get(), reply);
+    } else {
+      reply = {error_answer(context_.routes->draining() ? shutting_down() : *problem)};
+    }
+  }
+
   // What is thrown there is the standard library's, such as out of memory: this request's end, and no other's.
-  Reply handle_safely(const HttpCall& call) {
+  Reply handle_safely(const HttpCall& call, CompletionPlanner* planner) {
     try {
-      return context_.routes->handle(call);
+      return planner != nullptr ? context_.routes->go_on(call, *planner) : context_.routes->handle(call);
     } catch (const std::exception& thrown) {
       context_.log->error(fmt::format("{}: {}", call.path, thrown.what()));
       return {error_answer({.status = 500, .message = "internal error", .type = "server_error", .code = "internal"})};
@@ -293,6 +323,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       if (read_failed == asio::error::would_block) continue;
       if (read_failed) {
         gone_ = true;
+        if (fetch_ != nullptr) fetch_->cancel();
         if (exchange_ != nullptr) exchange_->cancel(client_gone());
         ring();
         co_return;
@@ -423,6 +454,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   asio::steady_timer deadline_, bell_;
   beast::flat_buffer buffer_;
   std::shared_ptr<Exchange> exchange_;  // of the request at hand
+  std::shared_ptr<MediaFetch> fetch_;   // of its media
   unsigned version_ = 11;
   bool keep_alive_ = true, last_ = false, idle_ = false;
   bool gone_ = false, rung_ = false;

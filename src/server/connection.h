@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/thread_pool.hpp>
 #include <functional>
 #include <memory>
@@ -19,7 +20,8 @@ struct ConnectionContext {
   Metrics* metrics = nullptr;
   Log* log = nullptr;
   boost::asio::thread_pool* workers = nullptr;
-  std::function<void()> on_close;  // by any thread, once per connection
+  boost::asio::ssl::context* tls = nullptr;  // of hosts that media are fetched from; none: there are none
+  std::function<void()> on_close;            // by any thread, once per connection
 };
 
 class Connection {

@@ -1,4 +1,4 @@
-// data: URIs, the only form in which media are taken: nothing is fetched on behalf of a client.
+// data: URIs, the form in which a request has its media with it.
 #pragma once
 
 #include <optional>

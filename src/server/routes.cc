@@ -5,7 +5,6 @@
 #include <array>
 #include <boost/json/serialize.hpp>
 
-#include "server/completion_plan.h"
 #include "server/wire_tokens.h"
 #include "session/engine_request.h"
 
@@ -116,7 +115,13 @@ Reply Routes::handle_get(const HttpCall& call) {
 }
 
 Reply Routes::complete(const HttpCall& call, bool chat) {
-  auto plan = plan_completion(call, chat, model_, settings_.limits);
+  auto planner = make_planner(call, chat, model_, settings_.limits);
+  if (planner->read() && planner->needs_media()) return {.answer = {}, .waiting = std::move(planner)};
+  return go_on(call, *planner);
+}
+
+Reply Routes::go_on(const HttpCall& call, CompletionPlanner& planner) {
+  auto plan = planner.finish();
   if (const auto* error = std::get_if<ApiError>(&plan)) return {error_answer(*error)};
   ExchangePlan& made = std::get<ExchangePlan>(plan);
   for (Request& request : made.requests) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "server/api_keys.h"
+#include "server/completion_plan.h"
 #include "server/exchange.h"
 #include "server/http_call.h"
 #include "server/metrics.h"
@@ -17,10 +18,11 @@
 
 namespace paceline {
 
-// Either an answer, or an exchange that will have one.
+// An answer, or an exchange that will have one, or a request whose media are to be fetched first.
 struct Reply {
   HttpAnswer answer;
   std::shared_ptr<Exchange> exchange = nullptr;
+  std::shared_ptr<CompletionPlanner> waiting = nullptr;
 };
 
 // May be used by several threads.
@@ -33,6 +35,8 @@ class Routes {
   [[nodiscard]] std::optional<HttpAnswer> refuse(const HttpCall& call) const;
   // The rest. Takes as long as parsing, rendering and encoding do; exchanges have been submitted.
   Reply handle(const HttpCall& call);
+  // Where that was waiting for its media: it has them now.
+  Reply go_on(const HttpCall& call, CompletionPlanner& planner);
   // Whether handle() is too long for a thread that has other clients to serve.
   [[nodiscard]] static bool is_long(const HttpCall& call) { return call.method == "POST"; }
   // For metrics: the path of a route, or "other".

@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "server/connection.h"
+#include "server/url_fetch.h"
 
 namespace paceline {
 namespace {
@@ -56,7 +57,8 @@ class Server::Parts {
         acceptor_(asio::make_strand(io_)),
         signals_(acceptor_.get_executor()),
         drain_timer_(acceptor_.get_executor()) {
-    context_ = {&settings_, &routes_, &metrics, &log, &workers_, [this] { forget_closed(); }};
+    if (!settings_.limits.media_hosts.empty()) tls_ = make_tls_context();
+    context_ = {&settings_, &routes_, &metrics, &log, &workers_, tls_.get(), [this] { forget_closed(); }};
   }
 
   ~Parts() {
@@ -213,6 +215,7 @@ class Server::Parts {
   Log& log_;
   Metrics& metrics_;
   Routes routes_;
+  std::unique_ptr<asio::ssl::context> tls_;
   ConnectionContext context_;
 
   std::mutex mutex_;

@@ -18,6 +18,10 @@ struct RequestLimits {
   int32_t max_frames = 32;                 // shown of a video
   int64_t max_pixels = int64_t{64} << 20;  // of a picture or a frame, decoded
   double request_s = 600;                  // from its arrival to its end; 0: no limit
+  // HOST or HOST:PORT, from where media are fetched that a request names by URL; none: from nowhere.
+  std::vector<std::string> media_hosts;
+  size_t media_bytes = size_t{256} << 20;  // fetched for one request, all its media together
+  double media_s = 10;                     // for that
 };
 
 struct ServerSettings {

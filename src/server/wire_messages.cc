@@ -14,8 +14,8 @@ namespace json = boost::json;
 
 class MessageReader {
  public:
-  MessageReader(WireProblem& problem, const MediaCounts& most, Messages& out)
-      : problem_(problem), left_(most), out_(out) {}
+  MessageReader(WireProblem& problem, const MediaTerms& terms, Messages& out)
+      : problem_(problem), left_(terms), out_(out) {}
 
   void read(const json::value& value, size_t index) {
     const std::string place = fmt::format("messages[{}]", index);
@@ -109,16 +109,37 @@ class MessageReader {
     fields.finish();
     part.finish();
     if (!url) {
-      fields.missing("url", "a data: URI");
+      fields.missing("url", "a URL");
     } else if ((is_video ? left_.videos : left_.images)-- <= 0) {
       problem_.say(
           bad_field(fields.path("url"), fmt::format("too many {} for one request", is_video ? "videos" : "images")));
-    } else if (auto bytes = read_data_uri(*url)) {
-      out_.media.push_back({is_video, std::move(*bytes)});
     } else {
-      problem_.say(unsupported(fields.path("url"), "media are taken inline only: the url must be data:...;base64,..."));
+      read_url(*url, {.is_video = is_video, .bytes = {}, .url = {}, .field = fields.path("url")});
     }
     return {{"type", is_video ? "video" : "image"}};
+  }
+
+  // data:image/png;base64,... or, where the operator lists hosts, https://one.of.them/picture.png
+  void read_url(const std::string& written, MediaFile file) {
+    if (written.starts_with("data:")) {
+      auto bytes = read_data_uri(written);
+      if (!bytes) return problem_.say(bad_field(file.field, "a data: URI must be data:TYPE;base64,..."));
+      file.bytes = std::move(*bytes);
+    } else if (left_.hosts.empty()) {
+      return problem_.say(unsupported(
+          file.field, "this server fetches no media (its option --media-hosts): the url must be data:...;base64,..."));
+    } else {
+      auto url = read_media_url(written);
+      if (!url.ok()) return problem_.say(bad_field(file.field, url.error().message));
+      if (!is_listed(*url, left_.hosts)) {
+        return problem_.say(unsupported(
+            file.field, fmt::format("{} is not among the hosts that this server fetches media from (its option "
+                                    "--media-hosts)",
+                                    url->authority())));
+      }
+      file.url = std::move(*url);
+    }
+    out_.media.push_back(std::move(file));
   }
 
   void read_assistant(WireFields& fields, json::object& message) {
@@ -171,20 +192,20 @@ class MessageReader {
   }
 
   WireProblem& problem_;
-  MediaCounts left_;
+  MediaTerms left_;  // of images and videos, what may still come
   Messages& out_;
 };
 
 }  // namespace
 
-Messages read_messages(WireFields& body, const MediaCounts& most) {
+Messages read_messages(WireFields& body, const MediaTerms& terms) {
   Messages messages;
   const json::array* array = body.array("messages");
   if (array == nullptr || array->empty()) {
     body.missing("messages", "a list of at least one message");
     return messages;
   }
-  MessageReader reader(body.problem(), most, messages);
+  MessageReader reader(body.problem(), terms, messages);
   for (size_t i = 0; i < array->size() && body.problem().none(); ++i) reader.read((*array)[i], i);
   return messages;
 }

@@ -2,17 +2,22 @@
 #pragma once
 
 #include <boost/json/array.hpp>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "server/media_url.h"
 #include "server/wire_fields.h"
 
 namespace paceline {
 
-// The bytes of a picture's or a clip's file.
+// A picture's or a clip's file.
 struct MediaFile {
   bool is_video = false;
-  std::string bytes;
+  std::string bytes;            // "" while it is to be fetched
+  std::optional<MediaUrl> url;  // from where, where it is not in the request itself
+  std::string field;            // that says so
 };
 
 struct Messages {
@@ -20,10 +25,12 @@ struct Messages {
   std::vector<MediaFile> media;  // in the order of their places
 };
 
-struct MediaCounts {
+// What there may be of them; none of either without more words.
+struct MediaTerms {
   int32_t images = 0, videos = 0;
+  std::span<const std::string> hosts;  // that they may be fetched from
 };
 
-Messages read_messages(WireFields& body, const MediaCounts& most);
+Messages read_messages(WireFields& body, const MediaTerms& terms);
 
 }  // namespace paceline

@@ -1,6 +1,7 @@
 // Clips in prompts: from a file's bytes to the tokens that transformers gives for the same frames.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -115,6 +116,46 @@ INSTANTIATE_TEST_SUITE_P(All, GoldenClips, testing::Values("vlm", "vlm-ple", "un
   std::erase(name, '-');
   return name;
 });
+
+// The shipped model's folder without what it says of clips, and with what is written into it.
+class ClipBudgetFiles : public testing::Test {
+ protected:
+  ClipBudgetFiles() : folder_(fs::temp_directory_path() / ("paceline_clip_budget_" + std::to_string(::getpid()))) {
+    fs::create_directories(folder_);
+    for (const auto& entry : fs::directory_iterator(source() / "models/default")) {
+      if (entry.is_regular_file() && entry.path().filename() != "processor_config.json")
+        fs::create_symlink(entry.path(), folder_ / entry.path().filename());
+    }
+  }
+  ~ClipBudgetFiles() override { fs::remove_all(folder_); }
+
+  // Of a clip of 40 frames: how many are shown, and the tokens of the first.
+  std::pair<size_t, int32_t> shown() {
+    const LoadedModel model = load_model(folder_, pool_).value();
+    const auto vision = Vision::load(model, Precision::bf16, pool_, ops_).value();
+    const Clip clip = vision->read_clip(FileBytes(file_)).value();
+    return {clip.frames.size(), clip.frames[0].patches->tokens};
+  }
+
+  ThreadPool pool_{2};
+  kernels::CpuOps ops_{**kernels::find_cpu_table(""), pool_};
+  fs::path folder_;
+  Bytes file_ = encode_clip({}, test_frames(40, 96, 96));
+};
+
+TEST_F(ClipBudgetFiles, SayHowManyFramesAndTokensThereAre) {
+  EXPECT_EQ(shown(), std::pair(size_t{32}, 64));
+  std::ofstream(folder_ / "video_preprocessor_config.json") << R"({"num_frames": 3, "max_soft_tokens": 140})";
+  EXPECT_EQ(shown(), std::pair(size_t{3}, 121));
+  // What the newer file says of pictures alone changes nothing; what it says of clips goes first.
+  std::ofstream(folder_ / "processor_config.json") << R"({"image_processor": {"max_soft_tokens": 280}})";
+  EXPECT_EQ(shown(), std::pair(size_t{3}, 121));
+  std::ofstream(folder_ / "processor_config.json") << R"({"video_processor": {"num_frames": 39}})";
+  EXPECT_EQ(shown(), std::pair(size_t{39}, 64));
+  std::ofstream(folder_ / "processor_config.json") << R"({"video_processor": {"num_frames": 0}})";
+  const LoadedModel model = load_model(folder_, pool_).value();
+  EXPECT_THAT(Vision::load(model, Precision::bf16, pool_, ops_).error().message, HasSubstr("num_frames"));
+}
 
 // As the server does it: parts of a conversation, and what they show.
 TEST(ClipChatTest, PartsOfAMessageTakeTheirPlaces) {

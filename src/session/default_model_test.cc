@@ -1,4 +1,5 @@
 // The model that ships with the program, against what transformers computed with it in float32.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -12,8 +13,10 @@
 #include "kernels/cpu_ops.h"
 #include "session/drafter.h"
 #include "session/golden_file.h"
+#include "session/media_places.h"
 #include "session/speculation_check.h"
 #include "session/text_model.h"
+#include "session/vision.h"
 #include "weights/mapped_file.h"
 
 namespace paceline {
@@ -22,6 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const fs::path kModel = fs::path(PACELINE_SOURCE_DIR) / "models" / "default";
+const fs::path kPictures = fs::path(PACELINE_SOURCE_DIR) / "tests" / "default_model";
 // Below this distance between best and second logit, activations rounded to eight bits may choose otherwise.
 constexpr double kClearGap = 0.05;
 
@@ -29,6 +33,20 @@ struct Golden {
   std::string text;
   GoldenPrompt prompt;
 };
+
+// What was asked about the pictures, in the words of the template, without the places for them.
+std::vector<TokenId> picture_questions(const TokenIds& ids) {
+  const auto text = read_file(kPictures / "golden-q4.json", 1 << 24);
+  std::vector<TokenId> all;
+  const boost::json::value file = boost::json::parse(*text);
+  for (const auto& image : file.at("images").as_array()) {
+    for (const auto& value : image.at("ids").as_array()) {
+      const auto id = static_cast<TokenId>(value.as_int64());
+      if (id != ids.image && id != ids.image_begin && id != ids.image_end) all.push_back(id);
+    }
+  }
+  return all;
+}
 
 std::vector<Golden> goldens() {
   const auto text = read_file(fs::path(PACELINE_SOURCE_DIR) / "tests/default_model/golden-q4.json", 1 << 20);
@@ -137,6 +155,45 @@ TEST_F(DefaultModel, SpeculationEmitsThePlainRunsTokens) {
     }
   }
   EXPECT_GE(compared, whole ? 25'000 : 800);
+}
+
+// Drawings such as it was made to see, in the midst of questions about them: at every depth and by the policy, greedy
+// and sampled, in company and with kept pages, each gets what it gets alone without drafts.
+TEST_F(DefaultModel, SpeculationChangesNothingAboutPictures) {
+  const bool whole = std::getenv("PACELINE_TEST_LONG") != nullptr;
+  Forward forward(model_.loaded.weights, ops_, Precision::bf16);
+  const auto vision = Vision::load(model_.loaded, Precision::bf16, pool_, ops_).value();
+  const auto mtp = Drafter::load(kModel / "assistant", forward, pool_, ops_)->batch_proposer();
+  StepCosts costs;
+  LoadPlan plan;
+  plan.text = picture_questions(model_.loaded.config.ids);
+  for (int number = 0; number < 10; ++number) {
+    const Medium picture = std::make_shared<const Patches>(
+        vision->read(kPictures / ("picture" + std::to_string(number) + ".png"), 0).value());
+    const TokenIds& ids = model_.loaded.config.ids;
+    plan.pictures.push_back(place_media(ids, {ids.image}, {&picture, 1})->pictures[0]);
+  }
+  plan.requests = whole ? 60 : 3;
+  plan.at_once = 6;
+  plan.most_tokens = whole ? 120 : 40;
+  EngineSettings settings;
+  settings.kv_bytes = size_t{128} << 20;
+  int64_t tokens = 0, accepted = 0, known = 0;
+  for (int32_t depth = 0; depth <= 15; ++depth) {
+    if (depth > 0) settings.fixed_depth = depth;  // before: the policy's
+    plan.seed = static_cast<uint64_t>(depth) + 1;
+    const LoadResult result =
+        check_load({&forward, &pool_, mtp.get(), &costs, nullptr, &vision->forward()}, settings, plan);
+    ASSERT_EQ(result.difference, "") << "depth " << depth;
+    ASSERT_EQ(result.requests, plan.requests);
+    tokens += result.tokens;
+    accepted += result.counters.accepted;
+    known += result.pictures_known;
+  }
+  EXPECT_GE(tokens, whole ? 20'000 : 300);
+  EXPECT_GT(accepted, tokens / 10);
+  EXPECT_GT(known, 0);
+  fmt::print("{} tokens compared, {} of them accepted drafts\n", tokens, accepted);
 }
 
 // Sixty-four at once, of all settings, with shared beginnings and clients that go away: each gets what it gets alone.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "kernels/row_buffer.h"
 #include "model/mtp_binding.h"
 #include "model/mtp_drafter.h"
 #include "weights/json_fields.h"
@@ -54,7 +55,7 @@ class PromptRun {
       const auto some = std::span(tokens_).subspan(static_cast<size_t>(kv_.length()), static_cast<size_t>(rows));
       const ForwardOutput output = forward_.run({some, {&seq, 1}, {}, {}});
       const float* last = output.hidden + static_cast<size_t>(rows - 1) * width;
-      hidden_.assign(last, last + width);
+      forward_.ops().copy(hidden_.sized(forward_.ops(), static_cast<int64_t>(width)), last, width * sizeof(float));
     }
     return MtpContext{&kv_, tokens_[static_cast<size_t>(length - 1)], hidden_.data()};
   }
@@ -68,7 +69,7 @@ class PromptRun {
   Forward& forward_;
   std::vector<TokenId> tokens_;
   KvCache kv_;
-  std::vector<float> hidden_;
+  kernels::RowBuffer hidden_;
 };
 
 Status compare_prompt(const GoldenPrompt& prompt, const std::vector<GoldenDraft>& golden,

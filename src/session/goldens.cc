@@ -97,13 +97,17 @@ class CaseRun {
     TRY_ASSIGN(const auto hidden, expect(prefix + "hidden", length, config_.hidden));
     const auto vocab = static_cast<size_t>(config_.vocab);
     const auto width = static_cast<size_t>(config_.hidden);
+    kernels::Ops& ops = forward_.ops();
+    const auto* our_hidden = static_cast<const float*>(
+        ops.fetch(output.hidden, static_cast<size_t>(rows) * width * sizeof(float), hidden_copy_));
+    TRY(ops.wait());
     for (int32_t row = 0; row < rows; ++row) {
       const auto golden_row = logits.values.subspan((first + row) * vocab, vocab);
       const float* our_row = output.logits + row * vocab;
       raise(check_.logit_error, largest_difference(our_row, golden_row));
       compare_choice({our_row, vocab}, golden_row, kBf16Gap);
       raise(check_.hidden_error,
-            largest_difference(output.hidden + row * width, hidden.values.subspan((first + row) * width, width)));
+            largest_difference(our_hidden + row * width, hidden.values.subspan((first + row) * width, width)));
     }
     return compare_layer_inputs(output, prefix, first, rows, length);
   }
@@ -208,6 +212,7 @@ class CaseRun {
   const ModelConfig& config_;
   GoldenVision* vision_;
   GoldenCheck check_;
+  kernels::HostCopy hidden_copy_;
 };
 
 }  // namespace

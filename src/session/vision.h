@@ -29,23 +29,30 @@ class Vision {
   [[nodiscard]] Result<Patches> read(const std::filesystem::path& file, int32_t budget) const;
   [[nodiscard]] Result<Patches> cut(const Picture& picture, int32_t budget) const;
 
-  // At most so many frames, evenly spread, up to kMostFrames; each within kFrameBudget.
-  [[nodiscard]] Result<Clip> read_clip(FileBytes file, int32_t frames = kMostFrames,
-                                       const ClipLimits& limits = {}) const;
-  [[nodiscard]] Result<Clip> read_clip(const std::filesystem::path& file, int32_t frames = kMostFrames) const;
+  // At most so many frames, evenly spread, up to kMostFrames; 0: as many as the model's files say, which also say how
+  // many soft tokens each may become.
+  [[nodiscard]] Result<Clip> read_clip(FileBytes file, int32_t frames = 0, const ClipLimits& limits = {}) const;
+  [[nodiscard]] Result<Clip> read_clip(const std::filesystem::path& file, int32_t frames = 0) const;
 
   [[nodiscard]] const VisionConfig& config() const { return forward_.weights().config; }
-  [[nodiscard]] int32_t budget() const { return budget_; }  // what the model's files say
+  [[nodiscard]] int32_t budget() const { return budgets_.picture; }  // what the model's files say
+  [[nodiscard]] const ClipBudget& clip_budget() const { return budgets_.clip; }
 
   // Patches to soft tokens.
   [[nodiscard]] VisionForward& forward() { return forward_; }
 
  private:
-  Vision(std::shared_ptr<const VisionWeights> weights, kernels::Ops& ops, Precision precision, int32_t budget)
-      : forward_(std::move(weights), ops, precision), budget_(budget) {}
+  // What the model's files say.
+  struct Budgets {
+    int32_t picture = kDefaultBudget;
+    ClipBudget clip;
+  };
+  Vision(std::shared_ptr<const VisionWeights> weights, kernels::Ops& ops, Precision precision, const Budgets& budgets)
+      : forward_(std::move(weights), ops, precision), budgets_(budgets) {}
+  static Result<Budgets> read_budgets(const Checkpoint& checkpoint);
 
   VisionForward forward_;
-  int32_t budget_;
+  Budgets budgets_;
 };
 
 }  // namespace paceline

@@ -16,6 +16,8 @@ struct DraftAsk {
   Proposer* own = nullptr;  // what start() gave for the sequence
   std::span<TokenId> out;   // as many as are wanted
   int32_t drafted = 0;      // written: how many there are
+  // Written by enqueue(): the first draft's place, and how far behind it the next one lies.
+  int32_t first = 0, stride = 0;
 };
 
 class BatchProposer {
@@ -28,6 +30,12 @@ class BatchProposer {
   // What a new sequence keeps for itself; may be none.
   virtual std::unique_ptr<Proposer> start() = 0;
   virtual void propose(std::span<DraftAsk> asks) = 0;
+  // The same, but as many as are wanted of each, left in the backend's memory, with nobody waiting for them. None: this
+  // proposer's drafts come from the host.
+  virtual const TokenId* enqueue(std::span<DraftAsk> asks) {
+    (void)asks;
+    return nullptr;
+  }
 };
 
 // Each sequence has a proposer of its own.

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "kernels/row_buffer.h"
+
 namespace paceline {
 namespace {
 
@@ -39,9 +41,10 @@ class Calibration {
       : forward_(forward), proposer_(proposer), kv_(forward.kv_layout(), kContext + kMaxDraftTokens) {
     const int32_t vocab = forward.weights().config.vocab;
     for (int32_t i = 0; i <= kContext + kMaxDraftTokens; ++i) tokens_.push_back((i * 7919 + 13) % vocab);
-    const ForwardOutput output = run(kContext);
-    const float* last = output.hidden + static_cast<int64_t>(kContext - 1) * forward.weights().config.hidden;
-    hidden_.assign(last, last + forward.weights().config.hidden);
+    const ForwardRows rows = run(kContext);
+    const int32_t width = forward.weights().config.hidden;
+    forward.ops().copy(hidden_.sized(forward.ops(), width), rows.hidden + static_cast<int64_t>(kContext - 1) * width,
+                       static_cast<size_t>(width) * sizeof(float));
     if (proposer_ != nullptr) proposer_->reset();
   }
   ~Calibration() {
@@ -69,12 +72,16 @@ class Calibration {
   }
 
  private:
-  ForwardOutput run(int32_t rows) {
+  // Without what only choosing needs: where the backend chooses, logits stay there.
+  ForwardRows run(int32_t rows) {
     const SeqRows seq{&kv_, rows};
     logit_rows_.resize(static_cast<size_t>(rows));
     std::iota(logit_rows_.begin(), logit_rows_.end(), 0);
     const auto first = static_cast<size_t>(kv_.length());
-    return forward_.run({std::span(tokens_).subspan(first, static_cast<size_t>(rows)), {&seq, 1}, logit_rows_, {}});
+    const ForwardRows out =
+        forward_.enqueue({std::span(tokens_).subspan(first, static_cast<size_t>(rows)), {&seq, 1}, logit_rows_, {}});
+    (void)forward_.settle();
+    return out;
   }
 
   void time_step(int32_t rows) {
@@ -96,7 +103,7 @@ class Calibration {
   Proposer* proposer_;
   KvCache kv_;
   std::vector<TokenId> tokens_;
-  std::vector<float> hidden_;
+  kernels::RowBuffer hidden_;
   std::vector<int32_t> logit_rows_;
   Times steps_, drafts_;
 };

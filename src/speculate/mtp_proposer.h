@@ -29,8 +29,11 @@ class MtpBatchProposer : public BatchProposer {
 
   std::unique_ptr<Proposer> start() override { return nullptr; }
   void propose(std::span<DraftAsk> asks) override;
+  const TokenId* enqueue(std::span<DraftAsk> asks) override;
 
  private:
+  void gather(std::span<DraftAsk> asks);
+
   std::unique_ptr<MtpDrafter> drafter_;
   std::vector<MtpProposal> proposals_;
 };

@@ -17,7 +17,8 @@ inline constexpr int32_t kMaxDraftTokens = 16;
 struct DraftContext {
   std::span<const TokenId> tokens;  // prompt and output; the newest is chosen but not run yet
   const KvCache* kv = nullptr;      // the target's: holds all of them but the newest
-  const float* hidden = nullptr;    // [hidden], after the final norm, of the row that chose the newest
+  // [hidden], after the final norm, of the row that chose the newest; the backend's memory
+  const float* hidden = nullptr;
 };
 
 // Serves one sequence at a time. State of its own belongs to that sequence and is given up by reset().

@@ -81,4 +81,7 @@ inline bool same_bits(const float* a, const float* b, size_t count) {
   return std::memcmp(a, b, count * sizeof(float)) == 0;
 }
 
+// The operations that are several in one: each against its parts on the processor, and a row alone against company.
+void check_joined(Ops& gpu, kernels::CpuOps& cpu, Checks& checks, bool few);
+
 }  // namespace paceline::gpu

@@ -50,8 +50,15 @@ void must(cudaError_t error, const char* what) {
   std::exit(2);
 }
 
+// Whose work is timed: what is enqueued has to be started.
+CudaOps* bench_ops = nullptr;
+
 // Median milliseconds of one call, from device events.
-double time_ms(cudaStream_t stream, int repeats, const std::function<void()>& f) {
+double time_ms(cudaStream_t stream, int repeats, const std::function<void()>& work) {
+  const auto f = [&] {
+    work();
+    bench_ops->start();
+  };
   f();
   cudaEvent_t begin, end;
   must(cudaEventCreate(&begin), "event");
@@ -73,7 +80,11 @@ double time_ms(cudaStream_t stream, int repeats, const std::function<void()>& f)
 }
 
 // The same work as a graph, launched once per repetition.
-double time_graph_ms(cudaStream_t stream, int repeats, const std::function<void()>& f) {
+double time_graph_ms(cudaStream_t stream, int repeats, const std::function<void()>& work) {
+  const auto f = [&] {
+    work();
+    bench_ops->start();
+  };
   f();
   must(cudaStreamSynchronize(stream), "warming up");
   cudaGraph_t graph;
@@ -233,7 +244,9 @@ class Model {
     std::vector<SeqSpan> spans(static_cast<size_t>(seqs));
     std::vector<TokenId> tokens(static_cast<size_t>(all), 7);
     for (size_t i = 0; i < tokens.size(); ++i) tokens[i] = static_cast<TokenId>(i * 977 % kVocab);
-    ops_.embed(head_, tokens, 1.0f, x_);
+    auto* ids = reinterpret_cast<TokenId*>(tokens_);
+    ops_.pick_tokens({tokens, {}, nullptr, ids});
+    ops_.embed(head_, ids, all, 1.0f, x_);
     if (s_.ple > 0) {
       const Projection out{&ple_projection_, ple_};
       ops_.linear(x_, all, Activation::bf16, {&out, 1});
@@ -256,6 +269,11 @@ class Model {
   }
 
   const Layer& sliding() const { return layers_[0]; }
+  const Matrix& head() const { return head_; }
+  void logits(int32_t rows) {
+    const Projection out{&head_, logits_};
+    ops_.linear(normed_, rows, Activation::bf16, {&out, 1});
+  }
   const std::vector<Layer>& layers() const { return layers_; }
   const Shape& shape() const { return s_; }
 
@@ -273,8 +291,13 @@ class Model {
     heads.cos = heads.sin = turns_;
     heads.eps = 1e-6f;
     heads.seqs = spans;
-    if (with_heads) ops_.heads(heads);
-    if (attends) ops_.attention({shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr});
+    const kernels::AttentionArgs attention{shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr};
+    if (with_heads && attends)
+      ops_.attend(heads, attention);
+    else if (with_heads)
+      ops_.heads(heads);
+    else
+      ops_.attention(attention);
   }
 
   void layer(const Layer& l, int32_t all, int32_t i, const std::vector<SeqSpan>& spans) {
@@ -292,25 +315,33 @@ class Model {
     heads.seqs = spans;
     // Cosines of all rows from one line of ones: which angle does not matter for time.
     heads.cos = heads.sin = turns_;
-    ops_.heads(heads);
-    ops_.attention({shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr});
+    ops_.attend(heads, {shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr});
     const Projection o{&l.o, branch_};
     ops_.linear(attended_, all, Activation::bf16, {&o, 1});
-    ops_.add_norm({x_, branch_, ones_, all, s_.hidden, 1e-6f, 1});
-    ops_.rms_norm({x_, ones_, normed_, all, s_.hidden, 1e-6f, 1});
-    ops_.gated(normed_, all, Activation::bf16, l.gate, l.up, wide_);
-    const Projection down{&l.down, branch_};
-    ops_.linear(wide_, all, Activation::bf16, {&down, 1});
+    const kernels::AddNormArgs add{x_, branch_, ones_, all, s_.hidden, 1e-6f, 1};
+    ops_.add_norm(add);
+    const kernels::NormOutput normed[3] = {{ones_, normed_}, {ones_, routed_, 0.3f}, {ones_, e_in_}};
+    auto* chosen = reinterpret_cast<int32_t*>(chosen_);
+    ops_.rms_norms({x_, all, s_.hidden, 1e-6f, {normed, s_.experts > 0 ? 3u : 1u}});
+    if (s_.experts > 0) route(l, all);
     if (s_.experts > 0) {
-      ops_.rms_norm({branch_, ones_, branch_, all, s_.hidden, 1e-6f, 1});
-      ops_.rms_norm({x_, ones_, e_in_, all, s_.hidden, 1e-6f, 0.3f});
-      route(l, all);
-      ops_.rms_norm({x_, ones_, e_in_, all, s_.hidden, 1e-6f, 1});
-      mix(l, all);
-      ops_.rms_norm({e_out_, ones_, e_out_, all, s_.hidden, 1e-6f, 1});
-      ops_.add_scaled(branch_, e_out_, 1.0f, int64_t{all} * s_.hidden);
+      kernels::MixtureArgs mix;
+      mix.gate = &l.gate;
+      mix.up = &l.up;
+      mix.down = &l.down;
+      mix.x = normed_;
+      mix.wide = wide_;
+      mix.dense = branch_;
+      mix.experts = {&l.e_gate, &l.e_up, &l.e_down, e_in_, chosen, share_, all, s_.top, e_out_};
+      mix.dense_weight = mix.expert_weight = ones_;
+      mix.add = add;
+      ops_.mixture(mix, Activation::bf16);
+    } else {
+      ops_.gated(normed_, all, Activation::bf16, l.gate, l.up, wide_);
+      const Projection down{&l.down, branch_};
+      ops_.linear(wide_, all, Activation::bf16, {&down, 1});
+      ops_.add_norm(add);
     }
-    ops_.add_norm({x_, branch_, ones_, all, s_.hidden, 1e-6f, 1});
     if (s_.ple > 0) per_layer(l, all, i);
   }
 
@@ -319,7 +350,7 @@ class Model {
     ops_.linear(normed_, all, Activation::bf16, {out, !l.owns ? 1u : l.value_is_key ? 2u : 3u});
   }
   void route(const Layer& l, int32_t all) {
-    ops_.route({&l.router, e_in_, ones_, all, s_.top, scores_, reinterpret_cast<int32_t*>(chosen_), share_});
+    ops_.route({&l.router, routed_, ones_, all, s_.top, scores_, reinterpret_cast<int32_t*>(chosen_), share_});
   }
   void mix(const Layer& l, int32_t all) {
     ops_.experts(
@@ -327,9 +358,8 @@ class Model {
         Activation::bf16);
   }
   void per_layer(const Layer& l, int32_t all, int32_t i) {
-    const Projection gate{&l.ple_gate, wide_};
-    ops_.linear(x_, all, Activation::bf16, {&gate, 1});
-    ops_.gelu_mul({wide_, ple_ + static_cast<int64_t>(i) * s_.ple, all, s_.ple, s_.layers * s_.ple});
+    ops_.gated_by(x_, Activation::bf16, l.ple_gate,
+                  {wide_, ple_ + static_cast<int64_t>(i) * s_.ple, all, s_.ple, s_.layers * s_.ple});
     const Projection up{&l.ple_up, branch_};
     ops_.linear(wide_, all, Activation::bf16, {&up, 1});
     ops_.add_norm({x_, branch_, ones_, all, s_.hidden, 1e-6f, 1});
@@ -351,9 +381,11 @@ class Model {
     turns_ = floats(r * 256);
     wide_ = floats(r * static_cast<size_t>(std::max(s_.ffn, 16384)));
     best_ = floats(r);
+    tokens_ = floats(r);
     logits_ = floats(std::min<size_t>(r, 64) * kVocab);
     if (s_.experts > 0) {
       e_in_ = floats(r * h);
+      routed_ = floats(r * h);
       e_out_ = floats(r * h);
       scores_ = floats(r * static_cast<size_t>(s_.experts));
       chosen_ = floats(r * static_cast<size_t>(s_.top));
@@ -418,6 +450,7 @@ class Model {
   std::vector<std::vector<void*>> keys_, values_;
   Matrix head_, ple_projection_;
   float *ones_ = nullptr, *turns_ = nullptr, *k_ = nullptr, *v_ = nullptr, *best_ = nullptr, *logits_ = nullptr;
+  float *routed_ = nullptr, *tokens_ = nullptr;
   float *e_in_ = nullptr, *e_out_ = nullptr, *scores_ = nullptr, *chosen_ = nullptr, *share_ = nullptr, *ple_ = nullptr;
 };
 
@@ -502,6 +535,11 @@ void bench_products(CudaOps& ops, Model& m, const Ceilings& c, const std::string
         },
         static_cast<double>(l.down.bytes()));
   }
+  for (const int32_t rows : {1, 8}) {
+    const double ms = time_graph_ms(ops.stream(), 9, [&] { m.logits(rows); });
+    const auto bytes = static_cast<double>(m.head().bytes());
+    report(name, "head, " + std::to_string(rows) + " rows", ms, bytes / ms / c.bytes_per_ms, "GB/s", bytes / ms / 1e6);
+  }
   const double rows_ms = time_graph_ms(ops.stream(), 9, [&] {
     for (int i = 0; i < 20; ++i) {
       ops.add_norm({m.x_, m.branch_, m.normed_, 1, m.shape().hidden, 1e-6f, 1});
@@ -523,6 +561,8 @@ void bench_parts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& n
   };
   over_layers("heads", [&](const Layer& l) { m.attend(l, rows, pos, true, false); });
   over_layers("attention at " + std::to_string(pos), [&](const Layer& l) { m.attend(l, rows, pos, false, true); });
+  over_layers("heads and attention at " + std::to_string(pos),
+              [&](const Layer& l) { m.attend(l, rows, pos, true, true); });
   if (rows <= 16) return;
   const auto product = [&](const std::string& what, const std::function<double(const Layer&)>& operations_of,
                            const std::function<void(const Layer&)>& f) {
@@ -585,8 +625,7 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
   const int32_t pos = 512;
   if (prompts_only) return bench_prompts(ops, m, c, name);
   bench_products(ops, m, c, name);
-  if (!brief)
-    for (const int32_t rows : {1, 8}) bench_parts(ops, m, c, name, rows, pos);
+  for (const int32_t rows : {1, 8}) bench_parts(ops, m, c, name, rows, pos);
   if (const Status status = ops.wait(); !status.ok()) {
     std::printf("FAULT: %s\n", status.error().message.c_str());
     std::exit(2);
@@ -642,6 +681,8 @@ int run(int argc, char** argv) {
     return 3;
   }
   CudaOps& ops = **made;
+  bench_ops = &ops;
+  ops.launches().set_graphs(false);
   // An H200's, where they are not measured.
   const Ceilings c = ceilings ? measure_ceilings(ops.stream()) : Ceilings{4.5e9, 8.04e11};
   for (Shape shape : kShapes) {

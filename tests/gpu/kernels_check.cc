@@ -217,9 +217,11 @@ void check_elementwise(Bench& b) {
     const Matrix placed = b.gpu.place_table(table.view, owners);
     const TokenId tokens[] = {0, 76, 15, 16, 33};
     std::vector<float> rows_wanted(5 * 384);
-    b.cpu.embed(table.view, tokens, 3.5f, rows_wanted.data());
+    b.cpu.embed(table.view, tokens, 5, 3.5f, rows_wanted.data());
     const Block got(b.gpu, 5 * 384);
-    b.gpu.embed(placed, tokens, 3.5f, got.at());
+    const Block ids(b.gpu, 5);
+    b.gpu.upload(ids.at(), tokens, sizeof tokens);
+    b.gpu.embed(placed, reinterpret_cast<const TokenId*>(ids.at()), 5, 3.5f, got.at());
     b.checks.expect(distance(got.read(), rows_wanted) < 1e-6, std::string("embed ") + c.name);
   }
 }
@@ -295,8 +297,7 @@ void check_attention(Bench& b, const AttentionCase& c, DType dtype) {
       heads.sin = gsin.at();
       heads.eps = 1e-6f;
       heads.seqs = spans;
-      ops.heads(heads);
-      ops.attention({shape, gq.at(), gout.at(), c.window, true, spans, nullptr});
+      ops.attend(heads, {shape, gq.at(), gout.at(), c.window, true, spans, nullptr});
       const std::vector<float> got = gout.read();
       out.insert(out.end(), got.begin() + static_cast<int64_t>(guests) * width, got.end());
       // A drafter's rows: they see what lies below their position.
@@ -305,6 +306,21 @@ void check_attention(Bench& b, const AttentionCase& c, DType dtype) {
         const SeqSpan reader{0, 1, c.length, pages.view()};
         ops.attention({shape, dq.at(), dout.at(), c.window > 0 ? c.window - 1 : 0, false, {&reader, 1}, nullptr});
         const std::vector<float> reads = dout.read();
+        // A layer that reads another's keys: the same rows once more, with queries alone, have the same outputs.
+        const int32_t again = std::min(chunk, 5), first = c.length - again;
+        const Block aq(ops, rows_of(q, first, again, width)), acos(ops, rows_of(cos, first, again, half));
+        const Block asin(ops, rows_of(sin, first, again, half));
+        const Block aout(ops, static_cast<size_t>(again) * static_cast<size_t>(width));
+        const SeqSpan last{0, again, first, pages.view()};
+        heads.q = aq.at();
+        heads.k = heads.v = nullptr;
+        heads.cos = acos.at();
+        heads.sin = asin.at();
+        heads.seqs = {&last, 1};
+        ops.attend(heads, {shape, aq.at(), aout.at(), c.window, true, heads.seqs, nullptr});
+        const std::vector<float> repeated = aout.read();
+        b.checks.expect(same_bits(repeated.data(), out.data() + out.size() - repeated.size(), repeated.size()),
+                        "attention over another layer's keys");
         out.insert(out.end(), reads.begin(), reads.end());
       }
       at += chunk;
@@ -392,6 +408,7 @@ int run_few(Bench& b) {
   check_attention(b, {4, 2, 256, 100, 80}, DType::bf16);
   check_experts(b, kCases[0], 8, 2, 64, 48, 20);
   check_elementwise(b);
+  check_joined(b.gpu, b.cpu, b.checks, true);
   return b.checks.finish("kernels, a few");
 }
 
@@ -449,6 +466,7 @@ int run_all(const std::string& which) {
   if (!quick) check_experts(b, kCases[0], 128, 8, 640, 192, 150);
   check_experts(b, kCases[0], 8, 2, 64, 48, quick ? 20 : 150);
   std::printf("experts done\n");
+  check_joined(b.gpu, b.cpu, b.checks, false);
   check_memory(b);
   return checks.finish("kernels");
 }

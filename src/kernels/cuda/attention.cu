@@ -7,13 +7,14 @@
 // ascending order,
 //   M' = max(M, m), a = exp(M - M'), b = exp(m - M'):  L = L a + l b,  O = O a + o b
 // either by the block that walks them all, or, where there are few blocks, each page by a block of its own and merged
-// by a second kernel: the same operations, and so the same bits. A key that a query does not see counts as minus
-// infinity, and a page of such keys has b = 0 and a = 1: it changes nothing.
+// by whichever of these comes last: the same operations, and so the same bits. A key that a query does not see counts
+// as minus infinity, and a page of such keys has b = 0 and a = 1: it changes nothing.
 //
 // Bound: bytes of keys and values at few rows, operations at many. Far from both: 14 us for one row of 31B at 512
 // positions on an H200, where the bytes would take 2; a prompt of 2048 runs at about 90 TFLOP/s.
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/heads.cuh"
 #include "kernels/cuda/launch.cuh"
 
 namespace paceline::kernels::cuda {
@@ -63,21 +64,141 @@ __device__ __forceinline__ void copy_page(const void* page, int64_t head_bytes, 
     copy16_async(to + i / chunks * stride + i % chunks * 16, from + static_cast<int64_t>(i) * 16, true);
 }
 
+// Merges what the blocks of single pages left, in the one of them that came last.
+__device__ void merge_pages(const AttentionArgs& args, const Work& w, int32_t queries, int32_t dim) {
+  __shared__ int32_t came;
+  const int64_t place = static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y;
+  const int32_t pages = w.page_end - w.page_begin;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) came = atomicAdd(args.arrivals + place, 1);
+  __syncthreads();
+  if (came != pages - 1) return;
+  __threadfence();
+  if (threadIdx.x == 0) args.arrivals[place] = 0;
+  const int64_t part_floats = static_cast<int64_t>(queries) * (dim + 2);
+  const float* parts = args.partial + place * args.most_pages * part_floats;
+  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < w.queries * dim; i += kThreads * 4) {
+    const int32_t query = i / dim;
+    Merge merge;
+    float value[4] = {};
+    // Pages are asked for together: one after the other they would take a trip to the cache each.
+    constexpr int kAtOnce = 8;
+    for (int32_t base = 0; base < pages; base += kAtOnce) {
+      float4 four[kAtOnce];
+      float page_top[kAtOnce], page_sum[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (base + k >= pages) continue;
+        const float* part = parts + (base + k) * part_floats;
+        four[k] = __ldcg(reinterpret_cast<const float4*>(part + i));
+        page_top[k] = __ldcg(part + queries * dim + query);
+        page_sum[k] = __ldcg(part + queries * (dim + 1) + query);
+      }
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (base + k >= pages) continue;
+        merge.take(page_top[k], page_sum[k]);
+        value[0] = fmaf(four[k].x, merge.now, value[0] * merge.before);
+        value[1] = fmaf(four[k].y, merge.now, value[1] * merge.before);
+        value[2] = fmaf(four[k].z, merge.now, value[2] * merge.before);
+        value[3] = fmaf(four[k].w, merge.now, value[3] * merge.before);
+      }
+    }
+    const float share = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
+#pragma unroll
+    for (int e = 0; e < 4; ++e) write_out(args, w, query, i % dim + e, value[e] * share);
+  }
+}
+
+// Queries in shared memory as bf16, zeros where there is none: as they come, or made ready here.
+template <int kQueries, int kPairs, bool kHeads>
+__device__ __forceinline__ void stage_queries(const AttentionArgs& args, const Work& w, int32_t dim,
+                                              const HeadRow<kPairs>& weights, char* to, int32_t stride) {
+  if constexpr (kHeads) {
+    for (int32_t query = threadIdx.x / 32; query < kQueries; query += kThreads / 32) {
+      HeadRow<kPairs> values, angle;
+      const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
+      const bool has = query < w.queries;
+      values.load(has ? args.q + (row * args.heads + head) * dim : nullptr, dim / 2, 0.0f);
+      if (has) {
+        const int64_t at = row * (dim / 2);
+        angle.load(args.head.cos + at, args.head.sin + at, dim / 2, 0.0f);
+        values.norm(weights, dim, args.head.eps);
+        values.turn(angle);
+      }
+      auto* out = reinterpret_cast<__nv_bfloat16*>(to + query * stride);
+      values.each(dim / 2, [&](int32_t at, float value) { out[at] = __float2bfloat16_rn(value); });
+    }
+  } else {
+#pragma unroll 4
+    for (int32_t i = threadIdx.x; i < kQueries * dim / 4; i += kThreads) {
+      const int32_t query = i / (dim / 4), at = i % (dim / 4) * 4;
+      uint2 four = make_uint2(0, 0);
+      if (query < w.queries) {
+        const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
+        const float4 v = *reinterpret_cast<const float4*>(args.q + (row * args.heads + head) * dim + at);
+        four = make_uint2(pack_bf16(v.x, v.y), pack_bf16(v.z, v.w));
+      }
+      *reinterpret_cast<uint2*>(to + query * stride + at * 2) = four;
+    }
+  }
+}
+
+// Keys and values of the sequence's rows that lie in this page, up to the block's last: into the copy of the page in
+// shared memory, and those of the block's own rows into the page itself.
+template <int kPairs>
+__device__ __forceinline__ void make_keys(const AttentionArgs& args, const Work& w, int32_t page, int32_t dim,
+                                          char* shared, const Layout& l) {
+  const int32_t begin = max(w.seq->first_pos, page * kPageTokens);
+  const int32_t end = min(w.first_pos + w.rows, (page + 1) * kPageTokens);
+  const int32_t slot = w.seq->slots == 0 ? page : page % w.seq->slots;
+  const int64_t base = static_cast<int64_t>(w.kv_head) * kPageTokens * dim;
+  for (int32_t job = threadIdx.x / 32; job < (end - begin) * 2; job += kThreads / 32) {
+    const bool is_key = job % 2 == 0;
+    const int32_t pos = begin + job / 2, token = pos % kPageTokens;
+    const int64_t row = w.seq->first_row + pos - w.seq->first_pos;
+    HeadRow<kPairs> weights, values, angle;
+    values.load((is_key ? args.head.k : args.head.v) + (row * args.kv_heads + w.kv_head) * dim, dim / 2, 0.0f);
+    weights.load(is_key ? args.head.k_weight : nullptr, dim / 2, 1.0f);
+    if (is_key) angle.load(args.head.cos + row * (dim / 2), args.head.sin + row * (dim / 2), dim / 2, 0.0f);
+    values.norm(weights, dim, args.head.eps);
+    if (is_key) values.turn(angle);
+    const bool own = pos >= w.first_pos;
+    auto* to = static_cast<__nv_bfloat16*>(is_key ? w.seq->keys[slot] : w.seq->values[slot]) + base;
+    values.each(dim / 2, [&](int32_t at, float value) {
+      const __nv_bfloat16 rounded = __float2bfloat16_rn(value);
+      char* place = is_key ? shared + l.keys + token * l.key_stride + at * 2
+                           : shared + l.values + at * l.value_stride + token * 2;
+      *reinterpret_cast<__nv_bfloat16*>(place) = rounded;
+      if (own)
+        to[is_key ? static_cast<int64_t>(token) * dim + at : static_cast<int64_t>(at) * kPageTokens + token] = rounded;
+    });
+  }
+}
+
 // kNt: tiles of 8 queries. kDt: tiles of 16 dims per warp. kDim: the head's, or 0 where it is a small one. kSplit: a
-// block has one page, and leaves its part for merge_pages.
-template <int kNt, int kDt, int kDim, bool kSplit>
-__global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArgs args) {
+// block has one page, and the last one merges. kHeads: the heads are not ready yet.
+template <int kNt, int kDt, int kDim, bool kSplit, bool kHeads>
+__global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_constant__ AttentionArgs args) {
   constexpr int kQueries = kNt * 8;
   // Score tiles: four warps along positions; the other four take the other half of the queries, if there are two.
   constexpr int kScoreNt = kNt == 1 ? 1 : kNt / 2;
   constexpr int kUnroll = kNt >= 4 ? 2 : 4;
   extern __shared__ __align__(16) char shared[];
   let_next_start();
-  wait_for_previous();
+  // Tables and pages below the sequence's first row are older than the kernel in front: those are read while it runs.
   const Work w = find_work(args, static_cast<int32_t>(blockIdx.x));
   const int32_t page_begin = kSplit ? w.page_begin + static_cast<int32_t>(blockIdx.z) : w.page_begin;
   const int32_t page_end = kSplit ? min(page_begin + 1, w.page_end) : w.page_end;
-  if (kSplit && page_begin >= page_end) return;
+  if (kSplit && page_begin >= page_end) {
+    // Of a block that sees nothing the first one says so.
+    if (page_begin != w.page_begin || w.page_begin < w.page_end) return;
+    wait_for_previous();
+    for (int32_t i = threadIdx.x; i < w.queries * args.head_dim; i += kThreads)
+      write_out(args, w, i / args.head_dim, i % args.head_dim, 0.0f);
+    return;
+  }
   const int32_t dim = kDim > 0 ? kDim : args.head_dim;
   const Layout l = layout_of(dim, kQueries);
   auto* top = reinterpret_cast<float*>(shared + l.stats);
@@ -98,21 +219,24 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
     copy_page<kPageTokens * 2>(w.seq->values[slot_of(page)], head_bytes, w.kv_head, dim, kPageTokens * 2,
                                base + l.values, l.value_stride);
   };
+  // Where this kernel makes the keys itself, nobody else does.
+  const bool makes_keys = kHeads && args.head.k != nullptr;
+  const bool old = makes_keys || (page_begin + 1) * kPageTokens <= w.seq->first_pos;
+  constexpr int kPairs = kDim > 0 ? kDim / 64 : 4;
+  HeadRow<kPairs> q_weights;
+  if (kHeads) q_weights.load(args.head.q_weight, dim / 2, 1.0f);
+  if (!old) wait_for_previous();
   if (page_begin < page_end) copy_keys(page_begin);
   commit_copies();
   if (page_begin < page_end) copy_values(page_begin);
   commit_copies();
+  if (old) wait_for_previous();
 
-#pragma unroll 4
-  for (int32_t i = threadIdx.x; i < kQueries * dim / 4; i += kThreads) {
-    const int32_t query = i / (dim / 4), at = i % (dim / 4) * 4;
-    uint2 four = make_uint2(0, 0);
-    if (query < w.queries) {
-      const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
-      const float4 v = *reinterpret_cast<const float4*>(args.q + (row * args.heads + head) * dim + at);
-      four = make_uint2(pack_bf16(v.x, v.y), pack_bf16(v.z, v.w));
-    }
-    *reinterpret_cast<uint2*>(shared + l.queries + query * l.query_stride + at * 2) = four;
+  stage_queries<kQueries, kPairs, kHeads>(args, w, dim, q_weights, shared + l.queries, l.query_stride);
+  if (makes_keys && (page_begin + 1) * kPageTokens > w.seq->first_pos) {
+    wait_copies<0>();
+    __syncthreads();
+    make_keys<kPairs>(args, w, page_begin, dim, shared, l);
   }
 
   float out[kDt][kNt][4] = {};
@@ -260,13 +384,12 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
       mine[kQueries * (dim + 1) + threadIdx.x] = sum[threadIdx.x];
     }
   }
-  if (!dims_here) return;
 #pragma unroll
   for (int j = 0; j < kNt; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const int32_t query = j * 8 + t * 2 + i % 2;
-      if (query >= w.queries) continue;
+      if (query >= w.queries || !dims_here) continue;
 #pragma unroll
       for (int d = 0; d < kDt; ++d) {
         const int32_t at = (warp * kDt + d) * 16 + g + i / 2 * 8;
@@ -276,102 +399,26 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const AttentionArg
           write_out(args, w, query, at, out[d][j][i] * sum[query]);
       }
     }
+  if (kSplit) merge_pages(args, w, kQueries, dim);
 }
 
-// Merges what the blocks of single pages left: a thread per element of a query's output.
-__global__ void __launch_bounds__(kThreads) merge_pages(const AttentionArgs args, int32_t queries) {
-  let_next_start();
-  wait_for_previous();
-  const Work w = find_work(args, static_cast<int32_t>(blockIdx.x));
-  const int32_t dim = args.head_dim, i = static_cast<int32_t>(blockIdx.z * kThreads + threadIdx.x), query = i / dim;
-  if (query >= w.queries) return;
-  const int64_t part_floats = static_cast<int64_t>(queries) * (dim + 2);
-  const float* parts =
-      args.partial + (static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y) * args.most_pages * part_floats;
-  const int32_t pages = w.page_end - w.page_begin;
-  Merge merge;
-  float value = 0;
-#pragma unroll 8
-  for (int32_t page = 0; page < pages; ++page) {
-    const float* part = parts + page * part_floats;
-    const float page_top = part[queries * dim + query], page_sum = part[queries * (dim + 1) + query];
-    merge.take(page_top, page_sum);
-    value = fmaf(part[i], merge.now, value * merge.before);
-  }
-  write_out(args, w, query, i % dim, value * (merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f));
-}
-
-// Float32 pages, for checks: one block per row and head, plain sums in the order of absolute positions.
-__global__ void attention_f32(const AttentionArgs args) {
-  extern __shared__ __align__(16) char shared[];
-  wait_for_previous();
-  const int32_t row = static_cast<int32_t>(blockIdx.x), head = static_cast<int32_t>(blockIdx.y), dim = args.head_dim;
-  const DeviceSeq& seq = args.seqs[args.seq_of_row[row]];
-  const int32_t pos = seq.first_pos + row - seq.first_row;
-  const int32_t begin = first_key(args, pos), last = last_key(args, row, pos);
-  const int32_t kv_head = head / (args.heads / args.kv_heads);
-  const int64_t offset = (static_cast<int64_t>(row) * args.heads + head) * dim;
-  auto* weights = reinterpret_cast<float*>(shared);  // [kPageTokens]
-  float best = kNone, all = 0;
-  float value[4] = {};
-  for (int32_t page = begin / kPageTokens; page * kPageTokens <= last; ++page) {
-    const int32_t slot = seq.slots == 0 ? page : page % seq.slots;
-    const int64_t head_floats = static_cast<int64_t>(kv_head) * kPageTokens * dim;
-    const float* keys = static_cast<const float*>(seq.keys[slot]) + head_floats;
-    const float* values = static_cast<const float*>(seq.values[slot]) + head_floats;
-    __syncthreads();
-    for (int32_t token = threadIdx.x; token < kPageTokens; token += blockDim.x) {
-      const int32_t key = page * kPageTokens + token;
-      float score = kNone;
-      if (key >= begin && key <= last) {
-        score = 0;
-        for (int32_t i = 0; i < dim; ++i)
-          score = fmaf(args.q[offset + i], keys[static_cast<int64_t>(token) * dim + i], score);
-      }
-      weights[token] = score;
-    }
-    __syncthreads();
-    float higher = best;
-    for (int32_t i = 0; i < kPageTokens; ++i) higher = fmaxf(higher, weights[i]);
-    if (higher == kNone) continue;
-    const float before = best == kNone ? 0.0f : expf(best - higher);
-    all *= before;
-    for (int i = 0; i < 4; ++i) value[i] *= before;
-    for (int32_t token = 0; token < kPageTokens; ++token) {
-      if (weights[token] == kNone) continue;
-      const float weight = expf(weights[token] - higher);
-      all += weight;
-      for (int i = 0; i < 4; ++i) {
-        const int32_t at = i * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x);
-        if (at < dim) value[i] = fmaf(weight, values[static_cast<int64_t>(at) * kPageTokens + token], value[i]);
-      }
-    }
-    best = higher;
-  }
-  for (int i = 0; i < 4; ++i) {
-    const int32_t at = i * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x);
-    if (at < dim) args.out[offset + at] = all > 0 ? __fdiv_rn(value[i], all) : 0.0f;
-  }
-}
-
-template <int kNt, int kDt, int kDim, bool kSplit>
+template <int kNt, int kDt, int kDim, bool kSplit, bool kHeads>
 void start(const AttentionArgs& args, Stream stream) {
   const auto bytes = static_cast<size_t>(layout_of(args.head_dim, kNt * 8).bytes);
-  allow_shared(attention_bf16<kNt, kDt, kDim, kSplit>, bytes);
   const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
                   static_cast<unsigned>(kSplit ? args.most_pages : 1));
-  launch(attention_bf16<kNt, kDt, kDim, kSplit>, grid, dim3(kThreads), bytes, stream, true, args);
-  if (!kSplit) return;
-  const dim3 merge_grid(grid.x, grid.y, static_cast<unsigned>(ceil_div(kNt * 8 * args.head_dim, kThreads)));
-  launch(merge_pages, merge_grid, dim3(kThreads), 0, stream, true, args, kNt * 8);
+  launch(attention_bf16<kNt, kDt, kDim, kSplit, kHeads>, grid, dim3(kThreads), bytes, stream, true, args);
 }
 
 template <int kNt, int kDt, int kDim>
 void start(const AttentionArgs& args, Stream stream) {
-  if (attention_splits(args.block_count, args.kv_heads, args.most_pages))
-    start<kNt, kDt, kDim, true>(args, stream);
-  else
-    start<kNt, kDt, kDim, false>(args, stream);
+  if (!attention_splits(args.block_count, args.kv_heads, args.most_pages)) {
+    start<kNt, kDt, kDim, false, false>(args, stream);
+    return;
+  }
+  if constexpr (kNt * 8 <= kMostQueriesMadeReady)
+    if (args.makes_heads) return start<kNt, kDt, kDim, true, true>(args, stream);
+  start<kNt, kDt, kDim, true, false>(args, stream);
 }
 
 template <int kNt>
@@ -389,11 +436,7 @@ void start_dim(const AttentionArgs& args, Stream stream) {
 }  // namespace
 
 void attention(const AttentionArgs& args, Stream stream) {
-  if (args.wide_kv) {
-    launch(attention_f32, dim3(static_cast<unsigned>(args.rows), static_cast<unsigned>(args.heads)), dim3(128),
-           kPageTokens * sizeof(float), stream, true, args);
-    return;
-  }
+  if (args.wide_kv) return attention_f32(args, stream);
   const int32_t queries = queries_of(args.heads, args.kv_heads, args.block_rows);
   if (queries <= 8)
     start_dim<1>(args, stream);

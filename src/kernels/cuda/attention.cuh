@@ -28,7 +28,7 @@ __device__ inline int32_t last_key(const AttentionArgs& args, int32_t row, int32
 
 __device__ inline Work find_work(const AttentionArgs& args, int32_t block_number) {
   Work w;
-  const RowBlock block = args.blocks[block_number];
+  const RowBlock block = args.blocks != nullptr ? args.blocks[block_number] : args.few_blocks[block_number];
   w.seq = args.seqs + block.seq;
   w.first_row = w.seq->first_row + block.first;
   w.first_pos = w.seq->first_pos + block.first;

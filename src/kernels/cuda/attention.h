@@ -5,6 +5,10 @@
 
 namespace paceline::kernels::cuda {
 
+// Equal arguments are equal bytes: see Launches.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
+
 // Queries that a block of heads with 512 dims takes: registers for more there are not.
 inline constexpr int32_t kMaxQueries512 = 32;
 
@@ -21,6 +25,9 @@ struct RowBlock {
   int32_t seq = 0;
   int32_t first = 0, count = 0;  // in the sequence's span
 };
+
+// So many blocks travel with the arguments: nothing has to be sent for a step of few rows.
+inline constexpr int32_t kFewBlocks = 16;
 
 struct HeadsArgs {
   int32_t heads = 0, kv_heads = 0, head_dim = 0;
@@ -39,6 +46,8 @@ struct HeadsArgs {
 };
 void heads(const HeadsArgs& args, Stream stream);
 
+inline constexpr int32_t kMostQueriesMadeReady = 16;
+
 struct AttentionArgs {
   int32_t heads = 0, kv_heads = 0, head_dim = 0;
   int32_t wide_kv = 0;
@@ -52,11 +61,17 @@ struct AttentionArgs {
   const int32_t* last_pos = nullptr;  // [rows], or none
   const DeviceSeq* seqs = nullptr;
   const int32_t* seq_of_row = nullptr;  // [rows]
-  const RowBlock* blocks = nullptr;     // [block_count], device memory
+  const RowBlock* blocks = nullptr;     // [block_count], device memory; none: few_blocks
+  RowBlock few_blocks[kFewBlocks];
   int32_t block_count = 0;
-  int32_t block_rows = 0;    // the most rows of a block
-  int32_t most_pages = 0;    // that any block sees
+  int32_t block_rows = 0;  // the most rows of a block
+  int32_t most_pages = 0;  // that any block sees
+  // Where heads() has not run: attention's kernel does that, too. For blocks with pages of their own and up to
+  // kMostQueriesMadeReady queries. q is left as it was.
+  int32_t makes_heads = 0;
   float* partial = nullptr;  // attention_partial_floats(), where attention_splits()
+  HeadsArgs head;
+  int32_t* arrivals = nullptr;  // [block_count * kv_heads] there, zero before and after
 };
 
 // Rows that a block may have: as many as fill it with queries.
@@ -87,11 +102,14 @@ PACELINE_BOTH constexpr size_t attention_partial_floats(int32_t blocks, int32_t 
          static_cast<size_t>(queries) * static_cast<size_t>(head_dim + 2);
 }
 void attention(const AttentionArgs& args, Stream stream);
+void attention_f32(const AttentionArgs& args, Stream stream);
 
 // The same for many rows on devices with warpgroups: blocks of more queries, pages walked by one block. Same bits.
 PACELINE_BOTH constexpr int32_t wide_queries(int32_t head_dim) { return head_dim == 256 ? 128 : 64; }
 inline constexpr int32_t kWideAttentionBlocks = 64;  // with fewer, most of a device would wait
 bool can_attend_wide(int32_t heads, int32_t kv_heads, int32_t head_dim);
 void attention_wide(const AttentionArgs& args, Stream stream);
+
+#pragma GCC diagnostic pop
 
 }  // namespace paceline::kernels::cuda

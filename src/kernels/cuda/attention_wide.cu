@@ -250,7 +250,6 @@ __global__ void __launch_bounds__(kThreads, 1) attention_warpgroups(const Attent
 
 template <int kDim>
 void start(const AttentionArgs& args, Stream stream) {
-  allow_shared(attention_warpgroups<kDim>, Shape<kDim>::kBytes);
   launch(attention_warpgroups<kDim>,
          dim3(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads)), dim3(kThreads),
          Shape<kDim>::kBytes, stream, true, args);

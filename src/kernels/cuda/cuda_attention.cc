@@ -4,8 +4,41 @@
 
 #include "base/check.h"
 #include "kernels/cuda/cuda_ops.h"
+#include "kernels/cuda/pictures.h"
 
 namespace paceline::kernels::cuda {
+namespace {
+
+// Rows of each sequence in blocks of so many, and the most pages that one of them sees.
+std::vector<RowBlock> blocks_of(const kernels::AttentionArgs& args, int32_t block_rows, int32_t& most_pages) {
+  std::vector<RowBlock> blocks;
+  most_pages = 1;
+  for (size_t s = 0; s < args.seqs.size(); ++s) {
+    const SeqSpan& seq = args.seqs[s];
+    for (int32_t first = 0; first < seq.count; first += block_rows) {
+      const int32_t count = std::min(block_rows, seq.count - first);
+      blocks.push_back({static_cast<int32_t>(s), first, count});
+      int32_t last = seq.first_pos + first + count - 1;
+      if (args.last_pos != nullptr)
+        for (int32_t i = 0; i < count; ++i) last = std::max(last, args.last_pos[seq.first_row + first + i]);
+      most_pages = std::max(most_pages, pages_seen(seq.first_pos + first, last, args.window));
+    }
+  }
+  return blocks;
+}
+
+}  // namespace
+
+// At once, in front of all that is only written down: a page that is still read keeps its place in the table. From the
+// far end of the ring, so that what else is sent lies where it lay before, and the list recurs.
+void CudaOps::send_pages(void** to, void* const* from, size_t count) {
+  const size_t bytes = count * sizeof(void*);
+  ring_pages_ += bytes;
+  CHECK(ring_used_ + ring_pages_ <= kRingBytes);
+  void* stage = static_cast<char*>(host_ring_.get()) + (kRingBytes - ring_pages_);
+  std::memcpy(stage, from, bytes);
+  fine(cudaMemcpyAsync(to, stage, bytes, cudaMemcpyHostToDevice, cuda_stream_), "sending pages");
+}
 
 // The spans with their page tables in device memory. Tables are kept by where they lie on the host and sent again only
 // as far as they changed; spans are sent once per distinct content between waits.
@@ -31,11 +64,7 @@ CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs) {
         }
         table.mirror.assign(host, host + count);
         if (!status_.ok()) return out;
-        void* stage = staged((count - same) * sizeof(void*));
-        std::memcpy(stage, host + same, (count - same) * sizeof(void*));
-        fine(cudaMemcpyAsync(static_cast<void**>(table.device.memory.get()) + same, stage,
-                             (count - same) * sizeof(void*), cudaMemcpyHostToDevice, stream_),
-             "sending pages");
+        send_pages(static_cast<void**>(table.device.memory.get()) + same, host + same, count - same);
       }
       tables[which++] = table.device.memory.get();
     }
@@ -64,11 +93,8 @@ CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs) {
   return out;
 }
 
-void CudaOps::heads(const kernels::HeadsArgs& args) {
-  flush();
+cuda::HeadsArgs CudaOps::heads_of(const kernels::HeadsArgs& args, const SeqTables& tables) {
   CHECK(args.shape.head_dim <= kMaxHeadDim);
-  if (args.rope_parts != 1) return fail("a rotation in parts does not run on the CUDA device");
-  const SeqTables tables = tables_of(args.seqs);
   cuda::HeadsArgs a;
   a.heads = args.shape.heads;
   a.kv_heads = args.shape.kv_heads;
@@ -85,18 +111,36 @@ void CudaOps::heads(const kernels::HeadsArgs& args) {
   a.rows = tables.rows;
   a.seqs = tables.seqs;
   a.seq_of_row = tables.seq_of_row;
-  written(args.q, static_cast<int64_t>(a.rows) * a.heads * a.head_dim);
-  if (status_.ok()) cuda::heads(a, stream_);
+  return a;
 }
 
-void CudaOps::attention(const kernels::AttentionArgs& args) {
+void CudaOps::heads(const kernels::HeadsArgs& args) {
+  flush();
+  const cuda::HeadsArgs a = heads_of(args, tables_of(args.seqs));
+  written(args.q, static_cast<int64_t>(a.rows) * a.heads * a.head_dim);
+  CHECK(args.rope_parts == 1 || (args.k != nullptr && a.head_dim <= kMaxPictureHead));
+  if (!status_.ok()) return;
+  if (args.rope_parts == 1)
+    cuda::heads(a, stream_);
+  else
+    heads_in_parts(a, args.rope_parts, stream_);
+}
+
+void CudaOps::attention(const kernels::AttentionArgs& args) { attend_with(nullptr, args); }
+
+void CudaOps::attend(const kernels::HeadsArgs& heads_args, const kernels::AttentionArgs& args) {
+  CHECK(heads_args.rope_parts == 1);
+  attend_with(&heads_args, args);
+}
+
+// With heads in front where there are any: in the same kernel where rows are few.
+void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args) {
   flush();
   int32_t most_rows = 0, rows = 0;
   for (const SeqSpan& seq : args.seqs) {
     most_rows = std::max(most_rows, seq.count);
     rows += seq.count;
   }
-  const SeqTables tables = tables_of(args.seqs);
   cuda::AttentionArgs a;
   a.heads = args.shape.heads;
   a.kv_heads = args.shape.kv_heads;
@@ -106,46 +150,50 @@ void CudaOps::attention(const kernels::AttentionArgs& args) {
   a.out = args.out;
   a.window = args.window;
   a.sees_self = args.sees_self ? 1 : 0;
-  a.rows = tables.rows;
-  a.seqs = tables.seqs;
-  a.seq_of_row = tables.seq_of_row;
-  if (args.last_pos != nullptr) a.last_pos = sent(std::span(args.last_pos, static_cast<size_t>(rows)));
   // As many as large blocks would be.
   const int32_t wide_rows = wide_queries(a.head_dim) / (a.heads / a.kv_heads);
   const bool wide = !a.wide_kv && can_attend_wide(a.heads, a.kv_heads, a.head_dim) && most_rows >= wide_rows &&
                     rows / wide_rows * a.kv_heads >= kWideAttentionBlocks;
-  a.block_rows = wide ? wide_rows : rows_of_block(a.heads, a.kv_heads, a.head_dim, most_rows);
-  std::vector<RowBlock> blocks;
-  a.most_pages = 1;
-  for (size_t s = 0; s < args.seqs.size(); ++s) {
-    const SeqSpan& seq = args.seqs[s];
-    for (int32_t first = 0; first < seq.count; first += a.block_rows) {
-      const int32_t count = std::min(a.block_rows, seq.count - first);
-      blocks.push_back({static_cast<int32_t>(s), first, count});
-      int32_t last = seq.first_pos + first + count - 1;
-      if (args.last_pos != nullptr)
-        for (int32_t i = 0; i < count; ++i) last = std::max(last, args.last_pos[seq.first_row + first + i]);
-      a.most_pages = std::max(a.most_pages, pages_seen(seq.first_pos + first, last, args.window));
-    }
-  }
-  a.blocks = sent(std::span<const RowBlock>(blocks));
+  // Few rows fill no device: as little as possible goes to each block, down to a tile of queries.
+  a.block_rows = wide ? wide_rows : rows_of_block(a.heads, a.kv_heads, a.head_dim, rows <= kNarrowRows ? 1 : most_rows);
+  const std::vector<RowBlock> blocks = blocks_of(args, a.block_rows, a.most_pages);
+  // In steps, so that what is started recurs from token to token: a block without a page has nothing to do.
+  a.most_pages = round_up(a.most_pages, a.most_pages <= 4 ? 1 : a.most_pages <= 32 ? 4 : 16);
   a.block_count = static_cast<int32_t>(blocks.size());
-  const int32_t width = a.heads * a.head_dim;
+  const int32_t width = a.heads * a.head_dim, queries = queries_of(a.heads, a.kv_heads, a.block_rows);
+  const bool splits = !wide && attention_splits(a.block_count, a.kv_heads, a.most_pages);
+  if (heads_args != nullptr) {
+    // A row that is not seen by itself would not be written by whoever makes its key.
+    a.makes_heads = splits && !a.wide_kv && queries <= kMostQueriesMadeReady && args.last_pos == nullptr &&
+                    (args.sees_self || heads_args->k == nullptr);
+    if (!a.makes_heads) heads(*heads_args);
+  }
+  // Nothing that is sent from here on may be given out anew before the kernel has it: there is room for all of it.
+  const SeqTables tables = tables_of(args.seqs);
+  a.rows = tables.rows;
+  a.seqs = tables.seqs;
+  a.seq_of_row = tables.seq_of_row;
+  if (a.makes_heads) a.head = heads_of(*heads_args, tables);
+  if (args.last_pos != nullptr) a.last_pos = sent(std::span(args.last_pos, static_cast<size_t>(rows)));
+  if (blocks.size() <= kFewBlocks)
+    std::copy(blocks.begin(), blocks.end(), a.few_blocks);
+  else
+    a.blocks = sent(std::span<const RowBlock>(blocks));
   if (args.shape.kv_dtype == DType::bf16)
     a.out_bf16 = make_ready(args.out, a.rows, width, a.out_stride);
   else
     written(args.out, static_cast<int64_t>(a.rows) * width);
-  if (wide) {
-    if (status_.ok()) attention_wide(a, stream_);
-    return;
-  }
-  if (attention_splits(a.block_count, a.kv_heads, a.most_pages)) {
-    const int32_t queries = queries_of(a.heads, a.kv_heads, a.block_rows);
+  if (splits) {
     a.partial = static_cast<float*>(
         grown(attention_partial_,
               attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim) * sizeof(float)));
+    a.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
   }
-  if (status_.ok()) cuda::attention(a, stream_);
+  if (!status_.ok()) return;
+  if (wide)
+    attention_wide(a, stream_);
+  else
+    cuda::attention(a, stream_);
 }
 
 }  // namespace paceline::kernels::cuda

@@ -47,7 +47,8 @@ Result<std::unique_ptr<Ops>> make_cuda_ops(Ops* for_pictures) {
 namespace paceline::kernels::cuda {
 namespace {
 
-constexpr size_t kRingBytes = size_t{64} << 20;
+// What is at most so long goes to the device with the rest of the ring.
+constexpr size_t kShortUpload = size_t{256} << 10;
 
 std::string text_of(cudaError_t error) { return cudaGetErrorString(error); }
 
@@ -57,8 +58,11 @@ Result<std::unique_ptr<CudaOps>> CudaOps::make() {
   TRY_ASSIGN(const CudaDevice device, find_cuda_device());
   (void)device;
   std::unique_ptr<CudaOps> ops(new CudaOps);
-  if (const cudaError_t error = cudaStreamCreateWithFlags(&ops->stream_, cudaStreamNonBlocking); error != cudaSuccess)
+  if (const cudaError_t error = cudaStreamCreateWithFlags(&ops->cuda_stream_, cudaStreamNonBlocking);
+      error != cudaSuccess)
     return Error{"starting on the CUDA device: " + text_of(error)};
+  ops->launches_ = std::make_shared<Launches>(ops->cuda_stream_, [own = ops.get()] { own->send_staged(); });
+  ops->stream_ = ops->launches_.get();
   void* host = nullptr;
   if (const cudaError_t error = cudaHostAlloc(&host, kRingBytes, cudaHostAllocDefault); error != cudaSuccess)
     return Error{"taking host memory for the CUDA device: " + text_of(error)};
@@ -71,9 +75,12 @@ Result<std::unique_ptr<CudaOps>> CudaOps::make() {
 }
 
 CudaOps::~CudaOps() {
-  if (stream_ == nullptr) return;
-  (void)cudaStreamSynchronize(stream_);
-  (void)cudaStreamDestroy(stream_);
+  if (cuda_stream_ == nullptr) return;
+  (void)cudaStreamSynchronize(cuda_stream_);
+  launches_.reset();
+  for (cudaEvent_t event : marks_)
+    if (event != nullptr) (void)cudaEventDestroy(event);
+  (void)cudaStreamDestroy(cuda_stream_);
 }
 
 void CudaOps::fail(std::string message) {
@@ -97,14 +104,18 @@ std::shared_ptr<void> CudaOps::memory(size_t bytes) {
          std::to_string(whole >> 20) + " MiB more (" + text_of(error) + ")");
     return nullptr;
   }
-  fine(cudaMemsetAsync(block, 0, whole, stream_), "clearing memory");
-  // Memory may outlive the stream; cudaFree waits for whatever still uses it.
-  return {block, [](void* p) { (void)cudaFree(p); }};
+  fine(cudaMemsetAsync(block, 0, whole, cuda_stream_), "clearing memory");
+  // Memory may outlive the stream. What is written down may use it: that is started, and cudaFree waits for it.
+  const std::weak_ptr<Launches> launches = launches_;
+  return {block, [launches](void* p) {
+            if (const std::shared_ptr<Launches> list = launches.lock()) list->push();
+            (void)cudaFree(p);
+          }};
 }
 
 void* CudaOps::grown(Grown& buffer, size_t bytes) {
   if (buffer.bytes < bytes) {
-    // What was enqueued may still read the old block: cudaFree waits for it.
+    start();
     buffer.memory.reset();
     buffer.bytes = 0;
     buffer.memory = memory(bytes);
@@ -114,13 +125,13 @@ void* CudaOps::grown(Grown& buffer, size_t bytes) {
 }
 
 void CudaOps::make_room(size_t bytes) {
-  if (ring_used_ + bytes > kRingBytes) (void)wait();
+  if (ring_used_ + ring_pages_ + bytes > kRingBytes) (void)wait();
 }
 
 void* CudaOps::staged(size_t bytes) {
   const size_t whole = (bytes + 255) / 256 * 256;
   CHECK(whole <= kRingBytes);
-  if (ring_used_ + whole > kRingBytes) (void)wait();
+  if (ring_used_ + ring_pages_ + whole > kRingBytes) (void)wait();
   void* at = static_cast<char*>(host_ring_.get()) + ring_used_;
   ring_used_ += whole;
   return at;
@@ -132,18 +143,38 @@ const void* CudaOps::sent(const void* from, size_t bytes) {
   std::memcpy(host, from, bytes);
   void* device =
       static_cast<char*>(device_ring_.get()) + (static_cast<char*>(host) - static_cast<char*>(host_ring_.get()));
-  fine(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream_), "sending");
   return device;
+}
+
+void CudaOps::send_staged() {
+  if (ring_used_ > ring_sent_ && status_.ok())
+    fine(cudaMemcpyAsync(static_cast<char*>(device_ring_.get()) + ring_sent_,
+                         static_cast<char*>(host_ring_.get()) + ring_sent_, ring_used_ - ring_sent_,
+                         cudaMemcpyHostToDevice, cuda_stream_),
+         "sending");
+  ring_sent_ = ring_used_;
+}
+
+void CudaOps::start() {
+  if (!status_.ok()) return;
+  if (const cudaError_t error = launches_->start(); error != cudaSuccess)
+    fine(error, ("starting " + launches_->trouble()).c_str());
 }
 
 void CudaOps::upload(void* to, const void* from, size_t bytes) {
   flush();
   written(static_cast<const float*>(to), static_cast<int64_t>(bytes / sizeof(float)));
+  if (bytes <= kShortUpload) {
+    if (status_.ok()) launches_->copy(to, sent(from, bytes), bytes);
+    return;
+  }
+  start();
   for (size_t at = 0; at < bytes && status_.ok();) {
     const size_t some = std::min(bytes - at, kRingBytes / 4);
     void* host = staged(some);
     std::memcpy(host, static_cast<const char*>(from) + at, some);
-    fine(cudaMemcpyAsync(static_cast<char*>(to) + at, host, some, cudaMemcpyHostToDevice, stream_), "sending");
+    fine(cudaMemcpyAsync(static_cast<char*>(to) + at, host, some, cudaMemcpyHostToDevice, cuda_stream_), "sending");
+    ring_sent_ = ring_used_;
     at += some;
   }
 }
@@ -151,33 +182,36 @@ void CudaOps::upload(void* to, const void* from, size_t bytes) {
 void CudaOps::copy(void* to, const void* from, size_t bytes) {
   flush();
   written(static_cast<const float*>(to), static_cast<int64_t>(bytes / sizeof(float)));
-  if (status_.ok()) fine(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream_), "copying");
+  if (status_.ok()) launches_->copy(to, from, bytes);
 }
 
 void CudaOps::clear(void* to, size_t bytes) {
   flush();
   written(static_cast<const float*>(to), static_cast<int64_t>(bytes / sizeof(float)));
-  if (status_.ok()) fine(cudaMemsetAsync(to, 0, bytes, stream_), "clearing");
+  if (status_.ok()) launches_->clear(to, bytes);
 }
 
 const void* CudaOps::fetch(const void* from, size_t bytes, HostCopy& copy) {
   flush();
   if (!status_.ok()) return nullptr;
   if (copy.bytes < bytes) {
+    start();
     void* host = nullptr;
     if (!fine(cudaHostAlloc(&host, bytes, cudaHostAllocDefault), "taking host memory")) return nullptr;
     copy.memory = {host, [](void* p) { (void)cudaFreeHost(p); }};
     copy.bytes = bytes;
   }
-  fine(cudaMemcpyAsync(copy.memory.get(), from, bytes, cudaMemcpyDeviceToHost, stream_), "fetching");
+  launches_->copy(copy.memory.get(), from, bytes);
   return copy.memory.get();
 }
 
 Status CudaOps::wait() {
   flush();
+  start();
   if (status_.ok()) fine(cudaGetLastError(), "starting a kernel");
-  if (status_.ok()) fine(cudaStreamSynchronize(stream_), "running");
-  ring_used_ = 0;
+  if (status_.ok()) fine(cudaStreamSynchronize(cuda_stream_), "running");
+  launches_->begin();
+  ring_used_ = ring_sent_ = ring_pages_ = 0;
   sent_.clear();
   if (page_tables_.size() > kMostPageTables) page_tables_.clear();
   return status_;
@@ -196,9 +230,10 @@ double CudaOps::read_gbs() {
   if (block == nullptr || !fine(cudaEventCreate(&begin), "timing") || !fine(cudaEventCreate(&end), "timing")) return 0;
   double best = 0;
   for (int i = 0; i < kRounds && status_.ok(); ++i) {
-    fine(cudaEventRecord(begin, stream_), "timing");
+    fine(cudaEventRecord(begin, cuda_stream_), "timing");
     read_all(block.get(), kBytes, stream_);
-    fine(cudaEventRecord(end, stream_), "timing");
+    start();
+    fine(cudaEventRecord(end, cuda_stream_), "timing");
     (void)wait();
     float ms = 0;
     if (status_.ok() && fine(cudaEventElapsedTime(&ms, begin, end), "timing"))
@@ -321,10 +356,10 @@ const float* CudaOps::place(std::span<const float> vector, std::vector<std::shar
   return static_cast<const float*>(block.get());
 }
 
-// What only pictures need runs on the processor.
-void CudaOps::layer_norm(const LayerNormArgs&) { fail("layer_norm does not run on the CUDA device"); }
-void CudaOps::average(const AverageArgs&) { fail("average does not run on the CUDA device"); }
-void CudaOps::shift_scale(const ShiftScaleArgs&) { fail("shift_scale does not run on the CUDA device"); }
-void CudaOps::clamp(const float*, float*, float, float, int64_t) { fail("clamp does not run on the CUDA device"); }
+const TokenId* CudaOps::place(std::span<const TokenId> tokens, std::vector<std::shared_ptr<const void>>& owners) {
+  static_assert(sizeof(TokenId) == sizeof(float));
+  return reinterpret_cast<const TokenId*>(
+      place(std::span(reinterpret_cast<const float*>(tokens.data()), tokens.size()), owners));
+}
 
 }  // namespace paceline::kernels::cuda

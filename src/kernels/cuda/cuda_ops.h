@@ -1,4 +1,5 @@
-// Ops on a CUDA device: one stream, on which everything is enqueued in order.
+// Ops on a CUDA device: one stream, in order. What is enqueued is written down, and started when somebody waits for it
+// or its memory is given back; see Launches.
 //
 // The first error stays: from then on nothing is enqueued, and wait() says what happened. Rows that a product will read
 // are made ready (bf16) by whoever writes them, where that is known; ready_ remembers which.
@@ -18,6 +19,8 @@
 
 namespace paceline::kernels::cuda {
 
+// Of host memory that copies to the device start from.
+inline constexpr size_t kRingBytes = size_t{64} << 20;
 // Spans, blocks and page tables of one call; the longest context has 4096 pages.
 inline constexpr size_t kRoomForTables = size_t{8} << 20;
 // Page tables are kept until there are so many (256 sequences of 60 layers), then forgotten at the next wait.
@@ -52,30 +55,44 @@ class CudaOps final : public Ops {
   MatrixStack place(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) override;
   Matrix place_table(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) override;
   const float* place(std::span<const float> vector, std::vector<std::shared_ptr<const void>>& owners) override;
+  const TokenId* place(std::span<const TokenId> tokens, std::vector<std::shared_ptr<const void>>& owners) override;
   [[nodiscard]] const void* placed_tag() const override { return this; }
 
-  void embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) override;
+  void embed(const Matrix& table, const TokenId* tokens, int32_t rows, float scale, float* y) override;
+  void pick_tokens(const PickArgs& args) override;
   void rms_norm(const NormArgs& args) override;
   void add_norm(const AddNormArgs& args) override;
+  void rms_norms(const kernels::NormsArgs& args) override;
   void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) override;
   void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
              float* y) override;
   void heads(const kernels::HeadsArgs& args) override;
   void attention(const kernels::AttentionArgs& args) override;
+  void attend(const kernels::HeadsArgs& heads_args, const kernels::AttentionArgs& args) override;
   void route(const kernels::RouteArgs& args) override;
   void experts(const ExpertsArgs& args, Activation activation) override;
+  void mixture(const MixtureArgs& args, Activation activation) override;
   void gelu_mul(const kernels::GeluMulArgs& args) override;
+  void gated_by(const float* x, Activation activation, const Matrix& gate, const kernels::GeluMulArgs& by) override;
   void add_scaled(float* y, const float* x, float scale, int64_t count) override;
   void softcap(float* y, float cap, int64_t count) override;
   void rope(const RopeArgs& args) override;
   void gather(const float* from, std::span<const int32_t> rows, int32_t width, float* to) override;
   void argmax(const float* x, int32_t rows, int32_t width, TokenId* best) override;
+  void side_by_side(const float* a, const float* b, int32_t rows, int32_t width, float* y) override;
+  void best_of_clusters(const ClustersArgs& args, Activation activation) override;
+  void choose(const ChooseArgs& args) override;
+  void mark(Mark at) override;
+  double ms_between(Mark from, Mark to) override;
   void layer_norm(const LayerNormArgs& args) override;
   void average(const AverageArgs& args) override;
   void shift_scale(const ShiftScaleArgs& args) override;
   void clamp(const float* x, float* y, float low, float high, int64_t count) override;
 
-  [[nodiscard]] cudaStream_t stream() const { return stream_; }
+  // Starts what is enqueued, and does not wait for it.
+  void start();
+  [[nodiscard]] Launches& launches() const { return *launches_; }
+  [[nodiscard]] cudaStream_t stream() const { return cuda_stream_; }
 
  private:
   CudaOps() = default;
@@ -83,9 +100,12 @@ class CudaOps final : public Ops {
   bool fine(cudaError_t error, const char* what);
   void fail(std::string message);
   void* grown(Grown& buffer, size_t bytes);
-  // Host memory that copies to the device start from; given out anew after wait().
+  // Host memory that copies to the device start from; given out anew after wait(). What lies in it when the list is
+  // started is sent to the device's ring first, in one piece.
   void* staged(size_t bytes);
   void make_room(size_t bytes);
+  void send_staged();
+  void send_pages(void** to, void* const* from, size_t count);
   // `bytes` of host memory, in device memory that stays until the next wait().
   const void* sent(const void* from, size_t bytes);
   template <class T>
@@ -109,6 +129,14 @@ class CudaOps final : public Ops {
   Rows rows_for(const float* x, int32_t rows, const Weight& w, Activation activation);
   void multiply(MatmulArgs& args, Activation activation);
   void flush();
+  NormsArgs take_pending();
+
+  struct SlotRows {
+    const float* rows = nullptr;       // [slots, hidden]
+    const int32_t* slot_of = nullptr;  // [rows, top]
+  };
+  PlanArgs plan_for(const int32_t* chosen, int32_t rows, int32_t top, int32_t experts);
+  SlotRows expert_products(const ExpertsArgs& args, Activation activation, const MixtureArgs* beside = nullptr);
 
   struct SeqTables {
     const DeviceSeq* seqs = nullptr;
@@ -116,20 +144,32 @@ class CudaOps final : public Ops {
     int32_t rows = 0;
   };
   SeqTables tables_of(std::span<const SeqSpan> seqs);
+  static cuda::HeadsArgs heads_of(const kernels::HeadsArgs& args, const SeqTables& tables);
+  void attend_with(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args);
 
-  cudaStream_t stream_ = nullptr;
+  cudaStream_t cuda_stream_ = nullptr;
+  std::shared_ptr<Launches> launches_;
+  Stream stream_ = nullptr;  // launches_
   Ops* for_pictures_ = nullptr;
   Status status_ = Done{};
-  std::array<Ready, 16> ready_;
+  std::array<Ready, 32> ready_;
   size_t next_ready_ = 0;
   // An add_norm that waits for the norm which usually follows, to be one kernel with it.
   AddNormArgs pending_;
+  Mixed pending_mixed_;
   bool has_pending_ = false;
+  // The choice that the plan in memory is for, if it was made with it.
+  struct Planned {
+    const int32_t* chosen = nullptr;
+    int32_t rows = 0, top = 0;
+  };
+  Planned planned_;
 
   Grown partial_, arrivals_, attention_partial_, bytes_rows_, bytes_scales_, expert_plan_, slots_, slot_rows_,
-      slot_bf16_, argmax_keys_, zeros_;
+      argmax_keys_, choice_tops_, clusters_, cluster_keys_;
+  std::array<cudaEvent_t, 3> marks_{};
   std::shared_ptr<void> host_ring_, device_ring_;
-  size_t ring_used_ = 0;
+  size_t ring_used_ = 0, ring_sent_ = 0, ring_pages_ = 0;
 
   // Page tables by where they lie on the host, with what was sent of them.
   struct PageTable {

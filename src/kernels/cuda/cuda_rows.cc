@@ -1,5 +1,6 @@
 // CudaOps over rows: norms, products, experts, each as the kernels want it.
 #include <algorithm>
+#include <cstdlib>
 
 #include "base/check.h"
 #include "kernels/cuda/cuda_ops.h"
@@ -7,6 +8,8 @@
 namespace paceline::kernels::cuda {
 // Rows of x were (or are about to be) changed: what was made ready of them is stale.
 void CudaOps::written(const float* begin, int64_t floats) {
+  const auto* chosen = reinterpret_cast<const float*>(planned_.chosen);
+  if (chosen != nullptr && begin < chosen + planned_.rows * planned_.top && chosen < begin + floats) planned_ = {};
   for (Ready& r : ready_)
     if (r.x != nullptr && begin < r.x + static_cast<int64_t>(r.rows) * r.cols && r.x < begin + floats) r.x = nullptr;
 }
@@ -24,7 +27,7 @@ uint16_t* CudaOps::make_ready(const float* x, int32_t rows, int32_t cols, int32_
   const size_t bytes = static_cast<size_t>(rows) * static_cast<size_t>(stride) * 2;
   void* buffer = grown(r.buffer, bytes);
   if (buffer == nullptr) return nullptr;
-  if (stride != cols && r.stride != stride) fine(cudaMemsetAsync(buffer, 0, r.buffer.bytes, stream_), "clearing rows");
+  if (stride != cols && r.stride != stride) launches_->clear(buffer, r.buffer.bytes);
   r.x = x;
   r.rows = rows;
   r.cols = cols;
@@ -77,8 +80,12 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
     matmul_narrow(args, stream_, true);
   else if (w.format == Format::bf16)
     matmul_wide(args, stream_);
+  else if (args.rows <= kNarrowRows && std::getenv("PBULK") != nullptr)
+    matmul_quantised_bulk(args, stream_, true);
   else if (args.rows <= kNarrowRows)
     matmul_quantised(args, stream_, true);
+  else if (std::getenv("PWB") != nullptr)
+    matmul_quantised_wide_b(args, stream_);
   else
     matmul_quantised_wide(args, stream_);
 }
@@ -127,17 +134,27 @@ void CudaOps::gated(const float* x, int32_t rows, Activation activation, const M
   multiply(args, activation);
 }
 
-void CudaOps::flush() {
-  if (!has_pending_) return;
-  has_pending_ = false;
+// What waits, as the kernel takes it; nothing waits afterwards.
+NormsArgs CudaOps::take_pending() {
   NormsArgs a;
+  has_pending_ = false;
   a.x = pending_.x;
   a.branch = pending_.branch;
   a.branch_weight = pending_.weight;
   a.branch_scale = pending_.scale;
+  a.mixed = pending_mixed_;
   a.rows = pending_.rows;
   a.width = pending_.width;
   a.eps = pending_.eps;
+  pending_mixed_ = {};
+  return a;
+}
+
+void CudaOps::flush() {
+  if (!has_pending_) return;
+  NormsArgs a = take_pending();
+  // Whoever asks for x itself is most often a product.
+  a.x_bf16 = make_ready(a.x, a.rows, a.width, a.y_stride);
   if (status_.ok()) norms(a, stream_);
 }
 
@@ -150,44 +167,65 @@ void CudaOps::add_norm(const AddNormArgs& args) {
 }
 
 void CudaOps::rms_norm(const NormArgs& args) {
-  CHECK(args.width <= kMaxNormWidth);
+  const NormOutput out{args.weight, args.y, args.scale};
+  rms_norms({args.x, args.rows, args.width, args.eps, {&out, 1}});
+}
+
+void CudaOps::rms_norms(const kernels::NormsArgs& args) {
+  CHECK(args.width <= kMaxNormWidth && args.out.size() <= kMaxNorms);
+  const bool in_place = args.out.front().y == args.x;
   NormsArgs a;
   if (has_pending_ && pending_.x == args.x && pending_.rows == args.rows && pending_.width == args.width &&
-      pending_.eps == args.eps && args.y != args.x) {
-    has_pending_ = false;
-    a.branch = pending_.branch;
-    a.branch_weight = pending_.weight;
-    a.branch_scale = pending_.scale;
-  }
+      pending_.eps == args.eps && !in_place)
+    a = take_pending();
   flush();
   a.x = const_cast<float*>(args.x);
-  a.weight = args.weight;
-  a.y = args.y;
-  a.scale = args.scale;
   a.rows = args.rows;
   a.width = args.width;
   a.eps = args.eps;
-  a.y_bf16 = make_ready(args.y, args.rows, args.width, a.y_stride);
+  for (const NormOutput& o : args.out) {
+    NormTo& to = a.to[a.count++];
+    to = {o.weight, o.y, nullptr, o.scale};
+    to.y_bf16 = make_ready(o.y, args.rows, args.width, a.y_stride);
+  }
   if (status_.ok()) norms(a, stream_);
 }
 
-void CudaOps::embed(const Matrix& table, std::span<const TokenId> tokens, float scale, float* y) {
+void CudaOps::embed(const Matrix& table, const TokenId* tokens, int32_t rows, float scale, float* y) {
   flush();
-  CHECK(table.packed || table.format == WeightFormat::none || table.format == WeightFormat::f32);
-  written(y, static_cast<int64_t>(tokens.size()) * table.cols);
+  // After a fault nothing is packed.
+  CHECK(!status_.ok() || table.packed || table.format == WeightFormat::none || table.format == WeightFormat::f32);
+  written(y, static_cast<int64_t>(rows) * table.cols);
   EmbedArgs a;
   a.table = weight_of(table);
-  a.tokens = sent(tokens);
+  a.tokens = tokens;
   a.y = y;
-  a.rows = static_cast<int32_t>(tokens.size());
+  a.rows = rows;
   a.scale = scale;
   if (status_.ok()) cuda::embed(a, stream_);
 }
 
 void CudaOps::gelu_mul(const kernels::GeluMulArgs& args) {
   flush();
-  written(args.y, static_cast<int64_t>(args.rows) * args.width);
-  if (status_.ok()) cuda::gelu_mul({args.y, args.x, args.rows, args.width, args.stride}, stream_);
+  cuda::GeluMulArgs a{args.y, args.x, args.rows, args.width, args.stride};
+  a.y_bf16 = make_ready(args.y, args.rows, args.width, a.y_stride);
+  if (status_.ok()) cuda::gelu_mul(a, stream_);
+}
+
+void CudaOps::gated_by(const float* x, Activation activation, const Matrix& gate, const kernels::GeluMulArgs& by) {
+  MatmulArgs args;
+  Product& product = args.out[0];
+  product.weight = weight_of(gate);
+  args.rows = by.rows;
+  args.count = 1;
+  if (activation != Activation::bf16 || !joins(args)) return Ops::gated_by(x, activation, gate, by);
+  flush();
+  args.x = rows_for(x, by.rows, product.weight, activation);
+  product.times = by.x;
+  product.times_stride = by.stride;
+  product.y = by.y;
+  product.y_bf16 = make_ready(by.y, by.rows, by.width, product.y_stride);
+  multiply(args, activation);
 }
 
 void CudaOps::add_scaled(float* y, const float* x, float scale, int64_t count) {
@@ -231,74 +269,6 @@ void CudaOps::argmax(const float* x, int32_t rows, int32_t width, TokenId* best)
   a.best = best;
   a.partial = static_cast<uint64_t*>(grown(argmax_keys_, static_cast<size_t>(rows) * kArgmaxPieces * sizeof(uint64_t)));
   if (status_.ok()) cuda::argmax(a, stream_);
-}
-
-void CudaOps::route(const kernels::RouteArgs& args) {
-  const Projection out{args.router, args.scores};
-  // In float32 whatever the rest runs in, as on the processor.
-  linear(args.x, args.rows, Activation::f32, {&out, 1});
-  CHECK(args.router->rows <= kMaxExperts && args.top <= 32);
-  cuda::RouteArgs a;
-  a.scores = args.scores;
-  a.expert_scale = args.expert_scale;
-  a.rows = args.rows;
-  a.experts = args.router->rows;
-  a.top = args.top;
-  a.chosen = args.chosen;
-  a.share = args.share;
-  if (status_.ok()) cuda::route(a, stream_);
-}
-
-void CudaOps::experts(const ExpertsArgs& args, Activation activation) {
-  flush();
-  const int32_t slots = args.rows * args.top;
-  const int32_t hidden = args.gate->first.cols, width = args.gate->first.rows;
-  PlanArgs plan;
-  plan.chosen = args.chosen;
-  plan.rows = args.rows;
-  plan.top = args.top;
-  plan.experts = args.gate->count;
-  plan.plan = static_cast<ExpertPlan*>(grown(expert_plan_, sizeof(ExpertPlan)));
-  plan.slot_row = static_cast<int32_t*>(grown(slots_, static_cast<size_t>(slots) * 2 * sizeof(int32_t)));
-  plan.slot_of = plan.slot_row + slots;
-  const Weight gate = weight_of(*args.gate, args.top);
-  const size_t wide_floats = static_cast<size_t>(slots) * static_cast<size_t>(width);
-  auto* wide =
-      static_cast<float*>(grown(slot_rows_, (wide_floats + static_cast<size_t>(slots) * hidden) * sizeof(float)));
-  float* down_rows = wide + wide_floats;
-  if (!status_.ok()) return;
-  if (args.rows <= kNarrowRows)
-    plan_experts(plan, stream_);
-  else
-    plan_many_experts(plan, stream_);
-
-  MatmulArgs first;
-  first.x = rows_for(args.x, args.rows, gate, activation);
-  first.rows = args.rows;
-  first.count = 1;
-  first.experts = {plan.plan, plan.slot_row, std::min(args.gate->count, slots), slots};
-  Product& gated_product = first.out[0];
-  gated_product.weight = gate;
-  gated_product.up = weight_of(*args.up, args.top);
-  // Nobody but the second product reads them.
-  if (gate.format == Format::bf16 && activation == Activation::bf16)
-    gated_product.y_bf16 = make_ready(wide, slots, width, gated_product.y_stride);
-  else
-    gated_product.y = wide;
-  multiply(first, activation);
-
-  MatmulArgs second;
-  const Weight down = weight_of(*args.down, args.top);
-  second.x = rows_for(wide, slots, down, activation);
-  second.rows = args.rows;
-  second.count = 1;
-  second.experts = {plan.plan, nullptr, first.experts.most_touched, slots};
-  second.out[0].weight = down;
-  second.out[0].y = down_rows;
-  multiply(second, activation);
-  written(args.y, static_cast<int64_t>(args.rows) * hidden);
-  if (status_.ok())
-    combine_experts({down_rows, plan.slot_of, args.share, args.y, args.rows, args.top, hidden}, stream_);
 }
 
 }  // namespace paceline::kernels::cuda

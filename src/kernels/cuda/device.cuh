@@ -72,6 +72,13 @@ __device__ __forceinline__ uint4 load_four(const void* p) {
   return v;
 }
 
+// Asks for bytes (a multiple of 16) to be in the L2 cache.
+__device__ __forceinline__ void prefetch_l2(const void* from, int32_t bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(from), "r"(bytes) : "memory");
+#endif
+}
+
 // A kernel that was launched early waits here for the one before it to be done; what it may touch before is weights
 // only. Does nothing where it was launched as usual.
 __device__ __forceinline__ void wait_for_previous() {

@@ -1,6 +1,7 @@
 // Element by element: gelu, sums, softcap, gathers, the largest of a row. Bound by bytes.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/order.cuh"
 #include "kernels/cuda/rows.h"
 
 namespace paceline::kernels::cuda {
@@ -16,7 +17,10 @@ __global__ void gelu_mul_kernel(const GeluMulArgs args, int64_t count) {
   wait_for_previous();
   const int64_t at = thread_number();
   if (at >= count) return;
-  args.y[at] = gelu(args.y[at]) * args.x[at / args.width * args.x_stride + at % args.width];
+  const int64_t row = at / args.width, col = at % args.width;
+  const float value = gelu(args.y[at]) * args.x[row * args.x_stride + col];
+  args.y[at] = value;
+  reinterpret_cast<__nv_bfloat16*>(args.y_bf16)[row * args.y_stride + col] = __float2bfloat16_rn(value);
 }
 
 __global__ void add_scaled_kernel(float* y, const float* x, float scale, int64_t count) {
@@ -51,21 +55,6 @@ __global__ void rope_rows_kernel(const RopeRowsArgs args) {
   args.sin[at] = sinf(angle);
 }
 
-// A key that orders by value first and by lower place second; NaN is below everything.
-__device__ uint64_t key_of(float value, int32_t place) {
-  const uint32_t bits = __float_as_uint(value == 0.0f ? 0.0f : value);
-  const uint32_t ordered = (bits & 0x80000000u) != 0 ? ~bits : bits | 0x80000000u;
-  return value != value ? 0 : static_cast<uint64_t>(ordered) << 32 | (0xffffffffu - static_cast<uint32_t>(place));
-}
-
-__device__ uint64_t block_max(uint64_t key, uint64_t* scratch) {
-  for (int offset = 16; offset > 0; offset /= 2) key = max(key, __shfl_xor_sync(~0u, key, offset));
-  if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = key;
-  __syncthreads();
-  for (int i = 0; i < kThreads / 32; ++i) key = max(key, scratch[i]);
-  return key;
-}
-
 __global__ void argmax_pieces_kernel(const ArgmaxArgs args) {
   __shared__ uint64_t scratch[kThreads / 32];
   let_next_start();
@@ -85,8 +74,7 @@ __global__ void argmax_rows_kernel(const ArgmaxArgs args) {
   const uint64_t* keys = args.partial + blockIdx.x * kArgmaxPieces;
   uint64_t key = max(keys[threadIdx.x], keys[threadIdx.x + 32]);
   for (int offset = 16; offset > 0; offset /= 2) key = max(key, __shfl_xor_sync(~0u, key, offset));
-  if (threadIdx.x == 0)
-    args.best[blockIdx.x] = key == 0 ? 0 : static_cast<int32_t>(0xffffffffu - static_cast<uint32_t>(key));
+  if (threadIdx.x == 0) args.best[blockIdx.x] = key == 0 ? 0 : place_of(key);
 }
 
 constexpr int kReadBlocks = 2048;

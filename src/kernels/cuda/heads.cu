@@ -3,6 +3,7 @@
 // Bound by launches at few rows, by bytes at many.
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/heads.cuh"
 #include "kernels/cuda/launch.cuh"
 
 namespace paceline::kernels::cuda {
@@ -24,10 +25,8 @@ __device__ void store(void* page, int32_t wide, int64_t at, float value) {
 
 __global__ void heads_kernel(const HeadsArgs args) {
   let_next_start();
-  wait_for_previous();
   const int32_t per_row = heads_of_row(args);
   const int64_t job = static_cast<int64_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
-  const int lane = threadIdx.x % 32;
   const int64_t row = job / per_row;
   if (row >= args.rows) return;
   int32_t head = static_cast<int32_t>(job % per_row);
@@ -39,56 +38,34 @@ __global__ void heads_kernel(const HeadsArgs args) {
                       : kind == 1 ? args.k + (row * args.kv_heads + head) * dim
                                   : args.v + (row * args.kv_heads + head) * dim;
   const float* weight = kind == 0 ? args.q_weight : kind == 1 ? args.k_weight : nullptr;
-  float low[kPairs], high[kPairs];
-  float squares = 0;
-#pragma unroll
-  for (int i = 0; i < kPairs; ++i) {
-    const int32_t at = i * 32 + lane;
-    low[i] = at < half ? from[at] : 0.0f;
-    high[i] = at < half ? from[at + half] : 0.0f;
-    squares = fmaf(low[i], low[i], squares);
-    squares = fmaf(high[i], high[i], squares);
+  // Weights and tables do not depend on the kernel in front.
+  HeadRow<kPairs> weights, values, angle;
+  weights.load(weight, half, 1.0f);
+  int32_t token = 0;
+  void* page_of_row = nullptr;
+  if (kind != 0) {
+    const DeviceSeq& seq = args.seqs[args.seq_of_row[row]];
+    const int32_t pos = seq.first_pos + static_cast<int32_t>(row) - seq.first_row;
+    const int32_t page = pos / kPageTokens, slot = seq.slots == 0 ? page : page % seq.slots;
+    token = pos % kPageTokens;
+    page_of_row = kind == 1 ? seq.keys[slot] : seq.values[slot];
   }
-  const float factor = rsqrtf(__fdiv_rn(warp_sum(squares), static_cast<float>(dim)) + args.eps);
-#pragma unroll
-  for (int i = 0; i < kPairs; ++i) {
-    const int32_t at = i * 32 + lane;
-    if (at >= half) continue;
-    low[i] = low[i] * factor * (weight != nullptr ? weight[at] : 1.0f);
-    high[i] = high[i] * factor * (weight != nullptr ? weight[at + half] : 1.0f);
-    if (kind == 2) continue;
-    const float c = args.cos[row * half + at], s = args.sin[row * half + at];
-    const float a = low[i], b = high[i];
-    low[i] = a * c - b * s;
-    high[i] = b * c + a * s;
-  }
+  wait_for_previous();
+  values.load(from, half, 0.0f);
+  if (kind != 2) angle.load(args.cos + row * half, args.sin + row * half, half, 0.0f);
+  values.norm(weights, dim, args.eps);
+  if (kind != 2) values.turn(angle);
+  const int64_t base = static_cast<int64_t>(head) * kPageTokens * dim;
   if (kind == 0) {
     float* to = args.q + (row * args.heads + head) * dim;
-#pragma unroll
-    for (int i = 0; i < kPairs; ++i) {
-      const int32_t at = i * 32 + lane;
-      if (at >= half) continue;
-      to[at] = low[i];
-      to[at + half] = high[i];
-    }
-    return;
-  }
-  const DeviceSeq& seq = args.seqs[args.seq_of_row[row]];
-  const int32_t pos = seq.first_pos + static_cast<int32_t>(row) - seq.first_row;
-  const int32_t page = pos / kPageTokens, slot = seq.slots == 0 ? page : page % seq.slots, token = pos % kPageTokens;
-  void* to = kind == 1 ? seq.keys[slot] : seq.values[slot];
-  const int64_t base = static_cast<int64_t>(head) * kPageTokens * dim;
-#pragma unroll
-  for (int i = 0; i < kPairs; ++i) {
-    const int32_t at = i * 32 + lane;
-    if (at >= half) continue;
-    if (kind == 1) {
-      store(to, args.wide_kv, base + static_cast<int64_t>(token) * dim + at, low[i]);
-      store(to, args.wide_kv, base + static_cast<int64_t>(token) * dim + at + half, high[i]);
-    } else {
-      store(to, args.wide_kv, base + static_cast<int64_t>(at) * kPageTokens + token, low[i]);
-      store(to, args.wide_kv, base + static_cast<int64_t>(at + half) * kPageTokens + token, high[i]);
-    }
+    values.each(half, [&](int32_t at, float value) { to[at] = value; });
+  } else if (kind == 1) {
+    const int64_t first = base + static_cast<int64_t>(token) * dim;
+    values.each(half, [&](int32_t at, float value) { store(page_of_row, args.wide_kv, first + at, value); });
+  } else {
+    values.each(half, [&](int32_t at, float value) {
+      store(page_of_row, args.wide_kv, base + static_cast<int64_t>(at) * kPageTokens + token, value);
+    });
   }
 }
 
@@ -100,30 +77,17 @@ __global__ void __launch_bounds__(kValueRows * 32) values_kernel(const HeadsArgs
   __shared__ __nv_bfloat16 turned[2 * kPairs * 32][kValueRows + 2];
   let_next_start();
   wait_for_previous();
-  const int lane = threadIdx.x % 32, own = threadIdx.x / 32;
+  const int own = threadIdx.x / 32;
   const int32_t first_row = static_cast<int32_t>(blockIdx.x) * kValueRows, head = static_cast<int32_t>(blockIdx.y);
   const int32_t dim = args.head_dim, half = dim / 2;
   const int64_t row = first_row + own;
   if (row < args.rows) {
     const float* from = args.v + (row * args.kv_heads + head) * dim;
-    float low[kPairs], high[kPairs];
-    float squares = 0;
-#pragma unroll
-    for (int i = 0; i < kPairs; ++i) {
-      const int32_t at = i * 32 + lane;
-      low[i] = at < half ? from[at] : 0.0f;
-      high[i] = at < half ? from[at + half] : 0.0f;
-      squares = fmaf(low[i], low[i], squares);
-      squares = fmaf(high[i], high[i], squares);
-    }
-    const float factor = rsqrtf(__fdiv_rn(warp_sum(squares), static_cast<float>(dim)) + args.eps);
-#pragma unroll
-    for (int i = 0; i < kPairs; ++i) {
-      const int32_t at = i * 32 + lane;
-      if (at >= half) continue;
-      turned[at][own] = __float2bfloat16_rn(low[i] * factor * 1.0f);
-      turned[at + half][own] = __float2bfloat16_rn(high[i] * factor * 1.0f);
-    }
+    HeadRow<kPairs> weights, values;
+    weights.load(nullptr, half, 1.0f);
+    values.load(from, half, 0.0f);
+    values.norm(weights, dim, args.eps);
+    values.each(half, [&](int32_t at, float value) { turned[at][own] = __float2bfloat16_rn(value); });
   }
   __syncthreads();
   const int32_t mine = threadIdx.x % kValueRows;

@@ -73,14 +73,17 @@ PACELINE_BOTH constexpr size_t scale_bytes(Format format, int32_t rows, int32_t 
          (wide ? 8 : 4);
 }
 
-// The length of one part of K, in blocks of kBlockK: so many parts that units of 64 outputs fill a large device about
-// once, none longer than the rows that fit beside it in shared memory, and a multiple of what the wide kernel takes at
-// once (4). Experts count as often as one row takes them.
+// The length of one part of K, in blocks of kBlockK, a multiple of what the wide kernel takes at once (4). Wide
+// matrices have so many parts that units of 64 outputs fill a large device about once; others have about eight, as many
+// as a cluster of blocks can be, so that all that a launch multiplies with the same rows is cut alike. None is longer
+// than the rows that fit beside it in shared memory. Experts count as often as one row takes them.
 inline constexpr int32_t kWantedUnits = 480;
+inline constexpr int32_t kWideOutputs = 10240;
+inline constexpr int32_t kWantedParts = 8;
 inline constexpr int32_t kLongestPart = 24;
 PACELINE_BOTH constexpr int32_t part_blocks(int32_t rows, int32_t cols) {
   const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kUnitOutputs);
-  const int32_t wanted = ceil_div(kWantedUnits, units);
+  const int32_t wanted = rows < kWideOutputs ? kWantedParts : ceil_div(kWantedUnits, units);
   const int32_t length = round_up(ceil_div(blocks, wanted), 4);
   return length < kLongestPart ? length : kLongestPart;
 }
@@ -115,6 +118,7 @@ struct Rows {
   const void* values = nullptr;
   const float* scales = nullptr;
   int32_t stride = 0;  // elements; the matrix's depth()
+  int32_t filler = 0;
 };
 
 }  // namespace paceline::kernels::cuda

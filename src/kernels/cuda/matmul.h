@@ -4,11 +4,14 @@
 // matmul_wide or matmul_quantised_wide (bound by operations). All give a row the same bits; see layout.h.
 #pragma once
 
+#include "kernels/cuda/launches.h"
 #include "kernels/cuda/layout.h"
 
-struct CUstream_st;
-
 namespace paceline::kernels::cuda {
+
+// Equal arguments are equal bytes: see Launches.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
 
 // Of one launch. Few: every block reads its arguments cold.
 inline constexpr int32_t kMaxProducts = 4;
@@ -28,11 +31,19 @@ struct ExpertRows {
   const int32_t* slot_row = nullptr;  // [slots]: the row to read; none: rows are slots already
   int32_t most_touched = 0;           // no plan has more
   int32_t slots = 0;
+  int32_t known = 0;  // the plan is older than the kernel in front
+  int32_t filler = 0;
 };
 
 struct Product {
   Weight weight;
-  Weight up;                   // present: y = gelu(weight x) * (up x)
+  Weight up;  // present: y = gelu(weight x) * (up x)
+  // Of no expert, though the launch has a plan, and with rows of its own. Only where joins().
+  int32_t dense = 0;
+  int32_t times_stride = 0;
+  Rows x;
+  // [rows, times_stride], or none: y = gelu(weight x) * times. Only where joins().
+  const float* times = nullptr;
   float* y = nullptr;          // [rows, outputs], or none
   uint16_t* y_bf16 = nullptr;  // [rows, y_stride] as bf16, or none
   int32_t y_stride = 0;
@@ -43,32 +54,41 @@ struct Product {
 };
 
 struct MatmulArgs {
-  Product out[kMaxProducts];  // all of one format
   int32_t count = 0;
-  Rows x;
   int32_t rows = 0;
+  Rows x;
   ExpertRows experts;
   float* partial = nullptr;     // partial_floats(), not shared with a launch that may still run
   int32_t* arrivals = nullptr;  // [kMaxArrivals], zero before and after
   int32_t blocks = 0;           // filled in by the launch
+  int32_t ahead = 0;
+  Product out[kMaxProducts];    // all of one format
 };
 
 inline constexpr int32_t kMaxArrivals = 1 << 18;
 inline constexpr size_t kPartialFloats = size_t{1} << 25;
 
-using Stream = CUstream_st*;
-
+// Whether a launch may have products beside its experts, or a gate that comes as rows: bf16 and few rows.
+inline bool joins(const MatmulArgs& args) {
+  bool all = args.rows <= kNarrowRows;
+  for (int32_t i = 0; i < args.count; ++i) all = all && args.out[i].weight.format == Format::bf16;
+  return all;
+}
 // early: may start before the kernel in front of it has ended (its weights do not depend on that one).
 void matmul_narrow(MatmulArgs args, Stream stream, bool early);
 void matmul_quantised(MatmulArgs args, Stream stream, bool early);
+void matmul_quantised_bulk(MatmulArgs args, Stream stream, bool early);
 // Whether the device has the instructions that large blocks of wide kernels are written in.
 bool has_warpgroups();
 void matmul_wide(MatmulArgs args, Stream stream);
 void matmul_quantised_wide(const MatmulArgs& args, Stream stream);
+void matmul_quantised_wide_b(const MatmulArgs& args, Stream stream);
 // Unquantised weights with float32 rows: `x.values` is float32 [rows, stride]. For checks and for routers.
 void matmul_f32(MatmulArgs args, Stream stream);
 // The same for many rows, where can_multiply_many_f32().
 bool can_multiply_many_f32(const MatmulArgs& args);
 void matmul_f32_many(const MatmulArgs& args, Stream stream);
+
+#pragma GCC diagnostic pop
 
 }  // namespace paceline::kernels::cuda

@@ -3,6 +3,8 @@
 //
 // Bound: bytes of weights over memory bandwidth. Share reached on an H200, 31B's shapes, 1 row (8 rows): 71 to 92 % (60
 // to 88 %).
+#include <cstdlib>
+
 #include "kernels/cuda/matmul_narrow.cuh"
 
 namespace paceline::kernels::cuda {
@@ -11,18 +13,23 @@ namespace {
 
 constexpr int kAhead = 8;  // fragments on their way per warp
 
-template <int kTiles>
-__global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) narrow_bf16(const __grid_constant__ MatmulArgs args) {
+template <int kTiles, int kParts>
+__device__ __forceinline__ void narrow_bf16(const MatmulArgs& args) {
   constexpr int kRows = kTiles * 8;
   extern __shared__ __align__(16) char staged[];
-  __shared__ float sums[kRows * kOutPad];
+  __shared__ __align__(16) float sums[kRows * kOutPad];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  let_next_start();
   Unit u;
   find_unit(args, kRows, u);
-  const bool stack = args.experts.plan != nullptr;
+  const bool stack = args.experts.plan != nullptr && !u.product->dense;
+  // A plan that the kernel in front makes: whoever comes behind this one may then take it as known.
+  const bool plans = args.experts.plan != nullptr && !args.experts.known;
+  if (!plans) let_next_start();
   if (stack) {
-    wait_for_previous();
+    if (plans) {
+      wait_for_previous();
+      let_next_start();
+    }
     if (!find_expert(args, u)) return;
   }
   if (u.row_base >= u.rows) return;
@@ -38,7 +45,10 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) narrow_bf16(con
 #pragma unroll
   for (int i = 0; i < kAhead; ++i)
     if (i < steps) a[i] = load_once(stream + i * 512);
-  if (!stack) wait_for_previous();
+  if (args.ahead > 0 && blockIdx.x < 660 && lane == 0 && steps > kAhead)
+    prefetch_l2(stream + kAhead * 512, min((steps - kAhead) * 512, args.ahead));
+  if (!stack || !plans) wait_for_previous();
+  if (!stack && plans) let_next_start();
 
   float total[kTiles][4] = {};
   const int32_t stride = w.part * kBlockK * 2 + 16;
@@ -46,7 +56,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) narrow_bf16(con
   for (int32_t part_begin = begin; part_begin < end; part_begin += part_steps) {
     const int32_t part_end = min(end, part_begin + part_steps);
     if (part_begin != begin) __syncthreads();
-    stage_rows<kRows>(args, u, args.x.stride * 2, part_begin * 32, (part_end - part_begin) * 32, shared_address(staged),
+    stage_rows<kRows>(args, u, u.x->stride * 2, part_begin * 32, (part_end - part_begin) * 32, shared_address(staged),
                       stride);
     wait_copies<0>();
     __syncthreads();
@@ -76,13 +86,56 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) narrow_bf16(con
 #pragma unroll
       for (int i = 0; i < 4; ++i) total[j][i] = part_begin == begin ? acc[j][i] : total[j][i] + acc[j][i];
   }
-  finish<kTiles>(args, u, total, sums);
+  finish<kTiles, kParts>(args, u, total, sums);
+}
+
+template <int kTiles>
+__global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) alone_kernel(const __grid_constant__ MatmulArgs args) {
+  narrow_bf16<kTiles, 0>(args);
+}
+// The parts of a unit as a cluster.
+template <int kTiles, int kParts>
+__global__ void __launch_bounds__(kThreads, kTiles == 1 ? 5 : 4) PACELINE_CLUSTER(kParts)
+    cluster_kernel(const __grid_constant__ MatmulArgs args) {
+  narrow_bf16<kTiles, kParts>(args);
+}
+
+// As many blocks as a cluster can be at all; above kPortable only where a kernel asks for it.
+constexpr int32_t kMostParts = 16, kPortable = 8;
+
+// How many parts all products have, if they are the same and a cluster can have so many; else 0.
+int32_t cluster_parts(const MatmulArgs& args) {
+  int device = 0, major = 0;
+  (void)cudaGetDevice(&device);
+  (void)cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device);
+  if (major < 9) return 0;
+  const int32_t parts = args.out[0].split;
+  for (int32_t i = 1; i < args.count; ++i)
+    if (args.out[i].split != parts) return 0;
+  const char* text = std::getenv("PACELINE_CLUSTER");
+  return parts >= 2 && parts <= (text != nullptr ? std::atoi(text) : kMostParts) ? parts : 0;
+}
+
+template <int kTiles, int kParts, class Go>
+void start_cluster(int32_t parts, const Go& go) {
+  if (parts == kParts) {
+    if (kParts > kPortable)
+      (void)cudaFuncSetAttribute(cluster_kernel<kTiles, kParts>, cudaFuncAttributeNonPortableClusterSizeAllowed, 1);
+    go(cluster_kernel<kTiles, kParts>);
+  } else if constexpr (kParts < kMostParts) {
+    start_cluster<kTiles, kParts + 1>(parts, go);
+  }
 }
 
 template <int kTiles>
 void start_bf16(const MatmulArgs& args, int32_t groups, int32_t part, Stream stream, bool early) {
-  start(narrow_bf16<kTiles>, args, groups, size_t{kTiles} * 8 * static_cast<size_t>(part * kBlockK * 2 + 16), stream,
-        early);
+  const size_t bytes = size_t{kTiles} * 8 * static_cast<size_t>(part * kBlockK * 2 + 16);
+  const auto go = [&](auto kernel) { start(kernel, args, groups, bytes, stream, early); };
+  const int32_t parts = cluster_parts(args);
+  if (parts == 0)
+    go(alone_kernel<kTiles>);
+  else
+    start_cluster<kTiles, 2>(parts, go);
 }
 
 }  // namespace
@@ -92,12 +145,14 @@ void matmul_narrow(MatmulArgs args, Stream stream, bool early) {
   const int32_t group_rows = args.rows <= 8 ? 8 : 16;
   const int32_t groups = ceil_div(args.rows, group_rows);
   int32_t part = 0;
+  const char* text = std::getenv("PACELINE_AHEAD");
+  args.ahead = text != nullptr ? std::atoi(text) : 0;
   args.blocks = 0;
   for (int32_t i = 0; i < args.count; ++i) {
     Product& p = args.out[i];
     p.first_block = args.blocks;
     p.units = ceil_div(p.weight.rows, p.gated() ? kUnitOutputs / 2 : kUnitOutputs);
-    const int32_t matrices = args.experts.plan != nullptr ? args.experts.most_touched : 1;
+    const int32_t matrices = args.experts.plan != nullptr && !p.dense ? args.experts.most_touched : 1;
     // Parts of a unit go to blocks of their own unless there are plenty of blocks without that.
     p.split = p.units * matrices >= 2048 || groups > 4 ? 1 : p.weight.parts();
     args.blocks += p.units * matrices * p.split;

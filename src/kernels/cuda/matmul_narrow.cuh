@@ -7,6 +7,7 @@
 // are added in ascending order by whichever block of the unit comes last, or in registers where one block has them all.
 #pragma once
 
+#include "kernels/cuda/cluster.cuh"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/matmul.h"
@@ -19,6 +20,7 @@ constexpr int kOutPad = kUnitOutputs + 4;
 // Where a block stands.
 struct Unit {
   const Product* product;
+  const Rows* x;
   int32_t unit, part, parts_here;
   int32_t expert;      // -1: none
   int32_t first_slot;  // expert's
@@ -32,6 +34,7 @@ __device__ inline bool find_unit(const MatmulArgs& args, int32_t group_rows, Uni
   const int32_t parts = product.weight.parts();
   int32_t local = static_cast<int32_t>(blockIdx.x) - product.first_block;
   u.product = &product;
+  u.x = product.dense ? &product.x : &args.x;
   u.part = product.split > 1 ? local % parts : 0;
   u.parts_here = product.split > 1 ? 1 : parts;
   local /= product.split;
@@ -61,7 +64,7 @@ __device__ __forceinline__ int32_t row_number(const MatmulArgs& args, const Unit
   return args.experts.slot_row ? args.experts.slot_row[u.first_slot + row] : u.first_slot + row;
 }
 __device__ __forceinline__ const char* row_of(const MatmulArgs& args, const Unit& u, int32_t row, int32_t row_bytes) {
-  return static_cast<const char*>(args.x.values) + static_cast<int64_t>(row_number(args, u, row)) * row_bytes;
+  return static_cast<const char*>(u.x->values) + static_cast<int64_t>(row_number(args, u, row)) * row_bytes;
 }
 
 // Copies columns [begin, begin + bytes) of the unit's rows behind each other, zeros where there is no row. All copies
@@ -74,8 +77,7 @@ __device__ __forceinline__ void stage_rows(const MatmulArgs& args, const Unit& u
   for (int32_t i = 0; i < kRows / (kThreads / 32); ++i) {
     const int32_t r = i * (kThreads / 32) + static_cast<int32_t>(threadIdx.x / 32);
     const bool has = u.row_base + r < u.rows;
-    const char* from =
-        has ? row_of(args, u, u.row_base + r, row_bytes) + begin : static_cast<const char*>(args.x.values);
+    const char* from = has ? row_of(args, u, u.row_base + r, row_bytes) + begin : static_cast<const char*>(u.x->values);
 #pragma unroll 4
     for (int32_t c = threadIdx.x % 32; c < chunks; c += 32)
       copy16_async(shared + r * stride + c * 16, has ? from + c * 16 : from, has);
@@ -109,24 +111,63 @@ __device__ inline Tile find_tile(const Unit& u, int warp) {
   return t;
 }
 
+// An output of the unit's row, where there is such a one; `up` where it is gated.
+__device__ __forceinline__ void write_output(const Unit& u, int32_t r, int32_t output, float value, float up) {
+  const Product& p = *u.product;
+  if (u.row_base + r >= u.rows || output >= p.weight.rows) return;
+  if (p.gated()) value = gelu(value) * up;
+  const int64_t row = u.first_slot + u.row_base + r;
+  if (p.times != nullptr) value = gelu(value) * p.times[row * p.times_stride + output];
+  if (p.y != nullptr) p.y[row * p.weight.rows + output] = value;
+  if (p.y_bf16 != nullptr)
+    reinterpret_cast<__nv_bfloat16*>(p.y_bf16)[row * p.y_stride + output] = __float2bfloat16_rn(value);
+}
+
 // One unit's sums in shared memory [rows][kOutPad] become outputs.
 template <int kRows>
 __device__ void write_outputs(const Unit& u, const float* sums) {
-  const Product& p = *u.product;
-  const int32_t n = p.weight.rows;
-  const bool gated = p.gated();
-  const int32_t width = gated ? kUnitOutputs / 2 : kUnitOutputs;
+  const int32_t width = u.product->gated() ? kUnitOutputs / 2 : kUnitOutputs;
   for (int32_t i = threadIdx.x; i < kRows * width; i += kThreads) {
-    const int32_t r = i / width, o = i % width;
-    const int32_t output = u.unit * width + o;
-    if (u.row_base + r >= u.rows || output >= n) continue;
-    float value = sums[r * kOutPad + o];
-    if (gated) value = gelu(value) * sums[r * kOutPad + o + kUnitOutputs / 2];
-    const int64_t row = u.first_slot + u.row_base + r;
-    if (p.y != nullptr) p.y[row * n + output] = value;
-    if (p.y_bf16 != nullptr)
-      reinterpret_cast<__nv_bfloat16*>(p.y_bf16)[row * p.y_stride + output] = __float2bfloat16_rn(value);
+    const float* at = sums + i / width * kOutPad + i % width;
+    write_output(u, i / width, u.unit * width + i % width, at[0], at[u.product->gated() ? kUnitOutputs / 2 : 0]);
   }
+}
+
+// The parts of a unit are the blocks of a cluster: each adds up some of the outputs, out of all blocks' shared memory.
+template <int kRows, int kParts>
+__device__ void add_up_cluster(const Unit& u, const float* sums) {
+  cluster_barrier();
+  const bool gated = u.product->gated();
+  const int32_t width = gated ? kUnitOutputs / 2 : kUnitOutputs;
+  const int32_t fours = min(kRows, u.rows - u.row_base) * width / 4;
+  const uint32_t shared = shared_address(sums);
+  for (int32_t i = u.part + kParts * static_cast<int32_t>(threadIdx.x); i < fours; i += kParts * kThreads) {
+    const int32_t r = i * 4 / width, o = i * 4 % width;
+    const uint32_t at = shared + static_cast<uint32_t>(r * kOutPad + o) * 4;
+    float4 sum[2] = {};
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      if (half == 1 && !gated) continue;
+      float4 part[kParts];
+#pragma unroll
+      for (int k = 0; k < kParts; ++k) part[k] = load_of_block(at + half * (kUnitOutputs / 2 * 4), k);
+      sum[half] = part[0];
+#pragma unroll
+      for (int k = 1; k < kParts; ++k) {
+        sum[half].x += part[k].x;
+        sum[half].y += part[k].y;
+        sum[half].z += part[k].z;
+        sum[half].w += part[k].w;
+      }
+    }
+    const int32_t output = u.unit * width + o;
+    write_output(u, r, output, sum[0].x, sum[1].x);
+    write_output(u, r, output + 1, sum[0].y, sum[1].y);
+    write_output(u, r, output + 2, sum[0].z, sum[1].z);
+    write_output(u, r, output + 3, sum[0].w, sum[1].w);
+  }
+  // Nobody leaves while others still read what it has.
+  cluster_barrier();
 }
 
 // Leaves this part's sums for the block of the unit that comes last, which adds them up.
@@ -136,8 +177,11 @@ __device__ void add_up_parts(const MatmulArgs& args, const Unit& u, float* sums)
   const int32_t floats = min(kRows, u.rows - u.row_base) * kUnitOutputs;
   const int64_t block = static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x;
   float* mine = args.partial + block * kFloats;
-  for (int32_t i = threadIdx.x; i < floats; i += kThreads)
-    __stcg(mine + i, sums[i / kUnitOutputs * kOutPad + i % kUnitOutputs]);
+  const auto four = [&](int32_t i) -> float4& {
+    return *reinterpret_cast<float4*>(sums + i / kUnitOutputs * kOutPad + i % kUnitOutputs);
+  };
+  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < floats; i += kThreads * 4)
+    __stcg(reinterpret_cast<float4*>(mine + i), four(i));
   __threadfence();
   __syncthreads();
   __shared__ int32_t came;
@@ -147,24 +191,44 @@ __device__ void add_up_parts(const MatmulArgs& args, const Unit& u, float* sums)
   if (came != u.product->split - 1) return;
   __threadfence();
   const float* first = args.partial + (block - u.part) * kFloats;
-  for (int32_t i = threadIdx.x; i < floats; i += kThreads) {
-    float sum = __ldcg(first + i);
-#pragma unroll 16
-    for (int32_t part = 1; part < u.product->split; ++part) sum += __ldcg(first + part * kFloats + i);
-    sums[i / kUnitOutputs * kOutPad + i % kUnitOutputs] = sum;
+  // Parts are asked for together: one after the other they would take a trip to the cache each.
+  constexpr int kAtOnce = 8;
+  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < floats; i += kThreads * 4) {
+    float4 sum = make_float4(0, 0, 0, 0);
+    for (int32_t base = 0; base < u.product->split; base += kAtOnce) {
+      float4 part[kAtOnce];
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k)
+        if (base + k < u.product->split)
+          part[k] = __ldcg(reinterpret_cast<const float4*>(first + (base + k) * kFloats + i));
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) {
+        if (base + k >= u.product->split) continue;
+        const bool begins = k == 0 && base == 0;
+        sum.x = begins ? part[k].x : sum.x + part[k].x;
+        sum.y = begins ? part[k].y : sum.y + part[k].y;
+        sum.z = begins ? part[k].z : sum.z + part[k].z;
+        sum.w = begins ? part[k].w : sum.w + part[k].w;
+      }
+    }
+    four(i) = sum;
   }
   if (threadIdx.x == 0) *arrivals = 0;
   __syncthreads();
   write_outputs<kRows>(u, sums);
 }
 
-template <int kTiles>
+// kParts: of a cluster; 0 where parts meet in device memory, if there are several.
+template <int kTiles, int kParts = 0>
 __device__ void finish(const MatmulArgs& args, const Unit& u, const float (&total)[kTiles][4], float* sums) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
 #pragma unroll
   for (int j = 0; j < kTiles; ++j)
 #pragma unroll
     for (int i = 0; i < 4; ++i) sums[(j * 8 + t * 2 + i % 2) * kOutPad + warp * 16 + g + i / 2 * 8] = total[j][i];
+#if __CUDA_ARCH__ >= 900
+  if constexpr (kParts > 1) return add_up_cluster<kTiles * 8, kParts>(u, sums);
+#endif
   __syncthreads();
   if (u.product->split > 1)
     add_up_parts<kTiles * 8>(args, u, sums);
@@ -174,7 +238,6 @@ __device__ void finish(const MatmulArgs& args, const Unit& u, const float (&tota
 
 template <class Kernel>
 void start(Kernel kernel, const MatmulArgs& args, int32_t groups, size_t shared_bytes, Stream stream, bool early) {
-  allow_shared(kernel, shared_bytes);
   launch(kernel, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads), shared_bytes,
          stream, early, args);
 }

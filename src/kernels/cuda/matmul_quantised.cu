@@ -21,7 +21,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
     narrow_quantised(const __grid_constant__ MatmulArgs args, int32_t room) {
   constexpr int kRows = kTiles * 8;
   extern __shared__ __align__(16) char shared[];
-  __shared__ float sums[kRows * kOutPad];
+  __shared__ __align__(16) float sums[kRows * kOutPad];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   let_next_start();
   Unit u;
@@ -98,7 +98,6 @@ void start_step(const MatmulArgs& args, Stream stream, bool early) {
     if (staged_blocks(args.out[i]) > blocks) blocks = staged_blocks(args.out[i]);
   const auto bytes = static_cast<size_t>(StagedRows::bytes_for(room, blocks * kBlockK, Step::kRun));
   const auto run = [&](auto kernel) {
-    allow_shared(kernel, bytes);
     launch(kernel, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(ceil_div(args.rows, group_rows))),
            dim3(kThreads), bytes, stream, early, args, room);
   };

@@ -273,7 +273,6 @@ void start(MatmulArgs args, Stream stream) {
   using S = Shape<Step, kWarps, kRowTiles>;
   lay_out(args, kWarps * kTileOutputs * kWarpTiles);
   const auto kernel = wide_quantised<Step, kWarps, kRowTiles, kBlocks>;
-  allow_shared(kernel, S::kSharedBytes);
   launch(kernel, dim3(static_cast<unsigned>(row_blocks(args, S::kRows)), static_cast<unsigned>(args.blocks)),
          dim3(S::kThreads), S::kSharedBytes, stream, true, args);
 }

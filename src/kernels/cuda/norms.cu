@@ -1,6 +1,7 @@
-// RMS norms. One block per row; the row stays in registers between the two norms.
+// RMS norms. One block per row; the row stays in registers from one norm to the next.
 //   x, branch, y: [rows, width]
-// Bound by launches at few rows, by bytes (width * 4 * 2 to 4 per row) at many.
+// Bound by launches at few rows, by bytes (width * 4 * 2 to 4 per row; with experts the slots of a row as well) at
+// many.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/rows.h"
@@ -9,67 +10,125 @@ namespace paceline::kernels::cuda {
 namespace {
 
 // The order of a row's sum follows from its width alone: threads is a function of it.
+template <int kThreads>
+__device__ __forceinline__ float factor_of(float squares, const NormsArgs& args, float* scratch) {
+  return rsqrtf(__fdiv_rn(block_sum<kThreads>(squares, scratch), static_cast<float>(args.width)) + args.eps);
+}
+
+// A row of the branch of a layer with experts, from both of its halves.
 template <int kThreads, int kEach>
-__global__ void __launch_bounds__(kThreads) norms_kernel(const NormsArgs args) {
+__device__ __forceinline__ void mix_row(const NormsArgs& args, int64_t row, const float (&dense_weights)[kEach],
+                                        const float (&expert_weights)[kEach], float (&branch)[kEach], float* scratch) {
+  constexpr int kAtOnce = kEach <= 6 ? 8 : 4;  // ranks that are read before the first is waited for
+  float mixed[kEach] = {};
+  float squares = 0, mixed_squares = 0;
+  for (int32_t base = 0; base < args.mixed.top; base += kAtOnce) {
+    const float* slot[kAtOnce];
+    float share[kAtOnce], from[kAtOnce][kEach];
+#pragma unroll
+    for (int r = 0; r < kAtOnce; ++r) {
+      const int64_t at = row * args.mixed.top + min(base + r, args.mixed.top - 1);
+      slot[r] = args.mixed.slots + static_cast<int64_t>(args.mixed.slot_of[at]) * args.width;
+      share[r] = args.mixed.share[at];
+    }
+#pragma unroll
+    for (int r = 0; r < kAtOnce; ++r)
+#pragma unroll
+      for (int i = 0; i < kEach; ++i) {
+        const int32_t col = i * kThreads + static_cast<int32_t>(threadIdx.x);
+        from[r][i] = col < args.width ? slot[r][col] : 0.0f;
+      }
+#pragma unroll
+    for (int r = 0; r < kAtOnce; ++r)
+      if (base + r < args.mixed.top)
+#pragma unroll
+        for (int i = 0; i < kEach; ++i) mixed[i] = fmaf(from[r][i], share[r], mixed[i]);
+  }
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    squares = fmaf(branch[i], branch[i], squares);
+    mixed_squares = fmaf(mixed[i], mixed[i], mixed_squares);
+  }
+  const float factor = factor_of<kThreads>(squares, args, scratch);
+  const float mixed_factor = factor_of<kThreads>(mixed_squares, args, scratch);
+#pragma unroll
+  for (int i = 0; i < kEach; ++i)
+    branch[i] = branch[i] * factor * dense_weights[i] + mixed[i] * mixed_factor * expert_weights[i];
+}
+
+// kMixture: what only layers with experts need.
+template <int kThreads, int kEach, bool kMixture>
+__global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__ NormsArgs args) {
+  constexpr int kTo = kMixture ? kMaxNormsTo : 1;
   __shared__ float scratch[kThreads / 32];
   let_next_start();
   const int64_t row = blockIdx.x;
   float* x_row = args.x + row * args.width;
-  float values[kEach];
-  float weights[kEach], branch_weights[kEach];
-  // Weights do not depend on the kernel in front.
-#pragma unroll
-  for (int i = 0; i < kEach; ++i) {
-    const int32_t col = i * kThreads + static_cast<int32_t>(threadIdx.x);
-    weights[i] = args.weight != nullptr && col < args.width ? args.weight[col] : 1.0f;
-    branch_weights[i] = args.branch_weight != nullptr && col < args.width ? args.branch_weight[col] : 1.0f;
-  }
-  wait_for_previous();
-  if (args.branch != nullptr) {
-    float branch[kEach];
-    float squares = 0;
+  const auto load = [&](const float* from, float otherwise, float(&to)[kEach]) {
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int32_t col = i * kThreads + static_cast<int32_t>(threadIdx.x);
-      branch[i] = col < args.width ? args.branch[row * args.width + col] : 0.0f;
-      values[i] = col < args.width ? x_row[col] : 0.0f;
-      squares = fmaf(branch[i], branch[i], squares);
+      to[i] = from != nullptr && col < args.width ? from[col] : otherwise;
     }
-    const float factor =
-        rsqrtf(__fdiv_rn(block_sum<kThreads>(squares, scratch), static_cast<float>(args.width)) + args.eps);
+  };
+  float values[kEach], weights[kTo][kEach], branch_weights[kEach];
+  float dense_weights[kEach], expert_weights[kEach];
+  // Weights do not depend on the kernel in front.
+#pragma unroll
+  for (int k = 0; k < kTo; ++k) load(k < args.count ? args.to[k].weight : nullptr, 1.0f, weights[k]);
+  load(args.branch_weight, 1.0f, branch_weights);
+  if (kMixture) {
+    load(args.mixed.dense_weight, 1.0f, dense_weights);
+    load(args.mixed.expert_weight, 1.0f, expert_weights);
+  }
+  wait_for_previous();
+  load(x_row, 0.0f, values);
+  if (args.branch != nullptr) {
+    float branch[kEach];
+    load(args.branch + row * args.width, 0.0f, branch);
+    if (kMixture && args.mixed.slots != nullptr)
+      mix_row<kThreads, kEach>(args, row, dense_weights, expert_weights, branch, scratch);
+    float squares = 0;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) squares = fmaf(branch[i], branch[i], squares);
+    const float factor = factor_of<kThreads>(squares, args, scratch);
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int32_t col = i * kThreads + static_cast<int32_t>(threadIdx.x);
       values[i] = (values[i] + branch[i] * factor * branch_weights[i]) * args.branch_scale;
       if (col < args.width) x_row[col] = values[i];
-    }
-  } else {
-#pragma unroll
-    for (int i = 0; i < kEach; ++i) {
-      const int32_t col = i * kThreads + static_cast<int32_t>(threadIdx.x);
-      values[i] = col < args.width ? x_row[col] : 0.0f;
+      if (args.x_bf16 != nullptr && col < args.y_stride)
+        reinterpret_cast<__nv_bfloat16*>(args.x_bf16)[row * args.y_stride + col] =
+            __float2bfloat16_rn(col < args.width ? values[i] : 0.0f);
     }
   }
-  if (args.y == nullptr && args.y_bf16 == nullptr) return;
+  if (args.count == 0) return;
   float squares = 0;
 #pragma unroll
   for (int i = 0; i < kEach; ++i) squares = fmaf(values[i], values[i], squares);
-  const float factor =
-      rsqrtf(__fdiv_rn(block_sum<kThreads>(squares, scratch), static_cast<float>(args.width)) + args.eps) * args.scale;
+  const float base = factor_of<kThreads>(squares, args, scratch);
 #pragma unroll
-  for (int i = 0; i < kEach; ++i) {
-    const int32_t col = i * kThreads + static_cast<int32_t>(threadIdx.x);
-    const float value = values[i] * factor * weights[i];
-    if (args.y != nullptr && col < args.width) args.y[row * args.width + col] = value;
-    if (args.y_bf16 != nullptr && col < args.y_stride)
-      reinterpret_cast<__nv_bfloat16*>(args.y_bf16)[row * args.y_stride + col] =
-          __float2bfloat16_rn(col < args.width ? value : 0.0f);
+  for (int k = 0; k < kTo; ++k) {
+    if (k >= args.count) break;
+    const NormTo& to = args.to[k];
+    const float factor = base * to.scale;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const int32_t col = i * kThreads + static_cast<int32_t>(threadIdx.x);
+      const float value = values[i] * factor * weights[k][i];
+      if (col < args.width) to.y[row * args.width + col] = value;
+      if (col < args.y_stride)
+        reinterpret_cast<__nv_bfloat16*>(to.y_bf16)[row * args.y_stride + col] =
+            __float2bfloat16_rn(col < args.width ? value : 0.0f);
+    }
   }
 }
 
 template <int kThreads, int kEach>
 void start(const NormsArgs& args, Stream stream) {
-  launch(norms_kernel<kThreads, kEach>, dim3(static_cast<unsigned>(args.rows)), dim3(kThreads), 0, stream, true, args);
+  const bool mixture = args.mixed.slots != nullptr || args.count > 1;
+  launch(mixture ? norms_kernel<kThreads, kEach, true> : norms_kernel<kThreads, kEach, false>,
+         dim3(static_cast<unsigned>(args.rows)), dim3(kThreads), 0, stream, true, args);
 }
 
 }  // namespace
@@ -80,6 +139,8 @@ void norms(const NormsArgs& args, Stream stream) {
     start<64, 4>(args, stream);
   else if (width <= 1024)
     start<256, 4>(args, stream);
+  else if (width <= 3072)
+    start<512, 6>(args, stream);
   else if (width <= 4096)
     start<512, 8>(args, stream);
   else if (width <= 5632)

@@ -149,21 +149,21 @@ void pack_values(const void* from, void* to, Format format, int32_t rows, int32_
   const int64_t lanes = int64_t{ceil_div(rows, kTileOutputs)} * steps * 32;
   auto* out = static_cast<uint4*>(to);
   if (format == Format::bf16)
-    pack_bf16_kernel<<<blocks_for(lanes), kThreads, 0, stream>>>(static_cast<const uint16_t*>(from), out, rows, cols,
-                                                                 lanes, steps);
+    launch(pack_bf16_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false,
+           static_cast<const uint16_t*>(from), out, rows, cols, lanes, steps);
   else if (format == Format::q8)
-    pack_q8_kernel<<<blocks_for(lanes), kThreads, 0, stream>>>(static_cast<const uint8_t*>(from), out, rows, cols,
-                                                               lanes, steps);
+    launch(pack_q8_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false, static_cast<const uint8_t*>(from),
+           out, rows, cols, lanes, steps);
   else
-    pack_q4_kernel<<<blocks_for(lanes), kThreads, 0, stream>>>(static_cast<const uint8_t*>(from), out, rows, cols,
-                                                               lanes, steps);
+    launch(pack_q4_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false, static_cast<const uint8_t*>(from),
+           out, rows, cols, lanes, steps);
 }
 
 void pack_scales(const void* scales, const void* biases, void* to, const Weight& w, Stream stream) {
   const int32_t padded = w.depth() / w.group;
   const int64_t count = int64_t{w.tiles()} * 16 * padded;
-  pack_scales_kernel<<<blocks_for(count), kThreads, 0, stream>>>(scales, biases, to, w.rows, w.cols / w.group, padded,
-                                                                 count, kStepK / w.group, w.wide_scales != 0);
+  launch(pack_scales_kernel, dim3(blocks_for(count)), dim3(kThreads), 0, stream, false, scales, biases, to, w.rows,
+         w.cols / w.group, padded, count, kStepK / w.group, w.wide_scales != 0);
 }
 
 void rows_to_bf16(const float* x, uint16_t* y, int32_t rows, int32_t cols, int32_t stride, Stream stream) {

@@ -5,6 +5,10 @@
 
 namespace paceline::kernels::cuda {
 
+// Equal arguments are equal bytes: see Launches.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic error "-Wpadded"
+
 // Into layout.h's order. `from` is device memory, as it lies in a checkpoint.
 void pack_values(const void* from, void* to, Format format, int32_t rows, int32_t cols, Stream stream);
 void pack_scales(const void* scales, const void* biases, void* to, const Weight& w, Stream stream);
@@ -26,21 +30,43 @@ struct EmbedArgs {
 };
 void embed(const EmbedArgs& args, Stream stream);
 
-// Two norms in one pass, either of which may be missing.
+// One of the norms of x: y = norm(x) * weight * scale
+struct NormTo {
+  const float* weight = nullptr;  // [width], or none
+  float* y = nullptr;             // [rows, width]; may be x without a branch
+  uint16_t* y_bf16 = nullptr;     // [rows, y_stride]
+  float scale = 1;
+  int32_t filler = 0;
+};
+
+// The branch of a layer with experts: norm(branch) * dense_weight + norm(mixed) * expert_weight, where mixed is the sum
+// over ranks of share * slots[slot], best first.
+struct Mixed {
+  const float* slots = nullptr;      // [slots, width], or none: the branch as it is
+  const int32_t* slot_of = nullptr;  // [rows, top]
+  const float* share = nullptr;      // [rows, top]
+  const float* dense_weight = nullptr;   // [width]
+  const float* expert_weight = nullptr;  // [width]
+  int32_t top = 0;
+  int32_t filler = 0;
+};
+
+// Norms in one pass, any of which may be missing.
 //   x = (x + norm(branch) * branch_weight) * branch_scale      where there is a branch
-//   y = norm(x) * weight * scale                               where there is a y or y_bf16
+//   y = norm(x) * weight * scale                               for each of `to`
+inline constexpr int32_t kMaxNormsTo = 3;
 struct NormsArgs {
   float* x = nullptr;                    // [rows, width]; written where there is a branch
   const float* branch = nullptr;         // [rows, width]
   const float* branch_weight = nullptr;  // [width]
   float branch_scale = 1;
-  const float* weight = nullptr;  // [width], or none
-  float* y = nullptr;             // [rows, width], or none; may be x without a branch
-  uint16_t* y_bf16 = nullptr;     // [rows, y_stride], or none
-  int32_t y_stride = 0;
-  float scale = 1;
-  int32_t rows = 0, width = 0;
   float eps = 0;
+  uint16_t* x_bf16 = nullptr;  // [rows, y_stride], or none: x once more, where there is a branch
+  Mixed mixed;
+  NormTo to[kMaxNormsTo];
+  int32_t count = 0;
+  int32_t y_stride = 0;
+  int32_t rows = 0, width = 0;
 };
 inline constexpr int32_t kMaxNormWidth = 8192;
 void norms(const NormsArgs& args, Stream stream);
@@ -50,6 +76,8 @@ struct GeluMulArgs {
   float* y = nullptr;        // [rows, width]
   const float* x = nullptr;  // [rows, x_stride]
   int32_t rows = 0, width = 0, x_stride = 0;
+  int32_t y_stride = 0;
+  uint16_t* y_bf16 = nullptr;  // [rows, y_stride]
 };
 void gelu_mul(const GeluMulArgs& args, Stream stream);
 // y = (y + x) * scale
@@ -86,15 +114,26 @@ struct RouteArgs {
   const float* scores = nullptr;        // [rows, experts]
   const float* expert_scale = nullptr;  // [experts]
   int32_t rows = 0, experts = 0, top = 0;
+  int32_t filler = 0;
   int32_t* chosen = nullptr;  // [rows, top]
   float* share = nullptr;     // [rows, top]
 };
 void route(const RouteArgs& args, Stream stream);
+// The router's product, the choice and the plan in one kernel, for up to kNarrowRows rows. `scores` is written, too.
+struct PlanArgs;
+struct RouterArgs {
+  Weight router;             // bf16, [experts, hidden]
+  const float* x = nullptr;  // [rows, hidden]
+  float* scores = nullptr;   // [rows, experts]
+  int32_t* arrivals = nullptr;
+};
+void route_and_plan(const RouterArgs& router, const RouteArgs& route, const PlanArgs& plan, Stream stream);
 
 // Slots of the chosen experts: expert by expert, in each by row.
 struct PlanArgs {
   const int32_t* chosen = nullptr;  // [rows, top]
   int32_t rows = 0, top = 0, experts = 0;
+  int32_t filler = 0;
   ExpertPlan* plan = nullptr;
   int32_t* slot_row = nullptr;  // [rows * top]
   int32_t* slot_of = nullptr;   // [rows, top]
@@ -109,7 +148,10 @@ struct CombineArgs {
   const float* share = nullptr;      // [rows, top]
   float* y = nullptr;                // [rows, width]
   int32_t rows = 0, top = 0, width = 0;
+  int32_t filler = 0;
 };
 void combine_experts(const CombineArgs& args, Stream stream);
+
+#pragma GCC diagnostic pop
 
 }  // namespace paceline::kernels::cuda

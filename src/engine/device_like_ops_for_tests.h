@@ -1,0 +1,92 @@
+// A backend that computes on the processor and behaves like a device: memory that the host must fetch from, drafts that
+// stay where they are, choices that it makes itself. What the engine does with such a backend can be tested where there
+// is none.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "kernels/cpu_ops.h"
+#include "sample/choose.h"
+
+namespace paceline {
+
+class DeviceLikeOps : public kernels::CpuOps {
+ public:
+  using CpuOps::CpuOps;
+
+  [[nodiscard]] bool on_host() const override { return false; }
+  const void* fetch(const void* from, size_t bytes, kernels::HostCopy& copy) override {
+    if (copy.bytes < bytes) copy = {std::shared_ptr<void>(new std::byte[bytes], Bytes{}), bytes};
+    std::memcpy(copy.memory.get(), from, bytes);
+    return copy.memory.get();
+  }
+
+  void choose(const kernels::ChooseArgs& args) override {
+    const size_t count = args.rows.size();
+    for (size_t i = 0; i < count; ++i) args.chosen[i] = choose_row(args, args.rows[i]);
+    for (const kernels::ChoiceChain& chain : args.chains) {
+      const TokenId* chosen = args.chosen + chain.first_choice;
+      const TokenId* drafts = args.row_tokens + chain.first_row + 1;
+      int32_t accepted = 0;
+      while (accepted < chain.drafts && chosen[accepted] == drafts[accepted]) ++accepted;
+      for (int32_t d = 0; d <= chain.drafts; ++d)
+        args.chosen[count + static_cast<size_t>(chain.first_choice + d)] = d < chain.drafts ? drafts[d] : -1;
+      for (int32_t d = 0; chain.counts != nullptr && d <= accepted; ++d) ++chain.counts[chosen[d]];
+      if (chain.hidden != nullptr)
+        std::copy_n(args.hidden + static_cast<int64_t>(chain.first_row + accepted) * args.width, args.width,
+                    chain.hidden);
+    }
+    ++rounds_;
+  }
+  [[nodiscard]] int64_t rounds() const { return rounds_; }
+
+ private:
+  struct Bytes {
+    void operator()(void* p) const { delete[] static_cast<std::byte*>(p); }
+  };
+  struct Masked : TokenConstraint, ConstraintCursor {
+    std::vector<uint64_t> words;
+    std::span<const uint64_t> allowed(std::span<const TokenId>) override { return words; }
+    [[nodiscard]] std::unique_ptr<ConstraintCursor> start() const override { return std::make_unique<Masked>(*this); }
+  };
+
+  // The host's chooser, with everything as the row says it.
+  TokenId choose_row(const kernels::ChooseArgs& args, const kernels::ChoiceRow& row) {
+    SampleSettings settings;
+    settings.temperature = row.temperature;
+    settings.top_k = row.top_k;
+    settings.top_p = row.top_p;
+    settings.min_p = row.min_p;
+    settings.repetition_penalty = row.repetition_penalty;
+    settings.presence_penalty = row.presence_penalty;
+    settings.frequency_penalty = row.frequency_penalty;
+    settings.seed = row.seed;
+    std::vector<TokenId> prompt, generated;
+    std::vector<TokenId> barred;
+    for (TokenId id = 0; id < args.vocab; ++id) {
+      const int32_t times = row.counts != nullptr ? row.counts[id] : 0;
+      if (times >= kernels::kInPrompt) prompt.push_back(id);
+      generated.insert(generated.end(), static_cast<size_t>(times % kernels::kInPrompt), id);
+      if (row.bias != nullptr && row.bias[id] != 0) settings.logit_bias.push_back({id, row.bias[id]});
+      if (row.barred != nullptr && (row.barred[id / 64] >> (id % 64) & 1) != 0) barred.push_back(id);
+    }
+    for (int32_t d = 0; d < row.drafts; ++d) generated.push_back(args.row_tokens[row.first_draft + d]);
+    if (row.barred != nullptr) settings.suppressed = std::make_shared<const std::vector<TokenId>>(barred);
+    if (row.allowed != nullptr) {
+      auto masked = std::make_shared<Masked>();
+      masked->words.assign(row.allowed, row.allowed + (args.vocab + 63) / 64);
+      settings.constraint = masked;
+    }
+    const auto vocab = static_cast<size_t>(args.vocab);
+    ChooseScratch scratch;
+    return paceline::choose({args.logits + static_cast<size_t>(row.logits_row) * vocab, vocab},
+                            {prompt, generated, nullptr}, settings, static_cast<int64_t>(row.index), scratch);
+  }
+
+  int64_t rounds_ = 0;
+};
+
+}  // namespace paceline

@@ -1,0 +1,70 @@
+// Attention over float32 pages, for checks: plain sums in the order of absolute positions. No share of anything
+// claimed.
+#include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/launch.cuh"
+
+namespace paceline::kernels::cuda {
+namespace {
+
+// One block per row and head.
+__global__ void attention_f32_kernel(const AttentionArgs args) {
+  extern __shared__ __align__(16) char shared[];
+  wait_for_previous();
+  const int32_t row = static_cast<int32_t>(blockIdx.x), head = static_cast<int32_t>(blockIdx.y), dim = args.head_dim;
+  const DeviceSeq& seq = args.seqs[args.seq_of_row[row]];
+  const int32_t pos = seq.first_pos + row - seq.first_row;
+  const int32_t begin = first_key(args, pos), last = last_key(args, row, pos);
+  const int32_t kv_head = head / (args.heads / args.kv_heads);
+  const int64_t offset = (static_cast<int64_t>(row) * args.heads + head) * dim;
+  auto* weights = reinterpret_cast<float*>(shared);  // [kPageTokens]
+  float best = kNone, all = 0;
+  float value[4] = {};
+  for (int32_t page = begin / kPageTokens; page * kPageTokens <= last; ++page) {
+    const int32_t slot = seq.slots == 0 ? page : page % seq.slots;
+    const int64_t head_floats = static_cast<int64_t>(kv_head) * kPageTokens * dim;
+    const float* keys = static_cast<const float*>(seq.keys[slot]) + head_floats;
+    const float* values = static_cast<const float*>(seq.values[slot]) + head_floats;
+    __syncthreads();
+    for (int32_t token = threadIdx.x; token < kPageTokens; token += blockDim.x) {
+      const int32_t key = page * kPageTokens + token;
+      float score = kNone;
+      if (key >= begin && key <= last) {
+        score = 0;
+        for (int32_t i = 0; i < dim; ++i)
+          score = fmaf(args.q[offset + i], keys[static_cast<int64_t>(token) * dim + i], score);
+      }
+      weights[token] = score;
+    }
+    __syncthreads();
+    float higher = best;
+    for (int32_t i = 0; i < kPageTokens; ++i) higher = fmaxf(higher, weights[i]);
+    if (higher == kNone) continue;
+    const float before = best == kNone ? 0.0f : expf(best - higher);
+    all *= before;
+    for (int i = 0; i < 4; ++i) value[i] *= before;
+    for (int32_t token = 0; token < kPageTokens; ++token) {
+      if (weights[token] == kNone) continue;
+      const float weight = expf(weights[token] - higher);
+      all += weight;
+      for (int i = 0; i < 4; ++i) {
+        const int32_t at = i * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x);
+        if (at < dim) value[i] = fmaf(weight, values[static_cast<int64_t>(at) * kPageTokens + token], value[i]);
+      }
+    }
+    best = higher;
+  }
+  for (int i = 0; i < 4; ++i) {
+    const int32_t at = i * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x);
+    if (at < dim) args.out[offset + at] = all > 0 ? __fdiv_rn(value[i], all) : 0.0f;
+  }
+}
+
+}  // namespace
+
+void attention_f32(const AttentionArgs& args, Stream stream) {
+  launch(attention_f32_kernel, dim3(static_cast<unsigned>(args.rows), static_cast<unsigned>(args.heads)), dim3(128),
+         kPageTokens * sizeof(float), stream, true, args);
+}
+
+}  // namespace paceline::kernels::cuda

@@ -1,0 +1,236 @@
+#include "kernels/cuda/launches.h"
+
+#include <algorithm>
+
+namespace paceline::kernels::cuda {
+namespace {
+
+constexpr size_t kAlignment = 16;
+// Lists that are remembered, and how many of them as graphs: widths and depths of a round, with contexts in steps.
+constexpr size_t kMostSeen = 4096;
+constexpr int32_t kMostGraphs = 256;
+// A list is made a graph when it comes for this time.
+constexpr int32_t kTimes = 3;
+// Below so many kernels a graph is not worth making.
+constexpr int32_t kFewestKernels = 8;
+// Kernels of a section: few at first, for the device to begin, then many, since between graphs kernels do not overlap.
+constexpr int32_t kFirstSection = 32, kSection = 192, kEndless = 1 << 30;
+// Above 48 KiB, what a kernel has of its own included, it has to be allowed its shared memory.
+constexpr size_t kShared = 32 * 1024;
+
+}  // namespace
+
+Launches::~Launches() {
+  for (const auto& [key, seen] : seen_)
+    if (seen.graph != nullptr) (void)cudaGraphExecDestroy(seen.graph);
+}
+
+// As much as there is: a kernel that is only written down may need more than the next one of its kind.
+void Launches::allow_shared(const void* function) {
+  if (!allowed_.insert(function).second) return;
+  int device = 0, most = 0;
+  cudaFuncAttributes attributes{};
+  if (cudaGetDevice(&device) != cudaSuccess || cudaFuncGetAttributes(&attributes, function) != cudaSuccess ||
+      cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, device) != cudaSuccess)
+    return;
+  (void)cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                             most - static_cast<int>(attributes.sharedSizeBytes));
+}
+
+std::byte* Launches::add_bytes(size_t bytes) {
+  const size_t at = list_.size();
+  list_.resize(at + (bytes + kAlignment - 1) / kAlignment * kAlignment);
+  return list_.data() + at;
+}
+
+void Launches::add_head(const Head& head) { std::memcpy(add_bytes(sizeof head), &head, sizeof head); }
+
+void Launches::begin_kernel(const void* function, const Shape& shape, size_t arguments) {
+  if (shape.shared_bytes > kShared) allow_shared(function);
+  Head head;
+  head.function = function;
+  head.bytes = shape.shared_bytes;
+  head.grid[0] = shape.grid.x, head.grid[1] = shape.grid.y, head.grid[2] = shape.grid.z;
+  head.block[0] = shape.block.x, head.block[1] = shape.block.y, head.block[2] = shape.block.z;
+  head.early = shape.early ? 1 : 0;
+  head.arguments = static_cast<uint32_t>(arguments);
+  add_head(head);
+  ++kernels_;
+}
+
+void Launches::copy(void* to, const void* from, size_t bytes) {
+  Head head;
+  head.kind = Kind::copy;
+  head.function = from;
+  head.to = to;
+  head.bytes = bytes;
+  add_head(head);
+}
+
+void Launches::clear(void* to, size_t bytes) {
+  Head head;
+  head.kind = Kind::clear;
+  head.to = to;
+  head.bytes = bytes;
+  add_head(head);
+}
+
+void Launches::mark(cudaEvent_t event) {
+  Head head;
+  head.kind = Kind::mark;
+  head.function = event;
+  add_head(head);
+}
+
+// For people who look for what went wrong.
+std::string Launches::text_of(const Head& head) {
+  const std::string bytes = std::to_string(head.bytes) + " bytes";
+  if (head.kind == Kind::copy) return "a copy of " + bytes;
+  if (head.kind == Kind::clear) return "clearing " + bytes;
+  if (head.kind == Kind::mark) return "a mark";
+  const char* name = "a kernel";
+#if CUDART_VERSION >= 12030
+  if (cudaFuncGetName(&name, head.function) != cudaSuccess) name = "a kernel";
+#endif
+  std::string text = name;
+  for (const uint32_t* size : {head.grid, head.block})
+    text += " " + std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
+  return text + ", " + bytes + " shared";
+}
+
+cudaError_t Launches::start_pieces(bool captured) {
+  void* arguments[32];
+  cudaError_t first = cudaSuccess;
+  Head head;
+  const auto take = [&](cudaError_t error) {
+    if (first != cudaSuccess || error == cudaSuccess) return;
+    first = error;
+    trouble_ = text_of(head);
+  };
+  const std::byte* at = list_.data();
+  const auto next = [&](size_t bytes) {
+    const std::byte* here = at;
+    at += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    return here;
+  };
+  while (at < list_.data() + list_.size()) {
+    std::memcpy(&head, next(sizeof head), sizeof head);
+    if (head.kind == Kind::copy) {
+      take(cudaMemcpyAsync(head.to, head.function, head.bytes, cudaMemcpyDefault, stream_));
+      continue;
+    }
+    if (head.kind == Kind::mark) {
+      auto* event = static_cast<cudaEvent_t>(const_cast<void*>(head.function));
+      take(cudaEventRecordWithFlags(event, stream_, captured ? cudaEventRecordExternal : cudaEventRecordDefault));
+      continue;
+    }
+    if (head.kind == Kind::clear) {
+      take(cudaMemsetAsync(head.to, 0, head.bytes, stream_));
+      continue;
+    }
+    for (uint32_t i = 0; i < head.arguments; ++i) {
+      uint64_t size = 0;
+      std::memcpy(&size, next(sizeof size), sizeof size);
+      arguments[i] = const_cast<std::byte*>(next(size));
+    }
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(head.grid[0], head.grid[1], head.grid[2]);
+    config.blockDim = dim3(head.block[0], head.block[1], head.block[2]);
+    config.dynamicSmemBytes = head.bytes;
+    config.stream = stream_;
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attribute.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &attribute;
+    config.numAttrs = head.early;
+    take(cudaLaunchKernelExC(&config, head.function, arguments));
+  }
+  return first;
+}
+
+cudaError_t Launches::capture(Seen& seen) {
+  if (const cudaError_t error = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal); error != cudaSuccess)
+    return error;
+  const cudaError_t started = start_pieces(true);
+  cudaGraph_t graph = nullptr;
+  const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
+  cudaError_t made = started != cudaSuccess ? started : ended;
+  if (made == cudaSuccess) made = cudaGraphInstantiate(&seen.graph, graph, 0);
+  if (graph != nullptr) (void)cudaGraphDestroy(graph);
+  return made;
+}
+
+Launches::Key Launches::key() const {
+  // Four sums side by side, each of every fourth word: one after the other they would take longer than the copy.
+  constexpr uint64_t kFactors[4] = {0x9e3779b97f4a7c15u, 0xc2b2ae3d27d4eb4fu, 0x165667b19e3779f9u, 0xd6e8feb86659fd93u};
+  uint64_t lanes[4] = {list_.size(), 1, 2, 3};
+  for (size_t at = 0; at < list_.size(); at += sizeof lanes) {
+    uint64_t words[4] = {};
+    std::memcpy(words, list_.data() + at, std::min(sizeof words, list_.size() - at));
+    for (int i = 0; i < 4; ++i) {
+      lanes[i] = (lanes[i] ^ words[i]) * kFactors[i];
+      lanes[i] ^= lanes[i] >> 29;
+    }
+  }
+  return {lanes[0] * kFactors[1] ^ lanes[1], lanes[2] * kFactors[3] ^ lanes[3] ^ lanes[0] * kFactors[2]};
+}
+
+Launches::Seen& Launches::remember() {
+  if (seen_.size() >= kMostSeen) std::erase_if(seen_, [](const auto& one) { return one.second.graph == nullptr; });
+  return seen_[key()];
+}
+
+// In place of the one that was not used for longest.
+void Launches::make_room_for_graph() {
+  if (graphs_ < kMostGraphs) return;
+  Seen* oldest = nullptr;
+  for (auto& [key, seen] : seen_)
+    if (seen.graph != nullptr && (oldest == nullptr || seen.last_used < oldest->last_used)) oldest = &seen;
+  (void)cudaGraphExecDestroy(oldest->graph);
+  *oldest = {};
+  --graphs_;
+}
+
+cudaError_t Launches::start_section() {
+  if (list_.empty()) return cudaSuccess;
+  before_start_();
+  Seen* seen = graphs_wanted_ && kernels_ >= kFewestKernels ? &remember() : nullptr;
+  if (seen != nullptr && ++seen->times >= kTimes && seen->graph == nullptr) {
+    make_room_for_graph();
+    if (capture(*seen) == cudaSuccess) {
+      ++graphs_;
+    } else {
+      // What cannot be a graph is started piece by piece, from now on.
+      (void)cudaGetLastError();
+      seen->graph = nullptr;
+      graphs_wanted_ = false;
+    }
+  }
+  cudaError_t error = cudaSuccess;
+  if (seen != nullptr && seen->graph != nullptr) {
+    error = cudaGraphLaunch(seen->graph, stream_);
+    if (error != cudaSuccess) trouble_ = "a graph of " + std::to_string(kernels_) + " kernels";
+    ++graphs_started_;
+    seen->last_used = ++uses_;
+  } else {
+    error = start_pieces(false);
+  }
+  list_.clear();
+  kernels_ = 0;
+  return error;
+}
+
+void Launches::push() {
+  const cudaError_t error = start_section();
+  if (first_error_ == cudaSuccess) first_error_ = error;
+  section_ = graphs_wanted_ ? kSection : kEndless;
+}
+
+void Launches::begin() { section_ = graphs_wanted_ ? kFirstSection : kEndless; }
+
+cudaError_t Launches::start() {
+  push();
+  return std::exchange(first_error_, cudaSuccess);
+}
+
+}  // namespace paceline::kernels::cuda

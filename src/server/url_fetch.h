@@ -1,0 +1,64 @@
+// The bytes behind one URL, over http or https; redirects are followed to listed hosts only. All calls on one strand.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "server/media_url.h"
+
+namespace paceline {
+
+// Trusts the certificates that OpenSSL trusts: the system's, or those of $SSL_CERT_FILE and $SSL_CERT_DIR.
+std::unique_ptr<boost::asio::ssl::context> make_tls_context();
+
+struct FetchTerms {
+  std::span<const std::string> hosts;  // that may be asked; outlives the fetch
+  size_t most_bytes = 0;
+  std::chrono::steady_clock::time_point deadline;  // of everything, names and redirects included
+  std::function<bool(size_t)> takes;               // whether so many more bytes may be kept
+};
+
+struct Fetched {
+  std::string problem;  // "": it went well. Names the host, and says what it did
+  std::string bytes;
+};
+
+class UrlFetch {
+ public:
+  UrlFetch(boost::asio::any_io_executor strand, boost::asio::ssl::context& tls, FetchTerms terms)
+      : strand_(std::move(strand)), tls_(tls), terms_(std::move(terms)) {}
+
+  // Once. The URL's host is listed.
+  boost::asio::awaitable<Fetched> run(MediaUrl url);
+  // It ends soon, with some problem.
+  void cancel();
+
+ private:
+  struct Names;
+  // What one host answered: a problem, a place to look at instead, or the bytes.
+  struct Step {
+    std::string problem, location, bytes;
+  };
+  boost::asio::awaitable<void> ask(const MediaUrl& url, Step& step);
+  boost::asio::awaitable<bool> connect(boost::beast::tcp_stream& stream, const MediaUrl& url, Step& step);
+  template <class Stream>
+  boost::asio::awaitable<void> exchange(Stream& stream, const MediaUrl& url, Step& step);
+  [[nodiscard]] std::string text_of(boost::system::error_code failed) const;
+
+  boost::asio::any_io_executor strand_;
+  boost::asio::ssl::context& tls_;
+  FetchTerms terms_;
+  bool cancelled_ = false;
+  std::shared_ptr<Names> names_;              // while a name is looked up
+  boost::beast::tcp_stream* open_ = nullptr;  // while one is
+};
+
+}  // namespace paceline

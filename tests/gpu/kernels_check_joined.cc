@@ -1,0 +1,163 @@
+// Operations that are several in one: norms of the same rows, a product with a gate, the end of a layer with experts.
+#include <algorithm>
+
+#include "check.h"
+
+namespace paceline::gpu {
+namespace {
+
+using kernels::Activation;
+using kernels::CpuOps;
+using kernels::NormOutput;
+using kernels::random_rows;
+using kernels::RandomMatrix;
+
+struct Joined {
+  Ops& gpu;
+  CpuOps& cpu;
+  Checks& checks;
+  std::mt19937 random{11};
+};
+
+std::vector<float> some_rows(const std::vector<float>& all, int32_t first, int32_t count, int32_t width) {
+  return {all.begin() + static_cast<int64_t>(first) * width, all.begin() + static_cast<int64_t>(first + count) * width};
+}
+
+void append(std::vector<float>& to, const std::vector<float>& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+// Each way of running some of the rows gives the bits that they have among all: `run` puts [piece][count, width]
+// behind each other.
+template <class Run>
+void check_cuts(Joined& b, const std::string& name, int32_t rows, const std::vector<int32_t>& widths, const Run& run) {
+  const std::vector<float> whole = run(0, rows);
+  for (const int32_t count : {1, 2, 7, 8, 9, 16, 17, 30})
+    for (const int32_t first : {0, 3, rows - count}) {
+      if (first < 0 || first + count > rows) continue;
+      const std::vector<float> got = run(first, count);
+      size_t at = 0, whole_at = 0;
+      bool same = true;
+      for (const int32_t width : widths) {
+        const auto floats = static_cast<size_t>(count) * static_cast<size_t>(width);
+        same =
+            same && same_bits(got.data() + at, whole.data() + whole_at + static_cast<int64_t>(first) * width, floats);
+        at += floats;
+        whole_at += static_cast<size_t>(rows) * static_cast<size_t>(width);
+      }
+      b.checks.expect(same, name + ": rows " + std::to_string(first) + " + " + std::to_string(count));
+    }
+}
+
+void check_norms(Joined& b, int32_t width, int32_t rows) {
+  const std::vector<float> x = random_rows(rows, width, b.random), branch = random_rows(rows, width, b.random);
+  const std::vector<float> w[4] = {random_rows(1, width, b.random), random_rows(1, width, b.random),
+                                   random_rows(1, width, b.random), random_rows(1, width, b.random)};
+  const auto run = [&](Ops& ops, bool joined, int32_t first, int32_t count) {
+    const auto floats = static_cast<size_t>(count) * static_cast<size_t>(width);
+    const Block gx(ops, some_rows(x, first, count, width)), gb(ops, some_rows(branch, first, count, width));
+    const Block weights[4] = {{ops, w[0]}, {ops, w[1]}, {ops, w[2]}, {ops, w[3]}};
+    const Block y[3] = {{ops, floats}, {ops, floats}, {ops, floats}};
+    const NormOutput out[3] = {{weights[1].at(), y[0].at(), 0.3f}, {weights[2].at(), y[1].at()}, {nullptr, y[2].at()}};
+    ops.add_norm({gx.at(), gb.at(), weights[0].at(), count, width, 1e-6f, 0.9f});
+    if (joined)
+      ops.rms_norms({gx.at(), count, width, 1e-6f, out});
+    else
+      for (const NormOutput& o : out) ops.rms_norm({gx.at(), o.weight, o.y, count, width, 1e-6f, o.scale});
+    std::vector<float> all = gx.read();
+    for (const Block& one : y) append(all, one.read());
+    return all;
+  };
+  const std::string name = "three norms of " + std::to_string(width);
+  check_cuts(b, name, rows, {width, width, width, width},
+             [&](int32_t first, int32_t count) { return run(b.gpu, true, first, count); });
+  const std::vector<float> got = run(b.gpu, true, 0, rows), apart = run(b.gpu, false, 0, rows);
+  b.checks.expect(same_bits(got.data(), apart.data(), got.size()), name + ": together or apart");
+  b.checks.expect(distance(got, run(b.cpu, true, 0, rows)) < 1e-6, name);
+}
+
+void check_gated_by(Joined& b, int32_t n, int32_t k, int32_t rows) {
+  RandomMatrix w(WeightFormat::bf16, n, k, 0, DType::bf16, b.random);
+  std::vector<std::shared_ptr<const void>> owners;
+  const Matrix placed = b.gpu.place(w.view, owners);
+  const int32_t stride = n * 3;
+  const std::vector<float> x = random_rows(rows, k, b.random), times = random_rows(rows, stride, b.random);
+  const auto run = [&](Ops& ops, const Matrix& matrix, int32_t first, int32_t count) {
+    const Block in(ops, some_rows(x, first, count, k)), by(ops, some_rows(times, first, count, stride));
+    const Block y(ops, static_cast<size_t>(count) * static_cast<size_t>(n));
+    ops.gated_by(in.at(), Activation::bf16, matrix, {y.at(), by.at(static_cast<size_t>(n)), count, n, stride});
+    return y.read();
+  };
+  const std::string name = "gated by rows [" + std::to_string(n) + ", " + std::to_string(k) + "]";
+  check_cuts(b, name, rows, {n}, [&](int32_t first, int32_t count) { return run(b.gpu, placed, first, count); });
+  const std::vector<float> got = run(b.gpu, placed, 0, rows), want = run(b.cpu, w.view, 0, rows);
+  b.checks.expect(distance(got, want) < 3e-5, name);
+}
+
+void check_mix(Joined& b, int32_t experts, int32_t top, int32_t hidden, int32_t width, int32_t rows) {
+  RandomMatrix gate_up(WeightFormat::bf16, experts * 2 * width, hidden, 0, DType::bf16, b.random);
+  RandomMatrix down(WeightFormat::bf16, experts * hidden, width, 0, DType::bf16, b.random);
+  RandomMatrix router(WeightFormat::bf16, experts, hidden, 0, DType::bf16, b.random);
+  const int32_t dense_width = 3 * width;
+  RandomMatrix dense_gate(WeightFormat::bf16, dense_width, hidden, 0, DType::bf16, b.random);
+  RandomMatrix dense_up(WeightFormat::bf16, dense_width, hidden, 0, DType::bf16, b.random);
+  RandomMatrix dense_down(WeightFormat::bf16, hidden, dense_width, 0, DType::bf16, b.random);
+  const Matrix raw_dense[3] = {dense_gate.view, dense_up.view, dense_down.view};
+  const MatrixStack raw[3] = {{gate_up.view.row_slice(0, width), experts, 2 * width, 0},
+                              {gate_up.view.row_slice(width, width), experts, 2 * width, 0},
+                              {down.view.row_slice(0, hidden), experts, hidden, 0}};
+  std::vector<std::shared_ptr<const void>> owners;
+  const MatrixStack placed[3] = {b.gpu.place(raw[0], owners), b.gpu.place(raw[1], owners), b.gpu.place(raw[2], owners)};
+  const Matrix placed_router = b.gpu.place(router.view, owners);
+  const Matrix placed_dense[3] = {b.gpu.place(raw_dense[0], owners), b.gpu.place(raw_dense[1], owners),
+                                  b.gpu.place(raw_dense[2], owners)};
+  const std::vector<float> x = random_rows(rows, hidden, b.random), dense = random_rows(rows, hidden, b.random);
+  const std::vector<float> in = random_rows(rows, hidden, b.random), scale = random_rows(1, experts, b.random);
+  const std::vector<float> w = random_rows(4, hidden, b.random);
+  const auto run = [&](bool on_gpu, int32_t first, int32_t count) {
+    Ops& ops = on_gpu ? b.gpu : b.cpu;
+    const MatrixStack* stacks = on_gpu ? placed : raw;
+    const Matrix* matrices = on_gpu ? placed_dense : raw_dense;
+    const auto h = static_cast<size_t>(hidden), c = static_cast<size_t>(count), t = static_cast<size_t>(top);
+    const Block gx(ops, some_rows(x, first, count, hidden)), gn(ops, some_rows(dense, first, count, hidden));
+    const Block gi(ops, some_rows(in, first, count, hidden)), gs(ops, scale), gw(ops, w), y(ops, c * h),
+        next(ops, c * h);
+    const Block scores(ops, c * static_cast<size_t>(experts)), chosen(ops, c * t), share(ops, c * t);
+    auto* ids = reinterpret_cast<int32_t*>(chosen.at());
+    const Block wide(ops, c * static_cast<size_t>(dense_width)), gd(ops, c * h);
+    ops.route({on_gpu ? &placed_router : &router.view, gi.at(), gs.at(), count, top, scores.at(), ids, share.at()});
+    kernels::MixtureArgs mix;
+    mix.gate = &matrices[0];
+    mix.up = &matrices[1];
+    mix.down = &matrices[2];
+    mix.x = gn.at();
+    mix.wide = wide.at();
+    mix.experts = {&stacks[0], &stacks[1], &stacks[2], gi.at(), ids, share.at(), count, top, y.at()};
+    mix.dense_weight = gw.at();
+    mix.expert_weight = gw.at(h);
+    mix.add = {gx.at(), gd.at(), gw.at(2 * h), count, hidden, 1e-6f, 0.8f};
+    mix.dense = gd.at();
+    ops.mixture(mix, Activation::bf16);
+    ops.rms_norm({gx.at(), gw.at(3 * h), next.at(), count, hidden, 1e-6f, 1.0f});
+    std::vector<float> all = gx.read();
+    append(all, next.read());
+    return all;
+  };
+  const std::string name = "mixture of " + std::to_string(top) + " of " + std::to_string(experts) + ", " +
+                           std::to_string(hidden) + " by " + std::to_string(width);
+  check_cuts(b, name, rows, {hidden, hidden}, [&](int32_t first, int32_t count) { return run(true, first, count); });
+  b.checks.expect(distance(run(true, 0, 3), run(false, 0, 3)) < 2e-3, name);
+}
+
+}  // namespace
+
+void check_joined(Ops& gpu, CpuOps& cpu, Checks& checks, bool few) {
+  Joined b{gpu, cpu, checks};
+  check_norms(b, 100, 20);
+  check_gated_by(b, 48, 128, 20);
+  check_mix(b, 8, 2, 64, 48, 20);
+  if (few) return;
+  for (const int32_t width : {256, 1024, 2816, 3840, 5376, 6000}) check_norms(b, width, 21);
+  check_gated_by(b, 256, 2560, 40);
+  check_mix(b, 128, 8, 640, 192, 40);
+}
+
+}  // namespace paceline::gpu

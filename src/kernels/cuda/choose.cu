@@ -323,8 +323,8 @@ class Choosing {
       int32_t low = 0;
       while (low < last) {
         const int32_t middle = low + (last - low) / 2;
-        const uint64_t count = over_row(
-            [&](int32_t id, float logit) { return uint64_t{order_of(logit) == order && id <= middle}; });
+        const uint64_t count =
+            over_row([&](int32_t id, float logit) { return uint64_t{order_of(logit) == order && id <= middle}; });
         if (count >= at_it)
           last = middle;
         else

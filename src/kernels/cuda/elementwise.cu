@@ -74,8 +74,7 @@ __global__ void argmax_rows_kernel(const ArgmaxArgs args) {
   const uint64_t* keys = args.partial + blockIdx.x * kArgmaxPieces;
   uint64_t key = max(keys[threadIdx.x], keys[threadIdx.x + 32]);
   for (int offset = 16; offset > 0; offset /= 2) key = max(key, __shfl_xor_sync(~0u, key, offset));
-  if (threadIdx.x == 0)
-    args.best[blockIdx.x] = key == 0 ? 0 : place_of(key);
+  if (threadIdx.x == 0) args.best[blockIdx.x] = key == 0 ? 0 : place_of(key);
 }
 
 constexpr int kReadBlocks = 2048;

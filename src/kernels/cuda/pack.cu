@@ -152,11 +152,11 @@ void pack_values(const void* from, void* to, Format format, int32_t rows, int32_
     launch(pack_bf16_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false,
            static_cast<const uint16_t*>(from), out, rows, cols, lanes, steps);
   else if (format == Format::q8)
-    launch(pack_q8_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false,
-           static_cast<const uint8_t*>(from), out, rows, cols, lanes, steps);
+    launch(pack_q8_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false, static_cast<const uint8_t*>(from),
+           out, rows, cols, lanes, steps);
   else
-    launch(pack_q4_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false,
-           static_cast<const uint8_t*>(from), out, rows, cols, lanes, steps);
+    launch(pack_q4_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false, static_cast<const uint8_t*>(from),
+           out, rows, cols, lanes, steps);
 }
 
 void pack_scales(const void* scales, const void* biases, void* to, const Weight& w, Stream stream) {

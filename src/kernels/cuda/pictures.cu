@@ -1,9 +1,8 @@
 // What only pictures need: norms with a mean, averages of rows, and heads that are rotated in parts. Bound by bytes; a
 // picture is looked at once.
-#include "kernels/cuda/pictures.h"
-
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/pictures.h"
 
 namespace paceline::kernels::cuda {
 namespace {

@@ -49,7 +49,7 @@ void Launches::begin_kernel(const void* function, const Shape& shape, size_t arg
   if (shape.shared_bytes > kShared) allow_shared(function);
   Head head;
   head.function = function;
-  head.bytes = shape.shared_bytes;
+  head.shared_bytes = shape.shared_bytes;
   head.grid[0] = shape.grid.x, head.grid[1] = shape.grid.y, head.grid[2] = shape.grid.z;
   head.block[0] = shape.block.x, head.block[1] = shape.block.y, head.block[2] = shape.block.z;
   head.early = shape.early ? 1 : 0;
@@ -58,36 +58,30 @@ void Launches::begin_kernel(const void* function, const Shape& shape, size_t arg
   ++kernels_;
 }
 
+void Launches::took(cudaError_t error, const char* what) {
+  if (error == cudaSuccess || first_error_ != cudaSuccess) return;
+  first_error_ = error;
+  trouble_ = what;
+}
+
 void Launches::copy(void* to, const void* from, size_t bytes) {
-  Head head;
-  head.kind = Kind::copy;
-  head.function = from;
-  head.to = to;
-  head.bytes = bytes;
-  add_head(head);
+  push();
+  before_start_();
+  took(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "a copy");
 }
 
 void Launches::clear(void* to, size_t bytes) {
-  Head head;
-  head.kind = Kind::clear;
-  head.to = to;
-  head.bytes = bytes;
-  add_head(head);
+  push();
+  took(cudaMemsetAsync(to, 0, bytes, stream_), "clearing memory");
 }
 
 void Launches::mark(cudaEvent_t event) {
-  Head head;
-  head.kind = Kind::mark;
-  head.function = event;
-  add_head(head);
+  push();
+  took(cudaEventRecord(event, stream_), "a mark");
 }
 
 // For people who look for what went wrong.
 std::string Launches::text_of(const Head& head) {
-  const std::string bytes = std::to_string(head.bytes) + " bytes";
-  if (head.kind == Kind::copy) return "a copy of " + bytes;
-  if (head.kind == Kind::clear) return "clearing " + bytes;
-  if (head.kind == Kind::mark) return "a mark";
   const char* name = "a kernel";
 #if CUDART_VERSION >= 12030
   if (cudaFuncGetName(&name, head.function) != cudaSuccess) name = "a kernel";
@@ -95,18 +89,12 @@ std::string Launches::text_of(const Head& head) {
   std::string text = name;
   for (const uint32_t* size : {head.grid, head.block})
     text += " " + std::to_string(size[0]) + "x" + std::to_string(size[1]) + "x" + std::to_string(size[2]);
-  return text + ", " + bytes + " shared";
+  return text + ", " + std::to_string(head.shared_bytes) + " bytes shared";
 }
 
-cudaError_t Launches::start_pieces(bool captured) {
+cudaError_t Launches::start_pieces() {
   void* arguments[32];
   cudaError_t first = cudaSuccess;
-  Head head;
-  const auto take = [&](cudaError_t error) {
-    if (first != cudaSuccess || error == cudaSuccess) return;
-    first = error;
-    trouble_ = text_of(head);
-  };
   const std::byte* at = list_.data();
   const auto next = [&](size_t bytes) {
     const std::byte* here = at;
@@ -114,20 +102,8 @@ cudaError_t Launches::start_pieces(bool captured) {
     return here;
   };
   while (at < list_.data() + list_.size()) {
+    Head head;
     std::memcpy(&head, next(sizeof head), sizeof head);
-    if (head.kind == Kind::copy) {
-      take(cudaMemcpyAsync(head.to, head.function, head.bytes, cudaMemcpyDefault, stream_));
-      continue;
-    }
-    if (head.kind == Kind::mark) {
-      auto* event = static_cast<cudaEvent_t>(const_cast<void*>(head.function));
-      take(cudaEventRecordWithFlags(event, stream_, captured ? cudaEventRecordExternal : cudaEventRecordDefault));
-      continue;
-    }
-    if (head.kind == Kind::clear) {
-      take(cudaMemsetAsync(head.to, 0, head.bytes, stream_));
-      continue;
-    }
     for (uint32_t i = 0; i < head.arguments; ++i) {
       uint64_t size = 0;
       std::memcpy(&size, next(sizeof size), sizeof size);
@@ -136,14 +112,17 @@ cudaError_t Launches::start_pieces(bool captured) {
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(head.grid[0], head.grid[1], head.grid[2]);
     config.blockDim = dim3(head.block[0], head.block[1], head.block[2]);
-    config.dynamicSmemBytes = head.bytes;
+    config.dynamicSmemBytes = head.shared_bytes;
     config.stream = stream_;
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attribute.val.programmaticStreamSerializationAllowed = 1;
     config.attrs = &attribute;
     config.numAttrs = head.early;
-    take(cudaLaunchKernelExC(&config, head.function, arguments));
+    const cudaError_t error = cudaLaunchKernelExC(&config, head.function, arguments);
+    if (error == cudaSuccess || first != cudaSuccess) continue;
+    first = error;
+    trouble_ = text_of(head);
   }
   return first;
 }
@@ -151,7 +130,7 @@ cudaError_t Launches::start_pieces(bool captured) {
 cudaError_t Launches::capture(Seen& seen) {
   if (const cudaError_t error = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal); error != cudaSuccess)
     return error;
-  const cudaError_t started = start_pieces(true);
+  const cudaError_t started = start_pieces();
   cudaGraph_t graph = nullptr;
   const cudaError_t ended = cudaStreamEndCapture(stream_, &graph);
   cudaError_t made = started != cudaSuccess ? started : ended;
@@ -192,7 +171,6 @@ void Launches::make_room_for_graph() {
 }
 
 cudaError_t Launches::start_section() {
-  if (list_.empty()) return cudaSuccess;
   before_start_();
   Seen* seen = graphs_wanted_ && kernels_ >= kFewestKernels ? &remember() : nullptr;
   if (seen != nullptr && ++seen->times >= kTimes && seen->graph == nullptr) {
@@ -200,27 +178,30 @@ cudaError_t Launches::start_section() {
     if (capture(*seen) == cudaSuccess) {
       ++graphs_;
     } else {
-      // What cannot be a graph is started piece by piece, from now on.
-      (void)cudaGetLastError();
       seen->graph = nullptr;
-      graphs_wanted_ = false;
+      give_up_graphs();
     }
   }
-  cudaError_t error = cudaSuccess;
+  cudaError_t error = cudaErrorUnknown;
   if (seen != nullptr && seen->graph != nullptr) {
     error = cudaGraphLaunch(seen->graph, stream_);
-    if (error != cudaSuccess) trouble_ = "a graph of " + std::to_string(kernels_) + " kernels";
-    ++graphs_started_;
     seen->last_used = ++uses_;
-  } else {
-    error = start_pieces(false);
+    error == cudaSuccess ? void(++graphs_started_) : give_up_graphs();
   }
+  if (error != cudaSuccess) error = start_pieces();
   list_.clear();
   kernels_ = 0;
   return error;
 }
 
+// What cannot be a graph is started piece by piece, from now on.
+void Launches::give_up_graphs() {
+  (void)cudaGetLastError();
+  graphs_wanted_ = false;
+}
+
 void Launches::push() {
+  if (list_.empty()) return;
   const cudaError_t error = start_section();
   if (first_error_ == cudaSuccess) first_error_ = error;
   section_ = graphs_wanted_ ? kSection : kEndless;

@@ -1,7 +1,8 @@
 // What is to run on the device, written down in order before it is started. A list that has been there before, with the
 // same kernels and the same arguments to the last byte, is started as one CUDA graph: starting kernels one by one costs
 // the host more than small kernels take. Long lists are started in sections, so that the device need not wait for their
-// end.
+// end. Copies are never part of a graph: one remembers the memory that it copies from and to, and that may have been
+// given back and taken again since.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -42,7 +43,8 @@ class Launches {
     (add_argument(args), ...);
     if (kernels_ >= section_) push();
   }
-  // Between any two memories; what the host owns must be pinned, and stay as it is until the list has run.
+  // Between any two memories, behind all that is written down, which is started; what the host owns must be pinned, and
+  // stay as it is until that has run.
   void copy(void* to, const void* from, size_t bytes);
   void clear(void* to, size_t bytes);
   // The time when all in front of it has run.
@@ -65,13 +67,10 @@ class Launches {
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
 
  private:
-  enum class Kind : uint64_t { kernel, copy, clear, mark };
-  // In front of every piece of the list; 8-byte words throughout, so that equal lists are equal bytes.
+  // In front of every kernel's arguments; without padding, so that equal lists are equal bytes.
   struct Head {
-    Kind kind = Kind::kernel;
-    const void* function = nullptr;  // or where a copy starts, or an event
-    void* to = nullptr;
-    uint64_t bytes = 0;  // shared memory, or what is copied
+    const void* function = nullptr;
+    uint64_t shared_bytes = 0;
     uint32_t grid[3] = {}, block[3] = {};
     uint32_t early = 0, arguments = 0;
   };
@@ -96,12 +95,14 @@ class Launches {
   }
 
   static std::string text_of(const Head& head);
-  cudaError_t start_pieces(bool captured);
+  void took(cudaError_t error, const char* what);
+  cudaError_t start_pieces();
   cudaError_t capture(Seen& seen);
   cudaError_t start_section();
   [[nodiscard]] Key key() const;
   Seen& remember();
   void make_room_for_graph();
+  void give_up_graphs();
 
   cudaStream_t stream_;
   std::function<void()> before_start_;

@@ -308,9 +308,6 @@ class Ops {
   virtual void rms_norms(const NormsArgs& args) {
     for (const NormOutput& o : args.out) rms_norm({args.x, o.weight, o.y, args.rows, args.width, args.eps, o.scale});
   }
-  // A hint: the next product of few rows will read these weights, in this order, or a gate and its up side by side. A
-  // backend may fetch them while what comes before that product runs. Holds for one operation.
-  virtual void expect(std::span<const Matrix* const>, bool /*gated*/) {}
   // Up to kMaxProjections products of the same rows x [rows, in].
   virtual void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) = 0;
   // y [rows, out] = gelu(gate x) * up x

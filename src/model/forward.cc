@@ -81,10 +81,6 @@ class Pass {
     ops_.rms_norm({x, weight.empty() ? nullptr : weight.for_ops(), y, rows_, c_.hidden, c_.rms_eps, scale});
   }
 
-  void expect(std::initializer_list<const Matrix*> weights, size_t count, bool gated) {
-    ops_.expect({weights.begin(), count}, gated);
-  }
-
   void embed() {
     x_ = sized(s_.x, static_cast<int64_t>(rows_) * c_.hidden);
     normed_ = sized(s_.normed, static_cast<int64_t>(rows_) * c_.hidden);
@@ -175,11 +171,9 @@ class Pass {
     float* k = sized(s_.k, static_cast<int64_t>(rows_) * lc.kv_heads * lc.head_dim);
     float* v = lc.value_is_key ? k : sized(s_.v, static_cast<int64_t>(rows_) * lc.kv_heads * lc.head_dim);
     const bool owns = lc.kv_layer == i;
-    const size_t products = owns ? (lc.value_is_key ? 2u : 3u) : 1u;
-    expect({&l.q, &l.k, &l.v}, products, false);
     norm(x_, l.input_norm, normed_);
     const Projection out[3] = {{&l.q, q}, {&l.k, k}, {&l.v, v}};
-    ops_.linear(normed_, rows_, act_, {out, products});
+    ops_.linear(normed_, rows_, act_, {out, owns ? (lc.value_is_key ? 2u : 3u) : 1u});
 
     for (size_t s = 0; s < s_.spans.size(); ++s) s_.spans[s].pages = in_.seqs[s].kv->pages(i);
     const bool sliding = lc.kind == LayerKind::sliding;
@@ -199,7 +193,6 @@ class Pass {
 
     float* attended = sized(s_.attended, static_cast<int64_t>(rows_) * c_.heads * lc.head_dim);
     const int32_t* last_pos = sliding || c_.both_ways_globally ? last_pos_ : nullptr;
-    expect({&l.o}, 1, false);
     ops_.attend(heads, {shape, q, attended, sliding ? c_.window : 0, true, s_.spans, last_pos});
     const Projection o{&l.o, branch_};
     ops_.linear(attended, rows_, act_, {&o, 1});
@@ -212,7 +205,6 @@ class Pass {
     // layer_scalar comes last; with per-layer embeddings that is after their part.
     const float scale = c_.ple_width > 0 ? 1.0f : l.layer_scalar;
     const kernels::AddNormArgs add{x_, branch_, l.post_ffn_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, scale};
-    expect({&l.gate, &l.up}, 2, true);
     if (c_.experts > 0) return mixture(l, wide, add);
     norm(x_, l.pre_ffn_norm, normed_);
     ops_.gated(normed_, rows_, act_, l.gate, l.up, wide);

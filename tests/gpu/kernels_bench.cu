@@ -302,8 +302,6 @@ class Model {
 
   void layer(const Layer& l, int32_t all, int32_t i, const std::vector<SeqSpan>& spans) {
     const HeadShape shape{s_.heads, l.kv_heads, l.dim, DType::bf16};
-    const Matrix* const projections[] = {&l.q, &l.k, &l.v};
-    ops_.expect({projections, !l.owns ? 1u : l.value_is_key ? 2u : 3u}, false);
     ops_.rms_norm({x_, ones_, normed_, all, s_.hidden, 1e-6f, 1});
     project(l, all);
     kernels::HeadsArgs heads;
@@ -317,8 +315,6 @@ class Model {
     heads.seqs = spans;
     // Cosines of all rows from one line of ones: which angle does not matter for time.
     heads.cos = heads.sin = turns_;
-    const Matrix* const next = &l.o;
-    ops_.expect({&next, 1}, false);
     ops_.attend(heads, {shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr});
     const Projection o{&l.o, branch_};
     ops_.linear(attended_, all, Activation::bf16, {&o, 1});
@@ -326,8 +322,6 @@ class Model {
     ops_.add_norm(add);
     const kernels::NormOutput normed[3] = {{ones_, normed_}, {ones_, routed_, 0.3f}, {ones_, e_in_}};
     auto* chosen = reinterpret_cast<int32_t*>(chosen_);
-    const Matrix* const gate_up[] = {&l.gate, &l.up};
-    ops_.expect(gate_up, true);
     ops_.rms_norms({x_, all, s_.hidden, 1e-6f, {normed, s_.experts > 0 ? 3u : 1u}});
     if (s_.experts > 0) route(l, all);
     if (s_.experts > 0) {

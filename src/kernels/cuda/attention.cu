@@ -10,9 +10,8 @@
 // by whichever of these comes last: the same operations, and so the same bits. A key that a query does not see counts
 // as minus infinity, and a page of such keys has b = 0 and a = 1: it changes nothing.
 //
-// Bound: bytes of keys and values at few rows, operations at many. Far from both: 14 us for one row of 31B at 512
-// positions on an H200, where the bytes would take 2; a prompt of 2048 runs at about 90 TFLOP/s.
-#include "kernels/cuda/ahead.cuh"
+// Bound: bytes of keys and values at few rows, operations at many. Far from both: 9 us for one row of 31B at 512
+// positions on an H200 with its heads, and 19 us for eight rows without, where the bytes would take 2.
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/attention_merge.cuh"
 #include "kernels/cuda/attention_stage.cuh"
@@ -81,11 +80,6 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
   if (old) wait_for_previous();
 
   stage_queries<kQueries, kPairs, kHeads>(args, w, dim, q_weights, shared + l.queries, l.query_stride);
-  if (kSplit && args.ahead.count > 0) {
-    const auto block = static_cast<int32_t>(blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z));
-    fetch_ahead(args.ahead, block * kThreads + static_cast<int32_t>(threadIdx.x),
-                static_cast<int32_t>(gridDim.x * gridDim.y * gridDim.z) * kThreads);
-  }
   if (makes_keys && (page_begin + 1) * kPageTokens > w.seq->first_pos)
     make_keys<kPairs>(args, w, page_begin, dim, shared, l);
 

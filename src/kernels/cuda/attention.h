@@ -1,7 +1,6 @@
 // Heads and attention on the device, as plain arguments. Pages and their borders are ops.h's.
 #pragma once
 
-#include "kernels/cuda/ahead.h"
 #include "kernels/cuda/matmul.h"
 
 namespace paceline::kernels::cuda {
@@ -73,7 +72,6 @@ struct AttentionArgs {
   float* partial = nullptr;     // attention_partial_floats(), where attention_splits()
   int32_t* arrivals = nullptr;  // [block_count * kv_heads] there, zero before and after
   HeadsArgs head;
-  Ahead ahead;
 };
 
 // Rows that a block may have: as many as fill it with queries.

@@ -1,6 +1,5 @@
 // CudaOps over sequences: heads and attention, with page tables kept in device memory.
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 
 #include "base/check.h"
@@ -9,9 +8,6 @@
 
 namespace paceline::kernels::cuda {
 namespace {
-
-const int32_t kAheadInAttention =
-    std::getenv("PACELINE_ATTENTION") ? std::atoi(std::getenv("PACELINE_ATTENTION")) : 20 << 20;
 
 // Rows of each sequence in blocks of so many, and the most pages that one of them sees.
 std::vector<RowBlock> blocks_of(const kernels::AttentionArgs& args, int32_t block_rows, int32_t& most_pages) {
@@ -204,7 +200,6 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
     a.partial = static_cast<float*>(grown(attention_partial_, floats * sizeof(float)));
     a.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
   }
-  a.ahead = take_expected(a.rows, kAheadInAttention);
   if (!status_.ok()) return;
   if (wide)
     attention_wide(a, stream_);

@@ -63,7 +63,6 @@ class CudaOps final : public Ops {
   void rms_norm(const NormArgs& args) override;
   void add_norm(const AddNormArgs& args) override;
   void rms_norms(const kernels::NormsArgs& args) override;
-  void expect(std::span<const Matrix* const> weights, bool gated) override;
   void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) override;
   void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
              float* y) override;
@@ -133,8 +132,6 @@ class CudaOps final : public Ops {
   void multiply(MatmulArgs& args, Activation activation);
   void flush();
   NormsArgs take_pending();
-  // What was expected, for a kernel of so many rows to fetch; nothing is expected afterwards.
-  Ahead take_expected(int32_t rows, int32_t bytes);
 
   struct SlotRows {
     const float* rows = nullptr;       // [slots, hidden]
@@ -163,7 +160,6 @@ class CudaOps final : public Ops {
   AddNormArgs pending_;
   Mixed pending_mixed_;
   bool has_pending_ = false;
-  Ahead expected_;
   // The choice that the plan in memory is for, if it was made with it.
   struct Planned {
     const int32_t* chosen = nullptr;

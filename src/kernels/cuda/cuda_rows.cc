@@ -1,17 +1,10 @@
 // CudaOps over rows: norms, products, experts, each as the kernels want it.
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/check.h"
 #include "kernels/cuda/cuda_ops.h"
 
 namespace paceline::kernels::cuda {
-namespace {
-
-const int32_t kAheadInNorms = std::getenv("PACELINE_NORMS") ? std::atoi(std::getenv("PACELINE_NORMS")) : 12 << 20;
-
-}  // namespace
-
 // Rows of x were (or are about to be) changed: what was made ready of them is stale.
 void CudaOps::written(const float* begin, int64_t floats) {
   const auto* chosen = reinterpret_cast<const float*>(planned_.chosen);
@@ -141,36 +134,6 @@ void CudaOps::gated(const float* x, int32_t rows, Activation activation, const M
   multiply(args, activation);
 }
 
-void CudaOps::expect(std::span<const Matrix* const> weights, bool gated) {
-  expected_ = {};
-  // So many blocks of a narrow product run at once on a large device.
-  int32_t left = 660;
-  for (const Matrix* m : weights) {
-    const Weight w = weight_of(*m);
-    if (w.format != Format::bf16 || expected_.count == kMaxAhead) return;
-    const int32_t units = ceil_div(w.rows, gated ? kUnitOutputs / 2 : kUnitOutputs);
-    const int32_t taken = std::min(units, left / w.parts());
-    if (!gated) left -= taken * w.parts();
-    AheadOf& of = expected_.of[expected_.count++];
-    of.values = static_cast<const char*>(w.values);
-    of.tiles = std::min(w.tiles(), taken * (gated ? 2 : 4));
-    of.parts = w.parts();
-    of.tile_bytes = w.depth() * kTileOutputs * 2;
-    of.part_bytes = w.part * kBlockK * kTileOutputs * 2;
-  }
-}
-
-Ahead CudaOps::take_expected(int32_t rows, int32_t bytes) {
-  Ahead ahead = expected_;
-  expected_ = {};
-  int64_t pieces = 0;
-  for (int32_t i = 0; i < ahead.count; ++i) pieces += int64_t{ahead.of[i].tiles} * ahead.of[i].parts;
-  if (rows > kNarrowRows || pieces == 0) return {};
-  ahead.bytes = static_cast<int32_t>(bytes / pieces / 512 * 512);
-  if (ahead.bytes == 0) return {};
-  return ahead;
-}
-
 // What waits, as the kernel takes it; nothing waits afterwards.
 NormsArgs CudaOps::take_pending() {
   NormsArgs a;
@@ -225,7 +188,6 @@ void CudaOps::rms_norms(const kernels::NormsArgs& args) {
     to = {o.weight, o.y, nullptr, o.scale};
     to.y_bf16 = make_ready(o.y, args.rows, args.width, a.y_stride);
   }
-  a.ahead = take_expected(args.rows, kAheadInNorms);
   if (status_.ok()) norms(a, stream_);
 }
 

@@ -2,15 +2,12 @@
 //   x, branch, y: [rows, width]
 // Bound by launches at few rows, by bytes (width * 4 * 2 to 4 per row; with experts the slots of a row as well) at
 // many.
-#include "kernels/cuda/ahead.cuh"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/rows.h"
 
 namespace paceline::kernels::cuda {
 namespace {
-
-constexpr int kAheadBlocks = 64;  // that only fetch what comes next
 
 // The order of a row's sum follows from its width alone: threads is a function of it.
 template <int kThreads>
@@ -66,12 +63,6 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__
   __shared__ float scratch[kThreads / 32];
   let_next_start();
   const int64_t row = blockIdx.x;
-  if (row >= args.rows) {
-    // What is in front has read all it will: the memory is free from here on.
-    wait_for_previous();
-    fetch_ahead(args.ahead, static_cast<int32_t>((row - args.rows) * kThreads + threadIdx.x), kAheadBlocks * kThreads);
-    return;
-  }
   float* x_row = args.x + row * args.width;
   const auto load = [&](const float* from, float otherwise, float(&to)[kEach]) {
 #pragma unroll
@@ -137,8 +128,7 @@ template <int kThreads, int kEach>
 void start(const NormsArgs& args, Stream stream) {
   const bool mixture = args.mixed.slots != nullptr || args.count > 1;
   launch(mixture ? norms_kernel<kThreads, kEach, true> : norms_kernel<kThreads, kEach, false>,
-         dim3(static_cast<unsigned>(args.rows + (args.ahead.count > 0 ? kAheadBlocks : 0))), dim3(kThreads), 0, stream,
-         true, args);
+         dim3(static_cast<unsigned>(args.rows)), dim3(kThreads), 0, stream, true, args);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // Everything on the device that is not a matrix product or attention, as plain arguments.
 #pragma once
 
-#include "kernels/cuda/ahead.h"
 #include "kernels/cuda/matmul.h"
 
 namespace paceline::kernels::cuda {
@@ -68,7 +67,6 @@ struct NormsArgs {
   int32_t count = 0;
   int32_t y_stride = 0;
   int32_t rows = 0, width = 0;
-  Ahead ahead;
 };
 inline constexpr int32_t kMaxNormWidth = 8192;
 void norms(const NormsArgs& args, Stream stream);

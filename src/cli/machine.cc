@@ -31,18 +31,16 @@ Result<std::unique_ptr<Machine>> Machine::make(const MachineOptions& options) {
   TRY_ASSIGN(const kernels::CpuTable* table, kernels::default_cpu_table());
   std::unique_ptr<Machine> machine(new Machine(options.threads, options.pinned));
   if (options.pinned) pin_this_thread(0);
-  auto cpu_ops = std::make_unique<kernels::CpuOps>(*table, machine->pool_);
   if (options.device != Device::cpu) {
     const auto device = kernels::find_cuda_device();
     if (!device.ok() && options.device == Device::cuda) return device.error();
     if (device.ok()) {
-      TRY_ASSIGN(machine->ops_, kernels::make_cuda_ops(cpu_ops.get()));
-      machine->cpu_ops_ = std::move(cpu_ops);
+      TRY_ASSIGN(machine->ops_, kernels::make_cuda_ops());
       machine->kernels_name_ = "cuda on " + device->name;
       return machine;
     }
   }
-  machine->ops_ = std::move(cpu_ops);
+  machine->ops_ = std::make_unique<kernels::CpuOps>(*table, machine->pool_);
   machine->kernels_name_ = table->name;
   return machine;
 }

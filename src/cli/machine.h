@@ -35,7 +35,7 @@ class Machine {
   Machine(int threads, bool pinned) : pool_(threads, pinned) {}
 
   ThreadPool pool_;
-  std::unique_ptr<kernels::Ops> cpu_ops_, ops_;
+  std::unique_ptr<kernels::Ops> ops_;
   std::string kernels_name_;
 };
 

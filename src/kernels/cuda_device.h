@@ -20,7 +20,6 @@ struct CudaDevice {
 // The first device, if it can be used: the error says what is missing (a build with CUDA, a driver, a device, a new
 // enough one).
 Result<CudaDevice> find_cuda_device();
-// for_pictures: see Ops; must outlive what is made.
-Result<std::unique_ptr<Ops>> make_cuda_ops(Ops* for_pictures = nullptr);
+Result<std::unique_ptr<Ops>> make_cuda_ops();
 
 }  // namespace paceline::kernels

@@ -7,6 +7,6 @@ Result<CudaDevice> find_cuda_device() {
   return Error{"this program was built without CUDA: configure with -DPACELINE_CUDA=ON"};
 }
 
-Result<std::unique_ptr<Ops>> make_cuda_ops(Ops*) { return find_cuda_device().error(); }
+Result<std::unique_ptr<Ops>> make_cuda_ops() { return find_cuda_device().error(); }
 
 }  // namespace paceline::kernels

@@ -285,8 +285,6 @@ class Ops {
   // the host's.
   [[nodiscard]] virtual size_t free_bytes() const { return 0; }
   virtual double read_gbs() { return 0; }
-  // Who runs pictures: not every backend does that itself.
-  virtual Ops& for_pictures() { return *this; }
   // Until all that was enqueued has run. An error is the backend's last word: nothing enqueued after it runs.
   virtual Status wait() = 0;
 

@@ -58,7 +58,7 @@ std::shared_ptr<const VisionWeights> placed(std::shared_ptr<const VisionWeights>
 }  // namespace
 
 VisionForward::VisionForward(std::shared_ptr<const VisionWeights> weights, kernels::Ops& ops, Precision precision)
-    : weights_(placed(std::move(weights), ops.for_pictures())), ops_(ops.for_pictures()), precision_(precision) {}
+    : weights_(placed(std::move(weights), ops)), ops_(ops), precision_(precision) {}
 
 VisionForward::~VisionForward() = default;
 

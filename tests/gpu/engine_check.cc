@@ -39,7 +39,7 @@ struct Machine {
   std::unique_ptr<Ops> ops;
 
   Machine() {
-    auto made = kernels::make_cuda_ops(nullptr);
+    auto made = kernels::make_cuda_ops();
     if (!made.ok()) {
       std::printf("%s\n", made.error().message.c_str());
       std::exit(3);

@@ -36,9 +36,8 @@ Result<CudaDevice> find_cuda_device() {
   return found;
 }
 
-Result<std::unique_ptr<Ops>> make_cuda_ops(Ops* for_pictures) {
+Result<std::unique_ptr<Ops>> make_cuda_ops() {
   TRY_ASSIGN(std::unique_ptr<cuda::CudaOps> ops, cuda::CudaOps::make());
-  ops->set_for_pictures(for_pictures);
   return std::unique_ptr<Ops>(std::move(ops));
 }
 

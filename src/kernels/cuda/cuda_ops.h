@@ -48,8 +48,6 @@ class CudaOps final : public Ops {
   Status wait() override;
   [[nodiscard]] size_t free_bytes() const override;
   double read_gbs() override;
-  Ops& for_pictures() override { return for_pictures_ != nullptr ? *for_pictures_ : *this; }
-  void set_for_pictures(Ops* ops) { for_pictures_ = ops; }
 
   Matrix place(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) override;
   MatrixStack place(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) override;
@@ -152,7 +150,6 @@ class CudaOps final : public Ops {
   cudaStream_t cuda_stream_ = nullptr;
   std::shared_ptr<Launches> launches_;
   Stream stream_ = nullptr;  // launches_
-  Ops* for_pictures_ = nullptr;
   Status status_ = Done{};
   std::array<Ready, 32> ready_;
   size_t next_ready_ = 0;

@@ -1,6 +1,5 @@
 // CudaOps over rows: norms, products, experts, each as the kernels want it.
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/check.h"
 #include "kernels/cuda/cuda_ops.h"
@@ -80,12 +79,8 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
     matmul_narrow(args, stream_, true);
   else if (w.format == Format::bf16)
     matmul_wide(args, stream_);
-  else if (args.rows <= kNarrowRows && std::getenv("PBULK") != nullptr)
-    matmul_quantised_bulk(args, stream_, true);
   else if (args.rows <= kNarrowRows)
     matmul_quantised(args, stream_, true);
-  else if (std::getenv("PWB") != nullptr)
-    matmul_quantised_wide_b(args, stream_);
   else
     matmul_quantised_wide(args, stream_);
 }

@@ -80,12 +80,8 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
     matmul_narrow(args, stream_, true);
   else if (w.format == Format::bf16)
     matmul_wide(args, stream_);
-  else if (args.rows <= kNarrowRows && std::getenv("PBULK") != nullptr)
-    matmul_quantised_bulk(args, stream_, true);
   else if (args.rows <= kNarrowRows)
     matmul_quantised(args, stream_, true);
-  else if (std::getenv("PWB") != nullptr)
-    matmul_quantised_wide_b(args, stream_);
   else
     matmul_quantised_wide(args, stream_);
 }

@@ -81,12 +81,10 @@ inline bool joins(const MatmulArgs& args) {
 // early: may start before the kernel in front of it has ended (its weights do not depend on that one).
 void matmul_narrow(MatmulArgs args, Stream stream, bool early);
 void matmul_quantised(MatmulArgs args, Stream stream, bool early);
-void matmul_quantised_bulk(MatmulArgs args, Stream stream, bool early);
 // Whether the device has the instructions that large blocks of wide kernels are written in.
 bool has_warpgroups();
 void matmul_wide(MatmulArgs args, Stream stream);
 void matmul_quantised_wide(const MatmulArgs& args, Stream stream);
-void matmul_quantised_wide_b(const MatmulArgs& args, Stream stream);
 // Unquantised weights with float32 rows: `x.values` is float32 [rows, stride]. For checks and for routers.
 void matmul_f32(MatmulArgs args, Stream stream);
 // The same for many rows, where can_multiply_many_f32().

@@ -7,7 +7,8 @@
 // part of K the sums of the part are added to the total, as narrow kernels add them: a row's bits are the same in both.
 // Up to 128 rows the total is in registers, with more in shared memory.
 //
-// Bound: operations, behind it the bytes that L2 gives.
+// Bound: operations, behind it the bytes that L2 gives. Share of cuBLAS's rate reached on an H200 with 2048 rows: 70 to
+// 81 % at 31B's widths, 44 to 68 % at 26B-A4B's narrow ones.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/matmul.h"

@@ -65,29 +65,6 @@ struct QuantisedStep {
     }
   }
 
-  // From shared memory, where the tile's step lies as it does in device memory, its scales behind its values.
-  static constexpr int kSharedBytes = kBytes + kScaleBytes;
-  __device__ __forceinline__ void read(uint32_t address) {
-    const int lane = threadIdx.x % 32;
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) values[i] = shared_four(address + lane * 16 + i * 512);
-    const uint32_t pairs = address + kBytes + lane / 4 * (kScaleWords * 4);
-    if constexpr (kScaleWords == 2) {
-      const float2 two = shared_pair(pairs);
-      scales[0] = __float_as_uint(two.x);
-      scales[1] = __float_as_uint(two.y);
-    } else {
-#pragma unroll
-      for (int i = 0; i < kScaleWords; i += 4) {
-        const uint4 four = shared_four(pairs + i * 4);
-        scales[i] = four.x;
-        scales[i + 1] = four.y;
-        scales[i + 2] = four.z;
-        scales[i + 3] = four.w;
-      }
-    }
-  }
-
   // The fragment of columns i * 32 to i * 32 + 31.
   __device__ __forceinline__ void fragment(int i, uint32_t (&a)[4]) const {
     if constexpr (kFormat == Format::q8) {

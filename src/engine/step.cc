@@ -42,7 +42,7 @@ bool Stepper::step() {
   }
   end_overdue();
   schedule_.admit([this](Sequence& seq) { start(seq); });
-  const bool looked = features_.look(schedule_.running());
+  const bool looked = features_.look(schedule_.running(), forward_ms_ + choose_ms_);
   schedule_.plan(plan_);
   if (plan_.parts.empty()) {
     if (!looked && !idle_) become_idle();

@@ -19,7 +19,7 @@ size_t bytes_of(const std::vector<float>& rows) { return rows.size() * sizeof(fl
 
 }  // namespace
 
-bool Features::look(const Running& running, double last_step_ms) {
+bool Features::look(const Running& running, double writing_ms) {
   if (passing_ && !is_wanted(running)) passing_.reset();
   for (auto seq = running.begin(); !passing_ && seq != running.end(); ++seq) {
     if (!(*seq)->unseen_picture()) continue;
@@ -27,7 +27,7 @@ bool Features::look(const Running& running, double last_step_ms) {
     if ((*seq)->unseen_picture()) begin(**seq);
   }
   if (!passing_) return false;
-  go_on(running, std::max(last_step_ms, kLeastTime_ms));
+  go_on(running, std::max(writing_ms, kLeastTime_ms));
   return true;
 }
 

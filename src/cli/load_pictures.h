@@ -5,14 +5,13 @@
 
 namespace paceline {
 
-// Of each round, the longest gap between two pieces of the stream: alone, beside so many new prompts of words, and
-// beside as many new pictures that take about as many tokens each.
+// Of each round, the longest gap between two pieces of a stream, one such following the other: alone, beside so many
+// new prompts of words, and beside as many new pictures that take about as many tokens each.
 struct PictureRun {
   int32_t pictures = 0;
   int64_t picture_tokens = 0, word_tokens = 0;  // of a prompt
   std::vector<double> alone_ms, words_ms, pictures_ms;
   std::vector<double> whole_ms;  // until the last picture was answered
-  bool outlasted = false;        // in some round the stream ended before them: gaps may be missing
   std::string problem;
 };
 PictureRun run_pictures(const LoadPlanOfClients& plan, int32_t pictures, int32_t budget, int32_t rounds);

@@ -89,9 +89,9 @@ std::string serve_table(const ServeReport& report) {
     out += fmt::format(
         "longest gap of a stream: alone {:.1f} ms, beside {} prompts of {} tokens {:.1f} ms, beside {} with a picture, "
         "of "
-        "{} tokens, {:.1f} ms; these were answered after {:.0f} ms{}\n",
+        "{} tokens, {:.1f} ms; these were answered after {:.0f} ms\n",
         median(run.alone_ms), run.pictures, run.word_tokens, median(run.words_ms), run.pictures, run.picture_tokens,
-        median(run.pictures_ms), median(run.whole_ms), run.outlasted ? ", later than the stream's end" : "");
+        median(run.pictures_ms), median(run.whole_ms));
   }
   if (report.resident_before > 0)
     out += fmt::format("server's resident memory: {} after the first run, {} after the last\n",

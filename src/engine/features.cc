@@ -11,14 +11,15 @@ namespace {
 // Patches that share one passage: enough to keep the machine busy, and a bound on memory. A picture with more goes
 // alone.
 constexpr int32_t kMostPatches = 280 * 9;
-// Of a step; then the sequences that do not wait for pictures have their turn. About what a chunk of a prompt takes.
-constexpr std::chrono::milliseconds kMostTime{10};
+// Of a step, at least; then the sequences that do not wait for pictures have their turn. About what a chunk of a prompt
+// takes. Where steps take longer it is as long as they do: else many slow steps would lie between the pieces.
+constexpr double kLeastTime_ms = 10;
 
 size_t bytes_of(const std::vector<float>& rows) { return rows.size() * sizeof(float); }
 
 }  // namespace
 
-bool Features::look(const Running& running) {
+bool Features::look(const Running& running, double writing_ms) {
   if (passing_ && !is_wanted(running)) passing_.reset();
   for (auto seq = running.begin(); !passing_ && seq != running.end(); ++seq) {
     if (!(*seq)->unseen_picture()) continue;
@@ -26,7 +27,7 @@ bool Features::look(const Running& running) {
     if ((*seq)->unseen_picture()) begin(**seq);
   }
   if (!passing_) return false;
-  go_on(running);
+  go_on(running, std::max(writing_ms, kLeastTime_ms));
   return true;
 }
 
@@ -72,10 +73,11 @@ void Features::begin(const Sequence& seq) {
   passing.passage = vision_->begin(std::move(patches));
 }
 
-void Features::go_on(const Running& running) {
-  const auto end = std::chrono::steady_clock::now() + kMostTime;
+void Features::go_on(const Running& running, double most_ms) {
+  const auto begin = std::chrono::steady_clock::now();
   while (passing_->passage->go_on()) {
-    if (std::chrono::steady_clock::now() >= end) return;
+    const std::chrono::duration<double, std::milli> taken = std::chrono::steady_clock::now() - begin;
+    if (taken.count() >= most_ms) return;
   }
   std::vector<std::vector<float>> features = passing_->passage->finish();
   for (size_t i = 0; i < features.size(); ++i) {

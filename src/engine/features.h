@@ -22,9 +22,9 @@ class Features {
   Features(VisionForward* vision, size_t kept_bytes) : vision_(vision), most_bytes_(kept_bytes) {}
 
   // Looks for the oldest sequence whose prompt comes to a picture next, at as many of its pictures as one passage
-  // takes; and only for some milliseconds, since others wait: then it goes on at the next call. False: nobody needed
-  // it.
-  bool look(const Running& running);
+  // takes; and only for as long as a step of those who write takes, or some milliseconds, since they wait: then it goes
+  // on at the next call. False: nobody needed it.
+  bool look(const Running& running, double writing_ms);
 
   [[nodiscard]] int64_t seen() const { return seen_; }    // pictures that went through the tower
   [[nodiscard]] int64_t known() const { return known_; }  // and those that did not have to
@@ -44,7 +44,7 @@ class Features {
   [[nodiscard]] bool is_wanted(const Running& running) const;
   void recall(Sequence& seq);
   void begin(const Sequence& seq);
-  void go_on(const Running& running);
+  void go_on(const Running& running, double most_ms);
   void show(const RequestPicture& picture, const Rows& rows, const Running& running);
   [[nodiscard]] Rows find(const Fingerprint& content);
   void keep(const Fingerprint& content, Rows rows);

@@ -177,6 +177,45 @@ TEST_P(PictureIdentity, APictureIsLookedAtOnce) {
   EXPECT_EQ(second->tokens, first->tokens);
 }
 
+// A picture of many patches is looked at in pieces; whoever writes beside it writes on between them. One that goes away
+// in the middle is looked at no further.
+TEST_P(PictureIdentity, OthersGoOnWhileOneIsLookedAt) {
+  if (!is_shipped()) GTEST_SKIP() << "the others' towers take no time";
+  const VisionConfig& config = vision_->weights().config;
+  const auto patches = std::make_shared<const Patches>(
+      make_patches(striped_picture(300, 300, 3), config.shape, config.side(), kBudgets[2]).value());
+  const Request large = asking({0, patches->tokens, patches, {99, 7}});
+  const auto alone = [&] {
+    Engine engine(parts_, settings_);
+    return finish(engine, large)->tokens;
+  }();
+
+  Engine engine(parts_, settings_);
+  Request words_only;
+  words_only.prompt = words(10);
+  words_only.max_tokens = 300;
+  words_only.context = model_.config.context;
+  const auto beside = std::make_shared<Text>(), gone = std::make_shared<Text>(), seen = std::make_shared<Text>();
+  ASSERT_EQ(engine.submit(words_only, beside).refusal, Refusal::none);
+  while (beside->tokens.empty()) engine.step();
+
+  const Submission leaving = engine.submit(large, gone);
+  for (int i = 0; i < 3; ++i) engine.step();
+  EXPECT_EQ(engine.stats().pictures_seen, 0);
+  engine.cancel(leaving.id);
+  for (int i = 0; i < 3; ++i) engine.step();
+  EXPECT_EQ(engine.stats().pictures_seen, 0);
+
+  const size_t before = beside->tokens.size();
+  ASSERT_EQ(engine.submit(large, seen).refusal, Refusal::none);
+  while (engine.stats().pictures_seen == 0) engine.step();
+  EXPECT_GE(beside->tokens.size(), before + 2);
+  while (engine.step()) {
+  }
+  EXPECT_EQ(seen->tokens, alone);
+  EXPECT_STREQ(engine.integrity_problem(), "");
+}
+
 TEST_P(PictureIdentity, PagesAreFoundByThePictureNotByItsTokens) {
   Engine engine(parts_, settings_);
   const auto first = finish(engine, asking(pictures_[0]));

@@ -43,7 +43,7 @@ bool Stepper::step() {
   }
   end_overdue();
   schedule_.admit([this](Sequence& seq) { start(seq); });
-  const bool looked = features_.look(schedule_.running());
+  const bool looked = features_.look(schedule_.running(), writing_ms_);
   schedule_.plan(plan_);
   if (plan_.parts.empty()) {
     if (!looked && !idle_) become_idle();
@@ -289,6 +289,7 @@ void Stepper::end_all() {
 
 void Stepper::count_step() {
   ++steps_;
+  if (plan_.prompt_rows == 0) writing_ms_ = forward_ms_ + choose_ms_;
   prompt_tokens_ += plan_.prompt_rows;
   const bool counts_pages = steps_ % kStepsBetweenCounts == 0;
   if (counts_pages) kept_bytes_ = schedule_.kept_bytes();

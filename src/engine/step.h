@@ -70,6 +70,7 @@ class Stepper {
   std::vector<Sequence*> forks_;
   std::vector<std::pair<Sequence*, EndReason>> ended_;
   double forward_ms_ = 0, choose_ms_ = 0, commit_ms_ = 0;
+  double writing_ms_ = 0;  // of the last step without rows of prompts
 
   bool idle_ = true, failed_ = false;
   int64_t steps_ = 0, prompt_tokens_ = 0;

@@ -49,7 +49,6 @@ void DeviceRound::allow(Sequence& seq, size_t first_choice) {
 void DeviceRound::run(const ForwardRows& rows, bool drafts_unknown, std::span<const Choosing> choosing,
                       ChooseScratch& scratch) {
   const ModelConfig& config = forward_.weights().config;
-  drafts_unknown_ = drafts_unknown;
   choices_.clear();
   chains_.clear();
   bool wants_logits = false;
@@ -75,7 +74,7 @@ void DeviceRound::run(const ForwardRows& rows, bool drafts_unknown, std::span<co
   for (size_t i = 0; i < choosing.size(); ++i) {
     Sequence& seq = *choosing[i].seq;
     const auto first = static_cast<size_t>(chains_[i].first_choice);
-    if (drafts_unknown_)
+    if (drafts_unknown)
       for (size_t d = 0; d < seq.drafts.size(); ++d) {
         seq.drafts[d] = chosen[count + first + d];
         CHECK(seq.drafts[d] >= 0 && seq.drafts[d] < config.vocab);

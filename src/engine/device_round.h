@@ -23,8 +23,8 @@ class DeviceRound {
   // Waits for everything, and fills the sequences' verdicts; and their drafts, where only the backend knew them
   // (`drafts_unknown`). After a fault the verdicts mean nothing.
   void run(const ForwardRows& rows, bool drafts_unknown, std::span<const Choosing> choosing, ChooseScratch& scratch);
-  // What drafting took on the device; `otherwise` where the host waited for it.
-  [[nodiscard]] double draft_ms(double otherwise) const { return drafts_unknown_ ? draft_ms_ : otherwise; }
+  // What drafting took on the device, where the host did not wait for it.
+  [[nodiscard]] double draft_ms() const { return draft_ms_; }
 
  private:
   void add_rows(const Choosing& one);
@@ -32,7 +32,6 @@ class DeviceRound {
 
   Forward& forward_;
   kernels::Ops& ops_;
-  bool drafts_unknown_ = false;
   double draft_ms_ = 0;
   // This step's.
   std::vector<kernels::ChoiceRow> choices_;

@@ -160,11 +160,14 @@ void Stepper::choose() {
   const EngineClock::time_point begin = EngineClock::now();
   find_choosing();
   if (device_round_.chooses()) {
-    device_round_.run(rows_, drafting_.enqueued() != nullptr, choosing_, scratch_.front());
-    drafting_.set_draft_ms(device_round_.draft_ms(drafting_.draft_ms()));
-    // All of it ran on the device, in one piece: what drafting took there is not the forward's.
-    forward_ms_ += ms_between(begin, EngineClock::now()) - device_round_.draft_ms(0);
+    const bool drafts_unknown = drafting_.enqueued() != nullptr;
+    device_round_.run(rows_, drafts_unknown, choosing_, scratch_.front());
+    forward_ms_ += ms_between(begin, EngineClock::now());
     choose_ms_ = 0;
+    if (!drafts_unknown) return;
+    // All of it ran on the device, in one piece: what drafting took there is not the forward's.
+    drafting_.set_draft_ms(device_round_.draft_ms());
+    forward_ms_ -= device_round_.draft_ms();
     return;
   }
   if (parts_.forward->settle().ok()) choose_on_host();

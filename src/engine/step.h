@@ -65,7 +65,6 @@ class Stepper {
   std::vector<int32_t> logit_rows_;
   std::vector<int32_t> drafted_at_;
   ForwardRows rows_;
-  kernels::HostCopy logits_copy_;
   std::vector<Choosing> choosing_;
   std::vector<Sequence*> forks_;
   std::vector<std::pair<Sequence*, EndReason>> ended_;

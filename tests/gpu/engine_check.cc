@@ -301,8 +301,9 @@ void check_pictures(Machine& m, Checks& checks, const fs::path& folder) {
   kernels::CpuOps cpu(*must(kernels::default_cpu_table()), m.pool);
   std::mt19937_64 random(3);
   const Patches all[] = {random_patches(weights->config, 12, 9, random), random_patches(weights->config, 3, 3, random),
-                         random_patches(weights->config, 6, 15, random)};
-  const std::vector<const Patches*> together{&all[0], &all[1], &all[2]};
+                         random_patches(weights->config, 6, 15, random),
+                         random_patches(weights->config, 48, 36, random)};  // more than one block of rows
+  const std::vector<const Patches*> together{&all[0], &all[1], &all[2], &all[3]};
   for (const Precision precision : {Precision::f32, Precision::bf16}) {
     VisionForward device(weights, *m.ops, precision), host(weights, cpu, precision);
     const auto got = device.run(together), want = host.run(together);

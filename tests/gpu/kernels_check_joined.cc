@@ -92,6 +92,24 @@ void check_gated_by(Joined& b, int32_t n, int32_t k, int32_t rows) {
   b.checks.expect(distance(got, want) < 3e-5, name);
 }
 
+// One input, and more outputs than there are buffers for rows made ready: none may get the input's.
+void check_many_outputs(Joined& b) {
+  constexpr int32_t kWide = 1024, kRows = 16;
+  RandomMatrix w(WeightFormat::bf16, kWide, kWide, 0, DType::bf16, b.random);
+  std::vector<std::shared_ptr<const void>> owners;
+  const Matrix placed = b.gpu.place(w.view, owners);
+  const Block in(b.gpu, random_rows(kRows, kWide, b.random)), by(b.gpu, random_rows(kRows, kWide, b.random));
+  std::vector<Block> outputs;
+  std::vector<float> first;
+  for (int32_t i = 0; i < 70; ++i) {
+    const Block& y = outputs.emplace_back(b.gpu, size_t{kRows} * kWide);
+    b.gpu.gated_by(in.at(), Activation::bf16, placed, {y.at(), by.at(), kRows, kWide, kWide});
+    const std::vector<float> got = y.read();
+    if (i == 0) first = got;
+    b.checks.expect(same_bits(got.data(), first.data(), first.size()), "one input, output " + std::to_string(i));
+  }
+}
+
 void check_mix(Joined& b, int32_t experts, int32_t top, int32_t hidden, int32_t width, int32_t rows) {
   RandomMatrix gate_up(WeightFormat::bf16, experts * 2 * width, hidden, 0, DType::bf16, b.random);
   RandomMatrix down(WeightFormat::bf16, experts * hidden, width, 0, DType::bf16, b.random);
@@ -153,6 +171,7 @@ void check_joined(Ops& gpu, CpuOps& cpu, Checks& checks, bool few) {
   Joined b{gpu, cpu, checks};
   check_norms(b, 100, 20);
   check_gated_by(b, 48, 128, 20);
+  check_many_outputs(b);
   check_mix(b, 8, 2, 64, 48, 20);
   if (few) return;
   for (const int32_t width : {256, 1024, 2816, 3840, 5376, 6000}) check_norms(b, width, 21);

@@ -122,6 +122,7 @@ class CudaOps final : public Ops {
     const float* x = nullptr;       // none: stale
     const float* last_x = nullptr;  // whose rows it held last
     int32_t rows = 0, cols = 0, stride = 0;
+    uint64_t last_used = 0;
     Grown buffer;
   };
   uint16_t* make_ready(const float* x, int32_t rows, int32_t cols, int32_t& stride);
@@ -152,7 +153,7 @@ class CudaOps final : public Ops {
   Stream stream_ = nullptr;  // launches_
   Status status_ = Done{};
   std::array<Ready, 32> ready_;
-  size_t next_ready_ = 0;
+  uint64_t ready_uses_ = 0;
   // An add_norm that waits for the norm which usually follows, to be one kernel with it.
   AddNormArgs pending_;
   Mixed pending_mixed_;

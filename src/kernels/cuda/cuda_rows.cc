@@ -15,12 +15,13 @@ void CudaOps::written(const float* begin, int64_t floats) {
 
 uint16_t* CudaOps::make_ready(const float* x, int32_t rows, int32_t cols, int32_t& stride) {
   written(x, static_cast<int64_t>(rows) * cols);
-  // The buffer that the same rows had before, so that a step that recurs finds its memory.
-  size_t found = 0;
-  while (found < ready_.size() && ready_[found].last_x != x) ++found;
-  if (found == ready_.size()) found = next_ready_++ % ready_.size();
-  Ready& r = ready_[found];
+  // The buffer that the same rows had before, so that a step that recurs finds its memory; else the one that was not
+  // used for longest, which no operand of this operation lies in.
+  auto found = std::ranges::find(ready_, x, &Ready::last_x);
+  if (found == ready_.end()) found = std::ranges::min_element(ready_, {}, &Ready::last_used);
+  Ready& r = *found;
   r.last_x = x;
+  r.last_used = ++ready_uses_;
   stride = round_up(cols, kBlockK);
   // Padding stays zero: a buffer keeps its stride, or is cleared.
   const size_t bytes = static_cast<size_t>(rows) * static_cast<size_t>(stride) * 2;
@@ -52,8 +53,9 @@ Rows CudaOps::rows_for(const float* x, int32_t rows, const Weight& w, Activation
     ready.stride = w.cols;
     return ready;
   }
-  for (const Ready& r : ready_)
+  for (Ready& r : ready_)
     if (r.x == x && r.rows >= rows && r.cols == w.cols) {
+      r.last_used = ++ready_uses_;
       ready.values = r.buffer.memory.get();
       return ready;
     }

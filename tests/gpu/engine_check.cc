@@ -5,7 +5,9 @@
 //   engine_check goldens FOLDER [NAME]           the golden models of the folder, or one of them
 //   engine_check pictures FOLDER...              soft tokens of checkpoints that see, against the processor's
 //   engine_check model FOLDER [REQUESTS]         a checkpoint, with its drafter if it has one
-//   engine_check synthetic NAME FORMAT [TOKENS]  random weights of a named shape: identity, and what a round costs
+//   engine_check synthetic NAME FORMAT [TOKENS [LAYERS]]
+//                                                random weights of a named shape: what a round costs, and identity; of so
+//                                                many layers identity alone, with more of it
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -423,7 +425,10 @@ int run(int argc, char** argv) {
     auto begin = Clock::now();
     Subject subject;
     subject.name = std::string(argv[2]) + " " + format;
-    subject.weights = make_synthetic(must(synthetic_config(argv[2])), made, m.pool);
+    ModelConfig config = must(synthetic_config(argv[2]));
+    const bool cut = argc > 5;
+    if (cut) config.layers.resize(std::min(config.layers.size(), static_cast<size_t>(std::atoi(argv[5]))));
+    subject.weights = make_synthetic(config, made, m.pool);
     subject.drafter = make_synthetic_mtp(must(synthetic_mtp_config(argv[2])), made, m.pool);
     std::printf("made in %.1f s\n", ms_since(begin) / 1000);
     begin = Clock::now();
@@ -431,7 +436,8 @@ int run(int argc, char** argv) {
     expect_fine(m, checks, "placing");
     std::printf("placed in %.1f s\n", ms_since(begin) / 1000);
     std::fflush(stdout);
-    time_rounds(m, subject);
+    if (!cut) time_rounds(m, subject);
+    if (cut) check_subject(m, checks, subject, 20);
     const int32_t tokens = argc > 4 ? std::atoi(argv[4]) : 0;
     if (tokens > 0) check_matrix(m, checks, subject, 7, tokens);
   } else {

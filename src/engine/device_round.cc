@@ -68,7 +68,6 @@ void DeviceRound::run(const ForwardRows& rows, bool drafts_unknown, std::span<co
     const size_t bytes = static_cast<size_t>(logit_rows) * static_cast<size_t>(config.vocab) * sizeof(float);
     if (wants_logits) logits = static_cast<const float*>(ops_.fetch(rows.logits, bytes, logits_copy_));
   }
-  ops_.mark(kernels::Ops::Mark::end);
   if (!forward_.settle().ok()) return;
   draft_ms_ = ops_.ms_between(kernels::Ops::Mark::begin, kernels::Ops::Mark::drafted);
   for (size_t i = 0; i < choosing.size(); ++i) {

@@ -100,7 +100,7 @@ class CpuOps : public Ops {
   size_t live_acts_ = 0;
   GrowingBuffer gate_rows_, expert_rows_, expert_acts_, attention_rows_, cluster_scores_;
   std::vector<int32_t> best_clusters_;
-  std::array<std::chrono::steady_clock::time_point, 3> marks_;
+  std::array<std::chrono::steady_clock::time_point, 2> marks_;
 };
 
 }  // namespace paceline::kernels

@@ -353,7 +353,7 @@ class Ops {
   // Where the host does not choose itself (sample/choose.h): not on_host().
   virtual void choose(const ChooseArgs& args) = 0;
   // A point in what is enqueued, and the time from one to the next, known once both have been waited for.
-  enum class Mark : uint8_t { begin, drafted, end };
+  enum class Mark : uint8_t { begin, drafted };
   virtual void mark(Mark at) = 0;
   virtual double ms_between(Mark from, Mark to) = 0;
 

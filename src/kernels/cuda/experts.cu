@@ -2,6 +2,7 @@
 // matmul's, over the plan made here. Bound by launches: a few kilobytes.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/dots.cuh"
+#include "kernels/cuda/expert_scan.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/rows.h"
 
@@ -76,33 +77,7 @@ __device__ void plan_slots(const PlanArgs& args) {
   __syncthreads();
   for (int32_t i = e; i < slots; i += kPlanThreads) atomicAdd(&count[args.chosen[i]], 1);
   __syncthreads();
-  // Slots in the low bits, touched experts in the high ones: both are added up at once.
-  constexpr int32_t kTouched = 1 << 20;
-  int32_t mine = 0, sum = 0;
-  if (e < kMaxExperts) {
-    mine = count[e] + (count[e] > 0 ? kTouched : 0);
-    sum = mine;
-    for (int offset = 1; offset < 32; offset *= 2) {
-      const int32_t below = __shfl_up_sync(~0u, sum, offset);
-      if (lane >= offset) sum += below;
-    }
-    if (lane == 31) warp_sums[warp] = sum;
-  }
-  __syncthreads();
-  if (e < kMaxExperts) {
-    for (int i = 0; i < warp; ++i) sum += warp_sums[i];
-    const int32_t in_front = sum - mine;
-    first[e] = in_front % kTouched;
-    if (count[e] > 0) {
-      args.plan->expert[in_front / kTouched] = e;
-      args.plan->first[in_front / kTouched] = in_front % kTouched;
-    }
-    if (e == kMaxExperts - 1) {
-      args.plan->touched = sum / kTouched;
-      args.plan->first[sum / kTouched] = sum % kTouched;
-    }
-  }
-  __syncthreads();
+  scan_experts(e < kMaxExperts ? count[e] : 0, args.plan, first, warp_sums);
   for (int32_t expert = warp; expert < args.experts; expert += kPlanThreads / 32) {
     if (count[expert] == 0) continue;
     int32_t next = first[expert];

@@ -1,6 +1,7 @@
 // The plan of many rows' experts: the same slots in the same order as experts.cu's, by warps that share the slots and
 // not the experts. Bound by one block's latencies: a few microseconds at 2048 rows of 8 ranks.
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/expert_scan.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/rows.h"
 
@@ -24,38 +25,14 @@ __global__ void __launch_bounds__(kThreads) plan_many_kernel(const PlanArgs args
   const int32_t begin = warp * each, end = min(slots, begin + each);
   for (int32_t i = begin + lane; i < end; i += 32) atomicAdd(&count[warp][args.chosen[i]], 1);
   __syncthreads();
-  // Slots in the low bits, touched experts in the high ones: both are added up at once.
-  constexpr int32_t kTouched = 1 << 20;
-  int32_t all = 0, mine = 0, sum = 0;
-  if (e < kMaxExperts) {
+  int32_t all = 0;
+  if (e < kMaxExperts)
     for (int32_t w = 0; w < warps; ++w) {
       const int32_t here = count[w][e];
       count[w][e] = all;
       all += here;
     }
-    mine = all + (all > 0 ? kTouched : 0);
-    sum = mine;
-    for (int offset = 1; offset < 32; offset *= 2) {
-      const int32_t below = __shfl_up_sync(~0u, sum, offset);
-      if (lane >= offset) sum += below;
-    }
-    if (lane == 31) warp_sums[warp] = sum;
-  }
-  __syncthreads();
-  if (e < kMaxExperts) {
-    for (int i = 0; i < warp; ++i) sum += warp_sums[i];
-    const int32_t in_front = sum - mine;
-    first[e] = in_front % kTouched;
-    if (all > 0) {
-      args.plan->expert[in_front / kTouched] = e;
-      args.plan->first[in_front / kTouched] = in_front % kTouched;
-    }
-    if (e == kMaxExperts - 1) {
-      args.plan->touched = sum / kTouched;
-      args.plan->first[sum / kTouched] = sum % kTouched;
-    }
-  }
-  __syncthreads();
+  scan_experts(all, args.plan, first, warp_sums);
   for (int32_t base = begin; base < end; base += 32) {
     const int32_t i = base + lane;
     const int32_t expert = i < end ? args.chosen[i] : -1;

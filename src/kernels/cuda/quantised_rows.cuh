@@ -53,32 +53,40 @@ __device__ __forceinline__ void stage_bytes(const Rows& x, const StagedRows& to,
   wait_copies<0>();
 }
 
-// One step of 128 columns for 8 rows: acc += W x. `bytes`: the lane's 16 of the step, of row g; `scales`: of rows 2t
-// and 2t + 1.
-template <class Step>
-__device__ __forceinline__ void multiply_step(float (&acc)[4], const Step& step, const char* bytes, const char* scales0,
-                                              const char* scales1) {
+// One step of 128 columns of several tiles for 8 rows: acc += W x. `bytes`: the lane's 16 of the step, of row g;
+// `scales`: of rows 2t and 2t + 1.
+template <class Step, int kTiles>
+__device__ __forceinline__ void multiply_step(float (&acc)[kTiles][4], const Step (&step)[kTiles], const char* bytes,
+                                              const char* scales0, const char* scales1) {
   const int32_t zero[4] = {kIntegerBits, kIntegerBits, kIntegerBits, kIntegerBits};
-  const auto rows_of = [&](int run) {
-    const float2 x0 = *reinterpret_cast<const float2*>(scales0 + run * 8);
-    const float2 x1 = *reinterpret_cast<const float2*>(scales1 + run * 8);
-    return RunRows(x0.x, x0.y, x1.x, x1.y);
+  // Two runs at a time.
+  const auto rows_of = [&](int pair, RunRows (&to)[2]) {
+    const float4 x0 = *reinterpret_cast<const float4*>(scales0 + pair * 16);
+    const float4 x1 = *reinterpret_cast<const float4*>(scales1 + pair * 16);
+    to[0] = RunRows(x0.x, x0.y, x1.x, x1.y);
+    to[1] = RunRows(x0.z, x0.w, x1.z, x1.w);
   };
+  RunRows rows[2];
+  if constexpr (Step::kRun == 64) rows_of(0, rows);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const uint4 b = *reinterpret_cast<const uint4*>(bytes + half * 64);
-    uint32_t a[2][4];
-    step.fragment(half * 2, a[0]);
-    step.fragment(half * 2 + 1, a[1]);
-    int32_t first[4], exact[4];
-    mma_bytes(first, a[0], b.x, b.y, zero);
-    if constexpr (Step::kRun == 64) {
-      mma_bytes(exact, a[1], b.z, b.w, first);
-      settle(acc, exact, step.run_scales(half), rows_of(half));
-    } else {
-      mma_bytes(exact, a[1], b.z, b.w, zero);
-      settle(acc, first, step.run_scales(half * 2), rows_of(half * 2));
-      settle(acc, exact, step.run_scales(half * 2 + 1), rows_of(half * 2 + 1));
+    if constexpr (Step::kRun == 32) rows_of(half, rows);
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+      uint32_t a[2][4];
+      step[m].fragment(half * 2, a[0]);
+      step[m].fragment(half * 2 + 1, a[1]);
+      int32_t first[4], exact[4];
+      mma_bytes(first, a[0], b.x, b.y, zero);
+      if constexpr (Step::kRun == 64) {
+        mma_bytes(exact, a[1], b.z, b.w, first);
+        settle(acc[m], exact, step[m].run_scales(half), rows[half]);
+      } else {
+        mma_bytes(exact, a[1], b.z, b.w, zero);
+        settle(acc[m], first, step[m].run_scales(half * 2), rows[0]);
+        settle(acc[m], exact, step[m].run_scales(half * 2 + 1), rows[1]);
+      }
     }
   }
 }

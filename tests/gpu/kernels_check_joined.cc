@@ -131,8 +131,7 @@ void check_bytes(Joined& b, WeightFormat format, int32_t group, DType scales, in
       append(want, product(d, wide_copy.at(), rows));
       const std::string here = name + ": " + std::to_string(rows) + " rows, turn " + std::to_string(turn);
       b.checks.expect(same_bits(all.data(), want.data(), want.size()), here);
-      if (!mixed.empty())
-        b.checks.expect(mixed == product(o, normed_copy.at(), rows), here + ", bf16 in between");
+      if (!mixed.empty()) b.checks.expect(mixed == product(o, normed_copy.at(), rows), here + ", bf16 in between");
       if (whole.empty()) whole = all;
       const auto half = static_cast<size_t>(rows) * kOutputs;
       b.checks.expect(same_bits(all.data(), whole.data(), half) &&

@@ -128,6 +128,7 @@ class CudaOps final : public Ops {
     Grown buffer, scales;
   };
   Ready* find_ready(const float* x, int32_t group);
+  Ready* ready_entry(const float* x, int32_t group);
   Ready* ready_buffer(const float* x, int32_t group, int32_t rows, int32_t cols, int32_t stride);
   uint16_t* make_bf16(const float* x, int32_t rows, int32_t cols, int32_t& stride);
   ByteRows make_bytes(const float* x, int32_t group, int32_t rows, int32_t cols);
@@ -174,8 +175,8 @@ class CudaOps final : public Ops {
   };
   Planned planned_;
 
-  Grown partial_, counted_, arrivals_, attention_partial_, expert_plan_, slots_, slot_rows_,
-      argmax_keys_, choice_tops_, clusters_, cluster_keys_;
+  Grown partial_, counted_, arrivals_, attention_partial_, expert_plan_, slots_, slot_rows_, argmax_keys_, choice_tops_,
+      clusters_, cluster_keys_;
   std::array<cudaEvent_t, 3> marks_{};
   std::shared_ptr<void> host_ring_, device_ring_;
   size_t ring_used_ = 0, ring_sent_ = 0, ring_pages_ = 0;

@@ -27,10 +27,9 @@ CudaOps::Ready* CudaOps::find_ready(const float* x, int32_t group) {
   return found != ready_.end() ? &*found : nullptr;
 }
 
-// A buffer for rows of x, about to be made for products with this group.
-CudaOps::Ready* CudaOps::ready_buffer(const float* x, int32_t group, int32_t rows, int32_t cols, int32_t stride) {
-  // The buffer that the same rows had before, so that a step that recurs finds its memory; else the one that was not
-  // used for longest, which no operand of this operation lies in.
+// The buffer that the same rows had before, so that a step that recurs finds its memory; else the one that was not used
+// for longest, which no operand of this operation lies in. Nothing is ready in it.
+CudaOps::Ready* CudaOps::ready_entry(const float* x, int32_t group) {
   Ready* r = find_ready(x, group);
   if (r == nullptr) {
     r = &*std::ranges::min_element(ready_, {}, &Ready::last_used);
@@ -40,6 +39,12 @@ CudaOps::Ready* CudaOps::ready_buffer(const float* x, int32_t group, int32_t row
   r->last_x = x;
   r->group = group;
   r->last_used = ++ready_uses_;
+  return r;
+}
+
+// A buffer for rows of x, about to be made for products with this group.
+CudaOps::Ready* CudaOps::ready_buffer(const float* x, int32_t group, int32_t rows, int32_t cols, int32_t stride) {
+  Ready* r = ready_entry(x, group);
   ++r->unasked;
   const size_t elements = static_cast<size_t>(rows) * static_cast<size_t>(stride);
   (void)grown(r->buffer, group == 0 ? elements * 2 : elements);
@@ -97,6 +102,14 @@ Rows CudaOps::rows_for(const float* x, int32_t rows, const Weight& w, Activation
   const int32_t group = quantised ? w.group : 0;
   Ready* found = find_ready(x, group);
   if (found == nullptr || found->x != x || found->rows < rows || found->cols != w.cols) {
+    if (quantised && rows <= kFloatRows) {
+      // Made by the product itself; whoever writes them may make them the next time.
+      if (found == nullptr) found = ready_entry(x, group);
+      found->unasked = 0;
+      ready.values = x;
+      ready.stride = w.cols;
+      return ready;
+    }
     if (quantised) {
       const ByteRows to = make_bytes(x, group, rows, w.cols);
       if (to.values != nullptr) rows_to_bytes(x, to, rows, w.cols, stream_);
@@ -238,8 +251,7 @@ void CudaOps::rms_norms(const kernels::NormsArgs& args) {
     to.scale = o.scale;
     written(o.y, static_cast<int64_t>(args.rows) * args.width);
     if (wants_bf16(o.y)) to.y_bf16 = make_bf16(o.y, args.rows, args.width, a.y_stride);
-    if (const int32_t group = wanted_group(o.y); group != 0)
-      to.y_bytes = make_bytes(o.y, group, args.rows, args.width);
+    if (const int32_t group = wanted_group(o.y); group != 0) to.y_bytes = make_bytes(o.y, group, args.rows, args.width);
   }
   if (status_.ok()) norms(a, stream_);
 }

@@ -89,9 +89,9 @@ PACELINE_BOTH constexpr int32_t part_blocks(int32_t rows, int32_t cols) {
   return length < kLongestPart ? length : kLongestPart;
 }
 
-// The same for q8 and q4, whose units are larger and whose steps are of two blocks: longer parts, since the same columns
-// are fewer bytes. So many that a large device has two or three blocks of threads for each multiprocessor and room for
-// those of the next launch, but none shorter than what makes a block worth its beginning and its end.
+// The same for q8 and q4, whose units are larger and whose steps are of two blocks: longer parts, since the same
+// columns are fewer bytes. So many that a large device has two or three blocks of threads for each multiprocessor and
+// room for those of the next launch, but none shorter than what makes a block worth its beginning and its end.
 inline constexpr int32_t kQuantisedUnitOutputs = 128;
 inline constexpr int32_t kWantedQuantisedUnits = 336;
 inline constexpr int32_t kShortestPart = 20, kLongestQuantisedPart = 48;

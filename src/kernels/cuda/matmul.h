@@ -88,6 +88,8 @@ inline bool makes_bytes(const Product& p, int32_t rows, int32_t group) {
 }
 // early: may start before the kernel in front of it has ended (its weights do not depend on that one).
 void matmul_narrow(MatmulArgs args, Stream stream, bool early);
+// Up to kFloatRows rows may be float32 [rows, cols], without scales.
+inline constexpr int32_t kFloatRows = 2;
 void matmul_quantised(MatmulArgs args, Stream stream, bool early);
 // Whether the device has the instructions that large blocks of wide kernels are written in.
 bool has_warpgroups();

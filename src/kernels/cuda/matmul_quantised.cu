@@ -2,6 +2,7 @@
 //
 // As matmul_narrow.cuh has it, but a warp takes two tiles of 16 outputs at a time (gated: one of gate and the same of
 // up), so that a block's unit is 128 outputs, or 64 gated ones. Weights pass through shared memory (step_ring.cuh).
+// Very few rows may come as float32: every block makes bytes of what it needs, which is less than a launch takes.
 //
 // Bound: bytes of weights over memory bandwidth; behind it what a block does before its first and after its last step.
 #include <algorithm>
@@ -75,9 +76,13 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   for (int32_t span_begin = begin; span_begin < end; span_begin += span) {
     const int32_t span_end = min(end, span_begin + span);
     if (span_begin != begin) __syncthreads();
-    stage_bytes<Step::kRun, kThreads>(args.x, staged, min(staging.rows, u.rows - u.row_base), span_begin * kStepK,
-                                      (span_end - span_begin) * kStepK,
-                                      [&](int32_t r) { return row_number(args, u, u.row_base + r); });
+    const int32_t rows = min(staging.rows, u.rows - u.row_base);
+    const int32_t first_col = span_begin * kStepK, columns = (span_end - span_begin) * kStepK;
+    const auto number = [&](int32_t r) { return row_number(args, u, u.row_base + r); };
+    if (args.x.scales != nullptr)
+      stage_bytes<Step::kRun, kThreads>(args.x, staged, rows, first_col, columns, number);
+    else
+      stage_floats<Step::kGroup, kThreads>(args.x, w.cols, staged, rows, first_col, columns, number);
     __syncthreads();
     for (int32_t part_begin = span_begin; part_begin < span_end; part_begin += part) {
       const int32_t part_end = min(span_end, part_begin + part);

@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/quantised.cuh"
+#include "kernels/cuda/row_bytes.cuh"
 
 namespace paceline::kernels::cuda {
 
@@ -53,6 +54,35 @@ __device__ __forceinline__ void stage_bytes(const Rows& x, const StagedRows& to,
   wait_copies<0>();
 }
 
+// The same of rows that are still float32 [rows, cols]: a warp makes bytes of 128 columns at a time, a lane of four.
+template <int kGroup, int kThreads, class RowNumber>
+__device__ __forceinline__ void stage_floats(const Rows& x, int32_t cols, const StagedRows& to, int32_t count,
+                                             int32_t first_col, int32_t columns, const RowNumber& row_number) {
+  constexpr int kRun = kGroup < 64 ? kGroup : 64;
+  const int32_t lane = static_cast<int32_t>(threadIdx.x % 32), at = lane * 4;
+  for (int32_t r = 0; r < count; ++r) {
+    const float* row = static_cast<const float*>(x.values) + static_cast<int64_t>(row_number(r)) * cols;
+#pragma unroll 4
+    for (int32_t begin = static_cast<int32_t>(threadIdx.x / 32) * kStepK; begin < columns;
+         begin += kThreads / 32 * kStepK) {
+      const int32_t col = first_col + begin + at;
+      const float4 v = col < cols ? *reinterpret_cast<const float4*>(row + col) : make_float4(0, 0, 0, 0);
+      uint32_t top = max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
+#pragma unroll
+      for (int offset = 1; offset < kGroup / 4; offset *= 2) top = max(top, __shfl_xor_sync(~0u, top, offset));
+      const ByteScale scale(top);
+      const int32_t q[4] = {scale.byte(v.x), scale.byte(v.y), scale.byte(v.z), scale.byte(v.w)};
+      int32_t sum = q[0] + q[1] + q[2] + q[3];
+#pragma unroll
+      for (int offset = 1; offset < kRun / 4; offset *= 2) sum += __shfl_xor_sync(~0u, sum, offset);
+      *reinterpret_cast<uint32_t*>(to.bytes + r * to.stride + byte_place(begin + at)) =
+          (q[0] & 0xff) | (q[1] & 0xff) << 8 | (q[2] & 0xff) << 16 | static_cast<uint32_t>(q[3]) << 24;
+      if (at % kRun == 0)
+        *reinterpret_cast<float2*>(to.scales + r * to.scale_stride + (begin + at) / kRun * 8) = scale.pair(sum);
+    }
+  }
+}
+
 // One step of 128 columns of several tiles for 8 rows: acc += W x. `bytes`: the lane's 16 of the step, of row g;
 // `scales`: of rows 2t and 2t + 1.
 template <class Step, int kTiles>
@@ -60,7 +90,7 @@ __device__ __forceinline__ void multiply_step(float (&acc)[kTiles][4], const Ste
                                               const char* scales0, const char* scales1) {
   const int32_t zero[4] = {kIntegerBits, kIntegerBits, kIntegerBits, kIntegerBits};
   // Two runs at a time.
-  const auto rows_of = [&](int pair, RunRows (&to)[2]) {
+  const auto rows_of = [&](int pair, RunRows(&to)[2]) {
     const float4 x0 = *reinterpret_cast<const float4*>(scales0 + pair * 16);
     const float4 x1 = *reinterpret_cast<const float4*>(scales1 + pair * 16);
     to[0] = RunRows(x0.x, x0.y, x1.x, x1.y);

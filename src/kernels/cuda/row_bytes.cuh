@@ -11,9 +11,7 @@ namespace paceline::kernels::cuda {
 
 // Magnitudes are compared as bits: one instruction finds the largest of a warp, and what is not a number stays.
 __device__ __forceinline__ uint32_t magnitude(float value) { return __float_as_uint(value) & 0x7fffffffu; }
-__device__ __forceinline__ uint32_t warp_top(uint32_t magnitude_bits) {
-  return __reduce_max_sync(~0u, magnitude_bits);
-}
+__device__ __forceinline__ uint32_t warp_top(uint32_t magnitude_bits) { return __reduce_max_sync(~0u, magnitude_bits); }
 
 // What the columns of a group share.
 struct ByteScale {

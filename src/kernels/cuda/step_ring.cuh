@@ -1,6 +1,6 @@
 // Quantised weights on their way through shared memory. A warp takes its tiles of 16 outputs step by step (128 columns,
-// values and scales); as many steps as there are slots for are under way at any time, and none of them takes a register.
-// What is asked for before wait_for_previous() keeps the memory busy where launches meet.
+// values and scales); as many steps as there are slots for are under way at any time, and none of them takes a
+// register. What is asked for before wait_for_previous() keeps the memory busy where launches meet.
 //
 // The copy that one thread asks for is Hopper's; before that every lane copies 16 bytes at a time.
 #pragma once
@@ -54,7 +54,10 @@ class StepRing {
 #pragma unroll
     for (int i = 0; i < kScaleCopies; ++i) {
       const int32_t at = (i * 32 + lane) * 16;
-      scales_[i] = from[at / Step::kScaleBytes % kTiles].scales + at % Step::kScaleBytes;
+      scales_[i] = from[0].scales + at % Step::kScaleBytes;
+#pragma unroll
+      for (int m = 1; m < kTiles; ++m)
+        if (at / Step::kScaleBytes == m) scales_[i] = from[m].scales + at % Step::kScaleBytes;
     }
 #endif
     if (lane == 0) {
@@ -92,11 +95,10 @@ class StepRing {
     uint32_t there = 0;
     do {
 #if __CUDA_ARCH__ >= 900
-      asm volatile(
-          "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
-          : "=r"(there)
-          : "r"(barrier), "r"(phase_)
-          : "memory");
+      asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+                   : "=r"(there)
+                   : "r"(barrier), "r"(phase_)
+                   : "memory");
 #else
       asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
                    : "=r"(there)

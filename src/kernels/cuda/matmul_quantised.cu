@@ -1,7 +1,7 @@
 // Products of few rows with q8 and q4 weights, in quantised.cuh's arithmetic.
 //
 // As matmul_narrow.cuh has it, but a warp takes two tiles of 16 outputs at a time (gated: one of gate and the same of
-// up), so that a block's unit is 128 outputs, or 64 gated ones. Weights pass through shared memory (step_ring.cuh).
+// up), so that a block's unit is 128 outputs, or 64 gated ones. Weights pass through shared memory (weight_ring.cuh).
 // Very few rows may come as float32: every block makes bytes of what it needs, which is less than a launch takes.
 //
 // Bound: bytes of weights over memory bandwidth; behind it what a block does before its first and after its last step.
@@ -9,7 +9,7 @@
 
 #include "kernels/cuda/matmul_narrow.cuh"
 #include "kernels/cuda/quantised_rows.cuh"
-#include "kernels/cuda/step_ring.cuh"
+#include "kernels/cuda/weight_ring.cuh"
 
 namespace paceline::kernels::cuda {
 namespace narrow {
@@ -18,29 +18,43 @@ namespace {
 constexpr int kWarps = kThreads / 32;
 constexpr int kWarpTiles = 2;
 static_assert(kWarps * kWarpTiles * kTileOutputs == kQuantisedUnitOutputs);
+// The most blocks on a multiprocessor, with one tile of 8 rows and with two.
+constexpr int kBlocks = 4, kBlocksOfTwo = 3;
 
-// How a block uses its shared memory: rings of all warps, then so many columns of so many rows.
+// A slot has a step of both tiles: values, then scales.
+template <class Step>
+using Ring = WeightRing<Step::kBytes, Step::kBytes, Step::kScaleBytes, Step::kScaleBytes>;
+
+// How a block uses its shared memory: rings of all warps, then so many columns of so many rows, once or twice.
 struct Staging {
-  int32_t slots = 0, rows = 0, columns = 0, filler = 0;
+  int32_t slots = 0, rows = 0, columns = 0, buffers = 1;
+
+  PACELINE_BOTH int32_t rows_bytes(int32_t run) const { return StagedRows::bytes_for(rows, columns, run); }
 };
 
-// Where the warp's tiles begin, at a step of K; a tile that is not there is the first one.
+// The warp's tile: where a step of K of it begins.
+struct TileStart {
+  const char* values;
+  const char* scales;
+  bool present;
+};
+
 template <class Step>
 __device__ __forceinline__ TileStart tile_start(const Unit& u, int warp, int m, int32_t step) {
   const bool gated = u.product->gated();
   const Weight& w = gated && m == 1 ? u.product->up : u.product->weight;
   const int32_t tile = gated ? u.unit * kWarps + warp : (u.unit * kWarps + warp) * kWarpTiles + m;
-  const int64_t at = static_cast<int64_t>(tile < w.tiles() ? tile : 0) * (w.depth() / kStepK) + step;
+  const bool present = tile < w.tiles();
+  const int64_t at = static_cast<int64_t>(present ? tile : 0) * (w.depth() / kStepK) + step;
   const int64_t expert = u.expert >= 0 ? u.expert : 0;
   return {static_cast<const char*>(w.values) + expert * w.stride_values + at * Step::kBytes,
-          static_cast<const char*>(w.scales) + expert * w.stride_scales + at * Step::kScaleBytes};
+          static_cast<const char*>(w.scales) + expert * w.stride_scales + at * Step::kScaleBytes, present};
 }
 
-template <class Step, int kTiles, int kBlocks>
-__global__ void __launch_bounds__(kThreads, kBlocks)
+template <class Step, int kTiles>
+__global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo)
     narrow_quantised(const __grid_constant__ MatmulArgs args, const __grid_constant__ Staging staging) {
   constexpr int kRows = kTiles * 8;
-  using Ring = StepRing<Step, kWarpTiles>;
   extern __shared__ __align__(128) char shared[];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   let_next_start();
@@ -56,59 +70,75 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   // In steps; a part is a whole number of them.
   const int32_t part = w.part / 2;
   const int32_t begin = u.part * part, end = min(w.depth() / kStepK, begin + u.parts_here * part);
-  const TileStart from[kWarpTiles] = {tile_start<Step>(u, warp, 0, begin), tile_start<Step>(u, warp, 1, begin)};
-  Ring ring(shared_address(shared), warp, kWarps, staging.slots, from, end - begin);
+  // Where there is a first tile but no second one, the warp reads what it does not need.
+  const TileStart first = tile_start<Step>(u, warp, 0, begin), second = tile_start<Step>(u, warp, 1, begin);
+  Ring<Step> ring(shared_address(shared), kWarps, staging.slots,
+                  {first.values, second.values, first.scales, second.scales}, end - begin, first.present);
   if (!stack) wait_for_previous();
 
-  const StagedRows staged(shared + Ring::bytes_for(kWarps, staging.slots), staging.rows, staging.columns, Step::kRun);
-  const char* bytes[kTiles];
-  const char* scales0[kTiles];
-  const char* scales1[kTiles];
-#pragma unroll
-  for (int j = 0; j < kTiles; ++j) {
-    bytes[j] = staged.bytes_of(j * 8 + g) + t * 16;
-    scales0[j] = staged.scales_of(j * 8 + t * 2);
-    scales1[j] = staged.scales_of(j * 8 + t * 2 + 1);
-  }
-  float total[kTiles][kWarpTiles][4] = {};
-  // As many whole parts at a time as there is room for.
-  const int32_t span = u.parts_here > 1 ? staging.columns / kStepK / part * part : part;
-  for (int32_t span_begin = begin; span_begin < end; span_begin += span) {
-    const int32_t span_end = min(end, span_begin + span);
-    if (span_begin != begin) __syncthreads();
-    const int32_t rows = min(staging.rows, u.rows - u.row_base);
-    const int32_t first_col = span_begin * kStepK, columns = (span_end - span_begin) * kStepK;
+  char* const rows_at = shared + Ring<Step>::bytes_for(kWarps, staging.slots);
+  const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kStepK;
+  const auto stage = [&](int32_t from, int32_t buffer) {
+    const StagedRows to(rows_at + buffer * staging.rows_bytes(Step::kRun), staging.rows, staging.columns, Step::kRun);
+    const int32_t columns = (min(end, from + span) - from) * kStepK;
     const auto number = [&](int32_t r) { return row_number(args, u, u.row_base + r); };
     if (args.x.scales != nullptr)
-      stage_bytes<Step::kRun, kThreads>(args.x, staged, rows, first_col, columns, number);
+      stage_bytes<Step::kRun, kThreads>(args.x, to, rows_here, from * kStepK, columns, number);
     else
-      stage_floats<Step::kGroup, kThreads>(args.x, w.cols, staged, rows, first_col, columns, number);
+      stage_floats<Step::kGroup, kThreads>(args.x, w.cols, to, rows_here, from * kStepK, columns, number);
+  };
+  float total[kTiles][kWarpTiles][4] = {}, acc[kTiles][kWarpTiles][4] = {};
+  int32_t border = begin + part;
+  stage(begin, 0);
+  for (int32_t from = begin, buffer = 0; from < end; from += span, buffer ^= 1) {
+    wait_copies<0>();
     __syncthreads();
-    for (int32_t part_begin = span_begin; part_begin < span_end; part_begin += part) {
-      const int32_t part_end = min(span_end, part_begin + part);
-      float acc[kTiles][kWarpTiles][4] = {};
-      for (int32_t s = part_begin; s < part_end; ++s) {
-        Step step[kWarpTiles];
-        ring.take(step);
-        const int32_t at = s - span_begin;
+    if (from + span < end) stage(from + span, buffer ^ 1);
+    const StagedRows staged(rows_at + buffer * staging.rows_bytes(Step::kRun), staging.rows, staging.columns,
+                            Step::kRun);
+    const char* bytes[kTiles];
+    const char* scales0[kTiles];
+    const char* scales1[kTiles];
 #pragma unroll
-        for (int j = 0; j < kTiles; ++j)
-          multiply_step(acc[j], step, bytes[j] + at * kStepK, scales0[j] + at * (Step::kRuns * 8),
-                        scales1[j] + at * (Step::kRuns * 8));
+    for (int j = 0; j < kTiles; ++j) {
+      bytes[j] = staged.bytes_of(j * 8 + g) + t * 16;
+      scales0[j] = staged.scales_of(j * 8 + t * 2);
+      scales1[j] = staged.scales_of(j * 8 + t * 2 + 1);
+    }
+    const int32_t to = min(end, from + span);
+    for (int32_t s = from; s < to; ++s) {
+      Step step[kWarpTiles];
+      const uint32_t at = ring.next();
+#pragma unroll
+      for (int m = 0; m < kWarpTiles; ++m)
+        step[m].read(at + m * Step::kBytes + lane * 16,
+                     at + kWarpTiles * Step::kBytes + m * Step::kScaleBytes + lane / 4 * (Step::kScaleWords * 4));
+      ring.done();
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j) {
+        multiply_step(acc[j], step, bytes[j], scales0[j], scales1[j]);
+        bytes[j] += kStepK;
+        scales0[j] += Step::kRuns * 8;
+        scales1[j] += Step::kRuns * 8;
       }
+      // Unless a part ends.
+      if (s + 1 < border && s + 1 < end) continue;
 #pragma unroll
       for (int j = 0; j < kTiles; ++j)
 #pragma unroll
         for (int m = 0; m < kWarpTiles; ++m)
 #pragma unroll
-          for (int i = 0; i < 4; ++i)
-            total[j][m][i] = part_begin == begin ? acc[j][m][i] : total[j][m][i] + acc[j][m][i];
+          for (int i = 0; i < 4; ++i) {
+            total[j][m][i] = border == begin + part ? acc[j][m][i] : total[j][m][i] + acc[j][m][i];
+            acc[j][m][i] = 0;
+          }
+      border += part;
     }
   }
   // Sums take the place of the rings: every warp has had all of its own.
   __syncthreads();
   auto* sums = reinterpret_cast<float*>(shared);
-  const int32_t first = u.product->gated() ? warp * kTileOutputs : warp * kWarpTiles * kTileOutputs;
+  const int32_t output = u.product->gated() ? warp * kTileOutputs : warp * kWarpTiles * kTileOutputs;
   const int32_t apart = u.product->gated() ? kQuantisedUnitOutputs / 2 : kTileOutputs;
 #pragma unroll
   for (int j = 0; j < kTiles; ++j)
@@ -116,7 +146,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
     for (int m = 0; m < kWarpTiles; ++m)
 #pragma unroll
       for (int i = 0; i < 4; ++i)
-        sums[(j * 8 + t * 2 + i % 2) * padded_outputs(kQuantisedUnitOutputs) + first + m * apart + g + i / 2 * 8] =
+        sums[(j * 8 + t * 2 + i % 2) * padded_outputs(kQuantisedUnitOutputs) + output + m * apart + g + i / 2 * 8] =
             total[j][m][i];
   __syncthreads();
   finish_sums<kRows, kQuantisedUnitOutputs>(args, u, sums);
@@ -132,43 +162,40 @@ int32_t shared_of_multiprocessor() {
   }();
   return bytes;
 }
-constexpr int32_t kOwnShared = 1024 + 128;
-// Rows of which all parts are wanted get so much of a block's shared memory; parts are staged in turn otherwise.
+constexpr int32_t kOwnShared = 1024 + 256;
+constexpr int32_t kFewestSlots = 2, kWantedSlots = 3, kMostSlots = 6;
+// Of one buffer of rows, about.
 constexpr int32_t kRowsBytes = 8 * 1024;
-constexpr int32_t kFewestSlots = 2, kWantedSlots = 4;
 
 template <Format kFormat, int kGroup, bool kWide>
 void start_step(const MatmulArgs& args, Stream stream, bool early) {
   using Step = QuantisedStep<kFormat, kGroup, kWide>;
-  using Ring = StepRing<Step, kWarpTiles>;
   const int32_t group_rows = args.rows <= 8 ? 8 : 16;
-  static_assert(Ring::bytes_for(kWarps, kFewestSlots) >= 16 * padded_outputs(kQuantisedUnitOutputs) * 4);
-  Staging staging;
-  staging.rows = std::min(args.rows, group_rows);
+  static_assert(Ring<Step>::bytes_for(kWarps, kFewestSlots) >= 16 * padded_outputs(kQuantisedUnitOutputs) * 4);
   int32_t steps = 0;
   for (int32_t i = 0; i < args.count; ++i) {
     const Product& p = args.out[i];
-    const int32_t part = p.weight.part * kBlockK, parts = p.weight.parts();
-    const int32_t at_once = p.split > 1 ? 1 : std::clamp(kRowsBytes / (staging.rows * part), 1, parts);
-    staging.columns = std::max(staging.columns, at_once * part);
     steps = std::max(steps, p.split > 1 ? p.weight.part / 2 : p.weight.depth() / kStepK);
   }
-  // As many blocks of threads on a multiprocessor as leave each enough to have under way.
-  const int32_t rows = StagedRows::bytes_for(staging.rows, staging.columns, Step::kRun);
-  for (int32_t blocks = 4; blocks > 0; --blocks) {
+  // All columns of a block at once, or some and the next ones meanwhile.
+  Staging staging;
+  staging.rows = std::min(args.rows, group_rows);
+  staging.columns = steps * kStepK;
+  if (staging.rows * staging.columns > 2 * kRowsBytes) {
+    staging.columns = kRowsBytes / staging.rows / kStepK * kStepK;
+    staging.buffers = 2;
+  }
+  // As many blocks on a multiprocessor as leave each enough to have under way.
+  const int32_t rows = staging.buffers * staging.rows_bytes(Step::kRun);
+  for (int32_t blocks = group_rows == 8 ? kBlocks : kBlocksOfTwo; blocks > 1; --blocks) {
     const int32_t left = shared_of_multiprocessor() / blocks - kOwnShared - rows;
-    staging.slots = std::max(kFewestSlots, std::min(steps, left / Ring::bytes_for(kWarps, 1)));
+    staging.slots = std::clamp(std::min(left / Ring<Step>::bytes_for(kWarps, 1), steps), kFewestSlots, kMostSlots);
     if (staging.slots >= std::min(steps, kWantedSlots)) break;
   }
-  const auto run = [&](auto kernel) {
-    launch(kernel, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(ceil_div(args.rows, group_rows))),
-           dim3(kThreads), static_cast<size_t>(Ring::bytes_for(kWarps, staging.slots) + rows), stream, early, args,
-           staging);
-  };
-  if (group_rows == 8)
-    run(narrow_quantised<Step, 1, 5>);
-  else
-    run(narrow_quantised<Step, 2, 4>);
+  launch(group_rows == 8 ? narrow_quantised<Step, 1> : narrow_quantised<Step, 2>,
+         dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(ceil_div(args.rows, group_rows))),
+         dim3(kThreads), static_cast<size_t>(Ring<Step>::bytes_for(kWarps, staging.slots) + rows), stream, early, args,
+         staging);
 }
 
 template <Format kFormat, bool kWide>
@@ -186,7 +213,7 @@ void start_group(const MatmulArgs& args, Stream stream, bool early) {
 }  // namespace narrow
 
 void matmul_quantised(MatmulArgs args, Stream stream, bool early) {
-  constexpr int32_t kPlenty = 264;  // two for each multiprocessor of a large device
+  constexpr int32_t kPlenty = 1024;  // blocks: about two full sets of a large device's places
   const int32_t matrices = args.experts.plan != nullptr ? args.experts.most_touched : 1;
   args.blocks = 0;
   for (int32_t i = 0; i < args.count; ++i) {

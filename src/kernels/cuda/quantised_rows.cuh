@@ -33,7 +33,7 @@ struct StagedRows {
   __device__ const char* scales_of(int32_t row) const { return scales + min(row, rows - 1) * scale_stride; }
 };
 
-// Columns [first_col, first_col + columns) of `count` rows; row_number: which row of x row r is.
+// Columns [first_col, first_col + columns) of `count` rows are on their way; row_number: which row of x row r is.
 template <int kRun, int kThreads, class RowNumber>
 __device__ __forceinline__ void stage_bytes(const Rows& x, const StagedRows& to, int32_t count, int32_t first_col,
                                             int32_t columns, const RowNumber& row_number) {
@@ -51,7 +51,6 @@ __device__ __forceinline__ void stage_bytes(const Rows& x, const StagedRows& to,
       copy16_async(scales_to + c * 16, scales + c * 16, true);
   }
   commit_copies();
-  wait_copies<0>();
 }
 
 // The same of rows that are still float32 [rows, cols]: a warp makes bytes of 128 columns at a time, a lane of four.
@@ -67,18 +66,10 @@ __device__ __forceinline__ void stage_floats(const Rows& x, int32_t cols, const 
          begin += kThreads / 32 * kStepK) {
       const int32_t col = first_col + begin + at;
       const float4 v = col < cols ? *reinterpret_cast<const float4*>(row + col) : make_float4(0, 0, 0, 0);
-      uint32_t top = max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
-#pragma unroll
-      for (int offset = 1; offset < kGroup / 4; offset *= 2) top = max(top, __shfl_xor_sync(~0u, top, offset));
-      const ByteScale scale(top);
-      const int32_t q[4] = {scale.byte(v.x), scale.byte(v.y), scale.byte(v.z), scale.byte(v.w)};
-      int32_t sum = q[0] + q[1] + q[2] + q[3];
-#pragma unroll
-      for (int offset = 1; offset < kRun / 4; offset *= 2) sum += __shfl_xor_sync(~0u, sum, offset);
-      *reinterpret_cast<uint32_t*>(to.bytes + r * to.stride + byte_place(begin + at)) =
-          (q[0] & 0xff) | (q[1] & 0xff) << 8 | (q[2] & 0xff) << 16 | static_cast<uint32_t>(q[3]) << 24;
+      const FourBytes four(v, kGroup);
+      *reinterpret_cast<uint32_t*>(to.bytes + r * to.stride + byte_place(begin + at)) = four.bytes;
       if (at % kRun == 0)
-        *reinterpret_cast<float2*>(to.scales + r * to.scale_stride + (begin + at) / kRun * 8) = scale.pair(sum);
+        *reinterpret_cast<float2*>(to.scales + r * to.scale_stride + (begin + at) / kRun * 8) = four.pair;
     }
   }
 }

@@ -30,12 +30,40 @@ struct ByteScale {
   }
 };
 
+// Four columns of a lane, of the 128 in a row that a warp has, as bytes; what their group and run share goes through
+// the warp.
+struct FourBytes {
+  uint32_t bytes;
+  float2 pair;  // of the run
+
+  __device__ __forceinline__ FourBytes(const float4& v, int32_t group) {
+    uint32_t top = max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
+#pragma unroll
+    for (int32_t offset = 1; offset < 32; offset *= 2)
+      if (offset < group / 4) top = max(top, __shfl_xor_sync(~0u, top, offset));
+    const ByteScale scale(top);
+    const int32_t q[4] = {scale.byte(v.x), scale.byte(v.y), scale.byte(v.z), scale.byte(v.w)};
+    int32_t sum = q[0] + q[1] + q[2] + q[3];
+#pragma unroll
+    for (int32_t offset = 1; offset < 16; offset *= 2)
+      if (offset < group / 4) sum += __shfl_xor_sync(~0u, sum, offset);
+    bytes = (q[0] & 0xff) | (q[1] & 0xff) << 8 | (q[2] & 0xff) << 16 | static_cast<uint32_t>(q[3]) << 24;
+    pair = scale.pair(sum);
+  }
+};
+
 __device__ __forceinline__ void put_byte(const ByteRows& to, int64_t row, int32_t col, int32_t byte) {
   to.values[row * to.stride + byte_place(col)] = static_cast<int8_t>(byte);
 }
 // Of the run that begins at this column.
 __device__ __forceinline__ void put_pair(const ByteRows& to, int64_t row, int32_t col, const float2& pair) {
   reinterpret_cast<float2*>(to.scales)[row * (to.stride >> to.run_bits()) + (col >> to.run_bits())] = pair;
+}
+// A multiple of four columns, of a warp's 128.
+__device__ __forceinline__ void put_four(const ByteRows& to, int64_t row, int32_t col, const float4& values) {
+  const FourBytes four(values, to.group);
+  *reinterpret_cast<uint32_t*>(to.values + row * to.stride + byte_place(col)) = four.bytes;
+  if (col % (1 << to.run_bits()) == 0) put_pair(to, row, col, four.pair);
 }
 
 }  // namespace paceline::kernels::cuda

@@ -86,10 +86,9 @@ __device__ __forceinline__ void stage_rows(const MatmulArgs& args, const Unit& u
   commit_copies();
 }
 
-// The warp's tile of a unit: its weight and where it starts; no weight where there is none.
+// The warp's tile of a unit of bf16: where it starts, if there is one.
 struct Tile {
   const char* values;
-  const char* scales;
   bool present;
 };
 
@@ -99,16 +98,8 @@ __device__ inline Tile find_tile(const Unit& u, int warp) {
   const int32_t tile = gated ? u.unit * 2 + warp % 2 : u.unit * 4 + warp;
   Tile t;
   t.present = tile < w.tiles();
-  const int64_t per_tile = w.format == Format::bf16 ? int64_t{w.depth()} * 32
-                           : w.format == Format::q8 ? int64_t{w.depth()} * 16
-                                                    : int64_t{w.depth()} * 8;
-  const int64_t expert = u.expert >= 0 ? u.expert : 0;
+  const int64_t expert = u.expert >= 0 ? u.expert : 0, per_tile = int64_t{w.depth()} * 32;
   t.values = static_cast<const char*>(w.values) + expert * w.stride_values + (t.present ? tile * per_tile : 0);
-  t.scales = nullptr;
-  if (w.scales != nullptr) {
-    const int64_t per_tile_scales = int64_t{w.depth() / w.group} * 16 * (w.wide_scales ? 8 : 4);
-    t.scales = static_cast<const char*>(w.scales) + expert * w.stride_scales + (t.present ? tile * per_tile_scales : 0);
-  }
   return t;
 }
 
@@ -294,12 +285,6 @@ __device__ void finish(const MatmulArgs& args, const Unit& u, const float (&tota
     for (int i = 0; i < 4; ++i) sums[(j * 8 + t * 2 + i % 2) * kOutPad + warp * 16 + g + i / 2 * 8] = total[j][i];
   __syncthreads();
   finish_sums<kTiles * 8, kUnitOutputs>(args, u, sums);
-}
-
-template <class Kernel>
-void start(Kernel kernel, const MatmulArgs& args, int32_t groups, size_t shared_bytes, Stream stream, bool early) {
-  launch(kernel, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads), shared_bytes,
-         stream, early, args);
 }
 
 }  // namespace paceline::kernels::cuda::narrow

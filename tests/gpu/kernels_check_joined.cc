@@ -92,6 +92,55 @@ void check_gated_by(Joined& b, int32_t n, int32_t k, int32_t rows) {
   b.checks.expect(distance(got, want) < 3e-5, name);
 }
 
+// Rows made ready for quantised products by whoever writes them, norms and gated products: the bits are those that the
+// same rows give when they come from elsewhere. In turns, since what is made is what was asked for before.
+void check_bytes(Joined& b, WeightFormat format, int32_t group, DType scales, int32_t width, int32_t wide_width) {
+  constexpr int32_t kOutputs = 80, kMost = 20;
+  RandomMatrix gate(format, wide_width, width, group, scales, b.random);
+  RandomMatrix up(format, wide_width, width, group, scales, b.random);
+  RandomMatrix down(format, kOutputs, wide_width, group, scales, b.random);
+  RandomMatrix plain(format, kOutputs, width, group, scales, b.random);
+  RandomMatrix other(WeightFormat::bf16, kOutputs, width, 0, DType::bf16, b.random);
+  std::vector<std::shared_ptr<const void>> owners;
+  const Matrix g = b.gpu.place(gate.view, owners), u = b.gpu.place(up.view, owners);
+  const Matrix d = b.gpu.place(down.view, owners), p = b.gpu.place(plain.view, owners);
+  const Matrix o = b.gpu.place(other.view, owners);
+  const std::vector<float> x = random_rows(kMost, width, b.random), w = random_rows(1, width, b.random);
+  const Block weight(b.gpu, w);
+  const std::string name = "q" + std::to_string(format == WeightFormat::q8 ? 8 : 4) + " by " + std::to_string(group) +
+                           ", rows of " + std::to_string(width) + " and " + std::to_string(wide_width);
+  const auto product = [&](const Matrix& m, const float* in, int32_t rows) {
+    const Block y(b.gpu, static_cast<size_t>(rows) * kOutputs);
+    const kernels::Projection to{&m, y.at()};
+    b.gpu.linear(in, rows, Activation::bf16, {&to, 1});
+    return y.read();
+  };
+  std::vector<float> whole;
+  for (const int32_t rows : {kMost, 1, 3, 8, 9, 16}) {
+    const Block in(b.gpu, some_rows(x, 0, rows, width));
+    const Block normed(b.gpu, static_cast<size_t>(rows) * static_cast<size_t>(width));
+    const Block wide(b.gpu, static_cast<size_t>(rows) * static_cast<size_t>(wide_width));
+    for (int32_t turn = 0; turn < 6; ++turn) {
+      b.gpu.rms_norm({in.at(), weight.at(), normed.at(), rows, width, 1e-6f, 1.0f});
+      const std::vector<float> mixed = turn % 3 == 2 ? product(o, normed.at(), rows) : std::vector<float>();
+      std::vector<float> all = product(p, normed.at(), rows);
+      b.gpu.gated(normed.at(), rows, Activation::bf16, g, u, wide.at());
+      append(all, product(d, wide.at(), rows));
+      const Block normed_copy(b.gpu, normed.read()), wide_copy(b.gpu, wide.read());
+      std::vector<float> want = product(p, normed_copy.at(), rows);
+      append(want, product(d, wide_copy.at(), rows));
+      const std::string here = name + ": " + std::to_string(rows) + " rows, turn " + std::to_string(turn);
+      b.checks.expect(same_bits(all.data(), want.data(), want.size()), here);
+      if (!mixed.empty()) b.checks.expect(mixed == product(o, normed_copy.at(), rows), here + ", bf16 in between");
+      if (whole.empty()) whole = all;
+      const auto half = static_cast<size_t>(rows) * kOutputs;
+      b.checks.expect(same_bits(all.data(), whole.data(), half) &&
+                          same_bits(all.data() + half, whole.data() + size_t{kMost} * kOutputs, half),
+                      here + ", alone");
+    }
+  }
+}
+
 // One input, and more outputs than there are buffers for rows made ready: none may get the input's.
 void check_many_outputs(Joined& b) {
   constexpr int32_t kWide = 1024, kRows = 16;
@@ -173,7 +222,16 @@ void check_joined(Ops& gpu, CpuOps& cpu, Checks& checks, bool few) {
   check_gated_by(b, 48, 128, 20);
   check_many_outputs(b);
   check_mix(b, 8, 2, 64, 48, 20);
+  check_bytes(b, WeightFormat::q4, 64, DType::bf16, 320, 256);
   if (few) return;
+  for (const WeightFormat format : {WeightFormat::q8, WeightFormat::q4}) {
+    check_bytes(b, format, 32, DType::bf16, 96, 384);
+    check_bytes(b, format, 32, DType::f32, 2816, 640);
+    check_bytes(b, format, 64, DType::bf16, 5376, 1536);
+    check_bytes(b, format, 64, DType::bf16, 192, 1600);
+    check_bytes(b, format, 128, DType::bf16, 3840, 1024);
+    check_bytes(b, format, 128, DType::f32, 6016, 256);
+  }
   for (const int32_t width : {256, 1024, 2816, 3840, 5376, 6000}) check_norms(b, width, 21);
   check_gated_by(b, 256, 2560, 40);
   check_mix(b, 128, 8, 640, 192, 40);

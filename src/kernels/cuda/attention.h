@@ -54,6 +54,7 @@ struct AttentionArgs {
   const float* q = nullptr;      // [rows, heads, head_dim]
   float* out = nullptr;          // [rows, heads, head_dim], or none
   uint16_t* out_bf16 = nullptr;  // [rows, out_stride], or none
+  ByteRows out_bytes;            // or none; only where attention splits heads of whole kStepK
   int32_t out_stride = 0;
   int32_t window = 0;
   int32_t sees_self = 1;

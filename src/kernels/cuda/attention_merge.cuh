@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/row_bytes.cuh"
 
 namespace paceline::kernels::cuda::attention_block {
 
@@ -62,10 +63,14 @@ __device__ inline void merge_pages(const AttentionArgs& args, const Work& w, int
       }
     }
     const float share = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
-    write_out(args, w, query, i % dim, value.x * share);
-    write_out(args, w, query, i % dim + 1, value.y * share);
-    write_out(args, w, query, i % dim + 2, value.z * share);
-    write_out(args, w, query, i % dim + 3, value.w * share);
+    value = make_float4(value.x * share, value.y * share, value.z * share, value.w * share);
+    write_out(args, w, query, i % dim, value.x);
+    write_out(args, w, query, i % dim + 1, value.y);
+    write_out(args, w, query, i % dim + 2, value.z);
+    write_out(args, w, query, i % dim + 3, value.w);
+    if (args.out_bytes.values == nullptr) continue;
+    const int32_t head = w.kv_head * w.grouped + query % w.grouped;
+    put_four(args.out_bytes, w.first_row + query / w.grouped, head * dim + i % dim, value);
   }
 }
 

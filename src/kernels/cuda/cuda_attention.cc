@@ -196,6 +196,8 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   else
     written(args.out, static_cast<int64_t>(a.rows) * width);
   if (splits) {
+    if (const int32_t group = wanted_group(args.out); group != 0 && !a.wide_kv && a.head_dim % kStepK == 0)
+      a.out_bytes = make_bytes(args.out, group, a.rows, width);
     const size_t floats = attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim);
     a.partial = static_cast<float*>(grown(attention_partial_, floats * sizeof(float)));
     a.arrivals = static_cast<int32_t*>(arrivals_.memory.get());

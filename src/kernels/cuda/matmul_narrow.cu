@@ -2,8 +2,8 @@
 // at a time).
 //
 // Bound: bytes of weights over memory bandwidth. Share reached on an H200, 31B's shapes, 1 row (8 rows): 85 to 97 % (75
-// to 93 %); the output's product, which is read once, 98 % (97 %). What is missing is where launches meet: the last sums,
-// and the rows that the next one waits for.
+// to 93 %); the output's product, which is read once, 98 % (97 %). What is missing is where launches meet: the last
+// sums, and the rows that the next one waits for.
 #include <algorithm>
 
 #include "kernels/cuda/matmul_narrow.cuh"
@@ -14,18 +14,20 @@ namespace narrow {
 namespace {
 
 constexpr int32_t kWarps = kThreads / 32;
+constexpr int32_t kChunk = 2048;
+using Ring = WeightRing<kChunk>;
 
 // How a block uses its shared memory: rings of all warps, then so many columns of so many rows, twice.
 struct Staging {
   int32_t slots = 0, columns = 0, rows = 0, filler = 0;
 
   PACELINE_BOTH int32_t stride() const { return columns * 2 + 16; }
-  PACELINE_BOTH int32_t ring_bytes() const { return WeightRing::bytes_for(kWarps, slots); }
+  PACELINE_BOTH int32_t ring_bytes() const { return Ring::bytes_for(kWarps, slots); }
   PACELINE_BOTH int32_t rows_bytes() const { return rows * stride(); }
   PACELINE_BOTH int32_t bytes() const { return ring_bytes() + 2 * rows_bytes(); }
 };
 
-constexpr int32_t kChunkSteps = WeightRing::kChunk / 512;
+constexpr int32_t kChunkSteps = kChunk / 512;
 static_assert(kChunkSteps * 16 == kBlockK);  // a chunk is a tile's block of K
 
 template <int kTiles>
@@ -53,8 +55,8 @@ __global__ void __launch_bounds__(kThreads, 4)
   const Tile tile = find_tile(u, warp);
   // In blocks of K.
   const int32_t begin = u.part * w.part, end = min(w.depth() / kBlockK, begin + u.parts_here * w.part);
-  WeightRing ring(shared_address(shared), kWarps, staging.slots,
-                  tile.values + static_cast<int64_t>(begin) * WeightRing::kChunk, end - begin, tile.present);
+  Ring ring(shared_address(shared), kWarps, staging.slots, {tile.values + static_cast<int64_t>(begin) * kChunk},
+            end - begin, tile.present);
   if (!stack || !plans) wait_for_previous();
   if (!stack && plans) let_next_start();
 
@@ -90,8 +92,8 @@ __global__ void __launch_bounds__(kThreads, 4)
           const char* b = rows + row_at[j] + i * 32;
           mma_bf16(acc[j], a[i], *reinterpret_cast<const uint32_t*>(b), *reinterpret_cast<const uint32_t*>(b + 16));
         }
+      // Unless a part ends.
       if (block + 1 < border && block + 1 < end) continue;
-      // A part ends.
 #pragma unroll
       for (int j = 0; j < kTiles; ++j)
 #pragma unroll
@@ -120,9 +122,9 @@ void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool earl
   staging.rows = std::min(kRows, args.rows);
   staging.columns = std::min(kRowsBytes / (staging.rows * kBlockK * 2), 16) * kBlockK;
   const int32_t left = kShared / kBlocks - kOwn - kRows * kOutPad * 4 - 2 * staging.rows_bytes();
-  staging.slots = std::clamp(left / WeightRing::bytes_for(kWarps, 1), kFewestSlots, kMostSlots);
-  launch(narrow_bf16<kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)),
-         dim3(kThreads), static_cast<size_t>(staging.bytes()), stream, early, args, staging);
+  staging.slots = std::clamp(left / Ring::bytes_for(kWarps, 1), kFewestSlots, kMostSlots);
+  launch(narrow_bf16<kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),
+         static_cast<size_t>(staging.bytes()), stream, early, args, staging);
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 // ascending order,
 //   M' = max(M, m), a = exp(M - M'), b = exp(m - M'):  L = L a + l b,  O = O a + o b
 // either by the block that walks them all, or, where there are few blocks, each page by a block of its own and merged
-// by whichever of these comes last: the same operations, and so the same bits. A key that a query does not see counts
-// as minus infinity, and a page of such keys has b = 0 and a = 1: it changes nothing.
+// by the last page's (attention_merge.cuh): the same operations, and so the same bits. A key that a query does not see
+// counts as minus infinity, and a page of such keys has b = 0 and a = 1: it changes nothing.
 //
 // Bound: bytes of keys and values at few rows, operations at many. Far from both: 9 us for one row of 31B at 512
 // positions on an H200 with its heads, and 19 us for eight rows without, where the bytes would take 2.
@@ -25,9 +25,10 @@ using namespace attention_block;
 namespace {
 
 // kNt: tiles of 8 queries. kDt: tiles of 16 dims per warp. kDim: the head's, or 0 where it is a small one. kSplit: a
-// block has one page, and the last one merges. kHeads: the heads are not ready yet.
+// block has one page, and the last page's merges. kHeads: the heads are not ready yet.
 template <int kNt, int kDt, int kDim, bool kSplit, bool kHeads>
-__global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_constant__ AttentionArgs args) {
+__global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
+    attention_bf16(const __grid_constant__ AttentionArgs args) {
   constexpr int kQueries = kNt * 8;
   // Score tiles: four warps along positions; the other four take the other half of the queries, if there are two.
   constexpr int kScoreNt = kNt == 1 ? 1 : kNt / 2;
@@ -36,6 +37,17 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
   let_next_start();
   // Tables and pages below the sequence's first row are older than the kernel in front: those are read while it runs.
   const Work w = find_work(args, static_cast<int32_t>(blockIdx.x));
+  const int32_t dim = kDim > 0 ? kDim : args.head_dim;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const bool dims_here = warp * kDt * 16 < dim;
+  if (kSplit && static_cast<int32_t>(blockIdx.z) >= args.most_pages) {
+    if (w.page_begin >= w.page_end) return;
+    wait_for_previous();
+    const PageParts<kNt, kDt> parts(args, w, dim);
+    if (dims_here)
+      parts.merge_share(static_cast<int32_t>(blockIdx.z) - args.most_pages + 1, w.page_end - w.page_begin, nullptr);
+    return;
+  }
   const int32_t page_begin = kSplit ? w.page_begin + static_cast<int32_t>(blockIdx.z) : w.page_begin;
   const int32_t page_end = kSplit ? min(page_begin + 1, w.page_end) : w.page_end;
   if (kSplit && page_begin >= page_end) {
@@ -46,15 +58,12 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
       write_out(args, w, i / args.head_dim, i % args.head_dim, 0.0f);
     return;
   }
-  const int32_t dim = kDim > 0 ? kDim : args.head_dim;
   const Layout l = layout_of(dim, kQueries);
-  auto* top = reinterpret_cast<float*>(shared + l.stats);
-  float* sum = top + kQueries;
+  auto* sum = reinterpret_cast<float*>(shared + l.stats);
   float* before = sum + kQueries;
   float* now = before + kQueries;
   float* warp_top = now + kQueries;             // [4][kQueries]
   float* warp_total = warp_top + 4 * kQueries;  // [4][kQueries]
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const uint32_t base = shared_address(shared);
   const int64_t head_bytes = static_cast<int64_t>(dim) * kPageTokens * 2;
   const auto slot_of = [&](int32_t page) { return w.seq->slots == 0 ? page : page % w.seq->slots; };
@@ -87,7 +96,16 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
   Merge merge;  // of query threadIdx.x, in the first kQueries threads
   const int score_tile = warp % 4, score_first = kNt == 1 ? 0 : warp / 4 * kScoreNt;
   const bool scores_here = kNt > 1 || warp < 4;
-  const bool dims_here = warp * kDt * 16 < dim;
+  const auto page_top_of = [&](int32_t query) {
+    float best = warp_top[query];
+    for (int i = 1; i < 4; ++i) best = fmaxf(best, warp_top[i * kQueries + query]);
+    return best;
+  };
+  const auto page_sum_of = [&](int32_t query) {
+    float total = warp_total[query];
+    for (int i = 1; i < 4; ++i) total += warp_total[i * kQueries + query];
+    return total;
+  };
   // Of the two queries that each of this thread's score tiles has: the range it sees.
   int32_t begin[kScoreNt][2], end[kScoreNt][2];
 #pragma unroll
@@ -144,11 +162,6 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
     // Keys are free: the next page's may come while this one's values are used.
     if (page + 1 < page_end) copy_keys(page + 1);
     commit_copies();
-    const auto page_top_of = [&](int32_t query) {
-      float best = warp_top[query];
-      for (int i = 1; i < 4; ++i) best = fmaxf(best, warp_top[i * kQueries + query]);
-      return best;
-    };
     if (scores_here) {
 #pragma unroll
       for (int j = 0; j < kScoreNt; ++j)
@@ -168,18 +181,10 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
     }
     wait_copies<1>();
     __syncthreads();
-    if (threadIdx.x < kQueries) {
-      const int q = threadIdx.x;
-      float total = warp_total[q];
-      for (int i = 1; i < 4; ++i) total += warp_total[i * kQueries + q];
-      if (kSplit) {
-        top[q] = page_top_of(q);
-        sum[q] = total;
-      } else {
-        merge.take(page_top_of(q), total);
-        before[q] = merge.before;
-        now[q] = merge.now;
-      }
+    if (!kSplit && threadIdx.x < kQueries) {
+      merge.take(page_top_of(threadIdx.x), page_sum_of(threadIdx.x));
+      before[threadIdx.x] = merge.before;
+      now[threadIdx.x] = merge.now;
     }
     float part[kDt][kNt][4] = {};
     if (dims_here) {
@@ -201,7 +206,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
         }
       }
     }
-    __syncthreads();
+    if (!kSplit) __syncthreads();
     if (page + 1 < page_end) copy_values(page + 1);
     commit_copies();
 #pragma unroll
@@ -215,40 +220,50 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
           out[d][j][i] = kSplit ? part[d][j][i] : fmaf(part[d][j][i], is, out[d][j][i] * was);
       }
   }
-  wait_copies<0>();
-  if (!kSplit && threadIdx.x < kQueries) sum[threadIdx.x] = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
-  __syncthreads();
-  float* mine = nullptr;
-  if (kSplit) {
-    mine = part_of_page(args, static_cast<int32_t>(blockIdx.z), kQueries, dim);
-    if (threadIdx.x < w.queries) {
-      mine[kQueries * dim + threadIdx.x] = top[threadIdx.x];
-      mine[kQueries * (dim + 1) + threadIdx.x] = sum[threadIdx.x];
-    }
-  }
+  if constexpr (kSplit) {
+    if (!dims_here) return;
+    using Parts = PageParts<kNt, kDt>;
+    const Parts parts(args, w, dim);
+    const int32_t page = page_begin - w.page_begin, shares = page_end == w.page_end ? args.merge_shares : 0;
+    const auto own = [&](int32_t unit) {
+      const int32_t query = Parts::first_query(unit);
+      typename Parts::Part part;
+      part.stats = make_float4(page_top_of(query), page_sum_of(query), page_top_of(query + 1), page_sum_of(query + 1));
 #pragma unroll
-  for (int j = 0; j < kNt; ++j)
+      for (int u = 0; u < Parts::kUnits; ++u)
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int32_t query = j * 8 + t * 2 + i % 2;
-      if (query >= w.queries || !dims_here) continue;
+        for (int d = 0; d < Parts::kTogether; ++d) {
+          const float(&o)[4] = out[u % Parts::kPerTile * Parts::kTogether + d][u / Parts::kPerTile];
+          if (u == unit) part.values[d] = make_float4(o[0], o[1], o[2], o[3]);
+        }
+      return part;
+    };
 #pragma unroll
-      for (int d = 0; d < kDt; ++d) {
-        const int32_t at = (warp * kDt + d) * 16 + g + i / 2 * 8;
-        if (kSplit)
-          mine[query * dim + at] = out[d][j][i];
-        else
-          write_out(args, w, query, at, out[d][j][i] * sum[query]);
+    for (int unit = 0; unit < Parts::kUnits; ++unit)
+      if (shares == 0 || unit % shares != 0) parts.leave_part(page, unit, own(unit));
+    if (shares > 0) parts.merge_share(0, page, own);
+  } else {
+    wait_copies<0>();
+    if (threadIdx.x < kQueries) sum[threadIdx.x] = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < kNt; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int32_t query = j * 8 + t * 2 + i % 2;
+        if (query >= w.queries || !dims_here) continue;
+#pragma unroll
+        for (int d = 0; d < kDt; ++d)
+          write_out(args, w, query, (warp * kDt + d) * 16 + g + i / 2 * 8, out[d][j][i] * sum[query]);
       }
-    }
-  if (kSplit) merge_pages(args, w, kQueries, dim);
+  }
 }
 
 template <int kNt, int kDt, int kDim, bool kSplit, bool kHeads>
 void start(const AttentionArgs& args, Stream stream) {
   const auto bytes = static_cast<size_t>(layout_of(args.head_dim, kNt * 8).bytes);
   const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
-                  static_cast<unsigned>(kSplit ? args.most_pages : 1));
+                  static_cast<unsigned>(kSplit ? args.most_pages + args.merge_shares - 1 : 1));
   launch(attention_bf16<kNt, kDt, kDim, kSplit, kHeads>, grid, dim3(kThreads), bytes, stream, true, args);
 }
 

@@ -45,19 +45,27 @@ template <int kQueries, int kPairs, bool kHeads>
 __device__ __forceinline__ void stage_queries(const AttentionArgs& args, const Work& w, int32_t dim,
                                               const HeadRow<kPairs>& weights, char* to, int32_t stride) {
   if constexpr (kHeads) {
-    for (int32_t query = threadIdx.x / 32; query < kQueries; query += kThreads / 32) {
-      HeadRow<kPairs> values, angle;
-      const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
-      const bool has = query < w.queries;
-      values.load(has ? args.q + (row * args.heads + head) * dim : nullptr, dim / 2, 0.0f);
-      if (has) {
-        const int64_t at = row * (dim / 2);
-        angle.load(args.head.cos + at, args.head.sin + at, dim / 2, 0.0f);
-        values.norm(weights, dim, args.head.eps);
-        values.turn(angle);
+    // Two at once: a warp's loads of both are on their way together.
+    constexpr int kWarps = kThreads / 32, kAtOnce = kQueries / kWarps < 2 ? 1 : 2;
+#pragma unroll 1
+    for (int32_t first = threadIdx.x / 32; first < kQueries; first += kWarps * kAtOnce) {
+      HeadRow<kPairs> values[kAtOnce], angle[kAtOnce];
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        const int32_t query = first + i * kWarps;
+        const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
+        const bool has = query < w.queries;
+        values[i].load(has ? args.q + (row * args.heads + head) * dim : nullptr, dim / 2, 0.0f);
+        angle[i].load(has ? args.head.cos + row * (dim / 2) : nullptr, has ? args.head.sin + row * (dim / 2) : nullptr,
+                      dim / 2, 0.0f);
       }
-      auto* out = reinterpret_cast<__nv_bfloat16*>(to + query * stride);
-      values.each(dim / 2, [&](int32_t at, float value) { out[at] = __float2bfloat16_rn(value); });
+#pragma unroll
+      for (int i = 0; i < kAtOnce; ++i) {
+        values[i].norm(weights, dim, args.head.eps);
+        values[i].turn(angle[i]);
+        auto* out = reinterpret_cast<__nv_bfloat16*>(to + (first + i * kWarps) * stride);
+        values[i].each(dim / 2, [&](int32_t at, float value) { out[at] = __float2bfloat16_rn(value); });
+      }
     }
   } else {
 #pragma unroll 4
@@ -84,29 +92,46 @@ __device__ __forceinline__ void make_keys(const AttentionArgs& args, const Work&
   const int32_t end = min(w.first_pos + w.rows, (page + 1) * kPageTokens), jobs = (end - begin) * 2;
   const int32_t slot = w.seq->slots == 0 ? page : page % w.seq->slots, half = dim / 2;
   const int64_t base = static_cast<int64_t>(w.kv_head) * kPageTokens * dim;
-  HeadRow<kPairs> values;
-  const auto make = [&](int32_t job) {
-    HeadRow<kPairs> weights, angle;
-    const int64_t row = w.seq->first_row + begin + job / 2 - w.seq->first_pos;
-    const bool is_key = job % 2 == 0;
-    values.load((is_key ? args.head.k : args.head.v) + (row * args.kv_heads + w.kv_head) * dim, half, 0.0f);
+  // A warp has two jobs at once, both of keys or both of values: loads of both are on their way together.
+  constexpr int kAtOnce = 2;
+  HeadRow<kPairs> values[kAtOnce];
+  const auto make = [&](int32_t first) {
+    HeadRow<kPairs> weights, angle[kAtOnce];
+    const bool is_key = first % 2 == 0;
     weights.load(is_key ? args.head.k_weight : nullptr, half, 1.0f);
-    if (is_key) angle.load(args.head.cos + row * half, args.head.sin + row * half, half, 0.0f);
-    values.norm(weights, dim, args.head.eps);
-    if (is_key) values.turn(angle);
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int32_t job = first + i * kWarps;
+      if (job >= jobs) continue;
+      const int64_t row = w.seq->first_row + begin + job / 2 - w.seq->first_pos;
+      values[i].load((is_key ? args.head.k : args.head.v) + (row * args.kv_heads + w.kv_head) * dim, half, 0.0f);
+      if (is_key) angle[i].load(args.head.cos + row * half, args.head.sin + row * half, half, 0.0f);
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (first + i * kWarps >= jobs) continue;
+      values[i].norm(weights, dim, args.head.eps);
+      if (is_key) values[i].turn(angle[i]);
+    }
   };
-  const auto put = [&](int32_t job) {
-    const bool is_key = job % 2 == 0, own = begin + job / 2 >= w.first_pos;
-    const int32_t token = (begin + job / 2) % kPageTokens;
-    auto* to = static_cast<__nv_bfloat16*>(is_key ? w.seq->keys[slot] : w.seq->values[slot]) + base;
-    values.each(half, [&](int32_t at, float value) {
-      const __nv_bfloat16 rounded = __float2bfloat16_rn(value);
-      char* place = is_key ? shared + l.keys + token * l.key_stride + at * 2
-                           : shared + l.values + at * l.value_stride + token * 2;
-      *reinterpret_cast<__nv_bfloat16*>(place) = rounded;
-      if (own)
-        to[is_key ? static_cast<int64_t>(token) * dim + at : static_cast<int64_t>(at) * kPageTokens + token] = rounded;
-    });
+  const auto put = [&](int32_t first) {
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int32_t job = first + i * kWarps;
+      if (job >= jobs) continue;
+      const bool is_key = job % 2 == 0, own = begin + job / 2 >= w.first_pos;
+      const int32_t token = (begin + job / 2) % kPageTokens;
+      auto* to = static_cast<__nv_bfloat16*>(is_key ? w.seq->keys[slot] : w.seq->values[slot]) + base;
+      values[i].each(half, [&](int32_t at, float value) {
+        const __nv_bfloat16 rounded = __float2bfloat16_rn(value);
+        char* place = is_key ? shared + l.keys + token * l.key_stride + at * 2
+                             : shared + l.values + at * l.value_stride + token * 2;
+        *reinterpret_cast<__nv_bfloat16*>(place) = rounded;
+        if (own)
+          to[is_key ? static_cast<int64_t>(token) * dim + at : static_cast<int64_t>(at) * kPageTokens + token] =
+              rounded;
+      });
+    }
   };
   // The last warps begin: the first ones have the queries.
   int32_t job = kWarps - 1 - static_cast<int32_t>(threadIdx.x / 32);
@@ -114,7 +139,7 @@ __device__ __forceinline__ void make_keys(const AttentionArgs& args, const Work&
   wait_copies<0>();
   __syncthreads();
   if (job < jobs) put(job);
-  for (job += kWarps; job < jobs; job += kWarps) {
+  for (job += kWarps * kAtOnce; job < jobs; job += kWarps * kAtOnce) {
     make(job);
     put(job);
   }

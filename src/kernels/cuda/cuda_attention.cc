@@ -9,6 +9,8 @@
 namespace paceline::kernels::cuda {
 namespace {
 
+constexpr int32_t kUnitsOfMerge = 2;  // that a block merges in the time that another one would take to come
+
 // Rows of each sequence in blocks of so many, and the most pages that one of them sees.
 std::vector<RowBlock> blocks_of(const kernels::AttentionArgs& args, int32_t block_rows, int32_t& most_pages) {
   std::vector<RowBlock> blocks;
@@ -27,16 +29,28 @@ std::vector<RowBlock> blocks_of(const kernels::AttentionArgs& args, int32_t bloc
   return blocks;
 }
 
+// Blocks that find a place on a large device at once.
+int32_t places(int32_t head_dim) { return head_dim > 256 ? 120 : 240; }
+
 // Few rows do not fill a device: a block gets as few as a tile of queries has, while all blocks find a place at once.
 int32_t few_rows_of_block(const kernels::AttentionArgs& args, int32_t most) {
   const HeadShape& shape = args.shape;
-  const int32_t places = shape.head_dim > 256 ? 120 : 240;
   int32_t rows = std::min(most, rows_of_block(shape.heads, shape.kv_heads, shape.head_dim, 1));
   for (int32_t pages = 1; rows < most; rows *= 2) {
     const auto blocks = static_cast<int32_t>(blocks_of(args, rows, pages).size());
-    if (blocks * shape.kv_heads * pages <= places) break;
+    if (blocks * shape.kv_heads * pages <= places(shape.head_dim)) break;
   }
   return rows;
+}
+
+// Into how many blocks the merging of pages goes: a block should have few units, while all find a place at once.
+int32_t shares_of_merge(const AttentionArgs& a, int32_t queries) {
+  const int32_t units = merge_units(queries, a.head_dim);
+  int32_t shares = 1;
+  while (shares * kUnitsOfMerge < units &&
+         a.block_count * a.kv_heads * (a.most_pages + shares * 2 - 1) <= places(a.head_dim))
+    shares *= 2;
+  return shares;
 }
 
 }  // namespace
@@ -197,8 +211,8 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
     written(args.out, static_cast<int64_t>(a.rows) * width);
   if (splits) {
     const size_t floats = attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim);
-    a.partial = static_cast<float*>(grown(attention_partial_, floats * sizeof(float)));
-    a.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
+    a.partial = handover(attention_partial_, floats);
+    a.merge_shares = shares_of_merge(a, queries);
   }
   if (!status_.ok()) return;
   if (wide)

@@ -458,6 +458,7 @@ int run_all(const std::string& which) {
     check_attention(b, {32, 16, 256, 1024, 1500}, DType::bf16);
     check_attention(b, {32, 4, 512, 0, 1100}, DType::bf16);
   }
+  check_pages(b.gpu, b.checks);
   std::printf("attention done\n");
   for (const Case& c : kCases) {
     if (c.format == WeightFormat::f16 || c.format == WeightFormat::f32) continue;

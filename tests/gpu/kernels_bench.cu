@@ -498,12 +498,13 @@ void bench_products(CudaOps& ops, Model& m, const Ceilings& c, const std::string
                            double bytes) {
     // As many layers as it takes to leave the cache behind.
     const int32_t layers = std::min<int32_t>(static_cast<int32_t>(m.layers().size()), 12);
+    std::vector<const Layer*> used;
+    for (int32_t i = 0; i < layers; ++i)
+      if (const Layer& l = m.layers()[static_cast<size_t>(i)]; !l.global && l.owns) used.push_back(&l);
     const double ms = time_graph_ms(ops.stream(), 9, [&] {
-      for (int32_t i = 0; i < layers; ++i)
-        if (!m.layers()[static_cast<size_t>(i)].global) f(m.layers()[static_cast<size_t>(i)]);
+      for (const Layer* l : used) f(*l);
     });
-    int32_t count = 0;
-    for (int32_t i = 0; i < layers; ++i) count += m.layers()[static_cast<size_t>(i)].global ? 0 : 1;
+    const auto count = static_cast<double>(used.size());
     report(name, what + ", " + std::to_string(rows) + " rows", ms / count, bytes * count / ms / c.bytes_per_ms, "GB/s",
            bytes * count / ms / 1e6);
   };

@@ -77,22 +77,27 @@ PACELINE_BOTH constexpr size_t scale_bytes(Format format, int32_t rows, int32_t 
          (wide ? 8 : 4);
 }
 
-// The length of one part of K, in blocks of kBlockK: so many parts that units of 64 outputs fill a large device about
-// once, none longer than the rows that fit beside it in shared memory, and a multiple of what the wide kernel takes at
-// once (4). Experts count as often as one row takes them.
-inline constexpr int32_t kWantedUnits = 480;
-inline constexpr int32_t kLongestPart = 24;
+// The length of one part of K, in blocks of kBlockK, a multiple of what the wide kernel takes at once (4). Measured on an
+// H200: units of 64 outputs times parts should fill half of the device's places, so that the next launch finds room to
+// begin; parts longer than 16 make the last ones late, but where K is long and outputs are few one full set of places
+// is better than three. Matrices of few outputs share a launch: they count as if they had more. Experts count as often
+// as one row takes them.
+inline constexpr int32_t kPlaces = 528;
+inline constexpr int32_t kLongestPart = 16;
 PACELINE_BOTH constexpr int32_t part_blocks(int32_t rows, int32_t cols) {
   const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kUnitOutputs);
-  const int32_t wanted = ceil_div(kWantedUnits, units);
-  const int32_t length = round_up(ceil_div(blocks, wanted), 4);
+  if (units <= 128 && blocks >= 100 && units * ceil_div(blocks, kLongestPart) > kPlaces)
+    return round_up(ceil_div(blocks, kPlaces / units), 4);
+  const int32_t many = units > 64 ? units : 64, wanted = (kPlaces + many) / (2 * many);
+  const int32_t length = round_up(ceil_div(blocks, wanted > 1 ? wanted : 1), 4);
   return length < kLongestPart ? length : kLongestPart;
 }
 
 // The same for q8 and q4, whose steps are of two blocks: longer parts, since the same columns are fewer bytes.
+inline constexpr int32_t kWantedUnits = 480;
 PACELINE_BOTH constexpr int32_t quantised_part_blocks(Format format, int32_t rows, int32_t cols) {
   const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kUnitOutputs);
-  const int32_t longest = format == Format::q8 ? kLongestPart : 2 * kLongestPart;
+  const int32_t longest = format == Format::q8 ? 24 : 48;
   const int32_t enough = kWantedUnits / units, needed = ceil_div(blocks, longest);
   return round_up(ceil_div(blocks, enough > needed ? enough : needed), 2);
 }

@@ -69,20 +69,16 @@ __device__ __forceinline__ const char* row_of(const MatmulArgs& args, const Unit
   return static_cast<const char*>(u.x->values) + static_cast<int64_t>(row_number(args, u, row)) * row_bytes;
 }
 
-// Copies columns [begin, begin + bytes) of the unit's rows behind each other, zeros where there is no row. All copies
-// are on their way at once.
-template <int kRows>
-__device__ __forceinline__ void stage_rows(const MatmulArgs& args, const Unit& u, int32_t row_bytes, int32_t begin,
+// Copies columns [begin, begin + bytes) of so many of the unit's rows behind each other. All copies are on their way at
+// once.
+__device__ __forceinline__ void stage_rows(const MatmulArgs& args, const Unit& u, int32_t rows, int32_t begin,
                                            int32_t bytes, uint32_t shared, int32_t stride) {
   const int32_t chunks = bytes / 16;
-#pragma unroll
-  for (int32_t i = 0; i < kRows / (kThreads / 32); ++i) {
-    const int32_t r = i * (kThreads / 32) + static_cast<int32_t>(threadIdx.x / 32);
-    const bool has = u.row_base + r < u.rows;
-    const char* from = has ? row_of(args, u, u.row_base + r, row_bytes) + begin : static_cast<const char*>(u.x->values);
-#pragma unroll 4
-    for (int32_t c = threadIdx.x % 32; c < chunks; c += 32)
-      copy16_async(shared + r * stride + c * 16, has ? from + c * 16 : from, has);
+  for (int32_t r = 0; r < rows; ++r) {
+    const char* from = row_of(args, u, u.row_base + r, u.x->stride * 2) + begin;
+#pragma unroll 2
+    for (int32_t c = static_cast<int32_t>(threadIdx.x); c < chunks; c += kThreads)
+      copy16_async(shared + r * stride + c * 16, from + c * 16, true);
   }
   commit_copies();
 }

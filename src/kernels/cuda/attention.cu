@@ -43,9 +43,8 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
   if (kSplit && static_cast<int32_t>(blockIdx.z) >= args.most_pages) {
     if (w.page_begin >= w.page_end) return;
     wait_for_previous();
-    const PageParts<kNt, kDt> parts(args, w, dim);
-    if (dims_here)
-      parts.merge_share(static_cast<int32_t>(blockIdx.z) - args.most_pages + 1, w.page_end - w.page_begin, nullptr);
+    const PageParts parts(args, w, kQueries, dim);
+    parts.merge_share<false>(static_cast<int32_t>(blockIdx.z) - args.most_pages + 1, w.page_end - w.page_begin, {});
     return;
   }
   const int32_t page_begin = kSplit ? w.page_begin + static_cast<int32_t>(blockIdx.z) : w.page_begin;
@@ -54,8 +53,8 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
     // Of a block that sees nothing the first one says so.
     if (page_begin != w.page_begin || w.page_begin < w.page_end) return;
     wait_for_previous();
-    for (int32_t i = threadIdx.x; i < w.queries * args.head_dim; i += kThreads)
-      write_out(args, w, i / args.head_dim, i % args.head_dim, 0.0f);
+    for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < w.queries * dim; i += kThreads * 4)
+      write_out(args, w, i / dim, i % dim, make_float4(0, 0, 0, 0));
     return;
   }
   const Layout l = layout_of(dim, kQueries);
@@ -88,24 +87,19 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
   commit_copies();
   if (old) wait_for_previous();
 
+  const bool makes_these = makes_keys && (page_begin + 1) * kPageTokens > w.seq->first_pos;
+  NewKeys<kPairs> new_keys;
+  if (makes_these) new_keys.ask_first(args, w, page_begin, dim);
   stage_queries<kQueries, kPairs, kHeads>(args, w, dim, q_weights, shared + l.queries, l.query_stride);
-  if (makes_keys && (page_begin + 1) * kPageTokens > w.seq->first_pos)
-    make_keys<kPairs>(args, w, page_begin, dim, shared, l);
+  if (makes_these) new_keys.make_all(args, w, dim, shared, l);
 
   float out[kDt][kNt][4] = {};
   Merge merge;  // of query threadIdx.x, in the first kQueries threads
   const int score_tile = warp % 4, score_first = kNt == 1 ? 0 : warp / 4 * kScoreNt;
   const bool scores_here = kNt > 1 || warp < 4;
-  const auto page_top_of = [&](int32_t query) {
-    float best = warp_top[query];
-    for (int i = 1; i < 4; ++i) best = fmaxf(best, warp_top[i * kQueries + query]);
-    return best;
-  };
-  const auto page_sum_of = [&](int32_t query) {
-    float total = warp_total[query];
-    for (int i = 1; i < 4; ++i) total += warp_total[i * kQueries + query];
-    return total;
-  };
+  // Where pages have blocks of their own, values lie where the keys were; 64 queries take the page's values, too.
+  auto* own_values = reinterpret_cast<float*>(shared + l.keys);
+  const OwnPart own{own_values, warp_top, warp_total, kQueries, dim};
   // Of the two queries that each of this thread's score tiles has: the range it sees.
   int32_t begin[kScoreNt][2], end[kScoreNt][2];
 #pragma unroll
@@ -158,6 +152,10 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
           if (g == 0) warp_top[score_tile * kQueries + (score_first + j) * 8 + t * 2 + e] = best;
         }
     }
+    // New keys and values go into the page: by the warps without scores, if there are any.
+    constexpr int32_t kWriters = kNt == 1 ? kThreads / 2 : kThreads;
+    if (makes_these && (kNt > 1 || !scores_here))
+      write_page(w, page, dim, shared, l, static_cast<int32_t>(threadIdx.x) % kWriters, kWriters);
     __syncthreads();
     // Keys are free: the next page's may come while this one's values are used.
     if (page + 1 < page_end) copy_keys(page + 1);
@@ -168,7 +166,7 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           const int32_t query = (score_first + j) * 8 + t * 2 + e;
-          const float best = page_top_of(query);
+          const float best = own.top(query);
           const float shift = best == kNone ? 0.0f : best;
           const float low = __expf(scores[j][e] - shift), high = __expf(scores[j][e + 2] - shift);
           float total = low + high;
@@ -182,7 +180,8 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
     wait_copies<1>();
     __syncthreads();
     if (!kSplit && threadIdx.x < kQueries) {
-      merge.take(page_top_of(threadIdx.x), page_sum_of(threadIdx.x));
+      const auto query = static_cast<int32_t>(threadIdx.x);
+      merge.take(own.top(query), own.sum(query));
       before[threadIdx.x] = merge.before;
       now[threadIdx.x] = merge.now;
     }
@@ -221,27 +220,24 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
       }
   }
   if constexpr (kSplit) {
-    if (!dims_here) return;
-    using Parts = PageParts<kNt, kDt>;
-    const Parts parts(args, w, dim);
-    const int32_t page = page_begin - w.page_begin, shares = page_end == w.page_end ? args.merge_shares : 0;
-    const auto own = [&](int32_t unit) {
-      const int32_t query = Parts::first_query(unit);
-      typename Parts::Part part;
-      part.stats = make_float4(page_top_of(query), page_sum_of(query), page_top_of(query + 1), page_sum_of(query + 1));
+    if (kNt == 8) __syncthreads();
+    if (dims_here)
 #pragma unroll
-      for (int u = 0; u < Parts::kUnits; ++u)
+      for (int j = 0; j < kNt; ++j)
 #pragma unroll
-        for (int d = 0; d < Parts::kTogether; ++d) {
-          const float(&o)[4] = out[u % Parts::kPerTile * Parts::kTogether + d][u / Parts::kPerTile];
-          if (u == unit) part.values[d] = make_float4(o[0], o[1], o[2], o[3]);
+        for (int i = 0; i < 4; ++i) {
+          const int32_t query = j * 8 + t * 2 + i % 2;
+          if (query >= w.queries) continue;
+#pragma unroll
+          for (int d = 0; d < kDt; ++d)
+            own_values[query * (dim + 4) + (warp * kDt + d) * 16 + g + i / 2 * 8] = out[d][j][i];
         }
-      return part;
-    };
-#pragma unroll
-    for (int unit = 0; unit < Parts::kUnits; ++unit)
-      if (shares == 0 || unit % shares != 0) parts.leave_part(page, unit, own(unit));
-    if (shares > 0) parts.merge_share(0, page, own);
+    __syncthreads();
+    const PageParts parts(args, w, kQueries, dim);
+    const int32_t page = page_begin - w.page_begin;
+    const bool last = page_end == w.page_end;
+    if (!last || args.merge_shares > 1) parts.leave_part(page, own, last);
+    if (last) parts.merge_share<true>(0, page, own);
   } else {
     wait_copies<0>();
     if (threadIdx.x < kQueries) sum[threadIdx.x] = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;

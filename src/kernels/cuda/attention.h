@@ -70,7 +70,7 @@ struct AttentionArgs {
   // kMostQueriesMadeReady queries. q is left as it was.
   int32_t makes_heads = 0;
   float* partial = nullptr;  // attention_partial_floats(), where attention_splits(): kNothing before and after
-  int32_t merge_shares = 1;  // blocks that merge the pages of one: a power of two
+  int32_t merge_shares = 1;  // blocks that merge the pages of one
   int32_t filler = 0;
   HeadsArgs head;
 };
@@ -98,20 +98,11 @@ PACELINE_BOTH constexpr int32_t queries_of(int32_t heads, int32_t kv_heads, int3
   return queries;
 }
 
-// What pages with blocks of their own leave for each other: units of a tile of 8 queries and one or two tiles of 16
-// dims per warp, with the queries' tops and sums.
-inline constexpr int32_t kAttentionWarps = 8;
-PACELINE_BOTH constexpr int32_t dim_tiles(int32_t head_dim) { return head_dim > 256 ? 4 : head_dim > 128 ? 2 : 1; }
-PACELINE_BOTH constexpr int32_t tiles_together(int32_t dim_tiles_of_warp) { return dim_tiles_of_warp < 2 ? 1 : 2; }
-PACELINE_BOTH constexpr int32_t part_floats(int32_t together) { return together * 128 + 16; }  // of a warp
-PACELINE_BOTH constexpr int32_t merge_units(int32_t queries, int32_t head_dim) {
-  return queries / 8 * (dim_tiles(head_dim) / tiles_together(dim_tiles(head_dim)));
-}
+// What pages with blocks of their own leave for each other: of each query values [head_dim], top and sum.
 PACELINE_BOTH constexpr size_t attention_partial_floats(int32_t blocks, int32_t kv_heads, int32_t pages,
                                                         int32_t queries, int32_t head_dim) {
-  const int32_t unit = kAttentionWarps * part_floats(tiles_together(dim_tiles(head_dim)));
   return static_cast<size_t>(blocks) * static_cast<size_t>(kv_heads) * static_cast<size_t>(pages) *
-         static_cast<size_t>(merge_units(queries, head_dim)) * static_cast<size_t>(unit);
+         static_cast<size_t>(queries) * static_cast<size_t>(head_dim + 2);
 }
 void attention(const AttentionArgs& args, Stream stream);
 void attention_f32(const AttentionArgs& args, Stream stream);

@@ -9,7 +9,8 @@
 namespace paceline::kernels::cuda {
 namespace {
 
-constexpr int32_t kUnitsOfMerge = 2;  // that a block merges in the time that another one would take to come
+// Floats that a block merges while another one would come to help it: four of each thread.
+constexpr int32_t kMergedFloats = 1024;
 
 // Rows of each sequence in blocks of so many, and the most pages that one of them sees.
 std::vector<RowBlock> blocks_of(const kernels::AttentionArgs& args, int32_t block_rows, int32_t& most_pages) {
@@ -43,14 +44,12 @@ int32_t few_rows_of_block(const kernels::AttentionArgs& args, int32_t most) {
   return rows;
 }
 
-// Into how many blocks the merging of pages goes: a block should have few units, while all find a place at once.
-int32_t shares_of_merge(const AttentionArgs& a, int32_t queries) {
-  const int32_t units = merge_units(queries, a.head_dim);
-  int32_t shares = 1;
-  while (shares * kUnitsOfMerge < units &&
-         a.block_count * a.kv_heads * (a.most_pages + shares * 2 - 1) <= places(a.head_dim))
-    shares *= 2;
-  return shares;
+// Into how many blocks the merging of pages goes: a block should have little of it, while all find a place at once.
+int32_t shares_of_merge(const AttentionArgs& a) {
+  const int32_t queries = a.block_rows * (a.heads / a.kv_heads);
+  const int32_t wanted = (queries * a.head_dim + kMergedFloats - 1) / kMergedFloats;
+  const int32_t room = places(a.head_dim) / (a.block_count * a.kv_heads) - a.most_pages + 1;
+  return std::clamp(std::min(wanted, room), 1, queries);
 }
 
 }  // namespace
@@ -212,7 +211,7 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   if (splits) {
     const size_t floats = attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim);
     a.partial = handover(attention_partial_, floats);
-    a.merge_shares = shares_of_merge(a, queries);
+    a.merge_shares = shares_of_merge(a);
   }
   if (!status_.ok()) return;
   if (wide)

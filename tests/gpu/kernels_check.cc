@@ -388,56 +388,6 @@ void check_experts(Bench& b, const Case& c, int32_t experts, int32_t top, int32_
   b.checks.expect(off < 2e-3, name + ": off by " + std::to_string(off * 1e6) + "e-6");
 }
 
-// Rows that attention makes ready for quantised products, pages merged: the bits are those that the same rows give when
-// they come from elsewhere. In turns, since what is made is what was asked for before.
-void check_attention_bytes(Bench& b, const Case& c, int32_t dim) {
-  constexpr int32_t kHeads = 4, kKvHeads = 2, kLength = 200, kOutputs = 80;
-  const HeadShape shape{kHeads, kKvHeads, dim, DType::bf16};
-  const int32_t width = kHeads * dim, kv_width = kKvHeads * dim;
-  RandomMatrix w(c.format, kOutputs, width, c.group, c.scales, b.random);
-  std::vector<std::shared_ptr<const void>> owners;
-  const Matrix placed = b.gpu.place(w.view, owners);
-  const Pages pages(b.gpu, {kHeads, kKvHeads, dim, 0, kLength}, DType::bf16, 0);
-  const std::vector<float> q = random_rows(kLength, width, b.random), k = random_rows(kLength, kv_width, b.random);
-  const std::vector<float> angles(static_cast<size_t>(kLength) * static_cast<size_t>(dim / 2), 0.7f);
-  const Block ones(b.gpu, std::vector<float>(static_cast<size_t>(dim), 1.0f)), turned(b.gpu, angles);
-  const auto attend = [&](int32_t first, int32_t count, float* out) {
-    const Block gq(b.gpu, rows_of(q, first, count, width)), gk(b.gpu, rows_of(k, first, count, kv_width));
-    const SeqSpan span{0, count, first, pages.view()};
-    kernels::HeadsArgs heads;
-    heads.shape = shape;
-    heads.q = gq.at();
-    heads.k = heads.v = gk.at();
-    heads.q_weight = heads.k_weight = ones.at();
-    heads.cos = heads.sin = turned.at();
-    heads.eps = 1e-6f;
-    heads.seqs = {&span, 1};
-    b.gpu.attend(heads, {shape, gq.at(), out, 0, true, heads.seqs, nullptr});
-    (void)b.gpu.wait();
-  };
-  const auto product = [&](const float* in, int32_t rows) {
-    const Block y(b.gpu, static_cast<size_t>(rows) * kOutputs);
-    const Projection to{&placed, y.at()};
-    b.gpu.linear(in, rows, c.activation, {&to, 1});
-    return y.read();
-  };
-  const Block all(b.gpu, static_cast<size_t>(kLength) * static_cast<size_t>(width));
-  attend(0, kLength, all.at());
-  for (const int32_t rows : {1, 2, 3, 8, 9, 20}) {
-    const Block out(b.gpu, static_cast<size_t>(rows) * static_cast<size_t>(width));
-    for (int32_t turn = 0; turn < 3; ++turn) {
-      out.poison();
-      attend(kLength - rows, rows, out.at());
-      const std::vector<float> got = product(out.at(), rows);
-      const Block copy(b.gpu, out.read());
-      const std::vector<float> want = product(copy.at(), rows);
-      b.checks.expect(same_bits(got.data(), want.data(), want.size()),
-                      std::string("attention of ") + std::to_string(dim) + " for " + c.name + ": " +
-                          std::to_string(rows) + " rows, turn " + std::to_string(turn));
-    }
-  }
-}
-
 void check_memory(Bench& b) {
   // More than there is: said, and the device goes on.
   auto again = kernels::make_cuda_ops();
@@ -456,7 +406,6 @@ int run_few(Bench& b) {
   check_matmul(b, kCases[0], 704, 1664, 40, false);
   check_attention(b, {4, 2, 32, 24, 70}, DType::bf16);
   check_attention(b, {4, 2, 256, 100, 80}, DType::bf16);
-  check_attention_bytes(b, kCases[9], 256);
   check_experts(b, kCases[0], 8, 2, 64, 48, 20);
   check_elementwise(b);
   check_joined(b.gpu, b.cpu, b.checks, true);
@@ -509,9 +458,7 @@ int run_all(const std::string& which) {
     check_attention(b, {32, 16, 256, 1024, 1500}, DType::bf16);
     check_attention(b, {32, 4, 512, 0, 1100}, DType::bf16);
   }
-  for (const Case& c : kCases)
-    if (c.group > 0)
-      for (const int32_t dim : {64, 128, 256, 512}) check_attention_bytes(b, c, dim);
+  check_pages(b.gpu, b.checks);
   std::printf("attention done\n");
   for (const Case& c : kCases) {
     if (c.format == WeightFormat::f16 || c.format == WeightFormat::f32) continue;

@@ -59,11 +59,5 @@ __device__ __forceinline__ void put_byte(const ByteRows& to, int64_t row, int32_
 __device__ __forceinline__ void put_pair(const ByteRows& to, int64_t row, int32_t col, const float2& pair) {
   reinterpret_cast<float2*>(to.scales)[row * (to.stride >> to.run_bits()) + (col >> to.run_bits())] = pair;
 }
-// A multiple of four columns, of a warp's 128.
-__device__ __forceinline__ void put_four(const ByteRows& to, int64_t row, int32_t col, const float4& values) {
-  const FourBytes four(values, to.group);
-  *reinterpret_cast<uint32_t*>(to.values + row * to.stride + byte_place(col)) = four.bytes;
-  if (col % (1 << to.run_bits()) == 0) put_pair(to, row, col, four.pair);
-}
 
 }  // namespace paceline::kernels::cuda

@@ -261,7 +261,13 @@ void check_matrix(Machine& m, Checks& checks, const Subject& subject, int32_t st
     equal += count.runs_equal;
     compared += count.tokens;
   }
-  checks.expect(runs == equal && compared > 0 && forward.status().ok(), subject.name + ": speculation equals plain");
+  std::string where;
+  if (const auto& d = result.difference)
+    where = std::string(", ") + drafter_kind_name(d->kind) + " depth " + std::to_string(d->depth) + " choice " +
+            std::to_string(d->choice) + " prompt " + std::to_string(d->prompt_tokens) + " seed " +
+            std::to_string(d->seed) + " from token " + std::to_string(d->at);
+  checks.expect(runs == equal && compared > 0 && forward.status().ok(),
+                subject.name + ": speculation equals plain" + where);
   std::printf("%-24s matrix: %lld of %lld runs equal, %lld tokens\n", subject.name.c_str(),
               static_cast<long long>(equal), static_cast<long long>(runs), static_cast<long long>(compared));
   std::fflush(stdout);
@@ -394,6 +400,7 @@ void time_rounds(Machine& m, const Subject& subject) {
 }
 
 int run(int argc, char** argv) {
+  (void)std::setvbuf(stdout, nullptr, _IOLBF, 0);  // whoever ends a run too early still sees how far it came
   const std::string what = argc > 1 ? argv[1] : "choose";
   Machine m;
   Checks checks;

@@ -84,7 +84,6 @@ __global__ void __launch_bounds__(kThreads, 4)
       uint4 a[kChunkSteps];
 #pragma unroll
       for (int i = 0; i < kChunkSteps; ++i) a[i] = shared_four(at + i * 512);
-      ring.done();
 #pragma unroll
       for (int i = 0; i < kChunkSteps; ++i)
 #pragma unroll
@@ -92,6 +91,7 @@ __global__ void __launch_bounds__(kThreads, 4)
           const char* b = rows + row_at[j] + i * 32;
           mma_bf16(acc[j], a[i], *reinterpret_cast<const uint32_t*>(b), *reinterpret_cast<const uint32_t*>(b + 16));
         }
+      ring.done();
       // Unless a part ends.
       if (block + 1 < border && block + 1 < end) continue;
 #pragma unroll

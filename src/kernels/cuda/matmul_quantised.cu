@@ -113,7 +113,6 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
       for (int m = 0; m < kWarpTiles; ++m)
         step[m].read(at + m * Step::kBytes + lane * 16,
                      at + kWarpTiles * Step::kBytes + m * Step::kScaleBytes + lane / 4 * (Step::kScaleWords * 4));
-      ring.done();
 #pragma unroll
       for (int j = 0; j < kTiles; ++j) {
         multiply_step(acc[j], step, bytes[j], scales0[j], scales1[j]);
@@ -121,6 +120,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
         scales0[j] += Step::kRuns * 8;
         scales1[j] += Step::kRuns * 8;
       }
+      ring.done();
       // Unless a part ends.
       if (s + 1 < border && s + 1 < end) continue;
 #pragma unroll

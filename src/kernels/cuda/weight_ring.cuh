@@ -72,7 +72,8 @@ class WeightRing {
     return ring_ + slot_ * kSlot;
   }
 
-  // This lane has read its share of them.
+  // This lane has used its share of them. Not earlier: the next copy goes another way than loads from shared memory, and
+  // does not wait for those that are still on theirs; only an instruction that needs what they bring does.
   __device__ __forceinline__ void done() {
     __syncwarp();
     fetch(slot_);

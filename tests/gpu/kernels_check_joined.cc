@@ -1,5 +1,6 @@
 // Operations that are several in one: norms of the same rows, a product with a gate, the end of a layer with experts.
 #include <algorithm>
+#include <numeric>
 
 #include "check.h"
 
@@ -159,6 +160,29 @@ void check_many_outputs(Joined& b) {
   }
 }
 
+// In full precision both backends find the same tokens: x is not rounded on the way.
+void check_clusters(Joined& b) {
+  constexpr int32_t kCentroids = 40, kSize = 24, kHidden = 96, kRows = 30, kTop = 8;
+  RandomMatrix rows(WeightFormat::bf16, kCentroids * kSize, kHidden, 0, DType::bf16, b.random);
+  const MatrixStack raw{rows.view.row_slice(0, kSize), kCentroids, kSize, 0};
+  std::vector<TokenId> tokens(size_t{kCentroids} * kSize);
+  std::iota(tokens.begin(), tokens.end(), 0);
+  std::shuffle(tokens.begin(), tokens.end(), b.random);
+  const std::vector<float> x = random_rows(kRows, kHidden, b.random), scores = random_rows(kRows, kCentroids, b.random);
+  const auto run = [&](Ops& ops) {
+    std::vector<std::shared_ptr<const void>> owners;
+    const MatrixStack clusters = ops.place(raw, owners);
+    const TokenId* ids = ops.place(std::span<const TokenId>(tokens), owners);
+    const Block in(ops, x), centroid_scores(ops, scores), best(ops, size_t{kRows});
+    ops.best_of_clusters(
+        {centroid_scores.at(), &clusters, ids, in.at(), kRows, kTop, reinterpret_cast<TokenId*>(best.at())},
+        Activation::f32);
+    return best.read();
+  };
+  const std::vector<float> got = run(b.gpu), want = run(b.cpu);
+  b.checks.expect(same_bits(got.data(), want.data(), want.size()), "best of clusters");
+}
+
 void check_mix(Joined& b, int32_t experts, int32_t top, int32_t hidden, int32_t width, int32_t rows) {
   RandomMatrix gate_up(WeightFormat::bf16, experts * 2 * width, hidden, 0, DType::bf16, b.random);
   RandomMatrix down(WeightFormat::bf16, experts * hidden, width, 0, DType::bf16, b.random);
@@ -221,6 +245,7 @@ void check_joined(Ops& gpu, CpuOps& cpu, Checks& checks, bool few) {
   check_norms(b, 100, 20);
   check_gated_by(b, 48, 128, 20);
   check_many_outputs(b);
+  check_clusters(b);
   check_mix(b, 8, 2, 64, 48, 20);
   check_bytes(b, WeightFormat::q4, 64, DType::bf16, 320, 256);
   if (few) return;

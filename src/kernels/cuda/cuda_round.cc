@@ -22,7 +22,7 @@ void CudaOps::side_by_side(const float* a, const float* b, int32_t rows, int32_t
   if (status_.ok()) cuda::side_by_side({a, b, y, rows, width}, stream_);
 }
 
-void CudaOps::best_of_clusters(const ClustersArgs& args, Activation) {
+void CudaOps::best_of_clusters(const ClustersArgs& args, Activation activation) {
   flush();
   CHECK(args.clusters->count <= kMostCentroids && args.clusters->first.cols <= kMostClusterHidden);
   ClusterRows a;
@@ -33,6 +33,7 @@ void CudaOps::best_of_clusters(const ClustersArgs& args, Activation) {
   a.rows = args.rows;
   a.centroids = args.clusters->count;
   a.top = args.top;
+  a.exact = activation == Activation::f32 ? 1 : 0;
   a.best = args.best;
   const size_t all = static_cast<size_t>(args.rows) * static_cast<size_t>(args.top);
   a.chosen = static_cast<int32_t*>(grown(clusters_, all * sizeof(int32_t)));

@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kThreads) score_clusters_kernel(const ClusterR
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const int32_t* tokens = args.tokens + static_cast<int64_t>(cluster) * w.rows;
   uint64_t best = 0;
-  if (w.format == Format::bf16 && w.cols % 16 == 0) {
+  if (w.format == Format::bf16 && w.cols % 16 == 0 && !args.exact) {
     for (int32_t tile = warp; tile < w.tiles(); tile += kThreads / 32) {
       const char* stream = static_cast<const char*>(w.values) + static_cast<int64_t>(tile) * (w.depth() / 16) * 512;
       float acc[4] = {};

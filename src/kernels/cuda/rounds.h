@@ -36,7 +36,7 @@ struct ClusterRows {
   const int32_t* tokens = nullptr;         // [centroids, size]
   const float* x = nullptr;                // [rows, hidden]
   int32_t rows = 0, centroids = 0, top = 0;
-  int32_t filler = 0;
+  int32_t exact = 0;          // x is not rounded
   int32_t* chosen = nullptr;  // [rows, top]
   uint64_t* keys = nullptr;   // [rows, top]
   int32_t* best = nullptr;    // [rows]

@@ -6,13 +6,14 @@
 //   engine_check pictures FOLDER...              soft tokens of checkpoints that see, against the processor's
 //   engine_check model FOLDER [REQUESTS]         a checkpoint, with its drafter if it has one
 //   engine_check synthetic NAME FORMAT [TOKENS [LAYERS]]
-//                                                random weights of a named shape: what a round costs, and identity; of so
-//                                                many layers identity alone, with more of it
+//                                                random weights of a named shape: what a round costs, and identity; of
+//                                                so many layers identity alone, with more of it
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <numeric>
 #include <string>
 
 #include "check.h"
@@ -274,6 +275,53 @@ void check_matrix(Machine& m, Checks& checks, const Subject& subject, int32_t st
   expect_fine(m, checks, subject.name);
 }
 
+// Rows alone and in company, over and over: logits and what went into every layer, to the last bit.
+void check_rows(Machine& m, Checks& checks, const Subject& subject, int32_t prompt, int32_t repeats) {
+  constexpr int32_t kMost = 16;
+  Forward forward(subject.weights, *m.ops, subject.precision);
+  const ModelConfig& config = forward.weights().config;
+  const auto vocab = static_cast<size_t>(config.vocab), hidden = static_cast<size_t>(config.hidden);
+  KvCache kv(forward.kv_layout(), prompt + kMost);
+  std::vector<TokenId> tokens;
+  for (int32_t i = 0; i < prompt + kMost; ++i) tokens.push_back(1 + (i * 7919) % (config.vocab - 1));
+  std::vector<int32_t> all(static_cast<size_t>(std::max(config.layer_count() + 1, kMost)));
+  std::iota(all.begin(), all.end(), 0);
+  const auto layers = std::span<const int32_t>(all).first(static_cast<size_t>(config.layer_count()) + 1);
+  const auto run = [&](int32_t rows, std::span<const int32_t> logit_rows, std::span<const int32_t> taps) {
+    const SeqRows seq{&kv, rows};
+    const auto some =
+        std::span<const TokenId>(tokens).subspan(static_cast<size_t>(kv.length()), static_cast<size_t>(rows));
+    return forward.run({some, {&seq, 1}, logit_rows, taps});
+  };
+  while (kv.length() < prompt) (void)run(std::min(prompt - kv.length(), kMaxForwardRows), {}, {});
+  std::vector<float> logits, taps;
+  for (int32_t repeat = 0; repeat < repeats; ++repeat)
+    for (int32_t rows = kMost; rows > 0; --rows) {
+      const auto count = static_cast<size_t>(rows);
+      const ForwardOutput out = run(rows, std::span<const int32_t>(all).first(count), layers);
+      kv.truncate(prompt);
+      if (logits.empty()) {
+        logits.assign(out.logits, out.logits + count * vocab);
+        taps.assign(out.taps, out.taps + layers.size() * count * hidden);
+      }
+      std::string where;
+      for (size_t row = 0; row < count && where.empty(); ++row) {
+        size_t layer = 0;
+        while (layer < layers.size() && same_bits(out.taps + (layer * count + row) * hidden,
+                                                  taps.data() + (layer * kMost + row) * hidden, hidden))
+          ++layer;
+        if (layer < layers.size())
+          where = ": row " + std::to_string(row) + " differs in front of layer " + std::to_string(layer);
+        if (where.empty() && !same_bits(out.logits + row * vocab, logits.data() + row * vocab, vocab))
+          where = ": logits of row " + std::to_string(row) + " differ";
+      }
+      checks.expect(where.empty(), subject.name + " behind " + std::to_string(prompt) + ", " + std::to_string(rows) +
+                                       " rows, time " + std::to_string(repeat) + where);
+    }
+  std::printf("%-24s rows behind %d tokens, %d times each\n", subject.name.c_str(), prompt, repeats);
+  expect_fine(m, checks, subject.name);
+}
+
 template <class T>
 T must(Result<T> result) {
   if (result.ok()) return std::move(*result);
@@ -416,6 +464,7 @@ int run(int argc, char** argv) {
         check_subject(m, checks, subject, precision == Precision::bf16 ? 100 : 20);
       }
       subject.precision = Precision::bf16;
+      check_rows(m, checks, subject, 130, 20);
       check_matrix(m, checks, subject, 3, 40);
     }
   } else if (what == "pictures" && argc > 2) {
@@ -443,6 +492,7 @@ int run(int argc, char** argv) {
     expect_fine(m, checks, "placing");
     std::printf("placed in %.1f s\n", ms_since(begin) / 1000);
     std::fflush(stdout);
+    for (const int32_t prompt : {5, 130, 700}) check_rows(m, checks, subject, prompt, cut ? 20 : 4);
     if (!cut) time_rounds(m, subject);
     if (cut) check_subject(m, checks, subject, 20);
     const int32_t tokens = argc > 4 ? std::atoi(argv[4]) : 0;

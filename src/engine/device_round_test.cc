@@ -3,38 +3,17 @@
 
 #include <gtest/gtest.h>
 
-#include <optional>
-
 #include "engine/decode.h"
 #include "engine/device_like_ops_for_tests.h"
+#include "engine/golden_engine_for_tests.h"
 #include "engine/load_identity.h"
-#include "model/load.h"
-#include "model/mtp_binding.h"
-#include "speculate/mtp_proposer.h"
 #include "speculate/ngram.h"
 
 namespace paceline {
 namespace {
 
-class DeviceRoundTest : public testing::TestWithParam<const char*> {
+class DeviceRoundTest : public GoldenEngineTest<DeviceLikeOps> {
  protected:
-  DeviceRoundTest()
-      : pool_(2), ops_(**kernels::find_cpu_table(""), pool_), model_(*load_model(folder("target"), pool_)) {
-    forward_.emplace(model_.weights, ops_, Precision::bf16);
-    parts_ = {&*forward_, &pool_, nullptr, &costs_, nullptr};
-    settings_.kv_bytes = size_t{64} << 20;
-  }
-
-  static std::filesystem::path folder(const char* part) {
-    return std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/goldens" / GetParam() / part;
-  }
-
-  void use_mtp() {
-    proposer_ = std::make_unique<MtpBatchProposer>(std::make_unique<MtpDrafter>(
-        load_mtp(folder("assistant"), pool_).value(), forward_->shared_weights(), ops_, forward_->precision()));
-    parts_.proposer = proposer_.get();
-  }
-
   static std::vector<TokenId> text_of(int32_t tokens) {
     std::vector<TokenId> text{2};
     for (int32_t i = 1; i < tokens; ++i) text.push_back(128 + i * 37 % 120);
@@ -54,15 +33,6 @@ class DeviceRoundTest : public testing::TestWithParam<const char*> {
     EXPECT_GT(ops_.rounds(), 0);
     return result;
   }
-
-  ThreadPool pool_;
-  DeviceLikeOps ops_;
-  LoadedModel model_;
-  std::optional<Forward> forward_;
-  StepCosts costs_;
-  std::unique_ptr<BatchProposer> proposer_;
-  EngineParts parts_;
-  EngineSettings settings_;
 };
 
 TEST_P(DeviceRoundTest, WithoutDrafts) { expect_identity(); }

@@ -4,16 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "engine/decode.h"
+#include "engine/golden_engine_for_tests.h"
 #include "engine/load_identity.h"
 #include "kernels/cpu_ops.h"
-#include "model/load.h"
-#include "model/mtp_binding.h"
-#include "speculate/mtp_proposer.h"
 #include "speculate/ngram.h"
 
 namespace paceline {
@@ -45,24 +42,8 @@ class Texts : public Listener {
   int32_t cached = 0;
 };
 
-class EngineTest : public testing::TestWithParam<const char*> {
+class EngineTest : public GoldenEngineTest<kernels::CpuOps> {
  protected:
-  EngineTest() : pool_(2), ops_(**kernels::find_cpu_table(""), pool_), model_(*load_model(folder("target"), pool_)) {
-    forward_.emplace(model_.weights, ops_, Precision::bf16);
-    parts_ = {&*forward_, &pool_, nullptr, &costs_, nullptr};
-    settings_.kv_bytes = size_t{64} << 20;
-  }
-
-  static std::filesystem::path folder(const char* part) {
-    return std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/goldens" / GetParam() / part;
-  }
-
-  void use_mtp() {
-    mtp_ = std::make_unique<MtpBatchProposer>(std::make_unique<MtpDrafter>(
-        load_mtp(folder("assistant"), pool_).value(), forward_->shared_weights(), ops_, forward_->precision()));
-    parts_.proposer = mtp_.get();
-  }
-
   [[nodiscard]] Request request(int32_t prompt_tokens, int32_t max_tokens) const {
     Request made;
     made.prompt = text_of(static_cast<size_t>(prompt_tokens));
@@ -104,15 +85,6 @@ class EngineTest : public testing::TestWithParam<const char*> {
   }
 
   [[nodiscard]] static int32_t share(int32_t usual, int32_t whole) { return long_form() ? whole : usual; }
-
-  ThreadPool pool_;
-  kernels::CpuOps ops_;
-  LoadedModel model_;
-  std::optional<Forward> forward_;
-  StepCosts costs_;
-  std::unique_ptr<BatchProposer> mtp_;
-  EngineParts parts_;
-  EngineSettings settings_;
 };
 
 TEST_P(EngineTest, UnderLoadEachGetsWhatItGetsAlone) { expect_identity(share(60, 2000)); }

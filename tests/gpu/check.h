@@ -65,6 +65,18 @@ class Block {
   std::shared_ptr<void> memory_;
 };
 
+// What checks of kernels have at hand.
+struct Backends {
+  Ops& gpu;
+  kernels::CpuOps& cpu;
+  Checks& checks;
+  std::mt19937 random;
+};
+
+inline std::vector<float> rows_of(const std::vector<float>& all, int32_t first, int32_t count, int32_t width) {
+  return {all.begin() + static_cast<int64_t>(first) * width, all.begin() + static_cast<int64_t>(first + count) * width};
+}
+
 // |a - b| / |b|, infinite where something is not a number.
 inline double distance(std::span<const float> a, std::span<const float> b) {
   double off = 0, all = 0;

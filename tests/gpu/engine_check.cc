@@ -498,7 +498,9 @@ int run(int argc, char** argv) {
     const int32_t tokens = argc > 4 ? std::atoi(argv[4]) : 0;
     if (tokens > 0) check_matrix(m, checks, subject, 7, tokens);
   } else {
-    std::printf("engine_check choose | goldens FOLDER | pictures FOLDER... | model FOLDER | synthetic NAME FORMAT\n");
+    std::printf(
+        "engine_check choose | goldens FOLDER [NAME] | pictures FOLDER... | model FOLDER [REQUESTS] | synthetic NAME "
+        "FORMAT [TOKENS [LAYERS]]\n");
     return 2;
   }
   return checks.finish(what.c_str());

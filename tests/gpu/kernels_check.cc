@@ -17,17 +17,6 @@ using kernels::random_rows;
 using kernels::RandomMatrix;
 using kernels::SeqSpan;
 
-struct Bench {
-  Ops& gpu;
-  CpuOps& cpu;
-  Checks& checks;
-  std::mt19937 random{5};
-};
-
-std::vector<float> rows_of(const std::vector<float>& all, int32_t first, int32_t count, int32_t width) {
-  return {all.begin() + static_cast<int64_t>(first) * width, all.begin() + static_cast<int64_t>(first + count) * width};
-}
-
 struct Case {
   WeightFormat format;
   Activation activation;
@@ -67,7 +56,7 @@ std::string name_of(const Case& c, int32_t n, int32_t k) {
   return std::string(c.name) + " [" + std::to_string(n) + ", " + std::to_string(k) + "]";
 }
 
-void check_matmul(Bench& b, const Case& c, int32_t n, int32_t k, int32_t rows, bool oracle) {
+void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows, bool oracle) {
   RandomMatrix w(c.format, n, k, c.group, c.scales, b.random);
   RandomMatrix up(c.format, n, k, c.group, c.scales, b.random);
   std::vector<std::shared_ptr<const void>> owners;
@@ -108,7 +97,7 @@ void check_matmul(Bench& b, const Case& c, int32_t n, int32_t k, int32_t rows, b
 }
 
 // Several products in one call are those of one call each.
-void check_projections(Bench& b) {
+void check_projections(Backends& b) {
   const int32_t k = 384, rows = 6;
   for (const Case& c : kCases) {
     RandomMatrix q(c.format, 512, k, c.group, c.scales, b.random), v(c.format, 200, k, c.group, c.scales, b.random);
@@ -132,7 +121,7 @@ void check_projections(Bench& b) {
   }
 }
 
-void check_rows(Bench& b) {
+void check_rows(Backends& b) {
   for (const int32_t width : {16, 64, 100, 256, 1024, 2560, 2816, 3840, 5376}) {
     const int32_t rows = 21;
     const std::vector<float> x = random_rows(rows, width, b.random), branch = random_rows(rows, width, b.random);
@@ -166,7 +155,7 @@ void check_rows(Bench& b) {
   }
 }
 
-void check_elementwise(Bench& b) {
+void check_elementwise(Backends& b) {
   const int32_t rows = 5, width = 300, stride = 1200;
   const std::vector<float> y = random_rows(rows, width, b.random), x = random_rows(rows, stride, b.random);
   std::vector<float> want = y;
@@ -250,7 +239,7 @@ struct Pages {
   [[nodiscard]] kernels::KvPages view() const { return {keys.data(), values.data(), slots}; }
 };
 
-void check_attention(Bench& b, const AttentionCase& c, DType dtype) {
+void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
   const HeadShape shape{c.heads, c.kv_heads, c.dim, dtype};
   const int32_t width = c.heads * c.dim, kv_width = c.kv_heads * c.dim, half = c.dim / 2;
   const std::vector<float> q = random_rows(c.length, width, b.random), k = random_rows(c.length, kv_width, b.random);
@@ -351,7 +340,8 @@ void check_attention(Bench& b, const AttentionCase& c, DType dtype) {
   b.checks.expect(off < (dtype == DType::f32 ? 2e-6 : 4e-3), name + ": off by " + std::to_string(off * 1e6) + "e-6");
 }
 
-void check_experts(Bench& b, const Case& c, int32_t experts, int32_t top, int32_t hidden, int32_t width, int32_t rows) {
+void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int32_t hidden, int32_t width,
+                   int32_t rows) {
   RandomMatrix gate_up(c.format, experts * 2 * width, hidden, c.group, c.scales, b.random);
   RandomMatrix down(c.format, experts * hidden, width, c.group, c.scales, b.random);
   RandomMatrix router(WeightFormat::bf16, experts, hidden, 0, DType::bf16, b.random);
@@ -388,7 +378,7 @@ void check_experts(Bench& b, const Case& c, int32_t experts, int32_t top, int32_
   b.checks.expect(off < 2e-3, name + ": off by " + std::to_string(off * 1e6) + "e-6");
 }
 
-void check_memory(Bench& b) {
+void check_memory(Backends& b) {
   // More than there is: said, and the device goes on.
   auto again = kernels::make_cuda_ops();
   b.checks.expect(again.ok(), "a second Ops on the device");
@@ -401,7 +391,7 @@ void check_memory(Bench& b) {
 }
 
 // What is left of it under a checker that slows everything down a thousandfold.
-int run_few(Bench& b) {
+int run_few(Backends& b) {
   for (const Case& c : kCases) check_matmul(b, c, 80, 384, 18, true);
   check_matmul(b, kCases[0], 704, 1664, 40, false);
   check_attention(b, {4, 2, 32, 24, 70}, DType::bf16);
@@ -422,7 +412,7 @@ int run_all(const std::string& which) {
     return 3;
   }
   Checks checks;
-  Bench b{**gpu, cpu, checks};
+  Backends b{**gpu, cpu, checks, std::mt19937(5)};
   if (which == "few") return run_few(b);
   check_rows(b);
   check_elementwise(b);

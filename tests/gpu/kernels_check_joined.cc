@@ -13,23 +13,13 @@ using kernels::NormOutput;
 using kernels::random_rows;
 using kernels::RandomMatrix;
 
-struct Joined {
-  Ops& gpu;
-  CpuOps& cpu;
-  Checks& checks;
-  std::mt19937 random{11};
-};
-
-std::vector<float> some_rows(const std::vector<float>& all, int32_t first, int32_t count, int32_t width) {
-  return {all.begin() + static_cast<int64_t>(first) * width, all.begin() + static_cast<int64_t>(first + count) * width};
-}
-
 void append(std::vector<float>& to, const std::vector<float>& from) { to.insert(to.end(), from.begin(), from.end()); }
 
 // Each way of running some of the rows gives the bits that they have among all: `run` puts [piece][count, width]
 // behind each other.
 template <class Run>
-void check_cuts(Joined& b, const std::string& name, int32_t rows, const std::vector<int32_t>& widths, const Run& run) {
+void check_cuts(Backends& b, const std::string& name, int32_t rows, const std::vector<int32_t>& widths,
+                const Run& run) {
   const std::vector<float> whole = run(0, rows);
   for (const int32_t count : {1, 2, 7, 8, 9, 16, 17, 30})
     for (const int32_t first : {0, 3, rows - count}) {
@@ -48,13 +38,13 @@ void check_cuts(Joined& b, const std::string& name, int32_t rows, const std::vec
     }
 }
 
-void check_norms(Joined& b, int32_t width, int32_t rows) {
+void check_norms(Backends& b, int32_t width, int32_t rows) {
   const std::vector<float> x = random_rows(rows, width, b.random), branch = random_rows(rows, width, b.random);
   const std::vector<float> w[4] = {random_rows(1, width, b.random), random_rows(1, width, b.random),
                                    random_rows(1, width, b.random), random_rows(1, width, b.random)};
   const auto run = [&](Ops& ops, bool joined, int32_t first, int32_t count) {
     const auto floats = static_cast<size_t>(count) * static_cast<size_t>(width);
-    const Block gx(ops, some_rows(x, first, count, width)), gb(ops, some_rows(branch, first, count, width));
+    const Block gx(ops, rows_of(x, first, count, width)), gb(ops, rows_of(branch, first, count, width));
     const Block weights[4] = {{ops, w[0]}, {ops, w[1]}, {ops, w[2]}, {ops, w[3]}};
     const Block y[3] = {{ops, floats}, {ops, floats}, {ops, floats}};
     const NormOutput out[3] = {{weights[1].at(), y[0].at(), 0.3f}, {weights[2].at(), y[1].at()}, {nullptr, y[2].at()}};
@@ -75,14 +65,14 @@ void check_norms(Joined& b, int32_t width, int32_t rows) {
   b.checks.expect(distance(got, run(b.cpu, true, 0, rows)) < 1e-6, name);
 }
 
-void check_gated_by(Joined& b, int32_t n, int32_t k, int32_t rows) {
+void check_gated_by(Backends& b, int32_t n, int32_t k, int32_t rows) {
   RandomMatrix w(WeightFormat::bf16, n, k, 0, DType::bf16, b.random);
   std::vector<std::shared_ptr<const void>> owners;
   const Matrix placed = b.gpu.place(w.view, owners);
   const int32_t stride = n * 3;
   const std::vector<float> x = random_rows(rows, k, b.random), times = random_rows(rows, stride, b.random);
   const auto run = [&](Ops& ops, const Matrix& matrix, int32_t first, int32_t count) {
-    const Block in(ops, some_rows(x, first, count, k)), by(ops, some_rows(times, first, count, stride));
+    const Block in(ops, rows_of(x, first, count, k)), by(ops, rows_of(times, first, count, stride));
     const Block y(ops, static_cast<size_t>(count) * static_cast<size_t>(n));
     ops.gated_by(in.at(), Activation::bf16, matrix, {y.at(), by.at(static_cast<size_t>(n)), count, n, stride});
     return y.read();
@@ -93,9 +83,9 @@ void check_gated_by(Joined& b, int32_t n, int32_t k, int32_t rows) {
   b.checks.expect(distance(got, want) < 3e-5, name);
 }
 
-// Rows made ready for quantised products by whoever writes them, norms and gated products: the bits are those that the
-// same rows give when they come from elsewhere. In turns, since what is made is what was asked for before.
-void check_bytes(Joined& b, WeightFormat format, int32_t group, DType scales, int32_t width, int32_t wide_width) {
+// Quantised products behind norms and gated products: the bits are those that the same rows give when they come from
+// elsewhere, however often, and with a bf16 product of them in between.
+void check_bytes(Backends& b, WeightFormat format, int32_t group, DType scales, int32_t width, int32_t wide_width) {
   constexpr int32_t kOutputs = 80, kMost = 20;
   RandomMatrix gate(format, wide_width, width, group, scales, b.random);
   RandomMatrix up(format, wide_width, width, group, scales, b.random);
@@ -118,7 +108,7 @@ void check_bytes(Joined& b, WeightFormat format, int32_t group, DType scales, in
   };
   std::vector<float> whole;
   for (const int32_t rows : {kMost, 1, 3, 8, 9, 16}) {
-    const Block in(b.gpu, some_rows(x, 0, rows, width));
+    const Block in(b.gpu, rows_of(x, 0, rows, width));
     const Block normed(b.gpu, static_cast<size_t>(rows) * static_cast<size_t>(width));
     const Block wide(b.gpu, static_cast<size_t>(rows) * static_cast<size_t>(wide_width));
     for (int32_t turn = 0; turn < 6; ++turn) {
@@ -143,7 +133,7 @@ void check_bytes(Joined& b, WeightFormat format, int32_t group, DType scales, in
 }
 
 // One input, and more outputs than there are buffers for rows made ready: none may get the input's.
-void check_many_outputs(Joined& b) {
+void check_many_outputs(Backends& b) {
   constexpr int32_t kWide = 1024, kRows = 16;
   RandomMatrix w(WeightFormat::bf16, kWide, kWide, 0, DType::bf16, b.random);
   std::vector<std::shared_ptr<const void>> owners;
@@ -161,7 +151,7 @@ void check_many_outputs(Joined& b) {
 }
 
 // In full precision both backends find the same tokens: x is not rounded on the way.
-void check_clusters(Joined& b) {
+void check_clusters(Backends& b) {
   constexpr int32_t kCentroids = 40, kSize = 24, kHidden = 96, kRows = 30, kTop = 8;
   RandomMatrix rows(WeightFormat::bf16, kCentroids * kSize, kHidden, 0, DType::bf16, b.random);
   const MatrixStack raw{rows.view.row_slice(0, kSize), kCentroids, kSize, 0};
@@ -183,7 +173,7 @@ void check_clusters(Joined& b) {
   b.checks.expect(same_bits(got.data(), want.data(), want.size()), "best of clusters");
 }
 
-void check_mix(Joined& b, int32_t experts, int32_t top, int32_t hidden, int32_t width, int32_t rows) {
+void check_mix(Backends& b, int32_t experts, int32_t top, int32_t hidden, int32_t width, int32_t rows) {
   RandomMatrix gate_up(WeightFormat::bf16, experts * 2 * width, hidden, 0, DType::bf16, b.random);
   RandomMatrix down(WeightFormat::bf16, experts * hidden, width, 0, DType::bf16, b.random);
   RandomMatrix router(WeightFormat::bf16, experts, hidden, 0, DType::bf16, b.random);
@@ -208,9 +198,8 @@ void check_mix(Joined& b, int32_t experts, int32_t top, int32_t hidden, int32_t 
     const MatrixStack* stacks = on_gpu ? placed : raw;
     const Matrix* matrices = on_gpu ? placed_dense : raw_dense;
     const auto h = static_cast<size_t>(hidden), c = static_cast<size_t>(count), t = static_cast<size_t>(top);
-    const Block gx(ops, some_rows(x, first, count, hidden)), gn(ops, some_rows(dense, first, count, hidden));
-    const Block gi(ops, some_rows(in, first, count, hidden)), gs(ops, scale), gw(ops, w), y(ops, c * h),
-        next(ops, c * h);
+    const Block gx(ops, rows_of(x, first, count, hidden)), gn(ops, rows_of(dense, first, count, hidden));
+    const Block gi(ops, rows_of(in, first, count, hidden)), gs(ops, scale), gw(ops, w), y(ops, c * h), next(ops, c * h);
     const Block scores(ops, c * static_cast<size_t>(experts)), chosen(ops, c * t), share(ops, c * t);
     auto* ids = reinterpret_cast<int32_t*>(chosen.at());
     const Block wide(ops, c * static_cast<size_t>(dense_width)), gd(ops, c * h);
@@ -241,7 +230,7 @@ void check_mix(Joined& b, int32_t experts, int32_t top, int32_t hidden, int32_t 
 }  // namespace
 
 void check_joined(Ops& gpu, CpuOps& cpu, Checks& checks, bool few) {
-  Joined b{gpu, cpu, checks};
+  Backends b{gpu, cpu, checks, std::mt19937(11)};
   check_norms(b, 100, 20);
   check_gated_by(b, 48, 128, 20);
   check_many_outputs(b);

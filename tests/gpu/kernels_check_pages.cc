@@ -1,5 +1,5 @@
-// Attention of few rows, whose pages have blocks of their own that wait for each other: many launches of different
-// shapes behind each other, on memory that each has to leave as it found it.
+// Attention of few rows, whose pages have blocks of their own that leave their parts for one of them: many launches of
+// different shapes behind each other, on memory that each has to leave fit for the next.
 #include <algorithm>
 #include <numeric>
 

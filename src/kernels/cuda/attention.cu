@@ -7,11 +7,11 @@
 // ascending order,
 //   M' = max(M, m), a = exp(M - M'), b = exp(m - M'):  L = L a + l b,  O = O a + o b
 // either by the block that walks them all, or, where there are few blocks, each page by a block of its own and merged
-// by whichever of these comes last: the same operations, and so the same bits. A key that a query does not see counts
-// as minus infinity, and a page of such keys has b = 0 and a = 1: it changes nothing.
+// by the last page's (attention_merge.cuh): the same operations, and so the same bits. A key that a query does not see
+// counts as minus infinity, and a page of such keys has b = 0 and a = 1: it changes nothing.
 //
 // Bound: bytes of keys and values at few rows, operations at many. Far from both: 9 us for one row of 31B at 512
-// positions on an H200 with its heads, and 19 us for eight rows without, where the bytes would take 2.
+// positions on an H200 with its heads, and 15 us for eight rows, where the bytes would take 2.
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/attention_merge.cuh"
 #include "kernels/cuda/attention_stage.cuh"
@@ -25,9 +25,10 @@ using namespace attention_block;
 namespace {
 
 // kNt: tiles of 8 queries. kDt: tiles of 16 dims per warp. kDim: the head's, or 0 where it is a small one. kSplit: a
-// block has one page, and the last one merges. kHeads: the heads are not ready yet.
+// block has one page, and the last page's merges. kHeads: the heads are not ready yet.
 template <int kNt, int kDt, int kDim, bool kSplit, bool kHeads>
-__global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_constant__ AttentionArgs args) {
+__global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
+    attention_bf16(const __grid_constant__ AttentionArgs args) {
   constexpr int kQueries = kNt * 8;
   // Score tiles: four warps along positions; the other four take the other half of the queries, if there are two.
   constexpr int kScoreNt = kNt == 1 ? 1 : kNt / 2;
@@ -36,25 +37,32 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
   let_next_start();
   // Tables and pages below the sequence's first row are older than the kernel in front: those are read while it runs.
   const Work w = find_work(args, static_cast<int32_t>(blockIdx.x));
+  const int32_t dim = kDim > 0 ? kDim : args.head_dim;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const bool dims_here = warp * kDt * 16 < dim;
+  if (kSplit && static_cast<int32_t>(blockIdx.z) >= args.most_pages) {
+    if (w.page_begin >= w.page_end) return;
+    wait_for_previous();
+    const PageParts parts(args, w, kQueries, dim);
+    parts.merge_share<false>(static_cast<int32_t>(blockIdx.z) - args.most_pages + 1, w.page_end - w.page_begin, {});
+    return;
+  }
   const int32_t page_begin = kSplit ? w.page_begin + static_cast<int32_t>(blockIdx.z) : w.page_begin;
   const int32_t page_end = kSplit ? min(page_begin + 1, w.page_end) : w.page_end;
   if (kSplit && page_begin >= page_end) {
     // Of a block that sees nothing the first one says so.
     if (page_begin != w.page_begin || w.page_begin < w.page_end) return;
     wait_for_previous();
-    for (int32_t i = threadIdx.x; i < w.queries * args.head_dim; i += kThreads)
-      write_out(args, w, i / args.head_dim, i % args.head_dim, 0.0f);
+    for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < w.queries * dim; i += kThreads * 4)
+      write_out(args, w, i / dim, i % dim, make_float4(0, 0, 0, 0));
     return;
   }
-  const int32_t dim = kDim > 0 ? kDim : args.head_dim;
   const Layout l = layout_of(dim, kQueries);
-  auto* top = reinterpret_cast<float*>(shared + l.stats);
-  float* sum = top + kQueries;
+  auto* sum = reinterpret_cast<float*>(shared + l.stats);
   float* before = sum + kQueries;
   float* now = before + kQueries;
   float* warp_top = now + kQueries;             // [4][kQueries]
   float* warp_total = warp_top + 4 * kQueries;  // [4][kQueries]
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const uint32_t base = shared_address(shared);
   const int64_t head_bytes = static_cast<int64_t>(dim) * kPageTokens * 2;
   const auto slot_of = [&](int32_t page) { return w.seq->slots == 0 ? page : page % w.seq->slots; };
@@ -79,15 +87,19 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
   commit_copies();
   if (old) wait_for_previous();
 
+  const bool makes_these = makes_keys && (page_begin + 1) * kPageTokens > w.seq->first_pos;
+  NewKeys<kPairs> new_keys;
+  if (makes_these) new_keys.ask_first(args, w, page_begin, dim);
   stage_queries<kQueries, kPairs, kHeads>(args, w, dim, q_weights, shared + l.queries, l.query_stride);
-  if (makes_keys && (page_begin + 1) * kPageTokens > w.seq->first_pos)
-    make_keys<kPairs>(args, w, page_begin, dim, shared, l);
+  if (makes_these) new_keys.make_all(args, w, dim, shared, l);
 
   float out[kDt][kNt][4] = {};
   Merge merge;  // of query threadIdx.x, in the first kQueries threads
   const int score_tile = warp % 4, score_first = kNt == 1 ? 0 : warp / 4 * kScoreNt;
   const bool scores_here = kNt > 1 || warp < 4;
-  const bool dims_here = warp * kDt * 16 < dim;
+  // Where pages have blocks of their own, values lie where the keys were; 64 queries take the page's values, too.
+  auto* own_values = reinterpret_cast<float*>(shared + l.keys);
+  const OwnPart own{own_values, warp_top, warp_total, kQueries, dim};
   // Of the two queries that each of this thread's score tiles has: the range it sees.
   int32_t begin[kScoreNt][2], end[kScoreNt][2];
 #pragma unroll
@@ -140,22 +152,21 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
           if (g == 0) warp_top[score_tile * kQueries + (score_first + j) * 8 + t * 2 + e] = best;
         }
     }
+    // New keys and values go into the page: by the warps without scores, if there are any.
+    constexpr int32_t kWriters = kNt == 1 ? kThreads / 2 : kThreads;
+    if (makes_these && (kNt > 1 || !scores_here))
+      write_page(w, page, dim, shared, l, static_cast<int32_t>(threadIdx.x) % kWriters, kWriters);
     __syncthreads();
     // Keys are free: the next page's may come while this one's values are used.
     if (page + 1 < page_end) copy_keys(page + 1);
     commit_copies();
-    const auto page_top_of = [&](int32_t query) {
-      float best = warp_top[query];
-      for (int i = 1; i < 4; ++i) best = fmaxf(best, warp_top[i * kQueries + query]);
-      return best;
-    };
     if (scores_here) {
 #pragma unroll
       for (int j = 0; j < kScoreNt; ++j)
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           const int32_t query = (score_first + j) * 8 + t * 2 + e;
-          const float best = page_top_of(query);
+          const float best = own.top(query);
           const float shift = best == kNone ? 0.0f : best;
           const float low = __expf(scores[j][e] - shift), high = __expf(scores[j][e + 2] - shift);
           float total = low + high;
@@ -168,18 +179,11 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
     }
     wait_copies<1>();
     __syncthreads();
-    if (threadIdx.x < kQueries) {
-      const int q = threadIdx.x;
-      float total = warp_total[q];
-      for (int i = 1; i < 4; ++i) total += warp_total[i * kQueries + q];
-      if (kSplit) {
-        top[q] = page_top_of(q);
-        sum[q] = total;
-      } else {
-        merge.take(page_top_of(q), total);
-        before[q] = merge.before;
-        now[q] = merge.now;
-      }
+    if (!kSplit && threadIdx.x < kQueries) {
+      const auto query = static_cast<int32_t>(threadIdx.x);
+      merge.take(own.top(query), own.sum(query));
+      before[threadIdx.x] = merge.before;
+      now[threadIdx.x] = merge.now;
     }
     float part[kDt][kNt][4] = {};
     if (dims_here) {
@@ -201,7 +205,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
         }
       }
     }
-    __syncthreads();
+    if (!kSplit) __syncthreads();
     if (page + 1 < page_end) copy_values(page + 1);
     commit_copies();
 #pragma unroll
@@ -215,40 +219,47 @@ __global__ void __launch_bounds__(kThreads, 1) attention_bf16(const __grid_const
           out[d][j][i] = kSplit ? part[d][j][i] : fmaf(part[d][j][i], is, out[d][j][i] * was);
       }
   }
-  wait_copies<0>();
-  if (!kSplit && threadIdx.x < kQueries) sum[threadIdx.x] = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
-  __syncthreads();
-  float* mine = nullptr;
-  if (kSplit) {
-    mine = part_of_page(args, static_cast<int32_t>(blockIdx.z), kQueries, dim);
-    if (threadIdx.x < w.queries) {
-      mine[kQueries * dim + threadIdx.x] = top[threadIdx.x];
-      mine[kQueries * (dim + 1) + threadIdx.x] = sum[threadIdx.x];
-    }
-  }
+  if constexpr (kSplit) {
+    if (kNt == 8) __syncthreads();
+    if (dims_here)
 #pragma unroll
-  for (int j = 0; j < kNt; ++j)
+      for (int j = 0; j < kNt; ++j)
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int32_t query = j * 8 + t * 2 + i % 2;
-      if (query >= w.queries || !dims_here) continue;
+        for (int i = 0; i < 4; ++i) {
+          const int32_t query = j * 8 + t * 2 + i % 2;
+          if (query >= w.queries) continue;
 #pragma unroll
-      for (int d = 0; d < kDt; ++d) {
-        const int32_t at = (warp * kDt + d) * 16 + g + i / 2 * 8;
-        if (kSplit)
-          mine[query * dim + at] = out[d][j][i];
-        else
-          write_out(args, w, query, at, out[d][j][i] * sum[query]);
+          for (int d = 0; d < kDt; ++d)
+            own_values[query * (dim + 4) + (warp * kDt + d) * 16 + g + i / 2 * 8] = out[d][j][i];
+        }
+    __syncthreads();
+    const PageParts parts(args, w, kQueries, dim);
+    const int32_t page = page_begin - w.page_begin;
+    const bool last = page_end == w.page_end;
+    if (!last || args.merge_shares > 1) parts.leave_part(page, own, last);
+    if (last) parts.merge_share<true>(0, page, own);
+  } else {
+    wait_copies<0>();
+    if (threadIdx.x < kQueries) sum[threadIdx.x] = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
+    __syncthreads();
+#pragma unroll
+    for (int j = 0; j < kNt; ++j)
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const int32_t query = j * 8 + t * 2 + i % 2;
+        if (query >= w.queries || !dims_here) continue;
+#pragma unroll
+        for (int d = 0; d < kDt; ++d)
+          write_out(args, w, query, (warp * kDt + d) * 16 + g + i / 2 * 8, out[d][j][i] * sum[query]);
       }
-    }
-  if (kSplit) merge_pages(args, w, kQueries, dim);
+  }
 }
 
 template <int kNt, int kDt, int kDim, bool kSplit, bool kHeads>
 void start(const AttentionArgs& args, Stream stream) {
   const auto bytes = static_cast<size_t>(layout_of(args.head_dim, kNt * 8).bytes);
   const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
-                  static_cast<unsigned>(kSplit ? args.most_pages : 1));
+                  static_cast<unsigned>(kSplit ? args.most_pages + args.merge_shares - 1 : 1));
   launch(attention_bf16<kNt, kDt, kDim, kSplit, kHeads>, grid, dim3(kThreads), bytes, stream, true, args);
 }
 

@@ -49,11 +49,16 @@ struct Merge {
   float top = kNone, sum = 0;
   float before = 0, now = 0;  // what is multiplied with what was, and with what comes
 
+  // The factors where `higher` is the higher one of both tops.
+  __device__ void weigh(float top_before, float page_top, float higher) {
+    before = top_before == kNone ? 0.0f : __expf(top_before - higher);
+    now = page_top == kNone ? 0.0f : __expf(page_top - higher);
+  }
+  __device__ void add(float page_sum) { sum = fmaf(page_sum, now, sum * before); }
   __device__ void take(float page_top, float page_sum) {
     const float higher = fmaxf(top, page_top);
-    before = top == kNone ? 0.0f : __expf(top - higher);
-    now = page_top == kNone ? 0.0f : __expf(page_top - higher);
-    sum = fmaf(page_sum, now, sum * before);
+    weigh(top, page_top, higher);
+    add(page_sum);
     top = higher;
   }
 };

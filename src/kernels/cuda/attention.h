@@ -46,7 +46,7 @@ struct HeadsArgs {
 };
 void heads(const HeadsArgs& args, Stream stream);
 
-inline constexpr int32_t kMostQueriesMadeReady = 16;
+inline constexpr int32_t kMostQueriesMadeReady = 32;
 
 struct AttentionArgs {
   int32_t heads = 0, kv_heads = 0, head_dim = 0;
@@ -69,8 +69,9 @@ struct AttentionArgs {
   // Where heads() has not run: attention's kernel does that, too. For blocks with pages of their own and up to
   // kMostQueriesMadeReady queries. q is left as it was.
   int32_t makes_heads = 0;
-  float* partial = nullptr;     // attention_partial_floats(), where attention_splits()
-  int32_t* arrivals = nullptr;  // [block_count * kv_heads] there, zero before and after
+  float* partial = nullptr;  // attention_partial_floats(), where attention_splits(): kNothing before and after
+  int32_t merge_shares = 1;  // blocks that merge the pages of one
+  int32_t filler = 0;
   HeadsArgs head;
 };
 
@@ -96,6 +97,8 @@ PACELINE_BOTH constexpr int32_t queries_of(int32_t heads, int32_t kv_heads, int3
   while (queries < block_rows * (heads / kv_heads)) queries *= 2;
   return queries;
 }
+
+// What pages with blocks of their own leave for each other: of each query values [head_dim], top and sum.
 PACELINE_BOTH constexpr size_t attention_partial_floats(int32_t blocks, int32_t kv_heads, int32_t pages,
                                                         int32_t queries, int32_t head_dim) {
   return static_cast<size_t>(blocks) * static_cast<size_t>(kv_heads) * static_cast<size_t>(pages) *

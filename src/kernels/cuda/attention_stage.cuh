@@ -45,19 +45,32 @@ template <int kQueries, int kPairs, bool kHeads>
 __device__ __forceinline__ void stage_queries(const AttentionArgs& args, const Work& w, int32_t dim,
                                               const HeadRow<kPairs>& weights, char* to, int32_t stride) {
   if constexpr (kHeads) {
-    for (int32_t query = threadIdx.x / 32; query < kQueries; query += kThreads / 32) {
-      HeadRow<kPairs> values, angle;
+    // All of a warp's at once: their loads are on their way together.
+    constexpr int kWarps = kThreads / 32, kAtOnce = kQueries / kWarps;
+    static_assert(kAtOnce <= 4);
+    const auto first = static_cast<int32_t>(threadIdx.x / 32);
+    if (first >= w.queries) {
+      for (int i = 0; i < kAtOnce; ++i)
+        for (int32_t at = static_cast<int32_t>(threadIdx.x % 32) * 8; at < dim; at += 256)
+          *reinterpret_cast<uint4*>(to + (first + i * kWarps) * stride + at * 2) = make_uint4(0, 0, 0, 0);
+      return;
+    }
+    HeadRow<kPairs> values[kAtOnce], angle[kAtOnce];
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int32_t query = first + i * kWarps;
       const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
       const bool has = query < w.queries;
-      values.load(has ? args.q + (row * args.heads + head) * dim : nullptr, dim / 2, 0.0f);
-      if (has) {
-        const int64_t at = row * (dim / 2);
-        angle.load(args.head.cos + at, args.head.sin + at, dim / 2, 0.0f);
-        values.norm(weights, dim, args.head.eps);
-        values.turn(angle);
-      }
-      auto* out = reinterpret_cast<__nv_bfloat16*>(to + query * stride);
-      values.each(dim / 2, [&](int32_t at, float value) { out[at] = __float2bfloat16_rn(value); });
+      values[i].load(has ? args.q + (row * args.heads + head) * dim : nullptr, dim / 2, 0.0f);
+      angle[i].load(has ? args.head.cos + row * (dim / 2) : nullptr, has ? args.head.sin + row * (dim / 2) : nullptr,
+                    dim / 2, 0.0f);
+    }
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      values[i].norm(weights, dim, args.head.eps);
+      values[i].turn(angle[i]);
+      auto* out = reinterpret_cast<__nv_bfloat16*>(to + (first + i * kWarps) * stride);
+      values[i].each(dim / 2, [&](int32_t at, float value) { out[at] = __float2bfloat16_rn(value); });
     }
   } else {
 #pragma unroll 4
@@ -74,49 +87,105 @@ __device__ __forceinline__ void stage_queries(const AttentionArgs& args, const W
   }
 }
 
-// Keys and values of the sequence's rows that lie in this page, up to the block's last: into the copy of the page in
-// shared memory, once that is there, and those of the block's own rows into the page itself.
+// Keys and values of the sequence's rows that lie in a page, up to the block's last: a job each, and a warp has two
+// jobs at once, both of keys or both of values, so that loads of both are on their way together.
 template <int kPairs>
-__device__ __forceinline__ void make_keys(const AttentionArgs& args, const Work& w, int32_t page, int32_t dim,
-                                          char* shared, const Layout& l) {
-  constexpr int32_t kWarps = kThreads / 32;
-  const int32_t begin = max(w.seq->first_pos, page * kPageTokens);
-  const int32_t end = min(w.first_pos + w.rows, (page + 1) * kPageTokens), jobs = (end - begin) * 2;
-  const int32_t slot = w.seq->slots == 0 ? page : page % w.seq->slots, half = dim / 2;
-  const int64_t base = static_cast<int64_t>(w.kv_head) * kPageTokens * dim;
-  HeadRow<kPairs> values;
-  const auto make = [&](int32_t job) {
-    HeadRow<kPairs> weights, angle;
-    const int64_t row = w.seq->first_row + begin + job / 2 - w.seq->first_pos;
-    const bool is_key = job % 2 == 0;
-    values.load((is_key ? args.head.k : args.head.v) + (row * args.kv_heads + w.kv_head) * dim, half, 0.0f);
+struct NewKeys {
+  static constexpr int kWarps = kThreads / 32, kAtOnce = 2;
+  HeadRow<kPairs> weights, values[kAtOnce], angle[kAtOnce];
+  int32_t begin, jobs;
+  int32_t first;  // of the warp's jobs; the other is kWarps behind it
+
+  __device__ __forceinline__ void ask(const AttentionArgs& args, const Work& w, int32_t dim) {
+    if (first >= jobs) return;
+    const bool is_key = first % 2 == 0;
+    const int32_t half = dim / 2;
     weights.load(is_key ? args.head.k_weight : nullptr, half, 1.0f);
-    if (is_key) angle.load(args.head.cos + row * half, args.head.sin + row * half, half, 0.0f);
-    values.norm(weights, dim, args.head.eps);
-    if (is_key) values.turn(angle);
-  };
-  const auto put = [&](int32_t job) {
-    const bool is_key = job % 2 == 0, own = begin + job / 2 >= w.first_pos;
-    const int32_t token = (begin + job / 2) % kPageTokens;
-    auto* to = static_cast<__nv_bfloat16*>(is_key ? w.seq->keys[slot] : w.seq->values[slot]) + base;
-    values.each(half, [&](int32_t at, float value) {
-      const __nv_bfloat16 rounded = __float2bfloat16_rn(value);
-      char* place = is_key ? shared + l.keys + token * l.key_stride + at * 2
-                           : shared + l.values + at * l.value_stride + token * 2;
-      *reinterpret_cast<__nv_bfloat16*>(place) = rounded;
-      if (own)
-        to[is_key ? static_cast<int64_t>(token) * dim + at : static_cast<int64_t>(at) * kPageTokens + token] = rounded;
-    });
-  };
-  // The last warps begin: the first ones have the queries.
-  int32_t job = kWarps - 1 - static_cast<int32_t>(threadIdx.x / 32);
-  if (job < jobs) make(job);
-  wait_copies<0>();
-  __syncthreads();
-  if (job < jobs) put(job);
-  for (job += kWarps; job < jobs; job += kWarps) {
-    make(job);
-    put(job);
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int32_t job = first + i * kWarps;
+      if (job >= jobs) continue;
+      const int64_t row = w.seq->first_row + begin + job / 2 - w.seq->first_pos;
+      values[i].load((is_key ? args.head.k : args.head.v) + (row * args.kv_heads + w.kv_head) * dim, half, 0.0f);
+      if (is_key) angle[i].load(args.head.cos + row * half, args.head.sin + row * half, half, 0.0f);
+    }
+  }
+  __device__ __forceinline__ void ask_first(const AttentionArgs& args, const Work& w, int32_t page, int32_t dim) {
+    begin = max(w.seq->first_pos, page * kPageTokens);
+    jobs = (min(w.first_pos + w.rows, (page + 1) * kPageTokens) - begin) * 2;
+    // The last warps begin: the first ones have queries.
+    first = kWarps - 1 - static_cast<int32_t>(threadIdx.x / 32);
+    ask(args, w, dim);
+  }
+  __device__ __forceinline__ void make(const AttentionArgs& args, int32_t dim) {
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      if (first + i * kWarps >= jobs) continue;
+      values[i].norm(weights, dim, args.head.eps);
+      if (first % 2 == 0) values[i].turn(angle[i]);
+    }
+  }
+  __device__ __forceinline__ void put(int32_t dim, char* shared, const Layout& l) const {
+#pragma unroll
+    for (int i = 0; i < kAtOnce; ++i) {
+      const int32_t job = first + i * kWarps;
+      if (job >= jobs) continue;
+      const bool is_key = first % 2 == 0;
+      const int32_t token = (begin + job / 2) % kPageTokens;
+      char* to = is_key ? shared + l.keys + token * l.key_stride : shared + l.values + token * 2;
+      const int32_t stride = is_key ? 2 : l.value_stride;
+      values[i].each(dim / 2, [&](int32_t at, float value) {
+        *reinterpret_cast<__nv_bfloat16*>(to + at * stride) = __float2bfloat16_rn(value);
+      });
+    }
+  }
+  // What was asked for first and all others: into the copy of the page in shared memory, once that is there.
+  __device__ __forceinline__ void make_all(const AttentionArgs& args, const Work& w, int32_t dim, char* shared,
+                                           const Layout& l) {
+    make(args, dim);
+    wait_copies<0>();
+    __syncthreads();
+    put(dim, shared, l);
+#pragma unroll 1
+    for (first += kWarps * kAtOnce; first < jobs; first += kWarps * kAtOnce) {
+      ask(args, w, dim);
+      make(args, dim);
+      put(dim, shared, l);
+    }
+  }
+};
+
+// Keys and values of the block's own rows that lie in this page: from the copy in shared memory, where they have been
+// made, into the page itself. By `threads` threads, of which this is one.
+__device__ __forceinline__ void write_page(const Work& w, int32_t page, int32_t dim, const char* shared,
+                                           const Layout& l, int32_t thread, int32_t threads) {
+  const int32_t page_pos = page * kPageTokens;
+  const int32_t begin = max(w.first_pos - page_pos, 0), end = min(w.first_pos + w.rows - page_pos, kPageTokens);
+  if (begin >= end) return;
+  const int32_t slot = w.seq->slots == 0 ? page : page % w.seq->slots;
+  const int64_t base = static_cast<int64_t>(w.kv_head) * kPageTokens * dim * 2;
+  char* keys = static_cast<char*>(w.seq->keys[slot]) + base;
+  char* values = static_cast<char*>(w.seq->values[slot]) + base;
+  const int32_t chunks = dim / 8;
+  for (int32_t i = thread; i < (end - begin) * chunks; i += threads) {
+    const int32_t token = begin + i / chunks, at = i % chunks * 16;
+    *reinterpret_cast<uint4*>(keys + token * dim * 2 + at) =
+        *reinterpret_cast<const uint4*>(shared + l.keys + token * l.key_stride + at);
+  }
+  // Eight tokens of a dim together, where all of them are the block's.
+  const int32_t first = begin / 8, pieces = (end - 1) / 8 - first + 1;
+#pragma unroll 1
+  for (int32_t i = thread; i < dim * pieces; i += threads) {
+    const int32_t at = i / pieces, token = (first + i % pieces) * 8;
+    const char* from = shared + l.values + at * l.value_stride;
+    char* to = values + at * kPageTokens * 2;
+    if (begin <= token && token + 8 <= end) {
+      *reinterpret_cast<uint4*>(to + token * 2) = *reinterpret_cast<const uint4*>(from + token * 2);
+      continue;
+    }
+#pragma unroll 1
+    for (int32_t one = max(begin, token); one < min(end, token + 8); ++one)
+      *reinterpret_cast<uint16_t*>(to + one * 2) = *reinterpret_cast<const uint16_t*>(from + one * 2);
   }
 }
 

@@ -9,6 +9,9 @@
 namespace paceline::kernels::cuda {
 namespace {
 
+// Floats that a block merges while another one would come to help it: four of each thread.
+constexpr int32_t kMergedFloats = 1024;
+
 // Rows of each sequence in blocks of so many, and the most pages that one of them sees.
 std::vector<RowBlock> blocks_of(const kernels::AttentionArgs& args, int32_t block_rows, int32_t& most_pages) {
   std::vector<RowBlock> blocks;
@@ -27,16 +30,28 @@ std::vector<RowBlock> blocks_of(const kernels::AttentionArgs& args, int32_t bloc
   return blocks;
 }
 
+// Blocks that find a place on a large device at once.
+int32_t places(int32_t head_dim) { return head_dim > 256 ? 120 : 240; }
+
 // Few rows do not fill a device: a block gets as few as a tile of queries has, while all blocks find a place at once.
 int32_t few_rows_of_block(const kernels::AttentionArgs& args, int32_t most) {
   const HeadShape& shape = args.shape;
-  const int32_t places = shape.head_dim > 256 ? 120 : 240;
   int32_t rows = std::min(most, rows_of_block(shape.heads, shape.kv_heads, shape.head_dim, 1));
   for (int32_t pages = 1; rows < most; rows *= 2) {
     const auto blocks = static_cast<int32_t>(blocks_of(args, rows, pages).size());
-    if (blocks * shape.kv_heads * pages <= places) break;
+    if (blocks * shape.kv_heads * pages <= places(shape.head_dim)) break;
   }
   return rows;
+}
+
+// Into how many blocks the merging of pages goes: a block should have little of it, while all find a place at once.
+int32_t shares_of_merge(const AttentionArgs& a) {
+  const int32_t queries = a.block_rows * (a.heads / a.kv_heads);
+  const int32_t wanted = (queries * a.head_dim + kMergedFloats - 1) / kMergedFloats;
+  // Of heads with 512 dims some more than places() has: pages' blocks are gone when these are needed. Measured.
+  const int32_t most = a.head_dim > 256 ? 152 : places(a.head_dim);
+  const int32_t room = most / (a.block_count * a.kv_heads) - a.most_pages + 1;
+  return std::clamp(std::min(wanted, room), 1, queries);
 }
 
 }  // namespace
@@ -197,8 +212,8 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
     written(args.out, static_cast<int64_t>(a.rows) * width);
   if (splits) {
     const size_t floats = attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim);
-    a.partial = static_cast<float*>(grown(attention_partial_, floats * sizeof(float)));
-    a.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
+    a.partial = handover(attention_partial_, floats);
+    a.merge_shares = shares_of_merge(a);
   }
   if (!status_.ok()) return;
   if (wide)

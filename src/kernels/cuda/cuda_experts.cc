@@ -58,6 +58,7 @@ CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation a
   const size_t down_floats = static_cast<size_t>(slots) * static_cast<size_t>(hidden);
   auto* wide = static_cast<float*>(grown(slot_rows_, (wide_floats + down_floats) * sizeof(float)));
   if (!status_.ok()) return {};
+  written(wide, static_cast<int64_t>(wide_floats + down_floats));
   // The router's kernel may have made the plan already.
   if (planned_.chosen != args.chosen || planned_.rows != args.rows || planned_.top != args.top)
     args.rows <= kNarrowRows ? plan_experts(plan, stream_) : plan_many_experts(plan, stream_);

@@ -267,8 +267,7 @@ Weight CudaOps::weight_of(const Matrix& m, int32_t at_once) {
     case WeightFormat::q4: w.format = Format::q4; break;
     default: w.format = Format::bf16; break;
   }
-  w.part =
-      m.quantised() ? quantised_part_blocks(w.format, m.rows * at_once, m.cols) : part_blocks(m.rows * at_once, m.cols);
+  w.part = m.quantised() ? quantised_part_blocks(m.rows * at_once, m.cols) : part_blocks(m.rows * at_once, m.cols);
   return w;
 }
 

@@ -2,7 +2,7 @@
 // or its memory is given back; see Launches.
 //
 // The first error stays: from then on nothing is enqueued, and wait() says what happened. Rows that a product will read
-// are made ready (bf16) by whoever writes them, where that is known; ready_ remembers which.
+// are made ready (bf16, or bytes for a group) by whoever writes them, where that is known; ready_ remembers which.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -117,15 +117,25 @@ class CudaOps final : public Ops {
   [[nodiscard]] static Weight weight_of(const Matrix& m, int32_t at_once = 1);
   [[nodiscard]] static Weight weight_of(const MatrixStack& s, int32_t at_once);
 
-  // Rows as bf16 beside their float32: made by the operation that writes them.
+  // Rows as bf16, or as bytes for matrices of a group, beside their float32: made by the operation that writes them.
   struct Ready {
     const float* x = nullptr;       // none: stale
     const float* last_x = nullptr;  // whose rows it held last
+    int32_t group = 0;              // 0: bf16
     int32_t rows = 0, cols = 0, stride = 0;
+    int32_t unasked = 0;  // how often it was made since a product last asked for it
     uint64_t last_used = 0;
-    Grown buffer;
+    Grown buffer, scales;
   };
+  Ready* find_ready(const float* x, int32_t group);
+  Ready* ready_entry(const float* x, int32_t group);
+  Ready* ready_buffer(const float* x, int32_t group, int32_t rows, int32_t cols, int32_t stride);
+  uint16_t* make_bf16(const float* x, int32_t rows, int32_t cols, int32_t& stride);
+  ByteRows make_bytes(const float* x, int32_t group, int32_t rows, int32_t cols);
+  // For an operation that is about to write x.
   uint16_t* make_ready(const float* x, int32_t rows, int32_t cols, int32_t& stride);
+  int32_t wanted_group(const float* x);
+  bool wants_bf16(const float* x);
   void written(const float* begin, int64_t floats);
   Rows rows_for(const float* x, int32_t rows, const Weight& w, Activation activation);
   void multiply(MatmulArgs& args, Activation activation);
@@ -165,8 +175,8 @@ class CudaOps final : public Ops {
   };
   Planned planned_;
 
-  Grown partial_, counted_, arrivals_, attention_partial_, bytes_rows_, bytes_scales_, expert_plan_, slots_, slot_rows_,
-      argmax_keys_, choice_tops_, clusters_, cluster_keys_;
+  Grown partial_, counted_, arrivals_, attention_partial_, expert_plan_, slots_, slot_rows_, argmax_keys_, choice_tops_,
+      clusters_, cluster_keys_;
   std::array<cudaEvent_t, 2> marks_{};
   std::shared_ptr<void> host_ring_, device_ring_;
   size_t ring_used_ = 0, ring_sent_ = 0, ring_pages_ = 0;

@@ -5,6 +5,14 @@
 #include "kernels/cuda/cuda_ops.h"
 
 namespace paceline::kernels::cuda {
+namespace {
+
+// What was made so often without a product that asked for it is not made again until one does. Twice, so that rows of
+// which products want now one thing, now another, are made ready for both.
+constexpr int32_t kMostUnasked = 2;
+
+}  // namespace
+
 // Rows of x were (or are about to be) changed: what was made ready of them is stale.
 void CudaOps::written(const float* begin, int64_t floats) {
   const auto* chosen = reinterpret_cast<const float*>(planned_.chosen);
@@ -13,56 +21,109 @@ void CudaOps::written(const float* begin, int64_t floats) {
     if (r.x != nullptr && begin < r.x + static_cast<int64_t>(r.rows) * r.cols && r.x < begin + floats) r.x = nullptr;
 }
 
+// Where rows of x are, or were, for products with this group; or none.
+CudaOps::Ready* CudaOps::find_ready(const float* x, int32_t group) {
+  const auto found = std::ranges::find_if(ready_, [&](const Ready& r) { return r.last_x == x && r.group == group; });
+  return found != ready_.end() ? &*found : nullptr;
+}
+
+// The buffer that the same rows had before, so that a step that recurs finds its memory; else the one that was not used
+// for longest, which no operand of this operation lies in. Nothing is ready in it.
+CudaOps::Ready* CudaOps::ready_entry(const float* x, int32_t group) {
+  Ready* r = find_ready(x, group);
+  if (r == nullptr) {
+    r = &*std::ranges::min_element(ready_, {}, &Ready::last_used);
+    r->unasked = 0;
+  }
+  r->x = nullptr;
+  r->last_x = x;
+  r->group = group;
+  r->last_used = ++ready_uses_;
+  return r;
+}
+
+// A buffer for rows of x, about to be made for products with this group.
+CudaOps::Ready* CudaOps::ready_buffer(const float* x, int32_t group, int32_t rows, int32_t cols, int32_t stride) {
+  Ready* r = ready_entry(x, group);
+  ++r->unasked;
+  const size_t elements = static_cast<size_t>(rows) * static_cast<size_t>(stride);
+  (void)grown(r->buffer, group == 0 ? elements * 2 : elements);
+  if (group != 0) (void)grown(r->scales, elements / 32 * 2 * sizeof(float));
+  if (!status_.ok()) return nullptr;
+  // Padding of bf16 stays zero: a buffer keeps its stride, or is cleared. Whoever makes bytes makes the padding, too.
+  if (group == 0 && stride != cols && r->stride != stride) launches_->clear(r->buffer.memory.get(), r->buffer.bytes);
+  r->x = x;
+  r->rows = rows;
+  r->cols = cols;
+  r->stride = group == 0 ? stride : 0;
+  return r;
+}
+
+uint16_t* CudaOps::make_bf16(const float* x, int32_t rows, int32_t cols, int32_t& stride) {
+  stride = padded_cols(Format::bf16, cols);
+  const Ready* r = ready_buffer(x, 0, rows, cols, stride);
+  return r != nullptr ? static_cast<uint16_t*>(r->buffer.memory.get()) : nullptr;
+}
+
+ByteRows CudaOps::make_bytes(const float* x, int32_t group, int32_t rows, int32_t cols) {
+  const int32_t stride = padded_cols(Format::q8, cols);
+  const Ready* r = ready_buffer(x, group, rows, cols, stride);
+  if (r == nullptr) return {};
+  return {static_cast<int8_t*>(r->buffer.memory.get()), static_cast<float*>(r->scales.memory.get()), stride, group};
+}
+
 uint16_t* CudaOps::make_ready(const float* x, int32_t rows, int32_t cols, int32_t& stride) {
   written(x, static_cast<int64_t>(rows) * cols);
-  // The buffer that the same rows had before, so that a step that recurs finds its memory; else the one that was not
-  // used for longest, which no operand of this operation lies in.
-  auto found = std::ranges::find(ready_, x, &Ready::last_x);
-  if (found == ready_.end()) found = std::ranges::min_element(ready_, {}, &Ready::last_used);
-  Ready& r = *found;
-  r.last_x = x;
-  r.last_used = ++ready_uses_;
-  stride = round_up(cols, kBlockK);
-  // Padding stays zero: a buffer keeps its stride, or is cleared.
-  const size_t bytes = static_cast<size_t>(rows) * static_cast<size_t>(stride) * 2;
-  void* buffer = grown(r.buffer, bytes);
-  if (buffer == nullptr) return nullptr;
-  if (stride != cols && r.stride != stride) launches_->clear(buffer, r.buffer.bytes);
-  r.x = x;
-  r.rows = rows;
-  r.cols = cols;
-  r.stride = stride;
-  return static_cast<uint16_t*>(buffer);
+  return make_bf16(x, rows, cols, stride);
+}
+
+// The group of bytes that products have asked for of late where these rows lie, or none.
+int32_t CudaOps::wanted_group(const float* x) {
+  for (const Ready& r : ready_)
+    if (r.last_x == x && r.group != 0 && r.unasked < kMostUnasked) return r.group;
+  return 0;
+}
+
+// The same of bf16; of rows that are new here it is guessed.
+bool CudaOps::wants_bf16(const float* x) {
+  const Ready* r = find_ready(x, 0);
+  return r != nullptr ? r->unasked < kMostUnasked : wanted_group(x) == 0;
 }
 
 Rows CudaOps::rows_for(const float* x, int32_t rows, const Weight& w, Activation activation) {
   Rows ready;
   ready.stride = w.depth();
-  if (w.format == Format::q8 || w.format == Format::q4) {
-    const size_t elements = static_cast<size_t>(rows) * static_cast<size_t>(w.depth());
-    auto* values = static_cast<int8_t*>(grown(bytes_rows_, elements));
-    auto* scales = static_cast<float*>(grown(bytes_scales_, elements / 32 * 2 * sizeof(float)));
-    if (!status_.ok()) return ready;
-    rows_to_bytes(x, values, scales, {rows, w.cols, w.depth(), w.group}, stream_);
-    ready.values = values;
-    ready.scales = scales;
-    return ready;
-  }
-  if (w.format != Format::bf16 || activation == Activation::f32) {
+  const bool quantised = w.format == Format::q8 || w.format == Format::q4;
+  if (!quantised && (w.format != Format::bf16 || activation == Activation::f32)) {
     ready.values = x;
     ready.stride = w.cols;
     return ready;
   }
-  for (Ready& r : ready_)
-    if (r.x == x && r.rows >= rows && r.cols == w.cols) {
-      r.last_used = ++ready_uses_;
-      ready.values = r.buffer.memory.get();
+  const int32_t group = quantised ? w.group : 0;
+  Ready* found = find_ready(x, group);
+  if (found == nullptr || found->x != x || found->rows < rows || found->cols != w.cols) {
+    if (quantised && rows <= kFloatRows) {
+      // Made by the product itself; whoever writes them may make them the next time.
+      if (found == nullptr) found = ready_entry(x, group);
+      found->unasked = 0;
+      ready.values = x;
+      ready.stride = w.cols;
       return ready;
     }
-  int32_t stride = 0;
-  uint16_t* values = make_ready(x, rows, w.cols, stride);
-  if (values != nullptr) rows_to_bf16(x, values, rows, w.cols, stride, stream_);
-  ready.values = values;
+    if (quantised) {
+      const ByteRows to = make_bytes(x, group, rows, w.cols);
+      if (to.values != nullptr) rows_to_bytes(x, to, rows, w.cols, stream_);
+    } else {
+      int32_t stride = 0;
+      uint16_t* to = make_bf16(x, rows, w.cols, stride);
+      if (to != nullptr) rows_to_bf16(x, to, rows, w.cols, stride, stream_);
+    }
+    found = find_ready(x, group);
+  }
+  found->unasked = 0;
+  found->last_used = ++ready_uses_;
+  ready.values = found->buffer.memory.get();
+  ready.scales = static_cast<const float*>(found->scales.memory.get());
   return ready;
 }
 
@@ -125,10 +186,11 @@ void CudaOps::gated(const float* x, int32_t rows, Activation activation, const M
   args.rows = rows;
   args.count = 1;
   product.y = y;
+  written(y, static_cast<int64_t>(rows) * gate.rows);
   if (gate.format == WeightFormat::bf16 && activation == Activation::bf16)
     product.y_bf16 = make_ready(y, rows, gate.rows, product.y_stride);
-  else
-    written(y, static_cast<int64_t>(rows) * gate.rows);
+  else if (const int32_t group = wanted_group(y); group != 0 && makes_bytes(product, rows, group))
+    product.y_bytes = make_bytes(y, group, rows, gate.rows);
   multiply(args, activation);
 }
 
@@ -152,7 +214,8 @@ void CudaOps::flush() {
   if (!has_pending_) return;
   NormsArgs a = take_pending();
   // Whoever asks for x itself is most often a product.
-  a.x_bf16 = make_ready(a.x, a.rows, a.width, a.y_stride);
+  written(a.x, static_cast<int64_t>(a.rows) * a.width);
+  if (wants_bf16(a.x)) a.x_bf16 = make_bf16(a.x, a.rows, a.width, a.y_stride);
   if (status_.ok()) norms(a, stream_);
 }
 
@@ -183,8 +246,12 @@ void CudaOps::rms_norms(const kernels::NormsArgs& args) {
   a.eps = args.eps;
   for (const NormOutput& o : args.out) {
     NormTo& to = a.to[a.count++];
-    to = {o.weight, o.y, nullptr, o.scale};
-    to.y_bf16 = make_ready(o.y, args.rows, args.width, a.y_stride);
+    to.weight = o.weight;
+    to.y = o.y;
+    to.scale = o.scale;
+    written(o.y, static_cast<int64_t>(args.rows) * args.width);
+    if (wants_bf16(o.y)) to.y_bf16 = make_bf16(o.y, args.rows, args.width, a.y_stride);
+    if (const int32_t group = wanted_group(o.y); group != 0) to.y_bytes = make_bytes(o.y, group, args.rows, args.width);
   }
   if (status_.ok()) norms(a, stream_);
 }

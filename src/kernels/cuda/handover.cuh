@@ -16,6 +16,7 @@ namespace paceline::kernels::cuda {
 inline constexpr uint32_t kNothing = kNothingByte * 0x01010101u;
 
 __device__ __forceinline__ bool is_there(float v) { return __float_as_uint(v) != kNothing; }
+__device__ __forceinline__ bool is_there(const float2& v) { return is_there(v.x) && is_there(v.y); }
 __device__ __forceinline__ bool is_there(const float4& v) {
   return is_there(v.x) && is_there(v.y) && is_there(v.z) && is_there(v.w);
 }
@@ -23,6 +24,9 @@ __device__ __forceinline__ bool is_there(const float4& v) {
 __device__ __forceinline__ void leave(float* to, const float4& v) {
   asm volatile("st.relaxed.gpu.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(v.x), "f"(v.y), "f"(v.z), "f"(v.w)
                : "memory");
+}
+__device__ __forceinline__ void leave(float* to, const float2& v) {
+  asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(v.x), "f"(v.y) : "memory");
 }
 __device__ __forceinline__ float4 look(const float* from) {
   float4 v;
@@ -32,12 +36,21 @@ __device__ __forceinline__ float4 look(const float* from) {
                : "memory");
   return v;
 }
+__device__ __forceinline__ float2 look_pair(const float* from) {
+  float2 v;
+  asm volatile("ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(from) : "memory");
+  return v;
+}
 // Between two looks.
 __device__ __forceinline__ void rest() { __nanosleep(64); }
 
 __device__ __forceinline__ void take_away(float* from) {
   const float nothing = __uint_as_float(kNothing);
   leave(from, make_float4(nothing, nothing, nothing, nothing));
+}
+__device__ __forceinline__ void take_away_pair(float* from) {
+  const float nothing = __uint_as_float(kNothing);
+  leave(from, make_float2(nothing, nothing));
 }
 
 }  // namespace paceline::kernels::cuda

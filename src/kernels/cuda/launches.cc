@@ -15,8 +15,6 @@ constexpr int32_t kTimes = 3;
 constexpr int32_t kFewestKernels = 8;
 // Kernels of a section: few at first, for the device to begin, then many, since between graphs kernels do not overlap.
 constexpr int32_t kFirstSection = 32, kSection = 192, kEndless = 1 << 30;
-// Above 48 KiB, what a kernel has of its own included, it has to be allowed its shared memory.
-constexpr size_t kShared = 32 * 1024;
 
 }  // namespace
 
@@ -25,7 +23,8 @@ Launches::~Launches() {
     if (seen.graph != nullptr) (void)cudaGraphExecDestroy(seen.graph);
 }
 
-// As much as there is: a kernel that is only written down may need more than the next one of its kind.
+// As much as there is: a kernel that is only written down may need more than the next one of its kind. And all want
+// their multiprocessor divided the same way: blocks of kernels that differ in that do not run beside each other.
 void Launches::allow_shared(const void* function) {
   if (!allowed_.insert(function).second) return;
   int device = 0, most = 0;
@@ -35,6 +34,7 @@ void Launches::allow_shared(const void* function) {
     return;
   (void)cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                              most - static_cast<int>(attributes.sharedSizeBytes));
+  (void)cudaFuncSetAttribute(function, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared);
 }
 
 std::byte* Launches::add_bytes(size_t bytes) {
@@ -46,7 +46,7 @@ std::byte* Launches::add_bytes(size_t bytes) {
 void Launches::add_head(const Head& head) { std::memcpy(add_bytes(sizeof head), &head, sizeof head); }
 
 void Launches::begin_kernel(const void* function, const Shape& shape, size_t arguments) {
-  if (shape.shared_bytes > kShared) allow_shared(function);
+  allow_shared(function);
   Head head;
   head.function = function;
   head.shared_bytes = shape.shared_bytes;

@@ -29,7 +29,7 @@
 namespace paceline::kernels::cuda {
 
 inline constexpr int32_t kTileOutputs = 16;  // of one fragment
-inline constexpr int32_t kUnitOutputs = 64;  // of one block of a narrow kernel: four warps
+inline constexpr int32_t kUnitOutputs = 64;  // of one block of a narrow kernel of bf16: four warps
 inline constexpr int32_t kBlockK = 64;       // parts are cut at multiples of this
 inline constexpr int32_t kStepK = 128;       // K of q8 and q4 is padded to it
 inline constexpr int32_t kNarrowRows = 16;   // the most that narrow kernels take
@@ -77,24 +77,36 @@ PACELINE_BOTH constexpr size_t scale_bytes(Format format, int32_t rows, int32_t 
          (wide ? 8 : 4);
 }
 
-// The length of one part of K, in blocks of kBlockK: so many parts that units of 64 outputs fill a large device about
-// once, none longer than the rows that fit beside it in shared memory, and a multiple of what the wide kernel takes at
-// once (4). Experts count as often as one row takes them.
-inline constexpr int32_t kWantedUnits = 480;
-inline constexpr int32_t kLongestPart = 24;
+// The length of one part of K, in blocks of kBlockK, a multiple of what the wide kernel takes at once (4). Measured on
+// an H200: units of 64 outputs times parts should fill half of the device's places, so that the next launch finds room
+// to begin; parts longer than 16 make the last ones late, but where K is long and outputs are few one full set of
+// places is better than three. Matrices of few outputs share a launch: they count as if they had more. Experts count as
+// often as one row takes them.
+inline constexpr int32_t kPlaces = 528;
+inline constexpr int32_t kLongestPart = 16;
 PACELINE_BOTH constexpr int32_t part_blocks(int32_t rows, int32_t cols) {
   const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kUnitOutputs);
-  const int32_t wanted = ceil_div(kWantedUnits, units);
-  const int32_t length = round_up(ceil_div(blocks, wanted), 4);
+  if (units <= 128 && blocks >= 100 && units * ceil_div(blocks, kLongestPart) > kPlaces)
+    return round_up(ceil_div(blocks, kPlaces / units), 4);
+  const int32_t many = units > 64 ? units : 64, wanted = (kPlaces + many) / (2 * many);
+  const int32_t length = round_up(ceil_div(blocks, wanted > 1 ? wanted : 1), 4);
   return length < kLongestPart ? length : kLongestPart;
 }
 
-// The same for q8 and q4, whose steps are of two blocks: longer parts, since the same columns are fewer bytes.
-PACELINE_BOTH constexpr int32_t quantised_part_blocks(Format format, int32_t rows, int32_t cols) {
-  const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kUnitOutputs);
-  const int32_t longest = format == Format::q8 ? kLongestPart : 2 * kLongestPart;
-  const int32_t enough = kWantedUnits / units, needed = ceil_div(blocks, longest);
-  return round_up(ceil_div(blocks, enough > needed ? enough : needed), 2);
+// The same for q8 and q4, whose units are larger and whose steps are of two blocks: longer parts, since the same
+// columns are fewer bytes. So many that units times parts fill a large device's places about once, with some left for
+// a small matrix of the same launch, but none shorter than what makes a block worth its beginning and its end. Matrices
+// of short K share a launch: they count as if they had more outputs.
+inline constexpr int32_t kQuantisedUnitOutputs = 128;
+inline constexpr int32_t kWantedQuantisedUnits = 480, kSharedQuantisedUnits = 120;
+inline constexpr int32_t kShortK = 100;  // blocks
+inline constexpr int32_t kShortestPart = 12, kLongestQuantisedPart = 28;
+PACELINE_BOTH constexpr int32_t quantised_part_blocks(int32_t rows, int32_t cols) {
+  const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kQuantisedUnitOutputs);
+  const int32_t many = blocks < kShortK && units < kSharedQuantisedUnits ? kSharedQuantisedUnits : units;
+  const int32_t enough = kWantedQuantisedUnits / many, most = blocks / kShortestPart;
+  const int32_t wanted = enough < most ? enough : most, needed = ceil_div(blocks, kLongestQuantisedPart);
+  return round_up(ceil_div(blocks, wanted > needed ? wanted : needed), 2);
 }
 
 // Where element (row, col) of a q8 or q4 matrix lies: its byte, and its pair of scale and bias.
@@ -120,6 +132,15 @@ struct Rows {
   const float* scales = nullptr;
   int32_t stride = 0;  // elements; the matrix's depth()
   int32_t filler = 0;
+};
+
+// Where bytes of rows are to be written, for matrices of this group.
+struct ByteRows {
+  int8_t* values = nullptr;  // none: nowhere
+  float* scales = nullptr;
+  int32_t stride = 0, group = 0;
+
+  PACELINE_BOTH int32_t run_bits() const { return group < 64 ? 5 : 6; }  // a run is 32 or 64 columns
 };
 
 }  // namespace paceline::kernels::cuda

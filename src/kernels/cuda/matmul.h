@@ -46,6 +46,7 @@ struct Product {
   const float* times = nullptr;
   float* y = nullptr;          // [rows, outputs], or none
   uint16_t* y_bf16 = nullptr;  // [rows, y_stride] as bf16, or none
+  ByteRows y_bytes;            // or none; only where makes_bytes()
   int32_t y_stride = 0;
   // Filled in by the launch.
   int32_t first_block = 0, units = 0, split = 1;
@@ -78,8 +79,17 @@ inline bool joins(const MatmulArgs& args) {
   for (int32_t i = 0; i < args.count; ++i) all = all && args.out[i].weight.format == Format::bf16;
   return all;
 }
+// Whether a product may make bytes of its outputs, of which the next one's group is so long: gated ones of few rows,
+// whose blocks have whole groups and leave no column out.
+inline bool makes_bytes(const Product& p, int32_t rows, int32_t group) {
+  const bool quantised = p.weight.format == Format::q8 || p.weight.format == Format::q4;
+  return quantised && p.gated() && rows <= kNarrowRows && group <= kQuantisedUnitOutputs / 2 &&
+         p.weight.rows % kStepK == 0;
+}
 // early: may start before the kernel in front of it has ended (its weights do not depend on that one).
 void matmul_narrow(MatmulArgs args, Stream stream, bool early);
+// Up to kFloatRows rows may be float32 [rows, cols], without scales.
+inline constexpr int32_t kFloatRows = 2;
 void matmul_quantised(MatmulArgs args, Stream stream, bool early);
 // Whether the device has the instructions that large blocks of wide kernels are written in.
 bool has_warpgroups();

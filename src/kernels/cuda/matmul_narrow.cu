@@ -1,22 +1,40 @@
 // Products of few rows with bf16 weights. Weights are the fixed operand of the tensor cores and rows the narrow one (8
 // at a time).
 //
-// Bound: bytes of weights over memory bandwidth. Share reached on an H200, 31B's shapes, 1 row (8 rows): 75 to 90 % (69
-// to 90 %); the output's product, which is read once, 96 % (94 %). What is missing is where launches meet: the last sums,
-// and the rows that the next one waits for.
+// Bound: bytes of weights over memory bandwidth. Share reached on an H200, 31B's shapes, 1 row (8 rows): 85 to 97 % (75
+// to 93 %); the output's product, which is read once, 98 % (97 %). What is missing is where launches meet: the last
+// sums, and the rows that the next one waits for.
+#include <algorithm>
+
 #include "kernels/cuda/matmul_narrow.cuh"
+#include "kernels/cuda/weight_ring.cuh"
 
 namespace paceline::kernels::cuda {
 namespace narrow {
 namespace {
 
-constexpr int kAhead = 8;  // fragments on their way per warp
+constexpr int32_t kWarps = kThreads / 32;
+constexpr int32_t kChunk = 2048;
+using Ring = WeightRing<kChunk>;
 
-// kBlocks: how many run on a multiprocessor at once.
-template <int kTiles, int kBlocks>
-__global__ void __launch_bounds__(kThreads, kBlocks) narrow_bf16(const __grid_constant__ MatmulArgs args) {
+// How a block uses its shared memory: rings of all warps, then so many columns of so many rows, twice.
+struct Staging {
+  int32_t slots = 0, columns = 0, rows = 0, filler = 0;
+
+  PACELINE_BOTH int32_t stride() const { return columns * 2 + 16; }
+  PACELINE_BOTH int32_t ring_bytes() const { return Ring::bytes_for(kWarps, slots); }
+  PACELINE_BOTH int32_t rows_bytes() const { return rows * stride(); }
+  PACELINE_BOTH int32_t bytes() const { return ring_bytes() + 2 * rows_bytes(); }
+};
+
+constexpr int32_t kChunkSteps = kChunk / 512;
+static_assert(kChunkSteps * 16 == kBlockK);  // a chunk is a tile's block of K
+
+template <int kTiles>
+__global__ void __launch_bounds__(kThreads, 4)
+    narrow_bf16(const __grid_constant__ MatmulArgs args, const __grid_constant__ Staging staging) {
   constexpr int kRows = kTiles * 8;
-  extern __shared__ __align__(16) char staged[];
+  extern __shared__ __align__(128) char shared[];
   __shared__ __align__(16) float sums[kRows * kOutPad];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   Unit u;
@@ -35,67 +53,78 @@ __global__ void __launch_bounds__(kThreads, kBlocks) narrow_bf16(const __grid_co
   if (u.row_base >= u.rows) return;
   const Weight& w = u.product->weight;
   const Tile tile = find_tile(u, warp);
-  const int32_t all_steps = w.depth() / 16, part_steps = w.part * 4;
-  const int32_t begin = u.part * part_steps;
-  const int32_t end = min(all_steps, begin + u.parts_here * part_steps);
-  const char* stream = tile.values + static_cast<int64_t>(begin) * 512 + lane * 16;
-  const int32_t steps = tile.present ? end - begin : 0;
-
-  uint4 a[kAhead];
-#pragma unroll
-  for (int i = 0; i < kAhead; ++i)
-    if (i < steps) a[i] = load_once(stream + i * 512);
+  // In blocks of K.
+  const int32_t begin = u.part * w.part, end = min(w.depth() / kBlockK, begin + u.parts_here * w.part);
+  Ring ring(shared_address(shared), kWarps, staging.slots, {tile.values + static_cast<int64_t>(begin) * kChunk},
+            end - begin, tile.present);
   if (!stack || !plans) wait_for_previous();
   if (!stack && plans) let_next_start();
 
-  float total[kTiles][4] = {};
-  const int32_t stride = w.part * kBlockK * 2 + 16;
-  const char* mine = staged + g * stride + t * 4;
-  for (int32_t part_begin = begin; part_begin < end; part_begin += part_steps) {
-    const int32_t part_end = min(end, part_begin + part_steps);
-    if (part_begin != begin) __syncthreads();
-    stage_rows<kRows>(args, u, u.x->stride * 2, part_begin * 32, (part_end - part_begin) * 32, shared_address(staged),
-                      stride);
+  const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kBlockK;
+  const auto stage = [&](int32_t from, int32_t buffer) {
+    stage_rows(args, u, rows_here, from * kBlockK * 2, (min(end, from + span) - from) * kBlockK * 2,
+               shared_address(shared) + staging.ring_bytes() + buffer * staging.rows_bytes(), staging.stride());
+  };
+  // A row that is not there is read from the last one's place: the tensor cores' columns do not mix, and its sums are
+  // never written out.
+  int32_t row_at[kTiles];
+#pragma unroll
+  for (int j = 0; j < kTiles; ++j) row_at[j] = min(j * 8 + g, staging.rows - 1) * staging.stride() + t * 4;
+  float total[kTiles][4] = {}, acc[kTiles][4] = {};
+  int32_t border = begin + w.part;
+  stage(begin, 0);
+  for (int32_t from = begin, buffer = 0; from < end; from += span, buffer ^= 1) {
     wait_copies<0>();
     __syncthreads();
-    if (!tile.present) continue;
-    float acc[kTiles][4] = {};
-    // Parts are multiples of four steps; the ring of loads runs on across parts.
-    const int32_t from = part_begin - begin, to = part_end - begin;
-    for (int32_t outer = from / kAhead * kAhead; outer < to; outer += kAhead) {
+    if (from + span < end) stage(from + span, buffer ^ 1);
+    const char* rows = shared + staging.ring_bytes() + buffer * staging.rows_bytes();
+    const int32_t to = min(end, from + span);
+    for (int32_t block = from; block < to; ++block, rows += kBlockK * 2) {
+      const uint32_t at = ring.next() + lane * 16;
+      uint4 a[kChunkSteps];
 #pragma unroll
-      for (int quarter = 0; quarter < kAhead / 4; ++quarter) {
-        const int32_t s = outer + quarter * 4;
-        if (s < from || s >= to) continue;
+      for (int i = 0; i < kChunkSteps; ++i) a[i] = shared_four(at + i * 512);
+#pragma unroll
+      for (int i = 0; i < kChunkSteps; ++i)
+#pragma unroll
+        for (int j = 0; j < kTiles; ++j) {
+          const char* b = rows + row_at[j] + i * 32;
+          mma_bf16(acc[j], a[i], *reinterpret_cast<const uint32_t*>(b), *reinterpret_cast<const uint32_t*>(b + 16));
+        }
+      ring.done();
+      // Unless a part ends.
+      if (block + 1 < border && block + 1 < end) continue;
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j)
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
-          const char* b = mine + (s - from + i) * 32;
-#pragma unroll
-          for (int j = 0; j < kTiles; ++j)
-            mma_bf16(acc[j], a[quarter * 4 + i], *reinterpret_cast<const uint32_t*>(b + j * 8 * stride),
-                     *reinterpret_cast<const uint32_t*>(b + j * 8 * stride + 16));
-          if (s + i + kAhead < steps)
-            a[quarter * 4 + i] = load_once(stream + static_cast<int64_t>(s + i + kAhead) * 512);
+          total[j][i] = border == begin + w.part ? acc[j][i] : total[j][i] + acc[j][i];
+          acc[j][i] = 0;
         }
-      }
+      border += w.part;
     }
-#pragma unroll
-    for (int j = 0; j < kTiles; ++j)
-#pragma unroll
-      for (int i = 0; i < 4; ++i) total[j][i] = part_begin == begin ? acc[j][i] : total[j][i] + acc[j][i];
   }
   finish<kTiles>(args, u, total, sums);
 }
 
+// Blocks of a multiprocessor, what it has for them in bytes, and what each takes besides what it asks for.
+constexpr int32_t kBlocks = 4;
+constexpr int32_t kShared = 227 * 1024;
+constexpr int32_t kOwn = 1024;
+constexpr int32_t kFewestSlots = 3, kMostSlots = 6;
+// Of one buffer of rows, about.
+constexpr int32_t kRowsBytes = 8 * 1024;
+
 template <int kTiles>
-void start_bf16(const MatmulArgs& args, int32_t groups, int32_t part, Stream stream, bool early) {
-  const size_t bytes = size_t{kTiles} * 8 * static_cast<size_t>(part * kBlockK * 2 + 16);
-  constexpr int kBlocks = kTiles == 1 ? 5 : 4;
-  // Measured: gated products gain by one more block, others lose.
-  if (args.out[0].gated())
-    start(narrow_bf16<kTiles, kBlocks + 1>, args, groups, bytes, stream, early);
-  else
-    start(narrow_bf16<kTiles, kBlocks>, args, groups, bytes, stream, early);
+void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool early) {
+  constexpr int32_t kRows = kTiles * 8;
+  Staging staging;
+  staging.rows = std::min(kRows, args.rows);
+  staging.columns = std::min(kRowsBytes / (staging.rows * kBlockK * 2), 16) * kBlockK;
+  const int32_t left = kShared / kBlocks - kOwn - kRows * kOutPad * 4 - 2 * staging.rows_bytes();
+  staging.slots = std::clamp(left / Ring::bytes_for(kWarps, 1), kFewestSlots, kMostSlots);
+  launch(narrow_bf16<kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),
+         static_cast<size_t>(staging.bytes()), stream, early, args, staging);
 }
 
 }  // namespace
@@ -104,7 +133,6 @@ void start_bf16(const MatmulArgs& args, int32_t groups, int32_t part, Stream str
 void matmul_narrow(MatmulArgs args, Stream stream, bool early) {
   const int32_t group_rows = args.rows <= 8 ? 8 : 16;
   const int32_t groups = ceil_div(args.rows, group_rows);
-  int32_t part = 0;
   args.blocks = 0;
   for (int32_t i = 0; i < args.count; ++i) {
     Product& p = args.out[i];
@@ -114,12 +142,11 @@ void matmul_narrow(MatmulArgs args, Stream stream, bool early) {
     // Parts of a unit go to blocks of their own unless there are plenty of blocks without that.
     p.split = p.units * matrices >= 2048 || groups > 4 ? 1 : p.weight.parts();
     args.blocks += p.units * matrices * p.split;
-    if (p.weight.part > part) part = p.weight.part;
   }
   if (group_rows == 8)
-    narrow::start_bf16<1>(args, groups, part, stream, early);
+    narrow::start_bf16<1>(args, groups, stream, early);
   else
-    narrow::start_bf16<2>(args, groups, part, stream, early);
+    narrow::start_bf16<2>(args, groups, stream, early);
 }
 
 }  // namespace paceline::kernels::cuda

@@ -11,11 +11,14 @@
 #include "kernels/cuda/handover.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/matmul.h"
+#include "kernels/cuda/row_bytes.cuh"
 
 namespace paceline::kernels::cuda::narrow {
 
 constexpr int kThreads = 128;
-constexpr int kOutPad = kUnitOutputs + 4;
+// Sums of a unit's row in shared memory lie so far apart.
+PACELINE_BOTH constexpr int32_t padded_outputs(int32_t outputs) { return outputs + 4; }
+constexpr int kOutPad = padded_outputs(kUnitOutputs);
 constexpr int32_t kLongPart = 12;  // blocks
 
 // Where a block stands.
@@ -69,28 +72,23 @@ __device__ __forceinline__ const char* row_of(const MatmulArgs& args, const Unit
   return static_cast<const char*>(u.x->values) + static_cast<int64_t>(row_number(args, u, row)) * row_bytes;
 }
 
-// Copies columns [begin, begin + bytes) of the unit's rows behind each other, zeros where there is no row. All copies
-// are on their way at once.
-template <int kRows>
-__device__ __forceinline__ void stage_rows(const MatmulArgs& args, const Unit& u, int32_t row_bytes, int32_t begin,
+// Copies columns [begin, begin + bytes) of so many of the unit's rows behind each other. All copies are on their way at
+// once.
+__device__ __forceinline__ void stage_rows(const MatmulArgs& args, const Unit& u, int32_t rows, int32_t begin,
                                            int32_t bytes, uint32_t shared, int32_t stride) {
   const int32_t chunks = bytes / 16;
-#pragma unroll
-  for (int32_t i = 0; i < kRows / (kThreads / 32); ++i) {
-    const int32_t r = i * (kThreads / 32) + static_cast<int32_t>(threadIdx.x / 32);
-    const bool has = u.row_base + r < u.rows;
-    const char* from = has ? row_of(args, u, u.row_base + r, row_bytes) + begin : static_cast<const char*>(u.x->values);
-#pragma unroll 4
-    for (int32_t c = threadIdx.x % 32; c < chunks; c += 32)
-      copy16_async(shared + r * stride + c * 16, has ? from + c * 16 : from, has);
+  for (int32_t r = 0; r < rows; ++r) {
+    const char* from = row_of(args, u, u.row_base + r, u.x->stride * 2) + begin;
+#pragma unroll 2
+    for (int32_t c = static_cast<int32_t>(threadIdx.x); c < chunks; c += kThreads)
+      copy16_async(shared + r * stride + c * 16, from + c * 16, true);
   }
   commit_copies();
 }
 
-// The warp's tile of a unit: its weight and where it starts; no weight where there is none.
+// The warp's tile of a unit of bf16: where it starts, if there is one.
 struct Tile {
   const char* values;
-  const char* scales;
   bool present;
 };
 
@@ -100,16 +98,8 @@ __device__ inline Tile find_tile(const Unit& u, int warp) {
   const int32_t tile = gated ? u.unit * 2 + warp % 2 : u.unit * 4 + warp;
   Tile t;
   t.present = tile < w.tiles();
-  const int64_t per_tile = w.format == Format::bf16 ? int64_t{w.depth()} * 32
-                           : w.format == Format::q8 ? int64_t{w.depth()} * 16
-                                                    : int64_t{w.depth()} * 8;
-  const int64_t expert = u.expert >= 0 ? u.expert : 0;
+  const int64_t expert = u.expert >= 0 ? u.expert : 0, per_tile = int64_t{w.depth()} * 32;
   t.values = static_cast<const char*>(w.values) + expert * w.stride_values + (t.present ? tile * per_tile : 0);
-  t.scales = nullptr;
-  if (w.scales != nullptr) {
-    const int64_t per_tile_scales = int64_t{w.depth() / w.group} * 16 * (w.wide_scales ? 8 : 4);
-    t.scales = static_cast<const char*>(w.scales) + expert * w.stride_scales + (t.present ? tile * per_tile_scales : 0);
-  }
   return t;
 }
 
@@ -125,20 +115,57 @@ __device__ __forceinline__ void write_output(const Unit& u, int32_t r, int32_t o
     reinterpret_cast<__nv_bfloat16*>(p.y_bf16)[row * p.y_stride + output] = __float2bfloat16_rn(value);
 }
 
-// One unit's sums in shared memory [rows][kOutPad] become outputs.
-template <int kRows>
-__device__ void write_outputs(const Unit& u, const float* sums) {
-  const int32_t width = u.product->gated() ? kUnitOutputs / 2 : kUnitOutputs;
-  for (int32_t i = threadIdx.x; i < kRows * width; i += kThreads) {
-    const float* at = sums + i / width * kOutPad + i % width;
-    write_output(u, i / width, u.unit * width + i % width, at[0], at[u.product->gated() ? kUnitOutputs / 2 : 0]);
+// A unit's row as bytes, a warp each.
+template <int kRows, int kOutputs>
+__device__ void write_byte_outputs(const Unit& u, const float* sums) {
+  constexpr int kWidth = kOutputs / 2;
+  static_assert(kWidth <= 64);
+  const ByteRows& to = u.product->y_bytes;
+  const int lane = threadIdx.x % 32;
+  for (int32_t r = threadIdx.x / 32; r < min(kRows, u.rows - u.row_base); r += kThreads / 32) {
+    const float* at = sums + r * padded_outputs(kOutputs) + lane;
+    const int64_t row = u.first_slot + u.row_base + r;
+    const int32_t first = u.unit * kWidth;
+    if (first >= u.product->weight.rows) continue;
+    float values[kWidth / 32];
+    uint32_t top[kWidth / 32];
+#pragma unroll
+    for (int i = 0; i < kWidth / 32; ++i) {
+      values[i] = gelu(at[i * 32]) * at[i * 32 + kWidth];
+      top[i] = warp_top(magnitude(values[i]));
+    }
+    if constexpr (kWidth == 64)
+      if (to.group == 64) top[0] = top[1] = max(top[0], top[1]);
+    int32_t sum = 0;
+#pragma unroll
+    for (int i = 0; i < kWidth / 32; ++i) {
+      const ByteScale scale(top[i]);
+      const int32_t byte = scale.byte(values[i]);
+      put_byte(to, row, first + i * 32 + lane, byte);
+      sum += __reduce_add_sync(~0u, byte);
+      if ((i * 32 + 32) % to.group != 0) continue;
+      if (lane == 0) put_pair(to, row, first + i * 32, scale.pair(sum));
+      sum = 0;
+    }
   }
 }
 
+// One unit's sums in shared memory [rows][padded_outputs] become outputs.
+template <int kRows, int kOutputs>
+__device__ void write_outputs(const Unit& u, const float* sums) {
+  const int32_t width = u.product->gated() ? kOutputs / 2 : kOutputs;
+  for (int32_t i = threadIdx.x; i < kRows * width; i += kThreads) {
+    const float* at = sums + i / width * padded_outputs(kOutputs) + i % width;
+    write_output(u, i / width, u.unit * width + i % width, at[0], at[u.product->gated() ? kOutputs / 2 : 0]);
+  }
+  if constexpr (kOutputs == kQuantisedUnitOutputs)
+    if (u.product->y_bytes.values != nullptr) write_byte_outputs<kRows, kOutputs>(u, sums);
+}
+
 // Where the sums of a unit meet, and four of this block's own.
-template <int kRows>
+template <int kRows, int kOutputs>
 struct Meeting {
-  static constexpr int32_t kFloats = kRows * kUnitOutputs;
+  static constexpr int32_t kFloats = kRows * kOutputs;
   static constexpr int kAtOnce = 8;  // parts that are asked for together, not a trip to the cache each
   int64_t block;
   int32_t floats, split;
@@ -146,11 +173,11 @@ struct Meeting {
 
   __device__ Meeting(const Unit& u, float* own)
       : block(static_cast<int64_t>(blockIdx.y) * gridDim.x + blockIdx.x),
-        floats(min(kRows, u.rows - u.row_base) * kUnitOutputs),
+        floats(min(kRows, u.rows - u.row_base) * kOutputs),
         split(u.product->split),
         sums(own) {}
   __device__ float4& four(int32_t i) const {
-    return *reinterpret_cast<float4*>(sums + i / kUnitOutputs * kOutPad + i % kUnitOutputs);
+    return *reinterpret_cast<float4*>(sums + i / kOutputs * padded_outputs(kOutputs) + i % kOutputs);
   }
 };
 
@@ -162,9 +189,9 @@ __device__ __forceinline__ void add_to(float4& sum, const float4& v) {
 }
 
 // Long parts: each is left for the block of the first part, which adds them all up.
-template <int kRows>
-__device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows>& m) {
-  constexpr int32_t kFloats = Meeting<kRows>::kFloats, kAtOnce = Meeting<kRows>::kAtOnce;
+template <int kRows, int kOutputs>
+__device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows, kOutputs>& m) {
+  constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kAtOnce;
   for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < m.floats; i += kThreads * 4) {
     float* own = args.partial + m.block * kFloats + i;  // other parts' lie in front of the first one's
     if (u.part > 0) {
@@ -195,13 +222,13 @@ __device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Mee
   }
   if (u.part > 0) return;
   __syncthreads();
-  write_outputs<kRows>(u, m.sums);
+  write_outputs<kRows, kOutputs>(u, m.sums);
 }
 
 // Short parts end at almost the same time: whoever comes last does not wait for anybody.
-template <int kRows>
-__device__ void count_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows>& m) {
-  constexpr int32_t kFloats = Meeting<kRows>::kFloats, kAtOnce = Meeting<kRows>::kAtOnce;
+template <int kRows, int kOutputs>
+__device__ void count_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows, kOutputs>& m) {
+  constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kAtOnce;
   float* mine = args.counted + m.block * kFloats;
   for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < m.floats; i += kThreads * 4)
     __stcg(reinterpret_cast<float4*>(mine + i), m.four(i));
@@ -234,7 +261,19 @@ __device__ void count_parts(const MatmulArgs& args, const Unit& u, const Meeting
     m.four(i) = sum;
   }
   __syncthreads();
-  write_outputs<kRows>(u, m.sums);
+  write_outputs<kRows, kOutputs>(u, m.sums);
+}
+
+// The sums of a unit's rows, which lie in shared memory, become outputs.
+template <int kRows, int kOutputs>
+__device__ void finish_sums(const MatmulArgs& args, const Unit& u, float* sums) {
+  const Meeting<kRows, kOutputs> meeting(u, sums);
+  if (u.product->split > 1 && u.product->weight.part >= kLongPart)
+    hand_over_parts(args, u, meeting);
+  else if (u.product->split > 1)
+    count_parts(args, u, meeting);
+  else
+    write_outputs<kRows, kOutputs>(u, sums);
 }
 
 template <int kTiles>
@@ -245,18 +284,7 @@ __device__ void finish(const MatmulArgs& args, const Unit& u, const float (&tota
 #pragma unroll
     for (int i = 0; i < 4; ++i) sums[(j * 8 + t * 2 + i % 2) * kOutPad + warp * 16 + g + i / 2 * 8] = total[j][i];
   __syncthreads();
-  if (u.product->split > 1 && u.product->weight.part >= kLongPart)
-    hand_over_parts<kTiles * 8>(args, u, Meeting<kTiles * 8>(u, sums));
-  else if (u.product->split > 1)
-    count_parts<kTiles * 8>(args, u, Meeting<kTiles * 8>(u, sums));
-  else
-    write_outputs<kTiles * 8>(u, sums);
-}
-
-template <class Kernel>
-void start(Kernel kernel, const MatmulArgs& args, int32_t groups, size_t shared_bytes, Stream stream, bool early) {
-  launch(kernel, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads), shared_bytes,
-         stream, early, args);
+  finish_sums<kTiles * 8, kUnitOutputs>(args, u, sums);
 }
 
 }  // namespace paceline::kernels::cuda::narrow

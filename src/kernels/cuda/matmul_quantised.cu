@@ -1,30 +1,61 @@
 // Products of few rows with q8 and q4 weights, in quantised.cuh's arithmetic.
 //
-// As matmul_narrow.cuh has it, but all columns that a block needs of the rows lie in shared memory from the beginning.
+// As matmul_narrow.cuh has it, but a warp takes two tiles of 16 outputs at a time (gated: one of gate and the same of
+// up), so that a block's unit is 128 outputs, or 64 gated ones. Weights pass through shared memory (weight_ring.cuh).
+// Very few rows may come as float32: every block makes bytes of what it needs, which is less than a launch takes.
 //
 // Bound: bytes of weights over memory bandwidth; behind it what a block does before its first and after its last step.
-// Share reached on an H200, 31B's shapes, 1 row (8 rows), with rows_to_bytes in front: q8 62 to 89 % (51 to 81 %), q4
-// 45 to 71 % (36 to 57 %). Tried and not better: rows made bytes by the blocks themselves, one stream of tiles per warp
-// (better from 8 rows on, worse with one), weights through bulk copies into shared memory.
+#include <algorithm>
+
 #include "kernels/cuda/matmul_narrow.cuh"
 #include "kernels/cuda/quantised_rows.cuh"
+#include "kernels/cuda/weight_ring.cuh"
 
 namespace paceline::kernels::cuda {
 namespace narrow {
 namespace {
 
-// Blocks of K that a block of threads stages.
-PACELINE_BOTH constexpr int32_t staged_blocks(const Product& p) {
-  return p.split > 1 ? p.weight.part : p.weight.depth() / kBlockK;
+constexpr int kWarps = kThreads / 32;
+constexpr int kWarpTiles = 2;
+static_assert(kWarps * kWarpTiles * kTileOutputs == kQuantisedUnitOutputs);
+// The most blocks on a multiprocessor, with one tile of 8 rows and with two.
+constexpr int kBlocks = 4, kBlocksOfTwo = 3;
+
+// A slot has a step of both tiles: values, then scales.
+template <class Step>
+using Ring = WeightRing<Step::kBytes, Step::kBytes, Step::kScaleBytes, Step::kScaleBytes>;
+
+// How a block uses its shared memory: rings of all warps, then so many columns of so many rows, once or twice.
+struct Staging {
+  int32_t slots = 0, rows = 0, columns = 0, buffers = 1;
+
+  PACELINE_BOTH int32_t rows_bytes(int32_t run) const { return StagedRows::bytes_for(rows, columns, run); }
+};
+
+// The warp's tile: where a step of K of it begins.
+struct TileStart {
+  const char* values;
+  const char* scales;
+  bool present;
+};
+
+template <class Step>
+__device__ __forceinline__ TileStart tile_start(const Unit& u, int warp, int m, int32_t step) {
+  const bool gated = u.product->gated();
+  const Weight& w = gated && m == 1 ? u.product->up : u.product->weight;
+  const int32_t tile = gated ? u.unit * kWarps + warp : (u.unit * kWarps + warp) * kWarpTiles + m;
+  const bool present = tile < w.tiles();
+  const int64_t at = static_cast<int64_t>(present ? tile : 0) * (w.depth() / kStepK) + step;
+  const int64_t expert = u.expert >= 0 ? u.expert : 0;
+  return {static_cast<const char*>(w.values) + expert * w.stride_values + at * Step::kBytes,
+          static_cast<const char*>(w.scales) + expert * w.stride_scales + at * Step::kScaleBytes, present};
 }
 
-// kAhead: steps on their way per warp. kBlocks: of threads, per multiprocessor.
-template <class Step, int kTiles, int kAhead, int kBlocks>
-__global__ void __launch_bounds__(kThreads, kBlocks)
-    narrow_quantised(const __grid_constant__ MatmulArgs args, int32_t room) {
+template <class Step, int kTiles>
+__global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo)
+    narrow_quantised(const __grid_constant__ MatmulArgs args, const __grid_constant__ Staging staging) {
   constexpr int kRows = kTiles * 8;
-  extern __shared__ __align__(16) char shared[];
-  __shared__ __align__(16) float sums[kRows * kOutPad];
+  extern __shared__ __align__(128) char shared[];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   let_next_start();
   Unit u;
@@ -36,81 +67,132 @@ __global__ void __launch_bounds__(kThreads, kBlocks)
   }
   if (u.row_base >= u.rows) return;
   const Weight& w = u.product->weight;
-  const Tile tile = find_tile(u, warp);
   // In steps; a part is a whole number of them.
   const int32_t part = w.part / 2;
   const int32_t begin = u.part * part, end = min(w.depth() / kStepK, begin + u.parts_here * part);
-  const int32_t steps = tile.present ? end - begin : 0;
-  const char* stream = tile.values + static_cast<int64_t>(begin) * Step::kBytes + lane * 16;
-  const char* scale_stream = tile.scales + static_cast<int64_t>(begin) * Step::kScaleBytes + g * Step::kScaleWords * 4;
-
-  Step ring[kAhead];
-#pragma unroll
-  for (int i = 0; i < kAhead; ++i)
-    if (i < steps) ring[i].load(stream, scale_stream, i);
+  // Where there is a first tile but no second one, the warp reads what it does not need.
+  const TileStart first = tile_start<Step>(u, warp, 0, begin), second = tile_start<Step>(u, warp, 1, begin);
+  Ring<Step> ring(shared_address(shared), kWarps, staging.slots,
+                  {first.values, second.values, first.scales, second.scales}, end - begin, first.present);
   if (!stack) wait_for_previous();
 
-  const StagedRows staged(shared, room, staged_blocks(*u.product) * kBlockK, Step::kRun);
-  stage_bytes<Step::kRun, kThreads>(args.x, staged, min(room, u.rows - u.row_base), begin * kStepK,
-                                    (end - begin) * kStepK,
-                                    [&](int32_t r) { return row_number(args, u, u.row_base + r); });
-  __syncthreads();
-
-  float total[kTiles][4] = {}, acc[kTiles][4] = {};
-  const char* bytes[kTiles];
-  const char* scales0[kTiles];
-  const char* scales1[kTiles];
+  char* const rows_at = shared + Ring<Step>::bytes_for(kWarps, staging.slots);
+  const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kStepK;
+  const auto stage = [&](int32_t from, int32_t buffer) {
+    const StagedRows to(rows_at + buffer * staging.rows_bytes(Step::kRun), staging.rows, staging.columns, Step::kRun);
+    const int32_t columns = (min(end, from + span) - from) * kStepK;
+    const auto number = [&](int32_t r) { return row_number(args, u, u.row_base + r); };
+    if (args.x.scales != nullptr)
+      stage_bytes<Step::kRun, kThreads>(args.x, to, rows_here, from * kStepK, columns, number);
+    else
+      stage_floats<Step::kGroup, kThreads>(args.x, w.cols, to, rows_here, from * kStepK, columns, number);
+  };
+  float total[kTiles][kWarpTiles][4] = {}, acc[kTiles][kWarpTiles][4] = {};
+  int32_t border = begin + part;
+  stage(begin, 0);
+  for (int32_t from = begin, buffer = 0; from < end; from += span, buffer ^= 1) {
+    wait_copies<0>();
+    __syncthreads();
+    if (from + span < end) stage(from + span, buffer ^ 1);
+    const StagedRows staged(rows_at + buffer * staging.rows_bytes(Step::kRun), staging.rows, staging.columns,
+                            Step::kRun);
+    const char* bytes[kTiles];
+    const char* scales0[kTiles];
+    const char* scales1[kTiles];
 #pragma unroll
-  for (int j = 0; j < kTiles; ++j) {
-    bytes[j] = staged.bytes_of(j * 8 + g) + t * 16;
-    scales0[j] = staged.scales_of(j * 8 + t * 2);
-    scales1[j] = staged.scales_of(j * 8 + t * 2 + 1);
-  }
-  int32_t border = min(part, steps);
-  for (int32_t outer = 0; outer < steps; outer += kAhead) {
+    for (int j = 0; j < kTiles; ++j) {
+      bytes[j] = staged.bytes_of(j * 8 + g) + t * 16;
+      scales0[j] = staged.scales_of(j * 8 + t * 2);
+      scales1[j] = staged.scales_of(j * 8 + t * 2 + 1);
+    }
+    const int32_t to = min(end, from + span);
+    for (int32_t s = from; s < to; ++s) {
+      Step step[kWarpTiles];
+      const uint32_t at = ring.next();
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
-      const int32_t s = outer + i;
-      if (s >= steps) break;
+      for (int m = 0; m < kWarpTiles; ++m)
+        step[m].read(at + m * Step::kBytes + lane * 16,
+                     at + kWarpTiles * Step::kBytes + m * Step::kScaleBytes + lane / 4 * (Step::kScaleWords * 4));
+#pragma unroll
+      for (int j = 0; j < kTiles; ++j) {
+        multiply_step(acc[j], step, bytes[j], scales0[j], scales1[j]);
+        bytes[j] += kStepK;
+        scales0[j] += Step::kRuns * 8;
+        scales1[j] += Step::kRuns * 8;
+      }
+      ring.done();
+      // Unless a part ends.
+      if (s + 1 < border && s + 1 < end) continue;
 #pragma unroll
       for (int j = 0; j < kTiles; ++j)
-        multiply_step(acc[j], ring[i], bytes[j] + s * kStepK, scales0[j] + s * (Step::kRuns * 8),
-                      scales1[j] + s * (Step::kRuns * 8));
-      if (s + kAhead < steps) ring[i].load(stream, scale_stream, s + kAhead);
-      if (s + 1 < border) continue;
-        // A part ends.
 #pragma unroll
-      for (int j = 0; j < kTiles; ++j)
+        for (int m = 0; m < kWarpTiles; ++m)
 #pragma unroll
-        for (int k = 0; k < 4; ++k) {
-          total[j][k] = s < part ? acc[j][k] : total[j][k] + acc[j][k];
-          acc[j][k] = 0;
-        }
-      border = min(border + part, steps);
+          for (int i = 0; i < 4; ++i) {
+            total[j][m][i] = border == begin + part ? acc[j][m][i] : total[j][m][i] + acc[j][m][i];
+            acc[j][m][i] = 0;
+          }
+      border += part;
     }
   }
-  finish<kTiles>(args, u, total, sums);
+  // Sums take the place of the rings: every warp has had all of its own.
+  __syncthreads();
+  auto* sums = reinterpret_cast<float*>(shared);
+  const int32_t output = u.product->gated() ? warp * kTileOutputs : warp * kWarpTiles * kTileOutputs;
+  const int32_t apart = u.product->gated() ? kQuantisedUnitOutputs / 2 : kTileOutputs;
+#pragma unroll
+  for (int j = 0; j < kTiles; ++j)
+#pragma unroll
+    for (int m = 0; m < kWarpTiles; ++m)
+#pragma unroll
+      for (int i = 0; i < 4; ++i)
+        sums[(j * 8 + t * 2 + i % 2) * padded_outputs(kQuantisedUnitOutputs) + output + m * apart + g + i / 2 * 8] =
+            total[j][m][i];
+  __syncthreads();
+  finish_sums<kRows, kQuantisedUnitOutputs>(args, u, sums);
 }
+
+// Of a multiprocessor, in bytes; and what every block has of it besides.
+int32_t shared_of_multiprocessor() {
+  static const int32_t bytes = [] {
+    int device = 0, found = 0;
+    (void)cudaGetDevice(&device);
+    (void)cudaDeviceGetAttribute(&found, cudaDevAttrMaxSharedMemoryPerMultiprocessor, device);
+    return static_cast<int32_t>(found);
+  }();
+  return bytes;
+}
+constexpr int32_t kOwnShared = 1024 + 256;
+constexpr int32_t kFewestSlots = 2, kMostSlots = 6;
+// Of one buffer of rows, about.
+constexpr int32_t kRowsBytes = 8 * 1024;
 
 template <Format kFormat, int kGroup, bool kWide>
 void start_step(const MatmulArgs& args, Stream stream, bool early) {
   using Step = QuantisedStep<kFormat, kGroup, kWide>;
-  const int32_t group_rows = args.rows <= 8 ? 8 : 16, room = args.rows < group_rows ? args.rows : group_rows;
-  int32_t blocks = 0;
-  for (int32_t i = 0; i < args.count; ++i)
-    if (staged_blocks(args.out[i]) > blocks) blocks = staged_blocks(args.out[i]);
-  const auto bytes = static_cast<size_t>(StagedRows::bytes_for(room, blocks * kBlockK, Step::kRun));
-  const auto run = [&](auto kernel) {
-    launch(kernel, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(ceil_div(args.rows, group_rows))),
-           dim3(kThreads), bytes, stream, early, args, room);
-  };
-  // Steps on their way per warp as registers allow.
-  if (group_rows == 16)
-    run(narrow_quantised<Step, 2, 2, 4>);
-  else if constexpr (kFormat == Format::q4)
-    run(narrow_quantised<Step, 1, 3, 5>);
-  else
-    run(narrow_quantised<Step, 1, 2, 5>);
+  const int32_t group_rows = args.rows <= 8 ? 8 : 16;
+  static_assert(Ring<Step>::bytes_for(kWarps, kFewestSlots) >= 16 * padded_outputs(kQuantisedUnitOutputs) * 4);
+  int32_t steps = 0;
+  for (int32_t i = 0; i < args.count; ++i) {
+    const Product& p = args.out[i];
+    steps = std::max(steps, p.split > 1 ? p.weight.part / 2 : p.weight.depth() / kStepK);
+  }
+  // All columns of a block at once, or some and the next ones meanwhile.
+  Staging staging;
+  staging.rows = std::min(args.rows, group_rows);
+  staging.columns = steps * kStepK;
+  if (staging.rows * staging.columns > 2 * kRowsBytes) {
+    staging.columns = kRowsBytes / staging.rows / kStepK * kStepK;
+    staging.buffers = 2;
+  }
+  const int32_t rows = staging.buffers * staging.rows_bytes(Step::kRun);
+  const int32_t blocks = group_rows == 8 ? kBlocks : kBlocksOfTwo;
+  const int32_t left = shared_of_multiprocessor() / blocks - kOwnShared - rows;
+  staging.slots = std::clamp(std::min(left / Ring<Step>::bytes_for(kWarps, 1), steps), kFewestSlots, kMostSlots);
+  launch(group_rows == 8 ? narrow_quantised<Step, 1> : narrow_quantised<Step, 2>,
+         dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(ceil_div(args.rows, group_rows))),
+         dim3(kThreads), static_cast<size_t>(Ring<Step>::bytes_for(kWarps, staging.slots) + rows), stream, early, args,
+         staging);
 }
 
 template <Format kFormat, bool kWide>
@@ -128,17 +210,15 @@ void start_group(const MatmulArgs& args, Stream stream, bool early) {
 }  // namespace narrow
 
 void matmul_quantised(MatmulArgs args, Stream stream, bool early) {
-  const int32_t groups = ceil_div(args.rows, args.rows <= 8 ? 8 : 16), room = args.rows < 16 ? args.rows : 16;
+  constexpr int32_t kPlenty = 1024;  // blocks: about two full sets of a large device's places
   const int32_t matrices = args.experts.plan != nullptr ? args.experts.most_touched : 1;
   args.blocks = 0;
   for (int32_t i = 0; i < args.count; ++i) {
     Product& p = args.out[i];
     p.first_block = args.blocks;
-    p.units = ceil_div(p.weight.rows, p.gated() ? kUnitOutputs / 2 : kUnitOutputs);
-    // Parts of a unit go to blocks of their own, unless there are plenty without that and all columns of the rows have
-    // room in shared memory.
-    const bool plenty = p.units * matrices * groups >= 2048 && room * p.weight.depth() <= 150 * 1024;
-    p.split = plenty ? 1 : p.weight.parts();
+    p.units = ceil_div(p.weight.rows, p.gated() ? kQuantisedUnitOutputs / 2 : kQuantisedUnitOutputs);
+    // Parts of a unit go to blocks of their own, unless there are plenty without that.
+    p.split = p.units * matrices >= kPlenty ? 1 : p.weight.parts();
     args.blocks += p.units * matrices * p.split;
   }
   const Weight& w = args.out[0].weight;

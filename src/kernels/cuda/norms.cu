@@ -4,6 +4,7 @@
 // many.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/row_bytes.cuh"
 #include "kernels/cuda/rows.h"
 
 namespace paceline::kernels::cuda {
@@ -54,6 +55,50 @@ __device__ __forceinline__ void mix_row(const NormsArgs& args, int64_t row, cons
 #pragma unroll
   for (int i = 0; i < kEach; ++i)
     branch[i] = branch[i] * factor * dense_weights[i] + mixed[i] * mixed_factor * expert_weights[i];
+}
+
+// The row as bytes. A warp has 32 columns in a row of each of its threads' values; groups of more go through shared
+// memory.
+template <int kThreads, int kEach>
+__device__ __forceinline__ void write_bytes(const ByteRows& to, int64_t row, const float (&values)[kEach]) {
+  constexpr int kWarps = kThreads / 32;
+  static_assert(kEach <= 32);
+  __shared__ uint32_t tops[kEach * kWarps];
+  __shared__ int32_t sums[kEach * kWarps];
+  const int warp = static_cast<int>(threadIdx.x / 32), lane = static_cast<int>(threadIdx.x % 32);
+  const int group_warps = to.group / 32;  // a power of two
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const uint32_t top = warp_top(magnitude(values[i]));
+    if (lane == 0) tops[i * kWarps + warp] = top;
+  }
+  __syncthreads();
+  const auto scale_of = [&](int at) {
+    const int first = at & ~(group_warps - 1);
+    uint32_t top = tops[first];
+    for (int k = 1; k < group_warps; ++k) top = max(top, tops[first + k]);
+    return ByteScale(top);
+  };
+  // A lane per value: divisions are dear.
+  const ByteScale mine = scale_of(min(lane, kEach - 1) * kWarps + warp);
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int32_t col = i * kThreads + static_cast<int32_t>(threadIdx.x);
+    if (col >= to.stride) break;
+    const int32_t byte = __float2int_rn(values[i] * __shfl_sync(~0u, mine.inverse, i));
+    put_byte(to, row, col, byte);
+    const int32_t sum = __reduce_add_sync(~0u, byte);
+    if (lane == 0) sums[i * kWarps + warp] = sum;
+  }
+  __syncthreads();
+  // A thread per run.
+  const int run_warps = 1 << (to.run_bits() - 5);
+  for (int32_t at = static_cast<int32_t>(threadIdx.x); at < to.stride >> to.run_bits(); at += kThreads) {
+    const int first = at * run_warps;
+    int32_t sum = sums[first];
+    if (run_warps == 2) sum += sums[first + 1];
+    put_pair(to, row, at << to.run_bits(), scale_of(first).pair(sum));
+  }
 }
 
 // kMixture: what only layers with experts need.
@@ -112,15 +157,18 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__
     if (k >= args.count) break;
     const NormTo& to = args.to[k];
     const float factor = base * to.scale;
+    float y[kEach];
 #pragma unroll
     for (int i = 0; i < kEach; ++i) {
       const int32_t col = i * kThreads + static_cast<int32_t>(threadIdx.x);
-      const float value = values[i] * factor * weights[k][i];
-      if (col < args.width) to.y[row * args.width + col] = value;
-      if (col < args.y_stride)
-        reinterpret_cast<__nv_bfloat16*>(to.y_bf16)[row * args.y_stride + col] =
-            __float2bfloat16_rn(col < args.width ? value : 0.0f);
+      y[i] = col < args.width ? values[i] * factor * weights[k][i] : 0.0f;
+      if (col < args.width) to.y[row * args.width + col] = y[i];
+      if (to.y_bf16 != nullptr && col < args.y_stride)
+        reinterpret_cast<__nv_bfloat16*>(to.y_bf16)[row * args.y_stride + col] = __float2bfloat16_rn(y[i]);
     }
+    if (to.y_bytes.values == nullptr) continue;
+    if (k > 0) __syncthreads();
+    write_bytes<kThreads, kEach>(to.y_bytes, row, y);
   }
 }
 
@@ -134,7 +182,8 @@ void start(const NormsArgs& args, Stream stream) {
 }  // namespace
 
 void norms(const NormsArgs& args, Stream stream) {
-  const int32_t width = args.width > args.y_stride ? args.width : args.y_stride;
+  // With what rows are padded to.
+  const int32_t width = round_up(args.width, kStepK);
   if (width <= 256)
     start<64, 4>(args, stream);
   else if (width <= 1024)

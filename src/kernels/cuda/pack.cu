@@ -2,7 +2,7 @@
 // matrix, on the device, behind its upload.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/quantised.cuh"
+#include "kernels/cuda/row_bytes.cuh"
 #include "kernels/cuda/rows.h"
 
 namespace paceline::kernels::cuda {
@@ -104,40 +104,35 @@ __global__ void rows_to_bf16_kernel(const float* x, uint16_t* y, int32_t cols, i
 }
 
 // A warp per row and group.
-__global__ void rows_to_bytes_kernel(const float* x, int8_t* y, float2* scales, int32_t cols, int32_t stride,
-                                     int32_t group, int64_t groups_in_all) {
+__global__ void rows_to_bytes_kernel(const float* x, const ByteRows to, int32_t cols, int64_t groups_in_all) {
   let_next_start();
   wait_for_previous();
   const int64_t at = thread_number() / 32;
   const int lane = threadIdx.x % 32;
   if (at >= groups_in_all) return;
-  const int32_t groups = stride / group;
-  const int64_t row = at / groups, first = at % groups * group;
+  const int32_t groups = to.stride / to.group, first = static_cast<int32_t>(at % groups) * to.group;
+  const int64_t row = at / groups;
   float values[4];
-  float top = 0;
+  uint32_t top = 0;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    const int64_t col = first + i * 32 + lane;
-    values[i] = i * 32 < group && col < cols ? x[row * cols + col] : 0.0f;
-    top = fmaxf(top, fabsf(values[i]));
+    const int32_t col = first + i * 32 + lane;
+    values[i] = i * 32 < to.group && col < cols ? x[row * cols + col] : 0.0f;
+    top = max(top, magnitude(values[i]));
   }
-  for (int offset = 16; offset > 0; offset /= 2) top = fmaxf(top, __shfl_xor_sync(~0u, top, offset));
-  const float inverse = top > 0 ? __fdiv_rn(127.0f, top) : 0.0f;
-  // Two bits less than a float has: its product with kIntegerZero is exact then.
-  const float scale = __uint_as_float((__float_as_uint(__fdiv_rn(top, 127.0f)) + 2u) & ~3u);
-  const int32_t run = group < 64 ? group : 64;
+  const ByteScale scale(warp_top(top));
   int32_t sums[2] = {0, 0};
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    if (i * 32 >= group) break;
-    const int32_t q = __float2int_rn(values[i] * inverse);
-    y[row * stride + byte_place(static_cast<int32_t>(first) + i * 32 + lane)] = static_cast<int8_t>(q);
-    sums[i / 2] += q;
+    if (i * 32 >= to.group) break;
+    const int32_t byte = scale.byte(values[i]);
+    put_byte(to, row, first + i * 32 + lane, byte);
+    sums[i / 2] += byte;
   }
+#pragma unroll
   for (int i = 0; i < 2; ++i) {
-    for (int offset = 16; offset > 0; offset /= 2) sums[i] += __shfl_xor_sync(~0u, sums[i], offset);
-    if (lane == 0 && i * 64 < group)
-      scales[row * (stride / run) + first / run + i] = make_float2(scale, scale * static_cast<float>(sums[i]));
+    const int32_t sum = __reduce_add_sync(~0u, sums[i]);
+    if (lane == 0 && i * 64 < to.group) put_pair(to, row, first + i * 64, scale.pair(sum));
   }
 }
 
@@ -171,10 +166,9 @@ void rows_to_bf16(const float* x, uint16_t* y, int32_t rows, int32_t cols, int32
   launch(rows_to_bf16_kernel, dim3(blocks_for(pairs)), dim3(kThreads), 0, stream, true, x, y, cols, stride, pairs);
 }
 
-void rows_to_bytes(const float* x, int8_t* y, float* scales, const RowsShape& shape, Stream stream) {
-  const int64_t groups = int64_t{shape.rows} * (shape.stride / shape.group);
-  launch(rows_to_bytes_kernel, dim3(blocks_for(groups * 32)), dim3(kThreads), 0, stream, true, x, y,
-         reinterpret_cast<float2*>(scales), shape.cols, shape.stride, shape.group, groups);
+void rows_to_bytes(const float* x, const ByteRows& to, int32_t rows, int32_t cols, Stream stream) {
+  const int64_t groups = int64_t{rows} * (to.stride / to.group);
+  launch(rows_to_bytes_kernel, dim3(blocks_for(groups * 32)), dim3(kThreads), 0, stream, true, x, to, cols, groups);
 }
 
 }  // namespace paceline::kernels::cuda

@@ -65,6 +65,26 @@ struct QuantisedStep {
     }
   }
 
+  // The same from shared memory: what the lane and what lane / 4 has of the step.
+  __device__ __forceinline__ void read(uint32_t values_at, uint32_t scales_at) {
+#pragma unroll
+    for (int i = 0; i < kLoads; ++i) values[i] = shared_four(values_at + i * 512);
+    if constexpr (kScaleWords == 2) {
+      const float2 two = shared_pair(scales_at);
+      scales[0] = __float_as_uint(two.x);
+      scales[1] = __float_as_uint(two.y);
+    } else {
+#pragma unroll
+      for (int i = 0; i < kScaleWords; i += 4) {
+        const uint4 four = shared_four(scales_at + i * 4);
+        scales[i] = four.x;
+        scales[i + 1] = four.y;
+        scales[i + 2] = four.z;
+        scales[i + 3] = four.w;
+      }
+    }
+  }
+
   // The fragment of columns i * 32 to i * 32 + 31.
   __device__ __forceinline__ void fragment(int i, uint32_t (&a)[4]) const {
     if constexpr (kFormat == Format::q8) {
@@ -103,11 +123,12 @@ struct QuantisedStep {
 struct RunRows {
   float scale[2], sum[2], zero[2];
 
+  RunRows() = default;
   __device__ __forceinline__ RunRows(float scale0, float sum0, float scale1, float sum1)
       : scale{scale0, scale1}, sum{sum0, sum1}, zero{-kIntegerZero * scale0, -kIntegerZero * scale1} {}
 };
 
-// Adds a run to the sums of outputs g, g + 8 and two rows. scale * zero is exact (rows_to_bytes), so that the first fma
+// Adds a run to the sums of outputs g, g + 8 and two rows. scale * zero is exact (row_bytes.cuh), so that the first fma
 // rounds scale * integer and nothing else.
 __device__ __forceinline__ void settle(float (&sums)[4], const int32_t (&exact)[4], const RunScales& w,
                                        const RunRows& x) {

@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/quantised.cuh"
+#include "kernels/cuda/row_bytes.cuh"
 
 namespace paceline::kernels::cuda {
 
@@ -32,7 +33,7 @@ struct StagedRows {
   __device__ const char* scales_of(int32_t row) const { return scales + min(row, rows - 1) * scale_stride; }
 };
 
-// Columns [first_col, first_col + columns) of `count` rows; row_number: which row of x row r is.
+// Columns [first_col, first_col + columns) of `count` rows are on their way; row_number: which row of x row r is.
 template <int kRun, int kThreads, class RowNumber>
 __device__ __forceinline__ void stage_bytes(const Rows& x, const StagedRows& to, int32_t count, int32_t first_col,
                                             int32_t columns, const RowNumber& row_number) {
@@ -50,35 +51,63 @@ __device__ __forceinline__ void stage_bytes(const Rows& x, const StagedRows& to,
       copy16_async(scales_to + c * 16, scales + c * 16, true);
   }
   commit_copies();
-  wait_copies<0>();
 }
 
-// One step of 128 columns for 8 rows: acc += W x. `bytes`: the lane's 16 of the step, of row g; `scales`: of rows 2t
-// and 2t + 1.
-template <class Step>
-__device__ __forceinline__ void multiply_step(float (&acc)[4], const Step& step, const char* bytes, const char* scales0,
-                                              const char* scales1) {
+// The same of rows that are still float32 [rows, cols]: a warp makes bytes of 128 columns at a time, a lane of four.
+template <int kGroup, int kThreads, class RowNumber>
+__device__ __forceinline__ void stage_floats(const Rows& x, int32_t cols, const StagedRows& to, int32_t count,
+                                             int32_t first_col, int32_t columns, const RowNumber& row_number) {
+  constexpr int kRun = kGroup < 64 ? kGroup : 64;
+  const int32_t lane = static_cast<int32_t>(threadIdx.x % 32), at = lane * 4;
+  for (int32_t r = 0; r < count; ++r) {
+    const float* row = static_cast<const float*>(x.values) + static_cast<int64_t>(row_number(r)) * cols;
+#pragma unroll 4
+    for (int32_t begin = static_cast<int32_t>(threadIdx.x / 32) * kStepK; begin < columns;
+         begin += kThreads / 32 * kStepK) {
+      const int32_t col = first_col + begin + at;
+      const float4 v = col < cols ? *reinterpret_cast<const float4*>(row + col) : make_float4(0, 0, 0, 0);
+      const FourBytes four(v, kGroup);
+      *reinterpret_cast<uint32_t*>(to.bytes + r * to.stride + byte_place(begin + at)) = four.bytes;
+      if (at % kRun == 0)
+        *reinterpret_cast<float2*>(to.scales + r * to.scale_stride + (begin + at) / kRun * 8) = four.pair;
+    }
+  }
+}
+
+// One step of 128 columns of several tiles for 8 rows: acc += W x. `bytes`: the lane's 16 of the step, of row g;
+// `scales`: of rows 2t and 2t + 1.
+template <class Step, int kTiles>
+__device__ __forceinline__ void multiply_step(float (&acc)[kTiles][4], const Step (&step)[kTiles], const char* bytes,
+                                              const char* scales0, const char* scales1) {
   const int32_t zero[4] = {kIntegerBits, kIntegerBits, kIntegerBits, kIntegerBits};
-  const auto rows_of = [&](int run) {
-    const float2 x0 = *reinterpret_cast<const float2*>(scales0 + run * 8);
-    const float2 x1 = *reinterpret_cast<const float2*>(scales1 + run * 8);
-    return RunRows(x0.x, x0.y, x1.x, x1.y);
+  // Two runs at a time.
+  const auto rows_of = [&](int pair, RunRows(&to)[2]) {
+    const float4 x0 = *reinterpret_cast<const float4*>(scales0 + pair * 16);
+    const float4 x1 = *reinterpret_cast<const float4*>(scales1 + pair * 16);
+    to[0] = RunRows(x0.x, x0.y, x1.x, x1.y);
+    to[1] = RunRows(x0.z, x0.w, x1.z, x1.w);
   };
+  RunRows rows[2];
+  if constexpr (Step::kRun == 64) rows_of(0, rows);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const uint4 b = *reinterpret_cast<const uint4*>(bytes + half * 64);
-    uint32_t a[2][4];
-    step.fragment(half * 2, a[0]);
-    step.fragment(half * 2 + 1, a[1]);
-    int32_t first[4], exact[4];
-    mma_bytes(first, a[0], b.x, b.y, zero);
-    if constexpr (Step::kRun == 64) {
-      mma_bytes(exact, a[1], b.z, b.w, first);
-      settle(acc, exact, step.run_scales(half), rows_of(half));
-    } else {
-      mma_bytes(exact, a[1], b.z, b.w, zero);
-      settle(acc, first, step.run_scales(half * 2), rows_of(half * 2));
-      settle(acc, exact, step.run_scales(half * 2 + 1), rows_of(half * 2 + 1));
+    if constexpr (Step::kRun == 32) rows_of(half, rows);
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+      uint32_t a[2][4];
+      step[m].fragment(half * 2, a[0]);
+      step[m].fragment(half * 2 + 1, a[1]);
+      int32_t first[4], exact[4];
+      mma_bytes(first, a[0], b.x, b.y, zero);
+      if constexpr (Step::kRun == 64) {
+        mma_bytes(exact, a[1], b.z, b.w, first);
+        settle(acc[m], exact, step[m].run_scales(half), rows[half]);
+      } else {
+        mma_bytes(exact, a[1], b.z, b.w, zero);
+        settle(acc[m], first, step[m].run_scales(half * 2), rows[0]);
+        settle(acc[m], exact, step[m].run_scales(half * 2 + 1), rows[1]);
+      }
     }
   }
 }

@@ -15,10 +15,7 @@ void pack_scales(const void* scales, const void* biases, void* to, const Weight&
 
 // Rows made ready for a matrix.
 void rows_to_bf16(const float* x, uint16_t* y, int32_t rows, int32_t cols, int32_t stride, Stream stream);
-struct RowsShape {
-  int32_t rows = 0, cols = 0, stride = 0, group = 0;
-};
-void rows_to_bytes(const float* x, int8_t* y, float* scales, const RowsShape& shape, Stream stream);
+void rows_to_bytes(const float* x, const ByteRows& to, int32_t rows, int32_t cols, Stream stream);
 
 // y[r] = table[tokens[r]] * scale, [rows, cols]
 struct EmbedArgs {
@@ -34,7 +31,8 @@ void embed(const EmbedArgs& args, Stream stream);
 struct NormTo {
   const float* weight = nullptr;  // [width], or none
   float* y = nullptr;             // [rows, width]; may be x without a branch
-  uint16_t* y_bf16 = nullptr;     // [rows, y_stride]
+  uint16_t* y_bf16 = nullptr;     // [rows, y_stride], or none
+  ByteRows y_bytes;               // or none
   float scale = 1;
   int32_t filler = 0;
 };

@@ -1,0 +1,63 @@
+// How rows become bytes for q8 and q4 products: the same for whoever writes them. layout.h says where they lie.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/layout.h"
+
+namespace paceline::kernels::cuda {
+
+// Magnitudes are compared as bits: one instruction finds the largest of a warp, and what is not a number stays.
+__device__ __forceinline__ uint32_t magnitude(float value) { return __float_as_uint(value) & 0x7fffffffu; }
+__device__ __forceinline__ uint32_t warp_top(uint32_t magnitude_bits) { return __reduce_max_sync(~0u, magnitude_bits); }
+
+// What the columns of a group share.
+struct ByteScale {
+  float inverse, scale;
+
+  __device__ __forceinline__ explicit ByteScale(uint32_t top_bits) {
+    const float top = __uint_as_float(top_bits);
+    inverse = top > 0 ? __fdiv_rn(127.0f, top) : 0.0f;
+    // Two bits less than a float has: its product with kIntegerZero is exact then.
+    scale = __uint_as_float((__float_as_uint(__fdiv_rn(top, 127.0f)) + 2u) & ~3u);
+  }
+  __device__ __forceinline__ int32_t byte(float value) const { return __float2int_rn(value * inverse); }
+  // Of a run, whose bytes have this sum.
+  __device__ __forceinline__ float2 pair(int32_t sum) const {
+    return make_float2(scale, scale * static_cast<float>(sum));
+  }
+};
+
+// Four columns of a lane, of the 128 in a row that a warp has, as bytes; what their group and run share goes through
+// the warp.
+struct FourBytes {
+  uint32_t bytes;
+  float2 pair;  // of the run
+
+  __device__ __forceinline__ FourBytes(const float4& v, int32_t group) {
+    uint32_t top = max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
+#pragma unroll
+    for (int32_t offset = 1; offset < 32; offset *= 2)
+      if (offset < group / 4) top = max(top, __shfl_xor_sync(~0u, top, offset));
+    const ByteScale scale(top);
+    const int32_t q[4] = {scale.byte(v.x), scale.byte(v.y), scale.byte(v.z), scale.byte(v.w)};
+    int32_t sum = q[0] + q[1] + q[2] + q[3];
+#pragma unroll
+    for (int32_t offset = 1; offset < 16; offset *= 2)
+      if (offset < group / 4) sum += __shfl_xor_sync(~0u, sum, offset);
+    bytes = (q[0] & 0xff) | (q[1] & 0xff) << 8 | (q[2] & 0xff) << 16 | static_cast<uint32_t>(q[3]) << 24;
+    pair = scale.pair(sum);
+  }
+};
+
+__device__ __forceinline__ void put_byte(const ByteRows& to, int64_t row, int32_t col, int32_t byte) {
+  to.values[row * to.stride + byte_place(col)] = static_cast<int8_t>(byte);
+}
+// Of the run that begins at this column.
+__device__ __forceinline__ void put_pair(const ByteRows& to, int64_t row, int32_t col, const float2& pair) {
+  reinterpret_cast<float2*>(to.scales)[row * (to.stride >> to.run_bits()) + (col >> to.run_bits())] = pair;
+}
+
+}  // namespace paceline::kernels::cuda

@@ -1,0 +1,140 @@
+// Weights on their way through shared memory. Each warp of a block reads a stretch of memory (or several side by side)
+// once, from its beginning to its end, in chunks; as many as there are slots for are under way at any time, and none of
+// them takes a register. What is asked for before wait_for_previous() keeps the memory busy where launches meet.
+//
+// A slot is there when all warps' chunks are: so warps stay together. Left to themselves they drift apart, and the
+// whole device reads slower the longer their stretches are (measured: up to a third).
+//
+// The copy that one thread asks for is Hopper's; before that every lane copies its 16 bytes at a time.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "kernels/cuda/device.cuh"
+#include "kernels/cuda/layout.h"
+
+namespace paceline::kernels::cuda {
+
+// kChunks: bytes of a chunk of each stretch, multiples of 16. In a slot they lie one behind the other.
+template <int32_t... kChunks>
+class WeightRing {
+ public:
+  static constexpr int kStretches = sizeof...(kChunks);
+  static constexpr int32_t kSlot = (kChunks + ...);
+  // Of shared memory: the slots of one warp after the other's, then a barrier for every slot of all.
+  PACELINE_BOTH static constexpr int32_t bytes_for(int32_t warps, int32_t slots) {
+    return slots * (warps * kSlot + 16);
+  }
+
+  // Starts the first copies. All threads of the block make theirs; `has`: there is something for this warp.
+  __device__ __forceinline__ WeightRing(uint32_t shared, int32_t warps, int32_t slots,
+                                        const char* const (&from)[kStretches], int32_t chunks, bool has)
+      : ring_(shared + static_cast<int32_t>(threadIdx.x / 32) * slots * kSlot),
+        barriers_(shared + warps * slots * kSlot),
+        slots_(slots),
+        left_(chunks),
+        has_(has) {
+#pragma unroll
+    for (int i = 0; i < kStretches; ++i) from_[i] = from[i];
+    if (threadIdx.x == 0) {
+      for (int32_t i = 0; i < slots; ++i)
+        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barriers_ + i * 8), "r"(warps * kComing) : "memory");
+#if __CUDA_ARCH__ >= 900
+      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+    }
+#if __CUDA_ARCH__ >= 900
+    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy_));
+#endif
+    __syncthreads();
+    for (int32_t i = 0; i < slots; ++i) fetch(i);
+  }
+
+  // The shared address of the next chunks, once they are there.
+  __device__ __forceinline__ uint32_t next() const {
+    const uint32_t barrier = barriers_ + slot_ * 8;
+    uint32_t there = 0;
+    do {
+#if __CUDA_ARCH__ >= 900
+      asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+                   : "=r"(there)
+                   : "r"(barrier), "r"(phase_)
+                   : "memory");
+#else
+      asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+                   : "=r"(there)
+                   : "r"(barrier), "r"(phase_)
+                   : "memory");
+#endif
+    } while (there == 0);
+    return ring_ + slot_ * kSlot;
+  }
+
+  // This lane has used its share of them. Not earlier: the next copy goes another way than loads from shared memory, and
+  // does not wait for those that are still on theirs; only an instruction that needs what they bring does.
+  __device__ __forceinline__ void done() {
+    __syncwarp();
+    fetch(slot_);
+    if (++slot_ < slots_) return;
+    slot_ = 0;
+    phase_ ^= 1;
+  }
+
+ private:
+  // Arrivals of a warp at a slot's barrier.
+#if __CUDA_ARCH__ >= 900
+  static constexpr int32_t kComing = 1;
+#else
+  static constexpr int32_t kComing = 32;
+#endif
+
+  PACELINE_BOTH static constexpr int32_t chunk(int stretch) {
+    constexpr int32_t kAll[] = {kChunks...};
+    return kAll[stretch];
+  }
+
+  __device__ __forceinline__ void fetch(int32_t slot) {
+    if (left_ <= 0) return;
+    uint32_t to = ring_ + slot * kSlot;
+    const uint32_t barrier = barriers_ + slot * 8;
+#if __CUDA_ARCH__ >= 900
+    if (threadIdx.x % 32 == 0) {
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(has_ ? kSlot : 0)
+                   : "memory");
+      if (has_)
+#pragma unroll
+        for (int i = 0; i < kStretches; to += chunk(i), ++i)
+          asm volatile(
+              "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], "
+              "%4;" ::"r"(to),
+              "l"(from_[i]), "r"(chunk(i)), "r"(barrier), "l"(policy_)
+              : "memory");
+    }
+#else
+    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32) * 16;
+#pragma unroll
+    for (int i = 0; i < kStretches; to += chunk(i), ++i)
+#pragma unroll
+      for (int32_t at = 0; at < chunk(i); at += 512)
+        if (at + lane < chunk(i)) copy16_async(to + at + lane, from_[i] + at + lane, has_);
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
+#endif
+#pragma unroll
+    for (int i = 0; i < kStretches; ++i) from_[i] += chunk(i);
+    --left_;
+  }
+
+  uint32_t ring_, barriers_;
+  int32_t slots_, left_;  // left to fetch
+  const char* from_[kStretches];
+  bool has_;
+  int32_t slot_ = 0;
+  uint32_t phase_ = 0;
+#if __CUDA_ARCH__ >= 900
+  uint64_t policy_ = 0;
+#endif
+};
+
+}  // namespace paceline::kernels::cuda

@@ -275,6 +275,20 @@ void check_matrix(Machine& m, Checks& checks, const Subject& subject, int32_t st
   expect_fine(m, checks, subject.name);
 }
 
+// How many values differ and by how much, and in which columns.
+std::string difference(const float* a, const float* b, size_t count) {
+  size_t first = count, last = 0, differ = 0, most = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (a[i] == b[i]) continue;
+    first = std::min(first, i);
+    last = i;
+    ++differ;
+    if (std::abs(a[i] - b[i]) > std::abs(a[most] - b[most])) most = i;
+  }
+  return ": " + std::to_string(differ) + " values of columns " + std::to_string(first) + " to " + std::to_string(last) +
+         ", most in " + std::to_string(most) + ": " + std::to_string(a[most]) + ", " + std::to_string(b[most]);
+}
+
 // Rows alone and in company, over and over: logits and what went into every layer, to the last bit.
 void check_rows(Machine& m, Checks& checks, const Subject& subject, int32_t prompt, int32_t repeats) {
   constexpr int32_t kMost = 16;
@@ -311,7 +325,9 @@ void check_rows(Machine& m, Checks& checks, const Subject& subject, int32_t prom
                                                   taps.data() + (layer * kMost + row) * hidden, hidden))
           ++layer;
         if (layer < layers.size())
-          where = ": row " + std::to_string(row) + " differs in front of layer " + std::to_string(layer);
+          where = ": row " + std::to_string(row) + " differs in front of layer " + std::to_string(layer) +
+                  difference(out.taps + (layer * count + row) * hidden, taps.data() + (layer * kMost + row) * hidden,
+                             hidden);
         if (where.empty() && !same_bits(out.logits + row * vocab, logits.data() + row * vocab, vocab))
           where = ": logits of row " + std::to_string(row) + " differ";
       }
@@ -492,7 +508,7 @@ int run(int argc, char** argv) {
     expect_fine(m, checks, "placing");
     std::printf("placed in %.1f s\n", ms_since(begin) / 1000);
     std::fflush(stdout);
-    for (const int32_t prompt : {5, 130, 700}) check_rows(m, checks, subject, prompt, cut ? 20 : 4);
+    for (const int32_t prompt : {5, 130, 700}) check_rows(m, checks, subject, prompt, 20);
     if (!cut) time_rounds(m, subject);
     if (cut) check_subject(m, checks, subject, 20);
     const int32_t tokens = argc > 4 ? std::atoi(argv[4]) : 0;

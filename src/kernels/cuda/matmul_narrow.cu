@@ -53,6 +53,8 @@ __global__ void __launch_bounds__(kThreads, 4)
   if (u.row_base >= u.rows) return;
   const Weight& w = u.product->weight;
   const Tile tile = find_tile(u, warp);
+  __shared__ uint64_t row_barriers[2];
+  TwoBuffers buffers(row_barriers);
   // In blocks of K.
   const int32_t begin = u.part * w.part, end = min(w.depth() / kBlockK, begin + u.parts_here * w.part);
   Ring ring(shared_address(shared), kWarps, staging.slots, {tile.values + static_cast<int64_t>(begin) * kChunk},
@@ -63,7 +65,8 @@ __global__ void __launch_bounds__(kThreads, 4)
   const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kBlockK;
   const auto stage = [&](int32_t from, int32_t buffer) {
     stage_rows(args, u, rows_here, from * kBlockK * 2, (min(end, from + span) - from) * kBlockK * 2,
-               shared_address(shared) + staging.ring_bytes() + buffer * staging.rows_bytes(), staging.stride());
+               shared_address(shared) + staging.ring_bytes() + buffer * staging.rows_bytes(), staging.stride(),
+               buffers.barrier(buffer));
   };
   // A row that is not there is read from the last one's place: the tensor cores' columns do not mix, and its sums are
   // never written out.
@@ -74,7 +77,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   int32_t border = begin + w.part;
   stage(begin, 0);
   for (int32_t from = begin, buffer = 0; from < end; from += span, buffer ^= 1) {
-    wait_copies<0>();
+    buffers.wait(buffer);
     __syncthreads();
     if (from + span < end) stage(from + span, buffer ^ 1);
     const char* rows = shared + staging.ring_bytes() + buffer * staging.rows_bytes();

@@ -7,6 +7,7 @@
 // are added in ascending order by one of the blocks of the unit, or in registers where one block has them all.
 #pragma once
 
+#include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/handover.cuh"
 #include "kernels/cuda/launch.cuh"
@@ -75,7 +76,12 @@ __device__ __forceinline__ const char* row_of(const MatmulArgs& args, const Unit
 // Copies columns [begin, begin + bytes) of so many of the unit's rows behind each other. All copies are on their way at
 // once.
 __device__ __forceinline__ void stage_rows(const MatmulArgs& args, const Unit& u, int32_t rows, int32_t begin,
-                                           int32_t bytes, uint32_t shared, int32_t stride) {
+                                           int32_t bytes, uint32_t shared, int32_t stride, uint32_t barrier) {
+#if __CUDA_ARCH__ >= 900
+  const int32_t lane = static_cast<int32_t>(threadIdx.x);
+  if (lane == 0) expect_bytes(barrier, rows * bytes);
+  if (lane < rows) copy_bulk(shared + lane * stride, row_of(args, u, u.row_base + lane, u.x->stride * 2) + begin, bytes, barrier);
+#else
   const int32_t chunks = bytes / 16;
   for (int32_t r = 0; r < rows; ++r) {
     const char* from = row_of(args, u, u.row_base + r, u.x->stride * 2) + begin;
@@ -84,6 +90,7 @@ __device__ __forceinline__ void stage_rows(const MatmulArgs& args, const Unit& u
       copy16_async(shared + r * stride + c * 16, from + c * 16, true);
   }
   commit_copies();
+#endif
 }
 
 // The warp's tile of a unit of bf16: where it starts, if there is one.
@@ -167,6 +174,7 @@ template <int kRows, int kOutputs>
 struct Meeting {
   static constexpr int32_t kFloats = kRows * kOutputs;
   static constexpr int kAtOnce = 8;  // parts that are asked for together, not a trip to the cache each
+  static constexpr int kHandedAtOnce = 12;  // the same of those that are handed over
   int64_t block;
   int32_t floats, split;
   float* sums;
@@ -191,36 +199,51 @@ __device__ __forceinline__ void add_to(float4& sum, const float4& v) {
 // Long parts: each is left for the block of the first part, which adds them all up.
 template <int kRows, int kOutputs>
 __device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows, kOutputs>& m) {
-  constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kAtOnce;
-  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < m.floats; i += kThreads * 4) {
-    float* own = args.partial + m.block * kFloats + i;  // other parts' lie in front of the first one's
-    if (u.part > 0) {
-      leave(own, m.four(i));
-      continue;
-    }
-    float4 sum = m.four(i);
-    for (int32_t base = 1; base < m.split; base += kAtOnce) {
-      float4 part[kAtOnce];
-      for (bool there = false; !there;) {
-        there = true;
-#pragma unroll
-        for (int k = 0; k < kAtOnce; ++k)
-          if (base + k < m.split) part[k] = look(own - (base + k) * kFloats);
-#pragma unroll
-        for (int k = 0; k < kAtOnce; ++k)
-          if (base + k < m.split) there = there && is_there(part[k]);
-        if (!there) rest();
-      }
-#pragma unroll
-      for (int k = 0; k < kAtOnce; ++k) {
-        if (base + k >= m.split) continue;
-        take_away(own - (base + k) * kFloats);
-        add_to(sum, part[k]);
-      }
-    }
-    m.four(i) = sum;
+  constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kHandedAtOnce;
+  const int32_t thread = static_cast<int32_t>(threadIdx.x) * 4;
+  float* const own = args.partial + m.block * kFloats;  // other parts' lie in front of the first one's
+  if (u.part > 0) {
+    for (int32_t i = thread; i < m.floats; i += kThreads * 4) leave(own + i, m.four(i));
+    return;
   }
-  if (u.part > 0) return;
+  // All that this thread adds up is one list: all parts of four sums, then of the next four.
+  int32_t i = thread, k = 1;
+  float4 sum;
+  while (i < m.floats) {
+    float* place[kAtOnce];
+    float4 part[kAtOnce];
+    const int32_t first_i = i, first_k = k;
+#pragma unroll
+    for (int n = 0; n < kAtOnce; ++n) {
+      place[n] = i < m.floats ? own - k * kFloats + i : nullptr;
+      if (++k < m.split) continue;
+      k = 1;
+      i += kThreads * 4;
+    }
+    for (bool there = false; !there;) {
+      there = true;
+#pragma unroll
+      for (int n = 0; n < kAtOnce; ++n)
+        if (place[n] != nullptr) part[n] = look(place[n]);
+#pragma unroll
+      for (int n = 0; n < kAtOnce; ++n)
+        if (place[n] != nullptr) there = there && is_there(part[n]);
+      if (!there) rest();
+    }
+    i = first_i;
+    k = first_k;
+#pragma unroll
+    for (int n = 0; n < kAtOnce; ++n) {
+      if (place[n] == nullptr) continue;
+      take_away(place[n]);
+      if (k == 1) sum = m.four(i);
+      add_to(sum, part[n]);
+      if (++k < m.split) continue;
+      m.four(i) = sum;
+      k = 1;
+      i += kThreads * 4;
+    }
+  }
   __syncthreads();
   write_outputs<kRows, kOutputs>(u, m.sums);
 }

@@ -67,6 +67,8 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
   }
   if (u.row_base >= u.rows) return;
   const Weight& w = u.product->weight;
+  __shared__ uint64_t row_barriers[2];
+  TwoBuffers buffers(row_barriers);
   // In steps; a part is a whole number of them.
   const int32_t part = w.part / 2;
   const int32_t begin = u.part * part, end = min(w.depth() / kStepK, begin + u.parts_here * part);
@@ -83,7 +85,8 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
     const int32_t columns = (min(end, from + span) - from) * kStepK;
     const auto number = [&](int32_t r) { return row_number(args, u, u.row_base + r); };
     if (args.x.scales != nullptr)
-      stage_bytes<Step::kRun, kThreads>(args.x, to, rows_here, from * kStepK, columns, number);
+      stage_bytes<Step::kRun, kThreads>(args.x, to, rows_here, from * kStepK, columns, number,
+                                        buffers.barrier(buffer));
     else
       stage_floats<Step::kGroup, kThreads>(args.x, w.cols, to, rows_here, from * kStepK, columns, number);
   };
@@ -91,7 +94,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
   int32_t border = begin + part;
   stage(begin, 0);
   for (int32_t from = begin, buffer = 0; from < end; from += span, buffer ^= 1) {
-    wait_copies<0>();
+    if (args.x.scales != nullptr) buffers.wait(buffer);
     __syncthreads();
     if (from + span < end) stage(from + span, buffer ^ 1);
     const StagedRows staged(rows_at + buffer * staging.rows_bytes(Step::kRun), staging.rows, staging.columns,

@@ -1,6 +1,7 @@
 // Rows of quantised products in shared memory, and what few of them are multiplied with.
 #pragma once
 
+#include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/quantised.cuh"
 #include "kernels/cuda/row_bytes.cuh"
@@ -36,7 +37,18 @@ struct StagedRows {
 // Columns [first_col, first_col + columns) of `count` rows are on their way; row_number: which row of x row r is.
 template <int kRun, int kThreads, class RowNumber>
 __device__ __forceinline__ void stage_bytes(const Rows& x, const StagedRows& to, int32_t count, int32_t first_col,
-                                            int32_t columns, const RowNumber& row_number) {
+                                            int32_t columns, const RowNumber& row_number, uint32_t barrier) {
+#if __CUDA_ARCH__ >= 900
+  const int32_t r = static_cast<int32_t>(threadIdx.x), scales_bytes = columns / kRun * 8;
+  if (r == 0) expect_bytes(barrier, count * (columns + scales_bytes));
+  if (r >= count) return;
+  const int64_t row = row_number(r);
+  copy_bulk(shared_address(to.bytes) + r * to.stride, static_cast<const char*>(x.values) + row * x.stride + first_col,
+            columns, barrier);
+  copy_bulk(shared_address(to.scales) + r * to.scale_stride,
+            reinterpret_cast<const char*>(x.scales) + (row * (x.stride / kRun) + first_col / kRun) * 8, scales_bytes,
+            barrier);
+#else
   const int32_t chunks = columns / 16, scale_chunks = columns / kRun / 2, row_runs = x.stride / kRun;
   for (int32_t r = 0; r < count; ++r) {
     const int64_t row = row_number(r);
@@ -51,6 +63,7 @@ __device__ __forceinline__ void stage_bytes(const Rows& x, const StagedRows& to,
       copy16_async(scales_to + c * 16, scales + c * 16, true);
   }
   commit_copies();
+#endif
 }
 
 // The same of rows that are still float32 [rows, cols]: a warp makes bytes of 128 columns at a time, a lane of four.

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/layout.h"
 
@@ -39,36 +40,34 @@ class WeightRing {
 #pragma unroll
     for (int i = 0; i < kStretches; ++i) from_[i] = from[i];
     if (threadIdx.x == 0) {
-      for (int32_t i = 0; i < slots; ++i)
-        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barriers_ + i * 8), "r"(warps * kComing) : "memory");
-#if __CUDA_ARCH__ >= 900
-      asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-#endif
+      for (int32_t i = 0; i < slots; ++i) init_barrier(barriers_ + i * 8, warps * kComing);
+      show_barriers();
     }
 #if __CUDA_ARCH__ >= 900
-    asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy_));
-#endif
+    policy_ = once_policy();
+    __syncthreads();
+    // A lane per slot: one after the other they would take as long as the first copy does.
+    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32), first = min(slots, left_);
+    if (lane < first) {
+      expect_bytes(barriers_ + lane * 8, has_ ? kSlot : 0);
+      uint32_t to = ring_ + lane * kSlot;
+      if (has_)
+#pragma unroll
+        for (int i = 0; i < kStretches; to += chunk(i), ++i)
+          copy_bulk(to, from_[i] + lane * chunk(i), chunk(i), barriers_ + lane * 8, policy_);
+    }
+    left_ -= first;
+#pragma unroll
+    for (int i = 0; i < kStretches; ++i) from_[i] += first * chunk(i);
+#else
     __syncthreads();
     for (int32_t i = 0; i < slots; ++i) fetch(i);
+#endif
   }
 
   // The shared address of the next chunks, once they are there.
   __device__ __forceinline__ uint32_t next() const {
-    const uint32_t barrier = barriers_ + slot_ * 8;
-    uint32_t there = 0;
-    do {
-#if __CUDA_ARCH__ >= 900
-      asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
-                   : "=r"(there)
-                   : "r"(barrier), "r"(phase_)
-                   : "memory");
-#else
-      asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
-                   : "=r"(there)
-                   : "r"(barrier), "r"(phase_)
-                   : "memory");
-#endif
-    } while (there == 0);
+    wait_barrier(barriers_ + slot_ * 8, phase_);
     return ring_ + slot_ * kSlot;
   }
 
@@ -101,16 +100,11 @@ class WeightRing {
     const uint32_t barrier = barriers_ + slot * 8;
 #if __CUDA_ARCH__ >= 900
     if (threadIdx.x % 32 == 0) {
-      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(has_ ? kSlot : 0)
-                   : "memory");
+      expect_bytes(barrier, has_ ? kSlot : 0);
       if (has_)
 #pragma unroll
         for (int i = 0; i < kStretches; to += chunk(i), ++i)
-          asm volatile(
-              "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], "
-              "%4;" ::"r"(to),
-              "l"(from_[i]), "r"(chunk(i)), "r"(barrier), "l"(policy_)
-              : "memory");
+          copy_bulk(to, from_[i], chunk(i), barrier, policy_);
     }
 #else
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32) * 16;

@@ -1,0 +1,92 @@
+// Copies of whole stretches of memory into shared memory, which one thread asks for, and barriers that say when they are
+// there. Hopper's; without it there are only barriers.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+namespace paceline::kernels::cuda {
+
+// By one thread, and then seen by all behind a __syncthreads().
+__device__ __forceinline__ void init_barrier(uint32_t barrier, int32_t arrivals) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+__device__ __forceinline__ void show_barriers() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+#endif
+}
+
+// Until the phase of this parity is over.
+__device__ __forceinline__ void wait_barrier(uint32_t barrier, uint32_t parity) {
+  uint32_t there = 0;
+  do {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+                 : "=r"(there)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+#else
+    asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+                 : "=r"(there)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+#endif
+  } while (there == 0);
+}
+
+#if __CUDA_ARCH__ >= 900
+// Arrives, and says that so many bytes will.
+__device__ __forceinline__ void expect_bytes(uint32_t barrier, int32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+// Multiples of 16 bytes, from and to such places.
+__device__ __forceinline__ void copy_bulk(uint32_t to, const void* from, int32_t bytes, uint32_t barrier) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+               "l"(from), "r"(bytes), "r"(barrier)
+               : "memory");
+}
+// Of what passes by once: it takes no room in the cache from others.
+__device__ __forceinline__ uint64_t once_policy() {
+  uint64_t policy;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+  return policy;
+}
+__device__ __forceinline__ void copy_bulk(uint32_t to, const void* from, int32_t bytes, uint32_t barrier,
+                                          uint64_t policy) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(
+          to),
+      "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
+      : "memory");
+}
+#endif
+
+// Two buffers of shared memory that are filled by turns, and each waited for once it is on its way. Without bulk copies:
+// all groups of small ones are waited for.
+class TwoBuffers {
+ public:
+  // By all threads, with a __syncthreads() before anything else is done with them.
+  __device__ __forceinline__ explicit TwoBuffers(uint64_t (&barriers)[2])
+      : barriers_(static_cast<uint32_t>(__cvta_generic_to_shared(barriers))) {
+    if (threadIdx.x > 0) return;
+    init_barrier(barriers_, 1);
+    init_barrier(barriers_ + 8, 1);
+  }
+  [[nodiscard]] __device__ __forceinline__ uint32_t barrier(int32_t buffer) const { return barriers_ + buffer * 8; }
+  __device__ __forceinline__ void wait(int32_t buffer) {
+#if __CUDA_ARCH__ >= 900
+    wait_barrier(barrier(buffer), phases_ >> buffer & 1);
+    phases_ ^= 1u << buffer;
+#else
+    asm volatile("cp.async.wait_group 0;" ::: "memory");
+#endif
+  }
+
+ private:
+  uint32_t barriers_;
+  uint32_t phases_ = 0;
+};
+
+}  // namespace paceline::kernels::cuda

@@ -43,6 +43,7 @@ void CudaOps::route(const kernels::RouteArgs& args) {
   const Projection out{args.router, args.scores};
   // In float32 whatever the rest runs in, as on the processor.
   linear(args.x, args.rows, Activation::f32, {&out, 1});
+  flush();
   if (status_.ok()) cuda::route(a, stream_);
 }
 

@@ -70,6 +70,7 @@ Result<std::unique_ptr<CudaOps>> CudaOps::make() {
   ops->handover(ops->partial_, kPartialFloats);
   ops->grown(ops->counted_, kCountedFloats * sizeof(float));
   ops->grown(ops->arrivals_, kMaxArrivals * sizeof(int32_t));
+  ops->handover(ops->left_, size_t{kNarrowRows} * kMaxNormWidth);
   TRY(ops->wait());
   return ops;
 }
@@ -105,10 +106,14 @@ std::shared_ptr<void> CudaOps::memory(size_t bytes) {
     return nullptr;
   }
   fine(cudaMemsetAsync(block, 0, whole, cuda_stream_), "clearing memory");
-  // Memory may outlive the stream. What is written down may use it: that is started, and cudaFree waits for it.
+  // Memory may outlive the stream, and this. What waits or is written down may use it: that is started, and cudaFree
+  // waits for it.
   const std::weak_ptr<Launches> launches = launches_;
-  return {block, [launches](void* p) {
-            if (const std::shared_ptr<Launches> list = launches.lock()) list->push();
+  return {block, [this, launches](void* p) {
+            if (const std::shared_ptr<Launches> list = launches.lock()) {
+              flush();
+              list->push();
+            }
             (void)cudaFree(p);
           }};
 }
@@ -164,6 +169,7 @@ void CudaOps::send_staged() {
 }
 
 void CudaOps::start() {
+  flush();
   if (!status_.ok()) return;
   if (const cudaError_t error = launches_->start(); error != cudaSuccess)
     fine(error, ("starting " + launches_->trouble()).c_str());

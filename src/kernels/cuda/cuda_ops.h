@@ -139,8 +139,10 @@ class CudaOps final : public Ops {
   void written(const float* begin, int64_t floats);
   Rows rows_for(const float* x, int32_t rows, const Weight& w, Activation activation);
   void multiply(MatmulArgs& args, Activation activation);
+  void multiply_waiting(float* left);
+  // Launches what waits.
   void flush();
-  NormsArgs take_pending();
+  NormsArgs take_pending(std::span<const NormOutput> to);
 
   struct SlotRows {
     const float* rows = nullptr;       // [slots, hidden]
@@ -168,6 +170,10 @@ class CudaOps final : public Ops {
   AddNormArgs pending_;
   Mixed pending_mixed_;
   bool has_pending_ = false;
+  // A product that waits for an add_norm of its outputs, to leave them where the norms' kernel takes them. Where both
+  // wait, the product's outputs are the add_norm's branch.
+  MatmulArgs waiting_;
+  bool has_waiting_ = false;
   // The choice that the plan in memory is for, if it was made with it.
   struct Planned {
     const int32_t* chosen = nullptr;
@@ -175,8 +181,8 @@ class CudaOps final : public Ops {
   };
   Planned planned_;
 
-  Grown partial_, counted_, arrivals_, attention_partial_, expert_plan_, slots_, slot_rows_, argmax_keys_, choice_tops_,
-      clusters_, cluster_keys_;
+  Grown partial_, counted_, arrivals_, left_, attention_partial_, expert_plan_, slots_, slot_rows_, argmax_keys_,
+      choice_tops_, clusters_, cluster_keys_;
   std::array<cudaEvent_t, 2> marks_{};
   std::shared_ptr<void> host_ring_, device_ring_;
   size_t ring_used_ = 0, ring_sent_ = 0, ring_pages_ = 0;

@@ -11,6 +11,8 @@ namespace {
 // which products want now one thing, now another, are made ready for both.
 constexpr int32_t kMostUnasked = 2;
 
+bool meet(const float* a, const float* b, int64_t floats) { return a < b + floats && b < a + floats; }
+
 }  // namespace
 
 // Rows of x were (or are about to be) changed: what was made ready of them is stale.
@@ -170,8 +172,21 @@ void CudaOps::linear(const float* x, int32_t rows, Activation activation, std::s
       product.y = out[j].y;
       written(out[j].y, static_cast<int64_t>(rows) * m.rows);
     }
-    multiply(args, activation);
+    if (out.size() == 1 && activation == Activation::bf16 && leaves(args) && first.rows <= kMaxNormWidth) {
+      waiting_ = args;
+      has_waiting_ = true;
+    } else {
+      multiply(args, activation);
+    }
   }
+}
+
+// The product that waits, if there is one.
+void CudaOps::multiply_waiting(float* left) {
+  if (!has_waiting_) return;
+  has_waiting_ = false;
+  waiting_.out[0].left = left;
+  multiply(waiting_, Activation::bf16);
 }
 
 void CudaOps::gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
@@ -194,10 +209,19 @@ void CudaOps::gated(const float* x, int32_t rows, Activation activation, const M
   multiply(args, activation);
 }
 
-// What waits, as the kernel takes it; nothing waits afterwards.
-NormsArgs CudaOps::take_pending() {
+// The norm that waits, as the kernel takes it, which also makes these; nothing waits afterwards. A product in front of
+// it is launched now: the norms' kernel comes next.
+NormsArgs CudaOps::take_pending(std::span<const NormOutput> to) {
   NormsArgs a;
   has_pending_ = false;
+  if (has_waiting_) {
+    // Outputs are left first and written to y then: nobody who has taken them may write there.
+    const int64_t floats = static_cast<int64_t>(pending_.rows) * pending_.width;
+    const bool apart =
+        std::ranges::none_of(to, [&](const NormOutput& o) { return meet(o.y, pending_.branch, floats); });
+    if (apart) a.left = static_cast<float*>(left_.memory.get());
+    multiply_waiting(a.left);
+  }
   a.x = pending_.x;
   a.branch = pending_.branch;
   a.branch_weight = pending_.weight;
@@ -211,8 +235,8 @@ NormsArgs CudaOps::take_pending() {
 }
 
 void CudaOps::flush() {
-  if (!has_pending_) return;
-  NormsArgs a = take_pending();
+  if (!has_pending_) return multiply_waiting(nullptr);
+  NormsArgs a = take_pending({});
   // Whoever asks for x itself is most often a product.
   written(a.x, static_cast<int64_t>(a.rows) * a.width);
   if (wants_bf16(a.x)) a.x_bf16 = make_bf16(a.x, a.rows, a.width, a.y_stride);
@@ -220,8 +244,12 @@ void CudaOps::flush() {
 }
 
 void CudaOps::add_norm(const AddNormArgs& args) {
-  flush();
   CHECK(args.width <= kMaxNormWidth);
+  const Product& product = waiting_.out[0];
+  const bool behind = has_waiting_ && !has_pending_ && product.y == args.branch && waiting_.rows == args.rows &&
+                      product.weight.rows == args.width &&
+                      !meet(args.x, args.branch, static_cast<int64_t>(args.rows) * args.width);
+  if (!behind) flush();
   written(args.x, static_cast<int64_t>(args.rows) * args.width);
   pending_ = args;
   has_pending_ = true;
@@ -238,7 +266,7 @@ void CudaOps::rms_norms(const kernels::NormsArgs& args) {
   NormsArgs a;
   if (has_pending_ && pending_.x == args.x && pending_.rows == args.rows && pending_.width == args.width &&
       pending_.eps == args.eps && !in_place)
-    a = take_pending();
+    a = take_pending(args.out);
   flush();
   a.x = const_cast<float*>(args.x);
   a.rows = args.rows;

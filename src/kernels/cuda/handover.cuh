@@ -1,8 +1,11 @@
-// Floats that one block leaves for another of the same launch. There is no lock and no count: a place holds kNothing
-// until it holds a value, and whoever takes the value puts kNothing back, so that the memory is ready for the next
-// launch. This takes one trip to the cache where a fence, a count and a read would take three.
+// Floats that one block leaves for another, of the same launch or of the one behind it. There is no lock and no count:
+// a place holds kNothing until it holds a value, and whoever takes the value puts kNothing back, so that the memory is
+// ready for the next launch. This takes one trip to the cache where a fence, a count and a read would take three.
 //
-// Only a later block may wait for an earlier one: blocks start in their order, so the earlier one runs already.
+// Only a later block may wait for an earlier one: blocks start in their order, so the earlier one runs already. Blocks
+// of the next launch start when all of this one have called let_next_start(). Where they look, this is not before
+// wait_for_previous(): else they could start so early that they find what was left for a launch before them, and is not
+// taken yet.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -28,6 +31,9 @@ __device__ __forceinline__ void leave(float* to, const float4& v) {
 __device__ __forceinline__ void leave(float* to, const float2& v) {
   asm volatile("st.relaxed.gpu.global.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(v.x), "f"(v.y) : "memory");
 }
+__device__ __forceinline__ void leave(float* to, float v) {
+  asm volatile("st.relaxed.gpu.global.f32 [%0], %1;" ::"l"(to), "f"(v) : "memory");
+}
 __device__ __forceinline__ float4 look(const float* from) {
   float4 v;
   asm volatile("ld.relaxed.gpu.global.v4.f32 {%0, %1, %2, %3}, [%4];"
@@ -41,6 +47,11 @@ __device__ __forceinline__ float2 look_pair(const float* from) {
   asm volatile("ld.relaxed.gpu.global.v2.f32 {%0, %1}, [%2];" : "=f"(v.x), "=f"(v.y) : "l"(from) : "memory");
   return v;
 }
+__device__ __forceinline__ float look_one(const float* from) {
+  float v;
+  asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(v) : "l"(from) : "memory");
+  return v;
+}
 // Between two looks.
 __device__ __forceinline__ void rest() { __nanosleep(64); }
 
@@ -52,5 +63,6 @@ __device__ __forceinline__ void take_away_pair(float* from) {
   const float nothing = __uint_as_float(kNothing);
   leave(from, make_float2(nothing, nothing));
 }
+__device__ __forceinline__ void take_away_one(float* from) { leave(from, __uint_as_float(kNothing)); }
 
 }  // namespace paceline::kernels::cuda

@@ -92,9 +92,9 @@ std::string Launches::text_of(const Head& head) {
   return text + ", " + std::to_string(head.shared_bytes) + " bytes shared";
 }
 
+// Up to the first that cannot be started: one behind it might wait for what that one leaves.
 cudaError_t Launches::start_pieces() {
   void* arguments[32];
-  cudaError_t first = cudaSuccess;
   const std::byte* at = list_.data();
   const auto next = [&](size_t bytes) {
     const std::byte* here = at;
@@ -120,11 +120,11 @@ cudaError_t Launches::start_pieces() {
     config.attrs = &attribute;
     config.numAttrs = head.early;
     const cudaError_t error = cudaLaunchKernelExC(&config, head.function, arguments);
-    if (error == cudaSuccess || first != cudaSuccess) continue;
-    first = error;
+    if (error == cudaSuccess) continue;
     trouble_ = text_of(head);
+    return error;
   }
-  return first;
+  return cudaSuccess;
 }
 
 cudaError_t Launches::capture(Seen& seen) {
@@ -202,8 +202,12 @@ void Launches::give_up_graphs() {
 
 void Launches::push() {
   if (list_.empty()) return;
-  const cudaError_t error = start_section();
-  if (first_error_ == cudaSuccess) first_error_ = error;
+  if (first_error_ == cudaSuccess) {
+    first_error_ = start_section();
+  } else {
+    list_.clear();
+    kernels_ = 0;
+  }
   section_ = graphs_wanted_ ? kSection : kEndless;
 }
 

@@ -45,6 +45,7 @@ struct Product {
   // [rows, times_stride], or none: y = gelu(weight x) * times. Only where joins().
   const float* times = nullptr;
   float* y = nullptr;          // [rows, outputs], or none
+  float* left = nullptr;       // y once more, left for the next launch (handover.cuh), or none; only where leaves()
   uint16_t* y_bf16 = nullptr;  // [rows, y_stride] as bf16, or none
   ByteRows y_bytes;            // or none; only where makes_bytes()
   int32_t y_stride = 0;
@@ -85,6 +86,12 @@ inline bool makes_bytes(const Product& p, int32_t rows, int32_t group) {
   const bool quantised = p.weight.format == Format::q8 || p.weight.format == Format::q4;
   return quantised && p.gated() && rows <= kNarrowRows && group <= kQuantisedUnitOutputs / 2 &&
          p.weight.rows % kStepK == 0;
+}
+// Whether a launch may leave its outputs for the one behind it: a single product of few rows, through a narrow kernel.
+inline bool leaves(const MatmulArgs& args) {
+  const Format format = args.out[0].weight.format;
+  return args.count == 1 && args.rows <= kNarrowRows && args.experts.plan == nullptr &&
+         (format == Format::bf16 || format == Format::q8 || format == Format::q4);
 }
 // early: may start before the kernel in front of it has ended (its weights do not depend on that one).
 void matmul_narrow(MatmulArgs args, Stream stream, bool early);

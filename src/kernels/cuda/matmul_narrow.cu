@@ -42,7 +42,9 @@ __global__ void __launch_bounds__(kThreads, 4)
   const bool stack = args.experts.plan != nullptr && !u.product->dense;
   // A plan that the kernel in front makes: whoever comes behind this one may then take it as known.
   const bool plans = args.experts.plan != nullptr && !args.experts.known;
-  if (!plans) let_next_start();
+  // And what is left for the next one, that one alone may find.
+  const bool leaves = u.product->left != nullptr;
+  if (!plans && !leaves) let_next_start();
   if (stack) {
     if (plans) {
       wait_for_previous();
@@ -60,7 +62,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   Ring ring(shared_address(shared), kWarps, staging.slots, {tile.values + static_cast<int64_t>(begin) * kChunk},
             end - begin, tile.present);
   if (!stack || !plans) wait_for_previous();
-  if (!stack && plans) let_next_start();
+  if ((!stack && plans) || leaves) let_next_start();
 
   const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kBlockK;
   const auto stage = [&](int32_t from, int32_t buffer) {

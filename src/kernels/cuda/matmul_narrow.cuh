@@ -117,6 +117,8 @@ __device__ __forceinline__ void write_output(const Unit& u, int32_t r, int32_t o
   if (p.gated()) value = gelu(value) * up;
   const int64_t row = u.first_slot + u.row_base + r;
   if (p.times != nullptr) value = gelu(value) * p.times[row * p.times_stride + output];
+  // First: somebody waits for it.
+  if (p.left != nullptr) leave(p.left + row * p.weight.rows + output, value);
   if (p.y != nullptr) p.y[row * p.weight.rows + output] = value;
   if (p.y_bf16 != nullptr)
     reinterpret_cast<__nv_bfloat16*>(p.y_bf16)[row * p.y_stride + output] = __float2bfloat16_rn(value);

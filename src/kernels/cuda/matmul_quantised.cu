@@ -57,7 +57,9 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
   constexpr int kRows = kTiles * 8;
   extern __shared__ __align__(128) char shared[];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  let_next_start();
+  // What is left for the next kernel, that one alone may find.
+  const bool leaves = args.out[0].left != nullptr;
+  if (!leaves) let_next_start();
   Unit u;
   find_unit(args, kRows, u);
   const bool stack = args.experts.plan != nullptr;
@@ -77,6 +79,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
   Ring<Step> ring(shared_address(shared), kWarps, staging.slots,
                   {first.values, second.values, first.scales, second.scales}, end - begin, first.present);
   if (!stack) wait_for_previous();
+  if (leaves) let_next_start();
 
   char* const rows_at = shared + Ring<Step>::bytes_for(kWarps, staging.slots);
   const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kStepK;

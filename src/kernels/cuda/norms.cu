@@ -3,6 +3,7 @@
 // Bound by launches at few rows, by bytes (width * 4 * 2 to 4 per row; with experts the slots of a row as well) at
 // many.
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/handover.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/row_bytes.cuh"
 #include "kernels/cuda/rows.h"
@@ -55,6 +56,48 @@ __device__ __forceinline__ void mix_row(const NormsArgs& args, int64_t row, cons
 #pragma unroll
   for (int i = 0; i < kEach; ++i)
     branch[i] = branch[i] * factor * dense_weights[i] + mixed[i] * mixed_factor * expert_weights[i];
+}
+
+// x's row, and the row of the branch from where the product in front leaves it, without waiting for that kernel's end.
+// Such a product lets this kernel start when whatever was in front of it has ended: so nothing older lies there, and x
+// is what it has to be, though only past the first-level cache. The product's blocks have read all of their rows before
+// they leave anything: once a row is complete, whatever the product reads may be overwritten.
+template <int kThreads, int kEach>
+__device__ __forceinline__ void take_rows(const NormsArgs& args, int64_t row, float (&branch)[kEach],
+                                          float (&values)[kEach]) {
+  const float* left = args.left + row * args.width + threadIdx.x;
+  const float* x = args.x + row * args.width + threadIdx.x;
+  const auto present = [&](int i) { return i * kThreads + static_cast<int32_t>(threadIdx.x) < args.width; };
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    values[i] = present(i) ? look_one(x + i * kThreads) : 0.0f;
+    branch[i] = present(i) ? __uint_as_float(kNothing) : 0.0f;
+  }
+  // One column while the product reads its weights; all of them once outputs come.
+  while (!is_there(branch[0])) {
+    branch[0] = look_one(left);
+    if (!is_there(branch[0])) rest();
+  }
+  for (bool there = false; !there;) {
+    there = true;
+#pragma unroll
+    for (int i = 1; i < kEach; ++i)
+      if (!is_there(branch[i])) branch[i] = look_one(left + i * kThreads);
+#pragma unroll
+    for (int i = 1; i < kEach; ++i) there = there && is_there(branch[i]);
+    if (!there) rest();
+  }
+}
+
+// What was taken is taken away. The end of this kernel is that of the product, too, for whoever comes behind.
+template <int kThreads, int kEach>
+__device__ __forceinline__ void finish_taking(const NormsArgs& args, int64_t row) {
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int32_t col = i * kThreads + static_cast<int32_t>(threadIdx.x);
+    if (col < args.width) take_away_one(args.left + row * args.width + col);
+  }
+  wait_for_previous();
 }
 
 // The row as bytes. A warp has 32 columns in a row of each of its threads' values; groups of more go through shared
@@ -126,11 +169,15 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__
     load(args.mixed.dense_weight, 1.0f, dense_weights);
     load(args.mixed.expert_weight, 1.0f, expert_weights);
   }
-  wait_for_previous();
-  load(x_row, 0.0f, values);
+  float branch[kEach];
+  if (args.left != nullptr) {
+    take_rows<kThreads, kEach>(args, row, branch, values);
+  } else {
+    wait_for_previous();
+    load(x_row, 0.0f, values);
+    load(args.branch != nullptr ? args.branch + row * args.width : nullptr, 0.0f, branch);
+  }
   if (args.branch != nullptr) {
-    float branch[kEach];
-    load(args.branch + row * args.width, 0.0f, branch);
     if (kMixture && args.mixed.slots != nullptr)
       mix_row<kThreads, kEach>(args, row, dense_weights, expert_weights, branch, scratch);
     float squares = 0;
@@ -147,7 +194,10 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__
             __float2bfloat16_rn(col < args.width ? values[i] : 0.0f);
     }
   }
-  if (args.count == 0) return;
+  if (args.count == 0) {
+    if (args.left != nullptr) finish_taking<kThreads, kEach>(args, row);
+    return;
+  }
   float squares = 0;
 #pragma unroll
   for (int i = 0; i < kEach; ++i) squares = fmaf(values[i], values[i], squares);
@@ -170,6 +220,7 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__
     if (k > 0) __syncthreads();
     write_bytes<kThreads, kEach>(to.y_bytes, row, y);
   }
+  if (args.left != nullptr) finish_taking<kThreads, kEach>(args, row);
 }
 
 template <int kThreads, int kEach>

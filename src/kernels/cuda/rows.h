@@ -52,10 +52,13 @@ struct Mixed {
 // Norms in one pass, any of which may be missing.
 //   x = (x + norm(branch) * branch_weight) * branch_scale      where there is a branch
 //   y = norm(x) * weight * scale                               for each of `to`
+// Where a product leaves the branch (handover.cuh), it is the kernel in front, its y is none of what is written here,
+// and all that it leaves is taken.
 inline constexpr int32_t kMaxNormsTo = 3;
 struct NormsArgs {
   float* x = nullptr;                    // [rows, width]; written where there is a branch
   const float* branch = nullptr;         // [rows, width]
+  float* left = nullptr;                 // [rows, width], or none: the branch as the kernel in front leaves it
   const float* branch_weight = nullptr;  // [width]
   float branch_scale = 1;
   float eps = 0;

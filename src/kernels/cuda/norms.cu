@@ -27,54 +27,54 @@ struct Columns {
   __device__ __forceinline__ void load(const float* from, float otherwise, float (&to)[kEach]) const {
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
-      float4 v = make_float4(otherwise, otherwise, otherwise, otherwise);
-      if (kVector) {
+      if constexpr (kVector) {
+        float4 v = make_float4(otherwise, otherwise, otherwise, otherwise);
         if (from != nullptr && quad(q) < width) v = *reinterpret_cast<const float4*>(from + quad(q));
         to[q * 4] = v.x, to[q * 4 + 1] = v.y, to[q * 4 + 2] = v.z, to[q * 4 + 3] = v.w;
-        continue;
-      }
+      } else {
 #pragma unroll
-      for (int i = q * 4; i < q * 4 + 4; ++i)
-        to[i] = from != nullptr && present(i) ? from[quad(q) + i % 4] : otherwise;
+        for (int i = q * 4; i < q * 4 + 4; ++i)
+          to[i] = from != nullptr && present(i) ? from[quad(q) + i % 4] : otherwise;
+      }
     }
   }
   // The same past the first-level cache, while others may write; zeros where there is no column.
   __device__ __forceinline__ void look_at(const float* from, float (&to)[kEach]) const {
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
-      if (kVector) {
+      if constexpr (kVector) {
         const float4 v = quad(q) < width ? look(from + quad(q)) : make_float4(0, 0, 0, 0);
         to[q * 4] = v.x, to[q * 4 + 1] = v.y, to[q * 4 + 2] = v.z, to[q * 4 + 3] = v.w;
-        continue;
-      }
+      } else {
 #pragma unroll
-      for (int i = q * 4; i < q * 4 + 4; ++i) to[i] = present(i) ? look_one(from + quad(q) + i % 4) : 0.0f;
+        for (int i = q * 4; i < q * 4 + 4; ++i) to[i] = present(i) ? look_one(from + quad(q) + i % 4) : 0.0f;
+      }
     }
   }
   __device__ __forceinline__ void take_away(float* from) const {
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
-      if (kVector) {
+      if constexpr (kVector) {
         if (quad(q) < width) cuda::take_away(from + quad(q));
-        continue;
-      }
+      } else {
 #pragma unroll
-      for (int i = q * 4; i < q * 4 + 4; ++i)
-        if (present(i)) take_away_one(from + quad(q) + i % 4);
+        for (int i = q * 4; i < q * 4 + 4; ++i)
+          if (present(i)) take_away_one(from + quad(q) + i % 4);
+      }
     }
   }
   __device__ __forceinline__ void store(float* to, const float (&from)[kEach]) const {
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
-      if (kVector) {
+      if constexpr (kVector) {
         if (quad(q) < width)
           *reinterpret_cast<float4*>(to + quad(q)) =
               make_float4(from[q * 4], from[q * 4 + 1], from[q * 4 + 2], from[q * 4 + 3]);
-        continue;
-      }
+      } else {
 #pragma unroll
-      for (int i = q * 4; i < q * 4 + 4; ++i)
-        if (present(i)) to[quad(q) + i % 4] = from[i];
+        for (int i = q * 4; i < q * 4 + 4; ++i)
+          if (present(i)) to[quad(q) + i % 4] = from[i];
+      }
     }
   }
   // As bf16, with zeros up to the stride.

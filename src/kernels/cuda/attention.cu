@@ -32,6 +32,7 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
   constexpr int kQueries = kNt * 8;
   // Score tiles: four warps along positions; the other four take the other half of the queries, if there are two.
   constexpr int kScoreNt = kNt == 1 ? 1 : kNt / 2;
+  constexpr int kMergedAtOnce = kNt <= 2 && kDt <= 2 ? 9 : 12;  // as many as there are registers for
   constexpr int kUnroll = kNt >= 4 ? 2 : 4;
   extern __shared__ __align__(16) char shared[];
   let_next_start();
@@ -44,7 +45,7 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
     if (w.page_begin >= w.page_end) return;
     wait_for_previous();
     const PageParts parts(args, w, kQueries, dim);
-    parts.merge_share<false>(static_cast<int32_t>(blockIdx.z) - args.most_pages + 1, w.page_end - w.page_begin, {});
+    parts.merge_share<false, kMergedAtOnce>(static_cast<int32_t>(blockIdx.z) - args.most_pages + 1, w.page_end - w.page_begin, {});
     return;
   }
   const int32_t page_begin = kSplit ? w.page_begin + static_cast<int32_t>(blockIdx.z) : w.page_begin;
@@ -237,7 +238,7 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
     const int32_t page = page_begin - w.page_begin;
     const bool last = page_end == w.page_end;
     if (!last || args.merge_shares > 1) parts.leave_part(page, own, last);
-    if (last) parts.merge_share<true>(0, page, own);
+    if (last) parts.merge_share<true, kMergedAtOnce>(0, page, own);
   } else {
     wait_copies<0>();
     if (threadIdx.x < kQueries) sum[threadIdx.x] = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;

@@ -85,10 +85,10 @@ struct PageParts {
     }
   }
 
-  // Merges a share of the queries: the first `others` pages and then this block's own, if it has one.
-  template <bool kOwn>
+  // Merges a share of the queries: the first `others` pages and then this block's own, if it has one. kAtOnce: pages that
+  // are asked for together, not a trip to the cache each.
+  template <bool kOwn, int kAtOnce>
   __device__ __forceinline__ void merge_share(int32_t share, int32_t others, const OwnPart& own) const {
-    constexpr int kAtOnce = 12;  // pages that are asked for together, not a trip to the cache each
     const int32_t shares = args.merge_shares, quads = dim / 4;
     const int32_t mine = (w.queries - share + shares - 1) / shares, count = mine * quads;
     const int32_t thread = static_cast<int32_t>(threadIdx.x);

@@ -12,6 +12,8 @@
 //
 // Bound: bytes of keys and values at few rows, operations at many. Far from both: 9 us for one row of 31B at 512
 // positions on an H200 with its heads, and 15 us for eight rows, where the bytes would take 2.
+#include <type_traits>
+
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/attention_merge.cuh"
 #include "kernels/cuda/attention_stage.cuh"
@@ -32,7 +34,8 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
   constexpr int kQueries = kNt * 8;
   // Score tiles: four warps along positions; the other four take the other half of the queries, if there are two.
   constexpr int kScoreNt = kNt == 1 ? 1 : kNt / 2;
-  constexpr int kMergedAtOnce = kNt <= 2 && kDt <= 2 ? 9 : 12;  // as many as there are registers for
+  // As many pages at once as there are registers for.
+  using Merging = std::conditional_t<(kDim > 0), MergedTogether<kNt <= 2 && kDt <= 2 ? 9 : 12>, MergedDims>;
   constexpr int kUnroll = kNt >= 4 ? 2 : 4;
   extern __shared__ __align__(16) char shared[];
   let_next_start();
@@ -45,7 +48,7 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
     if (w.page_begin >= w.page_end) return;
     wait_for_previous();
     const PageParts parts(args, w, kQueries, dim);
-    parts.merge_share<false, kMergedAtOnce>(static_cast<int32_t>(blockIdx.z) - args.most_pages + 1, w.page_end - w.page_begin, {});
+    parts.merge_share<false, Merging>(static_cast<int32_t>(blockIdx.z) - args.most_pages + 1, w.page_end - w.page_begin, {});
     return;
   }
   const int32_t page_begin = kSplit ? w.page_begin + static_cast<int32_t>(blockIdx.z) : w.page_begin;
@@ -238,7 +241,7 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
     const int32_t page = page_begin - w.page_begin;
     const bool last = page_end == w.page_end;
     if (!last || args.merge_shares > 1) parts.leave_part(page, own, last);
-    if (last) parts.merge_share<true, kMergedAtOnce>(0, page, own);
+    if (last) parts.merge_share<true, Merging>(0, page, own);
   } else {
     wait_copies<0>();
     if (threadIdx.x < kQueries) sum[threadIdx.x] = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;

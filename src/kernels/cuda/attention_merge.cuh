@@ -56,6 +56,74 @@ struct OwnPart {
   }
 };
 
+// Four dims of a query, merged page after page.
+struct MergedDims {
+  static constexpr int kAtOnce = 1;
+  Merge merge;
+  float4 value = make_float4(0, 0, 0, 0);
+
+  __device__ __forceinline__ void add(const float4& part, float before, float now) {
+    value.x = fmaf(part.x, now, value.x * before);
+    value.y = fmaf(part.y, now, value.y * before);
+    value.z = fmaf(part.z, now, value.z * before);
+    value.w = fmaf(part.w, now, value.w * before);
+  }
+  // The first of `count` pages, which lie so far apart.
+  __device__ __forceinline__ void take_pages(const float* stats_from, const float* from, int32_t, int32_t) {
+    float2 stats;
+    float4 part;
+    while (!is_there(stats = look_pair(stats_from)) || !is_there(part = look(from))) rest();
+    merge.take(stats.x, stats.y);
+    add(part, merge.before, merge.now);
+  }
+};
+
+// The same where all lanes of a warp have dims of one query: all parts of kPages pages are asked for together, not a
+// trip to the cache each, and what is multiplied with a page's part is found by one lane, for all pages at the same
+// time. Little code: it runs once, and is fetched while it does.
+template <int kPages>
+struct MergedTogether : MergedDims {
+  static constexpr int kAtOnce = kPages;
+
+  __device__ __forceinline__ void take_pages(const float* stats_from, const float* from, int32_t apart, int32_t count) {
+    static_assert(kPages <= 16);
+    const auto lane = static_cast<int32_t>(threadIdx.x % 32);
+    float4 parts[kPages];
+    float2 stats;
+    for (bool there = false; !there;) {
+      stats = look_pair(stats_from + min(lane, min(count, kPages) - 1) * apart);
+      // Behind the last one that again: without a condition it takes fewer registers.
+#pragma unroll
+      for (int k = 0; k < kPages; ++k) parts[k] = look(from + min(k, count - 1) * apart);
+      there = is_there(stats);
+#pragma unroll
+      for (int k = 0; k < kPages; ++k) there = there && is_there(parts[k]);
+      there = __all_sync(~0u, there);
+      if (!there) rest();
+    }
+    // The highest so far, of every page.
+    float highest = fmaxf(merge.top, stats.x);
+#pragma unroll 1
+    for (int offset = 1; offset < 16; offset *= 2) {
+      const float earlier = __shfl_up_sync(~0u, highest, offset);
+      if (lane >= offset) highest = fmaxf(highest, earlier);
+    }
+    const float earlier = __shfl_up_sync(~0u, highest, 1);
+    Merge page;
+    page.weigh(lane == 0 ? merge.top : earlier, stats.x, highest);
+#pragma unroll
+    for (int k = 0; k < kPages; ++k) {
+      merge.before = __shfl_sync(~0u, page.before, k);
+      merge.now = __shfl_sync(~0u, page.now, k);
+      const float sum = __shfl_sync(~0u, stats.y, k);
+      if (k >= count) continue;
+      merge.add(sum);
+      add(parts[k], merge.before, merge.now);
+    }
+    merge.top = __shfl_sync(~0u, highest, min(count, kPages) - 1);
+  }
+};
+
 struct PageParts {
   const AttentionArgs& args;
   const Work& w;
@@ -85,9 +153,8 @@ struct PageParts {
     }
   }
 
-  // Merges a share of the queries: the first `others` pages and then this block's own, if it has one. kAtOnce: pages that
-  // are asked for together, not a trip to the cache each.
-  template <bool kOwn, int kAtOnce>
+  // Merges a share of the queries: the first `others` pages and then this block's own, if it has one.
+  template <bool kOwn, class Merging>
   __device__ __forceinline__ void merge_share(int32_t share, int32_t others, const OwnPart& own) const {
     const int32_t shares = args.merge_shares, quads = dim / 4;
     const int32_t mine = (w.queries - share + shares - 1) / shares, count = mine * quads;
@@ -100,45 +167,17 @@ struct PageParts {
 #pragma unroll 1
     for (int32_t i = thread; i < count; i += kThreads) {
       const int32_t query = share + i / quads * shares, at = i % quads * 4;
-      Merge merge;
-      float4 value = make_float4(0, 0, 0, 0);
-      const auto add = [&](const float4& part) {
-        value.x = fmaf(part.x, merge.now, value.x * merge.before);
-        value.y = fmaf(part.y, merge.now, value.y * merge.before);
-        value.z = fmaf(part.z, merge.now, value.z * merge.before);
-        value.w = fmaf(part.w, merge.now, value.w * merge.before);
-      };
+      Merging merging;
 #pragma unroll 1
-      for (int32_t base = 0; base < others; base += kAtOnce) {
-        const float* from = first + base * page_floats() + query * dim + at;
-        const float* stats_from = first + base * page_floats() + stats_at(query);
-        float4 parts[kAtOnce];
-        float2 stats[kAtOnce];
-        for (bool there = false; !there;) {
-#pragma unroll
-          for (int k = 0; k < kAtOnce; ++k) {
-            // Behind the last one that again: without a condition it takes fewer registers.
-            const int32_t ahead = min(k, others - 1 - base) * page_floats();
-            stats[k] = look_pair(stats_from + ahead);
-            parts[k] = look(from + ahead);
-          }
-          there = true;
-#pragma unroll
-          for (int k = 0; k < kAtOnce; ++k) there = there && is_there(stats[k]) && is_there(parts[k]);
-          if (!there) rest();
-        }
-#pragma unroll
-        for (int k = 0; k < kAtOnce; ++k) {
-          if (base + k >= others) continue;
-          merge.take(stats[k].x, stats[k].y);
-          add(parts[k]);
-        }
-      }
+      for (int32_t base = 0; base < others; base += Merging::kAtOnce)
+        merging.take_pages(first + base * page_floats() + stats_at(query),
+                           first + base * page_floats() + query * dim + at, page_floats(), others - base);
       if constexpr (kOwn) {
-        merge.take(own.top(query), own.sum(query));
-        add(own.four(query, at));
+        merging.merge.take(own.top(query), own.sum(query));
+        merging.add(own.four(query, at), merging.merge.before, merging.merge.now);
       }
-      const float factor = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
+      const float4& value = merging.value;
+      const float factor = merging.merge.sum > 0 ? __fdividef(1.0f, merging.merge.sum) : 0.0f;
       write_out(args, w, query, at,
                 make_float4(value.x * factor, value.y * factor, value.z * factor, value.w * factor));
     }

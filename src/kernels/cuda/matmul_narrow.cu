@@ -19,10 +19,11 @@ using Ring = WeightRing<kChunk>;
 
 // How a block uses its shared memory: rings of all warps, then so many columns of so many rows, twice.
 struct Staging {
-  int32_t slots = 0, columns = 0, rows = 0, filler = 0;
+  RingDepth ring;
+  int32_t columns = 0, rows = 0;
 
   PACELINE_BOTH int32_t stride() const { return columns * 2 + 16; }
-  PACELINE_BOTH int32_t ring_bytes() const { return Ring::bytes_for(kWarps, slots); }
+  PACELINE_BOTH int32_t ring_bytes() const { return Ring::bytes_for(kWarps, ring.slots); }
   PACELINE_BOTH int32_t rows_bytes() const { return rows * stride(); }
   PACELINE_BOTH int32_t bytes() const { return ring_bytes() + 2 * rows_bytes(); }
 };
@@ -59,8 +60,10 @@ __global__ void __launch_bounds__(kThreads, 4)
   TwoBuffers buffers(row_barriers);
   // In blocks of K.
   const int32_t begin = u.part * w.part, end = min(w.depth() / kBlockK, begin + u.parts_here * w.part);
-  Ring ring(shared_address(shared), kWarps, staging.slots, {tile.values + static_cast<int64_t>(begin) * kChunk},
+  Ring ring(shared_address(shared), kWarps, staging.ring, {tile.values + static_cast<int64_t>(begin) * kChunk},
             end - begin, tile.present);
+  // Blocks that find a place at once most often wait for the kernel in front to end.
+  ring.fill(!stack && blockIdx.x < kPlaces);
   if (!stack || !plans) wait_for_previous();
   if ((!stack && plans) || leaves) let_next_start();
 
@@ -127,7 +130,7 @@ void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool earl
   staging.rows = std::min(kRows, args.rows);
   staging.columns = std::min(kRowsBytes / (staging.rows * kBlockK * 2), 16) * kBlockK;
   const int32_t left = kShared / kBlocks - kOwn - kRows * kOutPad * 4 - 2 * staging.rows_bytes();
-  staging.slots = std::clamp(left / Ring::bytes_for(kWarps, 1), kFewestSlots, kMostSlots);
+  staging.ring = ring_depth(std::clamp(left / Ring::bytes_for(kWarps, 1), kFewestSlots, kMostSlots));
   launch(narrow_bf16<kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),
          static_cast<size_t>(staging.bytes()), stream, early, args, staging);
 }

@@ -163,7 +163,8 @@ __device__ void write_byte_outputs(const Unit& u, const float* sums) {
 template <int kRows, int kOutputs>
 __device__ void write_outputs(const Unit& u, const float* sums) {
   const int32_t width = u.product->gated() ? kOutputs / 2 : kOutputs;
-  for (int32_t i = threadIdx.x; i < kRows * width; i += kThreads) {
+  const int32_t outputs = min(kRows, u.rows - u.row_base) * width;
+  for (int32_t i = threadIdx.x; i < outputs; i += kThreads) {
     const float* at = sums + i / width * padded_outputs(kOutputs) + i % width;
     write_output(u, i / width, u.unit * width + i % width, at[0], at[u.product->gated() ? kOutputs / 2 : 0]);
   }

@@ -18,6 +18,16 @@
 
 namespace paceline::kernels::cuda {
 
+// How many slots there are, how many are filled at once from the beginning, and how many in the long run.
+struct RingDepth {
+  int32_t slots = 0, first = 0, steady = 0, filler = 0;
+};
+
+inline RingDepth ring_depth(int32_t slots) {
+  constexpr int32_t kFirst = 1, kSteady = 3;
+  return {slots, slots < kFirst ? slots : kFirst, slots < kSteady ? slots : kSteady, 0};
+}
+
 // kChunks: bytes of a chunk of each stretch, multiples of 16. In a slot they lie one behind the other.
 template <int32_t... kChunks>
 class WeightRing {
@@ -29,40 +39,37 @@ class WeightRing {
     return slots * (warps * kSlot + 16);
   }
 
-  // Starts the first copies. All threads of the block make theirs; `has`: there is something for this warp.
-  __device__ __forceinline__ WeightRing(uint32_t shared, int32_t warps, int32_t slots,
+  // Starts the first copies. All threads of the block make theirs; `has`: there is something for this warp. Of `slots`,
+  // so many are filled from the beginning on, and so many are on their way at most once the ring has been full.
+  __device__ __forceinline__ WeightRing(uint32_t shared, int32_t warps, const RingDepth& depth,
                                         const char* const (&from)[kStretches], int32_t chunks, bool has)
-      : ring_(shared + static_cast<int32_t>(threadIdx.x / 32) * slots * kSlot),
-        barriers_(shared + warps * slots * kSlot),
-        slots_(slots),
+      : ring_(shared + static_cast<int32_t>(threadIdx.x / 32) * depth.slots * kSlot),
+        barriers_(shared + warps * depth.slots * kSlot),
+        slots_(depth.slots),
         left_(chunks),
-        has_(has) {
+        has_(has),
+        idle_(depth.slots - depth.steady) {
 #pragma unroll
     for (int i = 0; i < kStretches; ++i) from_[i] = from[i];
     if (threadIdx.x == 0) {
-      for (int32_t i = 0; i < slots; ++i) init_barrier(barriers_ + i * 8, warps * kComing);
+      for (int32_t i = 0; i < slots_; ++i) init_barrier(barriers_ + i * 8, warps * kComing);
       show_barriers();
     }
 #if __CUDA_ARCH__ >= 900
     policy_ = once_policy();
-    __syncthreads();
-    // A lane per slot: one after the other they would take as long as the first copy does.
-    const int32_t lane = static_cast<int32_t>(threadIdx.x % 32), first = min(slots, left_);
-    if (lane < first) {
-      expect_bytes(barriers_ + lane * 8, has_ ? kSlot : 0);
-      uint32_t to = ring_ + lane * kSlot;
-      if (has_)
-#pragma unroll
-        for (int i = 0; i < kStretches; to += chunk(i), ++i)
-          copy_bulk(to, from_[i] + lane * chunk(i), chunk(i), barriers_ + lane * 8, policy_);
-    }
-    left_ -= first;
-#pragma unroll
-    for (int i = 0; i < kStretches; ++i) from_[i] += first * chunk(i);
-#else
-    __syncthreads();
-    for (int32_t i = 0; i < slots; ++i) fetch(i);
 #endif
+    __syncthreads();
+    for (int32_t i = 0; i < depth.first; ++i) fetch(i);
+    filled_ = depth.first;
+  }
+
+  // Fills the rest of it. `gently`: each slot when one in front of it has come, so that whoever ends meanwhile is not
+  // kept from the memory by copies that nobody waits for yet.
+  __device__ __forceinline__ void fill(bool gently) {
+    for (int32_t i = filled_; i < slots_ && left_ > 0; ++i) {
+      if (gently) wait_barrier(barriers_ + (i - filled_) * 8, 0);
+      fetch(i);
+    }
   }
 
   // The shared address of the next chunks, once they are there.
@@ -75,7 +82,12 @@ class WeightRing {
   // does not wait for those that are still on theirs; only an instruction that needs what they bring does.
   __device__ __forceinline__ void done() {
     __syncwarp();
-    fetch(slot_);
+    if (idle_ > 0) {
+      --idle_;
+    } else {
+      fetch(next_);
+      if (++next_ == slots_) next_ = 0;
+    }
     if (++slot_ < slots_) return;
     slot_ = 0;
     phase_ ^= 1;
@@ -124,7 +136,8 @@ class WeightRing {
   int32_t slots_, left_;  // left to fetch
   const char* from_[kStretches];
   bool has_;
-  int32_t slot_ = 0;
+  int32_t idle_;  // slots that are not filled anew yet
+  int32_t filled_ = 0, next_ = 0, slot_ = 0;
   uint32_t phase_ = 0;
 #if __CUDA_ARCH__ >= 900
   uint64_t policy_ = 0;

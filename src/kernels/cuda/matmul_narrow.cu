@@ -36,7 +36,6 @@ __global__ void __launch_bounds__(kThreads, 4)
     narrow_bf16(const __grid_constant__ MatmulArgs args, const __grid_constant__ Staging staging) {
   constexpr int kRows = kTiles * 8;
   extern __shared__ __align__(128) char shared[];
-  __shared__ __align__(16) float sums[kRows * kOutPad];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   Unit u;
   find_unit(args, kRows, u);
@@ -112,13 +111,15 @@ __global__ void __launch_bounds__(kThreads, 4)
       border += w.part;
     }
   }
-  finish<kTiles>(args, u, total, sums);
+  // Sums take the place of the rings: every warp has had all of its own.
+  __syncthreads();
+  finish<kTiles>(args, u, total, reinterpret_cast<float*>(shared));
 }
 
 // Blocks of a multiprocessor, what it has for them in bytes, and what each takes besides what it asks for.
 constexpr int32_t kBlocks = 4;
-constexpr int32_t kShared = 227 * 1024;
-constexpr int32_t kOwn = 1024;
+constexpr int32_t kShared = 228 * 1024;
+constexpr int32_t kOwn = 1024 + 128;
 constexpr int32_t kFewestSlots = 3, kMostSlots = 6;
 // Of one buffer of rows, about.
 constexpr int32_t kRowsBytes = 8 * 1024;
@@ -129,7 +130,7 @@ void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool earl
   Staging staging;
   staging.rows = std::min(kRows, args.rows);
   staging.columns = std::min(kRowsBytes / (staging.rows * kBlockK * 2), 16) * kBlockK;
-  const int32_t left = kShared / kBlocks - kOwn - kRows * kOutPad * 4 - 2 * staging.rows_bytes();
+  const int32_t left = kShared / kBlocks - kOwn - 2 * staging.rows_bytes();
   staging.ring = ring_depth(std::clamp(left / Ring::bytes_for(kWarps, 1), kFewestSlots, kMostSlots));
   launch(narrow_bf16<kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),
          static_cast<size_t>(staging.bytes()), stream, early, args, staging);

@@ -24,7 +24,7 @@ struct RingDepth {
 };
 
 inline RingDepth ring_depth(int32_t slots) {
-  constexpr int32_t kFirst = 1, kSteady = 3;
+  constexpr int32_t kFirst = 1, kSteady = 6;
   return {slots, slots < kFirst ? slots : kFirst, slots < kSteady ? slots : kSteady, 0};
 }
 

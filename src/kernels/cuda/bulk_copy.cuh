@@ -18,22 +18,27 @@ __device__ __forceinline__ void show_barriers() {
 #endif
 }
 
-// Until the phase of this parity is over.
+// Whether the phase of this parity is over.
+__device__ __forceinline__ bool is_over(uint32_t barrier, uint32_t parity) {
+  uint32_t over;
+  asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+               : "=r"(over)
+               : "r"(barrier), "r"(parity)
+               : "memory");
+  return over != 0;
+}
+// Until it is.
 __device__ __forceinline__ void wait_barrier(uint32_t barrier, uint32_t parity) {
-  uint32_t there = 0;
-  do {
 #if __CUDA_ARCH__ >= 900
+  uint32_t over = 0;
+  while (over == 0)
     asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
-                 : "=r"(there)
+                 : "=r"(over)
                  : "r"(barrier), "r"(parity)
                  : "memory");
 #else
-    asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
-                 : "=r"(there)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
+  while (!is_over(barrier, parity)) continue;
 #endif
-  } while (there == 0);
 }
 
 #if __CUDA_ARCH__ >= 900

@@ -84,10 +84,13 @@ PACELINE_BOTH constexpr size_t scale_bytes(Format format, int32_t rows, int32_t 
 // often as one row takes them.
 inline constexpr int32_t kPlaces = 528;
 inline constexpr int32_t kLongestPart = 16;
+inline constexpr int32_t kTiny = 200;
 PACELINE_BOTH constexpr int32_t part_blocks(int32_t rows, int32_t cols) {
   const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kUnitOutputs);
   if (units <= 128 && blocks >= 100 && units * ceil_div(blocks, kLongestPart) > kPlaces)
     return round_up(ceil_div(blocks, kPlaces / units), 4);
+  // So little that only the way to the memory and back counts: all of it at once.
+  if (units * blocks <= kTiny) return 4;
   const int32_t many = units > 64 ? units : 64, wanted = (kPlaces + many) / (2 * many);
   const int32_t length = round_up(ceil_div(blocks, wanted > 1 ? wanted : 1), 4);
   return length < kLongestPart ? length : kLongestPart;

@@ -87,11 +87,16 @@ inline bool makes_bytes(const Product& p, int32_t rows, int32_t group) {
   return quantised && p.gated() && rows <= kNarrowRows && group <= kQuantisedUnitOutputs / 2 &&
          p.weight.rows % kStepK == 0;
 }
+// What is left for the next launch lets that one start later: of few rows and a small matrix that costs more than it
+// brings (measured on an H200).
+inline constexpr int32_t kFewestLeft = 2;
+inline constexpr size_t kFewestBytesLeft = 20'000'000;
 // Whether a launch may leave its outputs for the one behind it: a single product of few rows, through a narrow kernel.
 inline bool leaves(const MatmulArgs& args) {
-  const Format format = args.out[0].weight.format;
-  return args.count == 1 && args.rows <= kNarrowRows && args.experts.plan == nullptr &&
-         (format == Format::bf16 || format == Format::q8 || format == Format::q4);
+  const Weight& w = args.out[0].weight;
+  const bool narrow = w.format == Format::bf16 || w.format == Format::q8 || w.format == Format::q4;
+  const bool pays = args.rows > kFewestLeft || value_bytes(w.format, w.rows, w.cols) >= kFewestBytesLeft;
+  return args.count == 1 && args.rows <= kNarrowRows && args.experts.plan == nullptr && narrow && pays;
 }
 // early: may start before the kernel in front of it has ended (its weights do not depend on that one).
 void matmul_narrow(MatmulArgs args, Stream stream, bool early);

@@ -25,7 +25,6 @@ struct Staging {
   PACELINE_BOTH int32_t stride() const { return columns * 2 + 16; }
   PACELINE_BOTH int32_t ring_bytes() const { return Ring::bytes_for(kWarps, ring.slots); }
   PACELINE_BOTH int32_t rows_bytes() const { return rows * stride(); }
-  PACELINE_BOTH int32_t bytes() const { return ring_bytes() + 2 * rows_bytes(); }
 };
 
 constexpr int32_t kChunkSteps = kChunk / 512;
@@ -62,7 +61,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   Ring ring(shared_address(shared), kWarps, staging.ring, {tile.values + static_cast<int64_t>(begin) * kChunk},
             end - begin, tile.present);
   // Blocks that find a place at once most often wait for the kernel in front to end.
-  ring.fill(!stack && blockIdx.x < kPlaces);
+  ring.fill(!stack && blockIdx.x < kPlaces ? kPatience : 0);
   if (!stack || !plans) wait_for_previous();
   if ((!stack && plans) || leaves) let_next_start();
 
@@ -122,7 +121,7 @@ constexpr int32_t kShared = 228 * 1024;
 constexpr int32_t kOwn = 1024 + 128;
 constexpr int32_t kFewestSlots = 3, kMostSlots = 6;
 // Of one buffer of rows, about.
-constexpr int32_t kRowsBytes = 8 * 1024;
+constexpr int32_t kRowsBytes = 4 * 1024;
 
 template <int kTiles>
 void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool early) {
@@ -130,10 +129,13 @@ void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool earl
   Staging staging;
   staging.rows = std::min(kRows, args.rows);
   staging.columns = std::min(kRowsBytes / (staging.rows * kBlockK * 2), 16) * kBlockK;
-  const int32_t left = kShared / kBlocks - kOwn - 2 * staging.rows_bytes();
+  // All of what a block may have, whatever it needs: where blocks of several sizes come and go, what one leaves is too
+  // small for the next.
+  constexpr int32_t kBytes = kShared / kBlocks - kOwn;
+  const int32_t left = kBytes - 2 * staging.rows_bytes();
   staging.ring = ring_depth(std::clamp(left / Ring::bytes_for(kWarps, 1), kFewestSlots, kMostSlots));
   launch(narrow_bf16<kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),
-         static_cast<size_t>(staging.bytes()), stream, early, args, staging);
+         kBytes, stream, early, args, staging);
 }
 
 }  // namespace

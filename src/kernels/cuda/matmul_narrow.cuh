@@ -176,8 +176,7 @@ __device__ void write_outputs(const Unit& u, const float* sums) {
 template <int kRows, int kOutputs>
 struct Meeting {
   static constexpr int32_t kFloats = kRows * kOutputs;
-  static constexpr int kAtOnce = 8;  // parts that are asked for together, not a trip to the cache each
-  static constexpr int kHandedAtOnce = 12;  // the same of those that are handed over
+  static constexpr int kAtOnce = 12;  // parts that are asked for together, not a trip to the cache each
   int64_t block;
   int32_t floats, split;
   float* sums;
@@ -202,7 +201,7 @@ __device__ __forceinline__ void add_to(float4& sum, const float4& v) {
 // Long parts: each is left for the block of the first part, which adds them all up.
 template <int kRows, int kOutputs>
 __device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows, kOutputs>& m) {
-  constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kHandedAtOnce;
+  constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kAtOnce;
   const int32_t thread = static_cast<int32_t>(threadIdx.x) * 4;
   float* const own = args.partial + m.block * kFloats;  // other parts' lie in front of the first one's
   if (u.part > 0) {

@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
   const TileStart first = tile_start<Step>(u, warp, 0, begin), second = tile_start<Step>(u, warp, 1, begin);
   Ring<Step> ring(shared_address(shared), kWarps, staging.ring,
                   {first.values, second.values, first.scales, second.scales}, end - begin, first.present);
-  ring.fill(!stack && blockIdx.x < kPlaces);
+  ring.fill(!stack && blockIdx.x < kPlaces ? kPatience : 0);
   if (!stack) wait_for_previous();
   if (leaves) let_next_start();
 
@@ -170,7 +170,7 @@ int32_t shared_of_multiprocessor() {
   }();
   return bytes;
 }
-constexpr int32_t kOwnShared = 1024 + 256;
+constexpr int32_t kOwnShared = 1024 + 128;
 constexpr int32_t kFewestSlots = 2, kMostSlots = 6;
 // Of one buffer of rows, about.
 constexpr int32_t kRowsBytes = 8 * 1024;
@@ -195,12 +195,13 @@ void start_step(const MatmulArgs& args, Stream stream, bool early) {
   }
   const int32_t rows = staging.buffers * staging.rows_bytes(Step::kRun);
   const int32_t blocks = group_rows == 8 ? kBlocks : kBlocksOfTwo;
-  const int32_t left = shared_of_multiprocessor() / blocks - kOwnShared - rows;
+  // All of what a block may have: see matmul_narrow.cu.
+  const int32_t bytes = shared_of_multiprocessor() / blocks - kOwnShared, left = bytes - rows;
   staging.ring =
       ring_depth(std::clamp(std::min(left / Ring<Step>::bytes_for(kWarps, 1), steps), kFewestSlots, kMostSlots));
   launch(group_rows == 8 ? narrow_quantised<Step, 1> : narrow_quantised<Step, 2>,
          dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(ceil_div(args.rows, group_rows))),
-         dim3(kThreads), static_cast<size_t>(Ring<Step>::bytes_for(kWarps, staging.ring.slots) + rows), stream, early, args,
+         dim3(kThreads), static_cast<size_t>(std::max(bytes, Ring<Step>::bytes_for(kWarps, staging.ring.slots) + rows)), stream, early, args,
          staging);
 }
 

@@ -23,6 +23,9 @@ struct RingDepth {
   int32_t slots = 0, first = 0, steady = 0, filler = 0;
 };
 
+// Clocks that a ring may take to be filled gently.
+inline constexpr int32_t kPatience = 5000;
+
 inline RingDepth ring_depth(int32_t slots) {
   constexpr int32_t kFirst = 1, kSteady = 6;
   return {slots, slots < kFirst ? slots : kFirst, slots < kSteady ? slots : kSteady, 0};
@@ -58,16 +61,19 @@ class WeightRing {
 #if __CUDA_ARCH__ >= 900
     policy_ = once_policy();
 #endif
+    began_ = clock64();
     __syncthreads();
     for (int32_t i = 0; i < depth.first; ++i) fetch(i);
     filled_ = depth.first;
   }
 
-  // Fills the rest of it. `gently`: each slot when one in front of it has come, so that whoever ends meanwhile is not
-  // kept from the memory by copies that nobody waits for yet.
-  __device__ __forceinline__ void fill(bool gently) {
+  // Fills the rest of it. With patience, in clocks: each slot when one in front of it has come, so that whoever ends
+  // meanwhile is not kept from the memory by copies that nobody waits for yet.
+  __device__ __forceinline__ void fill(int32_t patience) {
     for (int32_t i = filled_; i < slots_ && left_ > 0; ++i) {
-      if (gently) wait_barrier(barriers_ + (i - filled_) * 8, 0);
+      const uint32_t barrier = barriers_ + (i - filled_) * 8;
+      while (!is_over(barrier, 0) && clock64() - began_ < patience) continue;
+      __syncwarp();
       fetch(i);
     }
   }
@@ -138,6 +144,7 @@ class WeightRing {
   bool has_;
   int32_t idle_;  // slots that are not filled anew yet
   int32_t filled_ = 0, next_ = 0, slot_ = 0;
+  int64_t began_ = 0;
   uint32_t phase_ = 0;
 #if __CUDA_ARCH__ >= 900
   uint64_t policy_ = 0;

@@ -68,30 +68,38 @@ __device__ __forceinline__ void copy_bulk(uint32_t to, const void* from, int32_t
 }
 #endif
 
-// Two buffers of shared memory that are filled by turns, and each waited for once it is on its way. Without bulk copies:
-// all groups of small ones are waited for.
-class TwoBuffers {
+// Buffers of shared memory that are filled by turns: all but one of them may be on their way while that one is used.
+// Without bulk copies, small ones have as many groups on their way, empty ones where there is nothing to copy.
+template <int kBuffers>
+class FilledBuffers {
  public:
   // By all threads, with a __syncthreads() before anything else is done with them.
-  __device__ __forceinline__ explicit TwoBuffers(uint64_t (&barriers)[2])
+  __device__ __forceinline__ explicit FilledBuffers(uint64_t (&barriers)[kBuffers])
       : barriers_(static_cast<uint32_t>(__cvta_generic_to_shared(barriers))) {
     if (threadIdx.x > 0) return;
-    init_barrier(barriers_, 1);
-    init_barrier(barriers_ + 8, 1);
+#pragma unroll
+    for (int i = 0; i < kBuffers; ++i) init_barrier(barriers_ + i * 8, 1);
   }
   [[nodiscard]] __device__ __forceinline__ uint32_t barrier(int32_t buffer) const { return barriers_ + buffer * 8; }
-  __device__ __forceinline__ void wait(int32_t buffer) {
+  // For the next of them that is on its way; which one it is.
+  __device__ __forceinline__ int32_t next() {
+    const int32_t buffer = next_;
 #if __CUDA_ARCH__ >= 900
-    wait_barrier(barrier(buffer), phases_ >> buffer & 1);
-    phases_ ^= 1u << buffer;
+    wait_barrier(barrier(buffer), phase_);
 #else
-    asm volatile("cp.async.wait_group 0;" ::: "memory");
+    asm volatile("cp.async.wait_group %0;" ::"n"(kBuffers - 2) : "memory");
 #endif
+    if (++next_ == kBuffers) {
+      next_ = 0;
+      phase_ ^= 1;
+    }
+    return buffer;
   }
 
  private:
   uint32_t barriers_;
-  uint32_t phases_ = 0;
+  uint32_t phase_ = 0;
+  int32_t next_ = 0;
 };
 
 }  // namespace paceline::kernels::cuda

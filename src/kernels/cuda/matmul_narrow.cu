@@ -15,9 +15,10 @@ namespace {
 
 constexpr int32_t kWarps = kThreads / 32;
 constexpr int32_t kChunk = 2048;
+constexpr int kRowBuffers = 3;
 using Ring = WeightRing<kChunk>;
 
-// How a block uses its shared memory: rings of all warps, then so many columns of so many rows, twice.
+// How a block uses its shared memory: rings of all warps, then so many columns of so many rows, several times.
 struct Staging {
   RingDepth ring;
   int32_t columns = 0, rows = 0;
@@ -54,8 +55,8 @@ __global__ void __launch_bounds__(kThreads, 4)
   if (u.row_base >= u.rows) return;
   const Weight& w = u.product->weight;
   const Tile tile = find_tile(u, warp);
-  __shared__ uint64_t row_barriers[2];
-  TwoBuffers buffers(row_barriers);
+  __shared__ uint64_t row_barriers[kRowBuffers];
+  FilledBuffers<kRowBuffers> buffers(row_barriers);
   // In blocks of K.
   const int32_t begin = u.part * w.part, end = min(w.depth() / kBlockK, begin + u.parts_here * w.part);
   Ring ring(shared_address(shared), kWarps, staging.ring, {tile.values + static_cast<int64_t>(begin) * kChunk},
@@ -67,7 +68,7 @@ __global__ void __launch_bounds__(kThreads, 4)
 
   const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kBlockK;
   const auto stage = [&](int32_t from, int32_t buffer) {
-    stage_rows(args, u, rows_here, from * kBlockK * 2, (min(end, from + span) - from) * kBlockK * 2,
+    stage_rows(args, u, from < end ? rows_here : 0, from * kBlockK * 2, (min(end, from + span) - from) * kBlockK * 2,
                shared_address(shared) + staging.ring_bytes() + buffer * staging.rows_bytes(), staging.stride(),
                buffers.barrier(buffer));
   };
@@ -78,11 +79,13 @@ __global__ void __launch_bounds__(kThreads, 4)
   for (int j = 0; j < kTiles; ++j) row_at[j] = min(j * 8 + g, staging.rows - 1) * staging.stride() + t * 4;
   float total[kTiles][4] = {}, acc[kTiles][4] = {};
   int32_t border = begin + w.part;
-  stage(begin, 0);
-  for (int32_t from = begin, buffer = 0; from < end; from += span, buffer ^= 1) {
-    buffers.wait(buffer);
+#pragma unroll
+  for (int ahead = 0; ahead < kRowBuffers - 1; ++ahead) stage(begin + ahead * span, ahead);
+  for (int32_t from = begin; from < end; from += span) {
+    const int32_t buffer = buffers.next();
+    // All have done with the one in front of it, too.
     __syncthreads();
-    if (from + span < end) stage(from + span, buffer ^ 1);
+    stage(from + (kRowBuffers - 1) * span, buffer == 0 ? kRowBuffers - 1 : buffer - 1);
     const char* rows = shared + staging.ring_bytes() + buffer * staging.rows_bytes();
     const int32_t to = min(end, from + span);
     for (int32_t block = from; block < to; ++block, rows += kBlockK * 2) {
@@ -132,7 +135,7 @@ void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool earl
   // All of what a block may have, whatever it needs: where blocks of several sizes come and go, what one leaves is too
   // small for the next.
   constexpr int32_t kBytes = kShared / kBlocks - kOwn;
-  const int32_t left = kBytes - 2 * staging.rows_bytes();
+  const int32_t left = kBytes - kRowBuffers * staging.rows_bytes();
   staging.ring = ring_depth(std::clamp(left / Ring::bytes_for(kWarps, 1), kFewestSlots, kMostSlots));
   launch(narrow_bf16<kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),
          kBytes, stream, early, args, staging);

@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
   if (u.row_base >= u.rows) return;
   const Weight& w = u.product->weight;
   __shared__ uint64_t row_barriers[2];
-  TwoBuffers buffers(row_barriers);
+  FilledBuffers<2> buffers(row_barriers);
   // In steps; a part is a whole number of them.
   const int32_t part = w.part / 2;
   const int32_t begin = u.part * part, end = min(w.depth() / kStepK, begin + u.parts_here * part);
@@ -99,7 +99,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
   int32_t border = begin + part;
   stage(begin, 0);
   for (int32_t from = begin, buffer = 0; from < end; from += span, buffer ^= 1) {
-    if (args.x.scales != nullptr) buffers.wait(buffer);
+    if (args.x.scales != nullptr) (void)buffers.next();
     __syncthreads();
     if (from + span < end) stage(from + span, buffer ^ 1);
     const StagedRows staged(rows_at + buffer * staging.rows_bytes(Step::kRun), staging.rows, staging.columns,

@@ -24,7 +24,7 @@ struct RingDepth {
 };
 
 // Clocks that a ring may take to be filled gently.
-inline constexpr int32_t kPatience = 5000;
+inline constexpr int32_t kPatience = 10000;
 
 inline RingDepth ring_depth(int32_t slots) {
   constexpr int32_t kFirst = 1, kSteady = 6;

@@ -391,6 +391,33 @@ void check_memory(Backends& b) {
 }
 
 // What is left of it under a checker that slows everything down a thousandfold.
+// Matrices that lay at the same place one after the other, and one that is there twice.
+void check_placing(Backends& b) {
+  constexpr int32_t kRows = 64;
+  std::vector<std::shared_ptr<const void>> owners;
+  std::vector<uint16_t> values(size_t{kRows} * 256, 0x3f80);  // ones
+  const auto place = [&](int32_t cols) {
+    Matrix m;
+    m.format = WeightFormat::bf16;
+    m.rows = kRows;
+    m.cols = cols;
+    m.values = values.data();
+    return b.gpu.place(m, owners);
+  };
+  const Block x(b.gpu, std::vector<float>(256, 1.0f)), y(b.gpu, size_t{kRows});
+  const auto product = [&](const Matrix& m) {
+    const kernels::Projection out{&m, y.at()};
+    b.gpu.linear(x.at(), 1, Activation::bf16, {&out, 1});
+    return y.read()[kRows - 1];
+  };
+  const Matrix first = place(256), again = place(256), shorter = place(128);
+  b.checks.expect(again.values == first.values, "a matrix placed twice is there once");
+  values.assign(values.size(), 0x4000);  // twos
+  const Matrix other = place(256);
+  b.checks.expect(product(first) == 256 && product(shorter) == 128 && product(other) == 512,
+                  "matrices that lay at the same place");
+}
+
 int run_few(Backends& b) {
   for (const Case& c : kCases) check_matmul(b, c, 80, 384, 18, true);
   check_matmul(b, kCases[0], 704, 1664, 40, false);
@@ -398,6 +425,7 @@ int run_few(Backends& b) {
   check_attention(b, {4, 2, 256, 100, 80}, DType::bf16);
   check_experts(b, kCases[0], 8, 2, 64, 48, 20);
   check_elementwise(b);
+  check_placing(b);
   check_joined(b.gpu, b.cpu, b.checks, true);
   return b.checks.finish("kernels, a few");
 }
@@ -416,6 +444,7 @@ int run_all(const std::string& which) {
   if (which == "few") return run_few(b);
   check_rows(b);
   check_elementwise(b);
+  check_placing(b);
   std::printf("rows done\n");
   check_projections(b);
   for (const Case& c : kCases) {

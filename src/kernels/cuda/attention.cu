@@ -48,7 +48,8 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
     if (w.page_begin >= w.page_end) return;
     wait_for_previous();
     const PageParts parts(args, w, kQueries, dim);
-    parts.merge_share<false, Merging>(static_cast<int32_t>(blockIdx.z) - args.most_pages + 1, w.page_end - w.page_begin, {});
+    parts.merge_share<false, Merging>(static_cast<int32_t>(blockIdx.z) - args.most_pages + 1, w.page_end - w.page_begin,
+                                      {});
     return;
   }
   const int32_t page_begin = kSplit ? w.page_begin + static_cast<int32_t>(blockIdx.z) : w.page_begin;

@@ -1,5 +1,5 @@
-// Copies of whole stretches of memory into shared memory, which one thread asks for, and barriers that say when they are
-// there. Hopper's; without it there are only barriers.
+// Copies of whole stretches of memory into shared memory, which one thread asks for, and barriers that say when they
+// are there. Hopper's; without it there are only barriers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -61,8 +61,8 @@ __device__ __forceinline__ uint64_t once_policy() {
 __device__ __forceinline__ void copy_bulk(uint32_t to, const void* from, int32_t bytes, uint32_t barrier,
                                           uint64_t policy) {
   asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::"r"(
-          to),
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;" ::
+          "r"(to),
       "l"(from), "r"(bytes), "r"(barrier), "l"(policy)
       : "memory");
 }

@@ -284,14 +284,44 @@ Weight CudaOps::weight_of(const MatrixStack& s, int32_t at_once) {
   return w;
 }
 
+namespace {
+
+// Of a matrix's shape and some of its bytes: what else comes to lie at the same place has another one.
+uint64_t print_of(const MatrixStack& w) {
+  const Matrix& m = w.first;
+  uint64_t print = 0;
+  const auto mix = [&](uint64_t word) { print = (print ^ word) * 0x9e3779b97f4a7c15u ^ print >> 29; };
+  const auto look = [&](const void* row, size_t bytes) {
+    for (size_t at = 0; row != nullptr && at < std::min<size_t>(bytes, 512); at += sizeof(uint64_t)) {
+      uint64_t word = 0;
+      std::memcpy(&word, static_cast<const char*>(row) + at, std::min(sizeof word, bytes - at));
+      mix(word);
+    }
+  };
+  for (const int64_t field : {int64_t{m.rows}, int64_t{m.cols}, int64_t{m.group}, int64_t{w.count}, w.stride_rows,
+                              static_cast<int64_t>(m.format), static_cast<int64_t>(m.scale_dtype)})
+    mix(static_cast<uint64_t>(field));
+  for (const int32_t e : {0, w.count - 1})
+    for (const int32_t row : {0, m.rows / 3, m.rows / 2, m.rows - 1}) {
+      const Matrix one = w.at(e).row_slice(row, 1);
+      look(one.values, m.row_value_bytes());
+      if (!m.quantised()) continue;
+      look(one.scales, m.row_scale_bytes());
+      look(one.biases, m.row_scale_bytes());
+    }
+  return print;
+}
+
+}  // namespace
+
 MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) {
   if (!w.first.present() || !status_.ok()) return w;
+  const uint64_t print = print_of(w);
   if (const auto found = packed_.find(w.first.values); found != packed_.end()) {
-    const auto& [memory_of, view] = found->second;
-    if (const auto alive = memory_of.lock();
-        alive != nullptr && view.first.rows == w.first.rows && view.count == w.count) {
+    const Packed& was = found->second;
+    if (const auto alive = was.memory.lock(); alive != nullptr && was.print == print) {
       owners.push_back(alive);
-      return view;
+      return was.view;
     }
   }
   const Weight shape = weight_of(w.first);
@@ -343,7 +373,7 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
   placed.first.biases = nullptr;
   placed.stride_bytes = bytes;
   placed.stride_scale_bytes = scales;
-  packed_[w.first.values] = {block, placed};
+  packed_[w.first.values] = {block, placed, print};
   owners.push_back(block);
   return placed;
 }

@@ -198,10 +198,11 @@ class CudaOps final : public Ops {
     const void* device = nullptr;
   };
   std::vector<SentTables> sent_;
-  // What was packed already, by where it lay: tied matrices are packed once.
+  // What was packed already, by where it lay: tied matrices are packed once. Others may come to lie there later.
   struct Packed {
     std::weak_ptr<void> memory;
     MatrixStack view;
+    uint64_t print = 0;
   };
   std::map<const void*, Packed> packed_;
 };

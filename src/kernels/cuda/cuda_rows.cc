@@ -279,9 +279,7 @@ void CudaOps::rms_norms(const kernels::NormsArgs& args) {
     to.scale = o.scale;
     written(o.y, static_cast<int64_t>(args.rows) * args.width);
     if (wants_bf16(o.y)) to.y_bf16 = make_bf16(o.y, args.rows, args.width, a.y_stride);
-    // Very few rows are made bytes by the products themselves.
-    const int32_t group = args.rows > kFloatRows ? wanted_group(o.y) : 0;
-    if (group != 0) to.y_bytes = make_bytes(o.y, group, args.rows, args.width);
+    if (const int32_t group = wanted_group(o.y); group != 0) to.y_bytes = make_bytes(o.y, group, args.rows, args.width);
   }
   if (status_.ok()) norms(a, stream_);
 }

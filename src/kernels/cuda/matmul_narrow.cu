@@ -123,15 +123,15 @@ constexpr int32_t kBlocks = 4;
 constexpr int32_t kShared = 228 * 1024;
 constexpr int32_t kOwn = 1024 + 128;
 constexpr int32_t kFewestSlots = 3, kMostSlots = 6;
-// Of one buffer of rows, about.
-constexpr int32_t kRowsBytes = 4 * 1024;
+// Of one buffer of rows, about: with a tile of 8 rows and with two.
+constexpr int32_t kRowsBytes = 4 * 1024, kRowsBytesOfTwo = 8 * 1024;
 
 template <int kTiles>
 void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool early) {
   constexpr int32_t kRows = kTiles * 8;
   Staging staging;
   staging.rows = std::min(kRows, args.rows);
-  staging.columns = std::min(kRowsBytes / (staging.rows * kBlockK * 2), 16) * kBlockK;
+  staging.columns = std::min((kTiles == 1 ? kRowsBytes : kRowsBytesOfTwo) / (staging.rows * kBlockK * 2), 16) * kBlockK;
   // All of what a block may have, whatever it needs: where blocks of several sizes come and go, what one leaves is too
   // small for the next.
   constexpr int32_t kBytes = kShared / kBlocks - kOwn;

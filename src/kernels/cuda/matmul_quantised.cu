@@ -90,8 +90,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
     const int32_t columns = (min(end, from + span) - from) * kStepK;
     const auto number = [&](int32_t r) { return row_number(args, u, u.row_base + r); };
     if (args.x.scales != nullptr)
-      stage_bytes<Step::kRun, kThreads>(args.x, to, rows_here, from * kStepK, columns, number,
-                                        buffers.barrier(buffer));
+      stage_bytes<Step::kRun, kThreads>(args.x, to, rows_here, from * kStepK, columns, number, buffers.barrier(buffer));
     else
       stage_floats<Step::kGroup, kThreads>(args.x, w.cols, to, rows_here, from * kStepK, columns, number);
   };
@@ -201,8 +200,8 @@ void start_step(const MatmulArgs& args, Stream stream, bool early) {
       ring_depth(std::clamp(std::min(left / Ring<Step>::bytes_for(kWarps, 1), steps), kFewestSlots, kMostSlots));
   launch(group_rows == 8 ? narrow_quantised<Step, 1> : narrow_quantised<Step, 2>,
          dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(ceil_div(args.rows, group_rows))),
-         dim3(kThreads), static_cast<size_t>(std::max(bytes, Ring<Step>::bytes_for(kWarps, staging.ring.slots) + rows)), stream, early, args,
-         staging);
+         dim3(kThreads), static_cast<size_t>(std::max(bytes, Ring<Step>::bytes_for(kWarps, staging.ring.slots) + rows)),
+         stream, early, args, staging);
 }
 
 template <Format kFormat, bool kWide>

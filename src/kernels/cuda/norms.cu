@@ -223,8 +223,8 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__
 template <int kThreads, int kQuads>
 void start(const NormsArgs& args, bool vector, Stream stream) {
   const bool mixture = args.mixed.slots != nullptr || args.count > 1;
-  launch(vector ? mixture ? norms_kernel<kThreads, kQuads, true, true> : norms_kernel<kThreads, kQuads, true, false>
-         : mixture ? norms_kernel<kThreads, kQuads, false, true>
+  launch(vector    ? mixture ? norms_kernel<kThreads, kQuads, true, true> : norms_kernel<kThreads, kQuads, true, false>
+            : mixture ? norms_kernel<kThreads, kQuads, false, true>
                    : norms_kernel<kThreads, kQuads, false, false>,
          dim3(static_cast<unsigned>(args.rows)), dim3(kThreads), 0, stream, true, args);
 }

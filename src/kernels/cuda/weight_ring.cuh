@@ -84,8 +84,8 @@ class WeightRing {
     return ring_ + slot_ * kSlot;
   }
 
-  // This lane has used its share of them. Not earlier: the next copy goes another way than loads from shared memory, and
-  // does not wait for those that are still on theirs; only an instruction that needs what they bring does.
+  // This lane has used its share of them. Not earlier: the next copy goes another way than loads from shared memory,
+  // and does not wait for those that are still on theirs; only an instruction that needs what they bring does.
   __device__ __forceinline__ void done() {
     __syncwarp();
     if (idle_ > 0) {
@@ -121,8 +121,7 @@ class WeightRing {
       expect_bytes(barrier, has_ ? kSlot : 0);
       if (has_)
 #pragma unroll
-        for (int i = 0; i < kStretches; to += chunk(i), ++i)
-          copy_bulk(to, from_[i], chunk(i), barrier, policy_);
+        for (int i = 0; i < kStretches; to += chunk(i), ++i) copy_bulk(to, from_[i], chunk(i), barrier, policy_);
     }
 #else
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32) * 16;

@@ -20,11 +20,10 @@ using Ring = WeightRing<kChunk>;
 
 // How a block uses its shared memory: rings of all warps, then so many columns of so many rows, several times.
 struct Staging {
-  RingDepth ring;
-  int32_t columns = 0, rows = 0;
+  int32_t slots = 0, columns = 0, rows = 0, filler = 0;
 
   PACELINE_BOTH int32_t stride() const { return columns * 2 + 16; }
-  PACELINE_BOTH int32_t ring_bytes() const { return Ring::bytes_for(kWarps, ring.slots); }
+  PACELINE_BOTH int32_t ring_bytes() const { return Ring::bytes_for(kWarps, slots); }
   PACELINE_BOTH int32_t rows_bytes() const { return rows * stride(); }
 };
 
@@ -59,7 +58,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   FilledBuffers<kRowBuffers> buffers(row_barriers);
   // In blocks of K.
   const int32_t begin = u.part * w.part, end = min(w.depth() / kBlockK, begin + u.parts_here * w.part);
-  Ring ring(shared_address(shared), kWarps, staging.ring, {tile.values + static_cast<int64_t>(begin) * kChunk},
+  Ring ring(shared_address(shared), kWarps, staging.slots, {tile.values + static_cast<int64_t>(begin) * kChunk},
             end - begin, tile.present);
   // Blocks that find a place at once most often wait for the kernel in front to end.
   ring.fill(!stack && blockIdx.x < kPlaces ? kPatience : 0);
@@ -136,7 +135,7 @@ void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool earl
   // small for the next.
   constexpr int32_t kBytes = kShared / kBlocks - kOwn;
   const int32_t left = kBytes - kRowBuffers * staging.rows_bytes();
-  staging.ring = ring_depth(std::clamp(left / Ring::bytes_for(kWarps, 1), kFewestSlots, kMostSlots));
+  staging.slots = std::clamp(left / Ring::bytes_for(kWarps, 1), kFewestSlots, kMostSlots);
   launch(narrow_bf16<kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),
          kBytes, stream, early, args, staging);
 }

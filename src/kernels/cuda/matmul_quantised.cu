@@ -27,8 +27,7 @@ using Ring = WeightRing<Step::kBytes, Step::kBytes, Step::kScaleBytes, Step::kSc
 
 // How a block uses its shared memory: rings of all warps, then so many columns of so many rows, once or twice.
 struct Staging {
-  RingDepth ring;
-  int32_t rows = 0, columns = 0, buffers = 1, filler = 0;
+  int32_t slots = 0, rows = 0, columns = 0, buffers = 1;
 
   PACELINE_BOTH int32_t rows_bytes(int32_t run) const { return StagedRows::bytes_for(rows, columns, run); }
 };
@@ -77,13 +76,13 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
   const int32_t begin = u.part * part, end = min(w.depth() / kStepK, begin + u.parts_here * part);
   // Where there is a first tile but no second one, the warp reads what it does not need.
   const TileStart first = tile_start<Step>(u, warp, 0, begin), second = tile_start<Step>(u, warp, 1, begin);
-  Ring<Step> ring(shared_address(shared), kWarps, staging.ring,
+  Ring<Step> ring(shared_address(shared), kWarps, staging.slots,
                   {first.values, second.values, first.scales, second.scales}, end - begin, first.present);
   ring.fill(!stack && blockIdx.x < kPlaces ? kPatience : 0);
   if (!stack) wait_for_previous();
   if (leaves) let_next_start();
 
-  char* const rows_at = shared + Ring<Step>::bytes_for(kWarps, staging.ring.slots);
+  char* const rows_at = shared + Ring<Step>::bytes_for(kWarps, staging.slots);
   const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kStepK;
   const auto stage = [&](int32_t from, int32_t buffer) {
     const StagedRows to(rows_at + buffer * staging.rows_bytes(Step::kRun), staging.rows, staging.columns, Step::kRun);
@@ -196,11 +195,10 @@ void start_step(const MatmulArgs& args, Stream stream, bool early) {
   const int32_t blocks = group_rows == 8 ? kBlocks : kBlocksOfTwo;
   // All of what a block may have: see matmul_narrow.cu.
   const int32_t bytes = shared_of_multiprocessor() / blocks - kOwnShared, left = bytes - rows;
-  staging.ring =
-      ring_depth(std::clamp(std::min(left / Ring<Step>::bytes_for(kWarps, 1), steps), kFewestSlots, kMostSlots));
+  staging.slots = std::clamp(std::min(left / Ring<Step>::bytes_for(kWarps, 1), steps), kFewestSlots, kMostSlots);
   launch(group_rows == 8 ? narrow_quantised<Step, 1> : narrow_quantised<Step, 2>,
          dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(ceil_div(args.rows, group_rows))),
-         dim3(kThreads), static_cast<size_t>(std::max(bytes, Ring<Step>::bytes_for(kWarps, staging.ring.slots) + rows)),
+         dim3(kThreads), static_cast<size_t>(std::max(bytes, Ring<Step>::bytes_for(kWarps, staging.slots) + rows)),
          stream, early, args, staging);
 }
 

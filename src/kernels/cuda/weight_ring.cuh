@@ -18,18 +18,8 @@
 
 namespace paceline::kernels::cuda {
 
-// How many slots there are, how many are filled at once from the beginning, and how many in the long run.
-struct RingDepth {
-  int32_t slots = 0, first = 0, steady = 0, filler = 0;
-};
-
-// Clocks that a ring may take to be filled gently.
+// Clocks after a block's beginning in which its ring is filled gently: longer than most wait for the kernel in front.
 inline constexpr int32_t kPatience = 10000;
-
-inline RingDepth ring_depth(int32_t slots) {
-  constexpr int32_t kFirst = 1, kSteady = 6;
-  return {slots, slots < kFirst ? slots : kFirst, slots < kSteady ? slots : kSteady, 0};
-}
 
 // kChunks: bytes of a chunk of each stretch, multiples of 16. In a slot they lie one behind the other.
 template <int32_t... kChunks>
@@ -42,37 +32,34 @@ class WeightRing {
     return slots * (warps * kSlot + 16);
   }
 
-  // Starts the first copies. All threads of the block make theirs; `has`: there is something for this warp. Of `slots`,
-  // so many are filled from the beginning on, and so many are on their way at most once the ring has been full.
-  __device__ __forceinline__ WeightRing(uint32_t shared, int32_t warps, const RingDepth& depth,
+  // Starts the first copy. All threads of the block make theirs; `has`: there is something for this warp.
+  __device__ __forceinline__ WeightRing(uint32_t shared, int32_t warps, int32_t slots,
                                         const char* const (&from)[kStretches], int32_t chunks, bool has)
-      : ring_(shared + static_cast<int32_t>(threadIdx.x / 32) * depth.slots * kSlot),
-        barriers_(shared + warps * depth.slots * kSlot),
-        slots_(depth.slots),
+      : ring_(shared + static_cast<int32_t>(threadIdx.x / 32) * slots * kSlot),
+        barriers_(shared + warps * slots * kSlot),
+        slots_(slots),
         left_(chunks),
         has_(has),
-        idle_(depth.slots - depth.steady) {
+        began_(clock64()) {
 #pragma unroll
     for (int i = 0; i < kStretches; ++i) from_[i] = from[i];
     if (threadIdx.x == 0) {
-      for (int32_t i = 0; i < slots_; ++i) init_barrier(barriers_ + i * 8, warps * kComing);
+      for (int32_t i = 0; i < slots; ++i) init_barrier(barriers_ + i * 8, warps * kComing);
       show_barriers();
     }
 #if __CUDA_ARCH__ >= 900
     policy_ = once_policy();
 #endif
-    began_ = clock64();
     __syncthreads();
-    for (int32_t i = 0; i < depth.first; ++i) fetch(i);
-    filled_ = depth.first;
+    fetch(0);
   }
 
-  // Fills the rest of it. With patience, in clocks: each slot when one in front of it has come, so that whoever ends
-  // meanwhile is not kept from the memory by copies that nobody waits for yet.
+  // Starts the others: each when the one in front of it has come, or when this block began so many clocks ago. A block
+  // that waits for the kernel in front does not need them yet, and copies that fill the way to the memory would keep
+  // the last blocks of that kernel from it (measured: a trip to the cache then takes 3 us instead of 1).
   __device__ __forceinline__ void fill(int32_t patience) {
-    for (int32_t i = filled_; i < slots_ && left_ > 0; ++i) {
-      const uint32_t barrier = barriers_ + (i - filled_) * 8;
-      while (!is_over(barrier, 0) && clock64() - began_ < patience) continue;
+    for (int32_t i = 1; i < slots_ && left_ > 0; ++i) {
+      while (!is_over(barriers_ + (i - 1) * 8, 0) && clock64() - began_ < patience) continue;
       __syncwarp();
       fetch(i);
     }
@@ -88,12 +75,7 @@ class WeightRing {
   // and does not wait for those that are still on theirs; only an instruction that needs what they bring does.
   __device__ __forceinline__ void done() {
     __syncwarp();
-    if (idle_ > 0) {
-      --idle_;
-    } else {
-      fetch(next_);
-      if (++next_ == slots_) next_ = 0;
-    }
+    fetch(slot_);
     if (++slot_ < slots_) return;
     slot_ = 0;
     phase_ ^= 1;
@@ -141,9 +123,8 @@ class WeightRing {
   int32_t slots_, left_;  // left to fetch
   const char* from_[kStretches];
   bool has_;
-  int32_t idle_;  // slots that are not filled anew yet
-  int32_t filled_ = 0, next_ = 0, slot_ = 0;
-  int64_t began_ = 0;
+  int64_t began_;
+  int32_t slot_ = 0;
   uint32_t phase_ = 0;
 #if __CUDA_ARCH__ >= 900
   uint64_t policy_ = 0;

@@ -39,8 +39,8 @@ class WeightRing {
         barriers_(shared + warps * slots * kSlot),
         slots_(slots),
         left_(chunks),
-        has_(has),
-        began_(clock64()) {
+        has_(has) {
+    began_ = clock64();
 #pragma unroll
     for (int i = 0; i < kStretches; ++i) from_[i] = from[i];
     if (threadIdx.x == 0) {
@@ -123,7 +123,7 @@ class WeightRing {
   int32_t slots_, left_;  // left to fetch
   const char* from_[kStretches];
   bool has_;
-  int64_t began_;
+  int64_t began_ = 0;
   int32_t slot_ = 0;
   uint32_t phase_ = 0;
 #if __CUDA_ARCH__ >= 900

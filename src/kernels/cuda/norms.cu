@@ -220,13 +220,16 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__
   wait_for_previous();
 }
 
+template <int kThreads, int kQuads, bool kVector>
+void start(const NormsArgs& args, Stream stream) {
+  const bool mixture = args.mixed.slots != nullptr || args.count > 1;
+  launch(mixture ? norms_kernel<kThreads, kQuads, kVector, true> : norms_kernel<kThreads, kQuads, kVector, false>,
+         dim3(static_cast<unsigned>(args.rows)), dim3(kThreads), 0, stream, true, args);
+}
+
 template <int kThreads, int kQuads>
 void start(const NormsArgs& args, bool vector, Stream stream) {
-  const bool mixture = args.mixed.slots != nullptr || args.count > 1;
-  launch(vector    ? mixture ? norms_kernel<kThreads, kQuads, true, true> : norms_kernel<kThreads, kQuads, true, false>
-            : mixture ? norms_kernel<kThreads, kQuads, false, true>
-                   : norms_kernel<kThreads, kQuads, false, false>,
-         dim3(static_cast<unsigned>(args.rows)), dim3(kThreads), 0, stream, true, args);
+  vector ? start<kThreads, kQuads, true>(args, stream) : start<kThreads, kQuads, false>(args, stream);
 }
 
 // Whether four columns of all rows and weights are one load.

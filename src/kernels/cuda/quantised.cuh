@@ -49,34 +49,26 @@ struct QuantisedStep {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) values[i] = load_once(from + i * 512);
     const char* pairs = scale_stream + static_cast<int64_t>(step) * kScaleBytes;
-    if constexpr (kScaleWords == 2) {
-      const float2 two = load_pair(pairs);
-      scales[0] = __float_as_uint(two.x);
-      scales[1] = __float_as_uint(two.y);
-    } else {
-#pragma unroll
-      for (int i = 0; i < kScaleWords; i += 4) {
-        const uint4 four = load_four(pairs + i * 4);
-        scales[i] = four.x;
-        scales[i + 1] = four.y;
-        scales[i + 2] = four.z;
-        scales[i + 3] = four.w;
-      }
-    }
+    take_scales([&] { return load_pair(pairs); }, [&](int i) { return load_four(pairs + i * 4); });
   }
 
   // The same from shared memory: what the lane and what lane / 4 has of the step.
   __device__ __forceinline__ void read(uint32_t values_at, uint32_t scales_at) {
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) values[i] = shared_four(values_at + i * 512);
+    take_scales([&] { return shared_pair(scales_at); }, [&](int i) { return shared_four(scales_at + i * 4); });
+  }
+
+  template <class Two, class Four>
+  __device__ __forceinline__ void take_scales(const Two& two_words, const Four& four_words) {
     if constexpr (kScaleWords == 2) {
-      const float2 two = shared_pair(scales_at);
+      const float2 two = two_words();
       scales[0] = __float_as_uint(two.x);
       scales[1] = __float_as_uint(two.y);
     } else {
 #pragma unroll
       for (int i = 0; i < kScaleWords; i += 4) {
-        const uint4 four = shared_four(scales_at + i * 4);
+        const uint4 four = four_words(i);
         scales[i] = four.x;
         scales[i + 1] = four.y;
         scales[i + 2] = four.z;

@@ -10,12 +10,17 @@ add_executable(gpu_check tests/gpu/kernels_check.cc tests/gpu/kernels_check_join
 target_include_directories(gpu_check PRIVATE tests/gpu)
 target_link_libraries(gpu_check PRIVATE paceline_kernels)
 
-add_executable(gpu_engine EXCLUDE_FROM_ALL tests/gpu/engine_check.cc)
+add_executable(
+  gpu_engine EXCLUDE_FROM_ALL
+  tests/gpu/engine_check.cc tests/gpu/engine_check_choices.cc tests/gpu/engine_check_models.cc
+  tests/gpu/engine_check_pictures.cc tests/gpu/engine_check_rounds.cc)
 target_include_directories(gpu_engine PRIVATE tests/gpu)
 target_link_libraries(gpu_engine PRIVATE paceline)
 
-add_executable(gpu_bench tests/gpu/kernels_bench.cu)
+add_executable(gpu_bench tests/gpu/kernels_bench.cu tests/gpu/bench_ceilings.cu tests/gpu/bench_clock.cu
+                         tests/gpu/bench_model.cu)
 set_target_properties(gpu_bench PROPERTIES CUDA_ARCHITECTURES "${cuda_targets}")
+target_include_directories(gpu_bench PRIVATE tests/gpu)
 target_link_libraries(gpu_bench PRIVATE paceline_kernels)
 # The matrix rate that shares are of is cuBLAS's, where it is there.
 if(TARGET CUDA::cublas)

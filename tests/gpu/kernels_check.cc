@@ -390,7 +390,6 @@ void check_memory(Backends& b) {
   b.checks.expect(fine.read().size() == 10, "the first Ops goes on");
 }
 
-// What is left of it under a checker that slows everything down a thousandfold.
 // Matrices that lay at the same place one after the other, and one that is there twice.
 void check_placing(Backends& b) {
   constexpr int32_t kRows = 64;
@@ -418,6 +417,7 @@ void check_placing(Backends& b) {
                   "matrices that lay at the same place");
 }
 
+// What is left of it under a checker that slows everything down a thousandfold.
 int run_few(Backends& b) {
   for (const Case& c : kCases) check_matmul(b, c, 80, 384, 18, true);
   check_matmul(b, kCases[0], 704, 1664, 40, false);

@@ -301,7 +301,7 @@ uint64_t print_of(const MatrixStack& w) {
   for (const int64_t field : {int64_t{m.rows}, int64_t{m.cols}, int64_t{m.group}, int64_t{w.count}, w.stride_rows,
                               static_cast<int64_t>(m.format), static_cast<int64_t>(m.scale_dtype)})
     mix(static_cast<uint64_t>(field));
-  for (const int32_t e : {0, w.count - 1})
+  for (int32_t e = 0; e < w.count; ++e)
     for (const int32_t row : {0, m.rows / 3, m.rows / 2, m.rows - 1}) {
       const Matrix one = w.at(e).row_slice(row, 1);
       look(one.values, m.row_value_bytes());

@@ -144,18 +144,10 @@ void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool earl
 }  // namespace narrow
 
 void matmul_narrow(MatmulArgs args, Stream stream, bool early) {
+  constexpr int32_t kPlenty = 2048;
   const int32_t group_rows = args.rows <= 8 ? 8 : 16;
   const int32_t groups = ceil_div(args.rows, group_rows);
-  args.blocks = 0;
-  for (int32_t i = 0; i < args.count; ++i) {
-    Product& p = args.out[i];
-    p.first_block = args.blocks;
-    p.units = ceil_div(p.weight.rows, p.gated() ? kUnitOutputs / 2 : kUnitOutputs);
-    const int32_t matrices = args.experts.plan != nullptr && !p.dense ? args.experts.most_touched : 1;
-    // Parts of a unit go to blocks of their own unless there are plenty of blocks without that.
-    p.split = p.units * matrices >= 2048 || groups > 4 ? 1 : p.weight.parts();
-    args.blocks += p.units * matrices * p.split;
-  }
+  narrow::lay_out(args, kUnitOutputs, kPlenty, group_rows);
   if (group_rows == 8)
     narrow::start_bf16<1>(args, groups, stream, early);
   else

@@ -22,6 +22,24 @@ PACELINE_BOTH constexpr int32_t padded_outputs(int32_t outputs) { return outputs
 constexpr int kOutPad = padded_outputs(kUnitOutputs);
 constexpr int32_t kLongPart = 12;  // blocks
 
+// Gives units and their parts to blocks, a unit being so many outputs. Parts go to blocks of their own, unless there
+// are `plenty` of blocks without that, or more than there is room for what they leave each other.
+inline void lay_out(MatmulArgs& args, int32_t outputs, int32_t plenty, int32_t group_rows) {
+  const int64_t floats = int64_t{ceil_div(args.rows, group_rows)} * group_rows * outputs;
+  for (bool splits = true, fits = false; !fits; splits = false) {
+    args.blocks = 0;
+    for (int32_t i = 0; i < args.count; ++i) {
+      Product& p = args.out[i];
+      p.first_block = args.blocks;
+      p.units = ceil_div(p.weight.rows, p.gated() ? outputs / 2 : outputs);
+      const int32_t matrices = args.experts.plan != nullptr && !p.dense ? args.experts.most_touched : 1;
+      p.split = splits && p.units * matrices < plenty ? p.weight.parts() : 1;
+      args.blocks += p.units * matrices * p.split;
+    }
+    fits = !splits || args.blocks * floats <= static_cast<int64_t>(kCountedFloats);
+  }
+}
+
 // Where a block stands.
 struct Unit {
   const Product* product;

@@ -217,17 +217,8 @@ void start_group(const MatmulArgs& args, Stream stream, bool early) {
 }  // namespace narrow
 
 void matmul_quantised(MatmulArgs args, Stream stream, bool early) {
-  constexpr int32_t kPlenty = 1024;  // blocks: about two full sets of a large device's places
-  const int32_t matrices = args.experts.plan != nullptr ? args.experts.most_touched : 1;
-  args.blocks = 0;
-  for (int32_t i = 0; i < args.count; ++i) {
-    Product& p = args.out[i];
-    p.first_block = args.blocks;
-    p.units = ceil_div(p.weight.rows, p.gated() ? kQuantisedUnitOutputs / 2 : kQuantisedUnitOutputs);
-    // Parts of a unit go to blocks of their own, unless there are plenty without that.
-    p.split = p.units * matrices >= kPlenty ? 1 : p.weight.parts();
-    args.blocks += p.units * matrices * p.split;
-  }
+  constexpr int32_t kPlenty = 1024;  // about two full sets of a large device's places
+  narrow::lay_out(args, kQuantisedUnitOutputs, kPlenty, args.rows <= 8 ? 8 : 16);
   const Weight& w = args.out[0].weight;
   if (w.format == Format::q8 && w.wide_scales)
     narrow::start_group<Format::q8, true>(args, stream, early);

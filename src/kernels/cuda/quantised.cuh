@@ -52,11 +52,12 @@ struct QuantisedStep {
     take_scales([&] { return load_pair(pairs); }, [&](int i) { return load_four(pairs + i * 4); });
   }
 
-  // The same from shared memory: what the lane and what lane / 4 has of the step.
+  // The same from shared memory: what the lane and what lane / 4 has of the step. Loads come back in order: whoever has
+  // multiplied with the values has the scales, too, and may give the place away.
   __device__ __forceinline__ void read(uint32_t values_at, uint32_t scales_at) {
+    take_scales([&] { return shared_pair(scales_at); }, [&](int i) { return shared_four(scales_at + i * 4); });
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) values[i] = shared_four(values_at + i * 512);
-    take_scales([&] { return shared_pair(scales_at); }, [&](int i) { return shared_four(scales_at + i * 4); });
   }
 
   template <class Two, class Four>

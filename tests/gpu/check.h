@@ -73,6 +73,9 @@ struct Backends {
   std::mt19937 random;
 };
 
+inline void append(std::vector<float>& to, const std::vector<float>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
 inline std::vector<float> rows_of(const std::vector<float>& all, int32_t first, int32_t count, int32_t width) {
   return {all.begin() + static_cast<int64_t>(first) * width, all.begin() + static_cast<int64_t>(first + count) * width};
 }
@@ -93,6 +96,8 @@ inline bool same_bits(const float* a, const float* b, size_t count) {
   return std::memcmp(a, b, count * sizeof(float)) == 0;
 }
 
+// Products and the norms behind them.
+void check_chains(Backends& b, bool few);
 // The operations that are several in one: each against its parts on the processor, and a row alone against company.
 void check_joined(Ops& gpu, kernels::CpuOps& cpu, Checks& checks, bool few);
 // Attention of few rows, in launches behind each other.

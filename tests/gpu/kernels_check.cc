@@ -427,6 +427,7 @@ int run_few(Backends& b) {
   check_elementwise(b);
   check_placing(b);
   check_joined(b.gpu, b.cpu, b.checks, true);
+  check_chains(b, true);
   return b.checks.finish("kernels, a few");
 }
 
@@ -487,6 +488,7 @@ int run_all(const std::string& which) {
   check_experts(b, kCases[0], 8, 2, 64, 48, quick ? 20 : 150);
   std::printf("experts done\n");
   check_joined(b.gpu, b.cpu, b.checks, false);
+  check_chains(b, false);
   check_memory(b);
   return checks.finish("kernels");
 }

@@ -11,16 +11,18 @@ namespace {
 // which products want now one thing, now another, are made ready for both.
 constexpr int32_t kMostUnasked = 2;
 
-bool meet(const float* a, const float* b, int64_t floats) { return a < b + floats && b < a + floats; }
+bool meet(const float* a, int64_t a_floats, const float* b, int64_t b_floats) {
+  return a < b + b_floats && b < a + a_floats;
+}
 
 }  // namespace
 
 // Rows of x were (or are about to be) changed: what was made ready of them is stale.
 void CudaOps::written(const float* begin, int64_t floats) {
   const auto* chosen = reinterpret_cast<const float*>(planned_.chosen);
-  if (chosen != nullptr && begin < chosen + planned_.rows * planned_.top && chosen < begin + floats) planned_ = {};
+  if (chosen != nullptr && meet(begin, floats, chosen, planned_.rows * planned_.top)) planned_ = {};
   for (Ready& r : ready_)
-    if (r.x != nullptr && begin < r.x + static_cast<int64_t>(r.rows) * r.cols && r.x < begin + floats) r.x = nullptr;
+    if (r.x != nullptr && meet(begin, floats, r.x, static_cast<int64_t>(r.rows) * r.cols)) r.x = nullptr;
 }
 
 // Where rows of x are, or were, for products with this group; or none.
@@ -218,7 +220,7 @@ NormsArgs CudaOps::take_pending(std::span<const NormOutput> to) {
     // Outputs are left first and written to y then: nobody who has taken them may write there.
     const int64_t floats = static_cast<int64_t>(pending_.rows) * pending_.width;
     const bool apart =
-        std::ranges::none_of(to, [&](const NormOutput& o) { return meet(o.y, pending_.branch, floats); });
+        std::ranges::none_of(to, [&](const NormOutput& o) { return meet(o.y, floats, pending_.branch, floats); });
     if (apart) a.left = static_cast<float*>(left_.memory.get());
     multiply_waiting(a.left);
   }
@@ -246,11 +248,11 @@ void CudaOps::flush() {
 void CudaOps::add_norm(const AddNormArgs& args) {
   CHECK(args.width <= kMaxNormWidth);
   const Product& product = waiting_.out[0];
+  const int64_t floats = static_cast<int64_t>(args.rows) * args.width;
   const bool behind = has_waiting_ && !has_pending_ && product.y == args.branch && waiting_.rows == args.rows &&
-                      product.weight.rows == args.width &&
-                      !meet(args.x, args.branch, static_cast<int64_t>(args.rows) * args.width);
+                      product.weight.rows == args.width && !meet(args.x, floats, args.branch, floats);
   if (!behind) flush();
-  written(args.x, static_cast<int64_t>(args.rows) * args.width);
+  written(args.x, floats);
   pending_ = args;
   has_pending_ = true;
 }

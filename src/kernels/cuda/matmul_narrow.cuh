@@ -25,8 +25,7 @@ constexpr int32_t kLongPart = 12;  // blocks
 // Gives units and their parts to blocks, a unit being so many outputs. Parts go to blocks of their own, unless there
 // are `plenty` of blocks without that, or more than there is room for what they leave each other.
 inline void lay_out(MatmulArgs& args, int32_t outputs, int32_t plenty, int32_t group_rows) {
-  const int64_t floats = int64_t{ceil_div(args.rows, group_rows)} * group_rows * outputs;
-  for (bool splits = true, fits = false; !fits; splits = false) {
+  const auto give = [&](bool splits) {
     args.blocks = 0;
     for (int32_t i = 0; i < args.count; ++i) {
       Product& p = args.out[i];
@@ -36,8 +35,10 @@ inline void lay_out(MatmulArgs& args, int32_t outputs, int32_t plenty, int32_t g
       p.split = splits && p.units * matrices < plenty ? p.weight.parts() : 1;
       args.blocks += p.units * matrices * p.split;
     }
-    fits = !splits || args.blocks * floats <= static_cast<int64_t>(kCountedFloats);
-  }
+  };
+  give(true);
+  const int64_t floats = int64_t{ceil_div(args.rows, group_rows)} * group_rows * outputs;
+  if (args.blocks * floats > static_cast<int64_t>(kCountedFloats)) give(false);
 }
 
 // Where a block stands.
@@ -132,7 +133,7 @@ __device__ inline Tile find_tile(const Unit& u, int warp) {
 // An output of the unit's row, where there is such a one; `up` where it is gated.
 __device__ __forceinline__ void write_output(const Unit& u, int32_t r, int32_t output, float value, float up) {
   const Product& p = *u.product;
-  if (u.row_base + r >= u.rows || output >= p.weight.rows) return;
+  if (output >= p.weight.rows) return;
   if (p.gated()) value = gelu(value) * up;
   const int64_t row = u.first_slot + u.row_base + r;
   if (p.times != nullptr) value = gelu(value) * p.times[row * p.times_stride + output];

@@ -211,13 +211,17 @@ TEST_F(DefaultModel, UnderLoadEachGetsWhatItGetsAlone) {
   plan.stop_ids = model_.loaded.config.stop_ids;
   EngineSettings settings;
   settings.kv_bytes = size_t{128} << 20;
-  const LoadResult result = check_load({&forward, &pool_, mtp.get(), &costs}, settings, plan);
-  EXPECT_EQ(result.difference, "");
-  EXPECT_EQ(result.requests, plan.requests);
-  EXPECT_GT(result.cancelled, 0);
-  EXPECT_GT(result.prefix_hits, 0);
-  EXPECT_GT(result.counters.drafted, 0);
-  EXPECT_GE(result.most_running, 32);
+  // By the policy, which may find that drafts do not pay on this machine, and then with drafts always.
+  for (const auto depth : {std::optional<int32_t>(), std::optional<int32_t>(2)}) {
+    settings.fixed_depth = depth;
+    const LoadResult result = check_load({&forward, &pool_, mtp.get(), &costs}, settings, plan);
+    EXPECT_EQ(result.difference, "");
+    EXPECT_EQ(result.requests, plan.requests);
+    EXPECT_GT(result.cancelled, 0);
+    EXPECT_GT(result.prefix_hits, 0);
+    EXPECT_TRUE(!depth || result.counters.drafted > 0);
+    EXPECT_GE(result.most_running, 32);
+  }
 }
 
 }  // namespace

@@ -13,7 +13,6 @@ namespace paceline::kernels::cuda {
 namespace narrow {
 namespace {
 
-constexpr int32_t kWarps = kThreads / 32;
 constexpr int32_t kChunk = 2048;
 constexpr int kRowBuffers = 3;
 using Ring = WeightRing<kChunk>;
@@ -23,7 +22,7 @@ struct Staging {
   int32_t slots = 0, columns = 0, rows = 0, filler = 0;
 
   PACELINE_BOTH int32_t stride() const { return columns * 2 + 16; }
-  PACELINE_BOTH int32_t ring_bytes() const { return Ring::bytes_for(kWarps, slots); }
+  PACELINE_BOTH int32_t ring_bytes() const { return Ring::bytes_for(slots); }
   PACELINE_BOTH int32_t rows_bytes() const { return rows * stride(); }
 };
 
@@ -58,13 +57,9 @@ __global__ void __launch_bounds__(kThreads, 4)
   FilledBuffers<kRowBuffers> buffers(row_barriers);
   // In blocks of K.
   const int32_t begin = u.part * w.part, end = min(w.depth() / kBlockK, begin + u.parts_here * w.part);
-  Ring ring(shared_address(shared), kWarps, staging.slots, {tile.values + static_cast<int64_t>(begin) * kChunk},
-            end - begin, tile.present);
-  // Blocks that find a place at once most often wait for the kernel in front to end.
-  ring.fill(!stack && blockIdx.x < kPlaces ? kPatience : 0);
-  if (!stack || !plans) wait_for_previous();
-  if ((!stack && plans) || leaves) let_next_start();
-
+  __shared__ Ring::Beginning beginning;
+  Ring ring(shared_address(shared), staging.slots, {tile.values + static_cast<int64_t>(begin) * kChunk}, end - begin,
+            tile.present, beginning);
   const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kBlockK;
   const auto stage = [&](int32_t from, int32_t buffer) {
     stage_rows(args, u, from < end ? rows_here : 0, from * kBlockK * 2, (min(end, from + span) - from) * kBlockK * 2,
@@ -78,8 +73,11 @@ __global__ void __launch_bounds__(kThreads, 4)
   for (int j = 0; j < kTiles; ++j) row_at[j] = min(j * 8 + g, staging.rows - 1) * staging.stride() + t * 4;
   float total[kTiles][4] = {}, acc[kTiles][4] = {};
   int32_t border = begin + w.part;
+  ring.fill(beginning, [&] {
+    if ((!stack && plans) || leaves) let_next_start();
 #pragma unroll
-  for (int ahead = 0; ahead < kRowBuffers - 1; ++ahead) stage(begin + ahead * span, ahead);
+    for (int ahead = 0; ahead < kRowBuffers - 1; ++ahead) stage(begin + ahead * span, ahead);
+  });
   for (int32_t from = begin; from < end; from += span) {
     const int32_t buffer = buffers.next();
     // All have done with the one in front of it, too.
@@ -120,7 +118,7 @@ __global__ void __launch_bounds__(kThreads, 4)
 // Blocks of a multiprocessor, what it has for them in bytes, and what each takes besides what it asks for.
 constexpr int32_t kBlocks = 4;
 constexpr int32_t kShared = 228 * 1024;
-constexpr int32_t kOwn = 1024 + 128;
+constexpr int32_t kOwn = 1024 + 256;
 constexpr int32_t kFewestSlots = 3, kMostSlots = 6;
 // Of one buffer of rows, about: with a tile of 8 rows and with two.
 constexpr int32_t kRowsBytes = 4 * 1024, kRowsBytesOfTwo = 8 * 1024;
@@ -135,7 +133,7 @@ void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool earl
   // small for the next.
   constexpr int32_t kBytes = kShared / kBlocks - kOwn;
   const int32_t left = kBytes - kRowBuffers * staging.rows_bytes();
-  staging.slots = std::clamp(left / Ring::bytes_for(kWarps, 1), kFewestSlots, kMostSlots);
+  staging.slots = std::clamp(left / Ring::bytes_for(1), kFewestSlots, kMostSlots);
   launch(narrow_bf16<kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),
          kBytes, stream, early, args, staging);
 }

@@ -92,14 +92,17 @@ __device__ __forceinline__ const char* row_of(const MatmulArgs& args, const Unit
   return static_cast<const char*>(u.x->values) + static_cast<int64_t>(row_number(args, u, row)) * row_bytes;
 }
 
+// Of the warp that asks for rows; others have none.
+__device__ __forceinline__ int32_t lane_of_last_warp() { return static_cast<int32_t>(threadIdx.x) - (kThreads - 32); }
+
 // Copies columns [begin, begin + bytes) of so many of the unit's rows, if any, behind each other. All copies are on
 // their way at once.
 __device__ __forceinline__ void stage_rows(const MatmulArgs& args, const Unit& u, int32_t rows, int32_t begin,
                                            int32_t bytes, uint32_t shared, int32_t stride, uint32_t barrier) {
 #if __CUDA_ARCH__ >= 900
-  const int32_t lane = static_cast<int32_t>(threadIdx.x);
+  const int32_t lane = lane_of_last_warp();
   if (rows > 0 && lane == 0) expect_bytes(barrier, rows * bytes);
-  if (lane < rows)
+  if (lane >= 0 && lane < rows)
     copy_bulk(shared + lane * stride, row_of(args, u, u.row_base + lane, u.x->stride * 2) + begin, bytes, barrier);
 #else
   const int32_t chunks = bytes / 16;

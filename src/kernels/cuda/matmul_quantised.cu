@@ -76,13 +76,10 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
   const int32_t begin = u.part * part, end = min(w.depth() / kStepK, begin + u.parts_here * part);
   // Where there is a first tile but no second one, the warp reads what it does not need.
   const TileStart first = tile_start<Step>(u, warp, 0, begin), second = tile_start<Step>(u, warp, 1, begin);
-  Ring<Step> ring(shared_address(shared), kWarps, staging.slots,
-                  {first.values, second.values, first.scales, second.scales}, end - begin, first.present);
-  ring.fill(!stack && blockIdx.x < kPlaces ? kPatience : 0);
-  if (!stack) wait_for_previous();
-  if (leaves) let_next_start();
-
-  char* const rows_at = shared + Ring<Step>::bytes_for(kWarps, staging.slots);
+  __shared__ typename Ring<Step>::Beginning beginning;
+  Ring<Step> ring(shared_address(shared), staging.slots, {first.values, second.values, first.scales, second.scales},
+                  end - begin, first.present, beginning);
+  char* const rows_at = shared + Ring<Step>::bytes_for(staging.slots);
   const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kStepK;
   const auto stage = [&](int32_t from, int32_t buffer) {
     const StagedRows to(rows_at + buffer * staging.rows_bytes(Step::kRun), staging.rows, staging.columns, Step::kRun);
@@ -95,9 +92,15 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
   };
   float total[kTiles][kWarpTiles][4] = {}, acc[kTiles][kWarpTiles][4] = {};
   int32_t border = begin + part;
-  stage(begin, 0);
+  // Bytes are copied by few threads, floats are read by all.
+  const bool copied = args.x.scales != nullptr;
+  ring.fill(beginning, [&] {
+    if (leaves) let_next_start();
+    if (copied) stage(begin, 0);
+  });
+  if (!copied) stage(begin, 0);
   for (int32_t from = begin, buffer = 0; from < end; from += span, buffer ^= 1) {
-    if (args.x.scales != nullptr) (void)buffers.next();
+    if (copied) (void)buffers.next();
     __syncthreads();
     if (from + span < end) stage(from + span, buffer ^ 1);
     const StagedRows staged(rows_at + buffer * staging.rows_bytes(Step::kRun), staging.rows, staging.columns,
@@ -168,7 +171,7 @@ int32_t shared_of_multiprocessor() {
   }();
   return bytes;
 }
-constexpr int32_t kOwnShared = 1024 + 128;
+constexpr int32_t kOwnShared = 1024 + 256;
 constexpr int32_t kFewestSlots = 2, kMostSlots = 6;
 // Of one buffer of rows, about.
 constexpr int32_t kRowsBytes = 8 * 1024;
@@ -177,7 +180,7 @@ template <Format kFormat, int kGroup, bool kWide>
 void start_step(const MatmulArgs& args, Stream stream, bool early) {
   using Step = QuantisedStep<kFormat, kGroup, kWide>;
   const int32_t group_rows = args.rows <= 8 ? 8 : 16;
-  static_assert(Ring<Step>::bytes_for(kWarps, kFewestSlots) >= 16 * padded_outputs(kQuantisedUnitOutputs) * 4);
+  static_assert(Ring<Step>::bytes_for(kFewestSlots) >= 16 * padded_outputs(kQuantisedUnitOutputs) * 4);
   int32_t steps = 0;
   for (int32_t i = 0; i < args.count; ++i) {
     const Product& p = args.out[i];
@@ -195,10 +198,10 @@ void start_step(const MatmulArgs& args, Stream stream, bool early) {
   const int32_t blocks = group_rows == 8 ? kBlocks : kBlocksOfTwo;
   // All of what a block may have: see matmul_narrow.cu.
   const int32_t bytes = shared_of_multiprocessor() / blocks - kOwnShared, left = bytes - rows;
-  staging.slots = std::clamp(std::min(left / Ring<Step>::bytes_for(kWarps, 1), steps), kFewestSlots, kMostSlots);
+  staging.slots = std::clamp(std::min(left / Ring<Step>::bytes_for(1), steps), kFewestSlots, kMostSlots);
   launch(group_rows == 8 ? narrow_quantised<Step, 1> : narrow_quantised<Step, 2>,
          dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(ceil_div(args.rows, group_rows))),
-         dim3(kThreads), static_cast<size_t>(std::max(bytes, Ring<Step>::bytes_for(kWarps, staging.slots) + rows)),
+         dim3(kThreads), static_cast<size_t>(std::max(bytes, Ring<Step>::bytes_for(staging.slots) + rows)),
          stream, early, args, staging);
 }
 

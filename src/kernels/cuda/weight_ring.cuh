@@ -18,33 +18,34 @@
 
 namespace paceline::kernels::cuda {
 
-// Clocks after a block's beginning in which its ring is filled gently: longer than most wait for the kernel in front.
-inline constexpr int32_t kPatience = 10000;
-
 // kChunks: bytes of a chunk of each stretch, multiples of 16. In a slot they lie one behind the other.
 template <int32_t... kChunks>
 class WeightRing {
  public:
+  static constexpr int32_t kWarps = 4;
   static constexpr int kStretches = sizeof...(kChunks);
   static constexpr int32_t kSlot = (kChunks + ...);
+  // What warps tell each other before the first chunk is used, in shared memory.
+  struct Beginning {
+    const char* from[kWarps][kStretches];  // none: there is nothing for this warp
+    int32_t ended;                         // the kernel in front has
+    int32_t filler;
+  };
   // Of shared memory: the slots of one warp after the other's, then a barrier for every slot of all.
-  PACELINE_BOTH static constexpr int32_t bytes_for(int32_t warps, int32_t slots) {
-    return slots * (warps * kSlot + 16);
-  }
+  PACELINE_BOTH static constexpr int32_t bytes_for(int32_t slots) { return slots * (kWarps * kSlot + 16); }
 
   // Starts the first copy. All threads of the block make theirs; `has`: there is something for this warp.
-  __device__ __forceinline__ WeightRing(uint32_t shared, int32_t warps, int32_t slots,
-                                        const char* const (&from)[kStretches], int32_t chunks, bool has)
-      : ring_(shared + static_cast<int32_t>(threadIdx.x / 32) * slots * kSlot),
-        barriers_(shared + warps * slots * kSlot),
-        slots_(slots),
-        left_(chunks),
-        has_(has) {
-    began_ = clock64();
+  __device__ __forceinline__ WeightRing(uint32_t shared, int32_t slots, const char* const (&from)[kStretches],
+                                        int32_t chunks, bool has, Beginning& beginning)
+      : rings_(shared), barriers_(shared + kWarps * slots * kSlot), slots_(slots), chunks_(chunks), has_(has) {
 #pragma unroll
-    for (int i = 0; i < kStretches; ++i) from_[i] = from[i];
+    for (int i = 0; i < kStretches; ++i) {
+      from_[i] = from[i];
+      if (threadIdx.x % 32 == 0) beginning.from[warp()][i] = has ? from[i] : nullptr;
+    }
     if (threadIdx.x == 0) {
-      for (int32_t i = 0; i < slots; ++i) init_barrier(barriers_ + i * 8, warps * kComing);
+      beginning.ended = 0;
+      for (int32_t i = 0; i < slots; ++i) init_barrier(barriers_ + i * 8, kWarps * kComing);
       show_barriers();
     }
 #if __CUDA_ARCH__ >= 900
@@ -54,21 +55,42 @@ class WeightRing {
     fetch(0);
   }
 
-  // Starts the others: each when the one in front of it has come, or when this block began so many clocks ago. A block
-  // that waits for the kernel in front does not need them yet, and copies that fill the way to the memory would keep
-  // the last blocks of that kernel from it (measured: a trip to the cache then takes 3 us instead of 1).
-  __device__ __forceinline__ void fill(int32_t patience) {
-    for (int32_t i = 1; i < slots_ && left_ > 0; ++i) {
-      while (!is_over(barriers_ + (i - 1) * 8, 0) && clock64() - began_ < patience) continue;
-      __syncwarp();
-      fetch(i);
+  // Starts the other first copies, and waits for the kernel in front. While that one runs, each starts when the one in
+  // front of it has come: they are not needed yet, and copies that fill the way to the memory would keep the last
+  // blocks of that kernel from it (measured: a trip to the cache then takes 3 us instead of 1). As soon as it has
+  // ended, all start. The first warp does this for all of them, so that another one can wait; that one, the last, then
+  // calls `begin`. Without bulk copies, all of them call it.
+  template <class Begin>
+  __device__ __forceinline__ void fill(Beginning& beginning, const Begin& begin) {
+    const int32_t first = min(slots_, chunks_);
+#if __CUDA_ARCH__ >= 900
+    if (warp() == 0) {
+      const auto other = static_cast<int32_t>(threadIdx.x);  // the warp that this lane works for
+      const volatile int32_t& ended = beginning.ended;
+      for (int32_t i = 1; i < first; ++i) {
+        while (!is_over(barriers_ + (i - 1) * 8, 0) && ended == 0) continue;
+        if (other < kWarps) copy(other, i, beginning.from[other], i, beginning.from[other][0] != nullptr);
+      }
+      wait_for_previous();
+    } else {
+      wait_for_previous();
+      if (warp() == kWarps - 1) {
+        if (threadIdx.x % 32 == 0) beginning.ended = 1;
+        begin();
+      }
     }
+    fetched_ = max(first, 1);
+#else
+    while (fetched_ < first) fetch(fetched_);
+    wait_for_previous();
+    begin();
+#endif
   }
 
   // The shared address of the next chunks, once they are there.
   __device__ __forceinline__ uint32_t next() const {
     wait_barrier(barriers_ + slot_ * 8, phase_);
-    return ring_ + slot_ * kSlot;
+    return place(warp(), slot_);
   }
 
   // This lane has used its share of them. Not earlier: the next copy goes another way than loads from shared memory,
@@ -89,46 +111,53 @@ class WeightRing {
   static constexpr int32_t kComing = 32;
 #endif
 
+  static __device__ __forceinline__ int32_t warp() { return static_cast<int32_t>(threadIdx.x / 32); }
   PACELINE_BOTH static constexpr int32_t chunk(int stretch) {
     constexpr int32_t kAll[] = {kChunks...};
     return kAll[stretch];
   }
+  [[nodiscard]] __device__ __forceinline__ uint32_t place(int32_t of_warp, int32_t slot) const {
+    return rings_ + (of_warp * slots_ + slot) * kSlot;
+  }
 
   __device__ __forceinline__ void fetch(int32_t slot) {
-    if (left_ <= 0) return;
-    uint32_t to = ring_ + slot * kSlot;
-    const uint32_t barrier = barriers_ + slot * 8;
+    if (fetched_ >= chunks_) return;
 #if __CUDA_ARCH__ >= 900
-    if (threadIdx.x % 32 == 0) {
-      expect_bytes(barrier, has_ ? kSlot : 0);
-      if (has_)
-#pragma unroll
-        for (int i = 0; i < kStretches; to += chunk(i), ++i) copy_bulk(to, from_[i], chunk(i), barrier, policy_);
-    }
+    if (threadIdx.x % 32 == 0) copy(warp(), slot, from_, fetched_, has_);
 #else
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32) * 16;
+    uint32_t to = place(warp(), slot);
 #pragma unroll
     for (int i = 0; i < kStretches; to += chunk(i), ++i)
 #pragma unroll
-      for (int32_t at = 0; at < chunk(i); at += 512)
-        if (at + lane < chunk(i)) copy16_async(to + at + lane, from_[i] + at + lane, has_);
-    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
+      for (int32_t at = lane; at < chunk(i); at += 512)
+        copy16_async(to + at, from_[i] + static_cast<int64_t>(fetched_) * chunk(i) + at, has_);
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barriers_ + slot * 8) : "memory");
 #endif
-#pragma unroll
-    for (int i = 0; i < kStretches; ++i) from_[i] += chunk(i);
-    --left_;
+    ++fetched_;
   }
 
-  uint32_t ring_, barriers_;
-  int32_t slots_, left_;  // left to fetch
-  const char* from_[kStretches];
-  bool has_;
-  int64_t began_ = 0;
-  int32_t slot_ = 0;
-  uint32_t phase_ = 0;
 #if __CUDA_ARCH__ >= 900
+  // A warp's chunks of this number, by one thread.
+  __device__ __forceinline__ void copy(int32_t of_warp, int32_t slot, const char* const (&from)[kStretches],
+                                       int32_t number, bool has) {
+    const uint32_t barrier = barriers_ + slot * 8;
+    expect_bytes(barrier, has ? kSlot : 0);
+    if (!has) return;
+    uint32_t to = place(of_warp, slot);
+#pragma unroll
+    for (int i = 0; i < kStretches; to += chunk(i), ++i)
+      copy_bulk(to, from[i] + static_cast<int64_t>(number) * chunk(i), chunk(i), barrier, policy_);
+  }
+
   uint64_t policy_ = 0;
 #endif
+  uint32_t rings_, barriers_;
+  int32_t slots_, chunks_, fetched_ = 0;
+  const char* from_[kStretches];
+  bool has_;
+  int32_t slot_ = 0;
+  uint32_t phase_ = 0;
 };
 
 }  // namespace paceline::kernels::cuda

@@ -49,8 +49,9 @@ struct Product {
   uint16_t* y_bf16 = nullptr;  // [rows, y_stride] as bf16, or none
   ByteRows y_bytes;            // or none; only where makes_bytes()
   int32_t y_stride = 0;
-  // Filled in by the launch.
+  // Filled in by the launch. fours: four outputs in a row can be written at once.
   int32_t first_block = 0, units = 0, split = 1;
+  int32_t fours = 0, filler = 0;
 
   PACELINE_BOTH bool gated() const { return up.values != nullptr; }
 };

@@ -22,6 +22,13 @@ PACELINE_BOTH constexpr int32_t padded_outputs(int32_t outputs) { return outputs
 constexpr int kOutPad = padded_outputs(kUnitOutputs);
 constexpr int32_t kLongPart = 12;  // blocks
 
+// Whether four neighbours of all rows that a product writes and reads behind its sums lie so that they are one access.
+inline bool in_fours(const Product& p) {
+  const auto fits = [](const void* at) { return reinterpret_cast<uintptr_t>(at) % 16 == 0; };
+  return p.weight.rows % 4 == 0 && p.y_stride % 8 == 0 && p.times_stride % 4 == 0 && fits(p.y) && fits(p.left) &&
+         fits(p.y_bf16) && fits(p.times);
+}
+
 // Gives units and their parts to blocks, a unit being so many outputs. Parts go to blocks of their own, unless there
 // are `plenty` of blocks without that, or more than there is room for what they leave each other.
 inline void lay_out(MatmulArgs& args, int32_t outputs, int32_t plenty, int32_t group_rows) {
@@ -33,6 +40,7 @@ inline void lay_out(MatmulArgs& args, int32_t outputs, int32_t plenty, int32_t g
       p.units = ceil_div(p.weight.rows, p.gated() ? outputs / 2 : outputs);
       const int32_t matrices = args.experts.plan != nullptr && !p.dense ? args.experts.most_touched : 1;
       p.split = splits && p.units * matrices < plenty ? p.weight.parts() : 1;
+      p.fours = in_fours(p) ? 1 : 0;
       args.blocks += p.units * matrices * p.split;
     }
   };
@@ -147,6 +155,23 @@ __device__ __forceinline__ void write_output(const Unit& u, int32_t r, int32_t o
     reinterpret_cast<__nv_bfloat16*>(p.y_bf16)[row * p.y_stride + output] = __float2bfloat16_rn(value);
 }
 
+// Four neighbours at once, where the product has them in fours.
+__device__ __forceinline__ void write_fours(const Unit& u, int32_t r, int32_t output, float4 v, const float4& up) {
+  const Product& p = *u.product;
+  if (output >= p.weight.rows) return;
+  if (p.gated()) v = make_float4(gelu(v.x) * up.x, gelu(v.y) * up.y, gelu(v.z) * up.z, gelu(v.w) * up.w);
+  const int64_t row = u.first_slot + u.row_base + r;
+  if (p.times != nullptr) {
+    const float4 by = *reinterpret_cast<const float4*>(p.times + row * p.times_stride + output);
+    v = make_float4(gelu(v.x) * by.x, gelu(v.y) * by.y, gelu(v.z) * by.z, gelu(v.w) * by.w);
+  }
+  if (p.left != nullptr) leave(p.left + row * p.weight.rows + output, v);
+  if (p.y != nullptr) *reinterpret_cast<float4*>(p.y + row * p.weight.rows + output) = v;
+  if (p.y_bf16 != nullptr)
+    *reinterpret_cast<uint2*>(p.y_bf16 + row * p.y_stride + output) =
+        make_uint2(pack_bf16(v.x, v.y), pack_bf16(v.z, v.w));
+}
+
 // A unit's row as bytes, a warp each.
 template <int kRows, int kOutputs>
 __device__ void write_byte_outputs(const Unit& u, const float* sums) {
@@ -187,9 +212,15 @@ template <int kRows, int kOutputs>
 __device__ void write_outputs(const Unit& u, const float* sums) {
   const int32_t width = u.product->gated() ? kOutputs / 2 : kOutputs;
   const int32_t outputs = min(kRows, u.rows - u.row_base) * width;
-  for (int32_t i = threadIdx.x; i < outputs; i += kThreads) {
-    const float* at = sums + i / width * padded_outputs(kOutputs) + i % width;
-    write_output(u, i / width, u.unit * width + i % width, at[0], at[u.product->gated() ? kOutputs / 2 : 0]);
+  const int32_t up = u.product->gated() ? kOutputs / 2 : 0;
+  const auto place = [&](int32_t i) { return sums + i / width * padded_outputs(kOutputs) + i % width; };
+  if (u.product->fours && outputs > kThreads) {
+    for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < outputs; i += kThreads * 4)
+      write_fours(u, i / width, u.unit * width + i % width, *reinterpret_cast<const float4*>(place(i)),
+                  *reinterpret_cast<const float4*>(place(i) + up));
+  } else {
+    for (int32_t i = static_cast<int32_t>(threadIdx.x); i < outputs; i += kThreads)
+      write_output(u, i / width, u.unit * width + i % width, place(i)[0], place(i)[up]);
   }
   if constexpr (kOutputs == kQuantisedUnitOutputs)
     if (u.product->y_bytes.values != nullptr) write_byte_outputs<kRows, kOutputs>(u, sums);

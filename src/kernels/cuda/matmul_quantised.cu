@@ -51,7 +51,8 @@ __device__ __forceinline__ TileStart tile_start(const Unit& u, int warp, int m, 
           static_cast<const char*>(w.scales) + expert * w.stride_scales + at * Step::kScaleBytes, present};
 }
 
-template <class Step, int kTiles>
+// kTiles: of 8 rows. kOne: there is one row, which takes fewer instructions.
+template <class Step, int kTiles, bool kOne>
 __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo)
     narrow_quantised(const __grid_constant__ MatmulArgs args, const __grid_constant__ Staging staging) {
   constexpr int kRows = kTiles * 8;
@@ -90,7 +91,10 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
     else
       stage_floats<Step::kGroup, kThreads>(args.x, w.cols, to, rows_here, from * kStepK, columns, number);
   };
-  float total[kTiles][kWarpTiles][4] = {}, acc[kTiles][kWarpTiles][4] = {};
+  // Of each tile of outputs, g and g + 8: of rows 2t and 2t + 1, or of the only one.
+  constexpr int kSums = kOne ? 2 : 4;
+  float total[kTiles][kWarpTiles][kSums] = {}, acc[kTiles][kWarpTiles][kSums] = {};
+  OneRow one_row;
   int32_t border = begin + part;
   // Bytes are copied by few threads, floats are read by all.
   const bool copied = args.x.scales != nullptr;
@@ -124,7 +128,10 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
                      at + kWarpTiles * Step::kBytes + m * Step::kScaleBytes + lane / 4 * (Step::kScaleWords * 4));
 #pragma unroll
       for (int j = 0; j < kTiles; ++j) {
-        multiply_step(acc[j], step, bytes[j], scales0[j], scales1[j]);
+        if constexpr (kOne)
+          multiply_one_row(acc[j], step, one_row, bytes[j], scales0[j]);
+        else
+          multiply_step(acc[j], step, bytes[j], scales0[j], scales1[j]);
         bytes[j] += kStepK;
         scales0[j] += Step::kRuns * 8;
         scales1[j] += Step::kRuns * 8;
@@ -137,7 +144,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
 #pragma unroll
         for (int m = 0; m < kWarpTiles; ++m)
 #pragma unroll
-          for (int i = 0; i < 4; ++i) {
+          for (int i = 0; i < kSums; ++i) {
             total[j][m][i] = border == begin + part ? acc[j][m][i] : total[j][m][i] + acc[j][m][i];
             acc[j][m][i] = 0;
           }
@@ -154,9 +161,11 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
 #pragma unroll
     for (int m = 0; m < kWarpTiles; ++m)
 #pragma unroll
-      for (int i = 0; i < 4; ++i)
-        sums[(j * 8 + t * 2 + i % 2) * padded_outputs(kQuantisedUnitOutputs) + output + m * apart + g + i / 2 * 8] =
-            total[j][m][i];
+      for (int i = 0; i < kSums; ++i) {
+        const int32_t row = kOne ? t : j * 8 + t * 2 + i % 2, high = kOne ? i : i / 2;
+        if (!kOne || row == 0)
+          sums[row * padded_outputs(kQuantisedUnitOutputs) + output + m * apart + g + high * 8] = total[j][m][i];
+      }
   __syncthreads();
   finish_sums<kRows, kQuantisedUnitOutputs>(args, u, sums);
 }
@@ -199,10 +208,12 @@ void start_step(const MatmulArgs& args, Stream stream, bool early) {
   // All of what a block may have: see matmul_narrow.cu.
   const int32_t bytes = shared_of_multiprocessor() / blocks - kOwnShared, left = bytes - rows;
   staging.slots = std::clamp(std::min(left / Ring<Step>::bytes_for(1), steps), kFewestSlots, kMostSlots);
-  launch(group_rows == 8 ? narrow_quantised<Step, 1> : narrow_quantised<Step, 2>,
+  launch(args.rows == 1    ? narrow_quantised<Step, 1, true>
+         : group_rows == 8 ? narrow_quantised<Step, 1, false>
+                           : narrow_quantised<Step, 2, false>,
          dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(ceil_div(args.rows, group_rows))),
-         dim3(kThreads), static_cast<size_t>(std::max(bytes, Ring<Step>::bytes_for(staging.slots) + rows)),
-         stream, early, args, staging);
+         dim3(kThreads), static_cast<size_t>(std::max(bytes, Ring<Step>::bytes_for(staging.slots) + rows)), stream,
+         early, args, staging);
 }
 
 template <Format kFormat, bool kWide>

@@ -132,4 +132,15 @@ __device__ __forceinline__ void settle(float (&sums)[4], const int32_t (&exact)[
   }
 }
 
+// The same of one row alone, the first.
+__device__ __forceinline__ void settle_one(float (&sums)[2], const int32_t (&exact)[4], const RunScales& w, float scale,
+                                           float sum) {
+  const float zero = -kIntegerZero * scale;
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    const float product = fmaf(__int_as_float(exact[i * 2]), scale, zero);
+    sums[i] = fmaf(w.bias[i], sum, fmaf(w.scale[i], product, sums[i]));
+  }
+}
+
 }  // namespace paceline::kernels::cuda

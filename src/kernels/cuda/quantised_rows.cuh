@@ -126,4 +126,54 @@ __device__ __forceinline__ void multiply_step(float (&acc)[kTiles][4], const Ste
   }
 }
 
+// The same for one row: of the tensor cores' eight columns only the first one counts. Rows' bytes are read by the lanes
+// that have it, and the sums are those of lanes 0, 4, ... `kept`: the lane's bytes; what others have in it does not
+// matter.
+struct OneRow {
+  uint4 kept[2] = {};
+
+  __device__ __forceinline__ void read(const char* bytes) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+      if (threadIdx.x % 32 < 4) kept[half] = *reinterpret_cast<const uint4*>(bytes + half * 64);
+  }
+};
+
+template <class Step, int kTiles>
+__device__ __forceinline__ void multiply_one_row(float (&acc)[kTiles][2], const Step (&step)[kTiles], OneRow& row,
+                                                 const char* bytes, const char* scales) {
+  const int32_t zero[4] = {kIntegerBits, kIntegerBits, kIntegerBits, kIntegerBits};
+  row.read(bytes);
+  float4 pair = *reinterpret_cast<const float4*>(scales);  // of two runs
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const uint4& b = row.kept[half];
+    int32_t first[kTiles][4], second[kTiles][4];
+    uint32_t a[4];
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+      step[m].fragment(half * 2, a);
+      mma_bytes(first[m], a, b.x, b.y, zero);
+    }
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+      step[m].fragment(half * 2 + 1, a);
+      mma_bytes(second[m], a, b.z, b.w, Step::kRun == 64 ? first[m] : zero);
+    }
+    if constexpr (Step::kRun == 64) {
+#pragma unroll
+      for (int m = 0; m < kTiles; ++m)
+        settle_one(acc[m], second[m], step[m].run_scales(half), half == 0 ? pair.x : pair.z,
+                   half == 0 ? pair.y : pair.w);
+    } else {
+      if (half == 1) pair = *reinterpret_cast<const float4*>(scales + 16);
+#pragma unroll
+      for (int m = 0; m < kTiles; ++m) {
+        settle_one(acc[m], first[m], step[m].run_scales(half * 2), pair.x, pair.y);
+        settle_one(acc[m], second[m], step[m].run_scales(half * 2 + 1), pair.z, pair.w);
+      }
+    }
+  }
+}
+
 }  // namespace paceline::kernels::cuda

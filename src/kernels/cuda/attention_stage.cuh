@@ -87,8 +87,8 @@ __device__ __forceinline__ void stage_queries(const AttentionArgs& args, const W
   }
 }
 
-// Keys and values of the sequence's rows that lie in a page, up to the block's last: a job each, and a warp has two
-// jobs at once, both of keys or both of values, so that loads of both are on their way together.
+// Keys and values of the sequence's rows from a position on that lie in a page, up to the block's last: a job each, and
+// a warp has two jobs at once, both of keys or both of values, so that loads of both are on their way together.
 template <int kPairs>
 struct NewKeys {
   static constexpr int kWarps = kThreads / 32, kAtOnce = 2;
@@ -110,8 +110,9 @@ struct NewKeys {
       if (is_key) angle[i].load(args.head.cos + row * half, args.head.sin + row * half, half, 0.0f);
     }
   }
-  __device__ __forceinline__ void ask_first(const AttentionArgs& args, const Work& w, int32_t page, int32_t dim) {
-    begin = max(w.seq->first_pos, page * kPageTokens);
+  __device__ __forceinline__ void ask_first(const AttentionArgs& args, const Work& w, int32_t from_pos, int32_t page,
+                                            int32_t dim) {
+    begin = max(from_pos, page * kPageTokens);
     jobs = (min(w.first_pos + w.rows, (page + 1) * kPageTokens) - begin) * 2;
     // The last warps begin: the first ones have queries.
     first = kWarps - 1 - static_cast<int32_t>(threadIdx.x / 32);
@@ -186,6 +187,21 @@ __device__ __forceinline__ void write_page(const Work& w, int32_t page, int32_t 
 #pragma unroll 1
     for (int32_t one = max(begin, token); one < min(end, token + 8); ++one)
       *reinterpret_cast<uint16_t*>(to + one * 2) = *reinterpret_cast<const uint16_t*>(from + one * 2);
+  }
+}
+
+// The same by a block that does nothing else with them.
+template <int kPairs>
+__device__ __forceinline__ void write_new_keys(const AttentionArgs& args, const Work& w, int32_t dim, char* shared,
+                                               const Layout& l) {
+#pragma unroll 1
+  for (int32_t page = w.first_pos / kPageTokens; page * kPageTokens < w.first_pos + w.rows; ++page) {
+    NewKeys<kPairs> keys;
+    keys.ask_first(args, w, w.first_pos, page, dim);
+    keys.make_all(args, w, dim, shared, l);
+    __syncthreads();
+    write_page(w, page, dim, shared, l, static_cast<int32_t>(threadIdx.x), kThreads);
+    __syncthreads();
   }
 }
 

@@ -142,7 +142,7 @@ struct OneRow {
 template <class Step, int kTiles>
 __device__ __forceinline__ void multiply_one_row(float (&acc)[kTiles][2], const Step (&step)[kTiles], OneRow& row,
                                                  const char* bytes, const char* scales) {
-  const int32_t zero[4] = {kIntegerBits, kIntegerBits, kIntegerBits, kIntegerBits};
+  int32_t zero[4] = {kIntegerBits, kIntegerBits, kIntegerBits, kIntegerBits};
   row.read(bytes);
   float4 pair = *reinterpret_cast<const float4*>(scales);  // of two runs
 #pragma unroll

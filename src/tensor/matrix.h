@@ -77,16 +77,13 @@ struct Matrix {
 struct MatrixStack {
   Matrix first;  // expert 0
   int32_t count = 0;
-  int64_t stride_rows = 0;        // between experts, in rows of the underlying tensor
-  size_t stride_bytes = 0;        // between packed experts
-  size_t stride_scale_bytes = 0;  // between their scales, where those lie apart
+  int64_t stride_rows = 0;  // between experts, in rows of the underlying tensor
+  size_t stride_bytes = 0;  // between packed experts
 
   [[nodiscard]] Matrix at(int32_t e) const {
     if (!first.packed) return first.row_slice(static_cast<int64_t>(e) * stride_rows, first.rows);
     Matrix m = first;
     m.values = static_cast<const char*>(first.values) + static_cast<size_t>(e) * stride_bytes;
-    if (first.scales != nullptr)
-      m.scales = static_cast<const char*>(first.scales) + static_cast<size_t>(e) * stride_scale_bytes;
     return m;
   }
 };

@@ -32,7 +32,7 @@ Ceilings measure_ceilings(cudaStream_t stream) {
   const size_t bytes = size_t{8} << 30;
   void* block = nullptr;
   must(cudaMalloc(&block, bytes), "memory");
-  fill(block, bytes, 3, true, stream);
+  fill(block, bytes, 3, {}, stream);
   const double ms = time_ms(stream, 7, [&] {
     read_kernel<<<132 * 16, 512, 0, stream>>>(static_cast<const uint4*>(block), static_cast<int64_t>(bytes / 16),
                                               static_cast<uint32_t*>(block));

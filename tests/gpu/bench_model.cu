@@ -15,8 +15,7 @@ using kernels::Projection;
 using kernels::SeqSpan;
 using kernels::cuda::CudaOps;
 
-// bf16: sign and fraction random, exponent 2^-6 to 2^-5; else any bits.
-__global__ void fill_kernel(uint2* to, int64_t count, uint64_t seed, bool bf16) {
+__global__ void fill_kernel(uint2* to, int64_t count, uint64_t seed, const Bits bits) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
   uint64_t s = (static_cast<uint64_t>(i) + seed) * 0x9e3779b97f4a7c15u + 88172645463325252u;
@@ -24,7 +23,7 @@ __global__ void fill_kernel(uint2* to, int64_t count, uint64_t seed, bool bf16) 
   s *= 0xbf58476d1ce4e5b9u;
   s ^= s >> 32;
   uint2 v = make_uint2(static_cast<uint32_t>(s), static_cast<uint32_t>(s >> 32));
-  if (bf16) {
+  if (i * 8 % bits.every >= bits.bf16_from) {
     v.x = (v.x & 0x80ff80ffu) | 0x3c803c80u;
     v.y = (v.y & 0x80ff80ffu) | 0x3c803c80u;
   }
@@ -33,10 +32,10 @@ __global__ void fill_kernel(uint2* to, int64_t count, uint64_t seed, bool bf16) 
 
 }  // namespace
 
-void fill(void* to, size_t bytes, uint64_t seed, bool bf16, cudaStream_t stream) {
+void fill(void* to, size_t bytes, uint64_t seed, const Bits& bits, cudaStream_t stream) {
   const auto words = static_cast<int64_t>(bytes / 8);
   fill_kernel<<<static_cast<unsigned>((words + 255) / 256), 256, 0, stream>>>(static_cast<uint2*>(to), words, seed,
-                                                                              bf16);
+                                                                              bits);
 }
 
 Model::Model(CudaOps& ops, const Shape& shape, WeightFormat format) : ops_(ops), s_(shape), format_(format) {
@@ -81,8 +80,8 @@ Model::Model(CudaOps& ops, const Shape& shape, WeightFormat format) : ops_(ops),
     if (!l.owns) continue;
     const size_t bytes = static_cast<size_t>(l.kv_heads * l.dim) * kPageTokens * 2;
     for (int32_t p = 0; p < pages; ++p) {
-      keys_.back().push_back(random(bytes, true));
-      values_.back().push_back(random(bytes, true));
+      keys_.back().push_back(random(bytes, {}));
+      values_.back().push_back(random(bytes, {}));
     }
   }
   must(cudaDeviceSynchronize(), "making weights");
@@ -274,13 +273,13 @@ void Model::reserve(int32_t rows) {
   must(cudaDeviceSynchronize(), "row buffers");
 }
 
-void* Model::random(size_t bytes, bool bf16) {
+void* Model::random(size_t bytes, const Bits& bits) {
   owners_.push_back(ops_.memory(bytes));
   if (owners_.back() == nullptr) {
     std::printf("%s\n", ops_.wait().error().message.c_str());
     std::exit(2);
   }
-  fill(owners_.back().get(), bytes, seed_ += 1000003, bf16, ops_.stream());
+  fill(owners_.back().get(), bytes, seed_ += 1000003, bits, ops_.stream());
   return owners_.back().get();
 }
 
@@ -297,12 +296,11 @@ Matrix Model::matrix(int32_t rows, int32_t cols, int32_t count) {
   m.cols = cols;
   m.packed = true;
   if (m.quantised()) m.group = 64;
-  const auto f = m.format == WeightFormat::bf16 ? kernels::cuda::Format::bf16
-                 : m.format == WeightFormat::q8 ? kernels::cuda::Format::q8
-                                                : kernels::cuda::Format::q4;
-  const auto n = static_cast<size_t>(count);
-  m.values = random(kernels::cuda::value_bytes(f, rows, cols) * n, m.format == WeightFormat::bf16);
-  if (m.quantised()) m.scales = random(kernels::cuda::scale_bytes(f, rows, cols, 64, false) * n, true);
+  const kernels::cuda::Weight w = CudaOps::weight_of(m);
+  Bits bits;
+  if (m.quantised())
+    bits = {kernels::cuda::pair_step_bytes(w.format, w.group, false), 2 * kernels::cuda::step_value_bytes(w.format)};
+  m.values = random(kernels::cuda::bytes_of(w) * static_cast<size_t>(count), bits);
   return m;
 }
 
@@ -310,10 +308,7 @@ MatrixStack Model::stack(int32_t rows, int32_t cols) {
   MatrixStack s;
   s.first = matrix(rows, cols, s_.experts);
   s.count = s_.experts;
-  const auto f = s.first.format == WeightFormat::bf16 ? kernels::cuda::Format::bf16
-                 : s.first.format == WeightFormat::q8 ? kernels::cuda::Format::q8
-                                                      : kernels::cuda::Format::q4;
-  s.stride_bytes = kernels::cuda::value_bytes(f, rows, cols);
+  s.stride_bytes = kernels::cuda::bytes_of(CudaOps::weight_of(s.first));
   return s;
 }
 

@@ -33,8 +33,13 @@ struct Layer {
   MatrixStack e_gate, e_up, e_down;
 };
 
+// Of every so many bytes those from here on are bf16, others are any bits. Multiples of 8.
+struct Bits {
+  int64_t every = 8, bf16_from = 0;
+};
+
 // Random bits: where bf16, sign and fraction random, exponent 2^-6 to 2^-5.
-void fill(void* to, size_t bytes, uint64_t seed, bool bf16, cudaStream_t stream);
+void fill(void* to, size_t bytes, uint64_t seed, const Bits& bits, cudaStream_t stream);
 
 // A model of random bits in device memory.
 class Model {
@@ -73,7 +78,7 @@ class Model {
   float *x_ = nullptr, *normed_ = nullptr, *branch_ = nullptr, *wide_ = nullptr, *q_ = nullptr, *attended_ = nullptr;
 
  private:
-  void* random(size_t bytes, bool bf16);
+  void* random(size_t bytes, const Bits& bits);
   float* floats(size_t count);
   Matrix matrix(int32_t rows, int32_t cols, int32_t count = 1);
   MatrixStack stack(int32_t rows, int32_t cols);

@@ -44,21 +44,14 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
   const int32_t dim = kDim > 0 ? kDim : args.head_dim;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const bool dims_here = warp * kDt * 16 < dim;
+  const auto number = static_cast<int32_t>(blockIdx.z);
+  // Behind the blocks of pages there are those that only merge, and the first of these has time to write the last page
+  // meanwhile. As far as that is what blocks of pages do, it is the same code: there is less to fetch.
+  const int32_t share = kSplit ? max(number - args.most_pages + 1, 0) : 0;
+  if (share > 0 && w.page_begin >= w.page_end) return;
   // Where this kernel makes the keys itself, nobody else does.
-  const bool makes_keys = kHeads && args.head.k != nullptr;
-  constexpr int kPairs = kDim > 0 ? kDim / 64 : 4;
-  const Layout l = layout_of(dim, kQueries);
-  if (kSplit && static_cast<int32_t>(blockIdx.z) >= args.most_pages) {
-    if (w.page_begin >= w.page_end) return;
-    const int32_t share = static_cast<int32_t>(blockIdx.z) - args.most_pages + 1;
-    wait_for_previous();
-    // The first of those that merge has time to write the pages meanwhile.
-    if (makes_keys && share == 1) write_new_keys<kPairs>(args, w, dim, shared, l);
-    const PageParts parts(args, w, kQueries, dim);
-    parts.merge_share<false, Merging>(share, w.page_end - w.page_begin, {});
-    return;
-  }
-  const int32_t page_begin = kSplit ? w.page_begin + static_cast<int32_t>(blockIdx.z) : w.page_begin;
+  const bool makes_keys = kHeads && args.head.k != nullptr, writes = makes_keys && share == 1;
+  const int32_t page_begin = !kSplit ? w.page_begin : share > 0 ? w.page_end - 1 : w.page_begin + number;
   const int32_t page_end = kSplit ? min(page_begin + 1, w.page_end) : w.page_end;
   if (kSplit && page_begin >= page_end) {
     // Of a block that sees nothing the first one says so.
@@ -68,6 +61,7 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
       write_out(args, w, i / dim, i % dim, make_float4(0, 0, 0, 0));
     return;
   }
+  const Layout l = layout_of(dim, kQueries);
   auto* sum = reinterpret_cast<float*>(shared + l.stats);
   float* before = sum + kQueries;
   float* now = before + kQueries;
@@ -85,20 +79,31 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
                                base + l.values, l.value_stride);
   };
   const bool old = makes_keys || (page_begin + 1) * kPageTokens <= w.seq->first_pos;
-  HeadRow<kPairs> q_weights;
-  if (kHeads) q_weights.load(args.head.q_weight, dim / 2, 1.0f);
-  if (!old) wait_for_previous();
-  if (page_begin < page_end) copy_keys(page_begin);
-  commit_copies();
-  if (page_begin < page_end) copy_values(page_begin);
-  commit_copies();
-  if (old) wait_for_previous();
-
   const bool makes_these = makes_keys && (page_begin + 1) * kPageTokens > w.seq->first_pos;
+  constexpr int kPairs = kDim > 0 ? kDim / 64 : 4;
+  HeadRow<kPairs> q_weights;
   NewKeys<kPairs> new_keys;
-  if (makes_these) new_keys.ask_first(args, w, w.seq->first_pos, page_begin, dim);
-  stage_queries<kQueries, kPairs, kHeads>(args, w, dim, q_weights, shared + l.queries, l.query_stride);
-  if (makes_these) new_keys.make_all(args, w, dim, shared, l);
+  if (kHeads && share == 0) q_weights.load(args.head.q_weight, dim / 2, 1.0f);
+  if (!old) wait_for_previous();
+  if (page_begin < page_end && share == 0) copy_keys(page_begin);
+  commit_copies();
+  if (page_begin < page_end && share == 0) copy_values(page_begin);
+  commit_copies();
+  if (old || share > 0) wait_for_previous();
+  if (share == 0 || writes) {
+    if (makes_these) new_keys.ask_first(args, w, writes ? w.first_pos : w.seq->first_pos, page_begin, dim);
+    if (share == 0)
+      stage_queries<kQueries, kPairs, kHeads>(args, w, dim, q_weights, shared + l.queries, l.query_stride);
+    if (makes_these) new_keys.make_all(args, w, dim, shared, l);
+  }
+  if constexpr (kSplit) {
+    if (share > 0) {
+      __syncthreads();
+      if (writes) write_page(w, page_begin, dim, shared, l, static_cast<int32_t>(threadIdx.x), kThreads);
+      PageParts(args, w, kQueries, dim).merge_share<false, Merging>(share, w.page_end - w.page_begin, {});
+      return;
+    }
+  }
 
   float out[kDt][kNt][4] = {};
   Merge merge;  // of query threadIdx.x, in the first kQueries threads
@@ -159,9 +164,10 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
           if (g == 0) warp_top[score_tile * kQueries + (score_first + j) * 8 + t * 2 + e] = best;
         }
     }
-    // New keys and values go into the page, if nobody else has the time: by the warps without scores, if there are any.
+    // New keys and values go into the page, if nobody else writes it: by the warps without scores, if there are any.
     constexpr int32_t kWriters = kNt == 1 ? kThreads / 2 : kThreads;
-    if (makes_these && args.merge_shares == 1 && (kNt > 1 || !scores_here))
+    const bool is_written = args.merge_shares > 1 && page == w.page_end - 1;
+    if (makes_these && !is_written && (kNt > 1 || !scores_here))
       write_page(w, page, dim, shared, l, static_cast<int32_t>(threadIdx.x) % kWriters, kWriters);
     __syncthreads();
     // Keys are free: the next page's may come while this one's values are used.

@@ -54,6 +54,7 @@ struct AttentionArgs {
   const float* q = nullptr;      // [rows, heads, head_dim]
   float* out = nullptr;          // [rows, heads, head_dim], or none
   uint16_t* out_bf16 = nullptr;  // [rows, out_stride], or none
+  ByteRows out_bytes;            // or none; only where makes_bytes()
   int32_t out_stride = 0;
   int32_t window = 0;
   int32_t sees_self = 1;
@@ -74,6 +75,12 @@ struct AttentionArgs {
   int32_t filler = 0;
   HeadsArgs head;
 };
+
+// Whether attention may make bytes of its outputs: where pages have blocks of their own, whose warps have 128 dims of a
+// head at a time.
+PACELINE_BOTH constexpr bool makes_bytes(bool splits, int32_t head_dim) {
+  return splits && (head_dim == 256 || head_dim == 512);
+}
 
 // Rows that a block may have: as many as fill it with queries.
 PACELINE_BOTH constexpr int32_t rows_of_block(int32_t heads, int32_t kv_heads, int32_t head_dim, int32_t most_rows) {

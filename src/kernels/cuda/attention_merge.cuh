@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/handover.cuh"
+#include "kernels/cuda/row_bytes.cuh"
 
 namespace paceline::kernels::cuda::attention_block {
 
@@ -22,7 +23,7 @@ __device__ __forceinline__ void write_out(const AttentionArgs& args, const Work&
     reinterpret_cast<__nv_bfloat16*>(args.out_bf16)[row * args.out_stride + head * args.head_dim + at] =
         __float2bfloat16_rn(value);
 }
-// Four neighbours of a head.
+// Four neighbours of a head; where they become bytes, by whole warps that have 128 in a row.
 __device__ __forceinline__ void write_out(const AttentionArgs& args, const Work& w, int32_t query, int32_t at,
                                           const float4& value) {
   const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
@@ -31,6 +32,8 @@ __device__ __forceinline__ void write_out(const AttentionArgs& args, const Work&
   if (args.out_bf16 != nullptr)
     *reinterpret_cast<uint2*>(args.out_bf16 + row * args.out_stride + head * args.head_dim + at) =
         make_uint2(pack_bf16(value.x, value.y), pack_bf16(value.z, value.w));
+  if (args.out_bytes.values != nullptr)
+    put_four(args.out_bytes, row, static_cast<int32_t>(head) * args.head_dim + at, value);
 }
 
 // The part of a block's own page, in shared memory. Rows are 16 bytes longer than what they hold, so that the lanes
@@ -184,12 +187,12 @@ struct PageParts {
     // All is taken away behind the outputs, and tops and sums once nobody looks at them any more.
     __syncthreads();
     for (int32_t i = thread; i < mine * others; i += kThreads)
-      take_away_pair(first + i / mine * page_floats() + stats_at(share + i % mine * shares));
+      take_away<float2>(first + i / mine * page_floats() + stats_at(share + i % mine * shares));
 #pragma unroll 1
     for (int32_t i = thread; i < count; i += kThreads) {
       float* from = first + (share + i / quads * shares) * dim + i % quads * 4;
 #pragma unroll 1
-      for (int32_t page = 0; page < others; ++page) take_away(from + page * page_floats());
+      for (int32_t page = 0; page < others; ++page) take_away<float4>(from + page * page_floats());
     }
   }
 };

@@ -190,19 +190,4 @@ __device__ __forceinline__ void write_page(const Work& w, int32_t page, int32_t 
   }
 }
 
-// The same by a block that does nothing else with them.
-template <int kPairs>
-__device__ __forceinline__ void write_new_keys(const AttentionArgs& args, const Work& w, int32_t dim, char* shared,
-                                               const Layout& l) {
-#pragma unroll 1
-  for (int32_t page = w.first_pos / kPageTokens; page * kPageTokens < w.first_pos + w.rows; ++page) {
-    NewKeys<kPairs> keys;
-    keys.ask_first(args, w, w.first_pos, page, dim);
-    keys.make_all(args, w, dim, shared, l);
-    __syncthreads();
-    write_page(w, page, dim, shared, l, static_cast<int32_t>(threadIdx.x), kThreads);
-    __syncthreads();
-  }
-}
-
 }  // namespace paceline::kernels::cuda::attention_block

@@ -206,10 +206,12 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
     std::copy(blocks.begin(), blocks.end(), a.few_blocks);
   else
     a.blocks = sent(std::span<const RowBlock>(blocks));
-  if (args.shape.kv_dtype == DType::bf16)
-    a.out_bf16 = make_ready(args.out, a.rows, width, a.out_stride);
-  else
-    written(args.out, static_cast<int64_t>(a.rows) * width);
+  written(args.out, static_cast<int64_t>(a.rows) * width);
+  if (args.shape.kv_dtype == DType::bf16) {
+    if (wants_bf16(args.out)) a.out_bf16 = make_bf16(args.out, a.rows, width, a.out_stride);
+    if (const int32_t group = wanted_group(args.out); group != 0 && makes_bytes(splits, a.head_dim))
+      a.out_bytes = make_bytes(args.out, group, a.rows, width);
+  }
   if (splits) {
     const size_t floats = attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim);
     a.partial = handover(attention_partial_, floats);

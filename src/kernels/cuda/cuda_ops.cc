@@ -261,7 +261,6 @@ double CudaOps::read_gbs() {
 Weight CudaOps::weight_of(const Matrix& m, int32_t at_once) {
   Weight w;
   w.values = m.values;
-  w.scales = m.scales;
   w.rows = m.rows;
   w.cols = m.cols;
   w.group = m.group;
@@ -279,8 +278,7 @@ Weight CudaOps::weight_of(const Matrix& m, int32_t at_once) {
 
 Weight CudaOps::weight_of(const MatrixStack& s, int32_t at_once) {
   Weight w = weight_of(s.first, at_once);
-  w.stride_values = static_cast<int64_t>(s.stride_bytes);
-  w.stride_scales = static_cast<int64_t>(scale_bytes(w.format, w.rows, w.cols, w.group, w.wide_scales != 0));
+  w.stride = static_cast<int64_t>(s.stride_bytes);
   return w;
 }
 
@@ -325,43 +323,39 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
     }
   }
   const Weight shape = weight_of(w.first);
-  const size_t bytes = value_bytes(shape.format, shape.rows, shape.cols);
-  const size_t scales = scale_bytes(shape.format, shape.rows, shape.cols, shape.group, shape.wide_scales != 0);
-  const auto count = static_cast<size_t>(w.count);
-  const std::shared_ptr<void> block = memory((bytes + scales) * count);
+  const size_t bytes = bytes_of(shape);
+  const std::shared_ptr<void> block = memory(bytes * static_cast<size_t>(w.count));
   if (block == nullptr) return w;
-  // Raw rows pass through a staging block, so many whole tiles at a time.
+  // Raw rows pass through a staging block, so many whole pairs of tiles at a time.
   const Matrix& m = w.first;
   const size_t raw_row = m.row_value_bytes() + 2 * m.row_scale_bytes();
-  const int32_t step = static_cast<int32_t>(std::max<size_t>(1, (size_t{128} << 20) / raw_row / 16)) * 16;
+  const int32_t step =
+      static_cast<int32_t>(std::max<size_t>(1, (size_t{128} << 20) / raw_row / kPairOutputs)) * kPairOutputs;
   Grown raw;
-  auto* staging = static_cast<char*>(grown(raw, raw_row * static_cast<size_t>(std::min(step, round_up(m.rows, 16)))));
+  auto* staging =
+      static_cast<char*>(grown(raw, raw_row * static_cast<size_t>(std::min(step, round_up(m.rows, kPairOutputs)))));
   for (int32_t e = 0; e < w.count && status_.ok(); ++e) {
     const Matrix one = w.at(e);
-    char* values_to = static_cast<char*>(block.get()) + bytes * static_cast<size_t>(e);
-    char* scales_to = static_cast<char*>(block.get()) + bytes * count + scales * static_cast<size_t>(e);
     for (int32_t row = 0; row < m.rows && status_.ok(); row += step) {
       const int32_t some = std::min(step, m.rows - row);
       const Matrix slice = one.row_slice(row, some);
+      char* to = static_cast<char*>(block.get()) + bytes * static_cast<size_t>(e) + bytes_of(shape, row);
       const size_t slice_bytes = static_cast<size_t>(some) * m.row_value_bytes();
       const size_t slice_scales = static_cast<size_t>(some) * m.row_scale_bytes();
       if (shape.format == Format::f32 || shape.format == Format::f16) {
-        upload(values_to + static_cast<size_t>(row) * m.row_value_bytes(), slice.values, slice_bytes);
+        upload(to, slice.values, slice_bytes);
         continue;
       }
       upload(staging, slice.values, slice_bytes);
-      pack_values(staging, values_to + value_bytes(shape.format, row, shape.cols), shape.format, some, shape.cols,
-                  stream_);
+      Weight part = shape;
+      part.rows = some;
+      pack_values(staging, to, part, stream_);
       if (!m.quantised()) continue;
       char* raw_scales = staging + (slice_bytes + 255) / 256 * 256;
       if (static_cast<size_t>(raw_scales - staging) + 2 * slice_scales > raw.bytes) raw_scales = staging + slice_bytes;
       upload(raw_scales, slice.scales, slice_scales);
       upload(raw_scales + slice_scales, slice.biases, slice_scales);
-      Weight part = shape;
-      part.rows = some;
-      pack_scales(raw_scales, raw_scales + slice_scales,
-                  scales_to + scale_bytes(shape.format, row, shape.cols, shape.group, shape.wide_scales != 0), part,
-                  stream_);
+      pack_scales(raw_scales, raw_scales + slice_scales, to, part, stream_);
     }
   }
   (void)wait();
@@ -369,10 +363,8 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
   MatrixStack placed = w;
   placed.first.packed = true;
   placed.first.values = block.get();
-  placed.first.scales = m.quantised() ? static_cast<char*>(block.get()) + bytes * count : nullptr;
-  placed.first.biases = nullptr;
+  placed.first.scales = placed.first.biases = nullptr;
   placed.stride_bytes = bytes;
-  placed.stride_scale_bytes = scales;
   packed_[w.first.values] = {block, placed, print};
   owners.push_back(block);
   return placed;

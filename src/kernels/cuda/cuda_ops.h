@@ -87,6 +87,8 @@ class CudaOps final : public Ops {
   void shift_scale(const ShiftScaleArgs& args) override;
   void clamp(const float* x, float* y, float low, float high, int64_t count) override;
 
+  // A matrix as kernels take it.
+  [[nodiscard]] static Weight weight_of(const Matrix& m, int32_t at_once = 1);
   // Starts what is enqueued, and does not wait for it.
   void start();
   [[nodiscard]] Launches& launches() const { return *launches_; }
@@ -114,7 +116,6 @@ class CudaOps final : public Ops {
   }
 
   MatrixStack packed(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners);
-  [[nodiscard]] static Weight weight_of(const Matrix& m, int32_t at_once = 1);
   [[nodiscard]] static Weight weight_of(const MatrixStack& s, int32_t at_once);
 
   // Rows as bf16, or as bytes for matrices of a group, beside their float32: made by the operation that writes them.

@@ -16,14 +16,15 @@ __device__ __forceinline__ float element(const Weight& w, int64_t row, int32_t c
     const int64_t at = ((tile * (w.depth() / 16) + col / 16) * 32 + lane) * 8 + (k / 8 * 2 + high) * 2 + k % 2;
     return bf16_bits_to_float(static_cast<const uint16_t*>(w.values)[at]);
   }
-  uint32_t q = static_cast<const uint8_t*>(w.values)[quantised_place(w.format, w.depth(), row, col)];
+  const StepPlace at = quantised_place(w, row, col);
+  const char* matrix = static_cast<const char*>(w.values);
+  uint32_t q = static_cast<uint8_t>(matrix[at.values]);
   if (w.format == Format::q4) q = q >> (col % 8 / 4 * 4) & 15u;
-  const int64_t pair = scale_place(w.depth(), w.group, row, col);
   if (w.wide_scales) {
-    const float2 s = static_cast<const float2*>(w.scales)[pair];
+    const float2 s = *reinterpret_cast<const float2*>(matrix + at.scales);
     return s.x * static_cast<float>(q) + s.y;
   }
-  const uint32_t s = static_cast<const uint32_t*>(w.scales)[pair];
+  const uint32_t s = *reinterpret_cast<const uint32_t*>(matrix + at.scales);
   return bf16_bits_to_float(s & 0xffffu) * static_cast<float>(q) + __uint_as_float(s & 0xffff0000u);
 }
 

@@ -52,17 +52,27 @@ __device__ __forceinline__ float look_one(const float* from) {
   asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(v) : "l"(from) : "memory");
   return v;
 }
+__device__ __forceinline__ void look(const float* from, float& to) { to = look_one(from); }
+__device__ __forceinline__ void look(const float* from, float4& to) { to = look(from); }
 // Between two looks.
 __device__ __forceinline__ void rest() { __nanosleep(64); }
 
-__device__ __forceinline__ void take_away(float* from) {
-  const float nothing = __uint_as_float(kNothing);
-  leave(from, make_float4(nothing, nothing, nothing, nothing));
+// Nothing is left where a value lay.
+template <class Value>
+__device__ __forceinline__ void take_away(float* from);
+template <>
+__device__ __forceinline__ void take_away<float>(float* from) {
+  leave(from, __uint_as_float(kNothing));
 }
-__device__ __forceinline__ void take_away_pair(float* from) {
+template <>
+__device__ __forceinline__ void take_away<float2>(float* from) {
   const float nothing = __uint_as_float(kNothing);
   leave(from, make_float2(nothing, nothing));
 }
-__device__ __forceinline__ void take_away_one(float* from) { leave(from, __uint_as_float(kNothing)); }
+template <>
+__device__ __forceinline__ void take_away<float4>(float* from) {
+  const float nothing = __uint_as_float(kNothing);
+  leave(from, make_float4(nothing, nothing, nothing, nothing));
+}
 
 }  // namespace paceline::kernels::cuda

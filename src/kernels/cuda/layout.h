@@ -5,12 +5,15 @@
 // and in a tile one step of K after another, so that a warp streams its tile with one 16-byte load per lane and step
 // and nothing in between.
 //   bf16: [tile][k / 16][lane][8]            lane's part of a 16x16 fragment
-//   q8:   [tile][k / 32][lane][16]           lane's part of a 16x32 fragment of bytes: of outputs g and g + 8, where g
+//   q8, q4: [pair of tiles][k / 128], and in such a step first the values of both tiles, then the scales of both, so
+//   that
+//         one copy brings all of it
+//     values of q8: [k / 32][lane][16]       lane's part of a 16x32 fragment of bytes: of outputs g and g + 8, where g
 //                                            is lane / 4, columns lane % 4 * 8 to + 3, then the same of columns + 4
-//   q4:   [tile][k / 64][lane][16]           two such fragments: a byte holds column c in its low half, c + 4 above
-//   scales of q8, q4: [tile][k / 128][g][group of the 128 columns][outputs g, g + 8][scale, bias]
-// Outputs are padded to 16 and K to kBlockK (bf16) or kStepK (q8, q4), with zeros. Which columns a lane takes is free
-// where integers are added up; these are eight in a row, so that rows give it 16 bytes at once (byte_place).
+//     values of q4: [k / 64][lane][16]       two such fragments: a byte holds column c in its low half, c + 4 above
+//     scales: [g][group of the 128 columns][outputs g, g + 8][scale, bias]
+// Outputs are padded to 16 (bf16) or 32 and K to kBlockK (bf16) or kStepK, with zeros. Which columns a lane takes is
+// free where integers are added up; these are eight in a row, so that rows give it 16 bytes at once (byte_place).
 //
 // The numerics rule of this backend: narrow and wide kernels give the same bits. A sum over K runs in steps of
 // one tensor-core instruction, ascending, inside a part of K; parts are fixed by the matrix's shape and are added in
@@ -29,6 +32,7 @@
 namespace paceline::kernels::cuda {
 
 inline constexpr int32_t kTileOutputs = 16;  // of one fragment
+inline constexpr int32_t kPairOutputs = 32;  // of two, which lie together where they are q8 or q4
 inline constexpr int32_t kUnitOutputs = 64;  // of one block of a narrow kernel of bf16: four warps
 inline constexpr int32_t kBlockK = 64;       // parts are cut at multiples of this
 inline constexpr int32_t kStepK = 128;       // K of q8 and q4 is padded to it
@@ -51,31 +55,42 @@ PACELINE_BOTH constexpr int32_t padded_cols(Format format, int32_t cols) {
 // A matrix [rows, cols] in device memory, packed as above (f32, f16: row-major as they are).
 struct Weight {
   const void* values = nullptr;
-  const void* scales = nullptr;
   int32_t rows = 0, cols = 0;
   int32_t group = 0;
   Format format = Format::bf16;
-  int32_t wide_scales = 0;                       // scales are float32, not bf16
-  int32_t part = 0;                              // length of a part of K, in blocks: part_blocks()
-  int64_t stride_values = 0, stride_scales = 0;  // bytes to the next matrix of a stack
+  int32_t wide_scales = 0;  // scales are float32, not bf16
+  int32_t part = 0;         // length of a part of K, in blocks: part_blocks()
+  int64_t stride = 0;       // bytes to the next matrix of a stack
 
-  PACELINE_BOTH int32_t tiles() const { return ceil_div(rows, kTileOutputs); }
-  PACELINE_BOTH int32_t depth() const { return padded_cols(format, cols); }
-  PACELINE_BOTH int32_t parts() const { return ceil_div(ceil_div(cols, kBlockK), part); }
+  PACELINE_BOTH constexpr int32_t tiles() const { return ceil_div(rows, kTileOutputs); }
+  PACELINE_BOTH constexpr int32_t depth() const { return padded_cols(format, cols); }
+  PACELINE_BOTH constexpr int32_t parts() const { return ceil_div(ceil_div(cols, kBlockK), part); }
 };
 
-PACELINE_BOTH constexpr size_t value_bytes(Format format, int32_t rows, int32_t cols) {
-  if (format == Format::f32) return static_cast<size_t>(rows) * static_cast<size_t>(cols) * 4;
-  if (format == Format::f16) return static_cast<size_t>(rows) * static_cast<size_t>(cols) * 2;
-  const auto all = static_cast<size_t>(round_up(rows, kTileOutputs)) * static_cast<size_t>(padded_cols(format, cols));
-  return format == Format::bf16 ? all * 2 : format == Format::q8 ? all : all / 2;
+// Of a tile's step of K, where it is q8 or q4; and of two tiles' with all that belongs to it.
+PACELINE_BOTH constexpr int32_t step_value_bytes(Format format) {
+  return kTileOutputs * kStepK / (format == Format::q8 ? 1 : 2);
+}
+PACELINE_BOTH constexpr int32_t step_scale_bytes(int32_t group, bool wide) {
+  return kTileOutputs * (kStepK / group) * (wide ? 8 : 4);
+}
+PACELINE_BOTH constexpr int32_t pair_step_bytes(Format format, int32_t group, bool wide) {
+  return 2 * (step_value_bytes(format) + step_scale_bytes(group, wide));
 }
 
-PACELINE_BOTH constexpr size_t scale_bytes(Format format, int32_t rows, int32_t cols, int32_t group, bool wide) {
-  if (format != Format::q8 && format != Format::q4) return 0;
-  return static_cast<size_t>(round_up(rows, kTileOutputs)) * static_cast<size_t>(padded_cols(format, cols) / group) *
-         (wide ? 8 : 4);
+// So many rows of a matrix, or all of it.
+PACELINE_BOTH constexpr size_t bytes_of(const Weight& w, int32_t rows) {
+  const auto cols = static_cast<size_t>(w.cols), depth = static_cast<size_t>(w.depth());
+  switch (w.format) {
+    case Format::f32: return static_cast<size_t>(rows) * cols * 4;
+    case Format::f16: return static_cast<size_t>(rows) * cols * 2;
+    case Format::bf16: return static_cast<size_t>(round_up(rows, kTileOutputs)) * depth * 2;
+    default:
+      return static_cast<size_t>(ceil_div(rows, kPairOutputs)) * (depth / kStepK) *
+             static_cast<size_t>(pair_step_bytes(w.format, w.group, w.wide_scales != 0));
+  }
 }
+PACELINE_BOTH constexpr size_t bytes_of(const Weight& w) { return bytes_of(w, w.rows); }
 
 // The length of one part of K, in blocks of kBlockK, a multiple of what the wide kernel takes at once (4). Measured on
 // an H200: units of 64 outputs times parts should fill half of the device's places, so that the next launch finds room
@@ -112,16 +127,24 @@ PACELINE_BOTH constexpr int32_t quantised_part_blocks(int32_t rows, int32_t cols
   return round_up(ceil_div(blocks, wanted > needed ? wanted : needed), 2);
 }
 
-// Where element (row, col) of a q8 or q4 matrix lies: its byte, and its pair of scale and bias.
-PACELINE_BOTH constexpr int64_t quantised_place(Format format, int32_t depth, int64_t row, int32_t col) {
-  const int64_t tile = row / kTileOutputs, high = row % kTileOutputs / 8, lane = row % 8 * 4 + col % 32 / 8;
-  if (format == Format::q8)
-    return ((tile * (depth / 32) + col / 32) * 32 + lane) * 16 + (col % 8 / 4 * 2 + high) * 4 + col % 4;
-  return ((tile * (depth / 64) + col / 64) * 32 + lane) * 16 + (col % 64 / 32 * 2 + high) * 4 + col % 4;
+// Where the step of K of a tile of a q8 or q4 matrix lies: its values, and its scales.
+struct StepPlace {
+  int64_t values, scales;
+};
+PACELINE_BOTH constexpr StepPlace step_place(const Weight& w, int64_t tile, int32_t step) {
+  const int64_t steps = w.depth() / kStepK, half = tile % 2, values = step_value_bytes(w.format);
+  const int64_t begin = (tile / 2 * steps + step) * pair_step_bytes(w.format, w.group, w.wide_scales != 0);
+  return {begin + half * values, begin + 2 * values + half * step_scale_bytes(w.group, w.wide_scales != 0)};
 }
-PACELINE_BOTH constexpr int64_t scale_place(int32_t depth, int32_t group, int64_t row, int32_t col) {
-  const int64_t tile = row / kTileOutputs, high = row % kTileOutputs / 8, groups = kStepK / group;
-  return (((tile * (depth / kStepK) + col / kStepK) * 8 + row % 8) * groups + col % kStepK / group) * 2 + high;
+// Where its element (row, col) lies: its byte, and its pair of scale and bias.
+PACELINE_BOTH constexpr StepPlace quantised_place(const Weight& w, int64_t row, int32_t col) {
+  StepPlace at = step_place(w, row / kTileOutputs, col / kStepK);
+  const int32_t g = static_cast<int32_t>(row % 8), high = static_cast<int32_t>(row % kTileOutputs / 8);
+  const int32_t lane = g * 4 + col % 32 / 8, in_step = col % kStepK, groups = kStepK / w.group;
+  at.values += w.format == Format::q8 ? (in_step / 32 * 32 + lane) * 16 + (col % 8 / 4 * 2 + high) * 4 + col % 4
+                                      : (in_step / 64 * 32 + lane) * 16 + (col % 64 / 32 * 2 + high) * 4 + col % 4;
+  at.scales += ((g * groups + in_step / w.group) * 2 + high) * (w.wide_scales ? 8 : 4);
+  return at;
 }
 // Where the byte of a row's column lies: what a lane takes of 64 columns is 16 bytes.
 PACELINE_BOTH constexpr int32_t byte_place(int32_t col) {

@@ -96,7 +96,7 @@ inline constexpr size_t kFewestBytesLeft = 20'000'000;
 inline bool leaves(const MatmulArgs& args) {
   const Weight& w = args.out[0].weight;
   const bool narrow = w.format == Format::bf16 || w.format == Format::q8 || w.format == Format::q4;
-  const bool pays = args.rows > kFewestLeft || value_bytes(w.format, w.rows, w.cols) >= kFewestBytesLeft;
+  const bool pays = args.rows > kFewestLeft || bytes_of(w) >= kFewestBytesLeft;
   return args.count == 1 && args.rows <= kNarrowRows && args.experts.plan == nullptr && narrow && pays;
 }
 // early: may start before the kernel in front of it has ended (its weights do not depend on that one).

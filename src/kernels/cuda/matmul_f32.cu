@@ -42,7 +42,7 @@ __global__ void __launch_bounds__(kThreads) matmul_f32_kernel(const __grid_const
       from = args.experts.slot_row != nullptr ? args.experts.slot_row[first_slot + row] : first_slot + row;
     x[r] = static_cast<const float*>(args.x.values) + static_cast<int64_t>(from) * args.x.stride;
   }
-  const auto values_of = [&](const Weight& w) { return static_cast<const char*>(w.values) + expert * w.stride_values; };
+  const auto values_of = [&](const Weight& w) { return static_cast<const char*>(w.values) + expert * w.stride; };
   float sums[kRows], up[kRows];
   lane_dots<kRows>(product.weight, values_of(product.weight), output, x, lane, sums);
   if (product.gated()) lane_dots<kRows>(product.up, values_of(product.up), output, x, lane, up);

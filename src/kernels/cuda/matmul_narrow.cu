@@ -58,7 +58,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   // In blocks of K.
   const int32_t begin = u.part * w.part, end = min(w.depth() / kBlockK, begin + u.parts_here * w.part);
   __shared__ Ring::Beginning beginning;
-  Ring ring(shared_address(shared), staging.slots, {tile.values + static_cast<int64_t>(begin) * kChunk}, end - begin,
+  Ring ring(shared_address(shared), staging.slots, tile.values + static_cast<int64_t>(begin) * kChunk, end - begin,
             tile.present, beginning);
   const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kBlockK;
   const auto stage = [&](int32_t from, int32_t buffer) {
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(kThreads, 4)
 // Blocks of a multiprocessor, what it has for them in bytes, and what each takes besides what it asks for.
 constexpr int32_t kBlocks = 4;
 constexpr int32_t kShared = 228 * 1024;
-constexpr int32_t kOwn = 1024 + 256;
+constexpr int32_t kOwn = 1024 + 128;
 constexpr int32_t kFewestSlots = 3, kMostSlots = 6;
 // Of one buffer of rows, about: with a tile of 8 rows and with two.
 constexpr int32_t kRowsBytes = 4 * 1024, kRowsBytesOfTwo = 8 * 1024;

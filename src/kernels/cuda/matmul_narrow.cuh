@@ -137,7 +137,7 @@ __device__ inline Tile find_tile(const Unit& u, int warp) {
   Tile t;
   t.present = tile < w.tiles();
   const int64_t expert = u.expert >= 0 ? u.expert : 0, per_tile = int64_t{w.depth()} * 32;
-  t.values = static_cast<const char*>(w.values) + expert * w.stride_values + (t.present ? tile * per_tile : 0);
+  t.values = static_cast<const char*>(w.values) + expert * w.stride + (t.present ? tile * per_tile : 0);
   return t;
 }
 
@@ -179,7 +179,8 @@ __device__ void write_byte_outputs(const Unit& u, const float* sums) {
   static_assert(kWidth <= 64);
   const ByteRows& to = u.product->y_bytes;
   const int lane = threadIdx.x % 32;
-  for (int32_t r = threadIdx.x / 32; r < min(kRows, u.rows - u.row_base); r += kThreads / 32) {
+  // From the last warp on: the first ones write a single row's floats.
+  for (int32_t r = kThreads / 32 - 1 - threadIdx.x / 32; r < min(kRows, u.rows - u.row_base); r += kThreads / 32) {
     const float* at = sums + r * padded_outputs(kOutputs) + lane;
     const int64_t row = u.first_slot + u.row_base + r;
     const int32_t first = u.unit * kWidth;
@@ -240,11 +241,15 @@ struct Meeting {
         floats(min(kRows, u.rows - u.row_base) * kOutputs),
         split(u.product->split),
         sums(own) {}
-  __device__ float4& four(int32_t i) const {
-    return *reinterpret_cast<float4*>(sums + i / kOutputs * padded_outputs(kOutputs) + i % kOutputs);
+  // A float or four of them.
+  template <class Piece>
+  __device__ Piece& piece(int32_t i) const {
+    return *reinterpret_cast<Piece*>(sums + i / kOutputs * padded_outputs(kOutputs) + i % kOutputs);
   }
+  __device__ float4& four(int32_t i) const { return piece<float4>(i); }
 };
 
+__device__ __forceinline__ void add_to(float& sum, float v) { sum += v; }
 __device__ __forceinline__ void add_to(float4& sum, const float4& v) {
   sum.x += v.x;
   sum.y += v.y;
@@ -252,35 +257,37 @@ __device__ __forceinline__ void add_to(float4& sum, const float4& v) {
   sum.w += v.w;
 }
 
-// Long parts: each is left for the block of the first part, which adds them all up.
-template <int kRows, int kOutputs>
+// Long parts: each is left for the block of the first part, which adds them all up. Four floats of a thread at a time,
+// or one where there is no more for it: it runs once, and what counts is how long.
+template <class Piece, int kRows, int kOutputs>
 __device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows, kOutputs>& m) {
-  constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kAtOnce;
-  const int32_t thread = static_cast<int32_t>(threadIdx.x) * 4;
+  constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kAtOnce,
+                    kStride = kThreads * static_cast<int32_t>(sizeof(Piece) / 4);
+  const int32_t thread = static_cast<int32_t>(threadIdx.x) * static_cast<int32_t>(sizeof(Piece) / 4);
   float* const own = args.partial + m.block * kFloats;  // other parts' lie in front of the first one's
   if (u.part > 0) {
-    for (int32_t i = thread; i < m.floats; i += kThreads * 4) leave(own + i, m.four(i));
+    for (int32_t i = thread; i < m.floats; i += kStride) leave(own + i, m.template piece<Piece>(i));
     return;
   }
-  // All that this thread adds up is one list: all parts of four sums, then of the next four.
+  // All that this thread adds up is one list: all parts of a piece, then of the next one.
   int32_t i = thread, k = 1;
-  float4 sum;
+  Piece sum;
   while (i < m.floats) {
     float* place[kAtOnce];
-    float4 part[kAtOnce];
+    Piece part[kAtOnce];
     const int32_t first_i = i, first_k = k;
 #pragma unroll
     for (int n = 0; n < kAtOnce; ++n) {
       place[n] = i < m.floats ? own - k * kFloats + i : nullptr;
       if (++k < m.split) continue;
       k = 1;
-      i += kThreads * 4;
+      i += kStride;
     }
     for (bool there = false; !there;) {
       there = true;
 #pragma unroll
       for (int n = 0; n < kAtOnce; ++n)
-        if (place[n] != nullptr) part[n] = look(place[n]);
+        if (place[n] != nullptr) look(place[n], part[n]);
 #pragma unroll
       for (int n = 0; n < kAtOnce; ++n)
         if (place[n] != nullptr) there = there && is_there(part[n]);
@@ -291,13 +298,13 @@ __device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Mee
 #pragma unroll
     for (int n = 0; n < kAtOnce; ++n) {
       if (place[n] == nullptr) continue;
-      take_away(place[n]);
-      if (k == 1) sum = m.four(i);
+      take_away<Piece>(place[n]);
+      if (k == 1) sum = m.template piece<Piece>(i);
       add_to(sum, part[n]);
       if (++k < m.split) continue;
-      m.four(i) = sum;
+      m.template piece<Piece>(i) = sum;
       k = 1;
-      i += kThreads * 4;
+      i += kStride;
     }
   }
   __syncthreads();
@@ -347,8 +354,11 @@ __device__ void count_parts(const MatmulArgs& args, const Unit& u, const Meeting
 template <int kRows, int kOutputs>
 __device__ void finish_sums(const MatmulArgs& args, const Unit& u, float* sums) {
   const Meeting<kRows, kOutputs> meeting(u, sums);
-  if (u.product->split > 1 && u.product->weight.part >= kLongPart)
-    hand_over_parts(args, u, meeting);
+  const bool handed = u.product->split > 1 && u.product->weight.part >= kLongPart;
+  if (handed && meeting.floats <= kThreads)
+    hand_over_parts<float>(args, u, meeting);
+  else if (handed)
+    hand_over_parts<float4>(args, u, meeting);
   else if (u.product->split > 1)
     count_parts(args, u, meeting);
   else

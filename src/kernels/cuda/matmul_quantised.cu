@@ -1,8 +1,8 @@
 // Products of few rows with q8 and q4 weights, in quantised.cuh's arithmetic.
 //
-// As matmul_narrow.cuh has it, but a warp takes two tiles of 16 outputs at a time (gated: one of gate and the same of
-// up), so that a block's unit is 128 outputs, or 64 gated ones. Weights pass through shared memory (weight_ring.cuh).
-// Very few rows may come as float32: every block makes bytes of what it needs, which is less than a launch takes.
+// As matmul_narrow.cuh has it, but a warp takes two tiles of 16 outputs at a time, so that a block's unit is 128
+// outputs, or 64 gated ones. Weights pass through shared memory (weight_ring.cuh). Very few rows may come as float32:
+// every block makes bytes of what it needs, which is less than a launch takes.
 //
 // Bound: bytes of weights over memory bandwidth; behind it what a block does before its first and after its last step.
 #include <algorithm>
@@ -23,7 +23,7 @@ constexpr int kBlocks = 4, kBlocksOfTwo = 3;
 
 // A slot has a step of both tiles: values, then scales.
 template <class Step>
-using Ring = WeightRing<Step::kBytes, Step::kBytes, Step::kScaleBytes, Step::kScaleBytes>;
+using Ring = WeightRing<Step::kPairBytes>;
 
 // How a block uses its shared memory: rings of all warps, then so many columns of so many rows, once or twice.
 struct Staging {
@@ -32,23 +32,21 @@ struct Staging {
   PACELINE_BOTH int32_t rows_bytes(int32_t run) const { return StagedRows::bytes_for(rows, columns, run); }
 };
 
-// The warp's tile: where a step of K of it begins.
-struct TileStart {
-  const char* values;
-  const char* scales;
+// Where the warp's two tiles begin, and whether there is one: two in a row, or where they are gated, two of gate for
+// half of the warps and the same two of up for the others.
+struct PairStart {
+  const char* from;
   bool present;
 };
 
-template <class Step>
-__device__ __forceinline__ TileStart tile_start(const Unit& u, int warp, int m, int32_t step) {
+__device__ __forceinline__ PairStart pair_start(const Unit& u, int warp, int32_t step) {
   const bool gated = u.product->gated();
-  const Weight& w = gated && m == 1 ? u.product->up : u.product->weight;
-  const int32_t tile = gated ? u.unit * kWarps + warp : (u.unit * kWarps + warp) * kWarpTiles + m;
+  const Weight& w = gated && warp >= kWarps / 2 ? u.product->up : u.product->weight;
+  const int32_t tile = kWarpTiles * (gated ? u.unit * (kWarps / 2) + warp % (kWarps / 2) : u.unit * kWarps + warp);
   const bool present = tile < w.tiles();
-  const int64_t at = static_cast<int64_t>(present ? tile : 0) * (w.depth() / kStepK) + step;
   const int64_t expert = u.expert >= 0 ? u.expert : 0;
-  return {static_cast<const char*>(w.values) + expert * w.stride_values + at * Step::kBytes,
-          static_cast<const char*>(w.scales) + expert * w.stride_scales + at * Step::kScaleBytes, present};
+  return {static_cast<const char*>(w.values) + expert * w.stride + step_place(w, present ? tile : 0, step).values,
+          present};
 }
 
 // kTiles: of 8 rows. kOne: there is one row, which takes fewer instructions.
@@ -75,11 +73,9 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
   // In steps; a part is a whole number of them.
   const int32_t part = w.part / 2;
   const int32_t begin = u.part * part, end = min(w.depth() / kStepK, begin + u.parts_here * part);
-  // Where there is a first tile but no second one, the warp reads what it does not need.
-  const TileStart first = tile_start<Step>(u, warp, 0, begin), second = tile_start<Step>(u, warp, 1, begin);
+  const PairStart start = pair_start(u, warp, begin);
   __shared__ typename Ring<Step>::Beginning beginning;
-  Ring<Step> ring(shared_address(shared), staging.slots, {first.values, second.values, first.scales, second.scales},
-                  end - begin, first.present, beginning);
+  Ring<Step> ring(shared_address(shared), staging.slots, start.from, end - begin, start.present, beginning);
   char* const rows_at = shared + Ring<Step>::bytes_for(staging.slots);
   const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kStepK;
   const auto stage = [&](int32_t from, int32_t buffer) {
@@ -154,8 +150,6 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
   // Sums take the place of the rings: every warp has had all of its own.
   __syncthreads();
   auto* sums = reinterpret_cast<float*>(shared);
-  const int32_t output = u.product->gated() ? warp * kTileOutputs : warp * kWarpTiles * kTileOutputs;
-  const int32_t apart = u.product->gated() ? kQuantisedUnitOutputs / 2 : kTileOutputs;
 #pragma unroll
   for (int j = 0; j < kTiles; ++j)
 #pragma unroll
@@ -164,7 +158,8 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
       for (int i = 0; i < kSums; ++i) {
         const int32_t row = kOne ? t : j * 8 + t * 2 + i % 2, high = kOne ? i : i / 2;
         if (!kOne || row == 0)
-          sums[row * padded_outputs(kQuantisedUnitOutputs) + output + m * apart + g + high * 8] = total[j][m][i];
+          sums[row * padded_outputs(kQuantisedUnitOutputs) + (warp * kWarpTiles + m) * kTileOutputs + g + high * 8] =
+              total[j][m][i];
       }
   __syncthreads();
   finish_sums<kRows, kQuantisedUnitOutputs>(args, u, sums);
@@ -180,7 +175,7 @@ int32_t shared_of_multiprocessor() {
   }();
   return bytes;
 }
-constexpr int32_t kOwnShared = 1024 + 256;
+constexpr int32_t kOwnShared = 1024 + 128;
 constexpr int32_t kFewestSlots = 2, kMostSlots = 6;
 // Of one buffer of rows, about.
 constexpr int32_t kRowsBytes = 8 * 1024;

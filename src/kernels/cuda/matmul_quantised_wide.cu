@@ -86,10 +86,10 @@ struct TileStream {
 
   __device__ TileStream(const Weight& w, int32_t tile, int32_t expert) {
     const int lane = threadIdx.x % 32;
-    const int64_t steps = w.depth() / kStepK, at = tile < w.tiles() ? tile : 0;
-    values = static_cast<const char*>(w.values) + expert * w.stride_values + at * steps * Step::kBytes + lane * 16;
-    scales = static_cast<const char*>(w.scales) + expert * w.stride_scales + at * steps * Step::kScaleBytes +
-             lane / 4 * (Step::kScaleWords * 4);
+    const StepPlace at = step_place(w, tile < w.tiles() ? tile : 0, 0);
+    const char* matrix = static_cast<const char*>(w.values) + expert * w.stride;
+    values = matrix + at.values + lane * 16;
+    scales = matrix + at.scales + lane / 4 * (Step::kScaleWords * 4);
   }
 };
 

@@ -138,7 +138,7 @@ struct Stream16 {
     blocks = w.depth() / kBlockK;
     blocks_here = tile < w.tiles() ? blocks : 0;
     part = w.part;
-    from = static_cast<const char*>(w.values) + static_cast<int64_t>(at.expert) * w.stride_values +
+    from = static_cast<const char*>(w.values) + static_cast<int64_t>(at.expert) * w.stride +
            static_cast<int64_t>(blocks_here == 0 ? 0 : tile) * blocks * 2048 + lane * 16;
   }
 };

@@ -55,11 +55,11 @@ struct Columns {
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
       if constexpr (kVector) {
-        if (quad(q) < width) cuda::take_away(from + quad(q));
+        if (quad(q) < width) cuda::take_away<float4>(from + quad(q));
       } else {
 #pragma unroll
         for (int i = q * 4; i < q * 4 + 4; ++i)
-          if (present(i)) take_away_one(from + quad(q) + i % 4);
+          if (present(i)) cuda::take_away<float>(from + quad(q) + i % 4);
       }
     }
   }
@@ -94,9 +94,7 @@ struct Columns {
       const int32_t col = quad(q);
       if (col >= to.stride) break;
       const auto value = [&](int i) { return present(q * 4 + i) ? from[q * 4 + i] : 0.0f; };
-      const FourBytes four(make_float4(value(0), value(1), value(2), value(3)), to.group);
-      *reinterpret_cast<uint32_t*>(to.values + row * to.stride + byte_place(col)) = four.bytes;
-      if ((col & ((1 << to.run_bits()) - 1)) == 0) put_pair(to, row, col, four.pair);
+      put_four(to, row, col, make_float4(value(0), value(1), value(2), value(3)));
     }
   }
 };

@@ -46,50 +46,50 @@ __device__ uint32_t four_at(const uint8_t* from, int32_t rows, int32_t cols, int
   return word;
 }
 
-__global__ void pack_q8_kernel(const uint8_t* from, uint4* to, int32_t rows, int32_t cols, int64_t lanes,
-                               int32_t steps) {
+// One thread per lane of a fragment. Of q4 a byte holds column c in the low half and column c + 4 in the high half.
+__global__ void pack_quantised_kernel(const uint8_t* from, char* to, const Weight w, int64_t lanes) {
   const int64_t at = thread_number();
   if (at >= lanes) return;
   const int lane = static_cast<int>(at % 32), g = lane / 4, t = lane % 4;
-  const int64_t col = at / 32 % steps * 32 + t * 8, row = at / 32 / steps * 16 + g;
-  to[at] = make_uint4(four_at(from, rows, cols, row, col, 8), four_at(from, rows, cols, row + 8, col, 8),
-                      four_at(from, rows, cols, row, col + 4, 8), four_at(from, rows, cols, row + 8, col + 4, 8));
-}
-
-// A byte holds column c in the low half and column c + 4 in the high half.
-__global__ void pack_q4_kernel(const uint8_t* from, uint4* to, int32_t rows, int32_t cols, int64_t lanes,
-                               int32_t steps) {
-  const int64_t at = thread_number();
-  if (at >= lanes) return;
-  const int lane = static_cast<int>(at % 32), g = lane / 4, t = lane % 4;
-  const int64_t col = at / 32 % steps * 64 + t * 8, row = at / 32 / steps * 16 + g;
+  const int32_t columns = w.format == Format::q8 ? 32 : 64, loads = w.depth() / columns;
+  const int64_t load = at / 32 % loads, tile = at / 32 / loads, col = load * columns + t * 8, row = tile * 16 + g;
   uint32_t words[4];
   for (int i = 0; i < 4; ++i) {
-    const int64_t c = col + i / 2 * 32, r = row + i % 2 * 8;
-    words[i] = four_at(from, rows, cols, r, c, 4) | four_at(from, rows, cols, r, c + 4, 4) << 4;
+    const int64_t r = row + i % 2 * 8;
+    if (w.format == Format::q8) {
+      words[i] = four_at(from, w.rows, w.cols, r, col + i / 2 * 4, 8);
+    } else {
+      const int64_t c = col + i / 2 * 32;
+      words[i] = four_at(from, w.rows, w.cols, r, c, 4) | four_at(from, w.rows, w.cols, r, c + 4, 4) << 4;
+    }
   }
-  to[at] = make_uint4(words[0], words[1], words[2], words[3]);
+  const int32_t in_step = kStepK / columns, step = static_cast<int32_t>(load) / in_step;
+  *reinterpret_cast<uint4*>(to + step_place(w, tile, step).values + (load % in_step * 32 + lane) * 16) =
+      make_uint4(words[0], words[1], words[2], words[3]);
 }
 
-// One thread per pair, in scale_place's order.
-__global__ void pack_scales_kernel(const void* scales, const void* biases, void* to, int32_t rows, int32_t groups,
-                                   int32_t padded_groups, int64_t count, int32_t in_step, bool wide) {
+// One thread per pair.
+__global__ void pack_scales_kernel(const void* scales, const void* biases, char* to, const Weight w, int64_t count) {
   const int64_t at = thread_number();
   if (at >= count) return;
-  const int64_t in_tile = at % (16 * padded_groups), in_step_at = in_tile % (16 * in_step);
-  const int64_t row = at / (16 * padded_groups) * 16 + in_step_at / (2 * in_step) + at % 2 * 8;
-  const int64_t group = in_tile / (16 * in_step) * in_step + in_step_at / 2 % in_step;
-  const bool has = row < rows && group < groups;
+  const int32_t in_step = kStepK / w.group, steps = w.depth() / kStepK,
+                in_tile = static_cast<int32_t>(at % (16 * in_step));
+  const int64_t step = at / (16 * in_step) % steps, tile = at / (16 * in_step) / steps;
+  const int64_t row = tile * 16 + in_tile / (2 * in_step) + in_tile % 2 * 8,
+                group = step * in_step + in_tile / 2 % in_step;
+  const int32_t groups = w.cols / w.group;
+  const bool has = row < w.rows && group < groups;
   const int64_t i = row * groups + group;
-  if (wide) {
-    static_cast<float2*>(to)[at] =
+  to += step_place(w, tile, static_cast<int32_t>(step)).scales;
+  if (w.wide_scales) {
+    reinterpret_cast<float2*>(to)[in_tile] =
         has ? make_float2(static_cast<const float*>(scales)[i], static_cast<const float*>(biases)[i])
             : make_float2(0, 0);
   } else {
-    const uint32_t pair = has ? static_cast<uint32_t>(static_cast<const uint16_t*>(scales)[i]) |
-                                    static_cast<uint32_t>(static_cast<const uint16_t*>(biases)[i]) << 16
-                              : 0u;
-    static_cast<uint32_t*>(to)[at] = pair;
+    reinterpret_cast<uint32_t*>(to)[in_tile] = has ? static_cast<uint32_t>(static_cast<const uint16_t*>(scales)[i]) |
+                                                         static_cast<uint32_t>(static_cast<const uint16_t*>(biases)[i])
+                                                             << 16
+                                                   : 0u;
   }
 }
 
@@ -138,27 +138,24 @@ __global__ void rows_to_bytes_kernel(const float* x, const ByteRows to, int32_t 
 
 }  // namespace
 
-void pack_values(const void* from, void* to, Format format, int32_t rows, int32_t cols, Stream stream) {
-  const int32_t depth = padded_cols(format, cols);
-  const int32_t steps = format == Format::bf16 ? depth / 16 : format == Format::q8 ? depth / 32 : depth / 64;
-  const int64_t lanes = int64_t{ceil_div(rows, kTileOutputs)} * steps * 32;
-  auto* out = static_cast<uint4*>(to);
-  if (format == Format::bf16)
+void pack_values(const void* from, void* to, const Weight& w, Stream stream) {
+  if (w.format == Format::bf16) {
+    const int32_t steps = w.depth() / 16;
+    const int64_t lanes = int64_t{w.tiles()} * steps * 32;
     launch(pack_bf16_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false,
-           static_cast<const uint16_t*>(from), out, rows, cols, lanes, steps);
-  else if (format == Format::q8)
-    launch(pack_q8_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false, static_cast<const uint8_t*>(from),
-           out, rows, cols, lanes, steps);
-  else
-    launch(pack_q4_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false, static_cast<const uint8_t*>(from),
-           out, rows, cols, lanes, steps);
+           static_cast<const uint16_t*>(from), static_cast<uint4*>(to), w.rows, w.cols, lanes, steps);
+    return;
+  }
+  const int64_t lanes =
+      int64_t{ceil_div(w.rows, kPairOutputs)} * 2 * (w.depth() / (w.format == Format::q8 ? 32 : 64)) * 32;
+  launch(pack_quantised_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false,
+         static_cast<const uint8_t*>(from), static_cast<char*>(to), w, lanes);
 }
 
 void pack_scales(const void* scales, const void* biases, void* to, const Weight& w, Stream stream) {
-  const int32_t padded = w.depth() / w.group;
-  const int64_t count = int64_t{w.tiles()} * 16 * padded;
-  launch(pack_scales_kernel, dim3(blocks_for(count)), dim3(kThreads), 0, stream, false, scales, biases, to, w.rows,
-         w.cols / w.group, padded, count, kStepK / w.group, w.wide_scales != 0);
+  const int64_t count = int64_t{ceil_div(w.rows, kPairOutputs)} * kPairOutputs * (w.depth() / w.group);
+  launch(pack_scales_kernel, dim3(blocks_for(count)), dim3(kThreads), 0, stream, false, scales, biases,
+         static_cast<char*>(to), w, count);
 }
 
 void rows_to_bf16(const float* x, uint16_t* y, int32_t rows, int32_t cols, int32_t stride, Stream stream) {

@@ -39,16 +39,18 @@ struct QuantisedStep {
   static constexpr int kPairs = kStepK / kGroup * 2;  // of scale and bias
   static constexpr int kScaleWords = kPairs * (kWide ? 2 : 1);
   static constexpr int kScaleBytes = kScaleWords * 4 * 8;  // of a tile
+  static constexpr int kPairBytes = pair_step_bytes(kFormat, kGroup, kWide);
+  static_assert(kPairBytes == 2 * (kBytes + kScaleBytes));
 
   uint4 values[kLoads];
   uint32_t scales[kScaleWords];
 
   // `stream`: the lane's 16 bytes of step 0; `scale_stream`: what lane / 4 has of it.
   __device__ __forceinline__ void load(const char* stream, const char* scale_stream, int32_t step) {
-    const char* from = stream + static_cast<int64_t>(step) * kBytes;
+    const char* from = stream + static_cast<int64_t>(step) * kPairBytes;
 #pragma unroll
     for (int i = 0; i < kLoads; ++i) values[i] = load_once(from + i * 512);
-    const char* pairs = scale_stream + static_cast<int64_t>(step) * kScaleBytes;
+    const char* pairs = scale_stream + static_cast<int64_t>(step) * kPairBytes;
     take_scales([&] { return load_pair(pairs); }, [&](int i) { return load_four(pairs + i * 4); });
   }
 

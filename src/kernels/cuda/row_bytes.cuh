@@ -19,9 +19,9 @@ struct ByteScale {
 
   __device__ __forceinline__ explicit ByteScale(uint32_t top_bits) {
     const float top = __uint_as_float(top_bits);
-    inverse = top > 0 ? __fdiv_rn(127.0f, top) : 0.0f;
+    inverse = top > 0 ? __fdividef(127.0f, top) : 0.0f;
     // Two bits less than a float has: its product with kIntegerZero is exact then.
-    scale = __uint_as_float((__float_as_uint(__fdiv_rn(top, 127.0f)) + 2u) & ~3u);
+    scale = __uint_as_float((__float_as_uint(top * (1.0f / 127.0f)) + 2u) & ~3u);
   }
   __device__ __forceinline__ int32_t byte(float value) const { return __float2int_rn(value * inverse); }
   // Of a run, whose bytes have this sum.
@@ -58,6 +58,12 @@ __device__ __forceinline__ void put_byte(const ByteRows& to, int64_t row, int32_
 // Of the run that begins at this column.
 __device__ __forceinline__ void put_pair(const ByteRows& to, int64_t row, int32_t col, const float2& pair) {
   reinterpret_cast<float2*>(to.scales)[row * (to.stride >> to.run_bits()) + (col >> to.run_bits())] = pair;
+}
+// Four neighbours from this column on.
+__device__ __forceinline__ void put_four(const ByteRows& to, int64_t row, int32_t col, const float4& v) {
+  const FourBytes four(v, to.group);
+  *reinterpret_cast<uint32_t*>(to.values + row * to.stride + byte_place(col)) = four.bytes;
+  if ((col & ((1 << to.run_bits()) - 1)) == 0) put_pair(to, row, col, four.pair);
 }
 
 }  // namespace paceline::kernels::cuda

@@ -10,7 +10,7 @@ namespace paceline::kernels::cuda {
 #pragma GCC diagnostic error "-Wpadded"
 
 // Into layout.h's order. `from` is device memory, as it lies in a checkpoint.
-void pack_values(const void* from, void* to, Format format, int32_t rows, int32_t cols, Stream stream);
+void pack_values(const void* from, void* to, const Weight& w, Stream stream);
 void pack_scales(const void* scales, const void* biases, void* to, const Weight& w, Stream stream);
 
 // Rows made ready for a matrix.

@@ -1,6 +1,6 @@
-// Weights on their way through shared memory. Each warp of a block reads a stretch of memory (or several side by side)
-// once, from its beginning to its end, in chunks; as many as there are slots for are under way at any time, and none of
-// them takes a register. What is asked for before wait_for_previous() keeps the memory busy where launches meet.
+// Weights on their way through shared memory. Each warp of a block reads a stretch of memory once, from its beginning
+// to its end, in chunks; as many as there are slots for are under way at any time, and none of them takes a register.
+// What is asked for before wait_for_previous() keeps the memory busy where launches meet.
 //
 // A slot is there when all warps' chunks are: so warps stay together. Left to themselves they drift apart, and the
 // whole device reads slower the longer their stretches are (measured: up to a third).
@@ -18,31 +18,29 @@
 
 namespace paceline::kernels::cuda {
 
-// kChunks: bytes of a chunk of each stretch, multiples of 16. In a slot they lie one behind the other.
-template <int32_t... kChunks>
+// kChunk: bytes of a chunk, a multiple of 16.
+template <int32_t kChunk>
 class WeightRing {
  public:
   static constexpr int32_t kWarps = 4;
-  static constexpr int kStretches = sizeof...(kChunks);
-  static constexpr int32_t kSlot = (kChunks + ...);
   // What warps tell each other before the first chunk is used, in shared memory.
   struct Beginning {
-    const char* from[kWarps][kStretches];  // none: there is nothing for this warp
-    int32_t ended;                         // the kernel in front has
+    const char* from[kWarps];  // none: there is nothing for this warp
+    int32_t ended;             // the kernel in front has
     int32_t filler;
   };
   // Of shared memory: the slots of one warp after the other's, then a barrier for every slot of all.
-  PACELINE_BOTH static constexpr int32_t bytes_for(int32_t slots) { return slots * (kWarps * kSlot + 16); }
+  PACELINE_BOTH static constexpr int32_t bytes_for(int32_t slots) { return slots * (kWarps * kChunk + 16); }
 
   // Starts the first copy. All threads of the block make theirs; `has`: there is something for this warp.
-  __device__ __forceinline__ WeightRing(uint32_t shared, int32_t slots, const char* const (&from)[kStretches],
-                                        int32_t chunks, bool has, Beginning& beginning)
-      : rings_(shared), barriers_(shared + kWarps * slots * kSlot), slots_(slots), chunks_(chunks), has_(has) {
-#pragma unroll
-    for (int i = 0; i < kStretches; ++i) {
-      from_[i] = from[i];
-      if (threadIdx.x % 32 == 0) beginning.from[warp()][i] = has ? from[i] : nullptr;
-    }
+  __device__ __forceinline__ WeightRing(uint32_t shared, int32_t slots, const char* from, int32_t chunks, bool has,
+                                        Beginning& beginning)
+      : rings_(shared),
+        barriers_(shared + kWarps * slots * kChunk),
+        slots_(slots),
+        chunks_(chunks),
+        from_(has ? from : nullptr) {
+    if (threadIdx.x % 32 == 0) beginning.from[warp()] = from_;
     if (threadIdx.x == 0) {
       beginning.ended = 0;
       for (int32_t i = 0; i < slots; ++i) init_barrier(barriers_ + i * 8, kWarps * kComing);
@@ -69,7 +67,7 @@ class WeightRing {
       const volatile int32_t& ended = beginning.ended;
       for (int32_t i = 1; i < first; ++i) {
         while (!is_over(barriers_ + (i - 1) * 8, 0) && ended == 0) continue;
-        if (other < kWarps) copy(other, i, beginning.from[other], i, beginning.from[other][0] != nullptr);
+        if (other < kWarps) copy(other, i, beginning.from[other], i);
       }
       wait_for_previous();
     } else {
@@ -112,50 +110,39 @@ class WeightRing {
 #endif
 
   static __device__ __forceinline__ int32_t warp() { return static_cast<int32_t>(threadIdx.x / 32); }
-  PACELINE_BOTH static constexpr int32_t chunk(int stretch) {
-    constexpr int32_t kAll[] = {kChunks...};
-    return kAll[stretch];
-  }
   [[nodiscard]] __device__ __forceinline__ uint32_t place(int32_t of_warp, int32_t slot) const {
-    return rings_ + (of_warp * slots_ + slot) * kSlot;
+    return rings_ + (of_warp * slots_ + slot) * kChunk;
   }
 
   __device__ __forceinline__ void fetch(int32_t slot) {
     if (fetched_ >= chunks_) return;
 #if __CUDA_ARCH__ >= 900
-    if (threadIdx.x % 32 == 0) copy(warp(), slot, from_, fetched_, has_);
+    if (threadIdx.x % 32 == 0) copy(warp(), slot, from_, fetched_);
 #else
     const int32_t lane = static_cast<int32_t>(threadIdx.x % 32) * 16;
-    uint32_t to = place(warp(), slot);
+    const char* from = from_ + static_cast<int64_t>(fetched_) * kChunk;
 #pragma unroll
-    for (int i = 0; i < kStretches; to += chunk(i), ++i)
-#pragma unroll
-      for (int32_t at = lane; at < chunk(i); at += 512)
-        copy16_async(to + at, from_[i] + static_cast<int64_t>(fetched_) * chunk(i) + at, has_);
+    for (int32_t at = lane; at < kChunk; at += 512)
+      if (from_ != nullptr) copy16_async(place(warp(), slot) + at, from + at, true);
     asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barriers_ + slot * 8) : "memory");
 #endif
     ++fetched_;
   }
 
 #if __CUDA_ARCH__ >= 900
-  // A warp's chunks of this number, by one thread.
-  __device__ __forceinline__ void copy(int32_t of_warp, int32_t slot, const char* const (&from)[kStretches],
-                                       int32_t number, bool has) {
+  // A warp's chunk of this number, by one thread.
+  __device__ __forceinline__ void copy(int32_t of_warp, int32_t slot, const char* from, int32_t number) {
     const uint32_t barrier = barriers_ + slot * 8;
-    expect_bytes(barrier, has ? kSlot : 0);
-    if (!has) return;
-    uint32_t to = place(of_warp, slot);
-#pragma unroll
-    for (int i = 0; i < kStretches; to += chunk(i), ++i)
-      copy_bulk(to, from[i] + static_cast<int64_t>(number) * chunk(i), chunk(i), barrier, policy_);
+    expect_bytes(barrier, from != nullptr ? kChunk : 0);
+    if (from == nullptr) return;
+    copy_bulk(place(of_warp, slot), from + static_cast<int64_t>(number) * kChunk, kChunk, barrier, policy_);
   }
 
   uint64_t policy_ = 0;
 #endif
   uint32_t rings_, barriers_;
   int32_t slots_, chunks_, fetched_ = 0;
-  const char* from_[kStretches];
-  bool has_;
+  const char* from_;  // none: there is nothing for this warp
   int32_t slot_ = 0;
   uint32_t phase_ = 0;
 };

@@ -1,6 +1,7 @@
 // Every operation of the CUDA device against the portable kernels within rounding, and a row's bits alone, in company,
 // at any place and in any chunking.
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "check.h"
@@ -417,21 +418,37 @@ void check_placing(Backends& b) {
                   "matrices that lay at the same place");
 }
 
-// What is left of it under a checker that slows everything down a thousandfold.
-int run_few(Backends& b) {
-  for (const Case& c : kCases) check_matmul(b, c, 80, 384, 18, true);
-  check_matmul(b, kCases[0], 704, 1664, 40, false);
-  check_attention(b, {4, 2, 32, 24, 70}, DType::bf16);
-  check_attention(b, {4, 2, 256, 100, 80}, DType::bf16);
-  check_experts(b, kCases[0], 8, 2, 64, 48, 20);
-  check_elementwise(b);
-  check_placing(b);
-  check_joined(b.gpu, b.cpu, b.checks, true);
-  check_chains(b, true);
+// What is left of it under a checker that slows everything down a thousandfold; of that all, or what is named.
+int run_few(Backends& b, const std::string& named) {
+  const std::pair<const char*, std::function<void()>> parts[] = {
+      {"products",
+       [&] {
+         for (const Case& c : kCases) check_matmul(b, c, 80, 384, 18, true);
+       }},
+      {"larger", [&] { check_matmul(b, kCases[0], 704, 1664, 40, false); }},
+      {"attention",
+       [&] {
+         check_attention(b, {4, 2, 32, 24, 70}, DType::bf16);
+       }},
+      {"heads",
+       [&] {
+         check_attention(b, {4, 2, 256, 100, 80}, DType::bf16);
+       }},
+      {"experts", [&] { check_experts(b, kCases[0], 8, 2, 64, 48, 20); }},
+      {"rows", [&] { check_elementwise(b), check_placing(b); }},
+      {"joined", [&] { check_joined(b.gpu, b.cpu, b.checks, true); }},
+      {"chains", [&] { check_chains(b, true); }},
+  };
+  for (const auto& [name, part] : parts) {
+    if (!named.empty() && named != name) continue;
+    part();
+    std::printf("%s done\n", name);
+    std::fflush(stdout);
+  }
   return b.checks.finish("kernels, a few");
 }
 
-int run_all(const std::string& which) {
+int run_all(const std::string& which, const std::string& named) {
   const bool quick = which == "quick";
   ThreadPool pool(0);
   CpuOps cpu(**kernels::find_cpu_table("portable"), pool);
@@ -442,7 +459,7 @@ int run_all(const std::string& which) {
   }
   Checks checks;
   Backends b{**gpu, cpu, checks, std::mt19937(5)};
-  if (which == "few") return run_few(b);
+  if (which == "few") return run_few(b, named);
   check_rows(b);
   check_elementwise(b);
   check_placing(b);
@@ -496,5 +513,5 @@ int run_all(const std::string& which) {
 }  // namespace
 }  // namespace paceline::gpu
 
-// All, or `quick`, or `few`.
-int main(int argc, char** argv) { return paceline::gpu::run_all(argc > 1 ? argv[1] : ""); }
+// All, or `quick`, or `few` and perhaps which of them.
+int main(int argc, char** argv) { return paceline::gpu::run_all(argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : ""); }

@@ -8,9 +8,11 @@
 namespace paceline::gpu {
 namespace {
 
+using kernels::Activation;
 using kernels::HeadShape;
 using kernels::kPageTokens;
 using kernels::random_rows;
+using kernels::RandomMatrix;
 using kernels::SeqSpan;
 
 struct Rows {
@@ -93,6 +95,9 @@ class Prepared {
     ops_.attend(heads, {shape_, q_.at(), out_.at(), window_, true, spans_, nullptr});
   }
   [[nodiscard]] std::vector<float> out() const { return out_.read(); }
+  [[nodiscard]] const float* at() const { return out_.at(); }
+  [[nodiscard]] int32_t rows() const { return rows_; }
+  [[nodiscard]] int32_t width() const { return shape_.heads * shape_.head_dim; }
 
  private:
   Ops& ops_;
@@ -103,6 +108,35 @@ class Prepared {
   std::vector<std::vector<void*>> tables_;
   std::vector<SeqSpan> spans_;
 };
+
+// Quantised products of attention's rows, which it makes bytes of once it knows that they are wanted: as of rows that
+// come from elsewhere.
+void check_products_behind(Ops& gpu, Checks& checks) {
+  constexpr int32_t kOutputs = 48, kTurns = 4;
+  std::mt19937 random(9);
+  for (size_t i = 0; i < std::size(kLaunches); ++i)
+    for (const auto& [format, group] :
+         {std::pair{WeightFormat::q8, 32}, {WeightFormat::q4, 64}, {WeightFormat::q4, 128}}) {
+      const Prepared one(gpu, kLaunches[i], random);
+      if (one.width() % group != 0) continue;
+      RandomMatrix matrix(format, kOutputs, one.width(), group, DType::bf16, random);
+      std::vector<std::shared_ptr<const void>> owners;
+      const Matrix m = gpu.place(matrix.view, owners);
+      const auto product = [&](const float* x) {
+        const Block y(gpu, static_cast<size_t>(one.rows()) * kOutputs);
+        const kernels::Projection to{&m, y.at()};
+        gpu.linear(x, one.rows(), Activation::bf16, {&to, 1});
+        return y.read();
+      };
+      for (int32_t turn = 0; turn < kTurns; ++turn) {
+        one.run();
+        const std::vector<float> got = product(one.at());
+        const Block copy(gpu, one.out());
+        checks.expect(got == product(copy.at()), "a product behind attention " + std::to_string(i) + ", groups of " +
+                                                     std::to_string(group) + ", turn " + std::to_string(turn));
+      }
+    }
+}
 
 }  // namespace
 
@@ -138,6 +172,7 @@ void check_pages(Ops& gpu, Checks& checks) {
     checks.expect(std::all_of(want.begin(), want.end(), [](float v) { return std::isfinite(v); }),
                   "pages of launch " + std::to_string(which[i]) + " are numbers");
   }
+  check_products_behind(gpu, checks);
 }
 
 }  // namespace paceline::gpu

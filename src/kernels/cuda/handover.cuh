@@ -52,8 +52,6 @@ __device__ __forceinline__ float look_one(const float* from) {
   asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(v) : "l"(from) : "memory");
   return v;
 }
-__device__ __forceinline__ void look(const float* from, float& to) { to = look_one(from); }
-__device__ __forceinline__ void look(const float* from, float4& to) { to = look(from); }
 // Between two looks.
 __device__ __forceinline__ void rest() { __nanosleep(64); }
 

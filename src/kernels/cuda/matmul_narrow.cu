@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(kThreads, 4)
   for (int j = 0; j < kTiles; ++j) row_at[j] = min(j * 8 + g, staging.rows - 1) * staging.stride() + t * 4;
   float total[kTiles][4] = {}, acc[kTiles][4] = {};
   int32_t border = begin + w.part;
-  ring.fill(beginning, [&] {
+  ring.fill(beginning, stack || blockIdx.x >= kPlaces, [&] {
     if ((!stack && plans) || leaves) let_next_start();
 #pragma unroll
     for (int ahead = 0; ahead < kRowBuffers - 1; ++ahead) stage(begin + ahead * span, ahead);

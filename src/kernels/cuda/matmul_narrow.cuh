@@ -241,15 +241,11 @@ struct Meeting {
         floats(min(kRows, u.rows - u.row_base) * kOutputs),
         split(u.product->split),
         sums(own) {}
-  // A float or four of them.
-  template <class Piece>
-  __device__ Piece& piece(int32_t i) const {
-    return *reinterpret_cast<Piece*>(sums + i / kOutputs * padded_outputs(kOutputs) + i % kOutputs);
+  __device__ float4& four(int32_t i) const {
+    return *reinterpret_cast<float4*>(sums + i / kOutputs * padded_outputs(kOutputs) + i % kOutputs);
   }
-  __device__ float4& four(int32_t i) const { return piece<float4>(i); }
 };
 
-__device__ __forceinline__ void add_to(float& sum, float v) { sum += v; }
 __device__ __forceinline__ void add_to(float4& sum, const float4& v) {
   sum.x += v.x;
   sum.y += v.y;
@@ -257,55 +253,41 @@ __device__ __forceinline__ void add_to(float4& sum, const float4& v) {
   sum.w += v.w;
 }
 
-// Long parts: each is left for the block of the first part, which adds them all up. Four floats of a thread at a time,
-// or one where there is no more for it: it runs once, and what counts is how long.
-template <class Piece, int kRows, int kOutputs>
+// Long parts: each is left for the block of the first part, which adds them all up. Little code: it runs once.
+template <int kRows, int kOutputs>
 __device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows, kOutputs>& m) {
-  constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kAtOnce,
-                    kStride = kThreads * static_cast<int32_t>(sizeof(Piece) / 4);
-  const int32_t thread = static_cast<int32_t>(threadIdx.x) * static_cast<int32_t>(sizeof(Piece) / 4);
+  constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kAtOnce;
+  const int32_t thread = static_cast<int32_t>(threadIdx.x) * 4;
   float* const own = args.partial + m.block * kFloats;  // other parts' lie in front of the first one's
   if (u.part > 0) {
-    for (int32_t i = thread; i < m.floats; i += kStride) leave(own + i, m.template piece<Piece>(i));
+    for (int32_t i = thread; i < m.floats; i += kThreads * 4) leave(own + i, m.four(i));
     return;
   }
-  // All that this thread adds up is one list: all parts of a piece, then of the next one.
-  int32_t i = thread, k = 1;
-  Piece sum;
-  while (i < m.floats) {
-    float* place[kAtOnce];
-    Piece part[kAtOnce];
-    const int32_t first_i = i, first_k = k;
+#pragma unroll 1
+  for (int32_t i = thread; i < m.floats; i += kThreads * 4) {
+    float4 sum = m.four(i);
+#pragma unroll 1
+    for (int32_t first = 1; first < m.split; first += kAtOnce) {
+      float* const from = own + i - first * kFloats;
+      const int32_t count = m.split - first;
+      float4 part[kAtOnce];
+      for (bool there = false; !there;) {
+        there = true;
 #pragma unroll
-    for (int n = 0; n < kAtOnce; ++n) {
-      place[n] = i < m.floats ? own - k * kFloats + i : nullptr;
-      if (++k < m.split) continue;
-      k = 1;
-      i += kStride;
+        for (int n = 0; n < kAtOnce; ++n)
+          if (n < count) part[n] = look(from - n * kFloats);
+#pragma unroll
+        for (int n = 0; n < kAtOnce; ++n) there = there && (n >= count || is_there(part[n]));
+        if (!there) rest();
+      }
+#pragma unroll
+      for (int n = 0; n < kAtOnce; ++n) {
+        if (n >= count) break;
+        take_away<float4>(from - n * kFloats);
+        add_to(sum, part[n]);
+      }
     }
-    for (bool there = false; !there;) {
-      there = true;
-#pragma unroll
-      for (int n = 0; n < kAtOnce; ++n)
-        if (place[n] != nullptr) look(place[n], part[n]);
-#pragma unroll
-      for (int n = 0; n < kAtOnce; ++n)
-        if (place[n] != nullptr) there = there && is_there(part[n]);
-      if (!there) rest();
-    }
-    i = first_i;
-    k = first_k;
-#pragma unroll
-    for (int n = 0; n < kAtOnce; ++n) {
-      if (place[n] == nullptr) continue;
-      take_away<Piece>(place[n]);
-      if (k == 1) sum = m.template piece<Piece>(i);
-      add_to(sum, part[n]);
-      if (++k < m.split) continue;
-      m.template piece<Piece>(i) = sum;
-      k = 1;
-      i += kStride;
-    }
+    m.four(i) = sum;
   }
   __syncthreads();
   write_outputs<kRows, kOutputs>(u, m.sums);
@@ -354,11 +336,8 @@ __device__ void count_parts(const MatmulArgs& args, const Unit& u, const Meeting
 template <int kRows, int kOutputs>
 __device__ void finish_sums(const MatmulArgs& args, const Unit& u, float* sums) {
   const Meeting<kRows, kOutputs> meeting(u, sums);
-  const bool handed = u.product->split > 1 && u.product->weight.part >= kLongPart;
-  if (handed && meeting.floats <= kThreads)
-    hand_over_parts<float>(args, u, meeting);
-  else if (handed)
-    hand_over_parts<float4>(args, u, meeting);
+  if (u.product->split > 1 && u.product->weight.part >= kLongPart)
+    hand_over_parts(args, u, meeting);
   else if (u.product->split > 1)
     count_parts(args, u, meeting);
   else

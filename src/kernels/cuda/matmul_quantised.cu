@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(kThreads, kTiles == 1 ? kBlocks : kBlocksOfTwo
   int32_t border = begin + part;
   // Bytes are copied by few threads, floats are read by all.
   const bool copied = args.x.scales != nullptr;
-  ring.fill(beginning, [&] {
+  ring.fill(beginning, stack || blockIdx.x >= kPlaces, [&] {
     if (leaves) let_next_start();
     if (copied) stage(begin, 0);
   });

@@ -32,7 +32,7 @@ class WeightRing {
   // Of shared memory: the slots of one warp after the other's, then a barrier for every slot of all.
   PACELINE_BOTH static constexpr int32_t bytes_for(int32_t slots) { return slots * (kWarps * kChunk + 16); }
 
-  // Starts the first copy. All threads of the block make theirs; `has`: there is something for this warp.
+  // All threads of the block make theirs; `has`: there is something for this warp.
   __device__ __forceinline__ WeightRing(uint32_t shared, int32_t slots, const char* from, int32_t chunks, bool has,
                                         Beginning& beginning)
       : rings_(shared),
@@ -50,24 +50,26 @@ class WeightRing {
     policy_ = once_policy();
 #endif
     __syncthreads();
-    fetch(0);
   }
 
-  // Starts the other first copies, and waits for the kernel in front. While that one runs, each starts when the one in
-  // front of it has come: they are not needed yet, and copies that fill the way to the memory would keep the last
-  // blocks of that kernel from it (measured: a trip to the cache then takes 3 us instead of 1). As soon as it has
-  // ended, all start. The first warp does this for all of them, so that another one can wait; that one, the last, then
-  // calls `begin`. Without bulk copies, all of them call it.
+  // Starts the first copies, and waits for the kernel in front. While that one runs, those of a slot start when the
+  // slot in front has come: they are not needed yet, and what fills the way to the memory keeps the last blocks of that
+  // kernel from it (measured: a trip to the cache then takes 3 us instead of 1, and a kernel ends with three of them).
+  // As soon as it has ended, all start. The first warp does this for all of them, so that another one can wait; that
+  // one, the last, then calls `begin`. at_once: it has most likely ended already. Without bulk copies all warps call
+  // `begin`.
   template <class Begin>
-  __device__ __forceinline__ void fill(Beginning& beginning, const Begin& begin) {
+  __device__ __forceinline__ void fill(Beginning& beginning, bool at_once, const Begin& begin) {
     const int32_t first = min(slots_, chunks_);
 #if __CUDA_ARCH__ >= 900
+    if (at_once)
+      while (fetched_ < first) fetch(fetched_);
     if (warp() == 0) {
       const auto other = static_cast<int32_t>(threadIdx.x);  // the warp that this lane works for
       const volatile int32_t& ended = beginning.ended;
-      for (int32_t i = 1; i < first; ++i) {
-        while (!is_over(barriers_ + (i - 1) * 8, 0) && ended == 0) continue;
-        if (other < kWarps) copy(other, i, beginning.from[other], i);
+      for (; fetched_ < first; ++fetched_) {
+        while (fetched_ > 0 && ended == 0 && !is_over(barriers_ + (fetched_ - 1) * 8, 0)) continue;
+        if (other < kWarps) copy(other, fetched_, beginning.from[other], fetched_);
       }
       wait_for_previous();
     } else {
@@ -77,7 +79,7 @@ class WeightRing {
         begin();
       }
     }
-    fetched_ = max(first, 1);
+    fetched_ = first;
 #else
     while (fetched_ < first) fetch(fetched_);
     wait_for_previous();

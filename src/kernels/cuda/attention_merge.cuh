@@ -187,12 +187,12 @@ struct PageParts {
     // All is taken away behind the outputs, and tops and sums once nobody looks at them any more.
     __syncthreads();
     for (int32_t i = thread; i < mine * others; i += kThreads)
-      take_away<float2>(first + i / mine * page_floats() + stats_at(share + i % mine * shares));
+      take_away_pair(first + i / mine * page_floats() + stats_at(share + i % mine * shares));
 #pragma unroll 1
     for (int32_t i = thread; i < count; i += kThreads) {
       float* from = first + (share + i / quads * shares) * dim + i % quads * 4;
 #pragma unroll 1
-      for (int32_t page = 0; page < others; ++page) take_away<float4>(from + page * page_floats());
+      for (int32_t page = 0; page < others; ++page) take_away(from + page * page_floats());
     }
   }
 };

@@ -55,22 +55,14 @@ __device__ __forceinline__ float look_one(const float* from) {
 // Between two looks.
 __device__ __forceinline__ void rest() { __nanosleep(64); }
 
-// Nothing is left where a value lay.
-template <class Value>
-__device__ __forceinline__ void take_away(float* from);
-template <>
-__device__ __forceinline__ void take_away<float>(float* from) {
-  leave(from, __uint_as_float(kNothing));
-}
-template <>
-__device__ __forceinline__ void take_away<float2>(float* from) {
-  const float nothing = __uint_as_float(kNothing);
-  leave(from, make_float2(nothing, nothing));
-}
-template <>
-__device__ __forceinline__ void take_away<float4>(float* from) {
+__device__ __forceinline__ void take_away(float* from) {
   const float nothing = __uint_as_float(kNothing);
   leave(from, make_float4(nothing, nothing, nothing, nothing));
 }
+__device__ __forceinline__ void take_away_pair(float* from) {
+  const float nothing = __uint_as_float(kNothing);
+  leave(from, make_float2(nothing, nothing));
+}
+__device__ __forceinline__ void take_away_one(float* from) { leave(from, __uint_as_float(kNothing)); }
 
 }  // namespace paceline::kernels::cuda

@@ -283,7 +283,7 @@ __device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Mee
 #pragma unroll
       for (int n = 0; n < kAtOnce; ++n) {
         if (n >= count) break;
-        take_away<float4>(from - n * kFloats);
+        take_away(from - n * kFloats);
         add_to(sum, part[n]);
       }
     }

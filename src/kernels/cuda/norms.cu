@@ -55,11 +55,11 @@ struct Columns {
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
       if constexpr (kVector) {
-        if (quad(q) < width) cuda::take_away<float4>(from + quad(q));
+        if (quad(q) < width) cuda::take_away(from + quad(q));
       } else {
 #pragma unroll
         for (int i = q * 4; i < q * 4 + 4; ++i)
-          if (present(i)) cuda::take_away<float>(from + quad(q) + i % 4);
+          if (present(i)) take_away_one(from + quad(q) + i % 4);
       }
     }
   }

@@ -69,8 +69,10 @@ __device__ __forceinline__ void stage_queries(const AttentionArgs& args, const W
     for (int i = 0; i < kAtOnce; ++i) {
       values[i].norm(weights, dim, args.head.eps);
       values[i].turn(angle[i]);
-      auto* out = reinterpret_cast<__nv_bfloat16*>(to + (first + i * kWarps) * stride);
-      values[i].each(dim / 2, [&](int32_t at, float value) { out[at] = __float2bfloat16_rn(value); });
+      values[i].each_four(dim / 2, [&](int32_t at, const float4& four) {
+        *reinterpret_cast<uint2*>(to + (first + i * kWarps) * stride + at * 2) =
+            make_uint2(pack_bf16(four.x, four.y), pack_bf16(four.z, four.w));
+      });
     }
   } else {
 #pragma unroll 4
@@ -106,8 +108,13 @@ struct NewKeys {
       const int32_t job = first + i * kWarps;
       if (job >= jobs) continue;
       const int64_t row = w.seq->first_row + begin + job / 2 - w.seq->first_pos;
-      values[i].load((is_key ? args.head.k : args.head.v) + (row * args.kv_heads + w.kv_head) * dim, half, 0.0f);
-      if (is_key) angle[i].load(args.head.cos + row * half, args.head.sin + row * half, half, 0.0f);
+      const int64_t from = (row * args.kv_heads + w.kv_head) * dim;
+      if (is_key) {
+        values[i].load(args.head.k + from, half, 0.0f);
+        angle[i].load(args.head.cos + row * half, args.head.sin + row * half, half, 0.0f);
+      } else {
+        values[i].load_apart(args.head.v + from, half);
+      }
     }
   }
   __device__ __forceinline__ void ask_first(const AttentionArgs& args, const Work& w, int32_t from_pos, int32_t page,
@@ -133,11 +140,16 @@ struct NewKeys {
       if (job >= jobs) continue;
       const bool is_key = first % 2 == 0;
       const int32_t token = (begin + job / 2) % kPageTokens;
-      char* to = is_key ? shared + l.keys + token * l.key_stride : shared + l.values + token * 2;
-      const int32_t stride = is_key ? 2 : l.value_stride;
-      values[i].each(dim / 2, [&](int32_t at, float value) {
-        *reinterpret_cast<__nv_bfloat16*>(to + at * stride) = __float2bfloat16_rn(value);
-      });
+      if (is_key)
+        values[i].each_four(dim / 2, [&](int32_t at, const float4& four) {
+          *reinterpret_cast<uint2*>(shared + l.keys + token * l.key_stride + at * 2) =
+              make_uint2(pack_bf16(four.x, four.y), pack_bf16(four.z, four.w));
+        });
+      else
+        values[i].each_apart(dim / 2, [&](int32_t at, float value) {
+          *reinterpret_cast<__nv_bfloat16*>(shared + l.values + at * l.value_stride + token * 2) =
+              __float2bfloat16_rn(value);
+        });
     }
   }
   // What was asked for first and all others: into the copy of the page in shared memory, once that is there.

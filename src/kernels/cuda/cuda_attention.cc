@@ -121,7 +121,7 @@ CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs) {
 }
 
 cuda::HeadsArgs CudaOps::heads_of(const kernels::HeadsArgs& args, const SeqTables& tables) {
-  CHECK(args.shape.head_dim <= kMaxHeadDim);
+  CHECK(args.shape.head_dim <= kMaxHeadDim && (args.rope_parts > 1 || args.shape.head_dim % 8 == 0));
   cuda::HeadsArgs a;
   a.heads = args.shape.heads;
   a.kv_heads = args.shape.kv_heads;

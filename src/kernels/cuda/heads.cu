@@ -51,19 +51,28 @@ __global__ void heads_kernel(const HeadsArgs args) {
     page_of_row = kind == 1 ? seq.keys[slot] : seq.values[slot];
   }
   wait_for_previous();
-  values.load(from, half, 0.0f);
+  if (kind == 2)
+    values.load_apart(from, half);
+  else
+    values.load(from, half, 0.0f);
   if (kind != 2) angle.load(args.cos + row * half, args.sin + row * half, half, 0.0f);
   values.norm(weights, dim, args.eps);
   if (kind != 2) values.turn(angle);
   const int64_t base = static_cast<int64_t>(head) * kPageTokens * dim;
   if (kind == 0) {
     float* to = args.q + (row * args.heads + head) * dim;
-    values.each(half, [&](int32_t at, float value) { to[at] = value; });
+    values.each_four(half, [&](int32_t at, const float4& four) { *reinterpret_cast<float4*>(to + at) = four; });
   } else if (kind == 1) {
     const int64_t first = base + static_cast<int64_t>(token) * dim;
-    values.each(half, [&](int32_t at, float value) { store(page_of_row, args.wide_kv, first + at, value); });
+    values.each_four(half, [&](int32_t at, const float4& four) {
+      if (args.wide_kv)
+        *reinterpret_cast<float4*>(static_cast<float*>(page_of_row) + first + at) = four;
+      else
+        *reinterpret_cast<uint2*>(static_cast<uint16_t*>(page_of_row) + first + at) =
+            make_uint2(pack_bf16(four.x, four.y), pack_bf16(four.z, four.w));
+    });
   } else {
-    values.each(half, [&](int32_t at, float value) {
+    values.each_apart(half, [&](int32_t at, float value) {
       store(page_of_row, args.wide_kv, base + static_cast<int64_t>(at) * kPageTokens + token, value);
     });
   }
@@ -85,9 +94,9 @@ __global__ void __launch_bounds__(kValueRows * 32) values_kernel(const HeadsArgs
     const float* from = args.v + (row * args.kv_heads + head) * dim;
     HeadRow<kPairs> weights, values;
     weights.load(nullptr, half, 1.0f);
-    values.load(from, half, 0.0f);
+    values.load_apart(from, half);
     values.norm(weights, dim, args.eps);
-    values.each(half, [&](int32_t at, float value) { turned[at][own] = __float2bfloat16_rn(value); });
+    values.each_apart(half, [&](int32_t at, float value) { turned[at][own] = __float2bfloat16_rn(value); });
   }
   __syncthreads();
   const int32_t mine = threadIdx.x % kValueRows;

@@ -6,22 +6,40 @@
 
 namespace paceline::kernels::cuda {
 
-// Elements i * 32 + lane of both halves of a head; what is beyond the half is `otherwise`.
+// Of both halves of a head four elements in a row at a time, or elements that lie apart, which is how values go into
+// their page; what is beyond the half is `otherwise`. Halves are multiples of four.
 template <int kPairs>
 struct HeadRow {
+  static_assert(kPairs % 4 == 0);
   float low[kPairs], high[kPairs];
 
-  __device__ __forceinline__ void load(const float* low_from, const float* high_from, int32_t half, float otherwise) {
-    const auto lane = static_cast<int32_t>(threadIdx.x % 32);
+  static __device__ __forceinline__ int32_t in_a_row(int i) {
+    return i / 4 * 128 + static_cast<int32_t>(threadIdx.x % 32) * 4;
+  }
+  static __device__ __forceinline__ int32_t apart(int i) { return i * 32 + static_cast<int32_t>(threadIdx.x % 32); }
+
+  static __device__ __forceinline__ void load_half(const float* from, int32_t half, float otherwise,
+                                                   float (&to)[kPairs]) {
 #pragma unroll
-    for (int i = 0; i < kPairs; ++i) {
-      const int32_t at = i * 32 + lane;
-      low[i] = low_from != nullptr && at < half ? low_from[at] : otherwise;
-      high[i] = high_from != nullptr && at < half ? high_from[at] : otherwise;
+    for (int i = 0; i < kPairs; i += 4) {
+      float4 v = make_float4(otherwise, otherwise, otherwise, otherwise);
+      if (from != nullptr && in_a_row(i) < half) v = *reinterpret_cast<const float4*>(from + in_a_row(i));
+      to[i] = v.x, to[i + 1] = v.y, to[i + 2] = v.z, to[i + 3] = v.w;
     }
+  }
+  __device__ __forceinline__ void load(const float* low_from, const float* high_from, int32_t half, float otherwise) {
+    load_half(low_from, half, otherwise, low);
+    load_half(high_from, half, otherwise, high);
   }
   __device__ __forceinline__ void load(const float* head, int32_t half, float otherwise) {
     load(head, head == nullptr ? nullptr : head + half, half, otherwise);
+  }
+  __device__ __forceinline__ void load_apart(const float* head, int32_t half) {
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      low[i] = apart(i) < half ? head[apart(i)] : 0.0f;
+      high[i] = apart(i) < half ? head[half + apart(i)] : 0.0f;
+    }
   }
 
   // The head over its root mean square, times a weight.
@@ -50,16 +68,24 @@ struct HeadRow {
     }
   }
 
-  // Calls write(at, value) for every element of the head.
+  // Calls write(at, four) for every four elements of the head, where they are in a row.
   template <class Write>
-  __device__ __forceinline__ void each(int32_t half, const Write& write) const {
-    const auto lane = static_cast<int32_t>(threadIdx.x % 32);
+  __device__ __forceinline__ void each_four(int32_t half, const Write& write) const {
+#pragma unroll
+    for (int i = 0; i < kPairs; i += 4) {
+      if (in_a_row(i) >= half) continue;
+      write(in_a_row(i), make_float4(low[i], low[i + 1], low[i + 2], low[i + 3]));
+      write(in_a_row(i) + half, make_float4(high[i], high[i + 1], high[i + 2], high[i + 3]));
+    }
+  }
+  // Calls write(at, value) for every element, where they lie apart.
+  template <class Write>
+  __device__ __forceinline__ void each_apart(int32_t half, const Write& write) const {
 #pragma unroll
     for (int i = 0; i < kPairs; ++i) {
-      const int32_t at = i * 32 + lane;
-      if (at >= half) continue;
-      write(at, low[i]);
-      write(at + half, high[i]);
+      if (apart(i) >= half) continue;
+      write(apart(i), low[i]);
+      write(apart(i) + half, high[i]);
     }
   }
 };

@@ -33,7 +33,8 @@ __device__ __forceinline__ void write_out(const AttentionArgs& args, const Work&
     *reinterpret_cast<uint2*>(args.out_bf16 + row * args.out_stride + head * args.head_dim + at) =
         make_uint2(pack_bf16(value.x, value.y), pack_bf16(value.z, value.w));
   if (args.out_bytes.values != nullptr)
-    put_four(args.out_bytes, row, static_cast<int32_t>(head) * args.head_dim + at, value);
+    put_four(args.out_bytes, row, static_cast<int32_t>(head) * args.head_dim + at,
+             FourBytes(value, args.out_bytes.group));
 }
 
 // The part of a block's own page, in shared memory. Rows are 16 bytes longer than what they hold, so that the lanes

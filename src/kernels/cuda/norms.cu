@@ -89,13 +89,15 @@ struct Columns {
   }
   // As bytes, with zeros up to the stride, which is whole warps'.
   __device__ __forceinline__ void store_bytes(const ByteRows& to, int64_t row, const float (&from)[kEach]) const {
+    FourBytes fours[kQuads];
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
-      const int32_t col = quad(q);
-      if (col >= to.stride) break;
       const auto value = [&](int i) { return present(q * 4 + i) ? from[q * 4 + i] : 0.0f; };
-      put_four(to, row, col, make_float4(value(0), value(1), value(2), value(3)));
+      fours[q] = FourBytes(make_float4(value(0), value(1), value(2), value(3)), to.group);
     }
+#pragma unroll
+    for (int q = 0; q < kQuads; ++q)
+      if (quad(q) < to.stride) put_four(to, row, quad(q), fours[q]);
   }
 };
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/cuda/layout.h"
+#include "kernels/cuda/quantised.cuh"
 
 namespace paceline::kernels::cuda {
 
@@ -23,7 +24,14 @@ struct ByteScale {
     // Two bits less than a float has: its product with kIntegerZero is exact then.
     scale = __uint_as_float((__float_as_uint(top * (1.0f / 127.0f)) + 2u) & ~3u);
   }
-  __device__ __forceinline__ int32_t byte(float value) const { return __float2int_rn(value * inverse); }
+  // The byte in the low bits of a word: added to kIntegerZero, a number is rounded to an integer that is read off its
+  // bits.
+  __device__ __forceinline__ uint32_t word(float value) const {
+    return __float_as_uint(fmaf(value, inverse, kIntegerZero));
+  }
+  __device__ __forceinline__ int32_t byte(float value) const {
+    return static_cast<int32_t>(word(value)) - kIntegerBits;
+  }
   // Of a run, whose bytes have this sum.
   __device__ __forceinline__ float2 pair(int32_t sum) const {
     return make_float2(scale, scale * static_cast<float>(sum));
@@ -36,18 +44,19 @@ struct FourBytes {
   uint32_t bytes;
   float2 pair;  // of the run
 
+  FourBytes() = default;
   __device__ __forceinline__ FourBytes(const float4& v, int32_t group) {
     uint32_t top = max(max(magnitude(v.x), magnitude(v.y)), max(magnitude(v.z), magnitude(v.w)));
 #pragma unroll
     for (int32_t offset = 1; offset < 32; offset *= 2)
       if (offset < group / 4) top = max(top, __shfl_xor_sync(~0u, top, offset));
     const ByteScale scale(top);
-    const int32_t q[4] = {scale.byte(v.x), scale.byte(v.y), scale.byte(v.z), scale.byte(v.w)};
-    int32_t sum = q[0] + q[1] + q[2] + q[3];
+    bytes = __byte_perm(__byte_perm(scale.word(v.x), scale.word(v.y), 0x0040),
+                        __byte_perm(scale.word(v.z), scale.word(v.w), 0x0040), 0x5410);
+    int32_t sum = __dp4a(static_cast<int32_t>(bytes), 0x01010101, 0);
 #pragma unroll
     for (int32_t offset = 1; offset < 16; offset *= 2)
       if (offset < group / 4) sum += __shfl_xor_sync(~0u, sum, offset);
-    bytes = (q[0] & 0xff) | (q[1] & 0xff) << 8 | (q[2] & 0xff) << 16 | static_cast<uint32_t>(q[3]) << 24;
     pair = scale.pair(sum);
   }
 };
@@ -60,8 +69,7 @@ __device__ __forceinline__ void put_pair(const ByteRows& to, int64_t row, int32_
   reinterpret_cast<float2*>(to.scales)[row * (to.stride >> to.run_bits()) + (col >> to.run_bits())] = pair;
 }
 // Four neighbours from this column on.
-__device__ __forceinline__ void put_four(const ByteRows& to, int64_t row, int32_t col, const float4& v) {
-  const FourBytes four(v, to.group);
+__device__ __forceinline__ void put_four(const ByteRows& to, int64_t row, int32_t col, const FourBytes& four) {
   *reinterpret_cast<uint32_t*>(to.values + row * to.stride + byte_place(col)) = four.bytes;
   if ((col & ((1 << to.run_bits()) - 1)) == 0) put_pair(to, row, col, four.pair);
 }

@@ -18,6 +18,10 @@ __device__ __forceinline__ void show_barriers() {
 #endif
 }
 
+__device__ __forceinline__ void arrive(uint32_t barrier) {
+  asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(barrier) : "memory");
+}
+
 // Whether the phase of this parity is over.
 __device__ __forceinline__ bool is_over(uint32_t barrier, uint32_t parity) {
   uint32_t over;
@@ -67,6 +71,13 @@ __device__ __forceinline__ void copy_bulk(uint32_t to, const void* from, int32_t
       : "memory");
 }
 #endif
+
+// Which of a few rows this thread asks for, in a block of four warps of which the first has other things to do;
+// negative: none. One thread asks for one copy after another: three warps together are faster.
+__device__ __forceinline__ int32_t row_to_copy() {
+  const int32_t warp = static_cast<int32_t>(threadIdx.x / 32), lane = static_cast<int32_t>(threadIdx.x % 32);
+  return lane * 3 + warp - 1 - (warp == 0 ? 3 * 32 : 0);
+}
 
 // Buffers of shared memory that are filled by turns: all but one of them may be on their way while that one is used.
 // Without bulk copies, small ones have as many groups on their way, empty ones where there is nothing to copy.

@@ -122,16 +122,33 @@ constexpr int32_t kOwn = 1024 + 128;
 constexpr int32_t kFewestSlots = 3, kMostSlots = 6;
 // Of one buffer of rows, about: with a tile of 8 rows and with two.
 constexpr int32_t kRowsBytes = 4 * 1024, kRowsBytesOfTwo = 8 * 1024;
+// Chunks that a place of the device has to read. Where they are few, all rows at once count, and where they are many,
+// few and large pieces of rows. In between more slots do: what a launch asks for before the one in front has ended.
+constexpr int32_t kFewChunks = 8, kManyChunks = 28;
+
+int32_t chunks_of_place(const MatmulArgs& args) {
+  int32_t chunks = 0;
+  for (int32_t i = 0; i < args.count; ++i) {
+    const Product& p = args.out[i];
+    const int32_t matrices = args.experts.plan != nullptr && !p.dense ? args.experts.most_touched : 1;
+    chunks += p.units * matrices * (p.weight.depth() / kBlockK);
+  }
+  return chunks / kPlaces;
+}
 
 template <int kTiles>
 void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool early) {
   constexpr int32_t kRows = kTiles * 8;
   Staging staging;
   staging.rows = std::min(kRows, args.rows);
-  staging.columns = std::min((kTiles == 1 ? kRowsBytes : kRowsBytesOfTwo) / (staging.rows * kBlockK * 2), 16) * kBlockK;
   // All of what a block may have, whatever it needs: where blocks of several sizes come and go, what one leaves is too
   // small for the next.
   constexpr int32_t kBytes = kShared / kBlocks - kOwn;
+  const int32_t chunks = chunks_of_place(args);
+  const bool more_slots = chunks >= kFewChunks && (kTiles == 2 || chunks <= kManyChunks);
+  const int32_t room = more_slots ? (kBytes - Ring::bytes_for(kTiles == 1 ? kMostSlots : kMostSlots - 1)) / kRowBuffers
+                                  : (kTiles == 1 ? kRowsBytes : kRowsBytesOfTwo) + staging.rows * 16;
+  staging.columns = std::clamp((room / staging.rows - 16) / (kBlockK * 2), 1, 16) * kBlockK;
   const int32_t left = kBytes - kRowBuffers * staging.rows_bytes();
   staging.slots = std::clamp(left / Ring::bytes_for(1), kFewestSlots, kMostSlots);
   launch(narrow_bf16<kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),

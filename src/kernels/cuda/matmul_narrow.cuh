@@ -100,18 +100,15 @@ __device__ __forceinline__ const char* row_of(const MatmulArgs& args, const Unit
   return static_cast<const char*>(u.x->values) + static_cast<int64_t>(row_number(args, u, row)) * row_bytes;
 }
 
-// Of the warp that asks for rows; others have none.
-__device__ __forceinline__ int32_t lane_of_last_warp() { return static_cast<int32_t>(threadIdx.x) - (kThreads - 32); }
-
 // Copies columns [begin, begin + bytes) of so many of the unit's rows, if any, behind each other. All copies are on
 // their way at once.
 __device__ __forceinline__ void stage_rows(const MatmulArgs& args, const Unit& u, int32_t rows, int32_t begin,
                                            int32_t bytes, uint32_t shared, int32_t stride, uint32_t barrier) {
 #if __CUDA_ARCH__ >= 900
-  const int32_t lane = lane_of_last_warp();
-  if (rows > 0 && lane == 0) expect_bytes(barrier, rows * bytes);
-  if (lane >= 0 && lane < rows)
-    copy_bulk(shared + lane * stride, row_of(args, u, u.row_base + lane, u.x->stride * 2) + begin, bytes, barrier);
+  const int32_t r = row_to_copy();
+  if (rows > 0 && r == 0) expect_bytes(barrier, rows * bytes);
+  if (r >= 0 && r < rows)
+    copy_bulk(shared + r * stride, row_of(args, u, u.row_base + r, u.x->stride * 2) + begin, bytes, barrier);
 #else
   const int32_t chunks = bytes / 16;
   for (int32_t r = 0; r < rows; ++r) {
@@ -141,35 +138,33 @@ __device__ inline Tile find_tile(const Unit& u, int warp) {
   return t;
 }
 
-// An output of the unit's row, where there is such a one; `up` where it is gated.
-__device__ __forceinline__ void write_output(const Unit& u, int32_t r, int32_t output, float value, float up) {
-  const Product& p = *u.product;
-  if (output >= p.weight.rows) return;
-  if (p.gated()) value = gelu(value) * up;
-  const int64_t row = u.first_slot + u.row_base + r;
-  if (p.times != nullptr) value = gelu(value) * p.times[row * p.times_stride + output];
-  // First: somebody waits for it.
-  if (p.left != nullptr) leave(p.left + row * p.weight.rows + output, value);
-  if (p.y != nullptr) p.y[row * p.weight.rows + output] = value;
-  if (p.y_bf16 != nullptr)
-    reinterpret_cast<__nv_bfloat16*>(p.y_bf16)[row * p.y_stride + output] = __float2bfloat16_rn(value);
+// For one output and for four neighbours, which have to lie where four are one access.
+__device__ __forceinline__ float gelu_times(float v, float by) { return gelu(v) * by; }
+__device__ __forceinline__ float4 gelu_times(const float4& v, const float4& by) {
+  return make_float4(gelu(v.x) * by.x, gelu(v.y) * by.y, gelu(v.z) * by.z, gelu(v.w) * by.w);
+}
+__device__ __forceinline__ void store_bf16(uint16_t* to, float v) {
+  *reinterpret_cast<__nv_bfloat16*>(to) = __float2bfloat16_rn(v);
+}
+__device__ __forceinline__ void store_bf16(uint16_t* to, const float4& v) {
+  *reinterpret_cast<uint2*>(to) = make_uint2(pack_bf16(v.x, v.y), pack_bf16(v.z, v.w));
 }
 
-// Four neighbours at once, where the product has them in fours.
-__device__ __forceinline__ void write_fours(const Unit& u, int32_t r, int32_t output, float4 v, const float4& up) {
+// What comes from the unit's sums of a row, from this output on, where there is such a one; `up` where it is gated.
+template <class Values>
+__device__ __forceinline__ void write_output(const Unit& u, int32_t r, int32_t output, const float* sums,
+                                             const float* up) {
   const Product& p = *u.product;
   if (output >= p.weight.rows) return;
-  if (p.gated()) v = make_float4(gelu(v.x) * up.x, gelu(v.y) * up.y, gelu(v.z) * up.z, gelu(v.w) * up.w);
-  const int64_t row = u.first_slot + u.row_base + r;
-  if (p.times != nullptr) {
-    const float4 by = *reinterpret_cast<const float4*>(p.times + row * p.times_stride + output);
-    v = make_float4(gelu(v.x) * by.x, gelu(v.y) * by.y, gelu(v.z) * by.z, gelu(v.w) * by.w);
-  }
-  if (p.left != nullptr) leave(p.left + row * p.weight.rows + output, v);
-  if (p.y != nullptr) *reinterpret_cast<float4*>(p.y + row * p.weight.rows + output) = v;
-  if (p.y_bf16 != nullptr)
-    *reinterpret_cast<uint2*>(p.y_bf16 + row * p.y_stride + output) =
-        make_uint2(pack_bf16(v.x, v.y), pack_bf16(v.z, v.w));
+  const auto values_at = [](const float* at) { return *reinterpret_cast<const Values*>(at); };
+  Values v = values_at(sums);
+  if (p.gated()) v = gelu_times(v, values_at(up));
+  const int64_t row = u.first_slot + u.row_base + r, at = row * p.weight.rows + output;
+  if (p.times != nullptr) v = gelu_times(v, values_at(p.times + row * p.times_stride + output));
+  // First: somebody waits for it.
+  if (p.left != nullptr) leave(p.left + at, v);
+  if (p.y != nullptr) *reinterpret_cast<Values*>(p.y + at) = v;
+  if (p.y_bf16 != nullptr) store_bf16(p.y_bf16 + row * p.y_stride + output, v);
 }
 
 // A unit's row as bytes, a warp each.
@@ -215,14 +210,14 @@ __device__ void write_outputs(const Unit& u, const float* sums) {
   const int32_t outputs = min(kRows, u.rows - u.row_base) * width;
   const int32_t up = u.product->gated() ? kOutputs / 2 : 0;
   const auto place = [&](int32_t i) { return sums + i / width * padded_outputs(kOutputs) + i % width; };
-  if (u.product->fours && outputs > kThreads) {
-    for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < outputs; i += kThreads * 4)
-      write_fours(u, i / width, u.unit * width + i % width, *reinterpret_cast<const float4*>(place(i)),
-                  *reinterpret_cast<const float4*>(place(i) + up));
-  } else {
-    for (int32_t i = static_cast<int32_t>(threadIdx.x); i < outputs; i += kThreads)
-      write_output(u, i / width, u.unit * width + i % width, place(i)[0], place(i)[up]);
-  }
+  const auto write = [&]<class Values>(int32_t i, Values) {
+    write_output<Values>(u, i / width, u.unit * width + i % width, place(i), place(i) + up);
+  };
+  const auto thread = static_cast<int32_t>(threadIdx.x);
+  if (u.product->fours && outputs > kThreads)
+    for (int32_t i = thread * 4; i < outputs; i += kThreads * 4) write(i, float4{});
+  else
+    for (int32_t i = thread; i < outputs; i += kThreads) write(i, 0.0f);
   if constexpr (kOutputs == kQuantisedUnitOutputs)
     if (u.product->y_bytes.values != nullptr) write_byte_outputs<kRows, kOutputs>(u, sums);
 }
@@ -253,15 +248,17 @@ __device__ __forceinline__ void add_to(float4& sum, const float4& v) {
   sum.w += v.w;
 }
 
-// Long parts: each is left for the block of the first part, which adds them all up. Little code: it runs once.
+// Long parts: each is left for the block of the first part, which adds them all up. Little code: it runs once. Whether
+// this is that block.
 template <int kRows, int kOutputs>
-__device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows, kOutputs>& m) {
+__device__ __forceinline__ bool hand_over_parts(const MatmulArgs& args, const Unit& u,
+                                                const Meeting<kRows, kOutputs>& m) {
   constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kAtOnce;
   const int32_t thread = static_cast<int32_t>(threadIdx.x) * 4;
   float* const own = args.partial + m.block * kFloats;  // other parts' lie in front of the first one's
   if (u.part > 0) {
     for (int32_t i = thread; i < m.floats; i += kThreads * 4) leave(own + i, m.four(i));
-    return;
+    return false;
   }
 #pragma unroll 1
   for (int32_t i = thread; i < m.floats; i += kThreads * 4) {
@@ -289,13 +286,13 @@ __device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Mee
     }
     m.four(i) = sum;
   }
-  __syncthreads();
-  write_outputs<kRows, kOutputs>(u, m.sums);
+  return true;
 }
 
-// Short parts end at almost the same time: whoever comes last does not wait for anybody.
+// Short parts end at almost the same time: whoever comes last adds them up and does not wait for anybody. Whether this
+// is that block.
 template <int kRows, int kOutputs>
-__device__ void count_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows, kOutputs>& m) {
+__device__ __forceinline__ bool count_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows, kOutputs>& m) {
   constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kAtOnce;
   float* mine = args.counted + m.block * kFloats;
   for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < m.floats; i += kThreads * 4)
@@ -306,7 +303,7 @@ __device__ void count_parts(const MatmulArgs& args, const Unit& u, const Meeting
   const int64_t first = m.block + u.part;  // the first part's block; others' are in front of it
   if (threadIdx.x == 0) came = atomicAdd(args.arrivals + first, 1);
   __syncthreads();
-  if (came != m.split - 1) return;
+  if (came != m.split - 1) return false;
   __threadfence();
   if (threadIdx.x == 0) args.arrivals[first] = 0;
   for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < m.floats; i += kThreads * 4) {
@@ -328,20 +325,19 @@ __device__ void count_parts(const MatmulArgs& args, const Unit& u, const Meeting
     }
     m.four(i) = sum;
   }
-  __syncthreads();
-  write_outputs<kRows, kOutputs>(u, m.sums);
+  return true;
 }
 
 // The sums of a unit's rows, which lie in shared memory, become outputs.
 template <int kRows, int kOutputs>
 __device__ void finish_sums(const MatmulArgs& args, const Unit& u, float* sums) {
-  const Meeting<kRows, kOutputs> meeting(u, sums);
-  if (u.product->split > 1 && u.product->weight.part >= kLongPart)
-    hand_over_parts(args, u, meeting);
-  else if (u.product->split > 1)
-    count_parts(args, u, meeting);
-  else
-    write_outputs<kRows, kOutputs>(u, sums);
+  if (u.product->split > 1) {
+    const Meeting<kRows, kOutputs> meeting(u, sums);
+    if (!(u.product->weight.part >= kLongPart ? hand_over_parts(args, u, meeting) : count_parts(args, u, meeting)))
+      return;
+    __syncthreads();
+  }
+  write_outputs<kRows, kOutputs>(u, sums);
 }
 
 template <int kTiles>

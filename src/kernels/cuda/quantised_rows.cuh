@@ -39,8 +39,7 @@ template <int kRun, int kThreads, class RowNumber>
 __device__ __forceinline__ void stage_bytes(const Rows& x, const StagedRows& to, int32_t count, int32_t first_col,
                                             int32_t columns, const RowNumber& row_number, uint32_t barrier) {
 #if __CUDA_ARCH__ >= 900
-  // By the last warp.
-  const int32_t r = static_cast<int32_t>(threadIdx.x) - (kThreads - 32), scales_bytes = columns / kRun * 8;
+  const int32_t r = row_to_copy(), scales_bytes = columns / kRun * 8;
   if (r == 0) expect_bytes(barrier, count * (columns + scales_bytes));
   if (r < 0 || r >= count) return;
   const int64_t row = row_number(r);

@@ -26,8 +26,7 @@ class WeightRing {
   // What warps tell each other before the first chunk is used, in shared memory.
   struct Beginning {
     const char* from[kWarps];  // none: there is nothing for this warp
-    int32_t ended;             // the kernel in front has
-    int32_t filler;
+    uint64_t ended;            // a barrier: the kernel in front has
   };
   // Of shared memory: the slots of one warp after the other's, then a barrier for every slot of all.
   PACELINE_BOTH static constexpr int32_t bytes_for(int32_t slots) { return slots * (kWarps * kChunk + 16); }
@@ -42,7 +41,7 @@ class WeightRing {
         from_(has ? from : nullptr) {
     if (threadIdx.x % 32 == 0) beginning.from[warp()] = from_;
     if (threadIdx.x == 0) {
-      beginning.ended = 0;
+      init_barrier(shared_address(&beginning.ended), 1);
       for (int32_t i = 0; i < slots; ++i) init_barrier(barriers_ + i * 8, kWarps * kComing);
       show_barriers();
     }
@@ -55,29 +54,26 @@ class WeightRing {
   // Starts the first copies, and waits for the kernel in front. While that one runs, those of a slot start when the
   // slot in front has come: they are not needed yet, and what fills the way to the memory keeps the last blocks of that
   // kernel from it (measured: a trip to the cache then takes 3 us instead of 1, and a kernel ends with three of them).
-  // As soon as it has ended, all start. The first warp does this for all of them, so that another one can wait; that
-  // one, the last, then calls `begin`. at_once: it has most likely ended already. Without bulk copies all warps call
-  // `begin`.
+  // As soon as it has ended, all start. The first warp does this for all of them, so that the others can wait; those
+  // then call `begin`. at_once: it has most likely ended already. Without bulk copies all warps call `begin`.
   template <class Begin>
   __device__ __forceinline__ void fill(Beginning& beginning, bool at_once, const Begin& begin) {
     const int32_t first = min(slots_, chunks_);
 #if __CUDA_ARCH__ >= 900
+    const uint32_t ended = shared_address(&beginning.ended);
     if (at_once)
       while (fetched_ < first) fetch(fetched_);
     if (warp() == 0) {
       const auto other = static_cast<int32_t>(threadIdx.x);  // the warp that this lane works for
-      const volatile int32_t& ended = beginning.ended;
       for (; fetched_ < first; ++fetched_) {
-        while (fetched_ > 0 && ended == 0 && !is_over(barriers_ + (fetched_ - 1) * 8, 0)) continue;
+        while (fetched_ > 0 && !is_over(ended, 0) && !is_over(barriers_ + (fetched_ - 1) * 8, 0)) continue;
         if (other < kWarps) copy(other, fetched_, beginning.from[other], fetched_);
       }
       wait_for_previous();
     } else {
       wait_for_previous();
-      if (warp() == kWarps - 1) {
-        if (threadIdx.x % 32 == 0) beginning.ended = 1;
-        begin();
-      }
+      if (threadIdx.x == 32) arrive(ended);
+      begin();
     }
     fetched_ = first;
 #else

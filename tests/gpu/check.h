@@ -96,11 +96,4 @@ inline bool same_bits(const float* a, const float* b, size_t count) {
   return std::memcmp(a, b, count * sizeof(float)) == 0;
 }
 
-// Products and the norms behind them.
-void check_chains(Backends& b, bool few);
-// The operations that are several in one: each against its parts on the processor, and a row alone against company.
-void check_joined(Ops& gpu, kernels::CpuOps& cpu, Checks& checks, bool few);
-// Attention of few rows, in launches behind each other.
-void check_pages(Ops& gpu, Checks& checks);
-
 }  // namespace paceline::gpu

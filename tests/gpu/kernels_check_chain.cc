@@ -1,11 +1,10 @@
 // Products and the norms behind them, many after each other: the norms' kernel takes a product's rows while it still
 // runs.
-#include "check.h"
+#include "kernels_check.h"
 
 namespace paceline::gpu {
 namespace {
 
-using kernels::Activation;
 using kernels::NormOutput;
 using kernels::random_rows;
 using kernels::RandomMatrix;

@@ -2,12 +2,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "check.h"
+#include "kernels_check.h"
 
 namespace paceline::gpu {
 namespace {
 
-using kernels::Activation;
 using kernels::CpuOps;
 using kernels::NormOutput;
 using kernels::random_rows;

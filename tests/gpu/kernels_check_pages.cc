@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <numeric>
 
-#include "check.h"
+#include "kernels_check.h"
 
 namespace paceline::gpu {
 namespace {
 
-using kernels::Activation;
 using kernels::HeadShape;
 using kernels::kPageTokens;
 using kernels::random_rows;

@@ -1,0 +1,55 @@
+// The checks of kernels: what they are run with, and what there is.
+#pragma once
+
+#include "check.h"
+
+namespace paceline::gpu {
+
+using kernels::Activation;
+
+struct Case {
+  WeightFormat format;
+  Activation activation;
+  int32_t group;
+  DType scales;
+  const char* name;
+};
+
+inline const Case kCases[] = {
+    {WeightFormat::bf16, Activation::bf16, 0, DType::bf16, "bf16"},
+    {WeightFormat::bf16, Activation::f32, 0, DType::bf16, "bf16 with f32 rows"},
+    {WeightFormat::f32, Activation::f32, 0, DType::bf16, "f32"},
+    {WeightFormat::f16, Activation::f32, 0, DType::bf16, "f16"},
+    {WeightFormat::q8, Activation::bf16, 32, DType::bf16, "q8 by 32"},
+    {WeightFormat::q8, Activation::bf16, 64, DType::bf16, "q8 by 64"},
+    {WeightFormat::q8, Activation::bf16, 128, DType::f32, "q8 by 128, f32 scales"},
+    {WeightFormat::q4, Activation::bf16, 32, DType::bf16, "q4 by 32"},
+    {WeightFormat::q4, Activation::bf16, 64, DType::f32, "q4 by 64, f32 scales"},
+    {WeightFormat::q4, Activation::bf16, 64, DType::bf16, "q4 by 64"},
+    {WeightFormat::q4, Activation::bf16, 128, DType::bf16, "q4 by 128"},
+};
+
+// Products: against the portable ones where there is an oracle, and cut in many ways.
+void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows, bool oracle);
+// Several products in one call are those of one call each.
+void check_projections(Backends& b);
+void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int32_t hidden, int32_t width,
+                   int32_t rows);
+
+// Norms, and what is done to rows element by element.
+void check_rows(Backends& b);
+void check_elementwise(Backends& b);
+
+struct AttentionCase {
+  int32_t heads, kv_heads, dim, window, length;
+};
+void check_attention(Backends& b, const AttentionCase& c, DType dtype);
+
+// Products and the norms behind them.
+void check_chains(Backends& b, bool few);
+// The operations that are several in one: each against its parts on the processor, and a row alone against company.
+void check_joined(Ops& gpu, kernels::CpuOps& cpu, Checks& checks, bool few);
+// Attention of few rows, in launches behind each other.
+void check_pages(Ops& gpu, Checks& checks);
+
+}  // namespace paceline::gpu

@@ -1,0 +1,139 @@
+// Attention against the portable one, and a row's bits in any chunking and company.
+#include <algorithm>
+#include <numeric>
+
+#include "kernels_check.h"
+
+namespace paceline::gpu {
+
+using kernels::HeadShape;
+using kernels::kPageTokens;
+using kernels::random_rows;
+using kernels::SeqSpan;
+
+namespace {
+
+// Pages of one sequence on both backends.
+struct Pages {
+  std::vector<std::shared_ptr<void>> memory;
+  std::vector<void*> keys, values;
+  int32_t slots = 0;
+  size_t floats;
+
+  Pages(Ops& ops, const AttentionCase& c, DType dtype, int32_t ring) : slots(ring) {
+    const int32_t count = ring > 0 ? ring : c.length / kPageTokens + 1;
+    floats = static_cast<size_t>(c.kv_heads) * static_cast<size_t>(c.dim) * kPageTokens * dtype_bytes(dtype) / 4;
+    for (int32_t i = 0; i < count; ++i) {
+      for (std::vector<void*>* to : {&keys, &values}) {
+        memory.push_back(ops.memory(floats * 4));
+        to->push_back(memory.back().get());
+      }
+    }
+  }
+  [[nodiscard]] kernels::KvPages view() const { return {keys.data(), values.data(), slots}; }
+};
+
+}  // namespace
+
+void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
+  const HeadShape shape{c.heads, c.kv_heads, c.dim, dtype};
+  const int32_t width = c.heads * c.dim, kv_width = c.kv_heads * c.dim, half = c.dim / 2;
+  const std::vector<float> q = random_rows(c.length, width, b.random), k = random_rows(c.length, kv_width, b.random);
+  const std::vector<float> v = random_rows(c.length, kv_width, b.random);
+  std::vector<float> q_weight = random_rows(1, c.dim, b.random), k_weight = random_rows(1, c.dim, b.random);
+  for (float& w : q_weight) w *= 0.2f;
+  std::vector<int32_t> positions(static_cast<size_t>(c.length));
+  std::iota(positions.begin(), positions.end(), 0);
+  std::vector<float> frequencies(static_cast<size_t>(half));
+  for (size_t i = 0; i < frequencies.size(); ++i) frequencies[i] = std::pow(0.7f, static_cast<float>(i));
+  std::vector<float> cos(static_cast<size_t>(c.length) * static_cast<size_t>(half)), sin(cos.size());
+  b.cpu.rope({positions, frequencies, cos.data(), sin.data()});
+  const int32_t ring = c.window == 0 ? 0 : (c.window + 320) / kPageTokens + 2;
+
+  // Runs the rows in chunks; the rows of the last one have other sequences beside them where `beside` says so.
+  const auto run = [&](Ops& ops, const std::vector<int32_t>& chunks, bool beside) {
+    Pages pages(ops, c, dtype, ring), other(ops, c, dtype, ring);
+    const Block wq(ops, q_weight), wk(ops, k_weight);
+    std::vector<float> out;
+    int32_t at = 0;
+    for (const int32_t chunk : chunks) {
+      const int32_t guests = beside ? std::min(3, at + 1) : 0, rows = chunk + guests;
+      std::vector<SeqSpan> spans;
+      const auto joined = [&](const std::vector<float>& all, int32_t w) {
+        std::vector<float> some = rows_of(all, 0, guests, w);
+        const std::vector<float> own = rows_of(all, at, chunk, w);
+        some.insert(some.end(), own.begin(), own.end());
+        return some;
+      };
+      if (guests > 0) spans.push_back({0, guests, 0, other.view()});
+      spans.push_back({guests, chunk, at, pages.view()});
+      const Block gq(ops, joined(q, width)), gk(ops, joined(k, kv_width)), gv(ops, joined(v, kv_width));
+      const Block gcos(ops, joined(cos, half)), gsin(ops, joined(sin, half));
+      const Block gout(ops, static_cast<size_t>(rows) * static_cast<size_t>(width));
+      gout.poison();
+      kernels::HeadsArgs heads;
+      heads.shape = shape;
+      heads.q = gq.at();
+      heads.k = gk.at();
+      heads.v = gv.at();
+      heads.q_weight = wq.at();
+      heads.k_weight = wk.at();
+      heads.cos = gcos.at();
+      heads.sin = gsin.at();
+      heads.eps = 1e-6f;
+      heads.seqs = spans;
+      ops.attend(heads, {shape, gq.at(), gout.at(), c.window, true, spans, nullptr});
+      const std::vector<float> got = gout.read();
+      out.insert(out.end(), got.begin() + static_cast<int64_t>(guests) * width, got.end());
+      // A drafter's rows: they see what lies below their position.
+      if (at + chunk == c.length) {
+        const Block dq(ops, rows_of(q, 0, 1, width)), dout(ops, static_cast<size_t>(width));
+        const SeqSpan reader{0, 1, c.length, pages.view()};
+        ops.attention({shape, dq.at(), dout.at(), c.window > 0 ? c.window - 1 : 0, false, {&reader, 1}, nullptr});
+        const std::vector<float> reads = dout.read();
+        // A layer that reads another's keys: the same rows once more, with queries alone, have the same outputs.
+        const int32_t again = std::min(chunk, 5), first = c.length - again;
+        const Block aq(ops, rows_of(q, first, again, width)), acos(ops, rows_of(cos, first, again, half));
+        const Block asin(ops, rows_of(sin, first, again, half));
+        const Block aout(ops, static_cast<size_t>(again) * static_cast<size_t>(width));
+        const SeqSpan last{0, again, first, pages.view()};
+        heads.q = aq.at();
+        heads.k = heads.v = nullptr;
+        heads.cos = acos.at();
+        heads.sin = asin.at();
+        heads.seqs = {&last, 1};
+        ops.attend(heads, {shape, aq.at(), aout.at(), c.window, true, heads.seqs, nullptr});
+        const std::vector<float> repeated = aout.read();
+        b.checks.expect(same_bits(repeated.data(), out.data() + out.size() - repeated.size(), repeated.size()),
+                        "attention over another layer's keys");
+        out.insert(out.end(), reads.begin(), reads.end());
+      }
+      at += chunk;
+    }
+    return out;
+  };
+  const std::string name = "attention " + std::to_string(c.heads) + "/" + std::to_string(c.kv_heads) + " x " +
+                           std::to_string(c.dim) + " window " + std::to_string(c.window) + " length " +
+                           std::to_string(c.length) + (dtype == DType::f32 ? " f32" : "");
+  const auto chunked = [&](int32_t size, int32_t tail) {
+    std::vector<int32_t> chunks;
+    int32_t left = c.length - tail;
+    for (; left > 0; left -= size) chunks.push_back(std::min(size, left));
+    for (int32_t i = 0; i < tail; ++i) chunks.push_back(1);
+    return chunks;
+  };
+  const std::vector<float> whole = run(b.gpu, chunked(256, 0), false);
+  const std::vector<std::vector<int32_t>> ways = {chunked(256, 9), chunked(100, 3), chunked(8, 0), chunked(5, 1),
+                                                  chunked(16, 0)};
+  for (size_t i = 0; i < ways.size(); ++i) {
+    const std::vector<float> got = run(b.gpu, ways[i], i % 2 == 1);
+    b.checks.expect(same_bits(got.data(), whole.data(), whole.size()),
+                    name + ": other bits in chunks, way " + std::to_string(i));
+  }
+  if (c.length > 700) return;
+  const std::vector<float> want = run(b.cpu, chunked(256, 0), false);
+  const double off = distance(whole, want);
+  b.checks.expect(off < (dtype == DType::f32 ? 2e-6 : 4e-3), name + ": off by " + std::to_string(off * 1e6) + "e-6");
+}
+
+}  // namespace paceline::gpu

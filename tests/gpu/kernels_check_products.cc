@@ -1,0 +1,135 @@
+// Products and experts: against the portable ones, and a row's bits alone, in company, at any place.
+#include <algorithm>
+
+#include "kernels_check.h"
+
+namespace paceline::gpu {
+
+using kernels::Projection;
+using kernels::random_rows;
+using kernels::RandomMatrix;
+
+namespace {
+
+// In how many ways the same rows are run: where they begin and how many at once.
+struct Cut {
+  int32_t first, count;
+};
+
+std::vector<Cut> cuts_of(int32_t rows) {
+  std::vector<Cut> cuts;
+  for (const int32_t count : {1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 31, 64, 100, 128, 129, 150})
+    for (const int32_t first : {0, 3, 11, rows - count})
+      if (first >= 0 && first + count <= rows) cuts.push_back({first, count});
+  return cuts;
+}
+
+std::string name_of(const Case& c, int32_t n, int32_t k) {
+  return std::string(c.name) + " [" + std::to_string(n) + ", " + std::to_string(k) + "]";
+}
+
+}  // namespace
+
+void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows, bool oracle) {
+  RandomMatrix w(c.format, n, k, c.group, c.scales, b.random);
+  RandomMatrix up(c.format, n, k, c.group, c.scales, b.random);
+  std::vector<std::shared_ptr<const void>> owners;
+  const Matrix placed = b.gpu.place(w.view, owners), placed_up = b.gpu.place(up.view, owners);
+  const std::vector<float> x = random_rows(rows, k, b.random);
+  const auto run = [&](int32_t first, int32_t count, bool gated) {
+    const Block in(b.gpu, rows_of(x, first, count, k)), out(b.gpu, static_cast<size_t>(count) * static_cast<size_t>(n));
+    out.poison();
+    if (gated) {
+      b.gpu.gated(in.at(), count, c.activation, placed, placed_up, out.at());
+    } else {
+      const Projection to{&placed, out.at()};
+      b.gpu.linear(in.at(), count, c.activation, {&to, 1});
+    }
+    return out.read();
+  };
+  for (const bool gated : {false, true}) {
+    const std::string name = name_of(c, n, k) + (gated ? " gated" : "");
+    const std::vector<float> whole = run(0, rows, gated);
+    for (const Cut& cut : cuts_of(rows)) {
+      const std::vector<float> some = run(cut.first, cut.count, gated);
+      b.checks.expect(same_bits(some.data(), whole.data() + static_cast<int64_t>(cut.first) * n, some.size()),
+                      name + ": rows " + std::to_string(cut.first) + " + " + std::to_string(cut.count) + " of " +
+                          std::to_string(rows) + " have other bits");
+    }
+    if (!oracle) continue;
+    const int32_t few = std::min(rows, 3);
+    std::vector<float> want(static_cast<size_t>(few) * static_cast<size_t>(n));
+    if (gated) {
+      b.cpu.gated(x.data(), few, c.activation, w.view, up.view, want.data());
+    } else {
+      const Projection to{&w.view, want.data()};
+      b.cpu.linear(x.data(), few, c.activation, {&to, 1});
+    }
+    const double off = distance(std::span(whole).first(want.size()), want);
+    b.checks.expect(off < 3e-5, name + ": off by " + std::to_string(off * 1e6) + "e-6");
+  }
+}
+
+void check_projections(Backends& b) {
+  const int32_t k = 384, rows = 6;
+  for (const Case& c : kCases) {
+    RandomMatrix q(c.format, 512, k, c.group, c.scales, b.random), v(c.format, 200, k, c.group, c.scales, b.random);
+    RandomMatrix other(WeightFormat::bf16, 64, k, 0, DType::bf16, b.random);
+    std::vector<std::shared_ptr<const void>> owners;
+    const Matrix all[] = {b.gpu.place(q.view, owners), b.gpu.place(other.view, owners), b.gpu.place(v.view, owners)};
+    const std::vector<float> x = random_rows(rows, k, b.random);
+    const Block in(b.gpu, x);
+    const Block y0(b.gpu, rows * 512), y1(b.gpu, rows * 64), y2(b.gpu, rows * 200);
+    const Projection together[] = {{&all[0], y0.at()}, {&all[1], y1.at()}, {&all[2], y2.at()}};
+    b.gpu.linear(in.at(), rows, c.activation, together);
+    const std::vector<float> got[] = {y0.read(), y1.read(), y2.read()};
+    const Block* blocks[] = {&y0, &y1, &y2};
+    for (int i = 0; i < 3; ++i) {
+      blocks[i]->poison();
+      b.gpu.linear(in.at(), rows, c.activation, {together + i, 1});
+      const std::vector<float> alone = blocks[i]->read();
+      b.checks.expect(same_bits(alone.data(), got[i].data(), alone.size()),
+                      std::string(c.name) + ": products together");
+    }
+  }
+}
+
+void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int32_t hidden, int32_t width,
+                   int32_t rows) {
+  RandomMatrix gate_up(c.format, experts * 2 * width, hidden, c.group, c.scales, b.random);
+  RandomMatrix down(c.format, experts * hidden, width, c.group, c.scales, b.random);
+  RandomMatrix router(WeightFormat::bf16, experts, hidden, 0, DType::bf16, b.random);
+  const MatrixStack gates{gate_up.view.row_slice(0, width), experts, 2 * width, 0};
+  const MatrixStack ups{gate_up.view.row_slice(width, width), experts, 2 * width, 0};
+  const MatrixStack downs{down.view.row_slice(0, hidden), experts, hidden, 0};
+  std::vector<std::shared_ptr<const void>> owners;
+  const MatrixStack g = b.gpu.place(gates, owners), u = b.gpu.place(ups, owners), d = b.gpu.place(downs, owners);
+  const Matrix r = b.gpu.place(router.view, owners);
+  const std::vector<float> x = random_rows(rows, hidden, b.random), scale = random_rows(1, experts, b.random);
+  const auto run = [&](Ops& ops, bool cpu, int32_t first, int32_t count) {
+    const Block in(ops, rows_of(x, first, count, hidden)), es(ops, scale);
+    const Block scores(ops, static_cast<size_t>(count * experts)), chosen(ops, static_cast<size_t>(count * top));
+    const Block share(ops, static_cast<size_t>(count * top)),
+        y(ops, static_cast<size_t>(count) * static_cast<size_t>(hidden));
+    y.poison();
+    auto* ids = reinterpret_cast<int32_t*>(chosen.at());
+    ops.route({cpu ? &router.view : &r, in.at(), es.at(), count, top, scores.at(), ids, share.at()});
+    ops.experts({cpu ? &gates : &g, cpu ? &ups : &u, cpu ? &downs : &d, in.at(), ids, share.at(), count, top, y.at()},
+                c.activation);
+    return y.read();
+  };
+  const std::string name =
+      "experts " + name_of(c, width, hidden) + " " + std::to_string(top) + " of " + std::to_string(experts);
+  const std::vector<float> whole = run(b.gpu, false, 0, rows);
+  for (const Cut& cut : cuts_of(rows)) {
+    const std::vector<float> some = run(b.gpu, false, cut.first, cut.count);
+    b.checks.expect(same_bits(some.data(), whole.data() + static_cast<int64_t>(cut.first) * hidden, some.size()),
+                    name + ": rows " + std::to_string(cut.first) + " + " + std::to_string(cut.count));
+  }
+  const std::vector<float> want = run(b.cpu, true, 0, 3);
+  const double off = distance(std::span(whole).first(want.size()), want);
+  // Middle rows are rounded to bf16 or bytes: a value on the edge may fall to the other side.
+  b.checks.expect(off < 2e-3, name + ": off by " + std::to_string(off * 1e6) + "e-6");
+}
+
+}  // namespace paceline::gpu

@@ -5,6 +5,7 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
+#include <bit>
 #include <cstdint>
 
 namespace paceline::kernels::cuda {
@@ -103,16 +104,17 @@ __device__ __forceinline__ float warp_sum(float x) {
   return x;
 }
 
-// The sum over a block of kThreads, in an order fixed by kThreads; every thread gets it. `scratch` [kThreads / 32].
+// The sum over a block of kThreads, in an order fixed by kThreads; every thread gets it. `scratch` is used for nothing
+// else, not for another sum either.
 template <int kThreads>
-__device__ __forceinline__ float block_sum(float x, float* scratch) {
+__device__ __forceinline__ float block_sum(float x, float (&scratch)[kThreads / 32]) {
+  constexpr int kWarps = kThreads / 32, kLanes = std::bit_ceil(unsigned{kWarps});
   x = warp_sum(x);
   if (threadIdx.x % 32 == 0) scratch[threadIdx.x / 32] = x;
   __syncthreads();
-  float sum = 0;
-#pragma unroll
-  for (int i = 0; i < kThreads / 32; ++i) sum += scratch[i];
-  __syncthreads();
+  const auto lane = static_cast<int32_t>(threadIdx.x % kLanes);
+  float sum = lane < kWarps ? scratch[lane] : 0.0f;
+  for (int offset = kLanes / 2; offset > 0; offset /= 2) sum += __shfl_xor_sync(~0u, sum, offset);
   return sum;
 }
 

@@ -248,17 +248,15 @@ __device__ __forceinline__ void add_to(float4& sum, const float4& v) {
   sum.w += v.w;
 }
 
-// Long parts: each is left for the block of the first part, which adds them all up. Little code: it runs once. Whether
-// this is that block.
+// Long parts: each is left for the block of the first part, which adds them all up. Little code: it runs once.
 template <int kRows, int kOutputs>
-__device__ __forceinline__ bool hand_over_parts(const MatmulArgs& args, const Unit& u,
-                                                const Meeting<kRows, kOutputs>& m) {
+__device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows, kOutputs>& m) {
   constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kAtOnce;
   const int32_t thread = static_cast<int32_t>(threadIdx.x) * 4;
   float* const own = args.partial + m.block * kFloats;  // other parts' lie in front of the first one's
   if (u.part > 0) {
     for (int32_t i = thread; i < m.floats; i += kThreads * 4) leave(own + i, m.four(i));
-    return false;
+    return;
   }
 #pragma unroll 1
   for (int32_t i = thread; i < m.floats; i += kThreads * 4) {
@@ -286,13 +284,13 @@ __device__ __forceinline__ bool hand_over_parts(const MatmulArgs& args, const Un
     }
     m.four(i) = sum;
   }
-  return true;
+  __syncthreads();
+  write_outputs<kRows, kOutputs>(u, m.sums);
 }
 
-// Short parts end at almost the same time: whoever comes last adds them up and does not wait for anybody. Whether this
-// is that block.
+// Short parts end at almost the same time: whoever comes last does not wait for anybody.
 template <int kRows, int kOutputs>
-__device__ __forceinline__ bool count_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows, kOutputs>& m) {
+__device__ void count_parts(const MatmulArgs& args, const Unit& u, const Meeting<kRows, kOutputs>& m) {
   constexpr int32_t kFloats = m.kFloats, kAtOnce = m.kAtOnce;
   float* mine = args.counted + m.block * kFloats;
   for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < m.floats; i += kThreads * 4)
@@ -303,7 +301,7 @@ __device__ __forceinline__ bool count_parts(const MatmulArgs& args, const Unit& 
   const int64_t first = m.block + u.part;  // the first part's block; others' are in front of it
   if (threadIdx.x == 0) came = atomicAdd(args.arrivals + first, 1);
   __syncthreads();
-  if (came != m.split - 1) return false;
+  if (came != m.split - 1) return;
   __threadfence();
   if (threadIdx.x == 0) args.arrivals[first] = 0;
   for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < m.floats; i += kThreads * 4) {
@@ -325,19 +323,21 @@ __device__ __forceinline__ bool count_parts(const MatmulArgs& args, const Unit& 
     }
     m.four(i) = sum;
   }
-  return true;
+  __syncthreads();
+  write_outputs<kRows, kOutputs>(u, m.sums);
 }
 
 // The sums of a unit's rows, which lie in shared memory, become outputs.
 template <int kRows, int kOutputs>
 __device__ void finish_sums(const MatmulArgs& args, const Unit& u, float* sums) {
-  if (u.product->split > 1) {
-    const Meeting<kRows, kOutputs> meeting(u, sums);
-    if (!(u.product->weight.part >= kLongPart ? hand_over_parts(args, u, meeting) : count_parts(args, u, meeting)))
-      return;
-    __syncthreads();
-  }
-  write_outputs<kRows, kOutputs>(u, sums);
+  // Outputs are written in three places, and not in one behind all: measured, 0.4 % of a step.
+  const Meeting<kRows, kOutputs> meeting(u, sums);
+  if (u.product->split > 1 && u.product->weight.part >= kLongPart)
+    hand_over_parts(args, u, meeting);
+  else if (u.product->split > 1)
+    count_parts(args, u, meeting);
+  else
+    write_outputs<kRows, kOutputs>(u, sums);
 }
 
 template <int kTiles>

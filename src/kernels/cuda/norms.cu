@@ -82,7 +82,7 @@ struct Columns {
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
       if (quad(q) >= stride) break;
-      const auto value = [&](int i) { return present(q * 4 + i) ? from[q * 4 + i] : 0.0f; };
+      const auto value = [&](int i) { return kVector || present(q * 4 + i) ? from[q * 4 + i] : 0.0f; };
       *reinterpret_cast<uint2*>(to + quad(q)) =
           make_uint2(pack_bf16(value(0), value(1)), pack_bf16(value(2), value(3)));
     }
@@ -92,7 +92,7 @@ struct Columns {
     FourBytes fours[kQuads];
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
-      const auto value = [&](int i) { return present(q * 4 + i) ? from[q * 4 + i] : 0.0f; };
+      const auto value = [&](int i) { return kVector || present(q * 4 + i) ? from[q * 4 + i] : 0.0f; };
       fours[q] = FourBytes(make_float4(value(0), value(1), value(2), value(3)), to.group);
     }
 #pragma unroll
@@ -102,18 +102,21 @@ struct Columns {
 };
 
 template <int kThreads, int kEach>
-__device__ __forceinline__ float factor_of(const float (&values)[kEach], const NormsArgs& args, float* scratch) {
+__device__ __forceinline__ float factor_of(const float (&values)[kEach], const NormsArgs& args,
+                                           float (&scratch)[kThreads / 32]) {
   float squares = 0;
 #pragma unroll
   for (int i = 0; i < kEach; ++i) squares = fmaf(values[i], values[i], squares);
-  return rsqrtf(__fdiv_rn(block_sum<kThreads>(squares, scratch), static_cast<float>(args.width)) + args.eps);
+  // What the sum is multiplied with is known before it.
+  const float part = __fdiv_rn(1.0f, static_cast<float>(args.width));
+  return rsqrtf(fmaf(block_sum<kThreads>(squares, scratch), part, args.eps));
 }
 
 // A row of the branch of a layer with experts, from both of its halves.
 template <int kThreads, class Cols, int kEach = Cols::kEach>
 __device__ __forceinline__ void mix_row(const NormsArgs& args, const Cols& columns, int64_t row,
                                         const float (&dense_weights)[kEach], const float (&expert_weights)[kEach],
-                                        float (&branch)[kEach], float* scratch) {
+                                        float (&branch)[kEach], float (*scratch)[kThreads / 32]) {
   constexpr int kAtOnce = kEach <= 4 ? 8 : 2;  // ranks that are read before the first is waited for
   float mixed[kEach] = {};
   for (int32_t base = 0; base < args.mixed.top; base += kAtOnce) {
@@ -133,8 +136,8 @@ __device__ __forceinline__ void mix_row(const NormsArgs& args, const Cols& colum
 #pragma unroll
         for (int i = 0; i < kEach; ++i) mixed[i] = fmaf(from[r][i], share[r], mixed[i]);
   }
-  const float factor = factor_of<kThreads>(branch, args, scratch);
-  const float mixed_factor = factor_of<kThreads>(mixed, args, scratch);
+  const float factor = factor_of<kThreads>(branch, args, scratch[0]);
+  const float mixed_factor = factor_of<kThreads>(mixed, args, scratch[1]);
 #pragma unroll
   for (int i = 0; i < kEach; ++i)
     branch[i] = branch[i] * factor * dense_weights[i] + mixed[i] * mixed_factor * expert_weights[i];
@@ -148,10 +151,7 @@ template <class Cols, int kEach = Cols::kEach>
 __device__ __forceinline__ void take_rows(const NormsArgs& args, const Cols& columns, int64_t row,
                                           float (&branch)[kEach], float (&values)[kEach]) {
   columns.look_at(args.x + row * args.width, values);
-  // One column while the product reads its weights; all of them once outputs come.
   const float* left = args.left + row * args.width;
-  const auto first = static_cast<int32_t>(threadIdx.x);
-  while (first < args.width && !is_there(look_one(left + first))) rest();
   for (bool there = false; !there;) {
     columns.look_at(left, branch);
     there = true;
@@ -166,7 +166,7 @@ template <int kThreads, int kQuads, bool kVector, bool kMixture>
 __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__ NormsArgs args) {
   using Cols = Columns<kThreads, kQuads, kVector>;
   constexpr int kTo = kMixture ? kMaxNormsTo : 1, kEach = Cols::kEach;
-  __shared__ float scratch[kThreads / 32];
+  __shared__ float scratch[kMixture ? 4 : 2][kThreads / 32];
   let_next_start();
   const Cols columns{args.width};
   const int64_t row = blockIdx.x;
@@ -190,8 +190,8 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__
   }
   if (args.branch != nullptr) {
     if (kMixture && args.mixed.slots != nullptr)
-      mix_row<kThreads>(args, columns, row, dense_weights, expert_weights, branch, scratch);
-    const float factor = factor_of<kThreads>(branch, args, scratch);
+      mix_row<kThreads>(args, columns, row, dense_weights, expert_weights, branch, scratch + 2);
+    const float factor = factor_of<kThreads>(branch, args, scratch[0]);
 #pragma unroll
     for (int i = 0; i < kEach; ++i)
       values[i] = (values[i] + branch[i] * factor * branch_weights[i]) * args.branch_scale;
@@ -199,7 +199,7 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__
     if (args.x_bf16 != nullptr) columns.store_bf16(args.x_bf16 + row * args.y_stride, args.y_stride, values);
   }
   if (args.count > 0) {
-    const float base = factor_of<kThreads>(values, args, scratch);
+    const float base = factor_of<kThreads>(values, args, scratch[1]);
 #pragma unroll
     for (int k = 0; k < kTo; ++k) {
       if (k >= args.count) break;
@@ -254,9 +254,9 @@ void norms(const NormsArgs& args, Stream stream) {
   else if (width <= 2048)
     start<512, 1>(args, vector, stream);
   else if (width <= 3072)
-    start<768, 1>(args, vector, stream);
+    start<384, 2>(args, vector, stream);
   else if (width <= 4096)
-    start<1024, 1>(args, vector, stream);
+    start<512, 2>(args, vector, stream);
   else if (width <= 5632)
     start<704, 2>(args, vector, stream);
   else

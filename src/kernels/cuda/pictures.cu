@@ -68,18 +68,18 @@ __global__ void __launch_bounds__(kHeadThreads) heads_in_parts_kernel(const Head
 }
 
 __global__ void __launch_bounds__(kThreads) layer_norm_kernel(const LayerNormRows args) {
-  __shared__ float scratch[kThreads / 32];
+  __shared__ float scratch[2][kThreads / 32];
   let_next_start();
   wait_for_previous();
   const float* x = args.x + static_cast<int64_t>(blockIdx.x) * args.width;
   float* y = args.y + static_cast<int64_t>(blockIdx.x) * args.width;
   float sum = 0;
   for (int32_t i = threadIdx.x; i < args.width; i += kThreads) sum += x[i];
-  const float mean = __fdiv_rn(block_sum<kThreads>(sum, scratch), static_cast<float>(args.width));
+  const float mean = __fdiv_rn(block_sum<kThreads>(sum, scratch[0]), static_cast<float>(args.width));
   float squares = 0;
   for (int32_t i = threadIdx.x; i < args.width; i += kThreads) squares = fmaf(x[i] - mean, x[i] - mean, squares);
   const float factor =
-      rsqrtf(__fdiv_rn(block_sum<kThreads>(squares, scratch), static_cast<float>(args.width)) + args.eps);
+      rsqrtf(__fdiv_rn(block_sum<kThreads>(squares, scratch[1]), static_cast<float>(args.width)) + args.eps);
   for (int32_t i = threadIdx.x; i < args.width; i += kThreads)
     y[i] = (x[i] - mean) * factor * args.weight[i] + args.bias[i];
 }

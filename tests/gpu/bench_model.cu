@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 
 #include "bench_clock.h"
 #include "bench_model.h"
@@ -106,6 +107,16 @@ double Model::kv_bytes(int32_t pos) const {
   return sum;
 }
 
+double Model::touched(int32_t rows, int32_t pos) {
+  if (s_.experts == 0) return 0;
+  int64_t count = 0;
+  touched_ = &count;
+  step(1, rows, pos, false);
+  touched_ = nullptr;
+  must(cudaDeviceSynchronize(), "counting experts");
+  return static_cast<double>(count) / s_.layers;
+}
+
 double Model::operations(int32_t rows) const {
   double sum = 0;
   for (const Layer& l : layers_) {
@@ -187,10 +198,9 @@ void Model::layer(const Layer& l, int32_t all, int32_t i, const std::vector<SeqS
   heads.k = l.owns ? k_ : nullptr;
   heads.v = l.owns ? (l.value_is_key ? k_ : v_) : nullptr;
   heads.q_weight = heads.k_weight = ones_;
-  heads.cos = heads.sin = ones_;
   heads.eps = 1e-6f;
   heads.seqs = spans;
-  // Cosines of all rows from one line of ones: which angle does not matter for time.
+  // Which angle does not matter for time, but rows have to stay different.
   heads.cos = heads.sin = turns_;
   ops_.attend(heads, {shape, q_, attended_, l.global ? 0 : s_.window, true, spans, nullptr});
   const Projection o{&l.o, branch_};
@@ -229,6 +239,15 @@ void Model::project(const Layer& l, int32_t all) {
 
 void Model::route(const Layer& l, int32_t all) {
   ops_.route({&l.router, routed_, ones_, all, s_.top, scores_, reinterpret_cast<int32_t*>(chosen_), share_});
+  if (touched_ == nullptr) return;
+  const auto slots = static_cast<size_t>(all) * static_cast<size_t>(s_.top);
+  kernels::HostCopy copy;
+  const auto* ids = static_cast<const int32_t*>(ops_.fetch(chosen_, slots * sizeof(int32_t), copy));
+  if (const Status status = ops_.wait(); !status.ok()) {
+    std::printf("FAULT: %s\n", status.error().message.c_str());
+    std::exit(2);
+  }
+  *touched_ += static_cast<int64_t>(std::set<int32_t>(ids, ids + slots).size());
 }
 
 void Model::mix(const Layer& l, int32_t all) {
@@ -257,6 +276,8 @@ void Model::reserve(int32_t rows) {
   k_ = floats(r * 16 * 512);
   v_ = floats(r * 16 * 512);
   turns_ = floats(r * 256);
+  const std::vector<float> halves(r * 256, 0.7071f);
+  ops_.upload(turns_, halves.data(), halves.size() * sizeof(float));
   wide_ = floats(r * static_cast<size_t>(std::max(s_.ffn, 16384)));
   best_ = floats(r);
   tokens_ = floats(r);

@@ -53,6 +53,9 @@ class Model {
   // Operations of a prompt of so many rows, without the head.
   [[nodiscard]] double operations(int32_t rows) const;
 
+  // Experts of a layer that a step of one sequence's rows touches, on average; none where there are none.
+  [[nodiscard]] double touched(int32_t rows, int32_t pos);
+
   // One step: `seqs` sequences of `rows` rows each, at position pos. The same operations as the text model's forward.
   void step(int32_t seqs, int32_t rows, int32_t pos, bool with_head);
 
@@ -88,6 +91,7 @@ class Model {
   WeightFormat format_;
   uint64_t seed_ = 1;
   int32_t rows_ = 0;
+  int64_t* touched_ = nullptr;  // where touched experts are counted, if they are
   std::vector<std::shared_ptr<void>> owners_;
   std::vector<Layer> layers_;
   std::vector<std::vector<void*>> keys_, values_;

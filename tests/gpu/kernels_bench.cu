@@ -5,7 +5,6 @@
 //   kernels_bench [--json FILE] [--models 31b,26b-a4b,12b,e4b] [--formats bf16,q8,q4]
 //     [--brief yes] [--prompts only] [--layers AT_MOST] [--ceilings no]
 #include <algorithm>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -167,8 +166,8 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
   double plain = 0;
   for (const int32_t rows : {1, 5, 8}) {
     if (brief && rows == 5) continue;
-    const double touched =
-        shape.experts == 0 ? 0 : shape.experts * (1 - std::pow(1 - double(shape.top) / shape.experts, rows));
+    const double touched = m.touched(rows, pos);
+    if (touched > 0) report(name, "experts, " + std::to_string(rows) + " rows", 0, 0, "of a layer", touched);
     const double bytes = m.bytes(touched) + m.kv_bytes(pos);
     const double ms = time_graph_ms(ops.stream(), 9, [&] { m.step(1, rows, pos, true); });
     if (rows == 1) plain = ms;

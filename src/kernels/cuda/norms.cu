@@ -77,17 +77,18 @@ struct Columns {
       }
     }
   }
-  // As bf16, with zeros up to the stride.
+  // As bf16, with zeros up to the stride, also of a row that is not a number: not everybody who writes there writes
+  // them.
   __device__ __forceinline__ void store_bf16(uint16_t* to, int32_t stride, const float (&from)[kEach]) const {
 #pragma unroll
     for (int q = 0; q < kQuads; ++q) {
       if (quad(q) >= stride) break;
-      const auto value = [&](int i) { return kVector || present(q * 4 + i) ? from[q * 4 + i] : 0.0f; };
+      const auto value = [&](int i) { return present(q * 4 + i) ? from[q * 4 + i] : 0.0f; };
       *reinterpret_cast<uint2*>(to + quad(q)) =
           make_uint2(pack_bf16(value(0), value(1)), pack_bf16(value(2), value(3)));
     }
   }
-  // As bytes, with zeros up to the stride, which is whole warps'.
+  // As bytes, with zeros up to the stride, which is whole warps'. (A four that is not there is zeros already.)
   __device__ __forceinline__ void store_bytes(const ByteRows& to, int64_t row, const float (&from)[kEach]) const {
     FourBytes fours[kQuads];
 #pragma unroll

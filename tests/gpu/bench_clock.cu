@@ -20,6 +20,12 @@ void must(cudaError_t error, const char* what) {
   std::exit(2);
 }
 
+void must(const Status& status) {
+  if (status.ok()) return;
+  std::printf("FAULT: %s\n", status.error().message.c_str());
+  std::exit(2);
+}
+
 void time_work_of(kernels::cuda::CudaOps& ops) { bench_ops = &ops; }
 
 double time_ms(cudaStream_t stream, int repeats, const std::function<void()>& work) {

@@ -12,6 +12,7 @@ namespace paceline::gpu {
 
 // Ends the program where there is an error.
 void must(cudaError_t error, const char* what);
+void must(const Status& status);
 
 // Whose work is timed: what is enqueued has to be started.
 void time_work_of(kernels::cuda::CudaOps& ops);

@@ -113,7 +113,7 @@ double Model::touched(int32_t rows, int32_t pos) {
   touched_ = &count;
   step(1, rows, pos, false);
   touched_ = nullptr;
-  must(cudaDeviceSynchronize(), "counting experts");
+  must(ops_.wait());
   return static_cast<double>(count) / s_.layers;
 }
 
@@ -243,10 +243,7 @@ void Model::route(const Layer& l, int32_t all) {
   const auto slots = static_cast<size_t>(all) * static_cast<size_t>(s_.top);
   kernels::HostCopy copy;
   const auto* ids = static_cast<const int32_t*>(ops_.fetch(chosen_, slots * sizeof(int32_t), copy));
-  if (const Status status = ops_.wait(); !status.ok()) {
-    std::printf("FAULT: %s\n", status.error().message.c_str());
-    std::exit(2);
-  }
+  must(ops_.wait());
   *touched_ += static_cast<int64_t>(std::set<int32_t>(ids, ids + slots).size());
 }
 

@@ -159,10 +159,7 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
   if (prompts_only) return bench_prompts(ops, m, c, name);
   bench_products(ops, m, c, name);
   for (const int32_t rows : {1, 8}) bench_parts(ops, m, c, name, rows, pos);
-  if (const Status status = ops.wait(); !status.ok()) {
-    std::printf("FAULT: %s\n", status.error().message.c_str());
-    std::exit(2);
-  }
+  must(ops.wait());
   double plain = 0;
   for (const int32_t rows : {1, 5, 8}) {
     if (brief && rows == 5) continue;
@@ -185,10 +182,7 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
   const double many = time_graph_ms(ops.stream(), 7, [&] { m.step(16, 1, pos, true); });
   report(name, "16 sequences", many, 0, "x one", 16 * plain / many);
   bench_prompts(ops, m, c, name);
-  if (const Status status = ops.wait(); !status.ok()) {
-    std::printf("FAULT: %s\n", status.error().message.c_str());
-    std::exit(2);
-  }
+  must(ops.wait());
 }
 
 bool listed(const std::string& list, const std::string& name) {

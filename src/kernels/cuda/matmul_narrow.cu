@@ -1,8 +1,8 @@
 // Products of few rows with bf16 weights. Weights are the fixed operand of the tensor cores and rows the narrow one (8
 // at a time).
 //
-// Bound: bytes of weights over memory bandwidth. Share reached on an H200, 31B's shapes, 1 row (8 rows): 88 to 100 % (85
-// to 97 %); the output's product, which is read once, 98 % (98 %). What is missing is where launches meet: the last
+// Bound: bytes of weights over memory bandwidth. Share reached on an H200, 31B's shapes, 1 row (8 rows): 88 to 100 %
+// (85 to 97 %); the output's product, which is read once, 98 % (98 %). What is missing is where launches meet: the last
 // sums, and the rows that the next one waits for.
 #include <algorithm>
 
@@ -130,8 +130,7 @@ int32_t chunks_of_place(const MatmulArgs& args) {
   int32_t chunks = 0;
   for (int32_t i = 0; i < args.count; ++i) {
     const Product& p = args.out[i];
-    const int32_t matrices = args.experts.plan != nullptr && !p.dense ? args.experts.most_touched : 1;
-    chunks += p.units * matrices * (p.weight.depth() / kBlockK);
+    chunks += p.units * matrices_of(args, p) * (p.weight.depth() / kBlockK);
   }
   return chunks / kPlaces;
 }

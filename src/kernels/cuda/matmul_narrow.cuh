@@ -29,6 +29,11 @@ inline bool in_fours(const Product& p) {
          fits(p.y_bf16) && fits(p.times);
 }
 
+// Matrices of a product that a launch may read: of a stack as many as can be touched.
+inline int32_t matrices_of(const MatmulArgs& args, const Product& p) {
+  return args.experts.plan != nullptr && !p.dense ? args.experts.most_touched : 1;
+}
+
 // Gives units and their parts to blocks, a unit being so many outputs. Parts go to blocks of their own, unless there
 // are `plenty` of blocks without that, or more than there is room for what they leave each other.
 inline void lay_out(MatmulArgs& args, int32_t outputs, int32_t plenty, int32_t group_rows) {
@@ -38,7 +43,7 @@ inline void lay_out(MatmulArgs& args, int32_t outputs, int32_t plenty, int32_t g
       Product& p = args.out[i];
       p.first_block = args.blocks;
       p.units = ceil_div(p.weight.rows, p.gated() ? outputs / 2 : outputs);
-      const int32_t matrices = args.experts.plan != nullptr && !p.dense ? args.experts.most_touched : 1;
+      const int32_t matrices = matrices_of(args, p);
       p.split = splits && p.units * matrices < plenty ? p.weight.parts() : 1;
       p.fours = in_fours(p) ? 1 : 0;
       args.blocks += p.units * matrices * p.split;

@@ -21,7 +21,7 @@ PlanArgs CudaOps::plan_for(const int32_t* chosen, int32_t rows, int32_t top, int
 }
 
 void CudaOps::route(const kernels::RouteArgs& args) {
-  CHECK(args.router->rows <= kMaxExperts && args.top <= 32);
+  CHECK(args.router->rows <= kMaxExperts && args.top <= std::min(args.router->rows, 32));
   cuda::RouteArgs a;
   a.scores = args.scores;
   a.expert_scale = args.expert_scale;
@@ -31,12 +31,12 @@ void CudaOps::route(const kernels::RouteArgs& args) {
   a.chosen = args.chosen;
   a.share = args.share;
   planned_ = {};
-  const Weight router = weight_of(*args.router);
-  if (args.rows <= kNarrowRows && router.format == Format::bf16) {
+  const RouterArgs router{weight_of(*args.router), args.x, static_cast<float*>(scores_left_.memory.get())};
+  if (can_route_and_plan(router, args.rows)) {
     flush();
     const PlanArgs plan = plan_for(args.chosen, args.rows, args.top, a.experts);
     if (!status_.ok()) return;
-    route_and_plan({router, args.x, args.scores, static_cast<int32_t*>(arrivals_.memory.get())}, a, plan, stream_);
+    route_and_plan(router, a, plan, stream_);
     planned_ = {args.chosen, args.rows, args.top};
     return;
   }
@@ -130,8 +130,9 @@ void CudaOps::mixture(const MixtureArgs& args, Activation activation) {
   }
   const SlotRows from = expert_products(args.experts, activation, joined ? &args : nullptr);
   add_norm(args.add);
-  pending_mixed_ = {from.rows,         from.slot_of,       args.experts.share,
-                    args.dense_weight, args.expert_weight, args.experts.top};
+  // Where joined, the second product starts when the first one knows the plan, and the norms behind that.
+  pending_mixed_ = {from.rows,          from.slot_of,     args.experts.share, args.dense_weight,
+                    args.expert_weight, args.experts.top, joined ? 1 : 0};
 }
 
 }  // namespace paceline::kernels::cuda

@@ -8,15 +8,6 @@
 
 namespace paceline::kernels::cuda {
 
-// Brings an output's weights near while its rows are not there yet.
-__device__ __forceinline__ void prefetch_dots(const Weight& w, int32_t output, int lane) {
-  if (w.format != Format::bf16) return;
-  const int32_t steps = w.depth() / 16;
-  const char* tile = static_cast<const char*>(w.values) + static_cast<int64_t>(output / 16) * steps * 512;
-  for (int32_t step = lane; step < steps; step += 32)
-    asm volatile("prefetch.global.L1 [%0];" ::"l"(tile + step * 512 + output % 8 * 64));
-}
-
 // The lane's share of the dot products of one output with up to kRows rows.
 template <int kRows>
 __device__ void lane_dots(const Weight& w, const char* values, int32_t output, const float* const (&x)[kRows], int lane,

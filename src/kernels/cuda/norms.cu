@@ -113,29 +113,41 @@ __device__ __forceinline__ float factor_of(const float (&values)[kEach], const N
   return rsqrtf(fmaf(block_sum<kThreads>(squares, scratch), part, args.eps));
 }
 
-// A row of the branch of a layer with experts, from both of its halves.
-template <int kThreads, class Cols, int kEach = Cols::kEach>
-__device__ __forceinline__ void mix_row(const NormsArgs& args, const Cols& columns, int64_t row,
+// Some of a row's ranks: the slots of their experts, and their shares. Read past the first-level cache, since
+// the kernel in front may not have ended.
+template <int kRanks>
+struct Ranks {
+  int32_t slot[kRanks];
+  float share[kRanks];
+
+  // From this rank on; the last one instead of those that are not there.
+  __device__ __forceinline__ void read(const NormsArgs& args, int64_t row, int32_t base) {
+#pragma unroll
+    for (int r = 0; r < kRanks; ++r) {
+      const int64_t at = row * args.mixed.top + min(base + r, args.mixed.top - 1);
+      slot[r] = __ldcg(args.mixed.slot_of + at);
+      share[r] = __ldcg(args.mixed.share + at);
+    }
+  }
+};
+
+// A row of the branch of a layer with experts, from both of its halves. The first ranks are read already.
+template <int kThreads, int kRanks, class Cols, int kEach = Cols::kEach>
+__device__ __forceinline__ void mix_row(const NormsArgs& args, const Cols& columns, int64_t row, Ranks<kRanks>& ranks,
                                         const float (&dense_weights)[kEach], const float (&expert_weights)[kEach],
                                         float (&branch)[kEach], float (*scratch)[kThreads / 32]) {
-  constexpr int kAtOnce = kEach <= 4 ? 8 : 2;  // ranks that are read before the first is waited for
   float mixed[kEach] = {};
-  for (int32_t base = 0; base < args.mixed.top; base += kAtOnce) {
-    const float* slot[kAtOnce];
-    float share[kAtOnce], from[kAtOnce][kEach];
+  for (int32_t base = 0; base < args.mixed.top; base += kRanks) {
+    float from[kRanks][kEach];
+    if (base > 0) ranks.read(args, row, base);
 #pragma unroll
-    for (int r = 0; r < kAtOnce; ++r) {
-      const int64_t at = row * args.mixed.top + min(base + r, args.mixed.top - 1);
-      slot[r] = args.mixed.slots + static_cast<int64_t>(args.mixed.slot_of[at]) * args.width;
-      share[r] = args.mixed.share[at];
-    }
+    for (int r = 0; r < kRanks; ++r)
+      columns.load(args.mixed.slots + static_cast<int64_t>(ranks.slot[r]) * args.width, 0.0f, from[r]);
 #pragma unroll
-    for (int r = 0; r < kAtOnce; ++r) columns.load(slot[r], 0.0f, from[r]);
-#pragma unroll
-    for (int r = 0; r < kAtOnce; ++r)
+    for (int r = 0; r < kRanks; ++r)
       if (base + r < args.mixed.top)
 #pragma unroll
-        for (int i = 0; i < kEach; ++i) mixed[i] = fmaf(from[r][i], share[r], mixed[i]);
+        for (int i = 0; i < kEach; ++i) mixed[i] = fmaf(from[r][i], ranks.share[r], mixed[i]);
   }
   const float factor = factor_of<kThreads>(branch, args, scratch[0]);
   const float mixed_factor = factor_of<kThreads>(mixed, args, scratch[1]);
@@ -178,9 +190,13 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__
 #pragma unroll
   for (int k = 0; k < kTo; ++k) columns.load(k < args.count ? args.to[k].weight : nullptr, 1.0f, weights[k]);
   columns.load(args.branch_weight, 1.0f, branch_weights);
+  // As many ranks at once as there are registers for.
+  Ranks<kEach <= 4 || kThreads <= 384 ? 8 : 2> ranks;
+  const bool mixes = kMixture && args.mixed.slots != nullptr;
   if (kMixture) {
     columns.load(args.mixed.dense_weight, 1.0f, dense_weights);
     columns.load(args.mixed.expert_weight, 1.0f, expert_weights);
+    if (mixes && args.mixed.known) ranks.read(args, row, 0);
   }
   if (args.left != nullptr) {
     take_rows(args, columns, row, branch, values);
@@ -190,8 +206,10 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__
     columns.load(args.branch != nullptr ? args.branch + row * args.width : nullptr, 0.0f, branch);
   }
   if (args.branch != nullptr) {
-    if (kMixture && args.mixed.slots != nullptr)
-      mix_row<kThreads>(args, columns, row, dense_weights, expert_weights, branch, scratch + 2);
+    if (mixes) {
+      if (!args.mixed.known) ranks.read(args, row, 0);
+      mix_row<kThreads>(args, columns, row, ranks, dense_weights, expert_weights, branch, scratch + 2);
+    }
     const float factor = factor_of<kThreads>(branch, args, scratch[0]);
 #pragma unroll
     for (int i = 0; i < kEach; ++i)

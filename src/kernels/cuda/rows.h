@@ -46,7 +46,7 @@ struct Mixed {
   const float* dense_weight = nullptr;   // [width]
   const float* expert_weight = nullptr;  // [width]
   int32_t top = 0;
-  int32_t filler = 0;
+  int32_t known = 0;  // slot_of and share are older than the kernel in front
 };
 
 // Norms in one pass, any of which may be missing.
@@ -120,14 +120,14 @@ struct RouteArgs {
   float* share = nullptr;     // [rows, top]
 };
 void route(const RouteArgs& args, Stream stream);
-// The router's product, the choice and the plan in one kernel, for up to kNarrowRows rows. `scores` is written, too.
+// The router's product, the choice and the plan in one kernel, where can_route_and_plan().
 struct PlanArgs;
 struct RouterArgs {
-  Weight router;             // bf16, [experts, hidden]
+  Weight router;             // [experts, hidden]
   const float* x = nullptr;  // [rows, hidden]
-  float* scores = nullptr;   // [rows, experts]
-  int32_t* arrivals = nullptr;
+  float* left = nullptr;     // [kNarrowRows, kMaxExperts], kNothing (handover.cuh) before and after
 };
+bool can_route_and_plan(const RouterArgs& router, int32_t rows);
 void route_and_plan(const RouterArgs& router, const RouteArgs& route, const PlanArgs& plan, Stream stream);
 
 // Slots of the chosen experts: expert by expert, in each by row.

@@ -54,7 +54,7 @@ int run_few(Backends& b, const std::string& named) {
   const std::pair<const char*, std::function<void()>> parts[] = {
       {"products",
        [&] {
-         for (const Case& c : kCases) check_matmul(b, c, 80, 384, 18, true);
+         for (const Case& c : kCases) check_matmul(b, c, 80, 384, 18, true), check_not_a_number(b, c);
        }},
       {"larger", [&] { check_matmul(b, kCases[0], 704, 1664, 40, false); }},
       {"attention",
@@ -100,6 +100,7 @@ int run_all(const std::string& which, const std::string& named) {
     check_matmul(b, c, 100, 128, quick ? 20 : 150, true);
     check_matmul(b, c, 704, 1664, quick ? 20 : 150, true);
     if (c.group <= 32) check_matmul(b, c, 48, 96, quick ? 20 : 150, true);
+    check_not_a_number(b, c);
     if (quick) continue;
     check_matmul(b, c, 5376, 1024, 150, false);
     check_matmul(b, c, 192, 21504, 150, false);
@@ -133,6 +134,10 @@ int run_all(const std::string& which, const std::string& named) {
     check_experts(b, c, 16, 4, 256, 128, quick ? 20 : 150);
   }
   if (!quick) check_experts(b, kCases[0], 128, 8, 640, 192, 150);
+  // The longest rows that the router's kernel takes, longer ones, and more experts than a lane has in one load.
+  check_experts(b, kCases[0], 40, 8, 2816, 64, 20);
+  check_experts(b, kCases[0], 8, 2, 2832, 48, 20);
+  check_experts(b, kCases[0], 200, 8, 64, 48, 20);
   check_experts(b, kCases[0], 8, 2, 64, 48, quick ? 20 : 150);
   std::printf("experts done\n");
   check_joined(b.gpu, b.cpu, b.checks, false);

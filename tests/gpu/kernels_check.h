@@ -31,6 +31,8 @@ inline const Case kCases[] = {
 
 // Products: against the portable ones where there is an oracle, and cut in many ways.
 void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows, bool oracle);
+// A row that is not a number stays so, and is nothing to others.
+void check_not_a_number(Backends& b, const Case& c);
 // Several products in one call are those of one call each.
 void check_projections(Backends& b);
 void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int32_t hidden, int32_t width,

@@ -28,6 +28,25 @@ std::string name_of(const Case& c, int32_t n, int32_t k) {
   return std::string(c.name) + " [" + std::to_string(n) + ", " + std::to_string(k) + "]";
 }
 
+// Row 1 has a value that is not a number: so are all of its outputs, and others' bits are what they are without it.
+constexpr int32_t kStrayRow = 1;
+
+std::vector<float> with_stray(std::vector<float> x, int32_t width) {
+  x[static_cast<size_t>(kStrayRow * width + 5)] = NAN;
+  return x;
+}
+
+void expect_stray(Backends& b, const std::string& name, const std::vector<float>& got,
+                  const std::vector<float>& without, int32_t width) {
+  const auto floats = static_cast<size_t>(width), begin = static_cast<size_t>(kStrayRow) * floats, end = begin + floats;
+  const bool all = std::all_of(got.begin() + static_cast<int64_t>(begin), got.begin() + static_cast<int64_t>(end),
+                               [](float v) { return std::isnan(v); });
+  b.checks.expect(all, name + ": a row that is not a number");
+  b.checks.expect(same_bits(got.data(), without.data(), begin) &&
+                      same_bits(got.data() + end, without.data() + end, got.size() - end),
+                  name + ": " + std::to_string(got.size() / floats) + " rows, one of them not a number");
+}
+
 }  // namespace
 
 void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows, bool oracle) {
@@ -70,6 +89,29 @@ void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows
   }
 }
 
+void check_not_a_number(Backends& b, const Case& c) {
+  constexpr int32_t kOutputs = 80, kWidth = 384;
+  RandomMatrix w(c.format, kOutputs, kWidth, c.group, c.scales, b.random);
+  RandomMatrix up(c.format, kOutputs, kWidth, c.group, c.scales, b.random);
+  std::vector<std::shared_ptr<const void>> owners;
+  const Matrix placed = b.gpu.place(w.view, owners), placed_up = b.gpu.place(up.view, owners);
+  for (const int32_t rows : {3, 40}) {
+    const std::vector<float> x = random_rows(rows, kWidth, b.random);
+    const auto run = [&](const std::vector<float>& from, bool gated) {
+      const Block in(b.gpu, from), out(b.gpu, static_cast<size_t>(rows) * kOutputs);
+      const Projection to{&placed, out.at()};
+      if (gated)
+        b.gpu.gated(in.at(), rows, c.activation, placed, placed_up, out.at());
+      else
+        b.gpu.linear(in.at(), rows, c.activation, {&to, 1});
+      return out.read();
+    };
+    for (const bool gated : {false, true})
+      expect_stray(b, name_of(c, kOutputs, kWidth) + (gated ? " gated" : ""), run(with_stray(x, kWidth), gated),
+                   run(x, gated), kOutputs);
+  }
+}
+
 void check_projections(Backends& b) {
   const int32_t k = 384, rows = 6;
   for (const Case& c : kCases) {
@@ -106,8 +148,9 @@ void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int
   const MatrixStack g = b.gpu.place(gates, owners), u = b.gpu.place(ups, owners), d = b.gpu.place(downs, owners);
   const Matrix r = b.gpu.place(router.view, owners);
   const std::vector<float> x = random_rows(rows, hidden, b.random), scale = random_rows(1, experts, b.random);
-  const auto run = [&](Ops& ops, bool cpu, int32_t first, int32_t count) {
-    const Block in(ops, rows_of(x, first, count, hidden)), es(ops, scale);
+  const auto run_rows = [&](Ops& ops, bool cpu, const std::vector<float>& from) {
+    const auto count = static_cast<int32_t>(from.size()) / hidden;
+    const Block in(ops, from), es(ops, scale);
     const Block scores(ops, static_cast<size_t>(count * experts)), chosen(ops, static_cast<size_t>(count * top));
     const Block share(ops, static_cast<size_t>(count * top)),
         y(ops, static_cast<size_t>(count) * static_cast<size_t>(hidden));
@@ -118,6 +161,9 @@ void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int
                 c.activation);
     return y.read();
   };
+  const auto run = [&](Ops& ops, bool cpu, int32_t first, int32_t count) {
+    return run_rows(ops, cpu, rows_of(x, first, count, hidden));
+  };
   const std::string name =
       "experts " + name_of(c, width, hidden) + " " + std::to_string(top) + " of " + std::to_string(experts);
   const std::vector<float> whole = run(b.gpu, false, 0, rows);
@@ -125,6 +171,10 @@ void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int
     const std::vector<float> some = run(b.gpu, false, cut.first, cut.count);
     b.checks.expect(same_bits(some.data(), whole.data() + static_cast<int64_t>(cut.first) * hidden, some.size()),
                     name + ": rows " + std::to_string(cut.first) + " + " + std::to_string(cut.count));
+  }
+  for (const int32_t count : {3, rows}) {
+    const std::vector<float> some = rows_of(x, 0, count, hidden);
+    expect_stray(b, name, run_rows(b.gpu, false, with_stray(some, hidden)), run_rows(b.gpu, false, some), hidden);
   }
   const std::vector<float> want = run(b.cpu, true, 0, 3);
   const double off = distance(std::span(whole).first(want.size()), want);

@@ -54,8 +54,10 @@ CudaOps::Ready* CudaOps::ready_buffer(const float* x, int32_t group, int32_t row
   (void)grown(r->buffer, group == 0 ? elements * 2 : elements);
   if (group != 0) (void)grown(r->scales, elements / 32 * 2 * sizeof(float));
   if (!status_.ok()) return nullptr;
-  // Padding of bf16 stays zero: a buffer keeps its stride, or is cleared. Whoever makes bytes makes the padding, too.
-  if (group == 0 && stride != cols && r->stride != stride) launches_->clear(r->buffer.memory.get(), r->buffer.bytes);
+  // Padding of bf16 stays zero: a buffer keeps its columns and its stride, or is cleared. Whoever makes bytes makes the
+  // padding, too.
+  if (group == 0 && stride != cols && (r->stride != stride || r->cols != cols))
+    launches_->clear(r->buffer.memory.get(), r->buffer.bytes);
   r->x = x;
   r->rows = rows;
   r->cols = cols;

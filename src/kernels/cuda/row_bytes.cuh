@@ -21,8 +21,8 @@ struct ByteScale {
   __device__ __forceinline__ explicit ByteScale(uint32_t top_bits) {
     const float top = __uint_as_float(top_bits);
     inverse = top > 0 ? __fdividef(127.0f, top) : 0.0f;
-    // Two bits less than a float has: its product with kIntegerZero is exact then.
-    scale = __uint_as_float((__float_as_uint(top * (1.0f / 127.0f)) + 2u) & ~3u);
+    // Two bits less than a float has: its product with kIntegerZero is exact then. What is not a number stays so.
+    scale = __uint_as_float(min(__float_as_uint(top * (1.0f / 127.0f)) + 2u, 0x7fffffffu) & ~3u);
   }
   // The byte in the low bits of a word: added to kIntegerZero, a number is rounded to an integer that is read off its
   // bits.

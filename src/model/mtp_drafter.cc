@@ -169,11 +169,11 @@ class MtpPass {
   // Every row's next token and, where more are wanted, the hidden state that the one after it starts from.
   void choose(TokenId* best, bool more) {
     norm(x_, w_.final_norm, normed_);
-    if (more) linear(normed_, w_.post_projection, s_.hidden.data());
     const bool clustered = w_.centroids.present();
     const Matrix& first = clustered ? w_.centroids : w_.head;
     float* scores = sized(s_.scores, static_cast<int64_t>(rows_) * first.rows);
-    linear(normed_, first, scores);
+    const Projection out[] = {{&first, scores}, {&w_.post_projection, s_.hidden.data()}};
+    ops_.linear(normed_, rows_, act_, std::span(out).first(more ? 2 : 1));
     if (clustered) {
       ops_.best_of_clusters(
           {scores, &w_.clusters, w_.placed_cluster_tokens, normed_, rows_, w_.config.centroid_top_k, best}, act_);

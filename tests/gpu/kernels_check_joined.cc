@@ -147,6 +147,31 @@ void check_many_outputs(Backends& b) {
   }
 }
 
+// A product of rows side by side, made ready with them or not, and with padding.
+void check_beside(Backends& b) {
+  constexpr int32_t kWidth = 40, kOutputs = 64, kRows = 5;
+  RandomMatrix w(WeightFormat::bf16, kOutputs, 2 * kWidth, 0, DType::bf16, b.random);
+  std::vector<std::shared_ptr<const void>> owners;
+  const Matrix placed = b.gpu.place(w.view, owners);
+  const auto product = [&](const float* x) {
+    const Block y(b.gpu, size_t{kRows} * kOutputs);
+    const kernels::Projection to{&placed, y.at()};
+    b.gpu.linear(x, kRows, Activation::bf16, {&to, 1});
+    return y.read();
+  };
+  const Block joined(b.gpu, size_t{2} * kRows * kWidth);
+  for (int32_t turn = 0; turn < 5; ++turn) {
+    const std::vector<float> left = random_rows(kRows, kWidth, b.random), right = random_rows(kRows, kWidth, b.random);
+    std::vector<float> want(left.size() * 2);
+    b.cpu.side_by_side(left.data(), right.data(), kRows, kWidth, want.data());
+    const Block gl(b.gpu, left), gr(b.gpu, right), copy(b.gpu, want);
+    b.gpu.side_by_side(gl.at(), gr.at(), kRows, kWidth, joined.at());
+    // In some turns nobody asks for more than the floats.
+    if (turn % 2 == 0) b.checks.expect(product(joined.at()) == product(copy.at()), "a product of rows side by side");
+    b.checks.expect(joined.read() == want, "rows side by side");
+  }
+}
+
 // In full precision both backends find the same tokens: x is not rounded on the way.
 void check_clusters(Backends& b) {
   constexpr int32_t kCentroids = 40, kSize = 24, kHidden = 96, kRows = 30, kTop = 8;
@@ -232,6 +257,7 @@ void check_joined(Ops& gpu, CpuOps& cpu, Checks& checks, bool few) {
   check_gated_by(b, 48, 128, 20);
   check_many_outputs(b);
   check_clusters(b);
+  check_beside(b);
   check_mix(b, 8, 2, 64, 48, 20);
   check_bytes(b, WeightFormat::q4, 64, DType::bf16, 320, 256);
   if (few) return;
@@ -246,6 +272,8 @@ void check_joined(Ops& gpu, CpuOps& cpu, Checks& checks, bool few) {
   for (const int32_t width : {256, 1024, 2816, 3840, 5376, 6000}) check_norms(b, width, 21);
   check_gated_by(b, 256, 2560, 40);
   check_mix(b, 128, 8, 640, 192, 40);
+  check_mix(b, 16, 8, 2816, 64, 20);
+  check_mix(b, 24, 12, 256, 48, 20);
 }
 
 }  // namespace paceline::gpu

@@ -19,7 +19,9 @@ void CudaOps::pick_tokens(const PickArgs& args) {
 void CudaOps::side_by_side(const float* a, const float* b, int32_t rows, int32_t width, float* y) {
   flush();
   written(y, int64_t{2} * rows * width);
-  if (status_.ok()) cuda::side_by_side({a, b, y, rows, width}, stream_);
+  BesideArgs args{a, b, y, nullptr, rows, width};
+  if (wants_bf16(y)) args.y_bf16 = make_bf16(y, rows, 2 * width, args.y_stride);
+  if (status_.ok()) cuda::side_by_side(args, stream_);
 }
 
 void CudaOps::best_of_clusters(const ClustersArgs& args, Activation activation) {

@@ -25,8 +25,9 @@ __global__ void beside_kernel(const BesideArgs args) {
   const int32_t col = static_cast<int32_t>(blockIdx.x * kThreads + threadIdx.x);
   const int64_t row = blockIdx.y;
   if (col >= 2 * args.width) return;
-  args.y[row * 2 * args.width + col] =
-      col < args.width ? args.a[row * args.width + col] : args.b[row * args.width + col - args.width];
+  const float value = col < args.width ? args.a[row * args.width + col] : args.b[row * args.width + col - args.width];
+  args.y[row * 2 * args.width + col] = value;
+  if (args.y_bf16 != nullptr) args.y_bf16[row * args.y_stride + col] = static_cast<uint16_t>(pack_bf16(value, 0.0f));
 }
 
 // The best clusters of a row, best first; of equal ones the first.

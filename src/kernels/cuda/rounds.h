@@ -26,7 +26,9 @@ struct BesideArgs {
   const float* a = nullptr;
   const float* b = nullptr;
   float* y = nullptr;
+  uint16_t* y_bf16 = nullptr;  // [rows, y_stride] as bf16, or none
   int32_t rows = 0, width = 0;
+  int32_t y_stride = 0, filler = 0;
 };
 void side_by_side(const BesideArgs& args, Stream stream);
 

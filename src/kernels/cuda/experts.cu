@@ -1,5 +1,6 @@
 // The router's choice, which rows each expert gets, and the sum of the experts' outputs. The products themselves are
-// matmul's, over the plan made here. Bound by launches: a few kilobytes.
+// matmul's, over the plan made here. Bound by the ways to the cache and back, of which there are as few as can be: the
+// router's weights are asked for before its rows are there.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/handover.cuh"
 #include "kernels/cuda/launch.cuh"
@@ -223,7 +224,9 @@ __global__ void __launch_bounds__(kRows * 32)
                   const __grid_constant__ PlanArgs plan) {
   let_next_start();
   const auto row = static_cast<int32_t>(threadIdx.x / 32), lane = static_cast<int32_t>(threadIdx.x % 32);
-  if (blockIdx.x + 1 < gridDim.x) return leave_scores < kRows <= 8 ? kRouterSteps : 4 > (router, route.experts, row);
+  // As many as there are registers for.
+  constexpr int kAtOnce = kRows <= 8 ? kRouterSteps : 4;
+  if (blockIdx.x + 1 < gridDim.x) return leave_scores<kAtOnce>(router, route.experts, row);
   __shared__ Slots slots;
   __shared__ float scales[kMaxExperts];
   slots.clear();

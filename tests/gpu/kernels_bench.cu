@@ -179,8 +179,11 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
     }
   }
   if (brief) return;
-  const double many = time_graph_ms(ops.stream(), 7, [&] { m.step(16, 1, pos, true); });
-  report(name, "16 sequences", many, 0, "x one", 16 * plain / many);
+  for (const int32_t seqs : {16, 32, 64}) {
+    m.reserve(seqs);
+    const double many = time_graph_ms(ops.stream(), 7, [&] { m.step(seqs, 1, pos, true); });
+    report(name, std::to_string(seqs) + " sequences", many, 0, "x one", seqs * plain / many);
+  }
   bench_prompts(ops, m, c, name);
   must(ops.wait());
 }

@@ -209,10 +209,12 @@ void check_chains(Backends& b, bool few) {
     check_chain(b, format, 320, 3, few ? 12 : 200);
     check_broken_chains(b, format, 320, 2);
   }
+  check_chain(b, WeightFormat::bf16, 320, 20, few ? 6 : 200);
   if (few) return;
   for (const WeightFormat format : kFormats) {
     for (const int32_t width : {256, 1024, 2560, 3840, 5376})
       for (const int32_t rows : {1, 2, 5, 8, 9, 16}) check_chain(b, format, width, rows, 200);
+    for (const int32_t rows : {17, 32}) check_chain(b, format, 2560, rows, 200);
     check_broken_chains(b, format, 2560, 1);
     check_broken_chains(b, format, 3840, 16);
   }

@@ -70,7 +70,7 @@ Result<std::unique_ptr<CudaOps>> CudaOps::make() {
   ops->handover(ops->partial_, kPartialFloats);
   ops->grown(ops->counted_, kCountedFloats * sizeof(float));
   ops->grown(ops->arrivals_, kMaxArrivals * sizeof(int32_t));
-  ops->handover(ops->left_, size_t{kNarrowRows} * kMaxNormWidth);
+  ops->handover(ops->left_, size_t{kMostNarrowRows} * kMaxNormWidth);
   ops->handover(ops->scores_left_, size_t{kNarrowRows} * kMaxExperts);
   TRY(ops->wait());
   return ops;

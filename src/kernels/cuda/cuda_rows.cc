@@ -145,7 +145,7 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
     matmul_f32_many(args, stream_);
   else if (plain)
     matmul_f32(args, stream_);
-  else if (w.format == Format::bf16 && args.rows <= kNarrowRows)
+  else if (w.format == Format::bf16 && goes_narrow(args))
     matmul_narrow(args, stream_, true);
   else if (w.format == Format::bf16)
     matmul_wide(args, stream_);

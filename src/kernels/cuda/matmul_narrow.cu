@@ -1,5 +1,6 @@
 // Products of few rows with bf16 weights. Weights are the fixed operand of the tensor cores and rows the narrow one (8
-// at a time).
+// at a time). However many rows there are, weights are read once; with more than two tiles of rows that is no longer
+// all that counts.
 //
 // Bound: bytes of weights over memory bandwidth. Share reached on an H200, 31B's shapes, 1 row (8 rows): 88 to 100 %
 // (85 to 97 %); the output's product, which is read once, 98 % (98 %). What is missing is where launches meet: the last
@@ -17,7 +18,8 @@ constexpr int32_t kChunk = 2048;
 constexpr int kRowBuffers = 3;
 using Ring = WeightRing<kChunk>;
 
-// How a block uses its shared memory: rings of all warps, then so many columns of so many rows, several times.
+// How a block uses its shared memory: rings of all warps, then so many columns of so many rows, several times. With
+// more than two tiles there is room for whole pairs of them.
 struct Staging {
   int32_t slots = 0, columns = 0, rows = 0, filler = 0;
 
@@ -66,11 +68,12 @@ __global__ void __launch_bounds__(kThreads, 4)
                shared_address(shared) + staging.ring_bytes() + buffer * staging.rows_bytes(), staging.stride(),
                buffers.barrier(buffer));
   };
-  // A row that is not there is read from the last one's place: the tensor cores' columns do not mix, and its sums are
-  // never written out.
-  int32_t row_at[kTiles];
+  // A row that is not there is read from the last one's place, or as it is: the tensor cores' columns do not mix, and
+  // its sums are never written out.
+  [[maybe_unused]] int32_t row_at[kTiles];
 #pragma unroll
   for (int j = 0; j < kTiles; ++j) row_at[j] = min(j * 8 + g, staging.rows - 1) * staging.stride() + t * 4;
+  [[maybe_unused]] const int32_t pair_at = (lane / 16 * 8 + lane % 8) * staging.stride() + lane / 8 % 2 * 16;
   float total[kTiles][4] = {}, acc[kTiles][4] = {};
   int32_t border = begin + w.part;
   ring.fill(beginning, stack || blockIdx.x >= kPlaces, [&] {
@@ -90,13 +93,28 @@ __global__ void __launch_bounds__(kThreads, 4)
       uint4 a[kChunkSteps];
 #pragma unroll
       for (int i = 0; i < kChunkSteps; ++i) a[i] = shared_four(at + i * 512);
+      if constexpr (kTiles <= 2) {
 #pragma unroll
-      for (int i = 0; i < kChunkSteps; ++i)
+        for (int i = 0; i < kChunkSteps; ++i)
 #pragma unroll
-        for (int j = 0; j < kTiles; ++j) {
-          const char* b = rows + row_at[j] + i * 32;
-          mma_bf16(acc[j], a[i], *reinterpret_cast<const uint32_t*>(b), *reinterpret_cast<const uint32_t*>(b + 16));
+          for (int j = 0; j < kTiles; ++j) {
+            const char* b = rows + row_at[j] + i * 32;
+            mma_bf16(acc[j], a[i], *reinterpret_cast<const uint32_t*>(b), *reinterpret_cast<const uint32_t*>(b + 16));
+          }
+      } else {
+#pragma unroll
+        for (int j = 0; j < kTiles; j += 2) {
+          if (j * 8 >= rows_here) break;
+          const uint32_t from_rows = shared_address(rows) + pair_at + j * 8 * staging.stride();
+#pragma unroll
+          for (int i = 0; i < kChunkSteps; ++i) {
+            uint32_t b[4];
+            ldmatrix4(from_rows + i * 32, b[0], b[1], b[2], b[3]);
+            mma_bf16(acc[j], a[i], b[0], b[1]);
+            mma_bf16(acc[j + 1], a[i], b[2], b[3]);
+          }
         }
+      }
       ring.done();
       // Unless a part ends.
       if (block + 1 < border && block + 1 < end) continue;
@@ -139,14 +157,15 @@ template <int kTiles>
 void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool early) {
   constexpr int32_t kRows = kTiles * 8;
   Staging staging;
-  staging.rows = std::min(kRows, args.rows);
+  staging.rows = kTiles > 2 ? round_up(std::min(kRows, args.rows), 16) : std::min(kRows, args.rows);
   // All of what a block may have, whatever it needs: where blocks of several sizes come and go, what one leaves is too
   // small for the next.
   constexpr int32_t kBytes = kShared / kBlocks - kOwn;
   const int32_t chunks = chunks_of_place(args);
   const bool more_slots = chunks >= kFewChunks && (kTiles == 2 || chunks <= kManyChunks);
-  const int32_t room = more_slots ? (kBytes - Ring::bytes_for(kTiles == 1 ? kMostSlots : kMostSlots - 1)) / kRowBuffers
-                                  : (kTiles == 1 ? kRowsBytes : kRowsBytesOfTwo) + staging.rows * 16;
+  constexpr int32_t kSlots = kTiles == 1 ? kMostSlots : kTiles == 2 ? kMostSlots - 1 : kFewestSlots;
+  const int32_t room = kTiles > 2 || more_slots ? (kBytes - Ring::bytes_for(kSlots)) / kRowBuffers
+                                                : (kTiles == 1 ? kRowsBytes : kRowsBytesOfTwo) + staging.rows * 16;
   staging.columns = std::clamp((room / staging.rows - 16) / (kBlockK * 2), 1, 16) * kBlockK;
   const int32_t left = kBytes - kRowBuffers * staging.rows_bytes();
   staging.slots = std::clamp(left / Ring::bytes_for(1), kFewestSlots, kMostSlots);
@@ -159,13 +178,15 @@ void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool earl
 
 void matmul_narrow(MatmulArgs args, Stream stream, bool early) {
   constexpr int32_t kPlenty = 2048;
-  const int32_t group_rows = args.rows <= 8 ? 8 : 16;
+  const int32_t group_rows = args.rows <= 8 ? 8 : args.rows <= 16 ? 16 : args.rows <= 32 ? 32 : 64;
   const int32_t groups = ceil_div(args.rows, group_rows);
   narrow::lay_out(args, kUnitOutputs, kPlenty, group_rows);
-  if (group_rows == 8)
-    narrow::start_bf16<1>(args, groups, stream, early);
-  else
-    narrow::start_bf16<2>(args, groups, stream, early);
+  switch (group_rows) {
+    case 8: narrow::start_bf16<1>(args, groups, stream, early); break;
+    case 16: narrow::start_bf16<2>(args, groups, stream, early); break;
+    case 32: narrow::start_bf16<4>(args, groups, stream, early); break;
+    default: narrow::start_bf16<8>(args, groups, stream, early);
+  }
 }
 
 }  // namespace paceline::kernels::cuda

@@ -149,7 +149,7 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
     matmul_narrow(args, stream_, true);
   else if (w.format == Format::bf16)
     matmul_wide(args, stream_);
-  else if (args.rows <= kNarrowRows)
+  else if (goes_narrow(args))
     matmul_quantised(args, stream_, true);
   else
     matmul_quantised_wide(args, stream_);

@@ -36,7 +36,7 @@ inline constexpr int32_t kPairOutputs = 32;  // of two, which lie together where
 inline constexpr int32_t kUnitOutputs = 64;  // of one block of a narrow kernel of bf16: four warps
 inline constexpr int32_t kBlockK = 64;       // parts are cut at multiples of this
 inline constexpr int32_t kStepK = 128;       // K of q8 and q4 is padded to it
-inline constexpr int32_t kNarrowRows = 16;   // the most that narrow kernels take
+inline constexpr int32_t kNarrowRows = 16;   // the most that all narrow kernels take at once
 inline constexpr int32_t kPageTokens = 64;
 
 // Every byte of a float that is not there yet, where blocks wait for each other's (handover.cuh): not a number, and

@@ -2,7 +2,8 @@
 //
 // As matmul_narrow.cuh has it, but a warp takes two tiles of 16 outputs at a time, so that a block's unit is 128
 // outputs, or 64 gated ones. Weights pass through shared memory (weight_ring.cuh). Very few rows may come as float32:
-// every block makes bytes of what it needs, which is less than a launch takes.
+// every block makes bytes of what it needs, which is less than a launch takes. More than kNarrowRows go in groups, each
+// of which reads the weights.
 //
 // Bound: bytes of weights over memory bandwidth; behind it what a block does before its first and after its last step.
 #include <algorithm>

@@ -96,11 +96,10 @@ class Server::Parts {
   }
 
   void handle_signals() {
-    asio::post(acceptor_.get_executor(), [this] {
-      signals_.add(SIGINT);
-      signals_.add(SIGTERM);
-      wait_for_signal();
-    });
+    // From here on none is lost: those that come before somebody waits for them are kept.
+    signals_.add(SIGINT);
+    signals_.add(SIGTERM);
+    asio::post(acceptor_.get_executor(), [this] { wait_for_signal(); });
   }
 
   void drain() {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <csignal>
 #include <cstdlib>
 #include <random>
 
@@ -46,6 +47,16 @@ TEST(ServerFaults, WhoGoesAwayIsCancelled) {
   }
   EXPECT_TRUE(nothing_runs(server));
   EXPECT_EQ(server.chat(R"("max_tokens":3)").status, 200);
+}
+
+// Right behind the call none is lost, though nobody may wait for one yet; not even where it would end the program.
+TEST(ServerFaults, ASignalThatComesAtOnceDrains) {
+  for (const int signal : {SIGTERM, SIGINT}) {
+    TestServer server;
+    server.server().handle_signals();
+    ASSERT_EQ(std::raise(signal), 0);
+    server.server().wait();
+  }
 }
 
 TEST(ServerFaults, MoreThanThereIsRoomForIsRefused) {

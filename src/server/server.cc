@@ -201,8 +201,8 @@ class Server::Parts {
     });
   }
 
+  // By any thread, and by several at once.
   void stop() {
-    work_.reset();
     io_.stop();
     const std::lock_guard lock(mutex_);
     stopped_ = true;

@@ -27,7 +27,7 @@ struct Choice {
 };
 
 // A warp chooses for a row, of which every lane brings its experts' scores. Keys are exponentials' bits, which are in
-// their order, and above them two: what is not a number comes last, and what is not there or taken, never.
+// their order, moved up by two: what is not a number comes last, and what is not there or taken, never.
 __device__ __forceinline__ Choice choose_experts(const float (&scores)[kEach], int32_t experts, int32_t top) {
   constexpr uint32_t kTaken = 0, kNotANumber = 1, kNumbers = 2;
   uint32_t order = 0;

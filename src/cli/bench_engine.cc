@@ -114,12 +114,12 @@ class Way {
 
 double rate(const Run& run) { return static_cast<double>(run.tokens) * 1e3 / run.ms; }
 
-struct Series {
+struct EngineSeries {
   std::vector<double> plain, drafted, ratios, plain_of_bare, auto_of_bare;
   double tokens_per_verify = 0;
 };
 
-EngineCell cell_of(int32_t at_once, const Series& series) {
+EngineCell cell_of(int32_t at_once, const EngineSeries& series) {
   EngineCell cell;
   cell.at_once = at_once;
   cell.plain_tok_s = median(series.plain);
@@ -143,12 +143,12 @@ Result<std::vector<EngineCell>> bench_engine(Forward& forward, ThreadPool& pool,
   plain.bare(requests, outputs);
   for (const int32_t at_once : settings.at_once) drafted.engine(requests, outputs, at_once);  // learns, untimed
 
-  std::vector<Series> series(settings.at_once.size());
+  std::vector<EngineSeries> series(settings.at_once.size());
   const auto total = static_cast<int64_t>(settings.rounds) * static_cast<int64_t>(settings.at_once.size());
   for (int64_t turn = 0; turn < total; ++turn) {
     const auto which = static_cast<size_t>(turn % static_cast<int64_t>(settings.at_once.size()));
     const int32_t at_once = settings.at_once[which];
-    Series& here = series[which];
+    EngineSeries& here = series[which];
     // The bare loop stands between the others, so that neither always follows the same.
     Run bare_plain, bare_auto;
     const Run a = plain.engine(requests, outputs, at_once);

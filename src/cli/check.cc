@@ -18,7 +18,7 @@
 namespace paceline {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kCheckExamples = R"(
 Examples:
   paceline check tests/goldens
   paceline check tests/goldens/moe --precision f32 --json
@@ -181,7 +181,7 @@ void add_check_command(CLI::App& app, Action& action) {
   templates->type_name("DIR");
   add_compute_options(*command, options->run);
   command->add_flag("--json", options->json, "One JSON list instead of the table");
-  command->footer(kExamples);
+  command->footer(kCheckExamples);
   command->callback([options, &action] { action = [options] { return run_check(*options); }; });
 }
 

@@ -19,7 +19,7 @@
 namespace paceline {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kGenerateExamples = R"(
 Examples:
   paceline generate -p "Why is the sky blue?"
   paceline generate -m google/gemma-4-E2B-it --system "Answer in one line." -p "What is a cat?"
@@ -203,7 +203,7 @@ void add_generate_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("generate", "Write text after a prompt");
   auto options = std::make_shared<GenerateOptions>();
   add_generate_options(*command, *options);
-  command->footer(kExamples);
+  command->footer(kGenerateExamples);
   command->callback([options, command, &action] {
     order_shown_files(*command, *options);
     action = [options] { return GenerateCommand(*options).run(); };

@@ -15,7 +15,7 @@
 namespace paceline {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kInspectExamples = R"(
 Examples:
   paceline inspect
   paceline inspect google/gemma-4-E2B-it
@@ -83,7 +83,7 @@ void add_inspect_command(CLI::App& app, Action& action) {
       ->type_name("70|140|280|560|1120");
   command->add_flag("--no-hash", options->no_hash, "Leave out the SHA-256 of the weights");
   command->add_flag("--json", options->json, "One JSON object instead of the text");
-  command->footer(kExamples);
+  command->footer(kInspectExamples);
   command->callback([options, &action] { action = [options] { return run_inspect(*options); }; });
 }
 

@@ -10,6 +10,8 @@
 
 namespace paceline {
 
+inline constexpr const char* kChatPath = "/v1/chat/completions";
+
 struct LoadOutcome {
   std::string problem;  // "": it went well
   int status = 0;       // HTTP's

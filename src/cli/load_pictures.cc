@@ -16,7 +16,6 @@ namespace {
 namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
 
-constexpr const char* kPath = "/v1/chat/completions";
 constexpr int32_t kStreamTokens = 400, kAnswerTokens = 8, kFewestStreams = 4;
 constexpr std::chrono::milliseconds kAhead{300};  // that the stream begins before the others come
 
@@ -102,7 +101,7 @@ class PictureRounds {
       const uint64_t seed = random_() % 1000000;
       auto body = boost::json::parse(maker_.body_of("Tell a long story.", kStreamTokens, seed, plan_.speculates));
       body.as_object()["temperature"] = 1;
-      LoadCall call{plan_.server, kPath, plan_.api_key, boost::json::serialize(body), std::nullopt};
+      LoadCall call{plan_.server, kChatPath, plan_.api_key, boost::json::serialize(body), std::nullopt};
       const LoadOutcome outcome = co_await run_load_call(std::move(call));
       if (!outcome.problem.empty()) run_.problem = outcome.problem;
       for (const double gap : outcome.gaps_ms) most = std::max(most, gap);
@@ -114,7 +113,7 @@ class PictureRounds {
     asio::steady_timer timer(context, kAhead);
     co_await timer.async_wait(asio::use_awaitable);
     others_began_ = Clock::now();
-    LoadCall call{plan_.server, kPath, plan_.api_key, body, std::nullopt};
+    LoadCall call{plan_.server, kChatPath, plan_.api_key, body, std::nullopt};
     const LoadOutcome outcome = co_await run_load_call(std::move(call));
     others_ended_ = Clock::now();
     --open_;

@@ -16,7 +16,6 @@ namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kBetweenLooks{250};
-constexpr const char* kPath = "/v1/chat/completions";
 
 // "name{labels} 0.25" in the server's metrics; 0: not there.
 double metric_of(std::string_view metrics, std::string_view name) {
@@ -72,7 +71,7 @@ class Clients {
     run_.most_open = std::max(run_.most_open, ++open_);
     MixedRequest request = maker_.next(plan_.speculates);
     // (GCC 12 would destroy a temporary within a co_await twice.)
-    LoadCall call{plan_.server, kPath, plan_.api_key, std::move(request.body), request.cancel_after};
+    LoadCall call{plan_.server, kChatPath, plan_.api_key, std::move(request.body), request.cancel_after};
     LoadOutcome outcome = co_await run_load_call(std::move(call));
     --open_;
     ended_ = Clock::now();
@@ -122,7 +121,7 @@ PrefixRun run_prefixes(const LoadPlanOfClients& plan, int32_t words, int32_t tim
   LoadMaker maker(plan.mix);
   asio::io_context context;
   const auto ask = [&](std::string prompt) -> asio::awaitable<void> {
-    LoadCall call{plan.server, kPath, plan.api_key, maker.body_of(prompt, 4, 1, plan.speculates), std::nullopt};
+    LoadCall call{plan.server, kChatPath, plan.api_key, maker.body_of(prompt, 4, 1, plan.speculates), std::nullopt};
     LoadOutcome outcome = co_await run_load_call(std::move(call));
     if (!outcome.problem.empty()) run.problem = outcome.problem;
     (outcome.cached_tokens > 0 ? run.hit_ms : run.miss_ms).push_back(outcome.first_ms);

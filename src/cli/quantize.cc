@@ -11,7 +11,7 @@
 namespace paceline {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kQuantizeExamples = R"(
 Examples:
   paceline quantize google/gemma-4-E2B-it gemma-4-E2B-it-q4 --bits 4
   paceline quantize models/default default-q8 --bits 8 --group 32
@@ -62,7 +62,7 @@ void add_quantize_command(CLI::App& app, Action& action) {
       ->check(CLI::Range(0, 1024).description(""))
       ->capture_default_str();
   command->add_flag("--quiet", options->quiet, "No progress and no summary");
-  command->footer(kExamples);
+  command->footer(kQuantizeExamples);
   command->callback([options, &action] { action = [options] { return run_quantize(*options); }; });
 }
 

@@ -12,7 +12,7 @@
 namespace paceline {
 namespace {
 
-constexpr const char* kExamples = R"(
+constexpr const char* kServeExamples = R"(
 Examples:
   paceline serve
   paceline serve -m google/gemma-4-E2B-it --draft google/gemma-4-E2B-it-assistant --port 8080
@@ -82,7 +82,7 @@ void add_serve_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("serve", "Serve a model over HTTP, for OpenAI's clients");
   auto options = std::make_shared<ServeOptions>();
   add_serve_options(*command, *options);
-  command->footer(kExamples);
+  command->footer(kServeExamples);
   command->callback([options, command, &action] {
     action = [options, command] {
       if (!options->config_file.empty()) {

@@ -8,9 +8,10 @@
 namespace paceline {
 namespace {
 
-constexpr double kWidth = 860, kHeight = 460, kLeft = 60, kRight = 170, kTop = 66, kBottom = 60;
+constexpr double kChartWidth = 860, kChartHeight = 460, kChartLeft = 60, kChartRight = 170, kChartTop = 66,
+                 kChartBottom = 60;
 // Told apart also by those who see fewer colours (after Okabe and Ito); "all" is black.
-constexpr const char* kColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
+constexpr const char* kChartColours[] = {"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"};
 
 std::string escaped(const std::string& text) {
   std::string out;
@@ -40,8 +41,8 @@ class Plot {
     out_ = fmt::format(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
         "font-family=\"sans-serif\" font-size=\"13\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-        kWidth, kHeight);
-    text(kLeft - 44, 24, title, "start", "font-weight=\"bold\"");
+        kChartWidth, kChartHeight);
+    text(kChartLeft - 44, 24, title, "start", "font-weight=\"bold\"");
     axes();
     for (size_t i = 0; i < texts_.size(); ++i) series(i);
     return out_ + "</svg>\n";
@@ -49,10 +50,13 @@ class Plot {
 
  private:
   [[nodiscard]] double x(size_t depth) const {
-    const double step = (kWidth - kLeft - kRight) / static_cast<double>(std::max<size_t>(depths_.size(), 2) - 1);
-    return kLeft + step * static_cast<double>(depth);
+    const double step =
+        (kChartWidth - kChartLeft - kChartRight) / static_cast<double>(std::max<size_t>(depths_.size(), 2) - 1);
+    return kChartLeft + step * static_cast<double>(depth);
   }
-  [[nodiscard]] double y(double ratio) const { return kHeight - kBottom - (kHeight - kTop - kBottom) * ratio / top_; }
+  [[nodiscard]] double y(double ratio) const {
+    return kChartHeight - kChartBottom - (kChartHeight - kChartTop - kChartBottom) * ratio / top_;
+  }
 
   void text(double at_x, double at_y, const std::string& what, const char* anchor, const char* more = "") {
     out_ += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\" {}>{}</text>\n", at_x, at_y, anchor, more,
@@ -62,20 +66,21 @@ class Plot {
   void axes() {
     for (double ratio = 0; ratio <= top_ + 1e-9; ratio += 0.5) {
       const bool plain = ratio == 1;
-      out_ += fmt::format("<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" {}/>\n", kLeft,
-                          kWidth - kRight, y(ratio), y(ratio), plain ? "#555" : "#ddd",
+      out_ += fmt::format("<line x1=\"{}\" x2=\"{}\" y1=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"{}\" {}/>\n", kChartLeft,
+                          kChartWidth - kChartRight, y(ratio), y(ratio), plain ? "#555" : "#ddd",
                           plain ? "stroke-dasharray=\"4 3\"" : "");
-      text(kLeft - 8, y(ratio) + 4, fmt::format("{:.1f}", ratio), "end");
+      text(kChartLeft - 8, y(ratio) + 4, fmt::format("{:.1f}", ratio), "end");
     }
-    for (size_t i = 0; i < depths_.size(); ++i) text(x(i), kHeight - kBottom + 20, depth_name(depths_[i]), "middle");
-    text((kLeft + kWidth - kRight) / 2, kHeight - 14, "drafts per verify", "middle");
-    text(kLeft - 44, kTop - 14, "tokens per second ÷ plain", "start");
+    for (size_t i = 0; i < depths_.size(); ++i)
+      text(x(i), kChartHeight - kChartBottom + 20, depth_name(depths_[i]), "middle");
+    text((kChartLeft + kChartWidth - kChartRight) / 2, kChartHeight - 14, "drafts per verify", "middle");
+    text(kChartLeft - 44, kChartTop - 14, "tokens per second ÷ plain", "start");
   }
 
   void series(size_t index) {
     const std::string& name = texts_[index];
     const bool all = name == "all";
-    const char* colour = all ? "#000" : kColours[index % std::size(kColours)];
+    const char* colour = all ? "#000" : kChartColours[index % std::size(kChartColours)];
     std::string points, dots;
     for (const SpeculationCell& cell : cells_) {
       if (cell.text != name) continue;
@@ -91,10 +96,10 @@ class Plot {
     }
     out_ += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\"/>\n{}", points, colour,
                         all ? 3 : 1.8, dots);
-    const double key_y = kTop + 20 * static_cast<double>(index);
-    out_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"4\" fill=\"{}\"/>\n", kWidth - kRight + 24,
-                        key_y - 6, colour);
-    text(kWidth - kRight + 46, key_y, name, "start");
+    const double key_y = kChartTop + 20 * static_cast<double>(index);
+    out_ += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"14\" height=\"4\" fill=\"{}\"/>\n",
+                        kChartWidth - kChartRight + 24, key_y - 6, colour);
+    text(kChartWidth - kChartRight + 46, key_y, name, "start");
   }
 
   const std::vector<SpeculationCell>& cells_;

@@ -10,13 +10,12 @@
 #include "engine/decode.h"
 #include "engine/golden_engine_for_tests.h"
 #include "engine/load_identity.h"
+#include "engine/long_form_for_tests.h"
 #include "kernels/cpu_ops.h"
 #include "speculate/ngram.h"
 
 namespace paceline {
 namespace {
-
-bool long_form() { return std::getenv("PACELINE_TEST_LONG") != nullptr; }
 
 std::vector<TokenId> text_of(size_t tokens) {
   constexpr std::string_view kText =

@@ -9,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "engine/load_identity.h"
+#include "engine/long_form_for_tests.h"
 #include "kernels/cpu_ops.h"
 #include "model/load.h"
 #include "model/mtp_binding.h"
@@ -20,15 +21,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool long_form() { return std::getenv("PACELINE_TEST_LONG") != nullptr; }
-
 Picture striped_picture(int32_t width, int32_t height, int step) {
   Picture picture{width, height, {}};
   for (int32_t i = 0; i < width * height * 3; ++i) picture.rgb.push_back(static_cast<uint8_t>(i / 16 * step));
   return picture;
 }
 
-class Text : public Listener {
+class PictureText : public Listener {
  public:
   Heard hear(const Event& event) override {
     for (const NewToken& token : event.tokens) tokens.push_back(token.id);
@@ -128,8 +127,8 @@ class PictureIdentity : public testing::TestWithParam<const char*> {
     return request;
   }
 
-  static std::shared_ptr<const Text> finish(Engine& engine, const Request& request) {
-    const auto text = std::make_shared<Text>();
+  static std::shared_ptr<const PictureText> finish(Engine& engine, const Request& request) {
+    const auto text = std::make_shared<PictureText>();
     EXPECT_EQ(engine.submit(request, text).refusal, Refusal::none);
     while (engine.step()) {
     }
@@ -195,7 +194,8 @@ TEST_P(PictureIdentity, OthersGoOnWhileOneIsLookedAt) {
   words_only.prompt = words(10);
   words_only.max_tokens = 300;
   words_only.context = model_.config.context;
-  const auto beside = std::make_shared<Text>(), gone = std::make_shared<Text>(), seen = std::make_shared<Text>();
+  const auto beside = std::make_shared<PictureText>(), gone = std::make_shared<PictureText>(),
+             seen = std::make_shared<PictureText>();
   ASSERT_EQ(engine.submit(words_only, beside).refusal, Refusal::none);
   while (beside->tokens.empty()) engine.step();
 

@@ -18,6 +18,10 @@ namespace paceline {
 
 using EngineClock = std::chrono::steady_clock;
 
+inline double ms_between(EngineClock::time_point begin, EngineClock::time_point end) {
+  return std::chrono::duration<double, std::milli>(end - begin).count();
+}
+
 // 16 bytes of a digest: what two things share only if they are the same.
 using Fingerprint = std::array<uint64_t, 2>;
 

@@ -12,6 +12,7 @@
 
 #include "engine/decode.h"
 #include "engine/identity.h"
+#include "engine/long_form_for_tests.h"
 #include "kernels/cpu_ops.h"
 #include "model/load.h"
 #include "model/mtp_binding.h"
@@ -25,7 +26,6 @@ namespace paceline {
 namespace {
 
 enum class Format : uint8_t { f32, bf16, q8, q4 };
-bool long_form() { return std::getenv("PACELINE_TEST_LONG") != nullptr; }
 
 struct ModelCase {
   const char* golden;

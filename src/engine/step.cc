@@ -7,10 +7,6 @@
 namespace paceline {
 namespace {
 
-double ms_between(EngineClock::time_point begin, EngineClock::time_point end) {
-  return std::chrono::duration<double, std::milli>(end - begin).count();
-}
-
 // Kept prefixes are counted page by page: now and then is enough.
 constexpr int64_t kStepsBetweenCounts = 64;
 

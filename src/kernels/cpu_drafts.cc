@@ -11,11 +11,11 @@
 namespace paceline::kernels {
 namespace {
 
-constexpr float kNothing = -std::numeric_limits<float>::infinity();
+constexpr float kNoScore = -std::numeric_limits<float>::infinity();
 
 // The `count` largest of scores in any order; of equal ones the first. What is not a number counts as the least.
 void largest_of(const float* scores, int32_t all, int32_t count, std::vector<int32_t>& best) {
-  const auto score = [&](int32_t i) { return std::isnan(scores[i]) ? kNothing : scores[i]; };
+  const auto score = [&](int32_t i) { return std::isnan(scores[i]) ? kNoScore : scores[i]; };
   best.resize(static_cast<size_t>(all));
   std::iota(best.begin(), best.end(), 0);
   std::nth_element(best.begin(), best.begin() + (count - 1), best.end(),
@@ -26,7 +26,7 @@ void largest_of(const float* scores, int32_t all, int32_t count, std::vector<int
 // Of equal ones the lowest id, as where every token is scored.
 TokenId best_token(const ClustersArgs& args, std::span<const int32_t> clusters, const float* scores) {
   const int32_t size = args.clusters->first.rows;
-  float top = kNothing;
+  float top = kNoScore;
   TokenId token = std::numeric_limits<TokenId>::max();
   for (size_t i = 0; i < clusters.size(); ++i) {
     const TokenId* tokens = args.tokens + static_cast<int64_t>(clusters[i]) * size;

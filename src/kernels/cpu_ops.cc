@@ -13,8 +13,6 @@ namespace {
 
 // The smallest piece of a matrix product, as a share of one thread's: what threads may wait for each other at the end.
 constexpr int64_t kPiecesPerThread = 24;
-// Rows of elementwise work worth waking another thread for.
-constexpr int64_t kElementsPerPiece = 8192;
 
 int64_t piece_of(int64_t count, int threads) { return std::max<int64_t>(1, count / (threads * kPiecesPerThread)); }
 

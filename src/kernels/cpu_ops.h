@@ -13,6 +13,9 @@
 
 namespace paceline::kernels {
 
+// Elementwise work worth waking another thread for.
+inline constexpr int64_t kElementsPerPiece = 8192;
+
 // A block of memory that only grows, 64-byte aligned.
 class GrowingBuffer {
  public:

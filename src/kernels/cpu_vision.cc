@@ -8,8 +8,6 @@
 namespace paceline::kernels {
 namespace {
 
-constexpr int64_t kElementsPerPiece = 8192;
-
 int64_t rows_per_piece(int64_t width) { return std::max<int64_t>(1, kElementsPerPiece / std::max<int64_t>(1, width)); }
 
 void normalise(const LayerNormArgs& args, int64_t row) {

@@ -54,17 +54,17 @@ void flatten_cmyk(const uint8_t* cmyk, size_t count, uint8_t* rgb) {
   }
 }
 
-class Decoder {
+class JpegDecoder {
  public:
-  Decoder(FileBytes file, const PictureLimits& limits) : file_(file), limits_(limits), deadline_(limits.time) {
+  JpegDecoder(FileBytes file, const PictureLimits& limits) : file_(file), limits_(limits), deadline_(limits.time) {
     jpeg_.err = jpeg_std_error(&failure_.manager);
     failure_.manager.error_exit = give_up;
     failure_.manager.output_message = stay_silent;
     failure_.message[0] = 0;
   }
-  ~Decoder() { jpeg_destroy_decompress(&jpeg_); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+  ~JpegDecoder() { jpeg_destroy_decompress(&jpeg_); }
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
 
   Result<Picture> run() {
     // Whatever longjmp passes over has no destructors: vectors are members, and grow outside of these calls.
@@ -125,6 +125,6 @@ class Decoder {
 
 }  // namespace
 
-Result<Picture> decode_jpeg(FileBytes file, const PictureLimits& limits) { return Decoder(file, limits).run(); }
+Result<Picture> decode_jpeg(FileBytes file, const PictureLimits& limits) { return JpegDecoder(file, limits).run(); }
 
 }  // namespace paceline

@@ -15,15 +15,15 @@ namespace {
 constexpr png_alloc_size_t kMostChunkBytes = 8 << 20;
 constexpr png_uint_32 kMostCachedChunks = 128;
 
-class Decoder {
+class PngDecoder {
  public:
-  Decoder(FileBytes file, const PictureLimits& limits) : left_(file), limits_(limits), deadline_(limits.time) {
+  PngDecoder(FileBytes file, const PictureLimits& limits) : left_(file), limits_(limits), deadline_(limits.time) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, give_up, stay_silent);
     if (png_ != nullptr) header_ = png_create_info_struct(png_);
   }
-  ~Decoder() { png_destroy_read_struct(&png_, &header_, nullptr); }
-  Decoder(const Decoder&) = delete;
-  Decoder& operator=(const Decoder&) = delete;
+  ~PngDecoder() { png_destroy_read_struct(&png_, &header_, nullptr); }
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
 
   Result<Picture> run() {
     if (png_ == nullptr || header_ == nullptr) return Error{"the decoder could not be made"};
@@ -47,14 +47,14 @@ class Decoder {
 
  private:
   [[noreturn]] static void give_up(png_structp png, png_const_charp why) {
-    auto* self = static_cast<Decoder*>(png_get_error_ptr(png));
+    auto* self = static_cast<PngDecoder*>(png_get_error_ptr(png));
     std::strncpy(self->message_, why, sizeof self->message_ - 1);
     png_longjmp(png, 1);
   }
   static void stay_silent(png_structp /*png*/, png_const_charp /*why*/) {}
 
   static void read_bytes(png_structp png, png_bytep out, size_t count) {
-    auto* self = static_cast<Decoder*>(png_get_io_ptr(png));
+    auto* self = static_cast<PngDecoder*>(png_get_io_ptr(png));
     if (count > self->left_.size()) png_error(png, "the file ends too early");
     std::memcpy(out, self->left_.data(), count);
     self->left_ = self->left_.subspan(count);
@@ -86,7 +86,7 @@ class Decoder {
   }
 
   static void check_time(png_structp png, png_uint_32 /*row*/, int /*pass*/) {
-    if (static_cast<Decoder*>(png_get_io_ptr(png))->deadline_.passed()) png_error(png, kTooSlow);
+    if (static_cast<PngDecoder*>(png_get_io_ptr(png))->deadline_.passed()) png_error(png, kTooSlow);
   }
 
   bool read_pixels() {
@@ -108,6 +108,6 @@ class Decoder {
 
 }  // namespace
 
-Result<Picture> decode_png(FileBytes file, const PictureLimits& limits) { return Decoder(file, limits).run(); }
+Result<Picture> decode_png(FileBytes file, const PictureLimits& limits) { return PngDecoder(file, limits).run(); }
 
 }  // namespace paceline

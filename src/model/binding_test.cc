@@ -15,8 +15,6 @@ namespace {
 
 using testing::HasSubstr;
 
-const std::string kGoldens = PACELINE_SOURCE_DIR "/tests/goldens/";
-
 LoadedModel load(const std::filesystem::path& folder) {
   ThreadPool pool(2);
   auto model = load_model(folder, pool);
@@ -26,7 +24,7 @@ LoadedModel load(const std::filesystem::path& folder) {
 
 LoadedModel load_golden(const std::string& name) { return load(kGoldens + name + "/target"); }
 
-std::string error_of(const std::filesystem::path& folder) {
+std::string binding_error(const std::filesystem::path& folder) {
   ThreadPool pool(2);
   const auto model = load_model(folder, pool);
   EXPECT_FALSE(model.ok());
@@ -94,14 +92,14 @@ TEST(Binding, NamesAMissingTensorWithItsShape) {
     Tensors tensors("dense/target");
     tensors.erase(name);
     tensors.write(folder);
-    EXPECT_THAT(error_of(folder.path()),
+    EXPECT_THAT(binding_error(folder.path()),
                 HasSubstr(std::string("tensor \"") + name + "\" is missing; expected it with shape " + shape));
   }
   const ScratchFolder folder;
   Tensors tensors("dense/target");
   tensors.erase("model.embed_tokens.weight");
   tensors.write(folder);
-  EXPECT_THAT(error_of(folder.path()), HasSubstr("embed_tokens.weight"));
+  EXPECT_THAT(binding_error(folder.path()), HasSubstr("embed_tokens.weight"));
 }
 
 TEST(Binding, NamesWrongShapesAndDtypes) {
@@ -110,14 +108,14 @@ TEST(Binding, NamesWrongShapesAndDtypes) {
     Tensors tensors("dense/target");
     tensors.reshape("model.layers.0.self_attn.q_proj.weight", {64, 95}, DType::bf16);
     tensors.write(folder);
-    EXPECT_THAT(error_of(folder.path()), HasSubstr("q_proj.weight\": expected shape [64, 96], found [64, 95]"));
+    EXPECT_THAT(binding_error(folder.path()), HasSubstr("q_proj.weight\": expected shape [64, 96], found [64, 95]"));
   }
   {
     const ScratchFolder folder;
     Tensors tensors("dense/target");
     tensors.reshape("model.layers.0.self_attn.q_proj.weight", {64, 96}, DType::i16);
     tensors.write(folder);
-    EXPECT_THAT(error_of(folder.path()), HasSubstr("q_proj.weight\": expected BF16, F16 or F32, found I16"));
+    EXPECT_THAT(binding_error(folder.path()), HasSubstr("q_proj.weight\": expected BF16, F16 or F32, found I16"));
   }
 }
 
@@ -126,7 +124,7 @@ TEST(Binding, NamesASurplusTensor) {
   Tensors tensors("dense/target");
   tensors.add("model.layers.0.self_attn.q_proj.bias", DType::bf16, {64});
   tensors.write(folder);
-  EXPECT_THAT(error_of(folder.path()), HasSubstr("\"model.layers.0.self_attn.q_proj.bias\" belongs to nothing"));
+  EXPECT_THAT(binding_error(folder.path()), HasSubstr("\"model.layers.0.self_attn.q_proj.bias\" belongs to nothing"));
 }
 
 TEST(Binding, PassesOverDeadKeysTiedHeadsAndMediaParts) {
@@ -159,7 +157,7 @@ TEST(Binding, OwnHeads) {
   const size_t at = tensors.config.find("\"tie_word_embeddings\": true");
   tensors.config.replace(at, 27, "\"tie_word_embeddings\": false");
   tensors.write(folder);
-  EXPECT_THAT(error_of(folder.path()), HasSubstr("lm_head.weight\" is missing"));
+  EXPECT_THAT(binding_error(folder.path()), HasSubstr("lm_head.weight\" is missing"));
   tensors.add("lm_head.weight", DType::f32, {384, 96});
   tensors.write(folder);
   EXPECT_EQ(load(folder.path()).weights->head.format, WeightFormat::f32);
@@ -225,7 +223,7 @@ TEST(Binding, RefusesOtherPackings) {
     tensors.add(name + ".scales", DType::bf16, {96, groups});
     if (biases) tensors.add(name + ".biases", DType::bf16, {96, groups});
     tensors.write(folder);
-    return error_of(folder.path());
+    return binding_error(folder.path());
   };
   EXPECT_THAT(packed(24, 4, DType::u32, true), HasSubstr("packed in 4 or 8 bits"));
   EXPECT_THAT(packed(32, 16, DType::u32, true), HasSubstr("found weight [96, 32] and scales [96, 16]"));

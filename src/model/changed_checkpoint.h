@@ -13,6 +13,14 @@
 
 namespace paceline {
 
+inline const std::string kGoldens = PACELINE_SOURCE_DIR "/tests/goldens/";
+
+inline void replace(std::string& text, std::string_view from, std::string_view to) {
+  const size_t at = text.find(from);
+  ASSERT_NE(at, std::string::npos) << from;
+  text.replace(at, from.size(), to);
+}
+
 struct ChangedCheckpoint {
   struct One {
     TensorPlan plan;
@@ -23,7 +31,7 @@ struct ChangedCheckpoint {
 
   // name: "dense/target", "ple/assistant", …
   explicit ChangedCheckpoint(const std::string& name) {
-    const auto checkpoint = Checkpoint::open(PACELINE_SOURCE_DIR "/tests/goldens/" + name).value();
+    const auto checkpoint = Checkpoint::open(kGoldens + name).value();
     config = checkpoint->config_json();
     for (const TensorView& t : checkpoint->tensors()) {
       all.push_back({{t.name, t.dtype, t.shape}, {t.values, t.values + t.bytes}});

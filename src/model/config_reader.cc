@@ -16,7 +16,6 @@ namespace json = boost::json;
 
 // Sane maxima: above every Gemma by a factor of eight or more, and small enough that products of two fit in 64 bits.
 constexpr int64_t kMaxHidden = 1 << 16;
-constexpr int64_t kMaxHeads = 1024;
 constexpr int64_t kMaxVocab = 1 << 24;
 constexpr int64_t kMaxContext = 1 << 27;
 constexpr int64_t kMaxExperts = 4096;

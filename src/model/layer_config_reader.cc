@@ -12,7 +12,6 @@ namespace {
 namespace json = boost::json;
 
 constexpr int64_t kMaxLayers = 1024;
-constexpr int64_t kMaxHeads = 1024;
 constexpr int64_t kMaxFfn = 1 << 20;
 // Where layer_types is absent, every sixth layer is global.
 constexpr int32_t kDefaultPattern = 6;

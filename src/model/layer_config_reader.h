@@ -7,6 +7,8 @@
 
 namespace paceline {
 
+inline constexpr int64_t kMaxHeads = 1024;
+
 // Whose keys and values the layers of the shared tail read.
 enum class KvSource : uint8_t {
   own_layers,  // an earlier layer of the same model

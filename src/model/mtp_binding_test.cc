@@ -15,8 +15,6 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-const std::string kGoldens = PACELINE_SOURCE_DIR "/tests/goldens/";
-
 Result<std::shared_ptr<const MtpWeights>> loaded(const ChangedCheckpoint& checkpoint) {
   const ScratchFolder folder;
   checkpoint.write(folder);
@@ -24,7 +22,7 @@ Result<std::shared_ptr<const MtpWeights>> loaded(const ChangedCheckpoint& checkp
   return load_mtp(folder.path(), pool);
 }
 
-std::string error_of(const ChangedCheckpoint& checkpoint) {
+std::string drafter_error(const ChangedCheckpoint& checkpoint) {
   const auto weights = loaded(checkpoint);
   EXPECT_FALSE(weights.ok());
   return weights.ok() ? "" : weights.error().message;
@@ -39,12 +37,6 @@ int64_t id_at(ChangedCheckpoint& checkpoint, size_t at) {
   int64_t id = 0;
   std::memcpy(&id, checkpoint.at("masked_embedding.token_ordering").bytes.data() + at * sizeof id, sizeof id);
   return id;
-}
-
-void replace(std::string& text, std::string_view from, std::string_view to) {
-  const size_t at = text.find(from);
-  ASSERT_NE(at, std::string::npos) << from;
-  text.replace(at, from.size(), to);
 }
 
 TEST(MtpBinding, BindsTheGoldens) {
@@ -101,12 +93,12 @@ TEST(MtpBinding, NamesMissingAndSurplusTensors) {
         std::pair{"masked_embedding.token_ordering", "[384]"}}) {
     ChangedCheckpoint checkpoint("ple/assistant");
     checkpoint.erase(name);
-    EXPECT_THAT(error_of(checkpoint),
+    EXPECT_THAT(drafter_error(checkpoint),
                 HasSubstr(std::string("tensor \"") + name + "\" is missing; expected it with shape " + shape));
   }
   ChangedCheckpoint surplus("dense/assistant");
   surplus.add("masked_embedding.centroids.weight", DType::bf16, {32, 64});
-  EXPECT_THAT(error_of(surplus), HasSubstr("\"masked_embedding.centroids.weight\" belongs to nothing"));
+  EXPECT_THAT(drafter_error(surplus), HasSubstr("\"masked_embedding.centroids.weight\" belongs to nothing"));
   ChangedCheckpoint dead("dense/assistant");
   dead.add("model.layers.0.self_attn.k_proj.weight", DType::bf16, {32, 64});
   dead.add("lm_head.weight", DType::bf16, {384, 64});
@@ -117,7 +109,7 @@ TEST(MtpBinding, RefusesAnOrderingThatIsNone) {
   const auto with = [](size_t at, int64_t id) {
     ChangedCheckpoint checkpoint("ple/assistant");
     set_id(checkpoint, at, id);
-    return error_of(checkpoint);
+    return drafter_error(checkpoint);
   };
   EXPECT_THAT(with(7, 384), HasSubstr("token_ordering\": expected ids from 0 to 383, found 384 at 7"));
   EXPECT_THAT(with(383, -1), HasSubstr("found -1 at 383"));
@@ -126,28 +118,28 @@ TEST(MtpBinding, RefusesAnOrderingThatIsNone) {
   ChangedCheckpoint twice("ple/assistant");
   const int64_t id = id_at(twice, 5);
   set_id(twice, 9, id);
-  EXPECT_THAT(error_of(twice), HasSubstr("expected each id once, found " + std::to_string(id) + " again at 9"));
+  EXPECT_THAT(drafter_error(twice), HasSubstr("expected each id once, found " + std::to_string(id) + " again at 9"));
   ChangedCheckpoint floats("ple/assistant");
   floats.reshape("masked_embedding.token_ordering", {384}, DType::f32);
-  EXPECT_THAT(error_of(floats), HasSubstr("expected I64 or I32, found F32"));
+  EXPECT_THAT(drafter_error(floats), HasSubstr("expected I64 or I32, found F32"));
   ChangedCheckpoint shorter("ple/assistant");
   shorter.reshape("masked_embedding.token_ordering", {383}, DType::i64);
-  EXPECT_THAT(error_of(shorter), HasSubstr("expected shape [384], found [383]"));
+  EXPECT_THAT(drafter_error(shorter), HasSubstr("expected shape [384], found [383]"));
 }
 
 TEST(MtpBinding, RefusesWhatItDoesNotCompute) {
   ChangedCheckpoint own_kv("dense/assistant");
   replace(own_kv.config, "\"num_kv_shared_layers\": 4", "\"num_kv_shared_layers\": 3");
-  EXPECT_THAT(error_of(own_kv), HasSubstr("layer 0 has its own keys and values"));
+  EXPECT_THAT(drafter_error(own_kv), HasSubstr("layer 0 has its own keys and values"));
   ChangedCheckpoint untied("dense/assistant");
   replace(untied.config, "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false");
   replace(untied.config, "\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false");
-  EXPECT_THAT(error_of(untied), HasSubstr("tie_word_embeddings: expected true in a drafter"));
+  EXPECT_THAT(drafter_error(untied), HasSubstr("tie_word_embeddings: expected true in a drafter"));
   ChangedCheckpoint wide("dense/assistant");
   replace(wide.config, "\"backbone_hidden_size\": 96", "\"backbone_hidden_size\": 40000");
-  EXPECT_THAT(error_of(wide), HasSubstr("pre_projection.weight\": expected at most 65536 columns, found 80000"));
+  EXPECT_THAT(drafter_error(wide), HasSubstr("pre_projection.weight\": expected at most 65536 columns, found 80000"));
   ChangedCheckpoint target("dense/target");
-  EXPECT_THAT(error_of(target), HasSubstr("model_type"));
+  EXPECT_THAT(drafter_error(target), HasSubstr("model_type"));
 }
 
 TEST(MtpFit, NamesBothValues) {

@@ -17,7 +17,6 @@
 namespace paceline {
 namespace {
 
-const std::string kGoldens = PACELINE_SOURCE_DIR "/tests/goldens/";
 constexpr int32_t kDepth = 7;
 using Drafts = std::vector<TokenId>;
 
@@ -162,12 +161,6 @@ std::shared_ptr<const MtpWeights> changed(const ChangedCheckpoint& checkpoint) {
   const ScratchFolder folder;
   checkpoint.write(folder);
   return load_drafter(folder.path());
-}
-
-void replace(std::string& text, std::string_view from, std::string_view to) {
-  const size_t at = text.find(from);
-  ASSERT_NE(at, std::string::npos) << from;
-  text.replace(at, from.size(), to);
 }
 
 // With all clusters scored, the order of the vocabulary does not matter.

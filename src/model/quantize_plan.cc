@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::string_view kWeight = ".weight";
 
-bool is_float(DType t) { return t == DType::f32 || t == DType::f16 || t == DType::bf16; }
-
 bool is_router(std::string_view name) { return name.ends_with(".router.proj.weight"); }
 
 // Linear layers and embeddings are the two-dimensional "….weight"s, experts the three-dimensional tensors under

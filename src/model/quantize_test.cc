@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "model/changed_checkpoint.h"
 #include "model/config_reader.h"
 #include "model/load.h"
 #include "model/mtp_binding.h"
@@ -15,8 +16,6 @@ namespace paceline {
 namespace {
 
 using testing::HasSubstr;
-
-const std::string kGoldens = PACELINE_SOURCE_DIR "/tests/goldens/";
 
 float element(const Matrix& m, int64_t row, int64_t col) {
   const auto at = static_cast<size_t>(row * m.cols + col);

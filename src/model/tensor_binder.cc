@@ -12,8 +12,6 @@ namespace {
 // Enough for one thread to earn its waking.
 constexpr int64_t kConvertPiece = 1 << 16;
 
-bool is_float(DType t) { return t == DType::f32 || t == DType::f16 || t == DType::bf16; }
-
 WeightFormat format_of(DType t) {
   switch (t) {
     case DType::f32: return WeightFormat::f32;

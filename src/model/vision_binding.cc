@@ -10,7 +10,7 @@ namespace paceline {
 namespace {
 
 // Hugging Face's and MLX's.
-constexpr std::array<std::string_view, 2> kPrefixes = {"model.", ""};
+constexpr std::array<std::string_view, 2> kVisionPrefixes = {"model.", ""};
 
 Status bind_range(TensorBinder& binder, const std::string& name, const char* low, const char* high, ClampRange* out) {
   TRY(binder.number(name + low, &out->low));
@@ -86,7 +86,7 @@ Status bind_embedder(TensorBinder& binder, const std::string& prefix, VisionWeig
 }
 
 Result<std::string> find_prefix(const TensorBinder& binder) {
-  for (const std::string_view prefix : kPrefixes) {
+  for (const std::string_view prefix : kVisionPrefixes) {
     if (binder.has(fmt::format("{}embed_vision.embedding_projection.weight", prefix))) return std::string(prefix);
   }
   return Error{"tensor \"model.embed_vision.embedding_projection.weight\" is missing: the weights have no vision side"};

@@ -10,7 +10,7 @@ namespace {
 
 // Above every Gemma by a factor of eight or more.
 constexpr int64_t kMaxWidth = 1 << 14;
-constexpr int64_t kMaxLayers = 1024;
+constexpr int64_t kMaxVisionLayers = 1024;
 constexpr int64_t kMaxPositions = 1 << 17;
 
 Status read_number(const JsonFields& fields, std::string_view name, int64_t otherwise, int64_t most, int32_t* out) {
@@ -22,7 +22,7 @@ Status read_number(const JsonFields& fields, std::string_view name, int64_t othe
 Status read_tower(const JsonFields& vision, VisionConfig* config) {
   TRY(read_number(vision, "hidden_size", 768, kMaxWidth, &config->hidden));
   TRY(read_number(vision, "intermediate_size", 3072, kMaxWidth * 4, &config->ffn));
-  TRY(read_number(vision, "num_hidden_layers", 16, kMaxLayers, &config->layers));
+  TRY(read_number(vision, "num_hidden_layers", 16, kMaxVisionLayers, &config->layers));
   TRY(read_number(vision, "num_attention_heads", 12, 1024, &config->heads));
   TRY(read_number(vision, "head_dim", 64, kernels::kMaxHeadDim, &config->head_dim));
   TRY(read_number(vision, "position_embedding_size", 10240, kMaxPositions, &config->positions));

@@ -8,12 +8,12 @@
 namespace paceline {
 namespace {
 
-constexpr float kNever = -std::numeric_limits<float>::infinity();
+constexpr float kNotTaken = -std::numeric_limits<float>::infinity();
 
 // A value that at least `count` logits reach: the count-th largest of the pieces' largest, since each of those stands
 // for one logit at least.
 float lower_bound_of_top(std::span<const float> largest, int64_t count, std::vector<float>& scratch) {
-  if (count >= static_cast<int64_t>(largest.size())) return kNever;
+  if (count >= static_cast<int64_t>(largest.size())) return kNotTaken;
   scratch.assign(largest.begin(), largest.end());
   const auto nth = scratch.begin() + (count - 1);
   std::nth_element(scratch.begin(), nth, scratch.end(), std::greater<>());
@@ -52,7 +52,7 @@ void select_top(const RowPieces& pieces, int64_t count, std::vector<float>& thre
     const int64_t end = std::min((piece + 1) * kPieceLogits, length);
     for (int64_t i = piece * kPieceLogits; i < end; ++i) {
       const float logit = pieces.row[i];
-      if (logit >= bound && logit != kNever) out.push_back({logit, static_cast<TokenId>(i)});
+      if (logit >= bound && logit != kNotTaken) out.push_back({logit, static_cast<TokenId>(i)});
     }
   }
   if (static_cast<int64_t>(out.size()) > count) {

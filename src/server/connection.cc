@@ -5,19 +5,18 @@
 #include <sys/socket.h>
 
 #include <atomic>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
 
+#include "server/await.h"
 #include "server/media_fetch.h"
 #include "server/sse.h"
 
@@ -30,16 +29,11 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
 // Beyond the header: what a client may have sent of its next request, or of a body, before it is read.
 constexpr size_t kSpareBuffer = size_t{128} << 10;
 // What is still read from a client that was refused, so that its answer is not lost to a reset.
 constexpr size_t kMostDiscarded = size_t{64} << 20;
 constexpr auto kDiscardTime = std::chrono::seconds(2);
-
-asio::steady_timer::duration seconds(double value) {
-  return std::chrono::duration_cast<asio::steady_timer::duration>(std::chrono::duration<double>(value));
-}
 
 // A peer that vanished without a word is noticed within about a minute.
 void watch_peer(tcp::socket& socket) {
@@ -108,7 +102,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   asio::awaitable<bool> wait_for_request() {
     if (buffer_.size() > 0) co_return true;
     arm(settings_.idle_s);
-    const auto [failed, count] = co_await socket_.async_read_some(buffer_.prepare(4096), kTuple);
+    const auto [failed, count] = co_await socket_.async_read_some(buffer_.prepare(4096), kAwaitTuple);
     if (failed) co_return false;
     buffer_.commit(count);
     co_return true;
@@ -117,7 +111,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   // False: the connection is of no further use.
   asio::awaitable<bool> serve_one(Parser& parser) {
     arm(settings_.header_s);
-    const auto [header_failed, header_bytes] = co_await http::async_read_header(socket_, buffer_, parser, kTuple);
+    const auto [header_failed, header_bytes] = co_await http::async_read_header(socket_, buffer_, parser, kAwaitTuple);
     (void)header_bytes;
     if (header_failed) {
       co_await refuse_bytes(header_failed);
@@ -147,11 +141,11 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     if (parser.is_done()) co_return true;
     if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
       static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-      const auto [failed, written] = co_await asio::async_write(socket_, asio::buffer(kContinue), kTuple);
+      const auto [failed, written] = co_await asio::async_write(socket_, asio::buffer(kContinue), kAwaitTuple);
       (void)written;
       if (failed) co_return false;
     }
-    const auto [failed, count] = co_await http::async_read(socket_, buffer_, parser, kTuple);
+    const auto [failed, count] = co_await http::async_read(socket_, buffer_, parser, kAwaitTuple);
     (void)count;
     if (!failed) co_return true;
     co_await refuse_bytes(failed);
@@ -198,7 +192,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     arm(std::chrono::duration<double>(kDiscardTime).count());
     std::vector<char> bytes(size_t{64} << 10);
     for (size_t total = 0; total < kMostDiscarded;) {
-      const auto [failed, count] = co_await socket_.async_read_some(asio::buffer(bytes), kTuple);
+      const auto [failed, count] = co_await socket_.async_read_some(asio::buffer(bytes), kAwaitTuple);
       if (failed) break;
       total += count;
     }
@@ -292,7 +286,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   }
 
   asio::awaitable<void> wait_for_bell() {
-    if (!rung_) co_await bell_.async_wait(kTuple);
+    if (!rung_) co_await bell_.async_wait(kAwaitTuple);
     rung_ = false;
   }
 
@@ -312,7 +306,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   // `watch`: as long as this is the newest one; what was meant for an earlier request is of no interest.
   asio::awaitable<void> watch_loop(uint64_t watch) {
     while (watch == watch_ && buffer_.size() + 4096 <= buffer_.max_size()) {
-      const auto [failed] = co_await socket_.async_wait(tcp::socket::wait_read, kTuple);
+      const auto [failed] = co_await socket_.async_wait(tcp::socket::wait_read, kAwaitTuple);
       if (watch != watch_) co_return;
       error_code read_failed = failed;
       size_t count = 0;
@@ -357,7 +351,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     head.keep_alive(keep_alive_ && !last_);
     http::response_serializer<http::empty_body> serializer(head);
     arm(settings_.write_stall_s);
-    const auto [failed, head_bytes] = co_await http::async_write_header(socket_, serializer, kTuple);
+    const auto [failed, head_bytes] = co_await http::async_write_header(socket_, serializer, kAwaitTuple);
     (void)head_bytes;
     disarm();
     bool written = !failed;
@@ -389,7 +383,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   // `bytes` lives until this is done.
   asio::awaitable<bool> write_raw(std::string_view bytes) {
     arm(settings_.write_stall_s);
-    const auto [failed, count] = co_await asio::async_write(socket_, asio::buffer(bytes), kTuple);
+    const auto [failed, count] = co_await asio::async_write(socket_, asio::buffer(bytes), kAwaitTuple);
     (void)count;
     disarm();
     co_return !failed;
@@ -410,7 +404,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     if (call.method != "HEAD") response.body() = made.body;
     http::response_serializer<http::string_body> serializer(response);
     arm(settings_.write_stall_s);
-    const auto [failed, count] = co_await http::async_write(socket_, serializer, kTuple);
+    const auto [failed, count] = co_await http::async_write(socket_, serializer, kAwaitTuple);
     (void)count;
     disarm();
     if (failed) keep_alive_ = false;

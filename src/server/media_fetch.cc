@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <exception>
 
 #include "media/formats.h"
 #include "media/video.h"
+#include "server/await.h"
 
 namespace paceline {
 namespace {
@@ -46,8 +45,7 @@ asio::awaitable<std::optional<ApiError>> MediaFetch::run(std::vector<MediaFile>&
         strand_, [self = shared_from_this(), fetch, &file = files[i], i] { return self->run_one(fetch, file, i); },
         asio::detached);
   }
-  constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
-  while (running_ > 0) co_await bell_.async_wait(kTuple);
+  while (running_ > 0) co_await bell_.async_wait(kAwaitTuple);
   co_return problem_;
 }
 

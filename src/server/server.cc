@@ -4,7 +4,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -16,7 +15,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/asio/write.hpp>
 #include <condition_variable>
 #include <csignal>
@@ -24,6 +22,7 @@
 #include <thread>
 #include <vector>
 
+#include "server/await.h"
 #include "server/connection.h"
 #include "server/url_fetch.h"
 
@@ -34,13 +33,8 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
 // What is left of a drained server's connections, to have their last words written.
 constexpr double kLastWords_s = 5;
-
-asio::steady_timer::duration seconds(double value) {
-  return std::chrono::duration_cast<asio::steady_timer::duration>(std::chrono::duration<double>(value));
-}
 
 }  // namespace
 
@@ -117,12 +111,12 @@ class Server::Parts {
   asio::awaitable<void> accept_loop() {
     asio::steady_timer pause(acceptor_.get_executor());
     while (acceptor_.is_open()) {
-      auto [failed, socket] = co_await acceptor_.async_accept(asio::make_strand(io_), kTuple);
+      auto [failed, socket] = co_await acceptor_.async_accept(asio::make_strand(io_), kAwaitTuple);
       if (!acceptor_.is_open()) break;
       if (failed) {
         // Out of files, most likely: some will be closed.
         pause.expires_after(std::chrono::milliseconds(50));
-        co_await pause.async_wait(kTuple);
+        co_await pause.async_wait(kAwaitTuple);
         continue;
       }
       add(std::move(socket));

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/as_tuple.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/host_name_verification.hpp>
-#include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
+
+#include "server/await.h"
 
 namespace paceline {
 namespace {
@@ -20,7 +20,6 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
 constexpr int kMostRedirects = 3;
 constexpr uint32_t kMostHeaderBytes = 32 << 10;
 
@@ -143,7 +142,7 @@ asio::awaitable<void> UrlFetch::ask(const MediaUrl& url, Step& step) {
   if (is_name) SSL_set_tlsext_host_name(stream.native_handle(), url.host.c_str());
   stream.set_verify_mode(ssl::verify_peer);
   stream.set_verify_callback(ssl::host_name_verification(url.host));
-  const auto [failed] = co_await stream.async_handshake(ssl::stream_base::client, kTuple);
+  const auto [failed] = co_await stream.async_handshake(ssl::stream_base::client, kAwaitTuple);
   if (failed) {
     step.problem = text_of(failed);
     co_return;
@@ -162,7 +161,7 @@ asio::awaitable<bool> UrlFetch::connect(beast::tcp_stream& stream, const MediaUr
                                   names->done = true;
                                   names->bell.cancel();
                                 });
-  co_await names->bell.async_wait(kTuple);
+  co_await names->bell.async_wait(kAwaitTuple);
   names_.reset();
   if (!names->done || names->failed || cancelled_) {
     const error_code failed = names->done ? names->failed : error_code(beast::error::timeout);
@@ -170,7 +169,7 @@ asio::awaitable<bool> UrlFetch::connect(beast::tcp_stream& stream, const MediaUr
     co_return false;
   }
   stream.expires_at(terms_.deadline);
-  const auto [failed, endpoint] = co_await stream.async_connect(names->found, kTuple);
+  const auto [failed, endpoint] = co_await stream.async_connect(names->found, kAwaitTuple);
   (void)endpoint;
   if (failed) step.problem = text_of(failed);
   co_return !failed;
@@ -179,7 +178,7 @@ asio::awaitable<bool> UrlFetch::connect(beast::tcp_stream& stream, const MediaUr
 template <class Stream>
 asio::awaitable<void> UrlFetch::exchange(Stream& stream, const MediaUrl& url, Step& step) {
   const http::request<http::empty_body> request = request_for(url);
-  const auto [write_failed, written] = co_await http::async_write(stream, request, kTuple);
+  const auto [write_failed, written] = co_await http::async_write(stream, request, kAwaitTuple);
   (void)written;
   if (write_failed) {
     step.problem = text_of(write_failed);
@@ -189,7 +188,7 @@ asio::awaitable<void> UrlFetch::exchange(Stream& stream, const MediaUrl& url, St
   http::response_parser<http::string_body> parser;
   parser.header_limit(kMostHeaderBytes);
   parser.body_limit(terms_.most_bytes);
-  const auto [header_failed, header_bytes] = co_await http::async_read_header(stream, buffer, parser, kTuple);
+  const auto [header_failed, header_bytes] = co_await http::async_read_header(stream, buffer, parser, kAwaitTuple);
   (void)header_bytes;
   const auto& answer = parser.get();
   // Too long a body is known from the header; but what a status says goes first.
@@ -207,7 +206,7 @@ asio::awaitable<void> UrlFetch::exchange(Stream& stream, const MediaUrl& url, St
   }
   if (!step.problem.empty() || !step.location.empty()) co_return;
   for (size_t kept = 0; !parser.is_done();) {
-    const auto [failed, count] = co_await http::async_read_some(stream, buffer, parser, kTuple);
+    const auto [failed, count] = co_await http::async_read_some(stream, buffer, parser, kAwaitTuple);
     (void)count;
     if (failed) {
       step.problem = text_of(failed);

@@ -12,6 +12,7 @@
 #include "session/generate.h"
 #include "session/golden_file.h"
 #include "session/media_places.h"
+#include "session/patches_for_tests.h"
 #include "session/vision.h"
 
 namespace paceline {
@@ -19,12 +20,6 @@ namespace {
 
 using testing::HasSubstr;
 namespace fs = std::filesystem;
-
-fs::path source() { return PACELINE_SOURCE_DIR; }
-
-std::shared_ptr<const Patches> patches_with(int32_t tokens) {
-  return std::make_shared<const Patches>(Patches{16, 3 * tokens, 3, {}, tokens});
-}
 
 Medium clip_of(const std::vector<double>& seconds, int32_t tokens) {
   auto clip = std::make_shared<Clip>();

@@ -10,15 +10,18 @@
 namespace paceline {
 namespace {
 
-std::filesystem::path goldens() { return std::filesystem::path(PACELINE_SOURCE_DIR) / "tests" / "goldens"; }
+std::filesystem::path goldens_folder() {
+  return std::filesystem::path(PACELINE_SOURCE_DIR) / "tests" / "goldens_folder";
+}
 
-// The goldens have no tokenizer beside them: theirs is one for all.
+// The goldens_folder have no tokenizer beside them: theirs is one for all.
 TextModel golden_model(const char* name, ThreadPool& pool) {
-  std::ifstream file(goldens() / "tokenizer.json", std::ios::binary);
+  std::ifstream file(goldens_folder() / "tokenizer.json", std::ios::binary);
   const std::string json{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   Tokenizer tokenizer = std::move(*Tokenizer::load(json));
   SpecialTokens special_tokens = default_special_tokens(tokenizer);
-  return {*load_model(goldens() / name / "target", pool), std::move(tokenizer), std::move(special_tokens), nullptr, ""};
+  return {*load_model(goldens_folder() / name / "target", pool), std::move(tokenizer), std::move(special_tokens),
+          nullptr, ""};
 }
 
 class GenerateTest : public testing::Test {

@@ -15,7 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostJsonBytes = 64u << 20;
 constexpr int64_t kMostTokens = 1 << 20;
 
 Result<const boost::json::array*> list_of(const JsonFields& fields, std::string_view name) {
@@ -97,7 +96,7 @@ Status compare_prompt(const GoldenPrompt& prompt, const std::vector<GoldenDraft>
 }  // namespace
 
 Result<GoldenDrafts> read_golden_drafts(const fs::path& path) {
-  TRY_ASSIGN(const std::string text, read_file(path, kMostJsonBytes));
+  TRY_ASSIGN(const std::string text, read_file(path, kMostGoldenJsonBytes));
   TRY_ASSIGN(const boost::json::object object, parse_json_object(text, "drafts.json"));
   TRY_ASSIGN(const boost::json::array* prompts, list_of(JsonFields(object, "drafts.json"), "prompts"));
   GoldenDrafts all;

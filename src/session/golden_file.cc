@@ -10,8 +10,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kMostJsonBytes = 64u << 20;
-
 Result<GoldenPrompt> read_prompt(const JsonFields& fields) {
   GoldenPrompt prompt;
   TRY_ASSIGN(prompt.ids, read_token_list(fields, "ids"));
@@ -75,7 +73,7 @@ Result<GoldenFile> GoldenFile::open(const fs::path& folder) {
 }
 
 Status GoldenFile::read_json(const fs::path& path) {
-  TRY_ASSIGN(const std::string text, read_file(path, kMostJsonBytes));
+  TRY_ASSIGN(const std::string text, read_file(path, kMostGoldenJsonBytes));
   TRY_ASSIGN(const boost::json::object object, parse_json_object(text, "golden.json"));
   const JsonFields fields(object, "golden.json");
   TRY_ASSIGN(name_, fields.text_or("case", path.parent_path().filename().string()));

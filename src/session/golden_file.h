@@ -15,6 +15,8 @@
 
 namespace paceline {
 
+inline constexpr size_t kMostGoldenJsonBytes = 64u << 20;
+
 struct GoldenPrompt {
   std::vector<TokenId> ids;
   std::vector<TokenId> greedy;  // what follows, each time the largest logit

@@ -8,6 +8,7 @@
 #include "kernels/cpu_ops.h"
 #include "session/generate.h"
 #include "session/media_places.h"
+#include "session/patches_for_tests.h"
 #include "session/vision.h"
 #include "weights/mapped_file.h"
 
@@ -17,16 +18,10 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
-fs::path source() { return PACELINE_SOURCE_DIR; }
-
 std::vector<TokenId> ids_of(const boost::json::value& list) {
   std::vector<TokenId> ids;
   for (const auto& id : list.as_array()) ids.push_back(static_cast<TokenId>(id.as_int64()));
   return ids;
-}
-
-std::shared_ptr<const Patches> patches_with(int32_t tokens) {
-  return std::make_shared<const Patches>(Patches{16, 3 * tokens, 3, {}, tokens});
 }
 
 TEST(PicturePlacesTest, GrowToTheirTokensBetweenDelimiters) {

@@ -11,8 +11,6 @@ constexpr double kPriorDrafts = 8;
 constexpr int32_t kLastInterval = 512;
 // Of a drafter that is never right, many short texts in a row would else be probed too often.
 constexpr int32_t kLongestFirst = 32;
-// Before anything is compared with a plain step.
-constexpr int32_t kFirstPlainRounds = 2;
 // One that succeeds is soon followed by another, a few times: chance, or a text that became easy?
 constexpr int32_t kFollowUps = 3;
 // A probe finds a text that may have changed since: what was seen before counts half.

@@ -7,7 +7,6 @@ namespace {
 
 // Steps between those without drafts, against which the others are compared.
 constexpr int32_t kPlainInterval = 64;
-constexpr int32_t kFirstPlainRounds = 2;
 // Parked sequences are probed some at a time, in one step of so many: a pass of drafting costs little more for several,
 // and under one row in a hundred is a probe.
 constexpr int64_t kProbeEvery = 16;

@@ -8,7 +8,7 @@ namespace paceline {
 namespace {
 
 // Steps of so many milliseconds by rows, drafts of so many by sequences in a pass.
-struct World {
+struct BatchWorld {
   double first_row, more_rows, pass;
 };
 
@@ -24,7 +24,7 @@ class BatchDepthTest : public testing::Test {
   }
 
   // Rounds in that world; the depths of the last one.
-  std::vector<int32_t> run(const World& world, int rounds) {
+  std::vector<int32_t> run(const BatchWorld& world, int rounds) {
     std::vector<DepthAsk> asks;
     for (int round = 0; round < rounds; ++round) {
       asks.clear();

@@ -11,6 +11,9 @@
 
 namespace paceline {
 
+// Before anything is compared with a plain step.
+inline constexpr int32_t kFirstPlainRounds = 2;
+
 struct RoundCosts {
   CostCurve step{0.05};   // over rows: forward and choosing
   CostCurve draft{0.05};  // over drafts asked for

@@ -11,6 +11,8 @@ using TokenId = int32_t;
 
 enum class DType : uint8_t { f32, f16, bf16, u8, i8, u16, i16, u32, i32, u64, i64, f64, boolean };
 
+constexpr bool is_float(DType t) { return t == DType::f32 || t == DType::f16 || t == DType::bf16; }
+
 constexpr size_t dtype_bytes(DType t) {
   switch (t) {
     case DType::u8:

@@ -13,7 +13,7 @@ namespace {
 namespace json = boost::json;
 
 // "<bos>", or {"content": "<bos>", ...} as older files write it.
-std::optional<std::string_view> token_text(const json::value& value) {
+std::optional<std::string_view> token_text_in(const json::value& value) {
   if (value.is_string()) return std::string_view(value.get_string());
   if (!value.is_object()) return std::nullopt;
   const json::value* content = value.get_object().if_contains("content");
@@ -23,7 +23,7 @@ std::optional<std::string_view> token_text(const json::value& value) {
 
 Status add_named(const Tokenizer& tokenizer, std::string_view name, const json::value& value, SpecialTokens& tokens) {
   if (value.is_null()) return Done{};
-  const auto text = token_text(value);
+  const auto text = token_text_in(value);
   if (!text) {
     return Error{fmt::format("tokenizer_config.json.{}: expected a string or an object with content, found {}", name,
                              json_kind(&value))};
@@ -47,7 +47,7 @@ Status add_extra(const Tokenizer& tokenizer, const json::value& extra, SpecialTo
   }
   if (!extra.is_array()) return Done{};
   for (const json::value& value : extra.get_array()) {
-    TRY(add_named(tokenizer, token_text(value).value_or("extra_special_tokens"), value, tokens));
+    TRY(add_named(tokenizer, token_text_in(value).value_or("extra_special_tokens"), value, tokens));
   }
   return Done{};
 }

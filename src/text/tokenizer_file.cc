@@ -8,13 +8,14 @@
 #include <limits>
 #include <utility>
 
+#include "text/tokenizer_parts.h"
+
 namespace paceline {
 namespace {
 
 namespace json = boost::json;
 
 constexpr size_t kMaxFileBytes = 1u << 30;  // Gemma 4's is 32 MB; offsets below are 32 bits
-constexpr int64_t kMaxTokenId = std::numeric_limits<TokenId>::max() - 1;
 
 // Receives the parser's events. Names and constants of this class are what boost::json::basic_parser asks for.
 class TokenizerFileHandler {

@@ -12,7 +12,6 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr int64_t kMaxTokenId = std::numeric_limits<TokenId>::max() - 1;
 // A post-processor that adds more than this is a mistake, and might multiply a small file into much memory.
 constexpr size_t kMaxSurroundingTokens = 1024;
 // One character is all that a strip removes, and no text needs it more often.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <limits>
 #include <vector>
 
 #include "base/result.h"
@@ -11,6 +12,8 @@
 #include "text/normalizer.h"
 
 namespace paceline {
+
+inline constexpr int64_t kMaxTokenId = std::numeric_limits<TokenId>::max() - 1;
 
 // What the post-processor puts around a text.
 struct Surroundings {

@@ -11,11 +11,12 @@
 #include <utility>
 
 namespace paceline {
-namespace {
 
 Error file_error(const std::filesystem::path& path, const char* what) {
   return Error{fmt::format("{}: {}: {}", path.string(), what, std::system_category().message(errno))};
 }
+
+namespace {
 
 // Closes on every way out.
 struct Descriptor {

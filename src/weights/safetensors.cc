@@ -11,8 +11,6 @@
 namespace paceline {
 namespace {
 
-constexpr size_t kLengthBytes = 8;
-
 Result<uint64_t> header_length(std::span<const std::byte> file) {
   if (file.size() < kLengthBytes) {
     return Error{fmt::format("expected at least {} bytes, found {}", kLengthBytes, file.size())};

@@ -18,6 +18,8 @@ namespace paceline {
 
 // The format's own limit on the header.
 inline constexpr uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;
+// Of the header's length, which every file begins with.
+inline constexpr size_t kLengthBytes = 8;
 inline constexpr size_t kMaxTensorRank = 8;
 
 struct TensorEntry {

@@ -12,18 +12,16 @@
 #include <system_error>
 #include <utility>
 
+#include "weights/mapped_file.h"
+#include "weights/safetensors.h"
+
 namespace paceline {
 namespace {
 
 namespace json = boost::json;
 
-constexpr size_t kLengthBytes = 8;
 // Of the first tensor: a cache line, and more than any vector load wants.
 constexpr size_t kDataAlignment = 64;
-
-Error file_error(const std::filesystem::path& path, const char* what) {
-  return Error{fmt::format("{}: {}: {}", path.string(), what, std::system_category().message(errno))};
-}
 
 json::object entry_json(const TensorPlan& tensor, uint64_t begin) {
   json::object entry;

@@ -62,11 +62,6 @@ Result<Value> dict_copy(Run& run, const Value& self, const Arguments& arguments)
   return run.dict(std::move(copy));
 }
 
-struct NamedMethod {
-  std::string_view name;
-  MethodFunction function;
-};
-
 constexpr NamedMethod kListMethods[] = {{"copy", list_copy}, {"count", list_count}, {"index", list_index}};
 constexpr NamedMethod kTupleMethods[] = {{"count", list_count}, {"index", list_index}};
 constexpr NamedMethod kDictMethods[] = {{"copy", dict_copy},

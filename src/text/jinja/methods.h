@@ -16,6 +16,11 @@ Result<Value> bind_method(Run& run, const Value& value, std::string_view name);
 
 using MethodFunction = Result<Value> (*)(Run& run, const Value& self, const Arguments& arguments);
 
+struct NamedMethod {
+  std::string_view name;
+  MethodFunction function;
+};
+
 // Null where strings have no such method.
 MethodFunction find_string_method(std::string_view name);
 

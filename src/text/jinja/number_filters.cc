@@ -182,12 +182,12 @@ Result<Value> sum(Run& run, const Value& input, const Arguments& arguments) {
   return total;
 }
 
-constexpr NamedFilter kFilters[] = {
+constexpr NamedFilter kNumberFilters[] = {
     {"abs", absolute}, {"float", to_float}, {"int", to_int}, {"round", round}, {"sum", sum},
 };
 
 }  // namespace
 
-std::span<const NamedFilter> number_filters() { return kFilters; }
+std::span<const NamedFilter> number_filters() { return kNumberFilters; }
 
 }  // namespace paceline::jinja

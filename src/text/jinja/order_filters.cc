@@ -182,14 +182,14 @@ Result<Value> groupby(Run& run, const Value& input, const Arguments& arguments) 
   return run.list(std::move(groups));
 }
 
-constexpr NamedFilter kFilters[] = {
+constexpr NamedFilter kOrderFilters[] = {
     {"dictsort", dictsort},  {"groupby", groupby}, {"max", extreme<true>},
     {"min", extreme<false>}, {"sort", sort},       {"unique", unique},
 };
 
 }  // namespace
 
-std::span<const NamedFilter> order_filters() { return kFilters; }
+std::span<const NamedFilter> order_filters() { return kOrderFilters; }
 
 Result<Value> without_case(Run& run, const Value& value) {
   if (!value.is_string()) return value;

@@ -100,7 +100,7 @@ Result<Value> attr(Run& run, const Value& input, const Arguments& arguments) {
   return get_attribute(run, input, name);
 }
 
-constexpr NamedFilter kFilters[] = {
+constexpr NamedFilter kSelectFilters[] = {
     {"attr", attr},
     {"map", map},
     {"reject", choose_filter<false, false>},
@@ -111,7 +111,7 @@ constexpr NamedFilter kFilters[] = {
 
 }  // namespace
 
-std::span<const NamedFilter> select_filters() { return kFilters; }
+std::span<const NamedFilter> select_filters() { return kSelectFilters; }
 
 Result<AttributePath> AttributePath::of(const Value* attribute) {
   AttributePath path;

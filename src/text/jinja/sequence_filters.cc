@@ -134,7 +134,7 @@ Result<Value> slice(Run& run, const Value& input, const Arguments& arguments) {
   return run.iterator(std::move(columns));
 }
 
-constexpr NamedFilter kFilters[] = {
+constexpr NamedFilter kSequenceFilters[] = {
     {"batch", batch},   {"count", length}, {"d", with_default},  {"default", with_default},
     {"first", first},   {"items", items},  {"join", join},       {"last", last},
     {"length", length}, {"list", list},    {"reverse", reverse}, {"slice", slice},
@@ -142,6 +142,6 @@ constexpr NamedFilter kFilters[] = {
 
 }  // namespace
 
-std::span<const NamedFilter> sequence_filters() { return kFilters; }
+std::span<const NamedFilter> sequence_filters() { return kSequenceFilters; }
 
 }  // namespace paceline::jinja

@@ -23,7 +23,7 @@ Result<Value> like(Run& run, const Value& self, std::string text) {
 }
 
 template <std::string (*kMap)(std::string_view)>
-Result<Value> mapped(Run& run, const Value& self, const Arguments& arguments) {
+Result<Value> mapped_method(Run& run, const Value& self, const Arguments& arguments) {
   TRY(Bound::of("case", arguments, {}));
   return like(run, self, kMap(self.text()));
 }
@@ -109,7 +109,7 @@ Result<Value> count(Run&, const Value& self, const Arguments& arguments) {
   return Value::integer(found);
 }
 
-Result<Value> replace(Run& run, const Value& self, const Arguments& arguments) {
+Result<Value> replace_method(Run& run, const Value& self, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("replace", arguments, {"/old", "/new", "/count"}, 2));
   TRY_ASSIGN(const std::string_view from, bound.string(0, ""));
   TRY_ASSIGN(const std::string_view given, bound.string(1, ""));
@@ -121,7 +121,7 @@ Result<Value> replace(Run& run, const Value& self, const Arguments& arguments) {
   return like(run, self, replace_some(self.text(), from, to, most));
 }
 
-Result<Value> join(Run& run, const Value& self, const Arguments& arguments) {
+Result<Value> join_method(Run& run, const Value& self, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("join", arguments, {"/iterable"}, 1));
   TRY_ASSIGN(const std::vector<Value> items, iterate(run, *bound[0]));
   std::string joined;
@@ -230,23 +230,18 @@ Result<Value> zfill(Run& run, const Value& self, const Arguments& arguments) {
   return like(run, self, std::move(text));
 }
 
-Result<Value> format(Run& run, const Value& self, const Arguments& arguments) {
+Result<Value> format_method(Run& run, const Value& self, const Arguments& arguments) {
   TRY_ASSIGN(std::string text, format_braces(run, self.text(), arguments));
   return like(run, self, std::move(text));
 }
 
-struct NamedMethod {
-  std::string_view name;
-  MethodFunction function;
-};
-
 constexpr NamedMethod kMethods[] = {
-    {"capitalize", mapped<to_capitalized>},
+    {"capitalize", mapped_method<to_capitalized>},
     {"center", pad<Pad::both>},
     {"count", count},
     {"endswith", starts_or_ends<false>},
     {"find", find<false, Missing::minus_one>},
-    {"format", format},
+    {"format", format_method},
     {"index", find<false, Missing::error>},
     {"isalnum", all_are<kAlphabetic | kDecimal | kDigit | kNumeric>},
     {"isalpha", all_are<kAlphabetic>},
@@ -259,14 +254,14 @@ constexpr NamedMethod kMethods[] = {
     {"isspace", is_space},
     {"istitle", is_title},
     {"isupper", has_case<kUpper>},
-    {"join", join},
+    {"join", join_method},
     {"ljust", pad<Pad::right>},
-    {"lower", mapped<to_lower>},
+    {"lower", mapped_method<to_lower>},
     {"lstrip", strip<StripSide::left>},
     {"partition", partition},
     {"removeprefix", remove_affix<true>},
     {"removesuffix", remove_affix<false>},
-    {"replace", replace},
+    {"replace", replace_method},
     {"rfind", find<true, Missing::minus_one>},
     {"rindex", find<true, Missing::error>},
     {"rjust", pad<Pad::left>},
@@ -277,9 +272,9 @@ constexpr NamedMethod kMethods[] = {
     {"splitlines", splitlines},
     {"startswith", starts_or_ends<true>},
     {"strip", strip<StripSide::both>},
-    {"swapcase", mapped<with_case_swapped>},
-    {"title", mapped<to_title>},
-    {"upper", mapped<to_upper>},
+    {"swapcase", mapped_method<with_case_swapped>},
+    {"title", mapped_method<to_title>},
+    {"upper", mapped_method<to_upper>},
     {"zfill", zfill},
 };
 

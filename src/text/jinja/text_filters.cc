@@ -191,7 +191,7 @@ Result<Value> urlencode(Run& run, const Value& input, const Arguments& arguments
   return run.string(std::move(encoded));
 }
 
-constexpr NamedFilter kFilters[] = {
+constexpr NamedFilter kTextFilters[] = {
     {"capitalize", mapped<to_capitalized>},
     {"center", center},
     {"e", escape},
@@ -214,6 +214,6 @@ constexpr NamedFilter kFilters[] = {
 
 }  // namespace
 
-std::span<const NamedFilter> text_filters() { return kFilters; }
+std::span<const NamedFilter> text_filters() { return kTextFilters; }
 
 }  // namespace paceline::jinja

@@ -1,0 +1,32 @@
+# Most of a small file's compile time is reading other people's headers, so files of one room are compiled several at
+# a time: as many as make a changed file quick to build again, in the order of their names. (Names without linkage must
+# therefore be unique within a room.) Files with flags of their own, such as an instruction set's, stay alone.
+set(PACELINE_UNITY_LINES 1500 CACHE STRING "Lines of a room's files that are compiled together, about; 0: each file alone")
+
+# unity_groups(TARGET FILES...): deals the files out to groups, room by room.
+function(unity_groups target)
+  if(PACELINE_UNITY_LINES EQUAL 0)
+    return()
+  endif()
+  set(group_room "")
+  set(number 0)
+  set(files ${ARGN})
+  list(SORT files)
+  foreach(file ${files})
+    file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR}/src ${file})
+    string(REGEX REPLACE "/.*" "" room ${path})
+    file(STRINGS ${file} text)
+    list(LENGTH text lines)
+    if(NOT room STREQUAL group_room)
+      set(group_room ${room})
+      set(number 0)
+      set(filled 0)
+    elseif(filled GREATER_EQUAL PACELINE_UNITY_LINES)
+      math(EXPR number "${number} + 1")
+      set(filled 0)
+    endif()
+    math(EXPR filled "${filled} + ${lines}")
+    set_source_files_properties(${file} PROPERTIES UNITY_GROUP ${room}_${number})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()

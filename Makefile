@@ -27,16 +27,19 @@ run: deps
 test: build
 	@ctest --test-dir build/release --output-on-failure -j $(JOBS) -LE long
 
-# The same tests under AddressSanitizer and UndefinedBehaviorSanitizer.
+# The same tests under AddressSanitizer and UndefinedBehaviorSanitizer, and under ThreadSanitizer those of the rooms with
+# threads. ROOMS="base engine" names others.
+test-dev: ROOMS ?= $(patsubst src/%/,%,$(sort $(dir $(wildcard src/*/*_test.cc))))
 test-dev: deps
 	@cmake --preset dev
-	@cmake --build --preset dev -j $(JOBS)
-	@tools/run_sanitized build/dev
+	@cmake --build --preset dev -j $(JOBS) --target $(addsuffix _test,$(ROOMS))
+	@tools/run_sanitized build/dev $(ROOMS)
 
+test-tsan: ROOMS ?= base engine server
 test-tsan: deps
 	@cmake --preset tsan
-	@cmake --build --preset tsan -j $(JOBS)
-	@ctest --test-dir build/tsan --output-on-failure -j $(JOBS) -LE long
+	@cmake --build --preset tsan -j $(JOBS) --target $(addsuffix _test,$(ROOMS))
+	@tools/run_sanitized build/tsan $(ROOMS)
 
 # Everything: the tests of `make test`, those labelled long, the sanitizers, and each fuzzer for a while.
 test-long: test test-dev test-tsan fuzz

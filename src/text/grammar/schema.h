@@ -71,6 +71,7 @@ class SchemaCompiler {
   Parts& parts_;
   const Value& root_;
   std::map<const Value*, StateId> known_;
+  std::map<std::string, StateId> alike_;  // by their text
   // Referenced schemas that are still to be read: not by recursion, whose depth a chain of references would decide.
   std::vector<Place> pending_;
 };

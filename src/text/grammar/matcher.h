@@ -22,7 +22,7 @@ namespace paceline::grammar {
 using SetId = int32_t;
 inline constexpr SetId kDead = 0;  // nothing can follow, and nothing is complete
 
-inline constexpr size_t kMaxThreads = 1024;
+inline constexpr size_t kMaxThreads = 2048;
 inline constexpr int32_t kMaxSetEdges = 4096;
 // States passed through in one step without eating.
 inline constexpr size_t kMaxPassed = 8192;

@@ -12,7 +12,7 @@ namespace paceline::grammar {
 
 // What one mask may take. A unit is a branch of the tokens' tree looked at, or an edge or state on the way of a step;
 // each step is counted once per mask, remembered or not, so that the count depends on the position alone.
-inline constexpr int64_t kMaxMaskWork = 2'000'000;
+inline constexpr int64_t kMaxMaskWork = 1'000'000;
 
 struct MaskWork {
   int64_t units = 0;

@@ -4,4 +4,6 @@ foreach(source ${PACELINE_FUZZ_SOURCES})
   add_executable(${name} ${source})
   target_link_libraries(${name} PRIVATE paceline_outer)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  # Some read the model that ships with the program.
+  target_compile_definitions(${name} PRIVATE PACELINE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 endforeach()

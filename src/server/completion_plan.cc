@@ -56,7 +56,7 @@ class Planner final : public CompletionPlanner {
     // The template writes <bos> itself.
     auto prompt = encode(*text, false, media, "messages");
     if (!prompt) return;
-    OutputSettings output{.reads_thoughts = true, .reads_calls = ask.reads_calls};
+    OutputSettings output{.reads_thoughts = true, .reads_calls = ask.reads_calls, .tool_names = ask.tool_names};
     output.begins_in_thought = ends_in_thought(model_.marks(), prompt->tokens);
     add_request(std::move(*prompt), ask, std::move(output), "messages");
   }

@@ -92,7 +92,10 @@ void read_tool_choice(WireFields& body, Tools tools, ChatAsk& ask) {
   const json::value* choice = body.any("tool_choice");
   const std::string word = choice != nullptr && choice->is_string() ? std::string(choice->get_string()) : "";
   ask.reads_calls = !tools.schemas.empty() && word != "none";
-  if (ask.reads_calls) ask.chat.tools = std::move(tools.for_template);
+  if (ask.reads_calls) {
+    ask.chat.tools = std::move(tools.for_template);
+    for (const auto& tool : tools.schemas) ask.tool_names.push_back(tool.name);
+  }
   if (choice == nullptr || word == "none" || word == "auto") return;
   if (!choice->is_object() && word != "required") {
     return body.wrong("tool_choice", "none, auto, required or a function's name in an object", *choice);

@@ -230,6 +230,7 @@ TEST(Wire, ConversationsAreMadeForTemplates) {
   EXPECT_EQ(ask.form->max_calls, 1);
   EXPECT_TRUE(ask.form->may_think);
   EXPECT_TRUE(ask.reads_calls);
+  EXPECT_FALSE(ask.tool_names.empty());
 }
 
 TEST(Wire, ToolsThatMayNotBeCalledAreNotShown) {

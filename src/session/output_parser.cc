@@ -1,5 +1,6 @@
 #include "session/output_parser.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace paceline {
@@ -47,6 +48,7 @@ OutputParser::OutputParser(const Tokenizer& tokenizer, const OutputMarks& marks,
       marks_(only_read(marks, settings)),
       decoder_(tokenizer, {.skip_special = true, .byte_runs = ByteRuns::by_character}),
       stops_(settings.stop_strings),
+      tool_names_(settings.tool_names),
       keeps_tokens_(settings.keeps_tokens) {
   if (settings.begins_in_thought && settings.reads_thoughts) place_ = Place::thought;
 }
@@ -167,7 +169,8 @@ void OutputParser::end_call(std::vector<OutputDelta>& out) {
   piece_.clear();
   decoder_.finish(piece_);
   call_ += piece_;
-  if (auto call = read_tool_call(call_)) {
+  auto call = read_tool_call(call_);
+  if (call && std::find(tool_names_.begin(), tool_names_.end(), call->name) != tool_names_.end()) {
     last_of(OutputDelta::Kind::call, out).call = std::move(*call);
     ++calls_;
     call_.clear();

@@ -39,8 +39,9 @@ struct OutputDelta {
 };
 
 struct OutputSettings {
-  bool reads_thoughts = false;  // otherwise they are text
-  bool reads_calls = false;     // likewise
+  bool reads_thoughts = false;               // otherwise they are text
+  bool reads_calls = false;                  // likewise
+  std::vector<std::string> tool_names = {};  // a call of any other is text
   bool begins_in_thought = false;
   bool keeps_tokens = false;
   std::vector<std::string> stop_strings = {};  // of the content; thoughts and calls are not cut
@@ -83,6 +84,7 @@ class OutputParser {
   OutputMarks marks_;
   StreamDecoder decoder_;
   StopStrings stops_;
+  std::vector<std::string> tool_names_;
   bool keeps_tokens_;
   Place place_ = Place::content;
   std::string piece_, certain_;

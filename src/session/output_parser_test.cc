@@ -63,7 +63,7 @@ class OutputParserTest : public testing::Test {
 
   Tokenizer tokenizer_;
   OutputMarks marks_;
-  const OutputSettings all_{.reads_thoughts = true, .reads_calls = true};
+  const OutputSettings all_{.reads_thoughts = true, .reads_calls = true, .tool_names = {"f", "g"}};
 };
 
 TEST_F(OutputParserTest, MarksAreFound) {
@@ -93,6 +93,18 @@ TEST_F(OutputParserTest, NothingIsLost) {
   EXPECT_EQ(parse("<|tool_call>call:f{<|tool_call>call:g{}<tool_call|>", all_), "<|tool_call>call:f{[g{}]");
   EXPECT_EQ(parse("<|channel>other\nwords<channel|> more", all_), "other\nwords more");
   EXPECT_EQ(parse("<|channel>thought\nno end<|tool_call>call:f{}<tool_call|>", all_), "(no end)[f{}]");
+}
+
+// The model may write what it likes; nobody is told to call what they do not have.
+TEST_F(OutputParserTest, ACallOfAToolThatWasNotOfferedIsText) {
+  EXPECT_EQ(parse("<|tool_call>call:h{a:1}<tool_call|> so", all_), "<|tool_call>call:h{a:1}<tool_call|> so");
+  EXPECT_EQ(parse("<|tool_call>call:F{}<tool_call|>", all_), "<|tool_call>call:F{}<tool_call|>");
+  EXPECT_EQ(parse("<|tool_call>call:ff{}<tool_call|><|tool_call>call:g{}<tool_call|>", all_),
+            "<|tool_call>call:ff{}<tool_call|>[g{}]");
+  OutputParser parser(tokenizer_, marks_, all_);
+  std::vector<OutputDelta> deltas;
+  for (const TokenId id : tokenizer_.encode("<|tool_call>call:h{}<tool_call|>", false)) parser.push(token(id), deltas);
+  EXPECT_EQ(parser.calls(), 0);
 }
 
 TEST_F(OutputParserTest, WhatIsNotReadIsText) {

@@ -93,6 +93,86 @@ TEST(JinjaHostile, SharedValues) {
   EXPECT_TRUE(is_refused("{% set ns = namespace() %}{% set ns.x = [ns] %}{{ ns }}"));
 }
 
+std::string text_of(const std::string& source, const jinja::Limits& limits) {
+  const auto parsed = jinja::Template::parse(source);
+  if (!parsed.ok()) return parsed.error().message;
+  jinja::RenderOptions options;
+  options.limits = limits;
+  const auto rendered = parsed->render({}, options);
+  return rendered.ok() ? rendered->text : rendered.error().message;
+}
+
+// Slices share their list: a hundred thousand of them cost neither the steps nor the bytes of copies.
+TEST(JinjaHostile, SlicesAreNoCopies) {
+  const jinja::Limits limits{.steps = 2'000'000, .bytes = 64 << 20};
+  const std::string list = "{% set x = range(50000)|list %}{% set ns = namespace(n=0) %}{% for i in range(50000) %}";
+  EXPECT_EQ(text_of(list + "{% set ns.n = ns.n + x[i:][0] - x[1:][i:][:1]|length %}{% endfor %}{{ ns.n }}", limits),
+            "1249925001");
+  EXPECT_EQ(text_of("{% set x = [1, 2, 3, 4][1:] %}{{ x }}{{ x[1:] == [3, 4] }}{{ x[::2] }}{{ x + x[:1] }}"
+                    "{{ x[5:] }}{{ (1, 2, 3)[1:] }}{{ x[1:]|tojson }}{{ 3 in x[:1] }}{{ x[-1:]|first }}",
+                    limits),
+            "[2, 3, 4]True[2, 4][2, 3, 4, 2][](2, 3)[3, 4]False4");
+}
+
+// A loop ends early only where nobody can tell.
+TEST(JinjaHostile, RoundsThatAreLeftOut) {
+  const jinja::Limits limits{.steps = 10'000};
+  const std::string ns = "{% set ns = namespace(n=0, on=false) %}";
+  EXPECT_EQ(text_of("{% for a in range(90000) %}{% if false %}x{% endif %}{% else %}none{% endfor %}.", limits), ".");
+  EXPECT_EQ(text_of(ns + "{% for a in range(9) %}{% if ns.on %}{% elif a == 4 %}{% set ns.on = true %}{% endif %}"
+                         "{% endfor %}{{ ns.on }}",
+                    limits),
+            "True");
+  EXPECT_EQ(text_of(ns + "{% for a in range(9) %}{% if loop.last %}{% set ns.n = 7 %}{% endif %}{% endfor %}{{ ns.n }}",
+                    limits),
+            "7");
+  EXPECT_EQ(text_of("{% set c = cycler(false, false, true) %}{% for a in range(3) %}{% if c.next() %}{{ a }}{% endif %}"
+                    "{% endfor %}",
+                    limits),
+            "2");
+  EXPECT_EQ(text_of("{% set it = [0, 0, 5]|map('int') %}{% for a in range(3) %}{% if it|first == 5 %}!{% endif %}"
+                    "{% endfor %}",
+                    limits),
+            "!");
+  EXPECT_EQ(
+      text_of("{% set it = [5, 6, 5, 7]|map('int') %}{% for a in range(3) %}{% if 7 in it %}!{% endif %}{% endfor %}",
+              limits),
+      "!");
+  EXPECT_EQ(text_of("{% for a, b in [[1, 2], [3]] %}{% endfor %}", limits),
+            "line 1: expected 2 values to unpack, found 1");
+  EXPECT_EQ(text_of("{% for a in [1, 2, 3] %}{% for b in [4, 5] %}{% if b == 5 %}{{ a }}{% endif %}{% endfor %}"
+                    "{% endfor %}",
+                    limits),
+            "123");
+}
+
+// What one step does is bounded, whatever the texts and keys are: else these would take minutes.
+TEST(JinjaHostile, WhatCostsByLengthIsChargedByLength) {
+  const jinja::Limits limits{.steps = 3'000'000, .bytes = 256 << 20};
+  const std::string text = "{% set t = 'abcdefghijklmnopqrstuvwxyz' * 40000 %}";
+  const std::string rounds = "{% for i in range(99999) %}";
+  for (const char* use :
+       {"{% if t.islower() %}{% endif %}", "{% if t|length == i %}{% endif %}", "{% if t.find('zz') == i %}{% endif %}",
+        "{% if 'zz' in t %}{% endif %}", "{% if t|truncate(9999999) == i %}{% endif %}",
+        "{% if t[i] == i %}{% endif %}", "{% if t|int == i %}{% endif %}", "{% if t|tojson == i %}{% endif %}"}) {
+    EXPECT_TRUE(is_refused(text + rounds + use + "{% endfor %}", limits)) << use;
+  }
+  // Numbers and tuples as keys are found as texts are.
+  EXPECT_EQ(text_of("{% set d = dict(range(20000)|batch(1)|map('batch', 2, 0)|map('first')|list) %}{{ d|length }}"
+                    "{{ d[19999] }}{{ d[7.0] }}{{ 20000 in d }}",
+                    limits),
+            "2000000False");
+  EXPECT_EQ(text_of("{% set d = {1: 'a', true: 'b', 1.0: 'c', (1, 'x'): 'd', none: 'e', '1': 'f'} %}{{ d }}"
+                    "{{ d[(1, 'x')] }}{{ d[true] }}{{ d.get((1,)) }}",
+                    limits),
+            "{1: 'c', (1, 'x'): 'd', None: 'e', '1': 'f'}dcNone");
+  // Split from the right at something long.
+  EXPECT_EQ(text_of("{% set s = 'abcdefghijklmnopqrstuvw' %}{% set p = (s * 9000).rsplit(s) %}{{ p|length }}"
+                    "{{ ('1' ~ s ~ '2' ~ s ~ '3').rsplit(s, 1)|join('|') }}",
+                    limits),
+            "90011abcdefghijklmnopqrstuvw2|3");
+}
+
 // Nothing is left behind: the sanitizers say so.
 TEST(JinjaHostile, ValuesThatHoldThemselves) {
   for (const char* source : {"{% set ns = namespace() %}{% set ns.x = [ns, {'a': ns}] %}",

@@ -193,6 +193,7 @@ Result<Automaton> AutomatonBuilder::finish(StateId start) && {
     state.edges = static_cast<int32_t>(lists_[list_of_[i]].size());
   }
   made.start = start;
+  made.wide = std::move(wide_);
   skip_idle_states(made);
   find_heights(made);
   if (made.heights[made.start] >= kUnreachable) return Error{"the schema allows no finite document"};

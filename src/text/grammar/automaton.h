@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -43,6 +45,14 @@ inline constexpr int kBodies = 2;
 // No token of more characters is ever allowed; so no token sees farther than this along a counted chain.
 inline constexpr int32_t kMaxTokenChars = 64;
 
+// A place in the body of a string that counts its characters: at least `low` more and at most `high`. Of two in the
+// same chain, whoever allows all lengths that the other allows, allows all its texts.
+struct Count {
+  int8_t chain = 0;  // 0: it counts nothing
+  int32_t low = 0, high = 0;
+};
+inline constexpr int32_t kUncounted = 1 << 28;  // a count without a bound
+
 struct State {
   int32_t first_edge = 0, edges = 0;
   StateId next = kNoState;
@@ -51,6 +61,7 @@ struct State {
   int32_t body_room = 0;  // how many characters the body may still take, at most kMaxTokenChars
   Body body = Body::none;
   int16_t body_except = -1;  // a byte that the next character must not begin with, although it is no exception
+  Count count;
 };
 
 inline constexpr int32_t kUnreachable = 1 << 28;
@@ -62,6 +73,8 @@ struct Automaton {
   std::vector<int32_t> heights;
   StateId start = kNoState;
   int32_t max_nesting = 0;
+  // Where many alternatives begin, and what the schema calls the place.
+  std::vector<std::pair<StateId, std::string>> wide;
 
   [[nodiscard]] std::span<const Edge> edges_of(StateId state) const {
     return {edges.data() + states[state].first_edge, static_cast<size_t>(states[state].edges)};
@@ -98,6 +111,8 @@ class AutomatonBuilder {
   // Eats `text` and returns the state behind it.
   StateId literal(StateId from, std::string_view text);
   void literal(StateId from, std::string_view text, StateId to);
+  // Many alternatives begin here.
+  void note_wide(StateId from, std::string place) { wide_.emplace_back(from, std::move(place)); }
   // One of `texts`, letter by letter without a guess.
   void one_of(StateId from, std::vector<std::string_view> texts, StateId to);
 
@@ -112,6 +127,7 @@ class AutomatonBuilder {
   std::vector<State> states_;
   std::vector<std::vector<Edge>> lists_;
   std::vector<EdgeListId> list_of_;
+  std::vector<std::pair<StateId, std::string>> wide_;
   size_t edge_count_ = 0;
 };
 

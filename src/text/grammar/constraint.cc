@@ -9,22 +9,25 @@
 namespace paceline::grammar {
 namespace {
 
-// Bitmaps kept per text: 32 KiB each with 262,144 tokens.
-constexpr size_t kMaxBitmaps = 64;
+// Masks that a text holds by itself, to find them without asking for what its position is.
+constexpr size_t kMaxHeld = 16;
 // When a text has met more positions than these beyond what it stands on, they are forgotten.
 constexpr size_t kMaxPositions = 4096;
 
 }  // namespace
 
 struct GrammarConstraint::Shared {
+  Shared(Automaton grammar, std::shared_ptr<const TokenIndex> tokens, std::vector<TokenId> end_ids)
+      : automaton(std::move(grammar)), index(tokens), masks(automaton, std::move(tokens), std::move(end_ids)) {}
+
   Automaton automaton;
   std::shared_ptr<const TokenIndex> index;
-  std::vector<TokenId> end_ids;
+  Masks masks;
 };
 
 class GrammarCursor final : public ConstraintCursor {
  public:
-  explicit GrammarCursor(std::shared_ptr<const GrammarConstraint::Shared> shared)
+  explicit GrammarCursor(std::shared_ptr<GrammarConstraint::Shared> shared)
       : shared_(std::move(shared)), matcher_(shared_->automaton), positions_{matcher_.start()} {}
 
   std::span<const uint64_t> allowed(std::span<const TokenId> generated) override {
@@ -33,14 +36,14 @@ class GrammarCursor final : public ConstraintCursor {
     positions_.resize(tokens_.size() + 1);
     if (matcher_.sets() > most_positions_) forget();
     go_on(generated);
-    return bitmap_of(matcher_.representative(positions_.back()));
+    return *mask_at(matcher_.representative(positions_.back()));
   }
 
  private:
-  struct Bitmap {
+  struct Held {
     SetId position = -1;
     uint64_t used = 0;
-    std::vector<uint64_t> bits;
+    Mask mask;
   };
 
   void go_on(std::span<const TokenId> generated) {
@@ -52,7 +55,7 @@ class GrammarCursor final : public ConstraintCursor {
 
   // Positions are found again from the tokens; there are at most as many as there are bytes in the text.
   void forget() {
-    bitmaps_.clear();
+    held_.clear();
     matcher_.clear();
     positions_.assign(1, matcher_.start());
     const std::vector<TokenId> tokens = std::exchange(tokens_, {});
@@ -60,37 +63,26 @@ class GrammarCursor final : public ConstraintCursor {
     most_positions_ = 2 * matcher_.sets() + kMaxPositions;
   }
 
-  std::span<const uint64_t> bitmap_of(SetId position) {
+  const Mask& mask_at(SetId position) {
     ++clock_;
-    for (Bitmap& known : bitmaps_) {
+    for (Held& known : held_) {
       if (known.position != position) continue;
       known.used = clock_;
-      return known.bits;
+      return known.mask;
     }
-    if (bitmaps_.size() < kMaxBitmaps) bitmaps_.emplace_back();
-    Bitmap& oldest = *std::min_element(bitmaps_.begin(), bitmaps_.end(),
-                                       [](const Bitmap& a, const Bitmap& b) { return a.used < b.used; });
-    oldest.position = position;
-    oldest.used = clock_;
-    oldest.bits.assign(words(), 0);
-    add_allowed(shared_->automaton, *shared_->index, matcher_, position, oldest.bits);
-    const bool none = std::all_of(oldest.bits.begin(), oldest.bits.end(), [](uint64_t word) { return word == 0; });
-    if (none || matcher_.complete(position)) {
-      for (const TokenId id : shared_->end_ids) oldest.bits[id / 64] |= uint64_t{1} << (id % 64);
-    }
-    return oldest.bits;
+    if (held_.size() < kMaxHeld) held_.emplace_back();
+    Held& oldest =
+        *std::min_element(held_.begin(), held_.end(), [](const Held& a, const Held& b) { return a.used < b.used; });
+    oldest = {position, clock_, shared_->masks.at(matcher_, position)};
+    return oldest.mask;
   }
 
-  [[nodiscard]] size_t words() const {
-    return std::max(shared_->index->words(), static_cast<size_t>(shared_->end_ids.back()) / 64 + 1);
-  }
-
-  std::shared_ptr<const GrammarConstraint::Shared> shared_;
+  std::shared_ptr<GrammarConstraint::Shared> shared_;
   Matcher matcher_;
   std::vector<TokenId> tokens_;
   std::vector<SetId> positions_;  // before each token, and behind the last
   size_t most_positions_ = kMaxPositions;
-  std::vector<Bitmap> bitmaps_;
+  std::vector<Held> held_;
   uint64_t clock_ = 0;
 };
 
@@ -99,10 +91,12 @@ Result<std::shared_ptr<const TokenConstraint>> GrammarConstraint::make(Automaton
                                                                        std::vector<TokenId> end_ids) {
   std::sort(end_ids.begin(), end_ids.end());
   if (end_ids.empty() || end_ids.front() < 0) return Error{"a grammar needs a token that ends the text"};
-  auto shared = std::make_shared<const Shared>(Shared{std::move(automaton), std::move(index), std::move(end_ids)});
+  auto shared = std::make_shared<Shared>(std::move(automaton), std::move(index), std::move(end_ids));
   return std::shared_ptr<const TokenConstraint>(new GrammarConstraint(std::move(shared)));
 }
 
 std::unique_ptr<ConstraintCursor> GrammarConstraint::start() const { return std::make_unique<GrammarCursor>(shared_); }
+
+MaskStats GrammarConstraint::stats() const { return shared_->masks.stats(); }
 
 }  // namespace paceline::grammar

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "text/grammar/automaton.h"
+#include "text/grammar/masks.h"
 #include "text/grammar/token_index.h"
 #include "text/token_constraint.h"
 
@@ -19,12 +20,13 @@ class GrammarConstraint final : public TokenConstraint {
                                                              std::vector<TokenId> end_ids);
 
   [[nodiscard]] std::unique_ptr<ConstraintCursor> start() const override;
+  [[nodiscard]] MaskStats stats() const;
 
  private:
   struct Shared;
-  explicit GrammarConstraint(std::shared_ptr<const Shared> shared) : shared_(std::move(shared)) {}
+  explicit GrammarConstraint(std::shared_ptr<Shared> shared) : shared_(std::move(shared)) {}
 
-  std::shared_ptr<const Shared> shared_;
+  std::shared_ptr<Shared> shared_;
   friend class GrammarCursor;
 };
 

@@ -9,6 +9,7 @@
 #include "text/grammar/parts.h"
 #include "text/grammar/schema.h"
 #include "text/grammar/schema_fields.h"
+#include "text/grammar/width_check.h"
 
 namespace paceline::grammar {
 namespace {
@@ -25,6 +26,12 @@ StateId with_thought(Parts& parts, std::optional<ThoughtTokens> thought, StateId
   b.literal(begin, "thought\n", text);
   b.token(text, thought->end, document);
   return start;
+}
+
+Result<Automaton> finished(AutomatonBuilder&& builder, StateId start) {
+  TRY_ASSIGN(Automaton made, std::move(builder).finish(start));
+  TRY(check_width(made));
+  return made;
 }
 
 std::optional<TokenId> special(const Tokenizer& tokenizer, std::string_view text) {
@@ -75,7 +82,7 @@ Result<Automaton> json_object_grammar(std::optional<ThoughtTokens> thought) {
   AutomatonBuilder builder;
   Parts parts(builder, {});
   const StateId start = with_thought(parts, thought, parts.any_object());
-  return std::move(builder).finish(start);
+  return finished(std::move(builder), start);
 }
 
 Result<Automaton> json_schema_grammar(const boost::json::value& schema, std::optional<ThoughtTokens> thought) {
@@ -84,7 +91,7 @@ Result<Automaton> json_schema_grammar(const boost::json::value& schema, std::opt
   SchemaCompiler compiler(parts, schema);
   TRY_ASSIGN(const StateId document, compiler.compile());
   const StateId start = with_thought(parts, thought, document);
-  return std::move(builder).finish(start);
+  return finished(std::move(builder), start);
 }
 
 Result<Automaton> tool_call_grammar(const Tokenizer& tokenizer, std::span<const ToolSchema> tools,
@@ -116,7 +123,7 @@ Result<Automaton> tool_call_grammar(const Tokenizer& tokenizer, std::span<const 
     next = first;
   }
   const StateId start = with_thought(parts, options.thought, next);
-  return std::move(builder).finish(start);
+  return finished(std::move(builder), start);
 }
 
 }  // namespace paceline::grammar

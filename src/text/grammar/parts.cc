@@ -31,11 +31,6 @@ Edge byte_edge(int low, int high, StateId to, StateId push = kNoState) {
           .push = push};
 }
 
-// What a token can tell of a place in a counted chain: how far the bounds are, up to a token's length.
-struct ChainPlace {
-  int64_t below_low, below_high;
-  auto operator<=>(const ChainPlace&) const = default;
-};
 ChainPlace place_in(const LengthBounds& bounds, int64_t at) {
   constexpr int64_t kFar = kMaxTokenChars + 1;
   return {std::clamp<int64_t>(bounds.low - at, 0, kFar), bounds.high ? std::min(*bounds.high - at, kFar) : kFar};
@@ -193,49 +188,74 @@ StateId Parts::string() {
 }
 
 StateId Parts::string_of(const LengthBounds& characters) {
-  return dialect_.call ? call_string(characters) : json_string(characters);
+  const auto [known, is_new] = strings_.emplace(characters, kNoState);
+  if (!is_new) return known->second;
+  const StateId body = body_of(characters), start = known->second = builder_->add();
+  if (dialect_.call) {
+    builder_->token(start, dialect_.quote, body);
+  } else {
+    builder_->bytes(start, '"', '"', body);
+  }
+  return start;
 }
 
-StateId Parts::json_string(const LengthBounds& characters) {
-  std::map<ChainPlace, StateId> alike;
+StateId Parts::body_of(const LengthBounds& characters) {
+  const auto left_at = [&](int64_t at) {
+    return LengthBounds{std::max<int64_t>(characters.low - at, 0),
+                        characters.high ? std::optional(*characters.high - at) : std::nullopt};
+  };
+  // As far as nothing is known, and then back.
+  int64_t at = 0;
   StateId next = kNoState;
-  for (int64_t at = last_place(characters); at >= 0 && !builder_->too_large(); --at) {
-    const ChainPlace place = place_in(characters, at);
-    const StateId made = builder_->add_shared(json_body_list(place.below_high > 0, place.below_low == 0), next);
+  for (; at <= last_place(characters); ++at) {
+    const auto known = bodies_.find(left_at(at));
+    if (known == bodies_.end()) continue;
+    next = known->second;
+    break;
+  }
+  while (--at >= 0 && !builder_->too_large()) {
+    const LengthBounds left = left_at(at);
+    next = bodies_[left] = dialect_.call ? call_body(left, next) : json_body(left, next);
+  }
+  return next == kNoState ? builder_->add() : next;
+}
+
+namespace {
+
+Count count_of(const LengthBounds& characters, int chain) {
+  return {static_cast<int8_t>(chain), static_cast<int32_t>(characters.low),
+          characters.high ? static_cast<int32_t>(*characters.high) : kUncounted};
+}
+
+}  // namespace
+
+StateId Parts::json_body(const LengthBounds& characters, StateId next) {
+  const ChainPlace place = place_in(characters, 0);
+  const StateId made = builder_->add_shared(json_body_list(place.below_high > 0, place.below_low == 0), next);
+  State& state = builder_->state(made);
+  if (next == kNoState) state.next = made;
+  state.alias = alike_bodies_.emplace(std::pair(place, 0), made).first->second;
+  state.body = place.below_high > 0 ? Body::json : Body::none;
+  state.body_room = static_cast<int32_t>(std::min<int64_t>(place.below_high, kMaxTokenChars));
+  state.count = count_of(characters, 1);
+  return made;
+}
+
+StateId Parts::call_body(const LengthBounds& characters, StateId next) {
+  const ChainPlace place = place_in(characters, 0);
+  StateId first = kNoState;
+  for (int after = 0; after < 3; ++after) {
+    const StateId made = builder_->add_shared(text_body_list(after, place.below_high > 0, place.below_low == 0), next);
+    if (after == 0) first = made;
     State& state = builder_->state(made);
-    if (next == kNoState) state.next = made;
-    state.alias = alike.emplace(place, made).first->second;
-    state.body = place.below_high > 0 ? Body::json : Body::none;
+    if (next == kNoState) state.next = first;
+    state.alias = alike_bodies_.emplace(std::pair(place, after), made).first->second;
+    state.body = place.below_high > 0 ? Body::text : Body::none;
     state.body_room = static_cast<int32_t>(std::min<int64_t>(place.below_high, kMaxTokenChars));
-    next = made;
+    state.body_except = static_cast<int16_t>(after == 1 ? '|' : after == 2 ? '"' : -1);
+    state.count = count_of(characters, 2 + after);
   }
-  const StateId start = builder_->add();
-  builder_->bytes(start, '"', '"', next);
-  return start;
-}
-
-StateId Parts::call_string(const LengthBounds& characters) {
-  std::map<std::pair<ChainPlace, int>, StateId> alike;
-  StateId next = kNoState;
-  for (int64_t at = last_place(characters); at >= 0 && !builder_->too_large(); --at) {
-    const ChainPlace place = place_in(characters, at);
-    StateId first = kNoState;
-    for (int after = 0; after < 3; ++after) {
-      const StateId made =
-          builder_->add_shared(text_body_list(after, place.below_high > 0, place.below_low == 0), next);
-      if (after == 0) first = made;
-      State& state = builder_->state(made);
-      if (next == kNoState) state.next = first;
-      state.alias = alike.emplace(std::pair(place, after), made).first->second;
-      state.body = place.below_high > 0 ? Body::text : Body::none;
-      state.body_room = static_cast<int32_t>(std::min<int64_t>(place.below_high, kMaxTokenChars));
-      state.body_except = static_cast<int16_t>(after == 1 ? '|' : after == 2 ? '"' : -1);
-    }
-    next = first;
-  }
-  const StateId start = builder_->add();
-  builder_->token(start, dialect_.quote, next);
-  return start;
+  return first;
 }
 
 StateId Parts::free_text() {
@@ -339,11 +359,15 @@ StateId Parts::free_key(std::vector<std::string> taken) {
     }
     if (!place.between_characters) continue;
     for (const Edge& way : ways) {
-      for (int byte = way.low; byte <= way.high; ++byte) {
-        if (place.children.contains(static_cast<uint8_t>(byte))) continue;
-        const bool pushes = way.push != kNoState;
-        b.bytes(from, byte, byte, pushes ? way.to : free, pushes ? free : kNoState);
+      const bool pushes = way.push != kNoState;
+      const StateId to = pushes ? way.to : free, push = pushes ? free : kNoState;
+      int low = way.low;
+      for (auto child = place.children.lower_bound(way.low); child != place.children.end() && *child <= way.high;
+           ++child) {
+        b.bytes(from, low, *child - 1, to, push);
+        low = *child + 1;
       }
+      b.bytes(from, low, way.high, to, push);
     }
     if (place.is_name) continue;
     if (!dialect_.call) b.bytes(from, '"', '"', kAccept);
@@ -357,6 +381,8 @@ StateId Parts::free_key(std::vector<std::string> taken) {
 
 StateId Parts::array_of(StateId item, const LengthBounds& items) {
   AutomatonBuilder& b = *builder_;
+  const auto [known, is_new] = arrays_.emplace(std::pair(item, items), kNoState);
+  if (!is_new) return known->second;
   const StateId close = b.add();
   b.bytes(close, ']', ']', kAccept);
   std::map<std::pair<ChainPlace, int>, StateId> alike;
@@ -378,7 +404,7 @@ StateId Parts::array_of(StateId item, const LengthBounds& items) {
     next = done;
     next_item = begin;
   }
-  const StateId start = b.add(), open = b.literal(start, "[");
+  const StateId start = known->second = b.add(), open = b.literal(start, "[");
   const StateId first = b.add();
   gap(open, first);
   if (!items.high || *items.high > 0) b.go(first, next_item);

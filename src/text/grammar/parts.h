@@ -2,9 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "text/grammar/automaton.h"
 
@@ -20,6 +24,13 @@ struct Dialect {
 struct LengthBounds {
   int64_t low = 0;
   std::optional<int64_t> high;
+  auto operator<=>(const LengthBounds&) const = default;
+};
+
+// What a token can tell of a place in a counted chain: how far the bounds are, up to a token's length.
+struct ChainPlace {
+  int64_t below_low, below_high;
+  auto operator<=>(const ChainPlace&) const = default;
 };
 
 class Parts {
@@ -52,8 +63,11 @@ class Parts {
   StateId free_key(std::vector<std::string> taken);
 
  private:
-  StateId json_string(const LengthBounds& characters);
-  StateId call_string(const LengthBounds& characters);
+  // The state within a string that has so many characters still to come, and those behind it. Strings that have as many
+  // to come go on alike, so there is one chain for all of them.
+  StateId body_of(const LengthBounds& characters);
+  StateId json_body(const LengthBounds& characters, StateId next);
+  StateId call_body(const LengthBounds& characters, StateId next);
   AutomatonBuilder::EdgeListId json_body_list(bool takes, bool ends);
   AutomatonBuilder::EdgeListId text_body_list(int after, bool takes, bool ends);
   void add_characters(std::vector<Edge>& list) const;
@@ -66,6 +80,9 @@ class Parts {
   // Behind a first byte: one, two or three more; and the four first bytes whose second byte is bounded.
   StateId more_[3] = {}, after_e0_ = kNoState, after_ed_ = kNoState, after_f0_ = kNoState, after_f4_ = kNoState;
   StateId string_ = kNoState, any_value_ = kNoState, any_object_ = kNoState, any_array_ = kNoState;
+  std::map<LengthBounds, StateId> strings_, bodies_;
+  std::map<std::pair<StateId, LengthBounds>, StateId> arrays_;
+  std::map<std::pair<ChainPlace, int>, StateId> alike_bodies_;
   AutomatonBuilder::EdgeListId json_lists_[2][2] = {{-1, -1}, {-1, -1}};
   AutomatonBuilder::EdgeListId text_lists_[3][2][2] = {
       {{-1, -1}, {-1, -1}}, {{-1, -1}, {-1, -1}}, {{-1, -1}, {-1, -1}}};

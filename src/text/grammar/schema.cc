@@ -13,6 +13,14 @@
 #include "text/utf8.h"
 
 namespace paceline::grammar {
+namespace {
+
+// A number, true, false or null as it is written.
+std::string plain_text(const boost::json::value& value) {
+  return value.is_double() ? fmt::format("{}", value.get_double()) : boost::json::serialize(value);
+}
+
+}  // namespace
 
 SchemaCompiler::Place SchemaCompiler::Place::at(const Value& value, std::string_view name) const {
   return {&value, fmt::format("{}/{}", path, name), depth + 1};
@@ -31,8 +39,10 @@ Result<StateId> SchemaCompiler::compile() {
 Result<StateId> SchemaCompiler::part_of(const Place& place) {
   const auto [known, is_new] = known_.emplace(place.schema, kNoState);
   if (!is_new) return known->second;
-  known->second = parts_.builder().add();
-  const StateId made = known->second;
+  // Schemas of the same text are one.
+  const auto [alike, is_first] = alike_.emplace(boost::json::serialize(*place.schema), kNoState);
+  if (!is_first) return known->second = alike->second;
+  const StateId made = known->second = alike->second = parts_.builder().add();
   TRY(add(made, place));
   return made;
 }
@@ -87,11 +97,14 @@ Status SchemaCompiler::add_reference(StateId from, const Place& place, const Obj
 }
 
 Status SchemaCompiler::add_alternatives(StateId from, const Place& place, const Value& alternatives) {
+  constexpr size_t kMany = 16;
+  std::set<StateId> added;
   size_t index = 0;
   for (const Value& alternative : alternatives.get_array()) {
     TRY_ASSIGN(const StateId part, part_of(place.at(alternative, std::to_string(index++))));
-    parts_.builder().go(from, part);
+    if (added.insert(part).second) parts_.builder().go(from, part);
   }
+  if (added.size() >= kMany) parts_.builder().note_wide(from, place.path);
   return Done{};
 }
 
@@ -106,27 +119,25 @@ Status SchemaCompiler::add_constants(StateId from, const Place& place, const Obj
     TRY_ASSIGN(const auto types, types_of(schema, place.path));
     std::erase_if(values, [&](const Value* value) { return !is_of_types(*value, types); });
   }
-  // Strings go letter by letter together, however many there are.
-  std::vector<std::string> texts;
+  // Strings and plain values go letter by letter together, however many there are.
+  const bool call = parts_.dialect().call;
+  std::vector<std::string> quoted, plain;
   for (const Value* value : values) {
-    if (!value->is_string()) {
+    if (value->is_structured()) {
       TRY(add_value(from, *value, kAccept, place));
-      continue;
+    } else if (!value->is_string()) {
+      plain.push_back(plain_text(*value));
+    } else {
+      TRY(check_text(value->get_string(), call, place.path));
+      (call ? quoted : plain).push_back(call ? std::string(value->get_string()) : json_quoted(value->get_string()));
     }
-    const std::string_view text = value->get_string();
-    TRY(check_text(text, parts_.dialect().call, place.path));
-    texts.push_back(parts_.dialect().call ? std::string(text) : json_quoted(text));
   }
-  if (texts.empty()) return Done{};
   AutomatonBuilder& b = parts_.builder();
-  const std::vector<std::string_view> views(texts.begin(), texts.end());
-  if (!parts_.dialect().call) {
-    b.one_of(from, views, kAccept);
-    return Done{};
-  }
+  if (!plain.empty()) b.one_of(from, {plain.begin(), plain.end()}, kAccept);
+  if (quoted.empty()) return Done{};
   const StateId begin = b.add(), end = b.add();
   b.token(from, parts_.dialect().quote, begin);
-  b.one_of(begin, views, end);
+  b.one_of(begin, {quoted.begin(), quoted.end()}, end);
   b.token(end, parts_.dialect().quote, kAccept);
   return Done{};
 }
@@ -164,7 +175,7 @@ Status SchemaCompiler::add_value(StateId from, const Value& value, StateId to, c
     }
     b.literal(from, "}", to);
   } else {
-    b.literal(from, value.is_double() ? fmt::format("{}", value.get_double()) : boost::json::serialize(value), to);
+    b.literal(from, plain_text(value), to);
   }
   return Done{};
 }

@@ -2,8 +2,9 @@
 //
 // Understood: type (one or several), properties, required, additionalProperties, items, minItems, maxItems, minLength,
 // maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum, enum, const, anyOf, oneOf (read as anyOf), allOf of
-// one schema, $ref within the document, true and false. Annotations, format among them, are not looked at. Anything
-// else is an error that names the keyword and where it stands.
+// one schema, $ref within the document, true and false. Annotations (title, description, default, examples, $schema,
+// $id, $comment, readOnly, writeOnly, deprecated) are not looked at. Anything else, format among it, is an error that
+// names the keyword and where it stands: what is not enforced is not taken.
 //
 // What is written is a part of what the schema allows:
 //   - properties come in the order of the schema (in a tool call by name, as Gemma's templates sort them), then those
@@ -71,6 +72,7 @@ class SchemaCompiler {
   Parts& parts_;
   const Value& root_;
   std::map<const Value*, StateId> known_;
+  std::map<std::string, StateId> alike_;  // by their text
   // Referenced schemas that are still to be read: not by recursion, whose depth a chain of references would decide.
   std::vector<Place> pending_;
 };

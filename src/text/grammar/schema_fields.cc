@@ -17,7 +17,7 @@ using Names = std::span<const std::string_view>;
 
 constexpr std::string_view kAnnotations[] = {"title", "description", "default",  "examples",  "$schema",
                                              "$id",   "$comment",    "readOnly", "writeOnly", "deprecated",
-                                             "$defs", "definitions", "format"};
+                                             "$defs", "definitions"};
 constexpr std::string_view kObjectWords[] = {"properties", "required", "additionalProperties"};
 constexpr std::string_view kArrayWords[] = {"items", "minItems", "maxItems", "uniqueItems"};
 constexpr std::string_view kStringWords[] = {"minLength", "maxLength"};

@@ -169,7 +169,49 @@ TEST(GrammarSchema, Errors) {
   EXPECT_THAT(error(R"({"type":"number","minimum":"1"})"), HasSubstr("#/minimum: expected a number"));
   EXPECT_THAT(error(R"({"uniqueItems":true})"), HasSubstr("uniqueItems"));
   EXPECT_THAT(error(R"({"required":["a"],"additionalProperties":false})"), HasSubstr("neither listed nor allowed"));
-  EXPECT_EQ(error(R"({"type":"string","format":"date","title":"t","uniqueItems":false})"), "(none)");
+  EXPECT_EQ(error(R"({"type":"string","title":"t","uniqueItems":false})"), "(none)");
+}
+
+// What is not enforced is named, wherever it stands; what only describes is not looked at.
+TEST(GrammarSchema, NothingIsIgnoredInSilence) {
+  for (const char* keyword : {"format",
+                              "pattern",
+                              "multipleOf",
+                              "minProperties",
+                              "maxProperties",
+                              "patternProperties",
+                              "propertyNames",
+                              "dependentRequired",
+                              "dependentSchemas",
+                              "dependencies",
+                              "unevaluatedProperties",
+                              "unevaluatedItems",
+                              "contains",
+                              "minContains",
+                              "maxContains",
+                              "prefixItems",
+                              "additionalItems",
+                              "not",
+                              "if",
+                              "then",
+                              "else",
+                              "contentEncoding",
+                              "contentMediaType",
+                              "contentSchema",
+                              "$dynamicRef",
+                              "$recursiveRef",
+                              "$anchor",
+                              "nullable",
+                              "discriminator"}) {
+    const std::string said = fmt::format(R"({{"properties":{{"a":{{"{}":1}}}}}})", keyword);
+    const auto made = json_schema_grammar(parsed(said));
+    ASSERT_FALSE(made.ok()) << keyword;
+    EXPECT_EQ(made.error().message, fmt::format("#/properties/a: the keyword \"{}\" is not supported", keyword));
+  }
+  for (const char* word : {"title", "description", "default", "examples", "$schema", "$id", "$comment", "readOnly",
+                           "writeOnly", "deprecated", "$defs", "definitions"}) {
+    EXPECT_TRUE(json_schema_grammar(parsed(fmt::format(R"({{"type":"null","{}":1}})", word))).ok()) << word;
+  }
 }
 
 TEST(GrammarSchema, HostileSizes) {
@@ -178,7 +220,9 @@ TEST(GrammarSchema, HostileSizes) {
   EXPECT_THAT(json_schema_grammar(parsed(deep)).error().message, HasSubstr("nested deeper"));
 
   std::string wide = R"({"properties":{)";
-  for (int i = 0; i < 40; ++i) wide += fmt::format(R"({}"p{}":{{"type":"string","maxLength":20000}})", i ? "," : "", i);
+  for (int i = 0; i < 40; ++i) {
+    wide += fmt::format(R"({}"p{}":{{"type":"string","minLength":{},"maxLength":20000}})", i ? "," : "", i, 10000 + i);
+  }
   EXPECT_THAT(json_schema_grammar(parsed(wide + "}}")).error().message, HasSubstr("too large"));
 
   // A long chain of references is no recursion.

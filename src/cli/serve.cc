@@ -27,7 +27,8 @@ Examples:
 A flag goes before its environment variable, and that before the file's line. In the file:
   port = 8080
   draft = "ngram"
-SIGTERM and Ctrl-C drain: running requests may end, new ones are refused; a second signal ends at once.
+SIGTERM drains: not ready, but serving on for a while, then new requests are refused and running ones may end.
+Ctrl-C leaves out the while; a second signal ends at once.
 Exit codes: 0 drained, 1 something failed, 2 the command line or the file makes no sense.)";
 
 // A log whose reader goes is no reason to end. And where stderr was closed, no client's socket takes its number.

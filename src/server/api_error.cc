@@ -5,9 +5,7 @@
 #include "text/utf8.h"
 
 namespace paceline {
-namespace {
 
-// What a client wrote, in a message to it: no longer than needed to be recognised.
 std::string shortened(std::string_view text) {
   constexpr size_t kMost = 100;
   if (text.size() <= kMost) return std::string(text);
@@ -16,8 +14,6 @@ std::string shortened(std::string_view text) {
   while (cut > kMost - 4 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
   return std::string(text.substr(0, cut)) + "…";
 }
-
-}  // namespace
 
 ApiError bad_field(std::string param, std::string message) {
   return {.message = std::move(message), .param = std::move(param), .code = "invalid_value"};

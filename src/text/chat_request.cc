@@ -45,11 +45,14 @@ Status cut_at_mark(std::string_view said, std::string& text) {
 }  // namespace
 
 Result<jinja::Rendering> render_chat_request(const jinja::Template& chat_template, const ChatRequest& request,
-                                             const jinja::RenderOptions& options) {
+                                             const jinja::RenderOptions& options, const json::object& defaults) {
   if (request.continue_final_message && request.add_generation_prompt) {
     return Error{"continue_final_message and add_generation_prompt: expected one of them, found both"};
   }
   json::object variables = request.variables;
+  for (const auto& other : defaults) {
+    if (!variables.contains(other.key())) variables[other.key()] = other.value();
+  }
   json::array messages = request.messages;
   std::string said;
   if (request.continue_final_message) {
@@ -59,7 +62,9 @@ Result<jinja::Rendering> render_chat_request(const jinja::Template& chat_templat
   variables["tools"] = request.tools;
   variables["documents"] = request.documents;
   variables["add_generation_prompt"] = request.add_generation_prompt;
-  TRY_ASSIGN(jinja::Rendering rendering, chat_template.render(variables, options));
+  jinja::RenderOptions timed = options;
+  timed.limits.time = request.render_time;
+  TRY_ASSIGN(jinja::Rendering rendering, chat_template.render(variables, timed));
   if (request.continue_final_message) TRY(cut_at_mark(said, rendering.text));
   return rendering;
 }

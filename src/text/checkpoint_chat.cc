@@ -70,12 +70,8 @@ class CheckpointChat : public ChatTemplate {
   }
 
   [[nodiscard]] Result<std::string> render_request(const ChatRequest& request) const override {
-    ChatRequest whole = request;
-    for (const auto& token : token_texts_) {
-      if (!whole.variables.contains(token.key())) whole.variables[token.key()] = token.value();
-    }
     const bool has_tools = request.tools.is_array() && !request.tools.get_array().empty();
-    auto rendered = render_chat_request(has_tools && with_tools_ ? *with_tools_ : main_, whole);
+    auto rendered = render_chat_request(has_tools && with_tools_ ? *with_tools_ : main_, request, {}, token_texts_);
     if (!rendered.ok()) return Error{"chat template, " + rendered.error().message};
     return std::move(rendered->text);
   }

@@ -13,7 +13,8 @@
 namespace paceline::jinja {
 namespace {
 
-Value missing(const Value& value, std::string_view name) {
+Result<Value> missing(Run& run, const Value& value, std::string_view name) {
+  TRY(run.reserve(name.size()));
   return Value::undefined(fmt::format("'{} object' has no attribute '{}'", type_name(value), name));
 }
 
@@ -25,6 +26,7 @@ Result<std::optional<Value>> own_attribute(Run& run, const Value& value, std::st
     return std::optional<Value>(std::move(found));
   }
   if (value.is(Kind::space)) {
+    SPEND(run, value.space().names.size() / 8);
     const Value* found = value.space().find(name);
     return found == nullptr ? std::optional<Value>() : std::optional<Value>(*found);
   }
@@ -45,6 +47,7 @@ Result<std::optional<Value>> own_attribute(Run& run, const Value& value, std::st
 // The item of this key; none where there is none, or where the value has no items.
 Result<std::optional<Value>> own_item(Run& run, const Value& value, const Value& key) {
   if (value.is(Kind::dict)) {
+    if (!run.spend_on(key)) return run.exhausted();
     if (!is_hashable(key)) return std::optional<Value>();
     const Value* found = value.dict().find(key);
     return found == nullptr ? std::optional<Value>() : std::optional<Value>(*found);
@@ -97,8 +100,8 @@ Result<Steps> steps_of(const SliceBounds& bounds, int64_t length) {
 
 Result<Value> slice_text(Run& run, const Value& value, const SliceBounds& bounds) {
   const std::string_view text = value.text();
+  SPEND(run, text.size() / 32);
   const size_t length = count_characters(text);
-  SPEND(run, text.size() / 64);
   TRY_ASSIGN(const Steps steps, steps_of(bounds, static_cast<int64_t>(length)));
   std::string sliced;
   if (steps.step == 1) {
@@ -145,7 +148,7 @@ Result<Value> get_attribute(Run& run, const Value& value, std::string_view name)
   if (value.is(Kind::dict)) {
     if (const Value* found = value.dict().find(name)) return *found;
   }
-  return missing(value, name);
+  return missing(run, value, name);
 }
 
 Result<Value> get_item(Run& run, const Value& value, const Value& key) {
@@ -155,10 +158,10 @@ Result<Value> get_item(Run& run, const Value& value, const Value& key) {
   if (key.is_string()) {
     TRY_ASSIGN(auto attribute, own_attribute(run, value, key.text()));
     if (attribute) return std::move(*attribute);
-    return missing(value, key.text());
+    return missing(run, value, key.text());
   }
   TRY_ASSIGN(const std::string name, to_repr(run, key));
-  return missing(value, name);
+  return missing(run, value, name);
 }
 
 Result<Value> get_slice(Run& run, const Value& value, const SliceBounds& bounds) {
@@ -166,8 +169,9 @@ Result<Value> get_slice(Run& run, const Value& value, const SliceBounds& bounds)
   if (value.is_string()) return slice_text(run, value, bounds);
   if (value.is(Kind::range)) return slice_range(run, value.range(), bounds);
   if (!value.is_sequence()) return Error{fmt::format("'{}' object has no slices", type_name(value))};
-  const std::vector<Value>& items = value.items();
+  const std::span<const Value> items = value.items();
   TRY_ASSIGN(const Steps steps, steps_of(bounds, static_cast<int64_t>(items.size())));
+  if (steps.step == 1) return run.slice(value, static_cast<size_t>(steps.first), static_cast<size_t>(steps.count));
   SPEND(run, static_cast<size_t>(steps.count) / 8);
   std::vector<Value> sliced;
   sliced.reserve(static_cast<size_t>(steps.count));

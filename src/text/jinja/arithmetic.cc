@@ -111,7 +111,7 @@ Result<Value> add_texts(Run& run, const Value& a, const Value& b) {
 
 Result<Value> add_sequences(Run& run, const Value& a, const Value& b) {
   SPEND(run, (a.items().size() + b.items().size()) / 8);
-  std::vector<Value> items = a.items();
+  std::vector<Value> items(a.items().begin(), a.items().end());
   items.insert(items.end(), b.items().begin(), b.items().end());
   return a.is(Kind::list) ? run.list(std::move(items)) : run.tuple(std::move(items));
 }
@@ -124,6 +124,7 @@ Result<Value> repeat(Run& run, const Value& value, int64_t times) {
   if (value.is_string()) {
     std::string text;
     text.reserve(once * count);
+    if (once > 0) SPEND(run, count / 8);
     for (size_t i = 0; i < count && once > 0; ++i) text += value.text();
     return value.is_markup() ? Value::markup(std::move(text)) : Value::string(std::move(text));
   }

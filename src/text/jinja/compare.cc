@@ -18,7 +18,7 @@ std::partial_ordering compare_numbers(const Value& a, const Value& b) {
   return wide(a) <=> wide(b);
 }
 
-bool equal_items(const std::vector<Value>& a, const std::vector<Value>& b) {
+bool equal_items(std::span<const Value> a, std::span<const Value> b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), equal);
 }
 
@@ -78,16 +78,21 @@ Result<bool> contains(Run& run, const Value& container, const Value& item) {
                          ? item.hint()
                          : fmt::format("'in <string>' requires string as left operand, not {}", type_name(item))};
       }
-      SPEND(run, container.text().size() / 64);
+      SPEND(run, (container.text().size() + item.text().size()) / 64);
       return find_text(container.text(), item.text()) != std::string::npos;
     case Kind::dict:
+      if (!run.spend_on(item)) return run.exhausted();
       if (!is_hashable(item)) return Error{fmt::format("unhashable type: '{}'", type_name(item))};
       return container.dict().find(item) != nullptr;
     default: break;
   }
-  TRY_ASSIGN(const std::vector<Value> items, iterate(run, container));
-  if (!run.spend_on(container)) return Run::out_of_steps();
-  return std::any_of(items.begin(), items.end(), [&](const Value& other) { return equal(other, item); });
+  // Before an iterator is read: what is left in it weighs at most as much.
+  if (!run.spend_on(container)) return run.exhausted();
+  TRY_ASSIGN(const Items items, iterate(run, container));
+  for (const Value& other : items) {
+    if (equal(other, item)) return true;
+  }
+  return false;
 }
 
 bool same(const Value& a, const Value& b) {

@@ -18,7 +18,7 @@ Result<Value> Interpreter::evaluate(const Expr& expr, const ScopePtr& scope, con
   }
   if (!run_.spend(1)) {
     note_line(expr.line);
-    return Run::out_of_steps();
+    return run_.exhausted();
   }
   auto value = evaluate_kind(expr, scope, block);
   if (!value.ok()) note_line(expr.line);
@@ -72,12 +72,14 @@ Result<Value> Interpreter::evaluate_kind(const Expr& expr, const ScopePtr& scope
 }
 
 Result<Value> Interpreter::evaluate_name(const Expr& expr, const ScopePtr& scope) {
-  size_t steps = 0;
-  for (const Scope* at = scope.get(); at != nullptr; at = at->outer.get()) {
-    if (const Value* found = at->find(expr.symbol)) return *found;
-    ++steps;
+  size_t scopes = 0;
+  for (Scope* at = scope.get(); at != nullptr; at = at->outer.get()) {
+    if (++scopes % 16 == 0) SPEND(run_, 1);
+    if (const Value* found = at->find(expr.symbol)) {
+      at->was_read = true;
+      return *found;
+    }
   }
-  SPEND(run_, steps);
   return Value::undefined(fmt::format("'{}' is undefined", tree_.symbols[expr.symbol]));
 }
 
@@ -95,6 +97,7 @@ Result<Value> Interpreter::evaluate_dict(const Expr& expr, const ScopePtr& scope
   auto dict = std::make_shared<Dict>();
   for (size_t i = 0; i < expr.parts.size(); i += 2) {
     TRY_ASSIGN(Value key, evaluate(*expr.parts[i], scope));
+    if (!run_.spend_on(key)) return run_.exhausted();
     if (!is_hashable(key)) return Error{fmt::format("unhashable type: '{}'", type_name(key))};
     TRY_ASSIGN(Value value, evaluate(*expr.parts[i + 1], scope));
     dict->set(std::move(key), std::move(value));
@@ -126,9 +129,9 @@ Result<Arguments> Interpreter::evaluate_arguments(const CallArguments& given, co
   }
   if (given.all_positional) {
     TRY_ASSIGN(const Value list, evaluate(*given.all_positional, scope));
-    TRY_ASSIGN(const std::vector<Value> items, iterate(run_, list));
+    TRY_ASSIGN(const Items items, iterate(run_, list));
     SPEND(run_, items.size());
-    arguments.positional.insert(arguments.positional.end(), items.begin(), items.end());
+    for (const Value& item : items) arguments.positional.push_back(item);
   }
   if (given.all_named) {
     TRY_ASSIGN(const Value dict, evaluate(*given.all_named, scope));
@@ -143,6 +146,7 @@ Result<Arguments> Interpreter::evaluate_arguments(const CallArguments& given, co
 }
 
 Result<Value> Interpreter::evaluate_call(const Expr& expr, const ScopePtr& scope, const Value* caller) {
+  ++effects_;
   TRY_ASSIGN(const Value callee, evaluate(*expr.parts[0], scope));
   TRY_ASSIGN(Arguments arguments, evaluate_arguments(*expr.arguments, scope));
   if (caller != nullptr) arguments.named.emplace_back("caller", *caller);
@@ -152,6 +156,7 @@ Result<Value> Interpreter::evaluate_call(const Expr& expr, const ScopePtr& scope
 }
 
 Result<Value> Interpreter::evaluate_filter(const Expr& expr, const ScopePtr& scope, const Value* block) {
+  ++effects_;
   if (expr.filter == nullptr) return Error{fmt::format("no filter named '{}'", expr.text)};
   Value input;
   if (expr.parts[0]) {
@@ -168,6 +173,7 @@ Result<Value> Interpreter::evaluate_test(const Expr& expr, const ScopePtr& scope
   if (expr.test == nullptr) return Error{fmt::format("no test named '{}'", expr.text)};
   TRY_ASSIGN(const Value value, evaluate(*expr.parts[0], scope));
   TRY_ASSIGN(const Arguments arguments, evaluate_arguments(*expr.arguments, scope));
+  if (!arguments.positional.empty() || !arguments.named.empty()) ++effects_;
   TRY_ASSIGN(const bool holds, expr.test(run_, value, arguments));
   return Value::boolean(holds);
 }
@@ -185,16 +191,17 @@ Result<bool> Interpreter::compare(CompareOp op, const Value& a, const Value& b) 
   switch (op) {
     case CompareOp::in:
     case CompareOp::not_in: {
+      ++effects_;
       TRY_ASSIGN(const bool found, contains(run_, b, a));
       return found == (op == CompareOp::in);
     }
     case CompareOp::equal:
     case CompareOp::unequal:
-      if (!run_.spend_on(a)) return Run::out_of_steps();
+      if (!run_.spend_on(a)) return run_.exhausted();
       return equal(a, b) == (op == CompareOp::equal);
     default: break;
   }
-  if (!run_.spend_on(a)) return Run::out_of_steps();
+  if (!run_.spend_on(a)) return run_.exhausted();
   TRY_ASSIGN(const auto ordering, order(a, b));
   switch (op) {
     case CompareOp::less: return ordering < 0;

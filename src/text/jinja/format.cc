@@ -208,6 +208,7 @@ Result<Value> BraceFormatter::first_value(std::string_view name) {
     const auto [end, ec] = std::from_chars(name.data(), name.data() + name.size(), at);
     if (ec != std::errc()) return Error{"format(): index out of range"};
   } else {
+    SPEND(run_, arguments_.named.size() / 8);
     for (const auto& [known, value] : arguments_.named) {
       if (known == name) return value;
     }

@@ -59,14 +59,15 @@ Result<std::shared_ptr<Dict>> entries_of(Run& run, std::string_view function, co
     return Error{fmt::format("{}() wants at most one argument without a name", function)};
   if (!arguments.positional.empty()) {
     const Value& given = arguments.positional[0];
-    TRY_ASSIGN(const std::vector<Value> items, iterate(run, given));
+    TRY_ASSIGN(const Items items, iterate(run, given));
     for (const Value& item : items) {
       SPEND(run, 1);
       if (given.is(Kind::dict)) {
         entries->set(item, *given.dict().find(item));
         continue;
       }
-      TRY_ASSIGN(const std::vector<Value> pair, iterate(run, item));
+      TRY_ASSIGN(const Items pair, iterate(run, item));
+      if (!run.spend_on(item)) return run.exhausted();
       if (pair.size() != 2 || !is_hashable(pair[0]))
         return Error{fmt::format("{}() wants pairs of key and value", function)};
       entries->set(pair[0], pair[1]);
@@ -87,6 +88,7 @@ Result<Value> name_space(Run& run, const Arguments& arguments) {
   auto made = std::make_shared<Namespace>();
   for (const auto& [key, value] : entries->entries()) {
     TRY_ASSIGN(const std::string name, to_text(run, key));
+    SPEND(run, made->names.size() / 8);
     made->set(name, value);
   }
   run.keep(made);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "text/jinja/functions.h"
 #include "text/jinja/loop.h"
 #include "text/jinja/print.h"
@@ -60,7 +62,7 @@ Result<Interpreter::Flow> Interpreter::execute(const Stmt& stmt, const ScopePtr&
   }
   if (!run_.spend(1)) {
     note_line(stmt.line);
-    return Run::out_of_steps();
+    return run_.exhausted();
   }
   auto flow = execute_kind(stmt, scope, out);
   if (!flow.ok()) note_line(stmt.line);
@@ -89,6 +91,7 @@ Result<Interpreter::Flow> Interpreter::execute_kind(const Stmt& stmt, const Scop
     case StmtKind::set_block:
     case StmtKind::filter_block: return execute_captured(stmt, scope, out);
     case StmtKind::macro: {
+      ++effects_;
       TRY_ASSIGN(Value made, make_macro(stmt.signature, scope));
       scope->set(stmt.signature->symbol, std::move(made));
       break;
@@ -156,6 +159,8 @@ Status Interpreter::execute_call_block(const Stmt& stmt, const ScopePtr& scope, 
 Status Interpreter::append(std::string_view text, std::string& out) {
   if (text.size() > run_.limits().output_bytes - std::min(out.size(), run_.limits().output_bytes))
     return Error{fmt::format("the template writes more than {} bytes", run_.limits().output_bytes)};
+  if (text.empty()) return Done{};
+  ++effects_;
   TRY(run_.reserve(text.size()));
   out += text;
   return Done{};
@@ -168,6 +173,7 @@ Status Interpreter::print(const Value& value, std::string& out) {
 }
 
 Status Interpreter::assign(const Expr& target, const Value& value, const ScopePtr& scope) {
+  ++effects_;
   if (target.kind == ExprKind::tuple) return unpack(target, value, scope);
   if (target.kind == ExprKind::name) {
     scope->set(target.symbol, value);
@@ -187,43 +193,51 @@ Status Interpreter::assign(const Expr& target, const Value& value, const ScopePt
 
 Status Interpreter::unpack(const Expr& target, const Value& value, const ScopePtr& scope) {
   if (value.is_undefined()) return Error{value.hint()};
-  TRY_ASSIGN(const std::vector<Value> items, iterate(run_, value));
+  TRY_ASSIGN(const Items items, iterate(run_, value));
   if (items.size() != target.parts.size())
     return Error{fmt::format("expected {} values to unpack, found {}", target.parts.size(), items.size())};
   for (size_t i = 0; i < items.size(); ++i) TRY(assign(*target.parts[i], items[i], scope));
   return Done{};
 }
 
-Result<std::vector<Value>> Interpreter::loop_items(const Stmt& stmt, const ScopePtr& scope, const Value& iterable) {
-  TRY_ASSIGN(std::vector<Value> items, iterate(run_, iterable));
+Result<Items> Interpreter::loop_items(const Stmt& stmt, const ScopePtr& scope, const Value& iterable) {
+  // Reads an iterator, and so changes it.
+  ++effects_;
+  TRY_ASSIGN(Items items, iterate(run_, iterable));
   if (!stmt.condition) return items;
   std::vector<Value> kept;
-  for (Value& item : items) {
+  for (Value item : items) {
     const auto inner = std::make_shared<Scope>(scope);
     TRY(assign(*stmt.target, item, inner));
     TRY_ASSIGN(const Value holds, evaluate(*stmt.condition, inner));
     if (is_true(holds)) kept.push_back(std::move(item));
   }
-  return kept;
+  return Items(std::move(kept));
 }
 
 Status Interpreter::run_loop(const Stmt& stmt, const ScopePtr& scope, const Value& iterable, int loop_depth,
                              std::string& out) {
-  TRY_ASSIGN(std::vector<Value> items, loop_items(stmt, scope, iterable));
+  TRY_ASSIGN(Items items, loop_items(stmt, scope, iterable));
   if (items.empty()) {
     const auto inner = std::make_shared<Scope>(scope);
     TRY(execute(stmt.other, inner, out));
     return Done{};
   }
-  const auto loop = std::make_shared<Loop>(*this, stmt, scope, std::move(items), loop_depth);
+  const int value_depth = std::max(iterable.extent().depth, 1);
+  const auto loop = std::make_shared<Loop>(*this, stmt, scope, std::move(items), LoopDepths{loop_depth, value_depth});
+  const bool takes_any = stmt.target->kind == ExprKind::name;  // no item can be wrong for it
   const Value loop_value = Value::object(Kind::native, loop);
   for (; loop->at() < loop->items().size(); loop->advance()) {
     SPEND(run_, 1);
     const auto inner = std::make_shared<Scope>(scope);
     inner->set(kLoop, loop_value);
     TRY(assign(*stmt.target, loop->items()[loop->at()], inner));
+    const uint64_t effects = effects_;
     TRY_ASSIGN(const Flow flow, execute(stmt.body, inner, out));
     if (flow == Flow::break_loop) break;
+    // A round that asked neither for its item nor for the loop and left nothing behind: those to come are like it.
+    // Templates look ahead that way, with a flag for having found what they look for, at each message through all.
+    if (takes_any && effects_ == effects && !inner->was_read) break;
   }
   return Done{};
 }

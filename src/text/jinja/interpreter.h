@@ -24,6 +24,7 @@ struct Scope : Object {
 
   std::shared_ptr<Scope> outer;
   std::vector<std::pair<Symbol, Value>> names;
+  bool was_read = false;  // a name of it was asked for
 };
 using ScopePtr = std::shared_ptr<Scope>;
 
@@ -54,7 +55,7 @@ class Interpreter {
   Status unpack(const Expr& target, const Value& value, const ScopePtr& scope);
   Status print(const Value& value, std::string& out);
   Status append(std::string_view text, std::string& out);
-  Result<std::vector<Value>> loop_items(const Stmt& stmt, const ScopePtr& scope, const Value& iterable);
+  Result<Items> loop_items(const Stmt& stmt, const ScopePtr& scope, const Value& iterable);
 
   // ---- expressions (evaluate.cc)
   // `block`: what a filter without an input works on.
@@ -85,6 +86,8 @@ class Interpreter {
   const Tree& tree_;
   Run& run_;
   ScopePtr root_;
+  // Grows with everything that is written or may have changed something. What is left out only reads.
+  uint64_t effects_ = 0;
   int error_line_ = 0;
 };
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "text/jinja/bound.h"
 #include "text/jinja/compare.h"
 
@@ -29,14 +27,12 @@ class LoopMethod : public Native {
 
 }  // namespace
 
-Loop::Loop(Interpreter& interpreter, const Stmt& stmt, ScopePtr scope, std::vector<Value> items, int depth)
-    : interpreter_(interpreter), stmt_(stmt), scope_(std::move(scope)), items_(std::move(items)), loop_depth_(depth) {
-  for (const Value& item : items_) value_depth_ = std::max(value_depth_, item.extent().depth + 1);
-}
+Loop::Loop(Interpreter& interpreter, const Stmt& stmt, ScopePtr scope, Items items, const LoopDepths& depths)
+    : interpreter_(interpreter), stmt_(stmt), scope_(std::move(scope)), items_(std::move(items)), depths_(depths) {}
 
 void Loop::clear() {
   seen_.reset();
-  items_.clear();
+  items_ = {};
   scope_.reset();
 }
 
@@ -48,7 +44,7 @@ Result<Value> Loop::call(Run& run, const Arguments& arguments) {
   const Deeper deeper(run);
   if (deeper.is_too_deep()) return Deeper::error();
   std::string out;
-  TRY(interpreter_.run_loop(stmt_, scope_, *bound[0], loop_depth_ + 1, out));
+  TRY(interpreter_.run_loop(stmt_, scope_, *bound[0], depths_.loop + 1, out));
   return run.string(std::move(out));
 }
 
@@ -61,8 +57,8 @@ Value Loop::attribute(std::string_view name) {
   if (name == "first") return Value::boolean(index == 0);
   if (name == "last") return Value::boolean(index == length - 1);
   if (name == "length") return Value::integer(length);
-  if (name == "depth") return Value::integer(loop_depth_ + 1);
-  if (name == "depth0") return Value::integer(loop_depth_);
+  if (name == "depth") return Value::integer(depths_.loop + 1);
+  if (name == "depth0") return Value::integer(depths_.loop);
   if (name == "previtem") return at_ > 0 ? items_[at_ - 1] : Value::undefined("there is no previous item");
   if (name == "nextitem") return at_ + 1 < items_.size() ? items_[at_ + 1] : Value::undefined("there is no next item");
   if (name == "cycle" || name == "changed")
@@ -79,7 +75,7 @@ Result<Value> Loop::changed(Run& run, const Arguments& arguments) {
   // What is remembered could hold this loop.
   if (!seen_) run.keep(shared_from_this());
   TRY_ASSIGN(Value asked, run.tuple(arguments.positional));
-  if (!run.spend_on(asked)) return Run::out_of_steps();
+  if (!run.spend_on(asked)) return run.exhausted();
   if (seen_ && equal(*seen_, asked)) return Value::boolean(false);
   seen_ = std::move(asked);
   return Value::boolean(true);

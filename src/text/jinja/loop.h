@@ -10,20 +10,25 @@
 
 namespace paceline::jinja {
 
+struct LoopDepths {
+  int loop = 0;   // of loops within each other
+  int value = 1;  // of the deepest item, and one
+};
+
 class Loop : public Native, public std::enable_shared_from_this<Loop> {
  public:
-  Loop(Interpreter& interpreter, const Stmt& stmt, ScopePtr scope, std::vector<Value> items, int depth);
+  Loop(Interpreter& interpreter, const Stmt& stmt, ScopePtr scope, Items items, const LoopDepths& depths);
 
   [[nodiscard]] size_t at() const { return at_; }
   void advance() { ++at_; }
-  [[nodiscard]] const std::vector<Value>& items() const { return items_; }
+  [[nodiscard]] const Items& items() const { return items_; }
 
   [[nodiscard]] std::string repr() const override;
   [[nodiscard]] bool is_callable() const override { return stmt_.recursive; }
   // loop(children): the same loop over others, one level deeper.
   Result<Value> call(Run& run, const Arguments& arguments) override;
   Value attribute(std::string_view name) override;
-  [[nodiscard]] int depth() const override { return value_depth_; }
+  [[nodiscard]] int depth() const override { return depths_.value; }
   void clear() override;
 
   Result<Value> cycle(const Arguments& arguments) const;
@@ -33,10 +38,9 @@ class Loop : public Native, public std::enable_shared_from_this<Loop> {
   Interpreter& interpreter_;
   const Stmt& stmt_;
   ScopePtr scope_;
-  std::vector<Value> items_;
+  Items items_;
   size_t at_ = 0;
-  int loop_depth_;
-  int value_depth_ = 1;
+  LoopDepths depths_;
   std::optional<Value> seen_;  // what changed() was asked last
 };
 

@@ -18,7 +18,7 @@ constexpr std::string_view kRefusedOfDicts[] = {"clear", "pop", "popitem", "setd
 
 Result<Value> list_count(Run& run, const Value& self, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("count", arguments, {"/value"}, 1));
-  if (!run.spend_on(self)) return Run::out_of_steps();
+  if (!run.spend_on(self)) return run.exhausted();
   return Value::integer(std::count_if(self.items().begin(), self.items().end(),
                                       [&](const Value& item) { return equal(item, *bound[0]); }));
 }
@@ -29,7 +29,7 @@ Result<Value> list_index(Run& run, const Value& self, const Arguments& arguments
   const auto place = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
   TRY_ASSIGN(const int64_t start, bound.integer(1, 0));
   TRY_ASSIGN(const int64_t stop, bound.integer(2, size));
-  if (!run.spend_on(self)) return Run::out_of_steps();
+  if (!run.spend_on(self)) return run.exhausted();
   for (int64_t i = place(start); i < place(stop); ++i) {
     if (equal(self.items()[static_cast<size_t>(i)], *bound[0])) return Value::integer(i);
   }
@@ -38,11 +38,13 @@ Result<Value> list_index(Run& run, const Value& self, const Arguments& arguments
 
 Result<Value> list_copy(Run& run, const Value& self, const Arguments& arguments) {
   TRY(Bound::of("copy", arguments, {}));
-  return run.list(self.items());
+  SPEND(run, self.items().size() / 8);
+  return run.list({self.items().begin(), self.items().end()});
 }
 
-Result<Value> dict_get(Run&, const Value& self, const Arguments& arguments) {
+Result<Value> dict_get(Run& run, const Value& self, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("get", arguments, {"/key", "/default"}, 1));
+  if (!run.spend_on(*bound[0])) return run.exhausted();
   if (!is_hashable(*bound[0])) return Error{fmt::format("unhashable type: '{}'", type_name(*bound[0]))};
   if (const Value* found = self.dict().find(*bound[0])) return *found;
   return bound[1] != nullptr ? *bound[1] : Value::none();
@@ -57,7 +59,7 @@ Result<Value> dict_view(Run& run, const Value& self, const Arguments& arguments)
 Result<Value> dict_copy(Run& run, const Value& self, const Arguments& arguments) {
   TRY(Bound::of("copy", arguments, {}));
   auto copy = std::make_shared<Dict>();
-  SPEND(run, self.dict().size());
+  if (!run.spend_on(self)) return run.exhausted();
   for (const auto& [key, value] : self.dict().entries()) copy->set(key, value);
   return run.dict(std::move(copy));
 }
@@ -96,7 +98,7 @@ class Method : public Native {
     return fmt::format("<built-in method {} of {} object>", name_, type_name(self_));
   }
   Result<Value> call(Run& run, const Arguments& arguments) override {
-    SPEND(run, self_.is_string() ? self_.text().size() / 64 : 0);
+    SPEND(run, self_.is_string() ? self_.text().size() / 16 : 0);
     return function_(run, self_, arguments);
   }
   [[nodiscard]] int depth() const override { return self_.extent().depth + 1; }

@@ -82,7 +82,7 @@ std::optional<Value> truncated(double value) {
   return Value::integer(static_cast<int64_t>(value));
 }
 
-Result<Value> to_int(Run&, const Value& input, const Arguments& arguments) {
+Result<Value> to_int(Run& run, const Value& input, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("int", arguments, {"default", "base"}));
   TRY_ASSIGN(const int64_t base, bound.integer(1, 10));
   const Value otherwise = bound[0] != nullptr ? *bound[0] : Value::integer(0);
@@ -96,6 +96,7 @@ Result<Value> to_int(Run&, const Value& input, const Arguments& arguments) {
     return *whole;
   }
   if (!input.is_string()) return otherwise;
+  SPEND(run, input.text().size() / 16);
   int64_t number = 0;
   switch (read_integer(input.text(), base, number)) {
     case ReadInteger::done: return Value::integer(number);
@@ -109,12 +110,13 @@ Result<Value> to_int(Run&, const Value& input, const Arguments& arguments) {
   return *whole;
 }
 
-Result<Value> to_float(Run&, const Value& input, const Arguments& arguments) {
+Result<Value> to_float(Run& run, const Value& input, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("float", arguments, {"default"}));
   const Value otherwise = bound[0] != nullptr ? *bound[0] : Value::real(0);
   if (input.is_undefined()) return Error{input.hint()};
   if (input.is_number()) return Value::real(input.real());
   if (!input.is_string()) return otherwise;
+  SPEND(run, input.text().size() / 16);
   const auto real = read_real(input.text());
   return real ? Value::real(*real) : otherwise;
 }
@@ -171,7 +173,7 @@ Result<Value> round(Run&, const Value& input, const Arguments& arguments) {
 Result<Value> sum(Run& run, const Value& input, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("sum", arguments, {"attribute", "start"}));
   TRY_ASSIGN(const AttributePath path, AttributePath::of(bound[0]));
-  TRY_ASSIGN(const std::vector<Value> items, iterate(run, input));
+  TRY_ASSIGN(const Items items, iterate(run, input));
   Value total = bound[1] != nullptr ? *bound[1] : Value::integer(0);
   if (total.is_string()) return Error{"sum cannot sum strings"};
   for (const Value& item : items) {

@@ -50,7 +50,7 @@ struct KeyRule {
 };
 
 Result<std::vector<Keyed>> keyed(Run& run, const Value& input, const KeyRule& rule) {
-  TRY_ASSIGN(std::vector<Value> items, iterate(run, input));
+  TRY_ASSIGN(std::vector<Value> items, own_items(run, input));
   std::vector<Keyed> list;
   list.reserve(items.size());
   for (Value& item : items) {
@@ -90,7 +90,7 @@ Result<std::vector<AttributePath>> paths_of(const Value* attribute) {
 Result<Value> sort(Run& run, const Value& input, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("sort", arguments, {"reverse", "case_sensitive", "attribute"}));
   TRY_ASSIGN(const std::vector<AttributePath> paths, paths_of(bound.is_absent(2) ? nullptr : bound[2]));
-  TRY_ASSIGN(std::vector<Value> items, iterate(run, input));
+  TRY_ASSIGN(std::vector<Value> items, own_items(run, input));
   std::vector<Keyed> list;
   for (Value& item : items) {
     std::vector<Value> keys;
@@ -128,9 +128,9 @@ Result<Value> unique(Run& run, const Value& input, const Arguments& arguments) {
   Dict seen;
   std::vector<Value> items;
   for (Keyed& entry : list) {
+    if (!run.spend_on(entry.key)) return run.exhausted();
     if (!is_hashable(entry.key)) return Error{fmt::format("unhashable type: '{}'", type_name(entry.key))};
-    // Keys other than strings are looked through one by one.
-    SPEND(run, entry.key.is_string() ? 1 : 1 + seen.size());
+    SPEND(run, 1);
     if (seen.find(entry.key) != nullptr) continue;
     seen.set(entry.key, Value::none());
     items.push_back(std::move(entry.item));

@@ -19,7 +19,7 @@ class Printer {
   std::string take() { return std::move(out_); }
 
  private:
-  Status comma_separated(const std::vector<Value>& items);
+  Status comma_separated(std::span<const Value> items);
   Status entries(const Dict& dict);
   Status view(const Value& value);
   Status space(const Namespace& space);
@@ -29,7 +29,7 @@ class Printer {
   int depth_ = 0;
 };
 
-Status Printer::comma_separated(const std::vector<Value>& items) {
+Status Printer::comma_separated(std::span<const Value> items) {
   for (size_t i = 0; i < items.size(); ++i) {
     if (i > 0) out_ += ", ";
     TRY(repr(items[i]));
@@ -52,7 +52,7 @@ Status Printer::entries(const Dict& dict) {
 }
 
 Status Printer::view(const Value& value) {
-  TRY_ASSIGN(const std::vector<Value> items, iterate(run_, value));
+  TRY_ASSIGN(const std::vector<Value> items, own_items(run_, value));
   const View::What what = value.view().what;
   out_ += what == View::What::keys ? "dict_keys([" : what == View::What::values ? "dict_values([" : "dict_items([";
   TRY(comma_separated(items));
@@ -82,6 +82,7 @@ Status Printer::repr(const Value& value) {
     case Kind::integer: out_ += std::to_string(value.integer()); break;
     case Kind::real: out_ += real_text(value.real()); break;
     case Kind::string:
+      SPEND(run_, value.text().size() / 16);
       out_ += value.is_markup() ? "Markup(" + quoted_text(value.text()) + ")" : quoted_text(value.text());
       break;
     case Kind::list:

@@ -11,6 +11,7 @@ namespace paceline::jinja {
 namespace {
 
 constexpr size_t kObjectBytes = 64;  // about what a string or a list takes besides its contents
+constexpr int64_t kStepsPerLook = 1024;
 
 // Shared values can make a small list immense for whoever goes through all of it, and a deep one ends the stack.
 Status check_extent(const Extent& extent) {
@@ -39,12 +40,18 @@ Run::~Run() {
 }
 
 bool Run::spend(size_t steps) {
-  if (steps > static_cast<size_t>(limits_.steps - steps_)) return false;
+  if (is_late_ || steps > static_cast<size_t>(limits_.steps - steps_)) return false;
   steps_ += static_cast<int64_t>(steps);
-  return true;
+  if (steps_ < next_look_) return true;
+  next_look_ = steps_ + kStepsPerLook;
+  is_late_ = std::chrono::steady_clock::now() > deadline_;
+  return !is_late_;
 }
 
-Error Run::out_of_steps() { return Error{"the template takes too many steps"}; }
+Error Run::exhausted() const {
+  if (is_late_) return Error{fmt::format("rendering took longer than {} ms", limits_.time.count())};
+  return Error{"the template takes too many steps"};
+}
 
 Status Run::reserve(size_t bytes) {
   if (bytes > limits_.bytes - bytes_)
@@ -64,6 +71,28 @@ Result<Value> Run::sequence(Kind kind, std::vector<Value> items) {
   TRY_ASSIGN(made->extent, extent_over(items));
   made->items = std::move(items);
   return Value::object(kind, std::move(made));
+}
+
+Result<Value> Run::slice(const Value& sequence, size_t first, size_t count) {
+  TRY(reserve(kObjectBytes));
+  auto whole = std::static_pointer_cast<const Sequence>(sequence.pointer());
+  if (whole->whole != nullptr) {
+    first += whole->first;
+    whole = whole->whole;
+  }
+  if (whole->weights.empty()) {
+    SPEND(*this, whole->items.size() / 8);
+    TRY(reserve((whole->items.size() + 1) * sizeof(int64_t)));
+    whole->weights.reserve(whole->items.size() + 1);
+    whole->weights.push_back(0);
+    for (const Value& item : whole->items) whole->weights.push_back(whole->weights.back() + item.extent().weight);
+  }
+  auto made = std::make_shared<Sequence>();
+  made->extent = {whole->extent.depth, 1 + whole->weights[first + count] - whole->weights[first]};
+  made->first = first;
+  made->count = count;
+  made->whole = std::move(whole);
+  return Value::object(sequence.kind(), std::move(made));
 }
 
 Result<Value> Run::iterator(std::vector<Value> items) {
@@ -119,33 +148,48 @@ Result<std::vector<Value>> entries(Run& run, const Dict& dict, View::What what) 
 
 }  // namespace
 
-Result<std::vector<Value>> iterate(Run& run, const Value& value) {
+Items::Items(std::vector<Value> made) {
+  auto held = std::make_shared<Sequence>();
+  held->items = std::move(made);
+  view_ = held->items;
+  owner_ = std::move(held);
+}
+
+Result<Items> iterate(Run& run, const Value& value) {
   switch (value.kind()) {
-    case Kind::undefined: return std::vector<Value>();
-    case Kind::string: return characters(run, value.text());
-    case Kind::list:
-    case Kind::tuple: SPEND(run, value.items().size() / 8); return value.items();
-    case Kind::range: {
-      SPEND(run, value.range().count / 8);
-      std::vector<Value> numbers;
-      numbers.reserve(value.range().count);
-      for (size_t i = 0; i < value.range().count; ++i) numbers.push_back(value.range().at(i));
-      return numbers;
+    case Kind::undefined: return Items();
+    case Kind::string: {
+      TRY_ASSIGN(std::vector<Value> made, characters(run, value.text()));
+      return Items(std::move(made));
     }
+    case Kind::list:
+    case Kind::tuple: return Items(value.pointer(), value.items());
+    case Kind::range: return Items(value.pointer(), value.range());
     case Kind::dict:
     case Kind::view: {
       const Dict& dict = value.is(Kind::dict) ? value.dict() : *value.view().dict;
-      SPEND(run, dict.size() / 8);
-      return entries(run, dict, value.is(Kind::dict) ? View::What::keys : value.view().what);
+      const View::What what = value.is(Kind::dict) ? View::What::keys : value.view().what;
+      SPEND(run, what == View::What::items ? dict.size() : dict.size() / 8);
+      TRY_ASSIGN(std::vector<Value> made, entries(run, dict, what));
+      return Items(std::move(made));
     }
     case Kind::iterator: {
       Iterator& iterator = value.iterator();
-      std::vector<Value> rest(iterator.items.begin() + static_cast<ptrdiff_t>(iterator.next), iterator.items.end());
+      const auto rest = std::span<const Value>(iterator.items).subspan(iterator.next);
       iterator.next = iterator.items.size();
-      return rest;
+      return Items(value.pointer(), rest);
     }
     default: return Error{fmt::format("'{}' object is not iterable", type_name(value))};
   }
+}
+
+Result<std::vector<Value>> own_items(Run& run, const Value& value) {
+  TRY_ASSIGN(const Items items, iterate(run, value));
+  SPEND(run, items.size() / 8);
+  std::vector<Value> own;
+  own.reserve(items.size());
+  for (size_t i = 0; i < items.size(); ++i) own.push_back(items[i]);
+  return own;
 }
 
 Result<size_t> length_of(const Value& value) {

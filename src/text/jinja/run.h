@@ -1,8 +1,10 @@
 // One rendering's means: how much it may still do, and the making of values within that.
 #pragma once
 
+#include <chrono>
 #include <ctime>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,13 +12,13 @@
 
 namespace paceline::jinja {
 
-// A template comes with a checkpoint from anywhere; these end any that would not end. Gemma 4's own looks through the
-// later messages at each one: 4,001 short messages were rendered within these, and 8,001 were too many.
+// A template comes with a checkpoint from anywhere, and what it renders from anybody; these end whatever would not end.
 struct Limits {
-  int64_t steps = 100'000'000;       // expressions and statements run, items gone through
+  int64_t steps = 100'000'000;       // expressions and statements run, items and texts gone through
   int depth = 600;                   // of expressions, statements and macros within each other
   size_t bytes = size_t{512} << 20;  // of all texts, lists and the like made, one after the other
   size_t output_bytes = size_t{64} << 20;
+  std::chrono::milliseconds time{10'000};
 };
 
 inline constexpr int kMaxValueDepth = 150;
@@ -24,7 +26,8 @@ inline constexpr int64_t kMaxValueWeight = 16'000'000;
 
 class Run {
  public:
-  Run(const Limits& limits, std::tm now) : limits_(limits), now_(now) {}
+  Run(const Limits& limits, std::tm now)
+      : limits_(limits), now_(now), deadline_(std::chrono::steady_clock::now() + limits.time) {}
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run();
@@ -34,9 +37,9 @@ class Run {
   [[nodiscard]] bool used_clock() const { return used_clock_; }
   void note_clock() { used_clock_ = true; }
 
-  // False once there are none left.
+  // False once there are none left, or no time.
   [[nodiscard]] bool spend(size_t steps);
-  [[nodiscard]] static Error out_of_steps();
+  [[nodiscard]] Error exhausted() const;
   // Before the whole of a value is gone through.
   [[nodiscard]] bool spend_on(const Value& value) { return spend(static_cast<size_t>(value.extent().weight)); }
   // Before so many bytes are made.
@@ -46,6 +49,8 @@ class Run {
   Result<Value> string(std::string text, bool markup = false);
   Result<Value> list(std::vector<Value> items) { return sequence(Kind::list, std::move(items)); }
   Result<Value> tuple(std::vector<Value> items) { return sequence(Kind::tuple, std::move(items)); }
+  // `count` items of a list or tuple from `first` on, not copied.
+  Result<Value> slice(const Value& sequence, size_t first, size_t count);
   Result<Value> iterator(std::vector<Value> items);
   Result<Value> dict(std::shared_ptr<Dict> dict);
   Result<Value> view(const Value& dict, View::What what);
@@ -60,8 +65,9 @@ class Run {
 
   Limits limits_;
   std::tm now_;
-  bool used_clock_ = false;
-  int64_t steps_ = 0;
+  std::chrono::steady_clock::time_point deadline_;
+  bool used_clock_ = false, is_late_ = false;
+  int64_t steps_ = 0, next_look_ = 0;  // at the clock
   size_t bytes_ = 0;
   std::vector<ObjectPtr> kept_;
 };
@@ -80,9 +86,47 @@ class Deeper {
   Run& run_;
 };
 
-// What a `for` goes through: items, keys, characters. An iterator is read to its end. The list itself is not counted
-// as made: it is gone soon, or counted by whoever keeps it.
-Result<std::vector<Value>> iterate(Run& run, const Value& value);
+// What a `for` goes through: items, keys, characters. Those of a list stay where they are, those of a range are made
+// when they are asked for.
+class Items {
+ public:
+  Items() = default;
+  explicit Items(std::vector<Value> made);
+  // `owner` keeps what `view` shows.
+  Items(ObjectPtr owner, std::span<const Value> view) : owner_(std::move(owner)), view_(view) {}
+  Items(ObjectPtr owner, const Range& range) : owner_(std::move(owner)), range_(&range) {}
+
+  [[nodiscard]] size_t size() const { return range_ != nullptr ? range_->count : view_.size(); }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  [[nodiscard]] Value operator[](size_t i) const { return range_ != nullptr ? range_->at(i) : view_[i]; }
+
+  class Place {
+   public:
+    Place(const Items* items, size_t at) : items_(items), at_(at) {}
+    Value operator*() const { return (*items_)[at_]; }
+    Place& operator++() {
+      ++at_;
+      return *this;
+    }
+    bool operator==(const Place& other) const { return at_ == other.at_; }
+
+   private:
+    const Items* items_;
+    size_t at_;
+  };
+  [[nodiscard]] Place begin() const { return {this, 0}; }
+  [[nodiscard]] Place end() const { return {this, size()}; }
+
+ private:
+  ObjectPtr owner_;
+  std::span<const Value> view_;
+  const Range* range_ = nullptr;
+};
+
+// An iterator is read to its end. Nothing is counted for going through: whoever does counts what it does.
+Result<Items> iterate(Run& run, const Value& value);
+// The same as a list of one's own, which is counted by whoever keeps it.
+Result<std::vector<Value>> own_items(Run& run, const Value& value);
 
 // len(), where Python has one.
 Result<size_t> length_of(const Value& value);
@@ -91,4 +135,4 @@ Result<size_t> length_of(const Value& value);
 
 // One step of work, or the enclosing function returns the error.
 #define SPEND(run, steps) \
-  if (!(run).spend(steps)) return Run::out_of_steps()
+  if (!(run).spend(steps)) return (run).exhausted()

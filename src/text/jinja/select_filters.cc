@@ -29,7 +29,7 @@ Arguments without_first(const Arguments& arguments, size_t count) {
 Result<Value> map_attribute(Run& run, const Value& input, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("map", arguments, {"attribute", "default"}));
   TRY_ASSIGN(const AttributePath path, AttributePath::of(bound[0]));
-  TRY_ASSIGN(std::vector<Value> items, iterate(run, input));
+  TRY_ASSIGN(std::vector<Value> items, own_items(run, input));
   for (Value& item : items) {
     SPEND(run, 1);
     TRY_ASSIGN(item, path.get(run, std::move(item), bound.is_absent(1) ? nullptr : bound[1]));
@@ -47,8 +47,9 @@ Result<Value> map(Run& run, const Value& input, const Arguments& arguments) {
   TRY_ASSIGN(const std::string_view name, name_argument(arguments, 0, "a filter's name for map"));
   const FilterFunction filter = find_filter(name);
   if (filter == nullptr) return Error{fmt::format("no filter named '{}'", name)};
+  SPEND(run, (arguments.positional.size() + arguments.named.size()) / 8);
   const Arguments rest = without_first(arguments, 1);
-  TRY_ASSIGN(std::vector<Value> items, iterate(run, input));
+  TRY_ASSIGN(std::vector<Value> items, own_items(run, input));
   // map('map', 'map', ...) goes deeper with each name.
   const Deeper deeper(run);
   if (deeper.is_too_deep()) return Deeper::error();
@@ -73,9 +74,10 @@ Result<Value> choose(Run& run, const Value& input, const Arguments& arguments, b
     TRY_ASSIGN(const std::string_view name, name_argument(arguments, name_at, "a test's name"));
     test = find_test(name);
     if (test == nullptr) return Error{fmt::format("no test named '{}'", name)};
+    SPEND(run, (arguments.positional.size() + arguments.named.size()) / 8);
     rest = without_first(arguments, name_at + 1);
   }
-  TRY_ASSIGN(const std::vector<Value> items, iterate(run, input));
+  TRY_ASSIGN(const Items items, iterate(run, input));
   std::vector<Value> chosen;
   for (const Value& item : items) {
     SPEND(run, 1);

@@ -32,20 +32,20 @@ Result<Value> first(Run& run, const Value& input, const Arguments& arguments) {
     if (iterator.next < iterator.items.size()) return iterator.items[iterator.next++];
     return Value::undefined("No first item, sequence was empty.");
   }
-  TRY_ASSIGN(const std::vector<Value> items, iterate(run, input));
-  return items.empty() ? Value::undefined("No first item, sequence was empty.") : items.front();
+  TRY_ASSIGN(const Items items, iterate(run, input));
+  return items.empty() ? Value::undefined("No first item, sequence was empty.") : items[0];
 }
 
 Result<Value> last(Run& run, const Value& input, const Arguments& arguments) {
   TRY(Bound::of("last", arguments, {}));
   if (input.is(Kind::iterator)) return Error{"last wants a list, found an iterator"};
-  TRY_ASSIGN(const std::vector<Value> items, iterate(run, input));
-  return items.empty() ? Value::undefined("No last item, sequence was empty.") : items.back();
+  TRY_ASSIGN(const Items items, iterate(run, input));
+  return items.empty() ? Value::undefined("No last item, sequence was empty.") : items[items.size() - 1];
 }
 
 Result<Value> list(Run& run, const Value& input, const Arguments& arguments) {
   TRY(Bound::of("list", arguments, {}));
-  TRY_ASSIGN(std::vector<Value> items, iterate(run, input));
+  TRY_ASSIGN(std::vector<Value> items, own_items(run, input));
   return run.list(std::move(items));
 }
 
@@ -54,7 +54,7 @@ Result<Value> items(Run& run, const Value& input, const Arguments& arguments) {
   if (input.is_undefined()) return run.iterator({});
   if (!input.is(Kind::dict)) return Error{fmt::format("items wants a mapping, found '{}'", type_name(input))};
   TRY_ASSIGN(const Value view, run.view(input, View::What::items));
-  TRY_ASSIGN(std::vector<Value> pairs, iterate(run, view));
+  TRY_ASSIGN(std::vector<Value> pairs, own_items(run, view));
   return run.iterator(std::move(pairs));
 }
 
@@ -65,7 +65,7 @@ Result<Value> join(Run& run, const Value& input, const Arguments& arguments) {
   if (bound[0] != nullptr) {
     TRY_ASSIGN(separator, to_text(run, *bound[0]));
   }
-  TRY_ASSIGN(const std::vector<Value> values, iterate(run, input));
+  TRY_ASSIGN(const Items values, iterate(run, input));
   std::string joined;
   for (size_t i = 0; i < values.size(); ++i) {
     SPEND(run, 1);
@@ -81,7 +81,7 @@ Result<Value> join(Run& run, const Value& input, const Arguments& arguments) {
 Result<Value> reverse(Run& run, const Value& input, const Arguments& arguments) {
   TRY(Bound::of("reverse", arguments, {}));
   if (input.is_string()) return get_slice(run, input, {Value::none(), Value::none(), Value::integer(-1)});
-  TRY_ASSIGN(std::vector<Value> values, iterate(run, input));
+  TRY_ASSIGN(std::vector<Value> values, own_items(run, input));
   std::reverse(values.begin(), values.end());
   return input.is(Kind::iterator) ? run.list(std::move(values)) : run.iterator(std::move(values));
 }
@@ -89,7 +89,7 @@ Result<Value> reverse(Run& run, const Value& input, const Arguments& arguments) 
 Result<Value> batch(Run& run, const Value& input, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("batch", arguments, {"linecount", "fill_with"}, 1));
   TRY_ASSIGN(const int64_t count, bound.integer(0, 1));
-  TRY_ASSIGN(const std::vector<Value> values, iterate(run, input));
+  TRY_ASSIGN(const Items values, iterate(run, input));
   std::vector<Value> rows, row;
   const auto finish_row = [&]() -> Status {
     TRY_ASSIGN(Value made, run.list(std::move(row)));
@@ -116,7 +116,7 @@ Result<Value> slice(Run& run, const Value& input, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("slice", arguments, {"slices", "fill_with"}, 1));
   TRY_ASSIGN(const int64_t given, bound.integer(0, 1));
   if (given == 0) return Error{"slice wants at least one slice"};
-  TRY_ASSIGN(const std::vector<Value> values, iterate(run, input));
+  TRY_ASSIGN(const std::vector<Value> values, own_items(run, input));
   const auto slices = static_cast<size_t>(std::max<int64_t>(given, 0));
   SPEND(run, slices);
   std::vector<Value> columns;

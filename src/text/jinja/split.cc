@@ -79,15 +79,14 @@ Pieces split_at(std::string_view text, std::string_view separator, int64_t most)
   return pieces;
 }
 
+// From the left through both turned around: looking for a long separator from the right would turn the text each time.
 Pieces split_at_from_right(std::string_view text, std::string_view separator, int64_t most) {
+  const std::string backward(text.rbegin(), text.rend()), turned(separator.rbegin(), separator.rend());
   Pieces pieces;
-  while (most-- > 0 && text.size() >= separator.size()) {
-    const size_t found = rfind_text(text, separator);
-    if (found == std::string_view::npos) break;
-    pieces.push_back(text.substr(found + separator.size()));
-    text = text.substr(0, found);
+  for (const std::string_view piece : split_at(backward, turned, most)) {
+    const auto behind = static_cast<size_t>(piece.data() - backward.data());
+    pieces.push_back(text.substr(text.size() - behind - piece.size(), piece.size()));
   }
-  pieces.push_back(text);
   std::reverse(pieces.begin(), pieces.end());
   return pieces;
 }

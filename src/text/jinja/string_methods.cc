@@ -123,17 +123,19 @@ Result<Value> replace_method(Run& run, const Value& self, const Arguments& argum
 
 Result<Value> join_method(Run& run, const Value& self, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("join", arguments, {"/iterable"}, 1));
-  TRY_ASSIGN(const std::vector<Value> items, iterate(run, *bound[0]));
+  TRY_ASSIGN(const Items items, iterate(run, *bound[0]));
   std::string joined;
   for (size_t i = 0; i < items.size(); ++i) {
-    if (!items[i].is_string() && !self.is_markup())
-      return Error{fmt::format("join() wants strings, found '{}' at {}", type_name(items[i]), i)};
+    SPEND(run, 1);
+    const Value item = items[i];
+    if (!item.is_string() && !self.is_markup())
+      return Error{fmt::format("join() wants strings, found '{}' at {}", type_name(item), i)};
     if (i > 0) joined += self.text();
     if (self.is_markup()) {
-      TRY_ASSIGN(const std::string text, escaped(run, items[i]));
+      TRY_ASSIGN(const std::string text, escaped(run, item));
       joined += text;
     } else {
-      joined += items[i].text();
+      joined += item.text();
     }
     if (joined.size() > run.limits().bytes) return Error{"join() makes too long a text"};
   }

@@ -82,14 +82,14 @@ Result<bool> is_in(Run& run, const Value& value, const Arguments& arguments) {
 template <bool kWanted>
 Result<bool> equality(Run& run, const Value& value, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("eq", arguments, {"other"}, 1));
-  if (!run.spend_on(value)) return Run::out_of_steps();
+  if (!run.spend_on(value)) return run.exhausted();
   return equal(value, *bound[0]) == kWanted;
 }
 
 template <bool kLess, bool kOrEqual>
 Result<bool> ordering(Run& run, const Value& value, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("lt", arguments, {"other"}, 1));
-  if (!run.spend_on(value)) return Run::out_of_steps();
+  if (!run.spend_on(value)) return run.exhausted();
   TRY_ASSIGN(const auto found, order(value, *bound[0]));
   return (kLess ? found < 0 : found > 0) || (kOrEqual && found == 0);
 }

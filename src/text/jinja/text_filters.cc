@@ -51,6 +51,7 @@ std::string titled(std::string_view text) {
 Result<Value> trim(Run& run, const Value& input, const Arguments& arguments) {
   TRY_ASSIGN(const Bound bound, Bound::of("trim", arguments, {"chars"}));
   TRY_ASSIGN(const std::string text, to_text(run, input));
+  SPEND(run, text.size() / 64);
   if (bound.is_absent(0)) return run.string(std::string(strip_like_python(text)), input.is_markup());
   TRY_ASSIGN(const std::string_view chars, bound.string(0, ""));
   SPEND(run, chars.size() / 8 * (1 + text.size() / 64));
@@ -136,6 +137,7 @@ Result<Value> truncate(Run& run, const Value& input, const Arguments& arguments)
   const auto end_length = static_cast<int64_t>(count_characters(end));
   if (length < end_length || leeway < 0)
     return Error{"truncate: expected a length that holds the end, and a leeway from 0"};
+  if (input.is_string()) SPEND(run, input.text().size() / 32);
   TRY_ASSIGN(const size_t given, length_of(input));
   if (static_cast<int64_t>(given) - leeway <= length) return input;
   if (!input.is_string()) return Error{fmt::format("truncate wants a string, found '{}'", type_name(input))};
@@ -181,6 +183,7 @@ Result<Value> urlencode(Run& run, const Value& input, const Arguments& arguments
   TRY(Bound::of("urlencode", arguments, {}));
   if (!input.is_string() && !input.is_number()) return Error{"urlencode wants a string or a number"};
   TRY_ASSIGN(const std::string text, to_text(run, input));
+  SPEND(run, text.size() / 4);
   std::string encoded;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);

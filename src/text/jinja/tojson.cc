@@ -30,11 +30,11 @@ class JsonWriter {
   std::string take() { return std::move(out_); }
 
  private:
-  Status write_list(const std::vector<Value>& items, int depth);
+  Status write_list(std::span<const Value> items, int depth);
   Status write_dict(const Dict& dict, int depth);
   Status write_key(const Value& key);
   Result<std::vector<Dict::Entry>> sorted_entries(const Dict& dict);
-  void write_text(std::string_view text);
+  Status write_text(std::string_view text);
   void write_real(double value);
   void new_line(int depth) {
     if (!style_.has_indent) return;
@@ -47,7 +47,8 @@ class JsonWriter {
   std::string out_;
 };
 
-void JsonWriter::write_text(std::string_view text) {
+Status JsonWriter::write_text(std::string_view text) {
+  SPEND(run_, text.size() / 16);
   const auto escape = [&](uint32_t code) { out_ += fmt::format("\\u{:04x}", code); };
   out_ += '"';
   for (size_t pos = 0; pos < text.size();) {
@@ -73,6 +74,7 @@ void JsonWriter::write_text(std::string_view text) {
     pos += next.bytes;
   }
   out_ += '"';
+  return Done{};
 }
 
 void JsonWriter::write_real(double value) {
@@ -85,7 +87,7 @@ void JsonWriter::write_real(double value) {
   }
 }
 
-Status JsonWriter::write_list(const std::vector<Value>& items, int depth) {
+Status JsonWriter::write_list(std::span<const Value> items, int depth) {
   out_ += '[';
   for (size_t i = 0; i < items.size(); ++i) {
     if (i > 0) out_ += style_.item_separator;
@@ -112,7 +114,7 @@ Result<std::vector<Dict::Entry>> JsonWriter::sorted_entries(const Dict& dict) {
 
 Status JsonWriter::write_key(const Value& key) {
   switch (key.kind()) {
-    case Kind::string: write_text(key.text()); return Done{};
+    case Kind::string: return write_text(key.text());
     case Kind::none: out_ += "\"null\""; return Done{};
     case Kind::boolean: out_ += key.integer() ? "\"true\"" : "\"false\""; return Done{};
     case Kind::integer: out_ += fmt::format("\"{}\"", key.integer()); return Done{};
@@ -148,7 +150,7 @@ Status JsonWriter::write(const Value& value, int depth) {
     case Kind::boolean: out_ += value.integer() ? "true" : "false"; return Done{};
     case Kind::integer: out_ += std::to_string(value.integer()); return Done{};
     case Kind::real: write_real(value.real()); return Done{};
-    case Kind::string: write_text(value.text()); return Done{};
+    case Kind::string: return write_text(value.text());
     case Kind::list:
     case Kind::tuple: return write_list(value.items(), depth);
     case Kind::dict: return write_dict(value.dict(), depth);
@@ -160,13 +162,16 @@ Status read_indent(Run& run, const Bound& bound, JsonStyle& style) {
   if (bound.is_absent(1)) return Done{};
   style.has_indent = true;
   style.item_separator = ",";
+  // Each level of each line has it again.
+  constexpr int64_t kMostIndent = 1000;
+  const auto too_wide = [&] { return Error{fmt::format("tojson: an indent above {}", kMostIndent)}; };
   if (bound[1]->is_string()) {
     style.indent = bound[1]->text();
+    if (style.indent.size() > static_cast<size_t>(kMostIndent)) return too_wide();
     return Done{};
   }
   TRY_ASSIGN(const int64_t width, bound.integer(1, 0));
-  // Each level of each line has it again.
-  if (width > 1000) return Error{"tojson: an indent above 1000"};
+  if (width > kMostIndent) return too_wide();
   TRY(run.reserve(static_cast<size_t>(std::max<int64_t>(width, 0))));
   style.indent.assign(static_cast<size_t>(std::max<int64_t>(width, 0)), ' ');
   return Done{};

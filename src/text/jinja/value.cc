@@ -1,6 +1,9 @@
 #include "text/jinja/value.h"
 
 #include <algorithm>
+#include <cmath>
+#include <compare>
+#include <functional>
 
 #include "base/check.h"
 #include "text/jinja/compare.h"
@@ -71,9 +74,9 @@ std::string Value::hint() const {
   return object_ ? static_cast<const Text&>(*object_).text : "a value is undefined";
 }
 
-const std::vector<Value>& Value::items() const {
+std::span<const Value> Value::items() const {
   CHECK(is_sequence());
-  return static_cast<const Sequence&>(*object_).items;
+  return static_cast<const Sequence&>(*object_).all();
 }
 
 const Dict& Value::dict() const {
@@ -121,21 +124,71 @@ Extent Value::extent() const {
   }
 }
 
-size_t Dict::place_of(std::string_view key) const {
+namespace {
+
+// What can be equal stands in one class: numbers of all kinds, texts, tuples, and each other kind by itself.
+int key_class(const Value& key) {
+  return key.is_number() ? static_cast<int>(Kind::integer) : static_cast<int>(key.kind());
+}
+
+bool is_nan(const Value& key) { return key.is(Kind::real) && std::isnan(key.real()); }
+
+std::weak_ordering order_keys(const Value& a, const Value& b);
+
+std::weak_ordering order_tuples(std::span<const Value> a, std::span<const Value> b) {
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    if (const auto ordering = order_keys(a[i], b[i]); ordering != 0) return ordering;
+  }
+  return a.size() <=> b.size();
+}
+
+// A total order of what can be a key, with the same equality as equal() has.
+std::weak_ordering order_keys(const Value& a, const Value& b) {
+  if (const auto classes = key_class(a) <=> key_class(b); classes != 0) return classes;
+  if (a.is_number()) {
+    // Not-a-numbers are equal to nothing; here they stand behind all others, by themselves.
+    if (is_nan(a) || is_nan(b)) return is_nan(a) <=> is_nan(b);
+    const auto ordering = order(a, b);
+    return *ordering < 0   ? std::weak_ordering::less
+           : *ordering > 0 ? std::weak_ordering::greater
+                           : std::weak_ordering::equivalent;
+  }
+  switch (a.kind()) {
+    case Kind::undefined:
+    case Kind::none: return std::weak_ordering::equivalent;
+    case Kind::string: return a.text() <=> b.text();
+    case Kind::tuple:
+      return a.pointer() == b.pointer() ? std::weak_ordering::equivalent : order_tuples(a.items(), b.items());
+    case Kind::range: {
+      const Range &left = a.range(), &right = b.range();
+      if (left.count != right.count || left.count == 0) return left.count <=> right.count;
+      if (left.start != right.start || left.count == 1) return left.start <=> right.start;
+      return left.step <=> right.step;
+    }
+    default: return std::compare_three_way()(a.pointer().get(), b.pointer().get());
+  }
+}
+
+}  // namespace
+
+bool Dict::KeyOrder::operator()(const Value& a, const Value& b) const { return order_keys(a, b) < 0; }
+
+bool Dict::KeyOrder::operator()(const Value& a, std::string_view b) const {
+  return a.is_string() ? a.text() < b : key_class(a) < static_cast<int>(Kind::string);
+}
+
+bool Dict::KeyOrder::operator()(std::string_view a, const Value& b) const {
+  return b.is_string() ? a < b.text() : static_cast<int>(Kind::string) < key_class(b);
+}
+
+template <class Key>
+size_t Dict::place_of(const Key& key) const {
   const auto found = places_.find(key);
   return found == places_.end() ? entries_.size() : found->second;
 }
 
-size_t Dict::place_of(const Value& key) const {
-  if (key.is_string()) return place_of(std::string_view(key.text()));
-  for (const size_t place : other_keys_) {
-    if (equal(entries_[place].first, key)) return place;
-  }
-  return entries_.size();
-}
-
 const Value* Dict::find(const Value& key) const {
-  const size_t place = place_of(key);
+  const size_t place = is_nan(key) ? entries_.size() : place_of(key);
   return place < entries_.size() ? &entries_[place].second : nullptr;
 }
 
@@ -148,16 +201,12 @@ void Dict::set(Value key, Value value) {
   const Extent of_key = key.extent(), of_value = value.extent();
   extent.depth = std::max({extent.depth, of_key.depth + 1, of_value.depth + 1});
   extent.weight += of_key.weight + of_value.weight;
-  const size_t place = place_of(key);
+  const size_t place = is_nan(key) ? entries_.size() : place_of(key);
   if (place < entries_.size()) {
     entries_[place].second = std::move(value);
     return;
   }
-  if (key.is_string()) {
-    places_.emplace(key.text(), place);
-  } else {
-    other_keys_.push_back(place);
-  }
+  if (!is_nan(key)) places_.emplace(key, place);
   entries_.emplace_back(std::move(key), std::move(value));
 }
 

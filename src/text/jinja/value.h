@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -87,8 +88,8 @@ class Value {
   [[nodiscard]] int64_t integer() const;  // integer, boolean
   [[nodiscard]] double real() const;      // any number
   [[nodiscard]] const std::string& text() const;
-  [[nodiscard]] std::string hint() const;                 // undefined
-  [[nodiscard]] const std::vector<Value>& items() const;  // list, tuple
+  [[nodiscard]] std::string hint() const;              // undefined
+  [[nodiscard]] std::span<const Value> items() const;  // list, tuple
   [[nodiscard]] const Dict& dict() const;
   [[nodiscard]] const View& view() const;
   [[nodiscard]] const Range& range() const;
@@ -116,8 +117,17 @@ struct Text : Object {
 };
 
 struct Sequence : Object {
+  [[nodiscard]] std::span<const Value> all() const {
+    return whole == nullptr ? std::span(items) : std::span(whole->items).subspan(first, count);
+  }
+
   std::vector<Value> items;
   Extent extent{1, 1};
+  // A slice has no items of its own: `count` of the whole one's, from `first` on.
+  std::shared_ptr<const Sequence> whole;
+  size_t first = 0, count = 0;
+  // Of a sequence that was sliced: what its first items weigh together, for each number of them.
+  mutable std::vector<int64_t> weights;
   bool is_group = false;  // a tuple that groupby gave: its two items have the names grouper and list
 };
 
@@ -142,19 +152,23 @@ class Dict : public Object {
   // Null where there is none. `key` must be hashable.
   [[nodiscard]] const Value* find(const Value& key) const;
   [[nodiscard]] const Value* find(std::string_view key) const;
-  // A key that is there already keeps its place.
+  // A key that is there already keeps its place. Keys are kept in order: no choice of them makes a search slow.
   void set(Value key, Value value);
 
   Extent extent{1, 1};
 
  private:
-  [[nodiscard]] size_t place_of(const Value& key) const;
-  [[nodiscard]] size_t place_of(std::string_view key) const;
+  struct KeyOrder {
+    using is_transparent = void;
+    bool operator()(const Value& a, const Value& b) const;
+    bool operator()(const Value& a, std::string_view b) const;
+    bool operator()(std::string_view a, const Value& b) const;
+  };
+  template <class Key>
+  [[nodiscard]] size_t place_of(const Key& key) const;
 
   std::vector<Entry> entries_;
-  // Into the texts of the keys, which stay where they are.
-  std::unordered_map<std::string_view, size_t> places_;
-  std::vector<size_t> other_keys_;
+  std::map<Value, size_t, KeyOrder> places_;
 };
 
 struct View : Object {

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "media/decode.h"
+#include "server/rendering.h"
 #include "server/wire_chat.h"
 #include "server/wire_completions.h"
 #include "session/engine_request.h"
@@ -82,9 +83,9 @@ class Planner final : public CompletionPlanner {
   }
 
  private:
-  void plan_chat(const ChatAsk& ask) {
-    const auto text = render_conversation(model_.text(), ask.chat);
-    if (!text.ok()) return problem_.say(bad_field("messages", text.error().message));
+  void plan_chat(ChatAsk& ask) {
+    const auto text = render_within(model_.text(), ask.chat, limits_, problem_);
+    if (!text) return;
     // The template writes <bos> itself.
     auto prompt = encode(*text, false, media_, "messages");
     if (!prompt) return;

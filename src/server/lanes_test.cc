@@ -207,5 +207,22 @@ TEST(ServerLanesTest, MessagesAreCounted) {
   }
 }
 
+TEST(ServerLanesTest, RenderingIsTimed) {
+  ServerSettings settings;
+  settings.limits.render_s = 0.001;
+  TestServer server(settings);
+  EXPECT_EQ(server.chat(R"("max_tokens":1)").status, 200);
+  std::string messages;
+  for (int i = 0; i < 3000; ++i) {
+    messages += std::string(i > 0 ? "," : "") +
+                (i % 2 == 0 ? R"({"role":"user","content":"a"})" : R"({"role":"assistant","content":"b"})");
+  }
+  for (const char* path : {"/v1/chat/completions", "/tokenize"}) {
+    const TestAnswer answer = server.client().post(path, R"({"messages":[)" + messages + "]}");
+    EXPECT_EQ(answer.status, 400);
+    EXPECT_NE(answer.error_field("message").find("--render-seconds"), std::string::npos) << answer.body;
+  }
+}
+
 }  // namespace
 }  // namespace paceline

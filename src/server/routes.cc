@@ -5,6 +5,7 @@
 #include <array>
 #include <boost/json/serialize.hpp>
 
+#include "server/rendering.h"
 #include "server/request_lanes.h"
 #include "server/wire_tokens.h"
 #include "session/engine_request.h"
@@ -204,9 +205,10 @@ HttpAnswer Routes::tokenize(const HttpCall& call) {
   if (!problem.none()) return error_answer(*problem.first());
   std::vector<TokenId> ids;
   if (ask.chat) {
-    auto encoded = encode_chat(model_.text(), *ask.chat);
-    if (!encoded.ok()) return error_answer(bad_field("messages", encoded.error().message));
-    ids = std::move(*encoded);
+    const auto text = render_within(model_.text(), *ask.chat, settings_.limits, problem);
+    if (!text) return error_answer(*problem.first());
+    // The template writes <bos> itself.
+    ids = model_.text().tokenizer.encode(*text, false);
   } else {
     ids = model_.text().tokenizer.encode(ask.text, ask.add_special);
   }

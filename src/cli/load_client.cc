@@ -109,7 +109,9 @@ class EventReader {
 http::request<http::string_body> request_of(http::verb verb, const std::string& path, const std::string& api_key,
                                             const asio::ip::tcp::endpoint& server) {
   http::request<http::string_body> request(verb, path, 11);
-  request.set(http::field::host, fmt::format("{}:{}", server.address().to_string(), server.port()));
+  const std::string address = server.address().to_string();
+  request.set(http::field::host,
+              fmt::format(fmt::runtime(server.address().is_v6() ? "[{}]:{}" : "{}:{}"), address, server.port()));
   if (!api_key.empty()) request.set(http::field::authorization, "Bearer " + api_key);
   return request;
 }

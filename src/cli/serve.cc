@@ -1,6 +1,9 @@
 // paceline serve: the model behind HTTP, for OpenAI's clients.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 
 #include "cli/commands.h"
@@ -24,8 +27,18 @@ Examples:
 A flag goes before its environment variable, and that before the file's line. In the file:
   port = 8080
   draft = "ngram"
-SIGTERM and Ctrl-C drain: running requests may end, new ones are refused; a second signal ends at once.
+SIGTERM drains: not ready, but serving on for a while, then new requests are refused and running ones may end.
+Ctrl-C leaves out the while; a second signal ends at once.
 Exit codes: 0 drained, 1 something failed, 2 the command line or the file makes no sense.)";
+
+// A log whose reader goes is no reason to end. And where stderr was closed, no client's socket takes its number.
+void hold_standard_files() {
+  std::signal(SIGPIPE, SIG_IGN);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // The lowest number that is free is this one.
+    if (::fcntl(fd, F_GETFD) == -1) (void)::open("/dev/null", O_RDWR);
+  }
+}
 
 class ServeCommand {
  public:
@@ -89,6 +102,7 @@ void add_serve_command(CLI::App& app, Action& action) {
         const Status read = read_settings_file(*command, options->config_file);
         if (!read.ok()) return fail(kExitUsage, read.error().message);
       }
+      hold_standard_files();
       return ServeCommand(*options).run();
     };
   });

@@ -7,6 +7,7 @@
 
 #include "cli/console.h"
 #include "cli/model_path.h"
+#include "engine/schedule.h"
 #include "model/place.h"
 
 namespace paceline {
@@ -22,6 +23,18 @@ size_t automatic_kv_bytes() {
   return std::clamp(kilobytes * 1024 / 2, kLeast, kMost);
 }
 
+Status check_kv_bytes(size_t bytes, const Forward& forward) {
+  Request smallest;
+  smallest.prompt = {0};
+  smallest.max_tokens = 1;
+  smallest.context = 2;
+  const size_t least =
+      Schedule::accept(std::move(smallest), forward.kv_layout(), forward.weights().config)->bytes_per_choice;
+  if (bytes >= least) return Done{};
+  return Error{
+      fmt::format("--kv-bytes: expected at least {}, which the smallest request takes; found {}", least, bytes)};
+}
+
 Result<std::unique_ptr<ServeEngine>> ServeEngine::make(const ServeEngineOptions& options, StepObserver& observer,
                                                        const std::function<void(const std::string&)>& tell) {
   std::unique_ptr<ServeEngine> made(new ServeEngine());
@@ -33,6 +46,7 @@ Result<std::unique_ptr<ServeEngine>> ServeEngine::make(const ServeEngineOptions&
   // A device has memory of its own; a tenth stays for the rows of steps.
   const size_t on_device = made->machine_->ops().free_bytes() / 10 * 9;
   if (settings.kv_bytes == 0) settings.kv_bytes = on_device > 0 ? on_device : automatic_kv_bytes();
+  TRY(check_kv_bytes(settings.kv_bytes, *made->forward_));
   settings.fixed_depth = options.draft.depth;
   const EngineParts parts{.forward = &*made->forward_,
                           .pool = &made->machine_->pool(),

@@ -54,6 +54,9 @@ class ServeEngine {
   std::unique_ptr<Engine> engine_;
 };
 
+// An error where not even the smallest request could ever run, with both numbers.
+Status check_kv_bytes(size_t bytes, const Forward& forward);
+
 // Half of what is free, within bounds: weights that were mapped come and go with their use, and count as free.
 size_t automatic_kv_bytes();
 

@@ -4,12 +4,18 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstdlib>
+#include <fstream>
 #include <map>
+#include <sstream>
+#include <system_error>
 
+#include "cli/serve_file.h"
 #include "media/video.h"
 #include "server/api_keys.h"
 #include "server/media_url.h"
+#include "server/origin_check.h"
 
 namespace paceline {
 namespace {
@@ -29,6 +35,20 @@ class Group {
   CLI::Option* bytes(const char* flag, size_t& value, const char* help) {
     return add(flag, value, help)->transform(CLI::AsSizeValue(false).description(""))->type_name("BYTES");
   }
+  // Separated by commas, or given several times.
+  CLI::Option* list(const char* flag, std::vector<std::string>& values, Status (*check)(std::string_view entry),
+                    const char* help) {
+    const auto checked = [check](std::string& entry) {
+      const Status good = check(entry);
+      return good.ok() ? "" : good.error().message;
+    };
+    return add(flag, values, help)
+        ->check(CLI::Validator(checked, "", "entry"))
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->default_str("")
+        ->type_name("LIST");
+  }
 
  private:
   CLI::App& command_;
@@ -40,6 +60,13 @@ void add_listening(CLI::App& command, ServeOptions& options) {
   ServerSettings& server = options.server;
   group.add("--host", server.host, "Address to listen on; 0.0.0.0: all of this machine's")->type_name("ADDRESS");
   group.number("--port", server.port, 0, 65535, "Port; 0: one that is free");
+  group.list("--allowed-hosts", server.allowed_hosts, check_allowed_host,
+             "Names that clients may call the server by, besides localhost and addresses, separated by commas; *: any, "
+             "which lets web pages of rebound names in");
+  group.list(
+      "--cors-origins", server.cors_origins, check_cors_origin,
+      "Web pages that may use the server, by their origins, as https://page.example, separated by commas; *: any; "
+      "default: none but its own");
   group.add("--served-model-name", server.model_name, "How clients call the model; default: its folder's name")
       ->type_name("NAME");
   group
@@ -67,7 +94,12 @@ void add_capacity(CLI::App& command, ServeOptions& options) {
   group.number("--queue-length", engine.queue_length, 1, 1 << 20, "Requests that may wait; more are answered 429");
   group.add("--prefix-cache", engine.keeps_prefixes, "Keep the beginnings of prompts for requests that share them");
   group.number("--io-threads", options.server.io_threads, 1, 64, "Threads that read and write");
-  group.number("--worker-threads", options.server.worker_threads, 1, 64, "Threads that parse, render and encode");
+  group.number("--worker-threads", options.server.worker_threads, 1, 64,
+               "Threads that parse, render and encode; half as many more for longer requests, and for very long ones");
+  group.number("--decode-threads", options.server.decode_threads, 1, 64,
+               "Threads that decode pictures; as many more for large ones and for clips");
+  group.bytes("--decode-bytes", options.server.decode_bytes,
+              "Memory for large pictures and clips while they are decoded; those that find none wait");
   group.number("--max-connections", options.server.max_connections, 1, 1 << 20,
                "Open connections; more are answered 503");
 }
@@ -87,6 +119,9 @@ void add_limits(CLI::App& command, ServeOptions& options) {
   group.number("--ctx", limits.context, 0, 1 << 30, "Most tokens, prompt included; 0: as much as the model has");
   group.number("--default-max-tokens", limits.default_max_tokens, 1, 1 << 30, "Most new tokens, where it does not say");
   group.number("--max-choices", limits.max_choices, 1, 1024, "Completions: n times its prompts");
+  group.number("--max-messages", limits.max_messages, 1, 1 << 20, "Messages of a conversation");
+  group.number("--render-seconds", limits.render_s, 0.01, 86400,
+               "Seconds of a core for the model's template to write it down");
   group.number("--max-images", limits.max_images, 0, 1024, "Images");
   group.number("--max-videos", limits.max_videos, 0, 1024, "Videos");
   group.number("--max-frames", limits.max_frames, 1, kMostFrames, "Frames that are shown of a video");
@@ -94,19 +129,9 @@ void add_limits(CLI::App& command, ServeOptions& options) {
   group.bytes("--max-body-bytes", options.server.max_body_bytes, "Bytes of the body");
   group.bytes("--max-header-bytes", options.server.max_header_bytes, "Bytes of the header");
   constexpr double kDay_s = 86400;
-  group
-      .add("--media-hosts", limits.media_hosts,
-           "Hosts that media given by URL are fetched from, as HOST or HOST:PORT, separated by commas; default: none")
-      ->check(CLI::Validator(
-          [](std::string& host) {
-            const Status good = check_media_host(host);
-            return good.ok() ? "" : good.error().message;
-          },
-          "", "host"))
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->default_str("")
-      ->type_name("LIST");
+  group.list(
+      "--media-hosts", limits.media_hosts, check_media_host,
+      "Hosts that media given by URL are fetched from, as HOST or HOST:PORT, separated by commas; default: none");
   group.bytes("--media-bytes", limits.media_bytes, "Bytes of the media that are fetched, all together");
   group.number("--media-seconds", limits.media_s, 0.1, kDay_s, "Seconds to fetch them");
   group.number("--request-seconds", limits.request_s, 0, kDay_s, "Seconds from arrival to end; 0: no limit");
@@ -115,8 +140,12 @@ void add_limits(CLI::App& command, ServeOptions& options) {
   group.number("--idle-seconds", options.server.idle_s, 0.1, kDay_s, "Seconds between requests of a connection");
   group.number("--write-stall-seconds", options.server.write_stall_s, 0.1, kDay_s,
                "Seconds in which a client takes nothing of its answer");
+  group.number("--drain-grace", options.server.drain_grace_s, 0, kDay_s,
+               "Seconds after SIGTERM in which it serves on and says that it is not ready");
   group.number("--drain-seconds", options.server.drain_s, 0, kDay_s,
-               "Seconds for running requests to end after SIGTERM or Ctrl-C");
+               "Seconds for running requests to end, after the grace or Ctrl-C");
+  group.number("--stuck-seconds", options.server.stuck_s, 0.1, kDay_s,
+               "Seconds without a step, or without a request prepared, though there is work, that make /health 503");
 }
 
 // --max-body-bytes → PACELINE_MAX_BODY_BYTES, for every option there is: none can be forgotten.
@@ -143,22 +172,26 @@ void add_serve_options(CLI::App& command, ServeOptions& options) {
 }
 
 Status read_settings_file(CLI::App& command, const std::string& path) {
-  std::vector<CLI::ConfigItem> items;
-  try {
-    items = CLI::ConfigTOML().from_file(path);
-    for (const CLI::ConfigItem& item : items) {
-      // CLI11 writes the borders of sections as items, too.
-      if (item.name == "++" || item.name == "--") continue;
-      CLI::Option* option = item.parents.empty() ? command.get_option_no_throw("--" + item.name) : nullptr;
-      if (option == nullptr || item.name == "help" || item.name == "config") {
-        return Error{fmt::format("{}: {} is no setting", path, item.fullname())};
-      }
-      if (option->count() > 0) continue;
-      option->add_result(item.inputs);
+  errno = 0;
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  // A folder can be opened, and not be read.
+  if (!file.is_open() || file.bad() || (text.fail() && errno != 0))
+    return Error{fmt::format("{}: cannot read: {}", path, std::generic_category().message(errno))};
+  const auto lines = read_setting_lines(text.str());
+  if (!lines.ok()) return Error{fmt::format("{}: {}", path, lines.error().message)};
+  for (const SettingLine& line : *lines) {
+    CLI::Option* option = command.get_option_no_throw("--" + line.key);
+    if (option == nullptr || line.key == "help" || line.key == "config")
+      return Error{fmt::format("{}: line {}: {} is no setting", path, line.number, line.key)};
+    if (option->count() > 0) continue;
+    try {
+      option->add_result(line.values);
       option->run_callback();
+    } catch (const CLI::Error& error) {
+      return Error{fmt::format("{}: line {}: {}", path, line.number, error.what())};
     }
-  } catch (const CLI::Error& error) {
-    return Error{fmt::format("{}: {}", path, error.what())};
   }
   return Done{};
 }

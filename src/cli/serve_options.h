@@ -21,7 +21,7 @@ struct ServeOptions {
 
 void add_serve_options(CLI::App& command, ServeOptions& options);
 
-// The settings file's lines for what neither the command line nor the environment said. An error names the line's key.
+// The settings file's lines for what neither the command line nor the environment said. An error names the line.
 Status read_settings_file(CLI::App& command, const std::string& path);
 
 // Keys from the file and the environment; never from the command line, where everyone on the machine can read them.

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "cli/serve_options.h"
+#include "server/http_client_for_tests.h"
 
 namespace paceline {
 namespace {
@@ -97,13 +98,53 @@ TEST_F(ServeOptionsTest, WrongLinesAreNamed) {
   EXPECT_FALSE(read_settings_file(command_, "/nothing/there").ok());
 }
 
+// What is wrong, and where.
+TEST_F(ServeOptionsTest, WhatIsWrongWithALineIsSaid) {
+  command_.parse("");
+  const auto error_of = [&](const char* text) {
+    const Status read = read_settings_file(command_, file(text));
+    return read.ok() ? "" : read.error().message.substr(file_.string().size() + 2);
+  };
+  EXPECT_EQ(error_of("# settings\n\nport 8080\n"), "line 3: expected = behind port, found '8080'");
+  EXPECT_EQ(error_of("port = = 8080\n"), "line 1: expected a number, true, false, or a text in quotes, found '= 8080'");
+  EXPECT_EQ(error_of("port = 80 80\n"), "line 1: expected the end of the line, found '80'");
+  EXPECT_EQ(error_of("draft = \"ngram\nport = 1\n"),
+            "line 1: expected \" at the end of the text, found the end of the line");
+  EXPECT_EQ(error_of("draft = ngram\n"), "line 1: expected a number, true, false, or a text in quotes, found 'ngram'");
+  EXPECT_EQ(error_of("port = 1\nport = 2\n"), "line 2: port stands in line 1 already");
+  EXPECT_EQ(error_of("[server]\n"), "line 1: expected KEY = VALUE (there are no tables), found '[server]'");
+  EXPECT_EQ(error_of("media-hosts = [\"a\"\n\"b\"]"), "line 2: expected , or ] in the list, found '\"b\"]'");
+  EXPECT_EQ(error_of("idle-seconds = 1\nprot = 1\n"), "line 2: prot is no setting");
+  EXPECT_EQ(error_of("port = 70000\n").substr(0, 8), "line 1: ");
+}
+
+TEST_F(ServeOptionsTest, LinesAreReadAsTomlHasThem) {
+  command_.parse("");
+  const Status read = read_settings_file(
+      command_, file("  port=7_003 # ours\r\nprefix-cache = false\nidle-seconds = 0.5\nserved-model-name = 'a\\b'\n"
+                     "draft=\"n\\\"g\"\nmedia-hosts = [ # some\n  \"a.example\",\n  'b.example',\n]\n"));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(options_.server.port, 7003);
+  EXPECT_EQ(options_.server.idle_s, 0.5);
+  EXPECT_FALSE(options_.engine.engine.keeps_prefixes);
+  EXPECT_EQ(options_.server.model_name, "a\\b");
+  EXPECT_EQ(options_.engine.draft.draft, "n\"g");
+  EXPECT_EQ(options_.server.limits.media_hosts, (std::vector<std::string>{"a.example", "b.example"}));
+}
+
 TEST_F(ServeOptionsTest, KeysComeFromFileAndEnvironment) {
   options_.key_file = file("# ours\nfirst\n\nsecond\n");
   ::setenv("PACELINE_API_KEYS", "third,fourth", 1);
   ASSERT_TRUE(read_api_keys(options_).ok());
   EXPECT_EQ(options_.server.api_keys, (std::vector<std::string>{"first", "second", "third", "fourth"}));
   options_.key_file = file("# none\n");
-  EXPECT_FALSE(read_api_keys(options_).ok());
+  const auto error = [&] { return read_api_keys(options_).error().message; };
+  EXPECT_NE(error().find("found none"), std::string::npos) << error();
+  // Where there is no file, that is what is said.
+  options_.key_file = "/nothing/there";
+  EXPECT_EQ(error(), "/nothing/there: cannot open: No such file or directory");
+  options_.key_file = fs::temp_directory_path().string();
+  EXPECT_NE(error().find("cannot read"), std::string::npos) << error();
 }
 
 // Runs until it says `text` on stderr or ends, then gets the signal; its exit code.
@@ -140,8 +181,84 @@ int serve(const std::string& arguments, const std::string& text, int signal, std
 TEST(ServeProgram, EndsWellWhenItIsTold) {
   std::string log;
   for (const int signal : {SIGTERM, SIGINT}) {
-    EXPECT_EQ(serve("--port 0 --draft none --kv-bytes 64MB", "serving default on", signal, &log), 0) << log;
+    EXPECT_EQ(serve("--port 0 --draft none --kv-bytes 64MB --drain-grace 0", "serving default on", signal, &log), 0)
+        << log;
   }
+}
+
+// The program with a pipe for its stderr, whose reader does as it likes.
+class PipedServer {
+ public:
+  PipedServer() {
+    EXPECT_EQ(::pipe(ends_), 0);
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::dup2(ends_[1], STDERR_FILENO);
+      ::close(ends_[0]);
+      ::close(ends_[1]);
+      ::execl(PACELINE_PROGRAM, "paceline", "serve", "--port", "0", "--draft", "none", "--kv-bytes", "64MB",
+              "--drain-grace", "0", nullptr);
+      ::_exit(127);
+    }
+    ::close(ends_[1]);
+    std::string log;
+    char c = 0;
+    while (log.find("127.0.0.1:") == std::string::npos || c != '\n') {
+      if (::read(ends_[0], &c, 1) != 1) return;
+      log += c;
+    }
+    port_ = static_cast<uint16_t>(std::stoi(log.substr(log.find("127.0.0.1:") + 10)));
+  }
+  ~PipedServer() {
+    close_reader();
+    if (pid_ > 0) (void)end(SIGKILL);
+  }
+  void close_reader() {
+    if (ends_[0] >= 0) ::close(std::exchange(ends_[0], -1));
+  }
+  [[nodiscard]] TestClient client() const { return TestClient(port_); }
+  // Its exit code; -1: a signal ended it, or it did not end.
+  int end(int signal) {
+    ::kill(pid_, signal);
+    int status = 0;
+    for (int i = 0; i < 2000; ++i) {
+      if (::waitpid(pid_, &status, WNOHANG) == pid_) {
+        pid_ = -1;
+        return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return -1;
+  }
+
+ private:
+  int ends_[2] = {-1, -1};
+  pid_t pid_ = -1;
+  uint16_t port_ = 0;
+};
+
+TEST(ServeProgram, DoesNotMindALogThatNobodyReads) {
+  PipedServer server;
+  {
+    // More lines than a pipe holds, and than the queue before it does.
+    TestClient client = server.client();
+    for (int i = 0; i < 8000; ++i) ASSERT_EQ(client.get("/version").status, 200) << i;
+    const std::string metrics = client.get("/metrics").body;
+    const size_t at = metrics.find("\npaceline:log_lines_dropped_total{");
+    ASSERT_NE(at, std::string::npos);
+    EXPECT_GT(std::stod(metrics.substr(metrics.find("} ", at) + 2)), 0);
+  }
+  EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
+TEST(ServeProgram, DoesNotMindALogWhoseReaderHasGone) {
+  PipedServer server;
+  server.close_reader();
+  {
+    TestClient client = server.client();
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(client.get("/version").status, 200);
+  }
+  EXPECT_EQ(server.end(SIGTERM), 0);
 }
 
 TEST(ServeProgram, SaysWhatIsWrong) {
@@ -152,6 +269,9 @@ TEST(ServeProgram, SaysWhatIsWrong) {
   EXPECT_EQ(serve("--host nowhere --draft none", "~", 0, &log), 1);
   EXPECT_NE(log.find("expected an IP address"), std::string::npos) << log;
   EXPECT_EQ(serve("--api-key-file /nothing/here", "~", 0, &log), 1);
+  EXPECT_EQ(serve("--draft none --kv-bytes 10", "~", 0, &log), 1);
+  EXPECT_NE(log.find("--kv-bytes: expected at least "), std::string::npos) << log;
+  EXPECT_NE(log.find("found 10"), std::string::npos) << log;
   EXPECT_EQ(serve("--config /nothing/here", "~", 0, &log), 2);
 }
 

@@ -41,6 +41,16 @@ const char* picture_format(FileBytes file) {
   return format == nullptr ? "" : format->name;
 }
 
+// The decoders say it themselves, and stop there: no pixel is too many for none.
+int64_t picture_pixels(FileBytes file) {
+  int64_t pixels = 0;
+  PictureLimits none;
+  none.pixels = 0;
+  none.found = &pixels;
+  (void)decode_picture(file, none);
+  return pixels;
+}
+
 Result<Picture> decode_picture(FileBytes file, const PictureLimits& limits) {
   if (file.size() > limits.bytes) {
     return Error{fmt::format("the file has {} bytes; at most {} are read", file.size(), limits.bytes)};

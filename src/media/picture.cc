@@ -9,6 +9,7 @@ namespace paceline {
 Status check_size(int64_t width, int64_t height, const PictureLimits& limits) {
   if (width < 1 || height < 1)
     return Error{fmt::format("a picture of {} × {} pixels has nothing in it", width, height)};
+  if (limits.found != nullptr) *limits.found = width * height;
   if (std::max(width, height) > limits.side) {
     return Error{fmt::format("the picture has {} × {} pixels; a side may have at most {}", width, height, limits.side)};
   }

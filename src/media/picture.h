@@ -18,10 +18,12 @@ struct Picture {
 // Sizes are checked from a file's header, before memory for pixels is taken; the time while decoding.
 struct PictureLimits {
   size_t bytes = size_t{64} << 20;     // of the file
-  int64_t pixels = int64_t{64} << 20;  // decoding takes up to ten bytes for each
+  int64_t pixels = int64_t{64} << 20;  // decoding takes up to kDecodingBytes for each
   int32_t side = 32768;                // the longer one
   std::chrono::milliseconds time{20000};
+  int64_t* found = nullptr;  // is told how many pixels the file has, also where these are too many
 };
+inline constexpr int64_t kDecodingBytes = 10;
 
 // An error names the size found and the limit.
 Status check_size(int64_t width, int64_t height, const PictureLimits& limits);

@@ -2,19 +2,18 @@
 
 #include <fmt/format.h>
 
-namespace paceline {
-namespace {
+#include "text/utf8.h"
 
-// What a client wrote, in a message to it: no longer than needed to be recognised.
+namespace paceline {
+
 std::string shortened(std::string_view text) {
   constexpr size_t kMost = 100;
   if (text.size() <= kMost) return std::string(text);
   size_t cut = kMost;
-  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
+  // Between characters; bytes that are none may be cut anywhere.
+  while (cut > kMost - 4 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
   return std::string(text.substr(0, cut)) + "…";
 }
-
-}  // namespace
 
 ApiError bad_field(std::string param, std::string message) {
   return {.message = std::move(message), .param = std::move(param), .code = "invalid_value"};
@@ -83,10 +82,12 @@ ApiError client_gone() {
 }
 
 boost::json::object error_object(const ApiError& error) {
+  // Of what a client wrote outside of JSON, a path say, any byte may be in it; JSON is UTF-8.
   boost::json::object object;
-  object["message"] = error.message;
+  object["message"] = with_invalid_utf8_replaced(error.message);
   object["type"] = error.type;
-  object["param"] = error.param ? boost::json::value(*error.param) : boost::json::value(nullptr);
+  object["param"] =
+      error.param ? boost::json::value(with_invalid_utf8_replaced(*error.param)) : boost::json::value(nullptr);
   object["code"] = error.code ? boost::json::value(*error.code) : boost::json::value(nullptr);
   return {{"error", std::move(object)}};
 }

@@ -17,6 +17,9 @@ struct ApiError {
   int retry_after_s = 0;  // 0: nothing is said about it
 };
 
+// What a client wrote, in a message to it: no longer than needed to be recognised.
+std::string shortened(std::string_view text);
+
 ApiError bad_field(std::string param, std::string message);
 // What the protocol has and this server, or this model, does not.
 ApiError unsupported(std::string param, std::string message);

@@ -4,9 +4,11 @@
 #include <openssl/crypto.h>
 #include <openssl/sha.h>
 
+#include <cctype>
+#include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <system_error>
 
 namespace paceline {
 namespace {
@@ -15,6 +17,18 @@ std::array<unsigned char, 32> digest_of(std::string_view text) {
   std::array<unsigned char, 32> digest{};
   SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
   return digest;
+}
+
+// "Bearer KEY". The scheme is written in any case (RFC 9110, 11.1), and one blank or more are behind it.
+std::optional<std::string_view> bearer_key(std::string_view authorization) {
+  constexpr std::string_view kScheme = "bearer";
+  if (authorization.size() <= kScheme.size() || authorization[kScheme.size()] != ' ') return std::nullopt;
+  for (size_t i = 0; i < kScheme.size(); ++i) {
+    if (std::tolower(static_cast<unsigned char>(authorization[i])) != kScheme[i]) return std::nullopt;
+  }
+  authorization.remove_prefix(kScheme.size());
+  while (authorization.starts_with(' ')) authorization.remove_prefix(1);
+  return authorization;
 }
 
 bool is_separator(char c) { return c == ',' || c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -26,9 +40,9 @@ ApiKeys::ApiKeys(std::span<const std::string> keys) {
 }
 
 std::optional<size_t> ApiKeys::check(std::string_view authorization) const {
-  constexpr std::string_view kScheme = "Bearer ";
-  if (!authorization.starts_with(kScheme)) return std::nullopt;
-  const auto given = digest_of(authorization.substr(kScheme.size()));
+  const auto key = bearer_key(authorization);
+  if (!key) return std::nullopt;
+  const auto given = digest_of(*key);
   std::optional<size_t> found;
   // All of them, so that the time does not tell which one.
   for (size_t i = 0; i < digests_.size(); ++i) {
@@ -38,12 +52,16 @@ std::optional<size_t> ApiKeys::check(std::string_view authorization) const {
 }
 
 Result<std::vector<std::string>> read_key_file(const std::string& path) {
+  errno = 0;
   std::ifstream file(path);
+  if (!file) return Error{fmt::format("{}: cannot open: {}", path, std::generic_category().message(errno))};
   std::vector<std::string> keys;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with('#')) continue;
     for (std::string& key : split_keys(line)) keys.push_back(std::move(key));
   }
+  // A folder, for one, can be opened.
+  if (file.bad()) return Error{fmt::format("{}: cannot read: {}", path, std::generic_category().message(errno))};
   if (keys.empty()) return Error{fmt::format("{}: expected API keys, one per line; found none", path)};
   return keys;
 }

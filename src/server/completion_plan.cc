@@ -6,6 +6,8 @@
 #include <ctime>
 #include <random>
 
+#include "media/decode.h"
+#include "server/rendering.h"
 #include "server/wire_chat.h"
 #include "server/wire_completions.h"
 #include "session/engine_request.h"
@@ -13,6 +15,11 @@
 
 namespace paceline {
 namespace {
+
+// What a template does for each message, as so much text.
+constexpr size_t kMessageWeight = 512;
+// Up to twenty frames of the largest size, of two bytes for a pixel or fewer, that a codec holds.
+constexpr size_t kClipBytes = size_t{384} << 20;
 
 std::string new_id(const char* kind) {
   std::random_device device;
@@ -39,7 +46,35 @@ class Planner final : public CompletionPlanner {
     return problem_.none();
   }
 
+  [[nodiscard]] size_t weight() const override {
+    size_t media_bytes = 0;
+    for (const MediaFile& file : chat_.media) media_bytes += file.written_bytes;
+    return call_.body.size() - std::min(media_bytes, call_.body.size()) + kMessageWeight * chat_.chat.messages.size();
+  }
+
   std::vector<MediaFile>& media() override { return chat_.media; }
+  [[nodiscard]] bool is_good() const override { return problem_.none(); }
+
+  size_t decode(size_t number, size_t most_bytes) override {
+    MediaFile& file = chat_.media[number];
+    const FileBytes bytes(reinterpret_cast<const uint8_t*>(file.bytes.data()), file.bytes.size());
+    const size_t needed = file.is_video ? kClipBytes : decoding_bytes(bytes);
+    if (needed > most_bytes) return needed;
+    auto medium = file.is_video ? read_clip(bytes) : read_picture(bytes);
+    if (!medium.ok()) {
+      refuse_medium(number, medium.error().message);
+    } else {
+      media_.push_back(std::move(*medium));
+    }
+    // What has been decoded is not needed as a file any more.
+    file.bytes = {};
+    return 0;
+  }
+
+  void refuse_medium(size_t number, const std::string& why) override {
+    const char* kind = chat_.media[number].is_video ? "video" : "image";
+    problem_.say(bad_field("messages", fmt::format("{} {} of the request: {}", kind, number, why)));
+  }
 
   std::variant<ExchangePlan, ApiError> finish() override {
     if (problem_.none()) is_chat_ ? plan_chat(chat_) : plan_text(text_);
@@ -48,13 +83,11 @@ class Planner final : public CompletionPlanner {
   }
 
  private:
-  void plan_chat(const ChatAsk& ask) {
-    const std::vector<Medium> media = read_media(ask.media, ask.picture_tokens);
-    if (!problem_.none()) return;
-    const auto text = render_conversation(model_.text(), ask.chat);
-    if (!text.ok()) return problem_.say(bad_field("messages", text.error().message));
+  void plan_chat(ChatAsk& ask) {
+    const auto text = render_within(model_.text(), ask.chat, limits_, problem_);
+    if (!text) return;
     // The template writes <bos> itself.
-    auto prompt = encode(*text, false, media, "messages");
+    auto prompt = encode(*text, false, media_, "messages");
     if (!prompt) return;
     OutputSettings output{.reads_thoughts = true, .reads_calls = ask.reads_calls, .tool_names = ask.tool_names};
     output.begins_in_thought = ends_in_thought(model_.marks(), prompt->tokens);
@@ -87,34 +120,30 @@ class Planner final : public CompletionPlanner {
     return error;
   }
 
-  // Decoded and cut here; the engine looks at them.
-  std::vector<Medium> read_media(const std::vector<MediaFile>& files, int32_t picture_tokens) {
-    std::vector<Medium> media;
-    for (const MediaFile& file : files) {
-      auto medium = read_medium(file, picture_tokens);
-      if (!medium.ok()) {
-        problem_.say(bad_field("messages", fmt::format("{} {} of the request: {}", file.is_video ? "video" : "image",
-                                                       media.size(), medium.error().message)));
-        return media;
-      }
-      media.push_back(std::move(*medium));
-    }
-    return media;
+  // Too many pixels are refused by their number, before memory is taken.
+  [[nodiscard]] size_t decoding_bytes(FileBytes file) const {
+    const int64_t pixels = picture_pixels(file);
+    return pixels > picture_limits().pixels ? 0 : static_cast<size_t>(pixels * kDecodingBytes);
   }
 
-  [[nodiscard]] Result<Medium> read_medium(const MediaFile& file, int32_t picture_tokens) const {
-    const FileBytes bytes(reinterpret_cast<const uint8_t*>(file.bytes.data()), file.bytes.size());
-    if (file.is_video) {
-      ClipLimits limits;
-      limits.pixels = std::min(limits.pixels, limits_.max_pixels);
-      const int32_t frames = std::min(limits_.max_frames, model_.vision()->clip_budget().frames);
-      TRY_ASSIGN(Clip clip, model_.vision()->read_clip(bytes, frames, limits));
-      return Medium(std::make_shared<const Clip>(std::move(clip)));
-    }
+  [[nodiscard]] PictureLimits picture_limits() const {
     PictureLimits limits;
     limits.pixels = std::min(limits.pixels, limits_.max_pixels);
-    TRY_ASSIGN(Patches patches, model_.vision()->read(bytes, picture_tokens, limits));
+    return limits;
+  }
+
+  // Decoded and cut here; the engine looks at them.
+  [[nodiscard]] Result<Medium> read_picture(FileBytes file) const {
+    TRY_ASSIGN(Patches patches, model_.vision()->read(file, chat_.picture_tokens, picture_limits()));
     return Medium(std::make_shared<const Patches>(std::move(patches)));
+  }
+
+  [[nodiscard]] Result<Medium> read_clip(FileBytes file) const {
+    ClipLimits limits;
+    limits.pixels = std::min(limits.pixels, limits_.max_pixels);
+    const int32_t frames = std::min(limits_.max_frames, model_.vision()->clip_budget().frames);
+    TRY_ASSIGN(Clip clip, model_.vision()->read_clip(file, frames, limits));
+    return Medium(std::make_shared<const Clip>(std::move(clip)));
   }
 
   void plan_text(const CompletionAsk& ask) {
@@ -184,12 +213,13 @@ class Planner final : public CompletionPlanner {
   WireProblem problem_;
   ChatAsk chat_;  // one of these two
   CompletionAsk text_;
+  std::vector<Medium> media_;  // those that have been decoded
   ExchangePlan plan_;
 };
 
 }  // namespace
 
-bool CompletionPlanner::needs_media() {
+bool CompletionPlanner::needs_fetch() {
   return std::any_of(media().begin(), media().end(), [](const MediaFile& file) { return file.url.has_value(); });
 }
 

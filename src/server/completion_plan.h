@@ -13,18 +13,27 @@
 
 namespace paceline {
 
-// Reads, checks, renders and encodes: all that can be wrong with a request is found here. In two steps, since between
-// them somebody may have to fetch media. Both take a while; they need not be called by the same thread.
+// Reads, checks, renders and encodes: all that can be wrong with a request is found here. In steps, since between them
+// somebody may have to fetch media, and others decode them. They take a while; they are called one after the other, by
+// whichever thread.
 class CompletionPlanner {
  public:
   virtual ~CompletionPlanner() = default;
   // What can be known without the media. False: something is wrong, and finish() says what.
   virtual bool read() = 0;
-  // Those with a URL are to be given their bytes before finish().
+  // About the bytes of text that finish() works on, once it was read.
+  [[nodiscard]] virtual size_t weight() const = 0;
+  // Those with a URL are to be given their bytes, and all are to be decoded before finish().
   virtual std::vector<MediaFile>& media() = 0;
+  // One of them, where that takes no more memory than so much. 0: it has been done, well or not; else it has not, and
+  // this is what it takes.
+  virtual size_t decode(size_t number, size_t most_bytes) = 0;
+  virtual void refuse_medium(size_t number, const std::string& why) = 0;
+  // Nothing wrong has been found so far.
+  [[nodiscard]] virtual bool is_good() const = 0;
   virtual std::variant<ExchangePlan, ApiError> finish() = 0;
 
-  [[nodiscard]] bool needs_media();
+  [[nodiscard]] bool needs_fetch();
 };
 
 // All outlive it.

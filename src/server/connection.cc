@@ -17,7 +17,6 @@
 #include <chrono>
 
 #include "server/await.h"
-#include "server/media_fetch.h"
 #include "server/sse.h"
 
 namespace paceline {
@@ -49,9 +48,11 @@ void watch_peer(tcp::socket& socket) {
 
 class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
  public:
-  HttpConnection(tcp::socket socket, const ConnectionContext& context)
+  HttpConnection(tcp::socket socket, const ConnectionContext& context, std::function<void()> on_close)
       : context_(context),
-        settings_(*context.settings),
+        on_close_(std::move(on_close)),
+        routes_(*context.by.routes),
+        settings_(*context.by.settings),
         socket_(std::move(socket)),
         deadline_(socket_.get_executor()),
         bell_(socket_.get_executor()),
@@ -62,7 +63,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   ~HttpConnection() override {
     // Where the server ends before the request does, nobody is to be called any more.
     if (exchange_ != nullptr) leave_exchange();
-    context_.on_close();
+    on_close_();
   }
 
   void start() {
@@ -75,7 +76,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       self->last_ = true;
       if (self->idle_) self->close();
       // Nobody would take the request any more.
-      if (self->fetch_ != nullptr) self->fetch_->cancel();
+      if (self->preparation_ != nullptr) self->preparation_->hurry();
     });
   }
 
@@ -110,17 +111,21 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
 
   // False: the connection is of no further use.
   asio::awaitable<bool> serve_one(Parser& parser) {
+    HttpCall call;
     arm(settings_.header_s);
     const auto [header_failed, header_bytes] = co_await http::async_read_header(socket_, buffer_, parser, kAwaitTuple);
     (void)header_bytes;
     if (header_failed) {
-      co_await refuse_bytes(header_failed);
+      call.method = "?";
+      // Of one that says how long its body would be, all else is known.
+      if (header_failed == http::error::body_limit) read_header(parser.get(), call);
+      co_await refuse_bytes(call, header_failed);
       co_return false;
     }
-    HttpCall call = call_of(parser.get());
+    read_header(parser.get(), call);
     keep_alive_ = parser.get().keep_alive();
-    version_ = parser.get().version();
-    if (const auto refusal = context_.routes->refuse(call)) {
+    version_ = call.version;
+    if (const auto refusal = routes_.refuse(call)) {
       // Whether the body follows or not, nobody wants it.
       const bool has_body = !parser.is_done();
       if (has_body) keep_alive_ = false;
@@ -129,15 +134,18 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       co_return keep_alive_;
     }
     arm(settings_.body_s);
-    const bool whole = co_await read_body(parser);
+    const bool whole = co_await read_body(parser, call);
     if (!whole) co_return false;
     call.body = std::move(parser.get().body());
     call.arrived = EngineClock::now();
     co_await handle(call);
-    co_return keep_alive_ && !last_;
+    co_return stays();
   }
 
-  asio::awaitable<bool> read_body(Parser& parser) {
+  // Whether another request may follow. A server that is about to go lets nobody stay.
+  [[nodiscard]] bool stays() const { return keep_alive_ && !last_ && !routes_.leaving(); }
+
+  asio::awaitable<bool> read_body(Parser& parser, const HttpCall& call) {
     if (parser.is_done()) co_return true;
     if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
       static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -148,23 +156,29 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     const auto [failed, count] = co_await http::async_read(socket_, buffer_, parser, kAwaitTuple);
     (void)count;
     if (!failed) co_return true;
-    co_await refuse_bytes(failed);
+    co_await refuse_bytes(call, failed);
     co_return false;
   }
 
-  static HttpCall call_of(const http::request<http::string_body>& request) {
-    HttpCall call;
+  static void read_header(const http::request<http::string_body>& request, HttpCall& call) {
     call.method = request.method_string();
     const std::string_view target = request.target();
     call.path = target.substr(0, target.find('?'));
+    call.version = request.version();
     call.authorization = request[http::field::authorization];
     call.cache_scope = request["x-cache-scope"];
-    call.arrived = EngineClock::now();
-    return call;
+    call.hosts = request.count(http::field::host);
+    call.host = request[http::field::host];
+    // One that has several has none that could be listed.
+    const size_t origins = request.count(http::field::origin);
+    if (origins > 0) call.origin = origins == 1 ? std::string(request[http::field::origin]) : "several";
+    call.asked_method = request[http::field::access_control_request_method];
+    call.asked_headers = request[http::field::access_control_request_headers];
+    call.asks_private_network = request["Access-Control-Request-Private-Network"] == "true";
   }
 
   // What could not be read as a request, as long as there is someone to tell.
-  asio::awaitable<void> refuse_bytes(error_code failed) {
+  asio::awaitable<void> refuse_bytes(const HttpCall& call, error_code failed) {
     ApiError error{.message = "the request is not valid HTTP/1.1", .code = "bad_request"};
     if (failed == http::error::header_limit || failed == http::error::buffer_overflow) {
       error = {.status = 431,
@@ -179,8 +193,6 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       co_return;  // of the network: the client has gone, or took too long
     }
     keep_alive_ = false;
-    HttpCall call;
-    call.method = "?";
     co_await answer(call, error_answer(error));
     co_await discard();
   }
@@ -202,11 +214,10 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     disarm();
     Reply reply;
     if (Routes::is_long(call)) {
-      co_await handle_beside(call, nullptr, reply);
+      co_await prepare(call, reply);
     } else {
-      reply = handle_safely(call, nullptr);
+      reply = reply_safely(context_.by, call, nullptr);
     }
-    if (reply.waiting != nullptr) co_await fetch_media(call, reply);
     if (gone_) {
       keep_alive_ = false;
       note(call, 499);
@@ -228,37 +239,21 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     leave_exchange();
   }
 
-  // By a thread that has no other clients to serve. planner: of a request that has its media now.
-  asio::awaitable<void> handle_beside(const HttpCall& call, CompletionPlanner* planner, Reply& reply) {
-    reply = co_await asio::co_spawn(
-        context_.workers->get_executor(),
-        [this, &call, planner]() -> asio::awaitable<Reply> { co_return handle_safely(call, planner); },
-        asio::use_awaitable);
-  }
-
-  asio::awaitable<void> fetch_media(const HttpCall& call, Reply& reply) {
-    const std::shared_ptr<CompletionPlanner> planner = std::move(reply.waiting);
-    fetch_ = std::make_shared<MediaFetch>(socket_.get_executor(), *context_.tls, settings_.limits, call.arrived);
-    watch();
-    const std::optional<ApiError> problem = co_await fetch_->run(planner->media());
+  // A client may go while its request waits for its turn. (A short one is done before that is worth looking for; and
+  // has its answer, also where the client has closed its sending side.)
+  asio::awaitable<void> prepare(const HttpCall& call, Reply& reply) {
+    preparation_ = std::make_shared<Preparation>(context_.by, socket_.get_executor());
+    const bool is_short = RequestLanes::size_class(Routes::weight_of(call)) == 0;
+    if (!is_short) watch();
+    reply = co_await preparation_->read(call);
+    if (reply.waiting != nullptr && !gone_) {
+      if (is_short) watch();
+      reply = co_await preparation_->go_on(call, std::move(reply.waiting));
+    }
     unwatch();
-    fetch_.reset();
-    if (gone_) co_return;
-    if (!problem) {
-      co_await handle_beside(call, planner.get(), reply);
-    } else {
-      reply = {error_answer(context_.routes->draining() ? shutting_down() : *problem)};
-    }
-  }
-
-  // What is thrown there is the standard library's, such as out of memory: this request's end, and no other's.
-  Reply handle_safely(const HttpCall& call, CompletionPlanner* planner) {
-    try {
-      return planner != nullptr ? context_.routes->go_on(call, *planner) : context_.routes->handle(call);
-    } catch (const std::exception& thrown) {
-      context_.log->error(fmt::format("{}: {}", call.path, thrown.what()));
-      return {error_answer({.status = 500, .message = "internal error", .type = "server_error", .code = "internal"})};
-    }
+    preparation_.reset();
+    // What was submitted in the meantime is not wanted any more.
+    if (gone_ && reply.exchange != nullptr) reply.exchange->cancel(client_gone());
   }
 
   void leave_exchange() {
@@ -317,7 +312,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       if (read_failed == asio::error::would_block) continue;
       if (read_failed) {
         gone_ = true;
-        if (fetch_ != nullptr) fetch_->cancel();
+        if (preparation_ != nullptr) preparation_->abandon();
         if (exchange_ != nullptr) exchange_->cancel(client_gone());
         ring();
         co_return;
@@ -348,7 +343,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     const bool chunked = version_ >= 11;
     if (chunked) head.chunked(true);
     if (!chunked) keep_alive_ = false;
-    head.keep_alive(keep_alive_ && !last_);
+    for (const auto& [name, value] : routes_.answer_headers(call)) head.set(name, value);
+    head.keep_alive(stays());
     http::response_serializer<http::empty_body> serializer(head);
     arm(settings_.write_stall_s);
     const auto [failed, head_bytes] = co_await http::async_write_header(socket_, serializer, kAwaitTuple);
@@ -392,15 +388,16 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   template <class Message>
   void set_fields(Message& message, std::string_view content_type) {
     message.set(http::field::server, "paceline/" PACELINE_VERSION);
-    message.set(http::field::content_type, content_type);
+    if (!content_type.empty()) message.set(http::field::content_type, content_type);
   }
 
   asio::awaitable<void> answer(const HttpCall& call, const HttpAnswer& made) {
     http::response<http::string_body> response(static_cast<http::status>(made.status), version_);
     set_fields(response, made.content_type);
     for (const auto& [name, value] : made.headers) response.set(name, value);
-    response.keep_alive(keep_alive_ && !last_);
-    response.content_length(made.body.size());
+    for (const auto& [name, value] : routes_.answer_headers(call)) response.set(name, value);
+    response.keep_alive(stays());
+    if (made.status != 204) response.content_length(made.body.size());
     if (call.method != "HEAD") response.body() = made.body;
     http::response_serializer<http::string_body> serializer(response);
     arm(settings_.write_stall_s);
@@ -413,9 +410,9 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
 
   void note(const HttpCall& call, int status) {
     context_.metrics->answered(Routes::route_name(call.path), status);
-    if (!context_.log->writes(LogLevel::info)) return;
+    if (!context_.by.log->writes(LogLevel::info)) return;
     const bool is_probe = call.path == "/health" || call.path == "/ready" || call.path == "/metrics";
-    if (is_probe && !context_.log->writes(LogLevel::debug)) return;
+    if (is_probe && !context_.by.log->writes(LogLevel::debug)) return;
     std::string line =
         fmt::format("{} {} {} {:.1f} ms", call.method, std::string_view(call.path).substr(0, 100), status,
                     std::chrono::duration<double, std::milli>(EngineClock::now() - call.arrived).count());
@@ -424,7 +421,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       line += fmt::format(" {} prompt={} cached={} output={}", exchange_->id(), usage.prompt_tokens,
                           usage.cached_tokens, usage.completion_tokens);
     }
-    context_.log->info(line);
+    context_.by.log->info(line);
   }
 
   // From now on so long, or the connection is closed.
@@ -443,12 +440,14 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   }
 
   ConnectionContext context_;
+  std::function<void()> on_close_;
+  Routes& routes_;
   const ServerSettings& settings_;
   tcp::socket socket_;
   asio::steady_timer deadline_, bell_;
   beast::flat_buffer buffer_;
-  std::shared_ptr<Exchange> exchange_;  // of the request at hand
-  std::shared_ptr<MediaFetch> fetch_;   // of its media
+  std::shared_ptr<Preparation> preparation_;  // of the request at hand
+  std::shared_ptr<Exchange> exchange_;        // and of its answer
   unsigned version_ = 11;
   bool keep_alive_ = true, last_ = false, idle_ = false;
   bool gone_ = false, rung_ = false;
@@ -457,8 +456,9 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
 
 }  // namespace
 
-std::shared_ptr<Connection> start_connection(tcp::socket socket, const ConnectionContext& context) {
-  auto connection = std::make_shared<HttpConnection>(std::move(socket), context);
+std::shared_ptr<Connection> start_connection(tcp::socket socket, const ConnectionContext& context,
+                                             std::function<void()> on_close) {
+  auto connection = std::make_shared<HttpConnection>(std::move(socket), context, std::move(on_close));
   connection->start();
   return connection;
 }

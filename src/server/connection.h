@@ -2,26 +2,17 @@
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/context.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <functional>
 #include <memory>
 
-#include "server/log.h"
-#include "server/routes.h"
-#include "server/settings.h"
+#include "server/preparation.h"
 
 namespace paceline {
 
 // What all connections share; outlives them.
 struct ConnectionContext {
-  const ServerSettings* settings = nullptr;
-  Routes* routes = nullptr;
+  Preparers by;
   Metrics* metrics = nullptr;
-  Log* log = nullptr;
-  boost::asio::thread_pool* workers = nullptr;
-  boost::asio::ssl::context* tls = nullptr;  // of hosts that media are fetched from; none: there are none
-  std::function<void()> on_close;            // by any thread, once per connection
 };
 
 class Connection {
@@ -31,7 +22,8 @@ class Connection {
   virtual void finish_up() = 0;
 };
 
-// Serves the socket, whose executor is a strand, until it is closed.
-std::shared_ptr<Connection> start_connection(boost::asio::ip::tcp::socket socket, const ConnectionContext& context);
+// Serves the socket, whose executor is a strand, until it is closed. on_close is called by any thread, once.
+std::shared_ptr<Connection> start_connection(boost::asio::ip::tcp::socket socket, const ConnectionContext& context,
+                                             std::function<void()> on_close);
 
 }  // namespace paceline

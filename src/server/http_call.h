@@ -1,6 +1,7 @@
 // A request and an answer as routes see them: no sockets, no HTTP library.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,15 +14,21 @@ namespace paceline {
 
 struct HttpCall {
   std::string method, path;   // the path without what is behind '?'
+  unsigned version = 11;      // 10: HTTP/1.0
   std::string authorization;  // headers
   std::string cache_scope;
+  size_t hosts = 0;  // Host headers; one is right
+  std::string host;
+  std::optional<std::string> origin;        // of the page that makes a browser send this
+  std::string asked_method, asked_headers;  // Access-Control-Request-…: what a page wants to send
+  bool asks_private_network = false;
   std::string body;
-  EngineClock::time_point arrived;
+  EngineClock::time_point arrived = EngineClock::now();
 };
 
 struct HttpAnswer {
   int status = 200;
-  std::string content_type = "application/json";
+  std::string content_type = "application/json";  // "": there is no body
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
 };

@@ -88,7 +88,7 @@ class TestClient {
     return true;
   }
   void send_post(std::string_view path, std::string_view body, std::string_view headers = "") {
-    send("POST " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" + std::string(headers) +
+    send("POST " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(headers) +
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body));
   }
   // Some more bytes; false: the end, or none within the time.
@@ -134,7 +134,7 @@ class TestClient {
     return read_answer();
   }
   TestAnswer get(std::string_view path, std::string_view headers = "") {
-    send("GET " + std::string(path) + " HTTP/1.1\r\nHost: x\r\n" + std::string(headers) + "\r\n");
+    send("GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" + std::string(headers) + "\r\n");
     return read_answer();
   }
 

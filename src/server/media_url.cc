@@ -3,71 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdint>
+
+#include "server/authority.h"
 
 namespace paceline {
 namespace {
 
 constexpr size_t kMostLetters = 8192;  // of a URL; servers take no more either
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-std::string lowered(std::string_view text) {
-  std::string made(text);
-  std::transform(made.begin(), made.end(), made.begin(), lower);
-  return made;
-}
-
-bool is_name_letter(char c) {
-  c = lower(c);
-  return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
-}
-bool is_address_letter(char c) {
-  c = lower(c);
-  return (c >= 'a' && c <= 'f') || (c >= '0' && c <= '9') || c == ':' || c == '.';
-}
 // Nothing that would end a line of the request, or that must be written with %.
 bool is_target_letter(char c) { return c > ' ' && c < '\x7F' && c != '\\' && c != '"' && c != '<' && c != '>'; }
-
-template <class Is>
-bool all(std::string_view text, const Is& is) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), is);
-}
-
-bool is_port(std::string_view text) {
-  uint16_t number = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failed == std::errc() && end == text.data() + text.size() && number > 0 && text.front() != '0';
-}
-
-struct Authority {
-  std::string host;  // lower case, without brackets
-  std::string port;  // "": none
-};
-
-// "host", "host:port", "[::1]", "[::1]:port"
-Result<Authority> read_authority(std::string_view text) {
-  Authority made;
-  std::string_view rest;
-  if (text.starts_with('[')) {
-    const size_t end = text.find(']');
-    if (end == std::string_view::npos || !all(text.substr(1, end - 1), is_address_letter))
-      return Error{"expected an IPv6 address within [ and ]"};
-    made.host = lowered(text.substr(1, end - 1));
-    rest = text.substr(end + 1);
-  } else {
-    const size_t colon = std::min(text.find(':'), text.size());
-    if (!all(text.substr(0, colon), is_name_letter))
-      return Error{"expected a host's name of letters, digits, dots and dashes"};
-    made.host = lowered(text.substr(0, colon));
-    rest = text.substr(colon);
-  }
-  if (rest.empty()) return made;
-  if (!rest.starts_with(':') || !is_port(rest.substr(1))) return Error{"expected a port from 1 to 65535"};
-  made.port = rest.substr(1);
-  return made;
-}
 
 }  // namespace
 
@@ -79,7 +24,7 @@ std::string MediaUrl::authority() const {
 Result<MediaUrl> read_media_url(std::string_view url) {
   if (url.size() > kMostLetters) return Error{fmt::format("a URL may have at most {} letters", kMostLetters)};
   const size_t colon = std::min(url.find("://"), url.size());
-  const std::string scheme = lowered(url.substr(0, colon));
+  const std::string scheme = in_lower_case(url.substr(0, colon));
   if (scheme != "http" && scheme != "https") return Error{"expected http://, https:// or data:...;base64,..."};
   MediaUrl made;
   made.is_secure = scheme == "https";
@@ -93,7 +38,8 @@ Result<MediaUrl> read_media_url(std::string_view url) {
   made.port = !authority.port.empty() ? std::move(authority.port) : made.is_secure ? "443" : "80";
   made.target = rest.substr(end);
   if (!made.target.starts_with('/')) made.target.insert(0, "/");
-  if (!all(made.target, is_target_letter)) return Error{"a letter of the URL's path must be written with %"};
+  if (!std::all_of(made.target.begin(), made.target.end(), is_target_letter))
+    return Error{"a letter of the URL's path must be written with %"};
   return made;
 }
 

@@ -56,9 +56,10 @@ struct Metrics::Families {
     return prometheus::BuildCounter().Name(name).Help(help).Labels(labels).Register(registry);
   }
   Counter& counter(const std::string& name, const std::string& help) { return counters(name, help).Add({}); }
-  Gauge& gauge(const std::string& name, const std::string& help) {
-    return prometheus::BuildGauge().Name(name).Help(help).Labels(labels).Register(registry).Add({});
+  Family<Gauge>& gauges(const std::string& name, const std::string& help) {
+    return prometheus::BuildGauge().Name(name).Help(help).Labels(labels).Register(registry);
   }
+  Gauge& gauge(const std::string& name, const std::string& help) { return gauges(name, help).Add({}); }
   Family<Histogram>& histograms(const std::string& name, const std::string& help) {
     return prometheus::BuildHistogram().Name(name).Help(help).Labels(labels).Register(registry);
   }
@@ -111,6 +112,10 @@ struct Metrics::Families {
   Gauge& open = gauge("paceline:open_connections", "Connections of clients");
   Family<Counter>& answers = counters("paceline:http_answers_total", "Answers by route and status");
 
+  Family<Gauge>& lane_waiting = gauges("paceline:preparing_waiting", "Requests and media that wait to be prepared");
+  Family<Gauge>& lane_running = gauges("paceline:preparing_running", "Requests and media that are being prepared");
+  Counter& log_dropped = counter("paceline:log_lines_dropped_total", "Lines of the log that nobody read");
+
   std::mutex text_mutex;  // counters follow the engine's: two readers at once would both add the difference
   Gauge* config = nullptr;
 };
@@ -151,7 +156,7 @@ void Metrics::answered(std::string_view route, int status) {
 
 void Metrics::connections(int64_t open) { families_->open.Set(static_cast<double>(open)); }
 
-std::string Metrics::text(const EngineStats& stats) {
+std::string Metrics::text(const EngineStats& stats, const std::vector<LaneState>& lanes, int64_t log_lines_dropped) {
   Families& f = *families_;
   const std::lock_guard lock(f.text_mutex);
   const auto follow = [](Counter& counter, int64_t value) {
@@ -176,6 +181,11 @@ std::string Metrics::text(const EngineStats& stats) {
   f.used_bytes.Set(static_cast<double>(stats.used_bytes));
   f.cached_bytes.Set(static_cast<double>(stats.cached_bytes));
   f.kv_bytes.Set(static_cast<double>(stats.kv_bytes));
+  follow(f.log_dropped, log_lines_dropped);
+  for (const LaneState& lane : lanes) {
+    f.lane_waiting.Add({{"lane", lane.name}}).Set(lane.waiting);
+    f.lane_running.Add({{"lane", lane.name}}).Set(lane.running);
+  }
   if (f.config == nullptr) {
     f.config = &prometheus::BuildGauge()
                     .Name("vllm:cache_config_info")

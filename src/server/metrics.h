@@ -5,8 +5,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "engine/engine.h"
+#include "server/work_lane.h"
 
 namespace paceline {
 
@@ -28,8 +30,9 @@ class Metrics : public StepObserver {
   void answered(std::string_view route, int status);
   void connections(int64_t open);
 
-  // All of it as text, with what the engine says now.
-  [[nodiscard]] std::string text(const EngineStats& stats);
+  // All of it as text, with what the engine, those who prepare requests and the log say now.
+  [[nodiscard]] std::string text(const EngineStats& stats, const std::vector<LaneState>& lanes,
+                                 int64_t log_lines_dropped);
 
  private:
   struct Families;

@@ -5,6 +5,8 @@
 #include <array>
 #include <boost/json/serialize.hpp>
 
+#include "server/rendering.h"
+#include "server/request_lanes.h"
 #include "server/wire_tokens.h"
 #include "session/engine_request.h"
 
@@ -68,8 +70,13 @@ ApiError refused(const Submission& submission, size_t kv_bytes) {
 
 }  // namespace
 
-Routes::Routes(ServedModel& model, Metrics& metrics, const ServerSettings& settings)
-    : model_(model), metrics_(metrics), settings_(settings), keys_(settings.api_keys) {}
+Routes::Routes(ServedModel& model, RouteSources sources, const ServerSettings& settings)
+    : model_(model),
+      sources_(std::move(sources)),
+      settings_(settings),
+      keys_(settings.api_keys),
+      origins_(settings),
+      health_(model.engine(), settings.stuck_s) {}
 
 std::string_view Routes::route_name(std::string_view path) {
   const Route* route = find_route(path);
@@ -77,8 +84,10 @@ std::string_view Routes::route_name(std::string_view path) {
 }
 
 std::optional<HttpAnswer> Routes::refuse(const HttpCall& call) const {
+  if (const auto error = origins_.refuse(call)) return error_answer(*error);
   const Route* route = find_route(call.path);
   if (route == nullptr) return error_answer(no_such_route(call.path));
+  if (OriginCheck::is_preflight(call)) return OriginCheck::preflight(call);
   if (!fits(*route, call.method)) {
     HttpAnswer answer = error_answer(wrong_method(call.method, call.path));
     answer.headers.emplace_back("Allow", std::string(route->method));
@@ -102,21 +111,26 @@ Reply Routes::handle(const HttpCall& call) {
   return complete(call, call.path == "/v1/chat/completions");
 }
 
+size_t Routes::weight_of(const HttpCall& call) {
+  // What is rendered at once, whatever its messages turn out to be: each is at least so much longer than it is written.
+  constexpr size_t kMostRendered = 16;
+  return call.path == "/tokenize" ? call.body.size() * kMostRendered : call.body.size();
+}
+
 Reply Routes::handle_get(const HttpCall& call) {
   if (call.path == "/health") return {health()};
   if (call.path == "/ready") return {ready()};
   if (call.path == "/version") return {json_answer({{"name", "paceline"}, {"version", PACELINE_VERSION}})};
-  if (call.path == "/metrics") {
-    return {{.content_type = "text/plain; version=0.0.4; charset=utf-8",
-             .body = metrics_.text(model_.engine().stats()),
-             .headers = {}}};
-  }
+  if (call.path == "/metrics") return {metrics()};
   return {models(call.path)};
 }
 
 Reply Routes::complete(const HttpCall& call, bool chat) {
   auto planner = make_planner(call, chat, model_, settings_.limits);
-  if (planner->read() && planner->needs_media()) return {.answer = {}, .waiting = std::move(planner)};
+  if (planner->read()) {
+    const bool is_more = RequestLanes::size_class(planner->weight()) > RequestLanes::size_class(weight_of(call));
+    if (is_more || !planner->media().empty()) return {.answer = {}, .waiting = std::move(planner)};
+  }
   return go_on(call, *planner);
 }
 
@@ -128,7 +142,7 @@ Reply Routes::go_on(const HttpCall& call, CompletionPlanner& planner) {
     request.scope = cache_scope(keys_.check(call.authorization), call.cache_scope, made.cache_salt);
   }
   auto exchange = std::make_shared<Exchange>(
-      std::move(made), Exchange::Around{&model_.text().tokenizer, &model_.marks(), &model_.engine(), &metrics_});
+      std::move(made), Exchange::Around{&model_.text().tokenizer, &model_.marks(), &model_.engine(), sources_.metrics});
   remember(exchange);
   const Submission submission = exchange->submit();
   if (submission.refusal != Refusal::none) {
@@ -161,27 +175,40 @@ HttpAnswer Routes::models(std::string_view path) {
   return json_answer(object);
 }
 
-HttpAnswer Routes::health() const {
-  const bool failed = model_.engine().stats().failed;
-  return json_answer({{"status", failed ? "failed" : "ok"}}, failed ? 503 : 200);
+HttpAnswer Routes::health() {
+  HealthReport report = health_.report(sources_.request_lanes());
+  const bool good = report.problem.empty();
+  json::object object{{"status", good ? "ok" : report.failed ? "failed" : "stuck"}};
+  if (!good) object["reason"] = report.problem;
+  for (const auto& detail : report.details) object[detail.key()] = detail.value();
+  return json_answer(object, good ? 200 : 503);
 }
 
-HttpAnswer Routes::ready() const {
-  if (draining_) return json_answer({{"status", "draining"}}, 503);
+HttpAnswer Routes::ready() {
+  if (leaving_) return json_answer({{"status", "draining"}}, 503);
   return health();
+}
+
+HttpAnswer Routes::metrics() const {
+  std::vector<LaneState> lanes = sources_.request_lanes();
+  for (LaneState& lane : sources_.media_lanes()) lanes.push_back(std::move(lane));
+  return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
+          .body = sources_.metrics->text(model_.engine().stats(), lanes, sources_.log->dropped()),
+          .headers = {}};
 }
 
 HttpAnswer Routes::tokenize(const HttpCall& call) {
   WireProblem problem;
   TokenizeAsk ask;
-  if (const auto body = parse_body(call.body, problem)) ask = read_tokenize(*body, problem);
+  if (const auto body = parse_body(call.body, problem)) ask = read_tokenize(*body, settings_.limits, problem);
   if (problem.none() && !model_.is_called(ask.model)) problem.say(no_such_model(ask.model));
   if (!problem.none()) return error_answer(*problem.first());
   std::vector<TokenId> ids;
   if (ask.chat) {
-    auto encoded = encode_chat(model_.text(), *ask.chat);
-    if (!encoded.ok()) return error_answer(bad_field("messages", encoded.error().message));
-    ids = std::move(*encoded);
+    const auto text = render_within(model_.text(), *ask.chat, settings_.limits, problem);
+    if (!text) return error_answer(*problem.first());
+    // The template writes <bos> itself.
+    ids = model_.text().tokenizer.encode(*text, false);
   } else {
     ids = model_.text().tokenizer.encode(ask.text, ask.add_special);
   }

@@ -2,40 +2,61 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "server/api_keys.h"
 #include "server/completion_plan.h"
 #include "server/exchange.h"
+#include "server/health.h"
 #include "server/http_call.h"
+#include "server/log.h"
 #include "server/metrics.h"
+#include "server/origin_check.h"
 #include "server/served_model.h"
 #include "server/settings.h"
 
 namespace paceline {
 
-// An answer, or an exchange that will have one, or a request whose media are to be fetched first.
+// An answer, or an exchange that will have one, or a request whose media come first, or that is more work than its body
+// says.
 struct Reply {
   HttpAnswer answer;
   std::shared_ptr<Exchange> exchange = nullptr;
   std::shared_ptr<CompletionPlanner> waiting = nullptr;
 };
 
+// What routes ask, besides the model; all of it outlives them.
+struct RouteSources {
+  Metrics* metrics = nullptr;
+  Log* log = nullptr;
+  std::function<std::vector<LaneState>()> request_lanes;  // that every request passes
+  std::function<std::vector<LaneState>()> media_lanes;
+};
+
 // May be used by several threads.
 class Routes {
  public:
   // All must outlive it.
-  Routes(ServedModel& model, Metrics& metrics, const ServerSettings& settings);
+  Routes(ServedModel& model, RouteSources sources, const ServerSettings& settings);
 
-  // What can be said before the body is read: no such route, no key, no room.
+  // What can be said before the body is read: not from there, no such route, no key, no room.
   [[nodiscard]] std::optional<HttpAnswer> refuse(const HttpCall& call) const;
+  // What every answer to this call has besides.
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> answer_headers(const HttpCall& call) const {
+    return origins_.answer_headers(call);
+  }
   // The rest. Takes as long as parsing, rendering and encoding do; exchanges have been submitted.
   Reply handle(const HttpCall& call);
-  // Where that was waiting for its media: it has them now.
+  // About the bytes of text that handle() works on.
+  [[nodiscard]] static size_t weight_of(const HttpCall& call);
+  // Where that was waiting: its media are there, and this is a thread for as much work.
   Reply go_on(const HttpCall& call, CompletionPlanner& planner);
   // Whether handle() is too long for a thread that has other clients to serve.
   [[nodiscard]] static bool is_long(const HttpCall& call) { return call.method == "POST"; }
@@ -44,8 +65,14 @@ class Routes {
 
   // Exchanges that run end with an error: the server is shutting down.
   void cancel_all();
-  void drain() { draining_ = true; }
+  // Nobody new should come: /ready says so. Who does is served.
+  void leave() { leaving_ = true; }
+  [[nodiscard]] bool leaving() const { return leaving_; }
+  // Who comes is refused.
+  void drain() { leaving_ = draining_ = true; }
   [[nodiscard]] bool draining() const { return draining_; }
+  // A few times in a second.
+  void look_after_health() { health_.look(); }
 
  private:
   Reply handle_get(const HttpCall& call);
@@ -54,14 +81,17 @@ class Routes {
   HttpAnswer tokenize(const HttpCall& call);
   HttpAnswer detokenize(const HttpCall& call);
   HttpAnswer models(std::string_view path);
-  HttpAnswer health() const;
-  HttpAnswer ready() const;
+  HttpAnswer health();
+  HttpAnswer ready();
+  HttpAnswer metrics() const;
 
   ServedModel& model_;
-  Metrics& metrics_;
+  RouteSources sources_;
   const ServerSettings& settings_;
   ApiKeys keys_;
-  std::atomic<bool> draining_ = false;
+  OriginCheck origins_;
+  Health health_;
+  std::atomic<bool> leaving_ = false, draining_ = false;
   std::mutex exchanges_mutex_;
   std::vector<std::weak_ptr<Exchange>> exchanges_;
   size_t tidy_at_ = 64;  // entries at which those that have ended are taken out

@@ -14,7 +14,6 @@
 #include <boost/asio/signal_set.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <boost/asio/write.hpp>
 #include <condition_variable>
 #include <csignal>
@@ -35,6 +34,8 @@ using boost::system::error_code;
 
 // What is left of a drained server's connections, to have their last words written.
 constexpr double kLastWords_s = 5;
+// At the engine: how exactly the age of its last step is known.
+constexpr std::chrono::milliseconds kBetweenLooks{250};
 
 }  // namespace
 
@@ -45,20 +46,24 @@ class Server::Parts {
         model_(model),
         log_(log),
         metrics_(metrics),
-        routes_(model, metrics, settings_),
-        workers_(static_cast<size_t>(settings_.worker_threads)),
+        lanes_(settings_.worker_threads),
+        decoding_(settings_),
+        routes_(model, {&metrics, &log, [this] { return lanes_.states(); }, [this] { return decoding_.states(); }},
+                settings_),
         work_(asio::make_work_guard(io_)),
         acceptor_(asio::make_strand(io_)),
         signals_(acceptor_.get_executor()),
-        drain_timer_(acceptor_.get_executor()) {
+        drain_timer_(acceptor_.get_executor()),
+        health_timer_(acceptor_.get_executor()) {
     if (!settings_.limits.media_hosts.empty()) tls_ = make_tls_context();
-    context_ = {&settings_, &routes_, &metrics, &log, &workers_, tls_.get(), [this] { forget_closed(); }};
+    context_ = {{&settings_, &routes_, &log, &lanes_, &decoding_, tls_.get()}, &metrics};
   }
 
   ~Parts() {
     stop();
     for (std::thread& thread : threads_) thread.join();
-    workers_.join();
+    lanes_.stop();
+    decoding_.stop();
     // An engine stops when it has nothing more to do.
     routes_.cancel_all();
     model_.engine().stop();
@@ -84,6 +89,7 @@ class Server::Parts {
     engine_thread_ = std::thread([this] { model_.engine().run(); });
     asio::co_spawn(
         acceptor_.get_executor(), [this] { return accept_loop(); }, asio::detached);
+    look_after_health();
     for (int32_t i = 0; i < settings_.io_threads; ++i) {
       threads_.emplace_back([this] { io_.run(); });
     }
@@ -97,7 +103,7 @@ class Server::Parts {
   }
 
   void drain() {
-    asio::post(acceptor_.get_executor(), [this] { begin_drain(); });
+    asio::post(acceptor_.get_executor(), [this] { begin_leave(settings_.drain_grace_s); });
   }
 
   void wait() {
@@ -123,7 +129,9 @@ class Server::Parts {
     }
   }
 
+  // Who comes while the server drains is told so, and is not waited for.
   void add(tcp::socket socket) {
+    const bool late = routes_.draining();
     {
       const std::lock_guard lock(mutex_);
       if (open_ >= settings_.max_connections) {
@@ -136,20 +144,30 @@ class Server::Parts {
         return;
       }
       ++open_;
+      if (late) ++late_;
       metrics_.connections(open_);
       std::erase_if(connections_, [](const auto& connection) { return connection.expired(); });
     }
-    auto connection = start_connection(std::move(socket), context_);
+    auto connection = start_connection(std::move(socket), context_, [this, late] { forget_closed(late); });
     const std::lock_guard lock(mutex_);
     connections_.push_back(connection);
   }
 
-  void forget_closed() {
+  void forget_closed(bool late) {
     const std::lock_guard lock(mutex_);
     --open_;
+    if (late) --late_;
     metrics_.connections(open_);
     // Connections that end with the server itself have nothing left to stop.
-    if (open_ == 0 && routes_.draining() && !stopped_) asio::post(acceptor_.get_executor(), [this] { stop(); });
+    if (open_ == late_ && routes_.draining() && !stopped_) asio::post(acceptor_.get_executor(), [this] { finish(); });
+  }
+
+  void look_after_health() {
+    routes_.look_after_health();
+    health_timer_.expires_after(kBetweenLooks);
+    health_timer_.async_wait([this](error_code failed) {
+      if (!failed) look_after_health();
+    });
   }
 
   std::vector<std::shared_ptr<Connection>> connections() {
@@ -162,37 +180,57 @@ class Server::Parts {
   }
 
   void wait_for_signal() {
-    signals_.async_wait([this](error_code failed, int) {
+    signals_.async_wait([this](error_code failed, int signal) {
       if (failed) return;
-      if (routes_.draining()) return stop();
-      log_.info("draining: running requests may end, new ones are refused");
-      begin_drain();
+      if (routes_.leaving()) return stop();
+      begin_leave(signal == SIGINT ? 0 : settings_.drain_grace_s);
       wait_for_signal();
     });
   }
 
+  void begin_leave(double grace_s) {
+    if (routes_.leaving()) return;
+    routes_.leave();
+    if (grace_s <= 0) return begin_drain();
+    log_.info(fmt::format("leaving: not ready any more, and serving on for {} s", grace_s));
+    drain_timer_.expires_after(seconds(grace_s));
+    drain_timer_.async_wait([this](error_code failed) {
+      if (!failed) begin_drain();
+    });
+  }
+
   void begin_drain() {
-    if (routes_.draining()) return;
+    log_.info("draining: running requests may end, new ones are refused");
     routes_.drain();
     model_.engine().drain();
-    error_code ignored;
-    acceptor_.close(ignored);
     for (const auto& connection : connections()) connection->finish_up();
     drain_timer_.expires_after(seconds(settings_.drain_s));
     drain_timer_.async_wait([this](error_code failed) {
       if (!failed) cut_off();
     });
     const std::lock_guard lock(mutex_);
-    if (open_ == 0) asio::post(acceptor_.get_executor(), [this] { stop(); });
+    if (open_ == late_) asio::post(acceptor_.get_executor(), [this] { finish(); });
   }
 
   void cut_off() {
     log_.info("drain: time is over, what still runs is ended");
+    close_listener();
     routes_.cancel_all();
     drain_timer_.expires_after(seconds(kLastWords_s));
     drain_timer_.async_wait([this](error_code failed) {
       if (!failed) stop();
     });
+  }
+
+  void close_listener() {
+    error_code ignored;
+    acceptor_.close(ignored);
+  }
+
+  // Everything has been drained.
+  void finish() {
+    close_listener();
+    stop();
   }
 
   // By any thread, and by several at once.
@@ -207,6 +245,8 @@ class Server::Parts {
   ServedModel& model_;
   Log& log_;
   Metrics& metrics_;
+  RequestLanes lanes_;
+  MediaDecoding decoding_;
   Routes routes_;
   std::unique_ptr<asio::ssl::context> tls_;
   ConnectionContext context_;
@@ -214,15 +254,14 @@ class Server::Parts {
   std::mutex mutex_;
   std::condition_variable stopped_changed_;
   bool stopped_ = false;
-  int32_t open_ = 0;
+  int32_t open_ = 0, late_ = 0;  // late: of the open ones, those that came while it drained
   std::vector<std::weak_ptr<Connection>> connections_;
 
-  asio::thread_pool workers_;
   asio::io_context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   tcp::acceptor acceptor_;
   asio::signal_set signals_;
-  asio::steady_timer drain_timer_;
+  asio::steady_timer drain_timer_, health_timer_;
   uint16_t port_ = 0;
   std::vector<std::thread> threads_;
   std::thread engine_thread_;

@@ -21,10 +21,10 @@ class Server {
   ~Server();
 
   [[nodiscard]] uint16_t port() const;
-  // Drains on SIGINT and SIGTERM; a second one ends it at once.
+  // Drains on SIGTERM, and on SIGINT without the grace: somebody waits for it. A second one ends it at once.
   void handle_signals();
-  // No new requests; those that run have settings.drain_s to end, and are then told that it is over. May be called by
-  // any thread.
+  // Says that it is not ready, and serves on for settings.drain_grace_s; then takes no new requests; those that run
+  // have settings.drain_s to end, and are then told that it is over. May be called by any thread.
   void drain();
   // Until everything has been drained.
   void wait();

@@ -1,6 +1,7 @@
 // What clients do wrong, on purpose or because they died: no crash, the right answer, and nobody beside them harmed.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <boost/json.hpp>
 #include <csignal>
 #include <cstdlib>
@@ -51,8 +52,10 @@ TEST(ServerFaults, WhoGoesAwayIsCancelled) {
 
 // Right behind the call none is lost, though nobody may wait for one yet; not even where it would end the program.
 TEST(ServerFaults, ASignalThatComesAtOnceDrains) {
+  ServerSettings settings;
+  settings.drain_grace_s = 0;
   for (const int signal : {SIGTERM, SIGINT}) {
-    TestServer server;
+    TestServer server(settings);
     server.server().handle_signals();
     ASSERT_EQ(std::raise(signal), 0);
     server.server().wait();
@@ -90,10 +93,11 @@ TEST(ServerFaults, WhatCanNeverFitIsSaidAtOnce) {
 TEST(ServerFaults, DrainingEndsWhatRunsAndRefusesTheRest) {
   ServerSettings settings;
   settings.drain_s = 0.3;
+  settings.drain_grace_s = 0;
   TestServer server(settings);
   TestClient idle = server.client(), running = streaming(server), late = server.client();
   EXPECT_EQ(idle.get("/ready").status, 200);
-  late.send("POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n");
+  late.send("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n");
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   server.server().drain();
   EXPECT_FALSE(idle.read_some(5000)) << "a connection without a request is closed";
@@ -106,6 +110,61 @@ TEST(ServerFaults, DrainingEndsWhatRunsAndRefusesTheRest) {
   EXPECT_LT(text.find("\"completion_tokens\":"), text.find("\"shutting_down\""));
   server.server().wait();
   EXPECT_FALSE(server.client().connected());
+}
+
+// Who balances load sees that it should send nobody any more before anybody is refused.
+TEST(ServerFaults, LeavingServesOnForAWhile) {
+  ServerSettings settings;
+  settings.drain_grace_s = 1.5;
+  TestServer server(settings);
+  TestClient idle = server.client(), busy = server.client(), running = streaming(server);
+  EXPECT_EQ(busy.get("/ready").status, 200);
+  server.server().drain();
+  ASSERT_TRUE(TestServer::soon([&] { return server.client().get("/ready").status == 503; }));
+  // Still serving: those who are connected, and those who come.
+  EXPECT_EQ(server.client().get("/health").status, 200);
+  EXPECT_EQ(server.chat(R"("max_tokens":3)").status, 200);
+  const TestAnswer last = busy.post("/v1/chat/completions", TestServer::chat_body(R"("max_tokens":3)"));
+  EXPECT_EQ(last.status, 200);
+  EXPECT_NE(last.head.find("Connection: close"), std::string::npos) << last.head;
+  // Then refusing, on a listener that is open, as long as something runs; one without a request has been closed.
+  EXPECT_FALSE(idle.read_some(10'000));
+  const TestAnswer refused = server.chat("");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_NE(refused.head.find("Retry-After: "), std::string::npos) << refused.head;
+  EXPECT_EQ(server.client().get("/ready").status, 503);
+  EXPECT_TRUE(running.read_some());
+  running.close();
+  server.server().wait();
+  EXPECT_FALSE(server.client().connected());
+}
+
+// A step that does not return: whoever asks hears it, though no request is answered.
+TEST(ServerFaults, AStepThatDoesNotReturnIsNotHealthy) {
+  std::atomic<bool> held = false;
+  TestHooks hooks;
+  hooks.on_step = [&] {
+    while (held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  ServerSettings settings;
+  settings.stuck_s = 0.5;
+  TestServer server(settings, {}, hooks);
+  EXPECT_EQ(server.chat(R"("max_tokens":3)").status, 200);
+  // Nothing to do is no fault, however long.
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  const TestAnswer rested = server.client().get("/health");
+  EXPECT_EQ(rested.status, 200) << rested.body;
+  EXPECT_GT(rested.json().at("engine").at("last_step_s_ago").as_double(), 0.5);
+  TestClient waiting = streaming(server);
+  EXPECT_EQ(server.client().get("/health").status, 200);
+  held = true;
+  EXPECT_TRUE(TestServer::soon([&] { return server.client().get("/health").status == 503; }));
+  const auto answer = server.client().get("/health").json();
+  EXPECT_EQ(answer.at("status").as_string(), "stuck");
+  EXPECT_NE(answer.at("reason").as_string().find("no step"), std::string::npos);
+  EXPECT_EQ(server.client().get("/ready").status, 503);
+  held = false;
+  EXPECT_TRUE(TestServer::soon([&] { return server.client().get("/health").status == 200; }));
 }
 
 TEST(ServerFaults, TimeIsLimited) {
@@ -130,7 +189,7 @@ TEST(ServerFaults, TooMuchIsRefusedAndNotKept) {
   TestClient beside = streaming(server);
   {
     TestClient client = server.client();
-    client.send("GET /health HTTP/1.1\r\nHost: x\r\nX-Long: ");
+    client.send("GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: ");
     const std::string piece(1 << 16, 'x');
     for (int i = 0; i < 160 && client.send(piece); ++i) {
     }
@@ -138,12 +197,12 @@ TEST(ServerFaults, TooMuchIsRefusedAndNotKept) {
   }
   {
     TestClient client = server.client();
-    client.send("POST /tokenize HTTP/1.1\r\nHost: x\r\nContent-Length: 100001\r\n\r\n");
+    client.send("POST /tokenize HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100001\r\n\r\n");
     EXPECT_EQ(client.read_answer().status, 413);
   }
   {
     TestClient client = server.client();
-    client.send("POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    client.send("POST /tokenize HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n");
     const std::string chunk = "10000\r\n" + std::string(0x10000, 'x') + "\r\n";
     for (int i = 0; i < 4 && client.send(chunk); ++i) {
     }
@@ -194,7 +253,7 @@ TEST(ServerFaults, MutatedRequests) {
       ASSERT_NE(answer.error_field("message"), "no error");
     }
   }
-  const std::string request = "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}";
+  const std::string request = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}";
   for (int i = 0; i < 5000; ++i) {
     TestClient rude = server.client();
     ASSERT_TRUE(rude.connected());

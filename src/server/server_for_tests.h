@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "kernels/cpu_ops.h"
 #include "server/http_client_for_tests.h"
@@ -29,15 +30,22 @@ struct TestModel {
   }
 };
 
+// What a test may reach into.
+struct TestHooks {
+  std::function<void()> on_step;  // by the engine's thread, within each step
+  LogLevel log_level = LogLevel::error;
+  int log_fd = STDERR_FILENO;
+};
+
 class TestServer {
  public:
-  explicit TestServer(ServerSettings settings = {}, EngineSettings engine_settings = {})
-      : metrics_("default"), log_(LogLevel::error) {
+  explicit TestServer(ServerSettings settings = {}, EngineSettings engine_settings = {}, TestHooks hooks = {})
+      : metrics_("default"), observer_(metrics_, std::move(hooks.on_step)), log_(hooks.log_level, hooks.log_fd) {
     TestModel& model = TestModel::shared();
     settings.port = 0;
     engine_ = std::make_unique<Engine>(
         EngineParts{
-            .forward = &model.forward, .pool = &model.pool, .observer = &metrics_, .vision = &model.vision->forward()},
+            .forward = &model.forward, .pool = &model.pool, .observer = &observer_, .vision = &model.vision->forward()},
         engine_settings);
     EngineDescription description;
     description.settings = engine_settings;
@@ -79,7 +87,18 @@ class TestServer {
   }
 
  private:
+  struct Observer final : StepObserver {
+    Observer(Metrics& to, std::function<void()> hook) : metrics(to), on_step(std::move(hook)) {}
+    void observe(const StepReport& report) override {
+      if (on_step) on_step();
+      metrics.observe(report);
+    }
+    Metrics& metrics;
+    std::function<void()> on_step;
+  };
+
   Metrics metrics_;
+  Observer observer_;
   Log log_;
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<ServedModel> served_;

@@ -66,7 +66,7 @@ TEST_F(ServerTest, SmallRoutes) {
   const TestAnswer wrong = client.get("/v1/chat/completions");
   EXPECT_EQ(wrong.status, 405);
   EXPECT_NE(wrong.head.find("Allow: POST"), std::string::npos);
-  client.send("HEAD /health HTTP/1.1\r\nHost: x\r\n\r\n");
+  client.send("HEAD /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_EQ(client.read_answer(false).status, 200);
   EXPECT_EQ(client.get("/health?x=1").status, 200);
 }
@@ -296,6 +296,19 @@ TEST_F(ServerTest, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(sound.error_field("code"), "unsupported");
 }
 
+// What a client wrote outside of JSON is in the answer's JSON all the same.
+TEST_F(ServerTest, ErrorsAreUtf8WhateverTheRequestWas) {
+  for (const std::string& path :
+       {std::string("/v1/models/\xff\xfe"), std::string("/\xc3("),
+        "/v1/models/" + std::string(99, 'x') + "\xf0\x9f\x98\x80\xf0\x9f", "/" + std::string(300, '\x80')}) {
+    const TestAnswer answer = server_->client().get(path);
+    EXPECT_EQ(answer.status, 404);
+    EXPECT_NE(answer.error_field("message"), "no error");  // which parses it, strictly
+  }
+  EXPECT_EQ(server_->client().get("/v1/models/\xff").error_field("message"),
+            "the model \xEF\xBF\xBD is not served here; GET /v1/models says which is");
+}
+
 TEST_F(ServerTest, RequestsOfOneConnection) {
   TestClient client = server_->client();
   const std::string body = TestServer::chat_body(R"("max_tokens":2)");
@@ -304,20 +317,20 @@ TEST_F(ServerTest, RequestsOfOneConnection) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(client.read_answer().status, 200);
   // Slowly, byte by byte; in chunks; with a question first.
   const std::string request =
-      "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
-      body;
+      "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) +
+      "\r\n\r\n" + body;
   for (const char c : request) client.send(std::string(1, c));
   EXPECT_EQ(client.read_answer().status, 200);
   client.send(
-      "POST /tokenize HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
+      "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: "
       "chunked\r\n\r\n8\r\n{\"prompt\r\n6\r\n\":\"a\"}\r\n0\r\n\r\n");
   EXPECT_EQ(client.read_answer().status, 200);
-  client.send("POST /tokenize HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 14\r\n\r\n");
+  client.send("POST /tokenize HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 14\r\n\r\n");
   EXPECT_TRUE(client.read_until("100 Continue"));
   client.send(R"({"prompt":"a"})");
   EXPECT_EQ(client.read_answer().status, 200);
   // An old client, and one that says goodbye.
-  client.send("GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  client.send("GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_EQ(client.read_answer().status, 200);
   EXPECT_FALSE(client.read_some(5000));
   TestClient old = server_->client();
@@ -354,13 +367,53 @@ TEST_F(ServerTest, MetricsHaveTheNamesThatRoutersRead) {
   }
 }
 
+// Also of what could not be read as a request: it took as long as it took.
+TEST(ServerLogTest, LinesHaveTheTimeThatRequestsTook) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ServerSettings settings;
+  settings.max_body_bytes = 100;
+  TestHooks hooks;
+  hooks.log_level = LogLevel::info;
+  hooks.log_fd = ends[1];
+  {
+    TestServer server(settings, {}, hooks);
+    TestClient broken = server.client(), large = server.client(), long_header = server.client();
+    broken.send("no HTTP at all\r\n\r\n");
+    EXPECT_EQ(broken.read_answer().status, 400);
+    large.send_post("/tokenize", std::string(200, 'x'));
+    EXPECT_EQ(large.read_answer().status, 413);
+    long_header.send("GET /health HTTP/1.1\r\nHost: localhost\r\nX: " + std::string(100'000, 'x') + "\r\n\r\n");
+    EXPECT_EQ(long_header.read_answer().status, 431);
+    // By now the others' lines are written.
+    EXPECT_EQ(server.client().get("/version").status, 200);
+  }
+  ::close(ends[1]);
+  std::string log(1 << 16, '\0');
+  log.resize(static_cast<size_t>(std::max<ssize_t>(0, ::read(ends[0], log.data(), log.size()))));
+  ::close(ends[0]);
+  for (const char* status : {" 400 ", " 413 ", " 431 "}) {
+    const size_t at = log.find(status);
+    ASSERT_NE(at, std::string::npos) << log;
+    EXPECT_LT(std::stod(log.substr(at + 5)), 20'000) << log;
+  }
+  EXPECT_NE(log.find("POST /tokenize 413 "), std::string::npos) << log;
+}
+
 TEST(ServerKeysTest, OnlyHoldersOfAKeyMayAsk) {
   ServerSettings settings;
   settings.api_keys = {"secret"};
   TestServer server(settings);
   EXPECT_EQ(server.client().get("/v1/models").status, 401);
   EXPECT_EQ(server.client().get("/v1/models", "Authorization: Bearer wrong\r\n").status, 401);
-  EXPECT_EQ(server.client().get("/v1/models", "Authorization: Bearer secret\r\n").status, 200);
+  for (const char* written : {"Bearer secret", "bearer secret", "BEARER  secret"}) {
+    const std::string header = "Authorization: " + std::string(written) + "\r\n";
+    EXPECT_EQ(server.client().get("/v1/models", header).status, 200) << written;
+  }
+  for (const char* written : {"secret", "Basic secret", "Bearersecret", "Bearer", "Bearer "}) {
+    const std::string header = "Authorization: " + std::string(written) + "\r\n";
+    EXPECT_EQ(server.client().get("/v1/models", header).status, 401) << written;
+  }
   EXPECT_EQ(server.chat("").error_field("code"), "invalid_api_key");
   EXPECT_EQ(server.client().get("/health").status, 200);
 }

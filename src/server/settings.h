@@ -15,6 +15,8 @@ struct RequestLimits {
   int32_t max_choices = 16;           // n, and prompts of one request
   int32_t max_images = 16;
   int32_t max_videos = 4;
+  int32_t max_messages = 4096;             // of a conversation
+  double render_s = 5;                     // of a core, for the model's template to write it down
   int32_t max_frames = 32;                 // shown of a video
   int64_t max_pixels = int64_t{64} << 20;  // of a picture or a frame, decoded
   double request_s = 600;                  // from its arrival to its end; 0: no limit
@@ -28,7 +30,12 @@ struct ServerSettings {
   std::string host = "127.0.0.1";
   uint16_t port = 8000;  // 0: one that is free
   int32_t io_threads = 1;
-  int32_t worker_threads = 2;  // that read, render and encode requests
+  // Names and addresses that clients may call the server by, besides those that it listens on; "*": any.
+  std::vector<std::string> allowed_hosts;
+  std::vector<std::string> cors_origins;  // whose pages may use it; "*": any page's
+  int32_t worker_threads = 2;             // that read, render and encode requests
+  int32_t decode_threads = 1;             // that decode pictures
+  size_t decode_bytes = size_t{1} << 30;  // for pictures and clips while they are decoded
   size_t max_body_bytes = size_t{32} << 20;
   size_t max_header_bytes = size_t{32} << 10;
   int32_t max_connections = 4096;
@@ -36,7 +43,9 @@ struct ServerSettings {
   double body_s = 120;                // for its body
   double idle_s = 75;                 // between requests
   double write_stall_s = 120;         // a reader that takes nothing for so long has gone
-  double drain_s = 30;                // for running requests, after a signal
+  double drain_grace_s = 5;           // after a signal: serving on, while nobody should come any more
+  double drain_s = 30;                // for running requests, after that
+  double stuck_s = 60;                // a step, or a request's preparation, that takes longer never ends
   std::string model_name;             // how clients call the model; "": as its folder is called
   std::vector<std::string> api_keys;  // none: everyone may
   RequestLimits limits;

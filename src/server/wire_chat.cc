@@ -213,7 +213,8 @@ ChatAsk read_chat(const json::object& body, const RequestLimits& limits, WirePro
   ChatAsk ask;
   WireFields fields(body, "", problem);
   read_ask(fields, limits, ask);
-  Messages messages = read_messages(fields, {limits.max_images, limits.max_videos, limits.media_hosts});
+  Messages messages =
+      read_messages(fields, limits.max_messages, {limits.max_images, limits.max_videos, limits.media_hosts});
   ask.chat.messages = std::move(messages.for_template);
   ask.media = std::move(messages.media);
   read_tool_choice(fields, read_tools(fields), ask);

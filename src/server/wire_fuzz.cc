@@ -24,7 +24,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     switch (kind) {
       case 0: (void)read_chat(*object, {}, problem); break;
       case 1: (void)read_completion(*object, {}, problem); break;
-      case 2: (void)read_tokenize(*object, problem); break;
+      case 2: (void)read_tokenize(*object, {}, problem); break;
       default: (void)read_detokenize(*object, problem);
     }
     // All that can be wrong with a body is the client's.

@@ -114,7 +114,9 @@ class MessageReader {
       problem_.say(
           bad_field(fields.path("url"), fmt::format("too many {} for one request", is_video ? "videos" : "images")));
     } else {
-      read_url(*url, {.is_video = is_video, .bytes = {}, .url = {}, .field = fields.path("url")});
+      read_url(
+          *url,
+          {.is_video = is_video, .bytes = {}, .url = {}, .field = fields.path("url"), .written_bytes = url->size()});
     }
     return {{"type", is_video ? "video" : "image"}};
   }
@@ -198,11 +200,17 @@ class MessageReader {
 
 }  // namespace
 
-Messages read_messages(WireFields& body, const MediaTerms& terms) {
+Messages read_messages(WireFields& body, int32_t most, const MediaTerms& terms) {
   Messages messages;
   const json::array* array = body.array("messages");
   if (array == nullptr || array->empty()) {
     body.missing("messages", "a list of at least one message");
+    return messages;
+  }
+  if (array->size() > static_cast<size_t>(most)) {
+    body.problem().say(bad_field("messages", fmt::format("{} messages; this server takes at most {} (its option "
+                                                         "--max-messages)",
+                                                         array->size(), most)));
     return messages;
   }
   MessageReader reader(body.problem(), terms, messages);

@@ -18,6 +18,7 @@ struct MediaFile {
   std::string bytes;            // "" while it is to be fetched
   std::optional<MediaUrl> url;  // from where, where it is not in the request itself
   std::string field;            // that says so
+  size_t written_bytes = 0;     // of the request's body
 };
 
 struct Messages {
@@ -31,6 +32,7 @@ struct MediaTerms {
   std::span<const std::string> hosts;  // that they may be fetched from
 };
 
-Messages read_messages(WireFields& body, const MediaTerms& terms);
+// At most so many messages.
+Messages read_messages(WireFields& body, int32_t most, const MediaTerms& terms);
 
 }  // namespace paceline

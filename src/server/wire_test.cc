@@ -282,7 +282,7 @@ TEST(Wire, BodiesThatAreNoRequests) {
 
 TEST(Wire, Tokens) {
   WireProblem problem;
-  EXPECT_EQ(read_tokenize(*parse_body(R"({"prompt":"x","add_special_tokens":false})", problem), problem).text, "x");
+  EXPECT_EQ(read_tokenize(*parse_body(R"({"prompt":"x","add_special_tokens":false})", problem), {}, problem).text, "x");
   EXPECT_EQ(read_detokenize(*parse_body(R"({"tokens":[1,2]})", problem), problem).ids, (std::vector<TokenId>{1, 2}));
   EXPECT_TRUE(problem.none());
   (void)read_detokenize(*parse_body(R"({"tokens":[1,-2]})", problem), problem);
@@ -311,8 +311,9 @@ TEST(ApiKeysTest, OnlyTheRightOnesPass) {
   const ApiKeys api_keys(keys);
   EXPECT_TRUE(api_keys.needed());
   EXPECT_EQ(api_keys.check("Bearer second"), 1u);
+  EXPECT_EQ(api_keys.check("bearer second"), 1u);  // RFC 9110: in any case
   for (const char* header :
-       {"", "second", "Bearer ", "Bearer secon", "Bearer second ", "bearer second", "Basic second"}) {
+       {"", "second", "Bearer ", "Bearer secon", "Bearer second ", "Bearers second", "Basic second"}) {
     EXPECT_FALSE(api_keys.check(header)) << header;
   }
   EXPECT_FALSE(ApiKeys({}).needed());

@@ -8,14 +8,14 @@ namespace paceline {
 
 namespace json = boost::json;
 
-TokenizeAsk read_tokenize(const json::object& body, WireProblem& problem) {
+TokenizeAsk read_tokenize(const json::object& body, const RequestLimits& limits, WireProblem& problem) {
   TokenizeAsk ask;
   WireFields fields(body, "", problem);
   ask.model = fields.string("model").value_or("");
   const auto text = fields.string("prompt");
   if (fields.any("messages") != nullptr) {
     if (text) problem.say(bad_field("prompt", "either prompt or messages, not both"));
-    ask.chat.emplace().messages = read_messages(fields, {}).for_template;
+    ask.chat.emplace().messages = read_messages(fields, limits.max_messages, {}).for_template;
     ask.chat->add_generation_prompt = fields.boolean("add_generation_prompt").value_or(true);
   } else if (!text && problem.none()) {
     fields.missing("prompt", "a string");

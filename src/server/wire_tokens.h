@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "server/settings.h"
 #include "server/wire_fields.h"
 #include "tensor/dtype.h"
 #include "text/chat_request.h"
@@ -18,7 +19,7 @@ struct TokenizeAsk {
   std::optional<ChatRequest> chat;  // instead of the text
   bool add_special = true;
 };
-TokenizeAsk read_tokenize(const boost::json::object& body, WireProblem& problem);
+TokenizeAsk read_tokenize(const boost::json::object& body, const RequestLimits& limits, WireProblem& problem);
 
 struct DetokenizeAsk {
   std::string model;

@@ -14,7 +14,7 @@ const kKey = "test-key";
 let server, client, baseURL;
 
 before(async () => {
-  server = spawn(program, ["serve", "--port", "0", "--drain-seconds", "2"], {
+  server = spawn(program, ["serve", "--port", "0", "--drain-grace", "0", "--drain-seconds", "2"], {
     env: { ...process.env, PACELINE_API_KEYS: kKey },
     stdio: ["ignore", "ignore", "pipe"],
   });

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/deadline.h"
 #include "text/jinja/value.h"
 
 namespace paceline::jinja {
@@ -18,7 +19,7 @@ struct Limits {
   int depth = 600;                   // of expressions, statements and macros within each other
   size_t bytes = size_t{512} << 20;  // of all texts, lists and the like made, one after the other
   size_t output_bytes = size_t{64} << 20;
-  std::chrono::milliseconds time{10'000};
+  std::chrono::milliseconds time{10'000};  // of the thread that renders
 };
 
 inline constexpr int kMaxValueDepth = 150;
@@ -26,8 +27,7 @@ inline constexpr int64_t kMaxValueWeight = 16'000'000;
 
 class Run {
  public:
-  Run(const Limits& limits, std::tm now)
-      : limits_(limits), now_(now), deadline_(std::chrono::steady_clock::now() + limits.time) {}
+  Run(const Limits& limits, std::tm now) : limits_(limits), now_(now), deadline_(limits.time) {}
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   ~Run();
@@ -65,7 +65,7 @@ class Run {
 
   Limits limits_;
   std::tm now_;
-  std::chrono::steady_clock::time_point deadline_;
+  Deadline deadline_;
   bool used_clock_ = false, is_late_ = false;
   int64_t steps_ = 0, next_look_ = 0;  // at the clock
   size_t bytes_ = 0;

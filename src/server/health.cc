@@ -1,0 +1,69 @@
+#include "server/health.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
+#include <cmath>
+
+namespace paceline {
+namespace {
+
+namespace json = boost::json;
+
+double seconds_since(std::chrono::steady_clock::time_point then, std::chrono::steady_clock::time_point now) {
+  return std::round(std::chrono::duration<double>(now - then).count() * 1000) / 1000;
+}
+
+json::array lanes_array(const std::vector<LaneState>& lanes) {
+  json::array array;
+  for (const LaneState& lane : lanes) {
+    array.push_back({{"name", lane.name}, {"waiting", lane.waiting}, {"running", lane.running}});
+  }
+  return array;
+}
+
+}  // namespace
+
+void Health::note(const EngineStats& stats, Clock::time_point now) {
+  // A step may have looked at pictures and at nothing else.
+  const bool stepped = stats.steps != steps_ || stats.pictures_seen != pictures_;
+  if (stepped) stepped_ = now;
+  if (stepped || stats.running + stats.waiting == 0) moved_ = now;
+  steps_ = stats.steps;
+  pictures_ = stats.pictures_seen;
+}
+
+void Health::look() {
+  const EngineStats stats = engine_.stats();
+  const std::lock_guard lock(mutex_);
+  note(stats, Clock::now());
+}
+
+HealthReport Health::report(const std::vector<LaneState>& lanes) {
+  const EngineStats stats = engine_.stats();
+  const auto now = Clock::now();
+  const std::lock_guard lock(mutex_);
+  note(stats, now);
+  HealthReport report;
+  json::object engine{{"running", stats.running}, {"waiting", stats.waiting}, {"steps", stats.steps}};
+  engine["last_step_s_ago"] = stats.steps > 0 ? json::value(seconds_since(stepped_, now)) : json::value();
+  report.details = {{"engine", std::move(engine)}, {"lanes", lanes_array(lanes)}};
+  if (stats.failed) {
+    report.failed = true;
+    report.problem = "the engine failed; the server's log says why";
+    return report;
+  }
+  if (const double still_s = seconds_since(moved_, now); still_s > stuck_s_) {
+    report.problem = fmt::format("the engine has work and has made no step for {:.1f} s", still_s);
+    return report;
+  }
+  for (const LaneState& lane : lanes) {
+    if (lane.still_s <= stuck_s_) continue;
+    report.problem =
+        fmt::format("the threads that prepare {} requests have not got on for {:.1f} s", lane.name, lane.still_s);
+  }
+  return report;
+}
+
+}  // namespace paceline

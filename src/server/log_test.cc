@@ -1,0 +1,86 @@
+// The log goes on its way whether somebody reads it or not.
+#include "server/log.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+
+namespace paceline {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class LogTest : public testing::Test {
+ protected:
+  LogTest() { EXPECT_EQ(::pipe2(ends_, O_CLOEXEC), 0); }
+  ~LogTest() override {
+    if (ends_[0] >= 0) ::close(ends_[0]);
+    // The other end stays open: a writer may still be left behind in it.
+  }
+  void close_reader() { ::close(std::exchange(ends_[0], -1)); }
+  // What can be read within some time.
+  std::string read_until(const std::string& wanted) {
+    ::fcntl(ends_[0], F_SETFL, O_NONBLOCK);
+    std::string text;
+    for (const auto end = Clock::now() + std::chrono::seconds(20); Clock::now() < end;) {
+      char bytes[4096];
+      const ssize_t count = ::read(ends_[0], bytes, sizeof(bytes));
+      if (count > 0) text.append(bytes, static_cast<size_t>(count));
+      if (text.find(wanted) != std::string::npos) return text;
+      if (count <= 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return text;
+  }
+
+  int ends_[2] = {-1, -1};
+};
+
+TEST_F(LogTest, LinesComeInOrderAndAreLines) {
+  Log log(LogLevel::info, ends_[1]);
+  log.info("first");
+  log.debug("not this one");
+  log.error("with\nbreak and \x1b[2J\x7f");
+  log.info("last");
+  const std::string text = read_until("last\n");
+  EXPECT_NE(text.find("info first\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("not this one"), std::string::npos);
+  EXPECT_NE(text.find("error with?break and ?[2J?\n"), std::string::npos) << text;
+  EXPECT_LT(text.find("first"), text.find("last"));
+  EXPECT_EQ(log.dropped(), 0);
+}
+
+// More than a pipe and the queue hold; then somebody reads after all.
+TEST_F(LogTest, NobodyWaitsForAReaderThatDoesNotRead) {
+  const auto begin = Clock::now();
+  {
+    Log log(LogLevel::info, ends_[1]);
+    for (int i = 0; i < 20'000; ++i) log.info("a line of a log, as long as those of requests are, about so long");
+    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+    EXPECT_GT(log.dropped(), 10'000);
+    const std::string text = read_until("were dropped");
+    EXPECT_NE(text.find("lines of this log were dropped"), std::string::npos);
+    log.info("and on it goes");
+    EXPECT_NE(read_until("and on it goes").find("and on it goes"), std::string::npos);
+    // Full again, and left alone with it.
+    for (int i = 0; i < 20'000; ++i) log.info("a line of a log, as long as those of requests are, about so long");
+  }
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(30));
+}
+
+// Without care, SIGPIPE would end this program.
+TEST_F(LogTest, AReaderThatGoesIsNoSignal) {
+  Log log(LogLevel::info, ends_[1]);
+  log.info("read");
+  EXPECT_NE(read_until("read\n"), "");
+  close_reader();
+  log.info("not read");
+  for (int i = 0; i < 2000 && log.dropped() == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(log.dropped(), 1);
+}
+
+}  // namespace
+}  // namespace paceline

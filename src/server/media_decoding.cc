@@ -1,0 +1,61 @@
+#include "server/media_decoding.h"
+
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <exception>
+
+namespace paceline {
+namespace {
+
+namespace asio = boost::asio;
+
+// A photograph as screens show it; decoding takes 40 MB at most.
+constexpr size_t kSmallMediumBytes = size_t{40} << 20;
+constexpr int kNiceDecoding = 10;
+
+// What is thrown there is the standard library's: there was no memory after all.
+size_t decode_safely(CompletionPlanner& planner, size_t number, size_t most_bytes) {
+  try {
+    return planner.decode(number, most_bytes);
+  } catch (const std::exception&) {
+    planner.refuse_medium(number, "there is no room for it");
+    return 0;
+  }
+}
+
+}  // namespace
+
+MediaDecoding::MediaDecoding(const ServerSettings& settings)
+    : budget_(settings.decode_bytes),
+      small_("small pictures", settings.decode_threads, kNiceDecoding),
+      large_("large pictures", settings.decode_threads, kNiceDecoding) {}
+
+asio::awaitable<void> MediaDecoding::run(CompletionPlanner& planner, const std::atomic<bool>& gone) {
+  for (size_t i = 0; i < planner.media().size() && planner.is_good() && !gone; ++i) {
+    co_await decode(planner, i, gone);
+  }
+}
+
+asio::awaitable<void> MediaDecoding::decode(CompletionPlanner& planner, size_t number, const std::atomic<bool>& gone) {
+  const auto within = [&planner, &gone, number](size_t most_bytes) {
+    return [&planner, &gone, number, most_bytes] { return gone ? 0 : decode_safely(planner, number, most_bytes); };
+  };
+  const size_t needed = co_await small_.run(within(kSmallMediumBytes));
+  if (needed == 0 || gone) co_return;
+  if (needed > budget_.bytes()) {
+    planner.refuse_medium(number, fmt::format("decoding it may take {} bytes of memory; this server has {} for it (its "
+                                              "option --decode-bytes)",
+                                              needed, budget_.bytes()));
+    co_return;
+  }
+  const ByteBudget::Hold hold = co_await budget_.take(needed);
+  co_await large_.run(within(SIZE_MAX));
+}
+
+void MediaDecoding::stop() {
+  small_.stop();
+  large_.stop();
+}
+
+}  // namespace paceline

@@ -1,0 +1,58 @@
+// A request on its way to the engine, or to an answer: read, its media fetched and decoded, rendered and encoded, each
+// by those whose work it is.
+#pragma once
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ssl/context.hpp>
+#include <memory>
+
+#include "server/log.h"
+#include "server/media_decoding.h"
+#include "server/media_fetch.h"
+#include "server/request_lanes.h"
+#include "server/routes.h"
+#include "server/settings.h"
+
+namespace paceline {
+
+// Who does it; shared by all requests, and outlives them.
+struct Preparers {
+  const ServerSettings* settings = nullptr;
+  Routes* routes = nullptr;
+  Log* log = nullptr;
+  RequestLanes* lanes = nullptr;
+  MediaDecoding* decoding = nullptr;
+  boost::asio::ssl::context* tls = nullptr;  // of hosts that media are fetched from; none: there are none
+};
+
+// Made and called on the strand of its connection.
+class Preparation {
+ public:
+  Preparation(const Preparers& by, boost::asio::any_io_executor strand) : by_(by), strand_(std::move(strand)) {}
+
+  // The call outlives it. Of one that nobody wants any more, the reply is empty.
+  boost::asio::awaitable<Reply> read(const HttpCall& call);
+  // Where that reply says that it is waiting.
+  boost::asio::awaitable<Reply> go_on(const HttpCall& call, std::shared_ptr<CompletionPlanner> planner);
+  // Nobody wants it any more: what has not begun does not begin.
+  void abandon();
+  // The server is shutting down: what is being fetched comes too late.
+  void hurry();
+
+ private:
+  boost::asio::awaitable<Reply> run_in_lane(size_t weight, const HttpCall& call, CompletionPlanner* planner);
+  boost::asio::awaitable<std::optional<ApiError>> fetch(const HttpCall& call, CompletionPlanner& planner);
+
+  Preparers by_;
+  boost::asio::any_io_executor strand_;
+  std::shared_ptr<MediaFetch> fetch_;
+  std::atomic<bool> gone_ = false;
+};
+
+// handle(), or go_on() where there is a planner. What is thrown there is the standard library's, such as out of memory:
+// this request's end, and no other's.
+Reply reply_safely(const Preparers& by, const HttpCall& call, CompletionPlanner* planner);
+
+}  // namespace paceline

@@ -1,0 +1,18 @@
+// A conversation written down by the model's template, in no more time than an operator gives it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "server/api_error.h"
+#include "server/settings.h"
+#include "session/text_model.h"
+#include "text/chat_request.h"
+
+namespace paceline {
+
+// None: the problem has been said. The conversation is told its time, and stays as it is otherwise.
+std::optional<std::string> render_within(const TextModel& model, ChatRequest& chat, const RequestLimits& limits,
+                                         WireProblem& problem);
+
+}  // namespace paceline

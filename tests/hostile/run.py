@@ -12,6 +12,8 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True
+
 import honest
 import program
 import strangers

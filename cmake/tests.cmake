@@ -41,3 +41,16 @@ set_tests_properties(openai_client PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120
 # A thousand streams instead of some.
 add_test(NAME server_long COMMAND server_test --gtest_filter=ServerFaults.ManyOpenStreams)
 set_tests_properties(server_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1 TIMEOUT 600)
+
+# Strangers beside honest clients, two minutes here and an hour in `make test-long`; alone, since times are part of it.
+# (With sanitizers it takes a machine of its own: PACELINE_PROGRAM=build/dev/paceline tests/hostile/run.py.)
+if(PACELINE_ASAN OR PACELINE_TSAN)
+  return()
+endif()
+set(hostile ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/hostile/run.py)
+add_test(NAME hostile COMMAND ${hostile} --seconds 120)
+add_test(NAME hostile_long COMMAND ${hostile} --seconds 3600 --strict)
+set_tests_properties(hostile PROPERTIES TIMEOUT 900)
+set_tests_properties(hostile_long PROPERTIES TIMEOUT 6000 LABELS long)
+set_tests_properties(hostile hostile_long PROPERTIES RUN_SERIAL TRUE
+                     ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)

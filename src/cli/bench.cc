@@ -302,6 +302,7 @@ void add_bench_command(CLI::App& app, Action& action) {
       ->add_option("-m,--model", options->source.model,
                    "Checkpoint to measure, as for generate; default: the model that came with the program")
       ->type_name("DIR")
+      ->check(model_is_named())
       ->excludes("--synthetic");
   command->add_option("--format", options->source.format, "Random weights: bf16, q8 or q4")
       ->check(CLI::IsMember({"bf16", "q8", "q4"}))

@@ -110,7 +110,7 @@ int check_goldens(const CheckOptions& options) {
   if (options.json) {
     boost::json::array list;
     for (const GoldenCheck& check : checks) list.push_back(json_of(check, options.run.precision));
-    if (!write_out(boost::json::serialize(list) + "\n")) return fail(kExitFailure, "cannot write to standard output");
+    if (const auto error = write_out(boost::json::serialize(list) + "\n")) return fail_to_write(error);
   } else {
     print_table(checks, options.run.precision);
   }

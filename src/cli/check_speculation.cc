@@ -81,8 +81,8 @@ int check_speculation_of(const std::vector<std::filesystem::path>& cases, bool w
     missed = missed || !check->passed();
     checks.push_back(std::move(*check));
   }
-  if (!write_out(json ? boost::json::serialize(json_of(checks)) + "\n" : table_of(checks))) {
-    return fail(kExitFailure, "cannot write to standard output");
+  if (const auto error = write_out(json ? boost::json::serialize(json_of(checks)) + "\n" : table_of(checks))) {
+    return fail_to_write(error);
   }
   return missed ? kExitFailure : kExitDone;
 }

@@ -83,7 +83,9 @@ EngineSettings settings_for_one(const Drafting& drafting) {
 class GenerateCommand {
  public:
   explicit GenerateCommand(GenerateOptions& options)
-      : options_(options), tells_(!options.quiet && (options.verbose || stderr_is_terminal())) {}
+      : options_(options),
+        tells_(!options.quiet && (options.verbose || stderr_is_terminal())),
+        colours_(options.show_draft && stdout_shows_colours()) {}
 
   int run() {
     auto prompt = read_prompt(options_);
@@ -163,7 +165,7 @@ class GenerateCommand {
                     const Drafting& drafting) {
     catch_interrupts();
     ProgressBar bar("reading prompt", tells_ && stderr_is_terminal());
-    bool written = true;
+    std::error_code unwritten;
     GenerateCallbacks callbacks;
     callbacks.on_prompt = [&](int32_t done) {
       const auto total = static_cast<int64_t>(prepared.request.prompt.size());
@@ -171,30 +173,30 @@ class GenerateCommand {
       return !interrupted();
     };
     callbacks.on_text = [&](std::string_view text) {
-      if (!options_.json) written = write_text(text);
-      return written && !interrupted();
+      if (!options_.json) unwritten = write_text(text);
+      return !unwritten && !interrupted();
     };
     callbacks.on_origin = [&](TokenOrigin origin) { origin_ = origin; };
     const GenerateResult result = generate(model, engine, prepared, callbacks);
     bar.clear();
-    if (options_.json) written = write_out(json_of(result, options_, name, drafting));
-    if (!written) return fail(kExitFailure, "cannot write to standard output");
+    if (options_.json) unwritten = write_out(json_of(result, options_, name, drafting));
+    if (unwritten) return fail_to_write(unwritten);
     if (tells_) {
-      fmt::print(stderr, "{}{}{}", options_.json ? "" : "\n\n", summary_of(result, *options_.seed),
-                 drafting.summary(result.counters));
+      tell(fmt::format("{}{}{}", options_.json ? "" : "\n\n", summary_of(result, *options_.seed),
+                       drafting.summary(result.counters)));
     }
     return interrupted() ? kExitInterrupted : kExitDone;
   }
 
-  bool write_text(std::string_view text) const {
+  [[nodiscard]] std::error_code write_text(std::string_view text) const {
     const std::string_view colour = colour_of(origin_);
-    if (!options_.show_draft || colour.empty() || !stdout_is_terminal()) return write_out(text);
+    if (!colours_ || colour.empty()) return write_out(text);
     return write_out(fmt::format("{}{}\x1b[0m", colour, text));
   }
 
   GenerateOptions& options_;
   TokenOrigin origin_ = TokenOrigin::plain;
-  bool tells_;
+  bool tells_, colours_;
 };
 
 }  // namespace

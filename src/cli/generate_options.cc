@@ -104,6 +104,13 @@ std::string read_all(std::istream& stream) {
 
 }  // namespace
 
+CLI::Validator model_is_named() {
+  const auto check = [](const std::string& name) {
+    return name.empty() ? "expected a folder or org/name, found an empty text" : std::string();
+  };
+  return {check, ""};
+}
+
 void add_run_options(CLI::App& command, RunOptions& options) {
   constexpr const char* kGroup = "Model";
   command
@@ -111,7 +118,8 @@ void add_run_options(CLI::App& command, RunOptions& options) {
                   "Folder in Hugging Face layout, or org/name from the local Hugging Face cache; default: "
                   "$PACELINE_MODEL, or the model that came with the program")
       ->group(kGroup)
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(model_is_named());
   add_compute_options(command, options);
 }
 

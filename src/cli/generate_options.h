@@ -26,6 +26,8 @@ struct RunOptions {
 void add_device_option(CLI::App& command, Device& device);
 
 void add_run_options(CLI::App& command, RunOptions& options);
+// For options that name a model: an empty name is a mistake (of a script's, mostly), not a wish for the shipped one.
+CLI::Validator model_is_named();
 // Threads, device and precision only. The default is what `options` holds.
 void add_compute_options(CLI::App& command, RunOptions& options);
 

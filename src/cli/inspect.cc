@@ -4,6 +4,7 @@
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/generate_options.h"
 #include "cli/inspect_pictures.h"
 #include "cli/machine.h"
 #include "cli/model_path.h"
@@ -32,8 +33,16 @@ struct InspectOptions {
   bool json = false;
 };
 
+Status is_known(const Checkpoint& opened) {
+  if (is_assistant_config(opened.config_json())) return Done{};
+  const auto config = read_config(opened.config_json(), opened.generation_config_json());
+  if (!config.ok()) return Error{fmt::format("{}: {}", opened.folder().string(), config.error().message)};
+  return Done{};
+}
+
 Result<ModelReport> report_on(const std::filesystem::path& folder, ThreadPool& pool, Hashing hashing) {
-  TRY_ASSIGN(const auto checkpoint, Checkpoint::open(folder));
+  TRY_ASSIGN(const auto checkpoint,
+             Checkpoint::open(folder, [](const Checkpoint& opened) { return is_known(opened); }));
   if (is_assistant_config(checkpoint->config_json())) {
     TRY_ASSIGN(const auto drafter, load_mtp(folder, pool));
     return make_report(*drafter, *checkpoint, hashing);
@@ -65,7 +74,8 @@ int run_inspect(const InspectOptions& options) {
   const auto text =
       options.images.empty() ? model_text(*folder, **machine, options) : pictures_text(*folder, **machine, options);
   if (!text.ok()) return fail(kExitFailure, text.error().message);
-  return write_out(*text) ? kExitDone : fail(kExitFailure, "cannot write to standard output");
+  const std::error_code error = write_out(*text);
+  return error ? fail_to_write(error) : kExitDone;
 }
 
 }  // namespace
@@ -73,8 +83,10 @@ int run_inspect(const InspectOptions& options) {
 void add_inspect_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("inspect", "Say what a model is and what it needs");
   auto options = std::make_shared<InspectOptions>();
-  command->add_option("DIR", options->model,
-                      "Folder, or org/name from the local Hugging Face cache; default: as for generate");
+  command
+      ->add_option("DIR", options->model,
+                   "Folder, or org/name from the local Hugging Face cache; default: as for generate")
+      ->check(model_is_named());
   command->add_option("--image", options->images, "What the model is given of this picture; repeatable")
       ->type_name("FILE")
       ->allow_extra_args(false);

@@ -1,8 +1,11 @@
 // The program as people and scripts meet it: exit codes, one-line errors, nothing but text on stdout.
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <boost/json.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -70,7 +73,9 @@ class Program : public testing::Test {
 
 TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(run(""), 2, "subcommand");
-  expect_error(run("dance"), 2, "");
+  expect_error(run("dance"), 2, "\"dance\": there are generate, serve, inspect, quantize, check, bench");
+  expect_error(run("generat -p x"), 2, "\"generat\": did you mean generate?");
+  expect_error(run("--bogus"), 2, "--bogus");
   expect_error(generate("-p x --bogus"), 2, "--bogus");
   expect_error(generate("-p x --temp warm"), 2, "warm");
   expect_error(generate("-p x --temp -1"), 2, "temperature");
@@ -92,6 +97,11 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(generate("-p x --show-draft --json"), 2, "");
   expect_error(generate("-p x --image-tokens 71"), 2, "71");
   expect_error(generate("-p x --video-frames 257"), 2, "257");
+  expect_error(run("generate -p x -m ''"), 2, "--model: expected a folder or org/name");
+  expect_error(run("bench -m ''"), 2, "--model");
+  expect_error(run("serve -m ''"), 2, "--model");
+  expect_error(run("inspect ''"), 2, "expected a folder or org/name");
+  expect_error(run("quantize '' out"), 2, "expected a folder or org/name");
   expect_error(run("check"), 2, "goldens");
   expect_error(run("check --templates x y"), 2, "--templates");
   expect_error(run("quantize x y --bits 3"), 2, "3");
@@ -113,6 +123,8 @@ TEST_F(Program, FailuresExitWithOne) {
   // A drafter made for another model.
   expect_error(generate("-p x --draft " + (fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/ple/assistant").string()), 1,
                "does not fit");
+  std::ofstream(folder() / "model.gguf") << "GGUF";
+  expect_error(run("generate -p x -m " + (folder() / "model.gguf").string()), 1, "GGUF is not read yet; expected");
   expect_error(run("check /nowhere"), 1, "/nowhere");
   expect_error(run("check --tokenizer /nowhere /nowhere"), 1, "/nowhere");
   expect_error(run("check --templates /nowhere"), 1, "/nowhere");
@@ -120,6 +132,11 @@ TEST_F(Program, FailuresExitWithOne) {
   expect_error(generate("-p x"), 1, "");
   fs::remove(model() / "model.safetensors");
   expect_error(generate("-p x"), 1, "model.safetensors");
+  // What it is comes before what it lacks.
+  std::ofstream(model() / "config.json") << R"({"model_type": "llama"})";
+  expect_error(generate("-p x"), 1, "found \"llama\"");
+  expect_error(run("inspect " + model().string()), 1, "found \"llama\"");
+  expect_error(run("generate -p x --draft " + model().string()), 1, "found \"llama\"");
   fs::remove(model() / "config.json");
   expect_error(generate("-p x"), 1, "config.json");
 }
@@ -151,6 +168,90 @@ TEST_F(Program, ChecksTemplates) {
   EXPECT_EQ(differs.exit_code, 1);
   EXPECT_NE(differs.out.find("0 of   1 equal"), std::string::npos) << differs.out;
   EXPECT_NE(differs.out.find("found \"Hi\""), std::string::npos) << differs.out;
+}
+
+// Those with a model that lies in the project; the others need one from elsewhere.
+TEST_F(Program, ExamplesOfQuantizeWork) {
+  std::istringstream help(run("quantize --help").out);
+  int examples = 0;
+  for (std::string line; std::getline(help, line);) {
+    const std::string begin = "  paceline quantize ";
+    if (!line.starts_with(begin)) continue;
+    ++examples;
+    std::istringstream words(line.substr(begin.size()));
+    std::string from, to, rest;
+    words >> from >> to;
+    std::getline(words, rest);
+    const fs::path source = fs::path(PACELINE_SOURCE_DIR) / from;
+    if (!fs::exists(source)) continue;
+    const Ran ran = run("quantize " + source.string() + " " + (folder() / to).string() + rest);
+    EXPECT_EQ(ran.exit_code, 0) << line << "\n" << ran.err;
+  }
+  EXPECT_GE(examples, 2);
+}
+
+// One that reads a line and goes. With SIGPIPE as shells leave it, and ignored, as many a parent process does.
+TEST_F(Program, AReaderThatGoesEndsItInSilence) {
+  const std::string err = (folder() / "err").string(), code = (folder() / "code").string();
+  for (const std::string& arguments :
+       {std::string("generate -p 'class A:\n' --ignore-eos -n 3000"), std::string("inspect --no-hash")}) {
+    for (const char* signal : {"", "trap '' PIPE; "}) {
+      const std::string command = std::string("cd ") + folder().string() + " && { " + signal +
+                                  "XDG_CACHE_HOME=" + folder().string() + " " + PACELINE_PROGRAM + " " + arguments +
+                                  " 2>" + err + "; echo $? >" + code + "; } | (exec <&-; sleep 0.3)";
+      ASSERT_EQ(std::system(command.c_str()), 0);
+      EXPECT_EQ(contents(code), "141\n") << signal << arguments;
+      EXPECT_EQ(contents(err), "") << signal << arguments;
+    }
+  }
+}
+
+TEST_F(Program, WhatCannotBeWrittenIsAFailure) {
+  const std::string own = "XDG_CACHE_HOME=" + folder().string() + " ";
+  for (const char* arguments : {"generate -p x -n 9", "generate -p x -n 9 --json", "inspect --no-hash"}) {
+    const std::string command =
+        own + PACELINE_PROGRAM + " " + arguments + " >/dev/full 2>" + (folder() / "err").string();
+    const int status = std::system(command.c_str());
+    EXPECT_EQ(WEXITSTATUS(status), 1) << arguments;
+    EXPECT_EQ(contents(folder() / "err"), "paceline: cannot write to standard output: No space left on device\n");
+  }
+  // Where nothing can be told, the text is written all the same.
+  const std::string asked = "-p x -n 9 --seed 1";
+  const std::string command = own + PACELINE_PROGRAM + " generate -m " + model().string() + " " + asked +
+                              " --verbose >" + (folder() / "out").string() + " 2>/dev/full";
+  EXPECT_EQ(std::system(command.c_str()), 0);
+  const std::string written = contents(folder() / "out");
+  EXPECT_EQ(written, generate(asked).out);
+}
+
+// What the program writes to a terminal.
+std::string on_terminal(const std::string& command) {
+  int terminal = -1;
+  const pid_t child = ::forkpty(&terminal, nullptr, nullptr, nullptr);
+  if (child == 0) {
+    ::execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    ::_exit(127);
+  }
+  std::string text;
+  std::array<char, 4096> part{};
+  for (ssize_t got = 0; (got = ::read(terminal, part.data(), part.size())) > 0;)
+    text.append(part.data(), static_cast<size_t>(got));
+  ::close(terminal);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0) << text;
+  return text;
+}
+
+TEST_F(Program, ColoursAreLeftOutWhereTheyAreNotWanted) {
+  const std::string rest = std::string(PACELINE_PROGRAM) + " generate -m " + model().string() +
+                           " -p 'class Reader:' -n 80 --seed 3 --draft ngram --depth 3 --show-draft --quiet";
+  const std::string own = "XDG_CACHE_HOME=" + folder().string() + " TERM=xterm ";
+  const char* const kGreen = "\x1b[32m";
+  EXPECT_NE(on_terminal(own + rest).find(kGreen), std::string::npos);
+  EXPECT_NE(on_terminal(own + "NO_COLOR= " + rest).find(kGreen), std::string::npos);
+  EXPECT_EQ(on_terminal(own + "NO_COLOR=1 " + rest).find('\x1b'), std::string::npos);
+  EXPECT_EQ(on_terminal(own + "TERM=dumb " + rest).find('\x1b'), std::string::npos);
 }
 
 TEST_F(Program, HelpTeaches) {

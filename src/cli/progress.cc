@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
+#include <string_view>
+
+#include "cli/console.h"
 
 namespace paceline {
 namespace {
@@ -32,16 +34,14 @@ void ProgressBar::update(int64_t done, int64_t total) {
   if (!shown_) return;
   const auto now = std::chrono::steady_clock::now();
   if (drawn_ && done < total && now - last_drawn_ < kRedrawEvery) return;
-  fmt::print(stderr, "{}{}", kEraseLine, progress_line(label_, done, total, kBarWidth));
-  std::fflush(stderr);
+  tell(fmt::format("{}{}", kEraseLine, progress_line(label_, done, total, kBarWidth)));
   drawn_ = true;
   last_drawn_ = now;
 }
 
 void ProgressBar::clear() {
   if (!drawn_) return;
-  fmt::print(stderr, "{}", kEraseLine);
-  std::fflush(stderr);
+  tell(kEraseLine);
   drawn_ = false;
 }
 

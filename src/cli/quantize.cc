@@ -5,6 +5,7 @@
 
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/generate_options.h"
 #include "cli/model_path.h"
 #include "cli/progress.h"
 
@@ -14,9 +15,10 @@ namespace {
 constexpr const char* kQuantizeExamples = R"(
 Examples:
   paceline quantize google/gemma-4-E2B-it gemma-4-E2B-it-q4 --bits 4
-  paceline quantize models/default default-q8 --bits 8 --group 32
+  paceline quantize google/gemma-4-E2B-it-assistant gemma-4-E2B-it-q4-assistant --bits 8 --group 32
 
-The result is a folder that paceline and MLX read. It appears complete or not at all.)";
+The result is a folder that paceline and MLX read. It appears complete or not at all.
+What is packed already, as the model that came with the program is, cannot be packed again.)";
 
 struct QuantizeOptions {
   std::string model, output;
@@ -36,9 +38,9 @@ int run_quantize(const QuantizeOptions& options) {
   bar.clear();
   if (!summary.ok()) return fail(kExitFailure, summary.error().message);
   if (tells) {
-    fmt::print(stderr, "{}: {} tensors in {} bits, {} as they were; {} → {}\n", options.output, summary->quantised,
-               options.spec.bits, summary->kept, bytes_text(static_cast<double>(summary->bytes_before)),
-               bytes_text(static_cast<double>(summary->bytes_after)));
+    tell(fmt::format("{}: {} tensors in {} bits, {} as they were; {} → {}\n", options.output, summary->quantised,
+                     options.spec.bits, summary->kept, bytes_text(static_cast<double>(summary->bytes_before)),
+                     bytes_text(static_cast<double>(summary->bytes_after))));
   }
   return kExitDone;
 }
@@ -48,7 +50,9 @@ int run_quantize(const QuantizeOptions& options) {
 void add_quantize_command(CLI::App& app, Action& action) {
   auto* command = app.add_subcommand("quantize", "Pack a model's matrices in 8 or 4 bits");
   auto options = std::make_shared<QuantizeOptions>();
-  command->add_option("IN", options->model, "Folder, or org/name from the local Hugging Face cache")->required();
+  command->add_option("IN", options->model, "Folder, or org/name from the local Hugging Face cache")
+      ->required()
+      ->check(model_is_named());
   command->add_option("OUT", options->output, "The folder to make; must not exist")->required();
   command->add_option("--bits", options->spec.bits, "Bits per weight")
       ->check(CLI::IsMember({4, 8}).description(""))

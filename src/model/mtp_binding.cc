@@ -135,10 +135,15 @@ Result<std::shared_ptr<const MtpWeights>> bind_mtp_weights(std::shared_ptr<const
 }
 
 Result<std::shared_ptr<const MtpWeights>> load_mtp(const std::filesystem::path& folder, ThreadPool& pool) {
-  TRY_ASSIGN(auto checkpoint, Checkpoint::open(folder));
-  auto config = read_assistant_config(checkpoint->config_json());
-  if (!config.ok()) return Error{fmt::format("{}: {}", folder.string(), config.error().message)};
-  auto weights = bind_mtp_weights(std::move(checkpoint), std::move(*config), pool);
+  AssistantConfig config;
+  const auto read = [&](const Checkpoint& opened) -> Status {
+    auto found = read_assistant_config(opened.config_json());
+    if (!found.ok()) return Error{fmt::format("{}: {}", folder.string(), found.error().message)};
+    config = std::move(*found);
+    return Done{};
+  };
+  TRY_ASSIGN(auto checkpoint, Checkpoint::open(folder, read));
+  auto weights = bind_mtp_weights(std::move(checkpoint), std::move(config), pool);
   if (!weights.ok()) return Error{fmt::format("{}: {}", folder.string(), weights.error().message)};
   return weights;
 }

@@ -118,6 +118,14 @@ std::string identity_of(const fs::path& file) {
   return error ? "" : fmt::format("{}:{}:{}", file.filename().string(), size, changed.time_since_epoch().count());
 }
 
+Status write_text_file(const fs::path& path, const std::string& text) {
+  std::ofstream out(path, std::ios::binary);
+  out << text;
+  out.close();
+  if (!out) return Error{fmt::format("{}: cannot be written", path.string())};
+  return Done{};
+}
+
 }  // namespace
 
 CostStore CostStore::in_user_cache() {
@@ -151,14 +159,14 @@ Status CostStore::save(const CostKey& key, const StepCosts& costs) const {
   std::error_code error;
   fs::create_directories(folder_, error);
   const fs::path part = fs::path(file).concat(fmt::format(".{}", ::getpid()));
-  {
-    std::ofstream out(part, std::ios::binary);
-    out << json::serialize(json_of(key, costs)) << '\n';
-    if (!out.flush()) return Error{fmt::format("{}: cannot be written", part.string())};
+  Status status = write_text_file(part, json::serialize(json_of(key, costs)) + '\n');
+  if (status.ok()) {
+    fs::rename(part, file, error);
+    if (error) status = Error{fmt::format("{}: {}", file.string(), error.message())};
   }
-  fs::rename(part, file, error);
-  if (error) return Error{fmt::format("{}: {}", file.string(), error.message())};
-  return Done{};
+  // Nobody would look for half a file, nor take it away.
+  if (!status.ok()) fs::remove(part, error);
+  return status;
 }
 
 std::string checkpoint_identity(const fs::path& folder) {

@@ -1,7 +1,9 @@
 #include "session/cost_store.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <fstream>
 
@@ -83,6 +85,30 @@ TEST(CostStore, WhereNothingCanBeKeptNothingIs) {
   EXPECT_FALSE(CostStore("").save(kKey, some_costs()).ok());
   EXPECT_FALSE(CostStore("/dev/null/no").save(kKey, some_costs()).ok());
   EXPECT_FALSE(CostStore("/dev/null/no").load(kKey).has_value());
+}
+
+// A disk that is full: files may grow to so many bytes and not further.
+TEST(CostStore, WhatCannotBeWrittenWholeLeavesNothingBehind) {
+  const ScratchFolder scratch;
+  const CostStore store(scratch.path());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{100, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  const bool saved = store.save(kKey, some_costs()).ok();
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_FALSE(saved);
+  EXPECT_TRUE(fs::is_empty(scratch.path())) << only_file(scratch.path());
+
+  // Something is in the place of the file.
+  ASSERT_TRUE(store.save(kKey, some_costs()).ok());
+  const fs::path file = only_file(scratch.path());
+  fs::remove(file);
+  fs::create_directories(file / "taken");
+  EXPECT_FALSE(store.save(kKey, some_costs()).ok());
+  EXPECT_EQ(std::distance(fs::directory_iterator(scratch.path()), {}), 1);
 }
 
 TEST(CostStore, AnotherCheckpointInTheSamePlaceIsAnother) {

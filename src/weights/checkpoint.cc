@@ -38,7 +38,8 @@ Status check_index(const ShardIndex& index, std::span<const TensorView> tensors,
 
 }  // namespace
 
-Result<std::shared_ptr<const Checkpoint>> Checkpoint::open(const std::filesystem::path& folder) {
+Result<std::shared_ptr<const Checkpoint>> Checkpoint::open(const std::filesystem::path& folder,
+                                                           const BeforeWeights& before_weights) {
   std::error_code error;
   if (!std::filesystem::is_directory(folder, error)) {
     return Error{fmt::format("{}: expected a checkpoint folder", folder.string())};
@@ -49,6 +50,7 @@ Result<std::shared_ptr<const Checkpoint>> Checkpoint::open(const std::filesystem
   if (std::filesystem::exists(folder / "generation_config.json", error)) {
     TRY_ASSIGN(checkpoint->generation_config_json_, read_file(folder / "generation_config.json", kMaxConfigBytes));
   }
+  TRY(before_weights(*checkpoint));
   TRY(checkpoint->open_files());
   return std::shared_ptr<const Checkpoint>(std::move(checkpoint));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -32,7 +33,14 @@ struct TensorView {
 class Checkpoint {
  public:
   // Needs config.json and model.safetensors, or model.safetensors.index.json with its shards.
-  static Result<std::shared_ptr<const Checkpoint>> open(const std::filesystem::path& folder);
+  static Result<std::shared_ptr<const Checkpoint>> open(const std::filesystem::path& folder) {
+    return open(folder, [](const Checkpoint&) -> Status { return Done{}; });
+  }
+  // before_weights: asked when the configs are read and no weights are looked for yet, so that a model of another kind
+  // hears that it is one, and not what it lacks.
+  using BeforeWeights = std::function<Status(const Checkpoint& opened)>;
+  static Result<std::shared_ptr<const Checkpoint>> open(const std::filesystem::path& folder,
+                                                        const BeforeWeights& before_weights);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
   [[nodiscard]] std::span<const MappedFile> files() const { return files_; }      // in shard order

@@ -26,6 +26,20 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
+constexpr const char* kWhatIsRead = "a folder in Hugging Face layout, with config.json and weights in .safetensors";
+
+bool is_gguf(const fs::path& file) {
+  const std::string kind = file.extension().string();
+  return kind == ".gguf" || kind == ".GGUF";
+}
+
+bool holds_only_gguf(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / "config.json", error)) return false;
+  fs::directory_iterator entries(folder, error);
+  return !error && std::any_of(begin(entries), end(entries), [](const auto& entry) { return is_gguf(entry.path()); });
+}
+
 // Letters, digits, '.', '_' and '-', not beginning with '.': no path can hide in it.
 bool is_plain_name(std::string_view name) {
   const auto allowed = [](char c) {
@@ -69,11 +83,13 @@ HubCaches HubCaches::from_environment() {
 
 Result<fs::path> resolve_model(std::string_view argument, const HubCaches& caches) {
   const fs::path as_path(argument);
-  if (is_folder(as_path)) return as_path;
   std::error_code error;
-  if (fs::exists(as_path, error)) {
-    return Error{fmt::format("{}: expected a checkpoint folder, found a file", argument)};
+  const bool folder = is_folder(as_path);
+  if (folder ? holds_only_gguf(as_path) : fs::exists(as_path, error) && is_gguf(as_path)) {
+    return Error{fmt::format("{}: GGUF is not read yet; expected {}", argument, kWhatIsRead)};
   }
+  if (folder) return as_path;
+  if (fs::exists(as_path, error)) return Error{fmt::format("{}: expected {}, found a file", argument, kWhatIsRead)};
   const auto name = cache_folder_name(argument);
   if (!name) {
     return Error{

@@ -34,6 +34,21 @@ TEST(HubCache, SaysWhereItLooked) {
   }
 }
 
+TEST(HubCache, SaysWhatIsReadInsteadOfGguf) {
+  const ScratchFolder folder;
+  const auto file = folder.write("gguf/model.gguf", "GGUF");
+  const auto other = folder.write("other/model.safetensors", "");
+  for (const auto& place : {file, file.parent_path()}) {
+    const std::string message = resolve_model(place.string(), {}).error().message;
+    EXPECT_THAT(message, HasSubstr("GGUF is not read yet"));
+    EXPECT_THAT(message, HasSubstr(".safetensors"));
+  }
+  EXPECT_THAT(resolve_model(other.string(), {}).error().message, HasSubstr("found a file"));
+  // A checkpoint with a copy in another format beside it is one.
+  folder.write("gguf/config.json", "{}");
+  EXPECT_EQ(resolve_model(file.parent_path().string(), {}).value(), file.parent_path());
+}
+
 TEST(HubCache, RefusesBrokenCaches) {
   const ScratchFolder folder;
   const HubCaches caches{{folder.path()}};

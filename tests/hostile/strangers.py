@@ -1,0 +1,65 @@
+"""Those who do what attacks.py has: in a process of its own, several at once, until they are told to stop."""
+
+import collections
+import os
+import random
+import threading
+import time
+
+import attacks
+import media
+
+STRANGERS = 8
+
+
+class Counts:
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.by_attack = {}
+        self.last = collections.deque(maxlen=12)
+
+    def add(self, what, status):
+        with self.lock:
+            known = self.by_attack.setdefault(what, {})
+            known[str(status)] = known.get(str(status), 0) + 1
+
+    def begun(self, what):
+        with self.lock:
+            self.last.append(what)
+
+
+def run_stranger(port, media_port, draw, held, counts, stop):
+    me = attacks.Stranger(port, media_port, draw, held, counts)
+    functions = [function for function, _ in attacks.ATTACKS]
+    weights = [weight for _, weight in attacks.ATTACKS]
+    while not stop.is_set():
+        chosen = draw.choices(functions, weights)[0]
+        me.name = chosen.__name__
+        counts.begun(me.name)
+        try:
+            chosen(me)
+        except OSError:
+            counts.add(me.name, "cut")
+            stop.wait(0.05)
+
+
+def run_strangers(port, media_port, seed, stop, answer):
+    os.nice(5)  # whoever attacks from elsewhere takes no time from the server's processor
+    host = media.MediaHost(media_port)
+    held, counts = collections.deque(), Counts()
+    threads = [threading.Thread(target=run_stranger, args=(port, media_port, random.Random(f"{seed} {i}"), held, counts, stop))
+               for i in range(STRANGERS)]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        for _ in range(len(held)):
+            until, sock = held.popleft()
+            if time.monotonic() > until or stop.is_set():
+                sock.close()
+            else:
+                held.append((until, sock))
+        time.sleep(0.1)
+    while held:
+        held.popleft()[1].close()
+    host.listener.close()
+    answer.send({"counts": counts.by_attack, "last": list(counts.last)})

@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <string>
-#include <string_view>
 
 #include "engine/decode.h"
 #include "engine/golden_engine_for_tests.h"
@@ -16,30 +15,6 @@
 
 namespace paceline {
 namespace {
-
-std::vector<TokenId> text_of(size_t tokens) {
-  constexpr std::string_view kText =
-      "The reader opens a file and reads its lines one by one; for each line it counts the words, and at the end it "
-      "prints how many there were. An empty line counts for nothing. ";
-  std::vector<TokenId> text{2};
-  for (size_t i = 0; text.size() < tokens; ++i)
-    text.push_back(128 + static_cast<unsigned char>(kText[i % kText.size()]));
-  return text;
-}
-
-class Texts : public Listener {
- public:
-  Heard hear(const Event& event) override {
-    if (tokens.size() <= static_cast<size_t>(event.choice)) tokens.resize(static_cast<size_t>(event.choice) + 1);
-    for (const NewToken& token : event.tokens) tokens[static_cast<size_t>(event.choice)].push_back(token.id);
-    cached = event.cached;
-    if (event.end != nullptr) ends.push_back(*event.end);
-    return {event.tokens.size(), false};
-  }
-  std::vector<std::vector<TokenId>> tokens;
-  std::vector<SequenceEnd> ends;
-  int32_t cached = 0;
-};
 
 class EngineTest : public GoldenEngineTest<kernels::CpuOps> {
  protected:

@@ -148,7 +148,7 @@ std::vector<KvCache::PageBlocks> Prefixes::find(const Request& request, bool who
   return blocks;
 }
 
-void Prefixes::leave(Walk& walk, const Request& request, std::span<const TokenId> tokens, const KvCache& kv) {
+void Prefixes::leave(Walk& walk, const Request& request, std::span<const TokenId> tokens, KvCache& kv) {
   CHECK(walk.at_ != nullptr);
   const int32_t page = walk.pages_;
   Key key = key_of(request, tokens.subspan(static_cast<size_t>(page) * kPageTokens, kPageTokens), page);
@@ -166,11 +166,14 @@ void Prefixes::leave(Walk& walk, const Request& request, std::span<const TokenId
     next->blocks = std::move(blocks);
     list(*next);
     list(parent);
-  } else if (!next->blocks.sliding && blocks.sliding) {
+  } else {
     // Both hold the same numbers; whose they are makes no difference.
-    unlist(*next);
-    next->blocks = std::move(blocks);
-    list(*next);
+    if (!next->blocks.sliding && blocks.sliding) {
+      unlist(*next);
+      next->blocks.sliding = std::move(blocks.sliding);
+      list(*next);
+    }
+    kv.share(page, next->blocks);
   }
   move_walk(walk, *next, page + 1);
 }
@@ -209,17 +212,23 @@ void Prefixes::clear() {
   while (!leaves_.empty()) remove(*leaves_.begin()->page);
 }
 
-size_t Prefixes::kept_bytes() const {
-  size_t bytes = 0;
+void Prefixes::visit_blocks(const std::function<void(LayerKind, const KvBlockRef&)>& visit) const {
   std::vector<const Page*> open;
   for (const auto& [scope, root] : roots_) open.push_back(root.get());
   while (!open.empty()) {
     const Page* page = open.back();
     open.pop_back();
     for (const auto& child : page->children) open.push_back(child.get());
-    if (page->blocks.global && page->blocks.global.alone()) bytes += layout_.block_bytes.global;
-    if (page->blocks.sliding && page->blocks.sliding.alone()) bytes += layout_.block_bytes.sliding;
+    if (page->blocks.global) visit(LayerKind::global, page->blocks.global);
+    if (page->blocks.sliding) visit(LayerKind::sliding, page->blocks.sliding);
   }
+}
+
+size_t Prefixes::kept_bytes() const {
+  size_t bytes = 0;
+  visit_blocks([&](LayerKind kind, const KvBlockRef& block) {
+    if (block.alone()) bytes += layout_.block_bytes.of(kind);
+  });
   return bytes;
 }
 

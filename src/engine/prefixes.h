@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -49,8 +50,10 @@ class Prefixes {
   // whole_pictures: a text must not go on from within one.
   std::vector<KvCache::PageBlocks> find(const Request& request, bool whole_pictures, Walk& walk);
 
-  // The page behind the walk's, of the sequence's tokens, has been computed.
-  void leave(Walk& walk, const Request& request, std::span<const TokenId> tokens, const KvCache& kv);
+  // The page behind the walk's, of the sequence's tokens, has been computed. Where it is here already, the sequence
+  // goes on with the blocks that are: those of pages that a walk stands on are a running sequence's, always, and
+  // whoever runs has had its blocks reserved.
+  void leave(Walk& walk, const Request& request, std::span<const TokenId> tokens, KvCache& kv);
 
   // Gives up the blocks that were used the longest ago. False: there are none.
   bool reclaim();
@@ -59,6 +62,8 @@ class Prefixes {
 
   // Bytes of the blocks that only the tree owns.
   [[nodiscard]] size_t kept_bytes() const;
+  // All that it holds.
+  void visit_blocks(const std::function<void(LayerKind, const KvBlockRef&)>& visit) const;
 
  private:
   struct Key {

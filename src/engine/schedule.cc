@@ -115,6 +115,8 @@ void Schedule::plan_prompts(StepPlan& plan) {
   for (const auto& seq : running_) {
     if (plan.prompt_rows >= most) return;
     if (!seq->reads_prompt()) continue;
+    look_again(*seq);
+    if (waits_for_another(*seq, plan)) continue;
     const int32_t rows = seq->next_rows(most - plan.prompt_rows, config_.images_see_both_ways);
     if (rows == 0) continue;
     // A picture that must not be cut is the only prompt of its step, and others wait where it is very large.
@@ -123,6 +125,24 @@ void Schedule::plan_prompts(StepPlan& plan) {
     plan.parts.push_back({seq.get(), rows, rows == seq->rows_left()});
     plan.prompt_rows += rows;
   }
+}
+
+// What others have left since, of those that came with the same beginning, need not be run.
+void Schedule::look_again(Sequence& seq) {
+  const auto more = prefixes_.find_more(seq.request(), config_.images_see_both_ways, seq.walk);
+  if (more.empty()) return;
+  const int32_t before = seq.kv.length();
+  seq.kv.adopt(more);
+  seq.cached += seq.kv.length() - before;
+  prefix_hits_ += seq.kv.length() - before;
+}
+
+// The page that it would run is another's in this very step: it is there for both behind it.
+bool Schedule::waits_for_another(const Sequence& seq, const StepPlan& plan) {
+  return std::any_of(plan.parts.begin(), plan.parts.end(), [&](const StepPart& part) {
+    return part.seq->reads_prompt() &&
+           Prefixes::read_the_same(seq.walk, seq.request(), part.seq->walk, part.seq->request());
+  });
 }
 
 void Schedule::leave_pages(Sequence& seq) {

@@ -55,6 +55,8 @@ class Schedule {
   void start_sequence(const std::shared_ptr<const Accepted>& accepted, const std::function<void(Sequence&)>& start);
   void plan_writers(StepPlan& plan);
   void plan_prompts(StepPlan& plan);
+  void look_again(Sequence& seq);
+  [[nodiscard]] static bool waits_for_another(const Sequence& seq, const StepPlan& plan);
 
   const KvLayout& layout_;
   const ModelConfig& config_;

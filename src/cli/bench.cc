@@ -236,9 +236,12 @@ int run_bench(BenchOptions options) {
   options.forward.precision = precision;
   Forward forward(target->weights, (*machine)->ops(), precision);
   if (const Status placed = (*machine)->ops().wait(); !placed.ok()) return fail(kExitFailure, placed.error().message);
-  if (options.engine) return run_engine_bench(options, *target, forward, **machine);
-  if (options.speculation) return run_speculation_bench(options, *target, forward, **machine);
-  return run_forward_bench(options, *target, forward, **machine);
+  const int exit_code = options.engine        ? run_engine_bench(options, *target, forward, **machine)
+                        : options.speculation ? run_speculation_bench(options, *target, forward, **machine)
+                                              : run_forward_bench(options, *target, forward, **machine);
+  // What was measured behind a fault was not the model.
+  const Status& status = forward.status();
+  return status.ok() ? exit_code : fail(kExitFailure, status.error().message);
 }
 
 void add_speculation_options(CLI::App& command, BenchOptions& options) {

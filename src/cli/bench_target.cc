@@ -5,6 +5,7 @@
 #include "cli/console.h"
 #include "cli/model_path.h"
 #include "cli/progress.h"
+#include "model/backend_limits.h"
 #include "model/place.h"
 
 namespace paceline {
@@ -45,6 +46,7 @@ Result<BenchTarget> load_bench_target(const BenchSource& source, ThreadPool& poo
   } else {
     TRY_ASSIGN(target, make_synthetic_target(source, pool));
   }
+  TRY(check_limits(*target.weights, ops.limits()));
   ProgressBar bar("arranging", stderr_is_terminal());
   target.weights = place_weights(target.weights, ops, [&](size_t done, size_t total) {
     bar.update(static_cast<int64_t>(done), static_cast<int64_t>(total));

@@ -13,6 +13,7 @@
 #include "cli/machine.h"
 #include "cli/model_path.h"
 #include "cli/progress.h"
+#include "model/backend_limits.h"
 #include "model/place.h"
 #include "session/vision.h"
 
@@ -128,6 +129,7 @@ class GenerateCommand {
     ProgressBar bar("loading", tells_ && stderr_is_terminal());
     auto model = load_text_model(folder, machine.pool(), [&](int done, int total) { bar.update(done, total); });
     if (!model.ok()) return model;
+    TRY(check_limits(*model->loaded.weights, machine.ops().limits()));
     // Reads and writes every quantised weight once, where the kernels want them in their own order.
     model->loaded.weights = place_weights(model->loaded.weights, machine.ops(), [&](size_t done, size_t total) {
       bar.update(static_cast<int64_t>(done), static_cast<int64_t>(total));
@@ -177,13 +179,14 @@ class GenerateCommand {
       return !unwritten && !interrupted();
     };
     callbacks.on_origin = [&](TokenOrigin origin) { origin_ = origin; };
-    const GenerateResult result = generate(model, engine, prepared, callbacks);
+    const Result<GenerateResult> result = generate(model, engine, prepared, callbacks);
     bar.clear();
-    if (options_.json) unwritten = write_out(json_of(result, options_, name, drafting));
+    if (!result.ok()) return fail(kExitFailure, result.error().message);
+    if (options_.json) unwritten = write_out(json_of(*result, options_, name, drafting));
     if (unwritten) return fail_to_write(unwritten);
     if (tells_) {
-      tell(fmt::format("{}{}{}", options_.json ? "" : "\n\n", summary_of(result, *options_.seed),
-                       drafting.summary(result.counters)));
+      tell(fmt::format("{}{}{}", options_.json ? "" : "\n\n", summary_of(*result, *options_.seed),
+                       drafting.summary(result->counters)));
     }
     return interrupted() ? kExitInterrupted : kExitDone;
   }

@@ -71,6 +71,19 @@ class Program : public testing::Test {
   fs::path folder_;
 };
 
+// Weights that are no numbers: nothing that could be taken for an answer comes out.
+TEST_F(Program, AModelThatIsNotMadeOfNumbersFails) {
+  const fs::path file = model() / "model.safetensors";
+  std::string bytes = contents(file);
+  const auto header = static_cast<size_t>(static_cast<unsigned char>(bytes[0])) |
+                      static_cast<size_t>(static_cast<unsigned char>(bytes[1])) << 8 |
+                      static_cast<size_t>(static_cast<unsigned char>(bytes[2])) << 16;
+  std::fill(bytes.begin() + 8 + static_cast<std::ptrdiff_t>(header), bytes.end(), '\xff');
+  std::ofstream(file, std::ios::binary) << bytes;
+  for (const char* arguments : {"-p x", "-p x --temp 0 --json", "-p x --precision f32 --draft ngram"})
+    expect_error(generate(arguments), 1, "not numbers");
+}
+
 TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(run(""), 2, "subcommand");
   expect_error(run("dance"), 2, "\"dance\": there are generate, serve, inspect, quantize, check, bench");

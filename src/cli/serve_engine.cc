@@ -8,6 +8,7 @@
 #include "cli/console.h"
 #include "cli/model_path.h"
 #include "engine/schedule.h"
+#include "model/backend_limits.h"
 #include "model/place.h"
 
 namespace paceline {
@@ -65,6 +66,7 @@ Status ServeEngine::load(const ServeEngineOptions& options) {
   TRY_ASSIGN(folder_, find_model(options.run.model));
   TRY_ASSIGN(machine_, Machine::make({.threads = options.run.threads, .device = options.run.device}));
   TRY_ASSIGN(TextModel text, load_text_model(folder_, machine_->pool()));
+  TRY(check_limits(*text.loaded.weights, machine_->ops().limits()));
   text.loaded.weights = place_weights(text.loaded.weights, machine_->ops());
   TRY(machine_->ops().wait());
   text_.emplace(std::move(text));

@@ -1,5 +1,7 @@
 #include "engine/decode.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -84,6 +86,7 @@ class Decoding {
     const auto verify_begin = Clock::now();
     const ForwardOutput output = run_rows(rows, chooses);
     verify_ms_ = ms_between(verify_begin, Clock::now());
+    if (const Status& status = forward_.status(); !status.ok()) return fail(status.error().message);
 
     const bool in_prompt = run_before < static_cast<int32_t>(request_.prompt.size());
     if (in_prompt && callbacks_.on_prompt && !callbacks_.on_prompt(kv_.length())) return DecodeEnd::callback;
@@ -92,6 +95,11 @@ class Decoding {
       return std::nullopt;
     }
     return verify(output, rows - 1, in_prompt);
+  }
+
+  DecodeEnd fail(std::string why) {
+    outcome_.problem = std::move(why);
+    return DecodeEnd::failed;
   }
 
   // Fills drafts_ with as many as policy, request and proposer agree on.
@@ -107,7 +115,7 @@ class Decoding {
       CHECK(drafted >= 0 && drafted <= round_.asked);
       drafts_.resize(static_cast<size_t>(drafted));
     }
-    for (const TokenId draft : drafts_) CHECK(draft >= 0 && draft < forward_.weights().config.vocab);
+    drop_strays(drafts_, forward_.weights().config.vocab);
     round_.drafted = static_cast<int32_t>(drafts_.size());
     round_.draft_ms = ms_between(begin, Clock::now());
   }
@@ -147,7 +155,7 @@ class Decoding {
       const TokenId token = choose_from(output.logits + row * static_cast<size_t>(config.vocab));
       const auto commit_begin = Clock::now();
       const bool holds = row < drafts_.size() && drafts_[row] == token;
-      end = commit(token, origin_of(row, holds));
+      end = token == kNoChoice ? fail(kNoChoiceProblem) : commit(token, origin_of(row, holds));
       times.choose_ms += ms_between(choose_begin, commit_begin);
       times.commit_ms += ms_between(commit_begin, Clock::now());
       if (end || !holds) {
@@ -231,6 +239,25 @@ class Decoding {
   DecodeOutcome outcome_;
 };
 
+Status check(const DecodeRequest& request, const ModelConfig& config) {
+  const auto length = static_cast<int64_t>(request.prompt.size());
+  if (length == 0) return Error{"the prompt has no tokens"};
+  if (length >= request.context)
+    return Error{
+        fmt::format("the prompt has {} tokens, expected fewer than the context of {}", length, request.context)};
+  if (request.chunk_rows < 1 || request.chunk_rows > kMaxForwardRows)
+    return Error{fmt::format("expected chunks of 1 to {} rows, not {}", kMaxForwardRows, request.chunk_rows)};
+  for (const TokenId id : request.prompt) {
+    if (id < 0 || id >= config.vocab)
+      return Error{fmt::format("the prompt holds token {}; ids go from 0 to {}", id, config.vocab - 1)};
+  }
+  for (const SoftTokens& soft : request.soft) {
+    if (soft.first_pos < 0 || soft.end_pos() > length || (config.images_see_both_ways && soft.count > kMaxImageRows))
+      return Error{fmt::format("soft tokens {} to {} in a prompt of {}", soft.first_pos, soft.end_pos(), length)};
+  }
+  return Done{};
+}
+
 }  // namespace
 
 DecodeRequest decode_request(const Request& request, int32_t choice) {
@@ -246,9 +273,12 @@ DecodeRequest decode_request(const Request& request, int32_t choice) {
 
 DecodeOutcome decode(Forward& forward, const DecodeRequest& request, const DecodeCallbacks& callbacks,
                      const Speculation& speculation) {
-  CHECK(!request.prompt.empty() && static_cast<int64_t>(request.prompt.size()) < request.context);
-  CHECK(request.chunk_rows > 0 && request.chunk_rows <= kMaxForwardRows);
-  for (const SoftTokens& soft : request.soft) CHECK(soft.end_pos() <= static_cast<int64_t>(request.prompt.size()));
+  if (const Status status = check(request, forward.weights().config); !status.ok()) {
+    DecodeOutcome outcome;
+    outcome.end = DecodeEnd::failed;
+    outcome.problem = status.error().message;
+    return outcome;
+  }
   return Decoding(forward, request, callbacks, speculation).run();
 }
 

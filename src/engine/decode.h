@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/event.h"
@@ -49,12 +50,14 @@ struct DecodeCallbacks {
   std::function<bool(int32_t)> on_prompt;
 };
 
-enum class DecodeEnd : uint8_t { stop_id, max_tokens, context, callback };
+// failed: it could not go on, and the outcome's `problem` says why.
+enum class DecodeEnd : uint8_t { stop_id, max_tokens, context, callback, failed };
 
 struct DecodeOutcome {
   DecodeEnd end = DecodeEnd::max_tokens;
   std::vector<TokenId> tokens;  // without the stop token
   TokenId stop_token = -1;      // the one met, if any
+  std::string problem;          // of one that failed
   SpeculationCounters counters;
   double prompt_ms = 0;  // until the first token was chosen
   double decode_ms = 0;  // from then on

@@ -34,7 +34,8 @@ class DeviceLikeOps : public kernels::CpuOps {
       while (accepted < chain.drafts && chosen[accepted] == drafts[accepted]) ++accepted;
       for (int32_t d = 0; d <= chain.drafts; ++d)
         args.chosen[count + static_cast<size_t>(chain.first_choice + d)] = d < chain.drafts ? drafts[d] : -1;
-      for (int32_t d = 0; chain.counts != nullptr && d <= accepted; ++d) ++chain.counts[chosen[d]];
+      for (int32_t d = 0; chain.counts != nullptr && d <= accepted; ++d)
+        if (chosen[d] >= 0) ++chain.counts[chosen[d]];
       if (chain.hidden != nullptr)
         std::copy_n(args.hidden + static_cast<int64_t>(chain.first_row + accepted) * args.width, args.width,
                     chain.hidden);

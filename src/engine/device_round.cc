@@ -1,8 +1,8 @@
 #include "engine/device_round.h"
 
-#include <algorithm>
+#include <fmt/format.h>
 
-#include "base/check.h"
+#include <algorithm>
 
 namespace paceline {
 
@@ -46,8 +46,8 @@ void DeviceRound::allow(Sequence& seq, size_t first_choice) {
   }
 }
 
-void DeviceRound::run(const ForwardRows& rows, bool drafts_unknown, std::span<const Choosing> choosing,
-                      ChooseScratch& scratch) {
+Status DeviceRound::run(const ForwardRows& rows, bool drafts_unknown, std::span<const Choosing> choosing,
+                        ChooseScratch& scratch) {
   const ModelConfig& config = forward_.weights().config;
   choices_.clear();
   chains_.clear();
@@ -68,7 +68,7 @@ void DeviceRound::run(const ForwardRows& rows, bool drafts_unknown, std::span<co
     const size_t bytes = static_cast<size_t>(logit_rows) * static_cast<size_t>(config.vocab) * sizeof(float);
     if (wants_logits) logits = static_cast<const float*>(ops_.fetch(rows.logits, bytes, logits_copy_));
   }
-  if (!forward_.settle().ok()) return;
+  TRY(forward_.settle());
   draft_ms_ = ops_.ms_between(kernels::Ops::Mark::begin, kernels::Ops::Mark::drafted);
   for (size_t i = 0; i < choosing.size(); ++i) {
     Sequence& seq = *choosing[i].seq;
@@ -76,12 +76,14 @@ void DeviceRound::run(const ForwardRows& rows, bool drafts_unknown, std::span<co
     if (drafts_unknown)
       for (size_t d = 0; d < seq.drafts.size(); ++d) {
         seq.drafts[d] = chosen[count + first + d];
-        CHECK(seq.drafts[d] >= 0 && seq.drafts[d] < config.vocab);
+        if (seq.drafts[d] >= 0 && seq.drafts[d] < config.vocab) continue;
+        return Error{fmt::format("the backend drafted token {} of a vocabulary of {}", seq.drafts[d], config.vocab)};
       }
     const float* mine =
         logits == nullptr ? nullptr : logits + static_cast<int64_t>(choosing[i].first_logits) * config.vocab;
     verify(seq, {mine, chosen + first, config.vocab}, scratch);
   }
+  return Done{};
 }
 
 }  // namespace paceline

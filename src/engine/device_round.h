@@ -21,8 +21,8 @@ class DeviceRound {
   // A new sequence.
   void start(Sequence& seq);
   // Waits for everything, and fills the sequences' verdicts; and their drafts, where only the backend knew them
-  // (`drafts_unknown`). After a fault the verdicts mean nothing.
-  void run(const ForwardRows& rows, bool drafts_unknown, std::span<const Choosing> choosing, ChooseScratch& scratch);
+  // (`drafts_unknown`). After a fault, which is what comes back then, the verdicts mean nothing.
+  Status run(const ForwardRows& rows, bool drafts_unknown, std::span<const Choosing> choosing, ChooseScratch& scratch);
   // What drafting took on the device, where the host did not wait for it.
   [[nodiscard]] double draft_ms() const { return draft_ms_; }
 

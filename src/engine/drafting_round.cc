@@ -103,7 +103,7 @@ void DraftingRound::draft() {
     const DraftAsk& ask = asks_[at++];
     CHECK(ask.drafted >= 0 && ask.drafted <= seq->round.asked);
     seq->drafts.resize(static_cast<size_t>(ask.drafted));
-    for (const TokenId draft : seq->drafts) CHECK(draft >= 0 && draft < vocab);
+    drop_strays(seq->drafts, vocab);
   }
 }
 

@@ -5,7 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "base/check.h"
+#include "engine/request_checks.h"
 #include "engine/step.h"
 
 namespace paceline {
@@ -19,17 +19,17 @@ class Engine::Loop {
   }
 
   Submission submit(Request request, std::shared_ptr<Listener> listener) {
-    CHECK(!request.prompt.empty() && static_cast<int64_t>(request.prompt.size()) < request.context);
-    CHECK(request.max_tokens > 0 && request.choices > 0);
-    CHECK(request.pictures.empty() || parts_.vision != nullptr);
-    std::shared_ptr<Accepted> accepted =
-        Schedule::accept(std::move(request), parts_.forward->kv_layout(), parts_.forward->weights().config);
+    const ModelConfig& config = parts_.forward->weights().config;
+    if (const Status status = check_request(request, config, parts_.vision); !status.ok())
+      return {.refusal = Refusal::invalid, .problem = status.error().message};
+    std::shared_ptr<Accepted> accepted = Schedule::accept(std::move(request), parts_.forward->kv_layout(), config);
     accepted->listener = std::move(listener);
     accepted->submitted = EngineClock::now();
     Submission submission;
-    submission.needs_bytes = accepted->bytes_per_choice * static_cast<size_t>(accepted->request.choices);
+    submission.needs_bytes = accepted->bytes();
     const std::lock_guard lock(mutex_);
     submission.refusal = refusal(submission.needs_bytes);
+    if (submission.refusal == Refusal::failed) submission.problem = stats_.failure;
     if (submission.refusal != Refusal::none) return submission;
     submission.id = accepted->id = ++last_id_;
     arrived_.push_back(std::move(accepted));
@@ -70,7 +70,10 @@ class Engine::Loop {
       if (step()) continue;
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [this] { return has_mail_ || stopping_; });
-      if (stopping_) return;
+      // Whoever has come since the step has a listener, too.
+      if (!stopping_ || !arrived_.empty() || !cancelled_.empty()) continue;
+      draining_ = true;
+      return;
     }
   }
 

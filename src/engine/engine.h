@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "engine/engine_parts.h"
 #include "engine/engine_settings.h"
@@ -23,13 +24,15 @@ enum class Refusal : uint8_t {
   queue_full,
   draining,
   never_fits,  // not even alone: `needs_bytes` of `kv_bytes`
-  failed,      // the engine has stopped
+  invalid,     // it makes no sense: `problem` says why
+  failed,      // the engine has stopped: `problem` says why
 };
 
 struct Submission {
   Refusal refusal = Refusal::none;
   RequestId id = 0;
   size_t needs_bytes = 0;
+  std::string problem = {};
 };
 
 class Engine {
@@ -50,7 +53,7 @@ class Engine {
   // One round of everything. False: there was nothing to do.
   bool step();
   // Steps, and sleeps where there is nothing to do. Ends once stop() was called and nothing runs or waits any more:
-  // whoever is in a hurry cancels first, and every listener hears its end.
+  // whoever is in a hurry cancels first, and every listener hears its end. Whoever comes later is refused.
   void run();
   void stop();
 

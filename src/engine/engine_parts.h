@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -34,6 +35,8 @@ class StepObserver {
  public:
   virtual ~StepObserver() = default;
   virtual void observe(const StepReport& report) = 0;
+  // Once: the engine has stopped for good, and why.
+  virtual void observe_failure(const std::string& /*why*/) {}
 };
 
 struct EngineStats {
@@ -46,6 +49,7 @@ struct EngineStats {
   int64_t pictures_seen = 0, pictures_known = 0;  // that went through the tower; that did not have to
   SpeculationCounters speculation;
   bool failed = false;
+  std::string failure;  // why
 };
 
 // Shared with nobody while the engine lives, except for the weights.

@@ -5,7 +5,6 @@
 
 #include <cstdlib>
 #include <string>
-#include <string_view>
 
 #include "engine/decode.h"
 #include "engine/golden_engine_for_tests.h"
@@ -16,30 +15,6 @@
 
 namespace paceline {
 namespace {
-
-std::vector<TokenId> text_of(size_t tokens) {
-  constexpr std::string_view kText =
-      "The reader opens a file and reads its lines one by one; for each line it counts the words, and at the end it "
-      "prints how many there were. An empty line counts for nothing. ";
-  std::vector<TokenId> text{2};
-  for (size_t i = 0; text.size() < tokens; ++i)
-    text.push_back(128 + static_cast<unsigned char>(kText[i % kText.size()]));
-  return text;
-}
-
-class Texts : public Listener {
- public:
-  Heard hear(const Event& event) override {
-    if (tokens.size() <= static_cast<size_t>(event.choice)) tokens.resize(static_cast<size_t>(event.choice) + 1);
-    for (const NewToken& token : event.tokens) tokens[static_cast<size_t>(event.choice)].push_back(token.id);
-    cached = event.cached;
-    if (event.end != nullptr) ends.push_back(*event.end);
-    return {event.tokens.size(), false};
-  }
-  std::vector<std::vector<TokenId>> tokens;
-  std::vector<SequenceEnd> ends;
-  int32_t cached = 0;
-};
 
 class EngineTest : public GoldenEngineTest<kernels::CpuOps> {
  protected:
@@ -166,6 +141,48 @@ TEST_P(EngineTest, APrefixIsComputedOnce) {
   finish(engine);
   EXPECT_EQ(four->cached, 0);
   EXPECT_EQ(four->tokens, two->tokens);
+}
+
+// Eight that come at once with the same prompt: each page is run for one of them, and of the last one, which is not
+// whole, everybody runs its own rows.
+TEST_P(EngineTest, EqualPromptsAtOnceAreReadOnce) {
+  Engine engine(parts_, settings_);
+  const Request same = request(1500, 6);
+  std::vector<std::shared_ptr<Texts>> heard;
+  for (int i = 0; i < 8; ++i) {
+    heard.push_back(std::make_shared<Texts>());
+    ASSERT_EQ(engine.submit(same, heard.back()).refusal, Refusal::none);
+  }
+  finish(engine);
+  EXPECT_EQ(engine.stats().prompt_tokens, 1500 + 7 * (1500 - 1472));
+  EXPECT_EQ(engine.stats().prefix_hits, 7 * 1472);
+  const std::vector<TokenId> expected = alone(same);
+  for (size_t i = 0; i < heard.size(); ++i) {
+    EXPECT_EQ(heard[i]->cached, i == 0 ? 0 : 1472);
+    EXPECT_EQ(heard[i]->tokens[0], expected);
+  }
+}
+
+// One that has been reading for a while finds what another has read meanwhile, as far as both are alike; also beside
+// some who write, with few rows for prompts.
+TEST_P(EngineTest, WhatAnotherReadsMeanwhileIsNotReadAgain) {
+  settings_.chunk_rows_beside = 50;
+  Engine engine(parts_, settings_);
+  const auto writer = std::make_shared<Texts>();
+  engine.submit(request(3, 200), writer);
+  for (int i = 0; i < 5; ++i) engine.step();
+  const int64_t before = engine.stats().prompt_tokens;
+  Request first = request(700, 4), apart = request(800, 4);
+  apart.prompt[500] = 7;
+  const auto one = std::make_shared<Texts>(), two = std::make_shared<Texts>();
+  engine.submit(first, one);
+  for (int i = 0; i < 3; ++i) engine.step();
+  engine.submit(apart, two);
+  finish(engine);
+  EXPECT_EQ(engine.stats().prompt_tokens - before, 700 + 800 - 448);
+  EXPECT_EQ(two->cached, 448);
+  EXPECT_EQ(one->tokens[0], alone(first));
+  EXPECT_EQ(two->tokens[0], alone(apart));
 }
 
 // However many write, a prompt is read on: with eight rows a step and twelve that write, two rows are its own.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 #include "sample/logprobs.h"
 #include "speculate/counters.h"
@@ -20,12 +21,14 @@ struct NewToken {
   RowLogprobs logprobs;  // where they were asked for
 };
 
-// listener: it wanted no more. failed: the engine could not go on (a device's fault).
+// listener: it wanted no more. failed: it could not go on (a device's fault, logits that are not numbers), and the
+// end's `problem` says why.
 enum class EndReason : uint8_t { stop_id, max_tokens, context, listener, cancelled, deadline, failed };
 
 struct SequenceEnd {
   EndReason reason = EndReason::max_tokens;
   TokenId stop_token = -1;  // the one met, if any
+  std::string problem;      // of one that failed
   int32_t output_tokens = 0;
   SpeculationCounters counters;
   double queued_ms = 0;  // until it was admitted

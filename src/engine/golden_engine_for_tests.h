@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "engine/engine.h"
 #include "kernels/cpu_table.h"
@@ -14,6 +16,32 @@
 #include "speculate/mtp_proposer.h"
 
 namespace paceline {
+
+// A text of so many tokens; `first` sets it apart from others.
+inline std::vector<TokenId> text_of(size_t tokens, TokenId first = 2) {
+  constexpr std::string_view kText =
+      "The reader opens a file and reads its lines one by one; for each line it counts the words, and at the end it "
+      "prints how many there were. An empty line counts for nothing. ";
+  std::vector<TokenId> text{first};
+  for (size_t i = 0; text.size() < tokens; ++i)
+    text.push_back(128 + static_cast<unsigned char>(kText[i % kText.size()]));
+  return text;
+}
+
+// What a request was told, all choices.
+class Texts : public Listener {
+ public:
+  Heard hear(const Event& event) override {
+    if (tokens.size() <= static_cast<size_t>(event.choice)) tokens.resize(static_cast<size_t>(event.choice) + 1);
+    for (const NewToken& token : event.tokens) tokens[static_cast<size_t>(event.choice)].push_back(token.id);
+    cached = event.cached;
+    if (event.end != nullptr) ends.push_back(*event.end);
+    return {event.tokens.size(), false};
+  }
+  std::vector<std::vector<TokenId>> tokens;
+  std::vector<SequenceEnd> ends;
+  int32_t cached = 0;
+};
 
 // Backend: the processor's Ops, or one that behaves otherwise.
 template <class Backend>

@@ -45,6 +45,7 @@ MadeProposer make(DrafterKind kind, Proposer* mtp, const DecodeRequest& request,
 }
 
 bool same(const DecodeOutcome& a, const DecodeOutcome& b) {
+  if (a.end == DecodeEnd::failed || b.end == DecodeEnd::failed) return false;
   return a.tokens == b.tokens && a.end == b.end && a.stop_token == b.stop_token;
 }
 

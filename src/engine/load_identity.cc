@@ -184,6 +184,10 @@ class Load {
     DecodeRequest alone = decode_request(one.request, static_cast<int32_t>(choice));
     alone.soft = soft_tokens(one.request);
     DecodeOutcome expected = decode(*parts_.forward, alone, {});
+    if (got.end.reason == EndReason::failed || expected.end == DecodeEnd::failed) {
+      result_.difference = got.end.problem + expected.problem;
+      return;
+    }
     const bool was_cut = got.end.reason == EndReason::cancelled || got.end.reason == EndReason::listener;
     if (got.end.reason == EndReason::cancelled) ++result_.cancelled;
     if (got.end.reason == EndReason::cancelled && !one.cancelled) result_.difference = "nobody cancelled it";

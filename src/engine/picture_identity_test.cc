@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <optional>
 
 #include "engine/engine.h"
@@ -231,6 +232,53 @@ TEST_P(PictureIdentity, PagesAreFoundByThePictureNotByItsTokens) {
   EXPECT_EQ(engine.stats().pictures_seen, 2);
   Engine fresh(parts_, settings_);
   EXPECT_EQ(finish(fresh, other)->tokens, second->tokens);
+}
+
+TEST_P(PictureIdentity, APictureThatIsNotInThePromptIsRefused) {
+  Engine engine(parts_, settings_);
+  const auto refused = [&](const std::function<void(Request&)>& change) {
+    Request request = asking(pictures_[0]);
+    change(request);
+    const Submission submission = engine.submit(request, std::make_shared<PictureText>());
+    EXPECT_FALSE(submission.problem.empty());
+    return submission.refusal == Refusal::invalid;
+  };
+  EXPECT_TRUE(refused([](Request& r) { r.pictures[0].first_pos = static_cast<int32_t>(r.prompt.size()) - 2; }));
+  EXPECT_TRUE(refused([](Request& r) { r.pictures[0].first_pos = -1; }));
+  EXPECT_TRUE(refused([](Request& r) { r.pictures.push_back(r.pictures[0]); }));
+  EXPECT_TRUE(refused([](Request& r) { r.pictures[0].patches = nullptr; }));
+  EXPECT_TRUE(refused([](Request& r) { --r.pictures[0].count; }));
+  EXPECT_TRUE(refused([](Request& r) {
+    Patches other = *r.pictures[0].patches;
+    other.side += 1;
+    r.pictures[0].patches = std::make_shared<const Patches>(std::move(other));
+  }));
+  EXPECT_TRUE(refused([](Request& r) {
+    Patches other = *r.pictures[0].patches;
+    other.values.pop_back();
+    r.pictures[0].patches = std::make_shared<const Patches>(std::move(other));
+  }));
+}
+
+// Every picture in budgets of exactly what its request needs.
+TEST_P(PictureIdentity, PicturesInAFullBudget) {
+  Request request = asking(pictures_[0]);
+  request.max_tokens = 40;
+  Engine roomy(parts_, settings_);
+  const auto expected = finish(roomy, request);
+  const auto positions = static_cast<int32_t>(request.prompt.size()) + request.max_tokens;
+  settings_.kv_bytes = 2 * forward_->kv_layout().sequence_bytes(positions, kMaxForwardRows);
+  Engine engine(parts_, settings_);
+  std::vector<std::shared_ptr<PictureText>> texts;
+  for (int i = 0; i < 6; ++i) {
+    texts.push_back(std::make_shared<PictureText>());
+    request.scope = {static_cast<uint64_t>(i % 2), 0};
+    ASSERT_EQ(engine.submit(request, texts.back()).refusal, Refusal::none);
+  }
+  while (engine.step()) {
+  }
+  EXPECT_FALSE(engine.stats().failed) << engine.stats().failure;
+  for (const auto& text : texts) EXPECT_EQ(text->tokens, expected->tokens);
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, PictureIdentity, testing::Values("vlm", "vlm-ple", "unified", "default"),

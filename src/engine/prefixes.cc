@@ -61,6 +61,10 @@ Prefixes::Key Prefixes::key_of(const Request& request, std::span<const TokenId> 
   return key;
 }
 
+Prefixes::Key Prefixes::key_of(const Request& request, int32_t page) {
+  return key_of(request, std::span(request.prompt).subspan(static_cast<size_t>(page) * kPageTokens, kPageTokens), page);
+}
+
 Prefixes::Page* Prefixes::child(Page& parent, const Key& key) {
   for (const auto& page : parent.children) {
     if (page->key == key) return page.get();
@@ -122,20 +126,37 @@ int32_t Prefixes::usable(const Request& request, bool whole_pictures, std::span<
   return 0;
 }
 
-std::vector<KvCache::PageBlocks> Prefixes::find(const Request& request, bool whole_pictures, Walk& walk) {
-  ++clock_;
-  Page* at = &root(request.scope);
-  std::vector<Page*> path;
-  const auto most = static_cast<int32_t>((request.prompt.size() - 1) / kPageTokens);
-  while (static_cast<int32_t>(path.size()) < most) {
-    const auto depth = static_cast<int32_t>(path.size());
-    const std::span<const TokenId> tokens =
-        std::span(request.prompt).subspan(static_cast<size_t>(depth) * kPageTokens, kPageTokens);
-    Page* next = child(*at, key_of(request, tokens, depth));
-    if (next == nullptr) break;
-    path.push_back(at = next);
+void Prefixes::follow(const Request& request, Page* at, std::vector<Page*>& path) {
+  while (static_cast<int32_t>(path.size()) < most_pages(request) && !at->children.empty()) {
+    at = child(*at, key_of(request, static_cast<int32_t>(path.size())));
+    if (at == nullptr) return;
+    path.push_back(at);
   }
+}
+
+std::vector<KvCache::PageBlocks> Prefixes::find(const Request& request, bool whole_pictures, Walk& walk) {
+  Page& from = root(request.scope);
+  std::vector<Page*> path;
+  follow(request, &from, path);
+  move_walk(walk, from, 0);
+  return take(request, whole_pictures, path, walk);
+}
+
+std::vector<KvCache::PageBlocks> Prefixes::find_more(const Request& request, bool whole_pictures, Walk& walk) {
+  if (walk.at_ == nullptr || walk.at_->children.empty() || walk.pages_ >= most_pages(request)) return {};
+  std::vector<Page*> path;
+  for (Page* at = walk.at_; at->parent != nullptr; at = at->parent) path.push_back(at);
+  std::reverse(path.begin(), path.end());
+  follow(request, walk.at_, path);
+  return take(request, whole_pictures, path, walk);
+}
+
+// The beginning of the path that can be gone on from, if that is further than the walk has come.
+std::vector<KvCache::PageBlocks> Prefixes::take(const Request& request, bool whole_pictures,
+                                                std::span<Page* const> path, Walk& walk) {
   const int32_t count = usable(request, whole_pictures, path);
+  if (count <= walk.pages_) return {};
+  ++clock_;
   std::vector<KvCache::PageBlocks> blocks;
   const int32_t first_seen = layout_.first_page_seen(count * kPageTokens);
   for (int32_t page = 0; page < count; ++page) {
@@ -144,11 +165,18 @@ std::vector<KvCache::PageBlocks> Prefixes::find(const Request& request, bool who
     if (page >= first_seen || !found.blocks.sliding) touch(found);
     blocks.push_back(found.blocks);
   }
-  move_walk(walk, count > 0 ? *path[static_cast<size_t>(count - 1)] : root(request.scope), count);
+  move_walk(walk, *path[static_cast<size_t>(count - 1)], count);
   return blocks;
 }
 
-void Prefixes::leave(Walk& walk, const Request& request, std::span<const TokenId> tokens, const KvCache& kv) {
+bool Prefixes::read_the_same(const Walk& walk, const Request& request, const Walk& other,
+                             const Request& other_request) {
+  if (walk.at_ == nullptr || walk.at_ != other.at_ || walk.pages_ >= most_pages(request)) return false;
+  const size_t end = static_cast<size_t>(walk.pages_ + 1) * kPageTokens;
+  return other_request.prompt.size() >= end && key_of(request, walk.pages_) == key_of(other_request, walk.pages_);
+}
+
+void Prefixes::leave(Walk& walk, const Request& request, std::span<const TokenId> tokens, KvCache& kv) {
   CHECK(walk.at_ != nullptr);
   const int32_t page = walk.pages_;
   Key key = key_of(request, tokens.subspan(static_cast<size_t>(page) * kPageTokens, kPageTokens), page);
@@ -166,11 +194,14 @@ void Prefixes::leave(Walk& walk, const Request& request, std::span<const TokenId
     next->blocks = std::move(blocks);
     list(*next);
     list(parent);
-  } else if (!next->blocks.sliding && blocks.sliding) {
+  } else {
     // Both hold the same numbers; whose they are makes no difference.
-    unlist(*next);
-    next->blocks = std::move(blocks);
-    list(*next);
+    if (!next->blocks.sliding && blocks.sliding) {
+      unlist(*next);
+      next->blocks.sliding = std::move(blocks.sliding);
+      list(*next);
+    }
+    kv.share(page, next->blocks);
   }
   move_walk(walk, *next, page + 1);
 }
@@ -209,17 +240,23 @@ void Prefixes::clear() {
   while (!leaves_.empty()) remove(*leaves_.begin()->page);
 }
 
-size_t Prefixes::kept_bytes() const {
-  size_t bytes = 0;
+void Prefixes::visit_blocks(const std::function<void(LayerKind, const KvBlockRef&)>& visit) const {
   std::vector<const Page*> open;
   for (const auto& [scope, root] : roots_) open.push_back(root.get());
   while (!open.empty()) {
     const Page* page = open.back();
     open.pop_back();
     for (const auto& child : page->children) open.push_back(child.get());
-    if (page->blocks.global && page->blocks.global.alone()) bytes += layout_.block_bytes.global;
-    if (page->blocks.sliding && page->blocks.sliding.alone()) bytes += layout_.block_bytes.sliding;
+    if (page->blocks.global) visit(LayerKind::global, page->blocks.global);
+    if (page->blocks.sliding) visit(LayerKind::sliding, page->blocks.sliding);
   }
+}
+
+size_t Prefixes::kept_bytes() const {
+  size_t bytes = 0;
+  visit_blocks([&](LayerKind kind, const KvBlockRef& block) {
+    if (block.alone()) bytes += layout_.block_bytes.of(kind);
+  });
   return bytes;
 }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -49,8 +50,17 @@ class Prefixes {
   // whole_pictures: a text must not go on from within one.
   std::vector<KvCache::PageBlocks> find(const Request& request, bool whole_pictures, Walk& walk);
 
-  // The page behind the walk's, of the sequence's tokens, has been computed.
-  void leave(Walk& walk, const Request& request, std::span<const TokenId> tokens, const KvCache& kv);
+  // The same for a sequence on its way: whether there is more of its prompt here by now than it has come to. All pages
+  // from the first on, or none where there is not.
+  std::vector<KvCache::PageBlocks> find_more(const Request& request, bool whole_pictures, Walk& walk);
+  // Whether two sequences stand at the same page and read the same one next, which `request` can take from here once
+  // the other has left it.
+  static bool read_the_same(const Walk& walk, const Request& request, const Walk& other, const Request& other_request);
+
+  // The page behind the walk's, of the sequence's tokens, has been computed. Where it is here already, the sequence
+  // goes on with the blocks that are: those of pages that a walk stands on are a running sequence's, always, and
+  // whoever runs has had its blocks reserved.
+  void leave(Walk& walk, const Request& request, std::span<const TokenId> tokens, KvCache& kv);
 
   // Gives up the blocks that were used the longest ago. False: there are none.
   bool reclaim();
@@ -59,6 +69,8 @@ class Prefixes {
 
   // Bytes of the blocks that only the tree owns.
   [[nodiscard]] size_t kept_bytes() const;
+  // All that it holds.
+  void visit_blocks(const std::function<void(LayerKind, const KvBlockRef&)>& visit) const;
 
  private:
   struct Key {
@@ -70,6 +82,16 @@ class Prefixes {
   static Key key_of(const Request& request, std::span<const TokenId> page_tokens, int32_t page);
   [[nodiscard]] static Page* child(Page& parent, const Key& key);
   Page& root(const Fingerprint& scope);
+  // How many pages of a prompt can be taken from here: the last token is always run.
+  static int32_t most_pages(const Request& request) {
+    return static_cast<int32_t>((request.prompt.size() - 1) / kPageTokens);
+  }
+  // The prompt's page of this number.
+  static Key key_of(const Request& request, int32_t page);
+  // The pages behind `path`, of which `at` is the last, as far as they are here.
+  static void follow(const Request& request, Page* at, std::vector<Page*>& path);
+  std::vector<KvCache::PageBlocks> take(const Request& request, bool whole_pictures, std::span<Page* const> path,
+                                        Walk& walk);
   [[nodiscard]] int32_t usable(const Request& request, bool whole_pictures, std::span<Page* const> path) const;
   void touch(Page& page);
   void list(Page& page);

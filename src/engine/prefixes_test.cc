@@ -31,7 +31,7 @@ class PrefixesTest : public testing::Test {
     const auto tokens = static_cast<int32_t>(request.prompt.size());
     while (kv.length() < tokens) {
       const int32_t rows = std::min(100, tokens - kv.length());
-      kv.reserve(rows);
+      EXPECT_TRUE(kv.reserve(rows));
       kv.commit(rows);
       while ((walk.pages() + 1) * kPageTokens <= kv.length()) prefixes_.leave(walk, request, request.prompt, kv);
     }
@@ -124,18 +124,72 @@ TEST_F(PrefixesTest, AWalkKeepsItsPage) {
   }
   KvCache kv(layout_, 4096, kMaxForwardRows, pool_);
   kv.adopt(found);
-  kv.reserve(64);
+  ASSERT_TRUE(kv.reserve(64));
   kv.commit(64);
   prefixes_.leave(walk, request(640), request(640).prompt, kv);
   EXPECT_EQ(walk.pages(), 10);
 }
 
+// Two that compute the same beside each other: the second goes on with what the first has left, and when the first has
+// gone, all that it cannot give up is the second's.
+TEST_F(PrefixesTest, EqualTextsAtOnceEndUpWithOneCopy) {
+  const Request same = request(640);
+  const auto go_on = [&](KvCache& kv, Prefixes::Walk& walk) {
+    ASSERT_TRUE(kv.reserve(64));
+    kv.commit(64);
+    prefixes_.leave(walk, same, same.prompt, kv);
+  };
+  KvCache second(layout_, 640, kMaxForwardRows, pool_);
+  Prefixes::Walk second_walk;
+  {
+    KvCache first(layout_, 640, kMaxForwardRows, pool_);
+    Prefixes::Walk first_walk;
+    EXPECT_TRUE(prefixes_.find(same, false, first_walk).empty());
+    EXPECT_TRUE(prefixes_.find(same, false, second_walk).empty());
+    for (int page = 0; page < 10; ++page) {
+      go_on(first, first_walk);
+      go_on(second, second_walk);
+      EXPECT_EQ(pool_->used_bytes(),
+                static_cast<size_t>(page + 1) * (layout_.block_bytes.global + layout_.block_bytes.sliding));
+    }
+  }
+  while (prefixes_.reclaim()) {
+  }
+  EXPECT_EQ(pool_->used_bytes(), second.bytes());
+  EXPECT_EQ(prefixes_.kept_bytes(), 0u);
+}
+
+// The tree has lost a page's sliding part, and gets another's; whoever stands on the page keeps its global part.
+TEST_F(PrefixesTest, ASlidingPartThatComesBackChangesNothingElse) {
+  const Request same = request(128);
+  KvCache first(layout_, 640, kMaxForwardRows, pool_), second(layout_, 640, kMaxForwardRows, pool_);
+  Prefixes::Walk first_walk, second_walk;
+  EXPECT_TRUE(prefixes_.find(same, false, first_walk).empty());
+  EXPECT_TRUE(prefixes_.find(same, false, second_walk).empty());
+  for (KvCache* kv : {&first, &second}) {
+    ASSERT_TRUE(kv->reserve(64));
+    kv->commit(64);
+  }
+  prefixes_.leave(first_walk, same, same.prompt, first);
+  EXPECT_TRUE(prefixes_.reclaim());
+  prefixes_.leave(second_walk, same, same.prompt, second);
+  EXPECT_EQ(first.page_blocks(0).global.block(), second.page_blocks(0).global.block());
+  EXPECT_NE(first.page_blocks(0).sliding.block(), second.page_blocks(0).sliding.block());
+  size_t tree_blocks = 0;
+  prefixes_.visit_blocks([&](LayerKind kind, const KvBlockRef& block) {
+    ++tree_blocks;
+    const KvCache::PageBlocks held = second.page_blocks(0);
+    EXPECT_EQ(block.block(), kind == LayerKind::global ? held.global.block() : held.sliding.block());
+  });
+  EXPECT_EQ(tree_blocks, 2u);
+}
+
 TEST_F(PrefixesTest, AForkSharesWholePagesAndWritesItsOwn) {
   KvCache one(layout_, 4096, kMaxForwardRows, pool_);
-  one.reserve(100);
+  ASSERT_TRUE(one.reserve(100));
   one.commit(100);
   const size_t alone = pool_->used_bytes();
-  KvCache two = one.fork();
+  KvCache two = one.fork().value();
   EXPECT_EQ(two.length(), 100);
   EXPECT_EQ(pool_->used_bytes(), alone + layout_.block_bytes.global + layout_.block_bytes.sliding);
   for (int32_t layer = 0; layer < 6; ++layer) {

@@ -33,9 +33,9 @@ void Schedule::admit(const std::function<void(Sequence&)>& start) {
   while (!waiting_.empty()) {
     const Accepted& next = *waiting_.front();
     const int32_t choices = next.request.choices;
-    const size_t bytes = next.bytes_per_choice * static_cast<size_t>(choices);
-    const auto running = static_cast<int32_t>(running_.size()) + promised_;
-    if (reserved_bytes_ + bytes > settings_.kv_bytes) return;
+    const size_t bytes = next.bytes();
+    const auto running = static_cast<int64_t>(running_.size()) + promised_;
+    if (bytes > settings_.kv_bytes - reserved_bytes_) return;
     if (running > 0 && running + choices > settings_.most_running) return;
     reserved_bytes_ += bytes;
     promised_ += choices - 1;
@@ -65,11 +65,17 @@ void Schedule::start_sequence(const std::shared_ptr<const Accepted>& accepted,
 }
 
 void Schedule::fork_choices(Sequence& seq, std::vector<Sequence*>& forks, const std::function<void(Sequence&)>& start) {
+  seq.forked = true;
   for (int32_t choice = 1; choice < seq.request().choices; ++choice) {
-    running_.push_back(seq.fork(choice));
+    std::unique_ptr<Sequence> fork = seq.fork(choice);
     --promised_;
+    forks.push_back(fork.get());
+    if (fork == nullptr) {
+      reserved_bytes_ -= seq.accepted->bytes_per_choice;
+      continue;
+    }
+    running_.push_back(std::move(fork));
     start(*running_.back());
-    forks.push_back(running_.back().get());
   }
 }
 
@@ -109,6 +115,8 @@ void Schedule::plan_prompts(StepPlan& plan) {
   for (const auto& seq : running_) {
     if (plan.prompt_rows >= most) return;
     if (!seq->reads_prompt()) continue;
+    look_again(*seq);
+    if (waits_for_another(*seq, plan)) continue;
     const int32_t rows = seq->next_rows(most - plan.prompt_rows, config_.images_see_both_ways);
     if (rows == 0) continue;
     // A picture that must not be cut is the only prompt of its step, and others wait where it is very large.
@@ -117,6 +125,24 @@ void Schedule::plan_prompts(StepPlan& plan) {
     plan.parts.push_back({seq.get(), rows, rows == seq->rows_left()});
     plan.prompt_rows += rows;
   }
+}
+
+// What others have left since, of those that came with the same beginning, need not be run.
+void Schedule::look_again(Sequence& seq) {
+  const auto more = prefixes_.find_more(seq.request(), config_.images_see_both_ways, seq.walk);
+  if (more.empty()) return;
+  const int32_t before = seq.kv.length();
+  seq.kv.adopt(more);
+  seq.cached += seq.kv.length() - before;
+  prefix_hits_ += seq.kv.length() - before;
+}
+
+// The page that it would run is another's in this very step: it is there for both behind it.
+bool Schedule::waits_for_another(const Sequence& seq, const StepPlan& plan) {
+  return std::any_of(plan.parts.begin(), plan.parts.end(), [&](const StepPart& part) {
+    return part.seq->reads_prompt() &&
+           Prefixes::read_the_same(seq.walk, seq.request(), part.seq->walk, part.seq->request());
+  });
 }
 
 void Schedule::leave_pages(Sequence& seq) {
@@ -128,7 +154,7 @@ void Schedule::leave_pages(Sequence& seq) {
 void Schedule::remove(const Sequence& seq) {
   reserved_bytes_ -= seq.accepted->bytes_per_choice;
   // One that ends before it has forked takes its other choices with it.
-  if (seq.choice == 0 && seq.generated().empty() && !seq.chose) {
+  if (seq.choice == 0 && !seq.forked) {
     const int32_t others = seq.request().choices - 1;
     promised_ -= others;
     reserved_bytes_ -= seq.accepted->bytes_per_choice * static_cast<size_t>(others);

@@ -29,7 +29,8 @@ class Schedule {
   void admit(const std::function<void(Sequence&)>& start);
   // The rows of the next step; none where nothing runs.
   void plan(StepPlan& plan);
-  // The other choices of a sequence whose prompt has just been run; they run from now on.
+  // The other choices of a sequence whose prompt has just been run; they run from now on. None in the place of one that
+  // there was no memory for: it has ended.
   void fork_choices(Sequence& seq, std::vector<Sequence*>& forks, const std::function<void(Sequence&)>& start);
   // Pages of the sequence that will not change any more are kept for others.
   void leave_pages(Sequence& seq);
@@ -43,6 +44,8 @@ class Schedule {
   [[nodiscard]] size_t reserved_bytes() const { return reserved_bytes_; }
   [[nodiscard]] size_t used_bytes() const { return pool_->used_bytes(); }
   [[nodiscard]] size_t kept_bytes() const { return prefixes_.kept_bytes(); }
+  // Of what is kept for later, not what sequences hold.
+  [[nodiscard]] const Prefixes& prefixes() const { return prefixes_; }
   [[nodiscard]] int64_t prefix_queries() const { return prefix_queries_; }
   [[nodiscard]] int64_t prefix_hits() const { return prefix_hits_; }
   // "": nothing runs or waits, and every byte but those of kept prefixes was given back.
@@ -52,6 +55,8 @@ class Schedule {
   void start_sequence(const std::shared_ptr<const Accepted>& accepted, const std::function<void(Sequence&)>& start);
   void plan_writers(StepPlan& plan);
   void plan_prompts(StepPlan& plan);
+  void look_again(Sequence& seq);
+  [[nodiscard]] static bool waits_for_another(const Sequence& seq, const StepPlan& plan);
 
   const KvLayout& layout_;
   const ModelConfig& config_;

@@ -27,7 +27,9 @@ void Sequence::show(size_t picture, std::shared_ptr<const std::vector<float>> ro
 }
 
 std::unique_ptr<Sequence> Sequence::fork(int32_t other_choice) const {
-  auto other = std::make_unique<Sequence>(accepted, kv.fork());
+  std::optional<KvCache> cache = kv.fork();
+  if (!cache) return nullptr;
+  auto other = std::make_unique<Sequence>(accepted, std::move(*cache));
   other->choice = other_choice;
   other->standing = standing;
   other->soft = soft;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "engine/event.h"
@@ -28,8 +30,14 @@ struct Accepted {
   Request request;
   std::shared_ptr<Listener> listener;
   size_t bytes_per_choice = 0;  // that a choice may need
-  int32_t positions = 0;        // that a choice may reach
-  int32_t most_rows = 0;        // of one forward
+  // All choices; the largest number there is where that is not enough.
+  [[nodiscard]] size_t bytes() const {
+    const auto choices = static_cast<size_t>(request.choices);
+    constexpr size_t kMost = std::numeric_limits<size_t>::max();
+    return bytes_per_choice > kMost / choices ? kMost : bytes_per_choice * choices;
+  }
+  int32_t positions = 0;  // that a choice may reach
+  int32_t most_rows = 0;  // of one forward
   EngineClock::time_point submitted;
 };
 
@@ -38,12 +46,13 @@ struct Verdict {
   std::vector<NewToken> tokens;  // in order; without a stop token
   std::optional<EndReason> end;
   TokenId stop_token = -1;
-  bool cut = false;  // the text ended within the round: a draft behind the last one kept was not judged
+  std::string problem;  // why, where it ends as failed
+  bool cut = false;     // the text ended within the round: a draft behind the last one kept was not judged
 };
 
 struct Sequence {
   Sequence(std::shared_ptr<const Accepted> accepted, KvCache cache);
-  // The same text so far, of another choice.
+  // The same text so far, of another choice. None: there is no memory for it.
   [[nodiscard]] std::unique_ptr<Sequence> fork(int32_t other_choice) const;
 
   [[nodiscard]] const Request& request() const { return accepted->request; }
@@ -70,6 +79,7 @@ struct Sequence {
   std::vector<SoftTokens> soft;                                     // of the request's pictures
   std::vector<std::shared_ptr<const std::vector<float>>> features;  // likewise; none: not seen
   bool chose = false;                                               // for the first time
+  bool forked = false;                                              // its other choices go their own ways
   kernels::RowBuffer hidden;                                        // [hidden] of the row that chose the newest token
   SampleSettings sampling;
   TokenCounts counts;

@@ -10,6 +10,8 @@ namespace {
 // Kept prefixes are counted page by page: now and then is enough.
 constexpr int64_t kStepsBetweenCounts = 64;
 
+constexpr const char* kNoMemory = "the engine has no memory left for the keys and values of this text";
+
 Event event_of(const Sequence& seq) {
   Event event;
   event.choice = seq.choice;
@@ -33,8 +35,8 @@ Stepper::Stepper(const EngineParts& parts, const EngineSettings& settings)
 }
 
 bool Stepper::step() {
-  if (failed_) {
-    fail_all();
+  if (failed()) {
+    end_failed();
     return false;
   }
   end_overdue();
@@ -48,10 +50,10 @@ bool Stepper::step() {
   idle_ = false;
   parts_.forward->ops().mark(kernels::Ops::Mark::begin);
   drafting_.propose(plan_);
+  if (!hold_rows()) return true;
   forward();
-  choose();
-  if (!parts_.forward->status().ok()) {
-    fail_all();
+  if (const Status chose = choose(); !chose.ok()) {
+    fail(chose.error().message);
     return true;
   }
   commit();
@@ -60,13 +62,31 @@ bool Stepper::step() {
   return true;
 }
 
-// A device's fault: whatever runs or waits ends here, and so will all that comes.
-void Stepper::fail_all() {
-  failed_ = true;
+// A device's fault, or our own: whatever runs or waits ends here, and so will all that comes.
+void Stepper::fail(std::string why) {
+  failure_ = std::move(why);
+  if (parts_.observer != nullptr) parts_.observer->observe_failure(failure_);
+  end_failed();
+}
+
+void Stepper::end_failed() {
   ended_.clear();
-  for (const auto& seq : schedule_.running()) ended_.emplace_back(seq.get(), EndReason::failed);
+  for (const auto& seq : schedule_.running()) ended_.push_back({seq.get(), EndReason::failed, failure_});
   end_all();
   end_waiting([](const Accepted&) { return true; }, EndReason::failed);
+}
+
+// Memory for the rows of this step and the drafts behind them, before anything is computed. Whoever runs has had it
+// reserved; one who does not get it all the same ends, and the others' step is planned anew.
+bool Stepper::hold_rows() {
+  ended_.clear();
+  for (const StepPart& part : plan_.parts) {
+    if (part.seq->kv.reserve(part.rows + static_cast<int32_t>(part.seq->drafts.size()))) continue;
+    ended_.push_back({part.seq, EndReason::failed, kNoMemory});
+  }
+  const bool all_hold = ended_.empty();
+  end_all();
+  return all_hold;
 }
 
 // A sequence that has just been admitted, or forked.
@@ -89,9 +109,9 @@ void Stepper::end_overdue() {
   ended_.clear();
   for (const auto& seq : schedule_.running()) {
     if (seq->cancelled) {
-      ended_.emplace_back(seq.get(), EndReason::cancelled);
+      ended_.push_back({seq.get(), EndReason::cancelled});
     } else if (overdue(seq->request())) {
-      ended_.emplace_back(seq.get(), EndReason::deadline);
+      ended_.push_back({seq.get(), EndReason::deadline});
     }
   }
   end_all();
@@ -110,6 +130,7 @@ void Stepper::end_waiting(const Which& which, EndReason reason) {
     waiting.erase(waiting.begin() + static_cast<std::ptrdiff_t>(i));
     SequenceEnd end;
     end.reason = reason;
+    if (reason == EndReason::failed) end.problem = failure_;
     end.queued_ms = ms_between(accepted->submitted, EngineClock::now());
     for (int32_t choice = 0; choice < accepted->request.choices; ++choice)
       accepted->listener->hear({choice, 0, 0, {}, &end});
@@ -152,22 +173,24 @@ void Stepper::find_choosing() {
   }
 }
 
-void Stepper::choose() {
+Status Stepper::choose() {
   const EngineClock::time_point begin = EngineClock::now();
   find_choosing();
   if (device_round_.chooses()) {
     const bool drafts_unknown = drafting_.enqueued() != nullptr;
-    device_round_.run(rows_, drafts_unknown, choosing_, scratch_.front());
+    TRY(device_round_.run(rows_, drafts_unknown, choosing_, scratch_.front()));
     forward_ms_ += ms_between(begin, EngineClock::now());
     choose_ms_ = 0;
-    if (!drafts_unknown) return;
+    if (!drafts_unknown) return Done{};
     // All of it ran on the device, in one piece: what drafting took there is not the forward's.
     drafting_.set_draft_ms(device_round_.draft_ms());
     forward_ms_ -= device_round_.draft_ms();
-    return;
+    return Done{};
   }
-  if (parts_.forward->settle().ok()) choose_on_host();
+  TRY(parts_.forward->settle());
+  choose_on_host();
   choose_ms_ = ms_between(begin, EngineClock::now());
+  return Done{};
 }
 
 // Each sequence by itself: threads take one after the other.
@@ -194,7 +217,15 @@ void Stepper::fork_choices(const Choosing& first) {
   if (seq.request().choices == 1) return;
   forks_.clear();
   schedule_.fork_choices(seq, forks_, [this](Sequence& fork) { start(fork); });
-  for (Sequence* fork : forks_) {
+  for (size_t i = 0; i < forks_.size(); ++i) {
+    Sequence* fork = forks_[i];
+    if (fork == nullptr) {
+      SequenceEnd end;
+      end.reason = EndReason::failed;
+      end.problem = kNoMemory;
+      tell_end(seq, static_cast<int32_t>(i) + 1, end);
+      continue;
+    }
     fork->admitted = seq.admitted;
     fork->first_choice = seq.first_choice;
     choosing_.push_back({fork, row, logits});
@@ -239,7 +270,7 @@ void Stepper::publish(Sequence& seq) {
     verdict.stop_token = -1;
   }
   count_round(seq);
-  if (verdict.end) ended_.emplace_back(&seq, *verdict.end);
+  if (verdict.end) ended_.push_back({&seq, *verdict.end, std::move(verdict.problem)});
 }
 
 void Stepper::count_round(Sequence& seq) {
@@ -260,11 +291,19 @@ void Stepper::count_round(Sequence& seq) {
   totals_ += round;
 }
 
+void Stepper::tell_end(const Sequence& seq, int32_t choice, const SequenceEnd& end) const {
+  Event event = event_of(seq);
+  event.choice = choice;
+  event.end = &end;
+  seq.accepted->listener->hear(event);
+}
+
 void Stepper::end_all() {
-  for (const auto& [seq, reason] : ended_) {
+  for (auto& [seq, reason, problem] : ended_) {
     const EngineClock::time_point now = EngineClock::now();
     SequenceEnd end;
     end.reason = reason;
+    end.problem = std::move(problem);
     end.stop_token = seq->verdict.stop_token;
     end.output_tokens = static_cast<int32_t>(seq->generated().size());
     end.counters = seq->counters;
@@ -272,14 +311,10 @@ void Stepper::end_all() {
     const bool chose = seq->chose;
     end.prompt_ms = ms_between(seq->admitted, chose ? seq->first_choice : now);
     end.decode_ms = chose ? ms_between(seq->first_choice, now) : 0;
-    Event event = event_of(*seq);
-    event.end = &end;
-    seq->accepted->listener->hear(event);
+    tell_end(*seq, seq->choice, end);
     // A prompt that was not read to its end takes the choices with it that were never begun.
-    for (int32_t choice = 1; !chose && choice < seq->request().choices; ++choice) {
-      event.choice = choice;
-      seq->accepted->listener->hear(event);
-    }
+    const bool takes_others = seq->choice == 0 && !seq->forked;
+    for (int32_t choice = 1; takes_others && choice < seq->request().choices; ++choice) tell_end(*seq, choice, end);
     drafting_.finish(*seq);
     schedule_.remove(*seq);
   }
@@ -305,9 +340,10 @@ void Stepper::count_step() {
 
 void Stepper::become_idle() {
   idle_ = true;
-  const char* problem = schedule_.integrity_problem();
-  CHECK(problem[0] == '\0');
   kept_bytes_ = schedule_.kept_bytes();
+  // Whoever counts wrong must not go on counting.
+  const std::string problem = schedule_.integrity_problem();
+  if (!problem.empty()) fail("the engine's memory does not add up: " + problem);
 }
 
 void Stepper::write_stats(EngineStats& stats) const {
@@ -322,7 +358,8 @@ void Stepper::write_stats(EngineStats& stats) const {
   stats.pictures_seen = features_.seen();
   stats.pictures_known = features_.known();
   stats.speculation = totals_;
-  stats.failed = failed_;
+  stats.failed = failed();
+  if (failed()) stats.failure = failure_;
 }
 
 }  // namespace paceline

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <memory>
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "engine/device_round.h"
@@ -34,9 +34,10 @@ class Stepper {
  private:
   void start(Sequence& seq);
   void end_overdue();
+  bool hold_rows();
   void forward();
   void find_choosing();
-  void choose();
+  Status choose();
   void choose_on_host();
   void fork_choices(const Choosing& first);
   void commit();
@@ -45,10 +46,13 @@ class Stepper {
   void count_round(Sequence& seq);
   void count_step();
   void end_all();
-  void fail_all();
+  void tell_end(const Sequence& seq, int32_t choice, const SequenceEnd& end) const;
+  void fail(std::string why);
+  void end_failed();
   void become_idle();
   template <class Which>
   void end_waiting(const Which& which, EndReason reason);
+  [[nodiscard]] bool failed() const { return !failure_.empty(); }
 
   EngineParts parts_;
   const ModelConfig& config_;
@@ -67,11 +71,17 @@ class Stepper {
   ForwardRows rows_;
   std::vector<Choosing> choosing_;
   std::vector<Sequence*> forks_;
-  std::vector<std::pair<Sequence*, EndReason>> ended_;
+  struct Ended {
+    Sequence* seq;
+    EndReason reason;
+    std::string problem = {};
+  };
+  std::vector<Ended> ended_;
   double forward_ms_ = 0, choose_ms_ = 0, commit_ms_ = 0;
   double writing_ms_ = 0;  // of the last step without rows of prompts
 
-  bool idle_ = true, failed_ = false;
+  bool idle_ = true;
+  std::string failure_;  // none: it goes on
   int64_t steps_ = 0, prompt_tokens_ = 0;
   size_t kept_bytes_ = 0;
   SpeculationCounters totals_;

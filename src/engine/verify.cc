@@ -40,7 +40,10 @@ int32_t verify(Sequence& seq, const VerifyRows& rows, ChooseScratch& scratch) {
       logits = {rows.logits + static_cast<int64_t>(row) * rows.vocab, static_cast<size_t>(rows.vocab)};
     const TokenId token = rows.chosen != nullptr ? rows.chosen[row] : choose_next(seq, logits, scratch);
     holds = row < seq.drafts.size() && seq.drafts[row] == token;
-    if (std::binary_search(request.stop_ids.begin(), request.stop_ids.end(), token)) {
+    if (token == kNoChoice) {
+      verdict.end = EndReason::failed;
+      verdict.problem = kNoChoiceProblem;
+    } else if (std::binary_search(request.stop_ids.begin(), request.stop_ids.end(), token)) {
       verdict.stop_token = token;
       verdict.end = EndReason::stop_id;
     } else {

@@ -242,6 +242,34 @@ TEST_P(AttentionTest, LargeScoresStayFinite) {
     EXPECT_NEAR(static_cast<double>(out[static_cast<size_t>(i)]), pages.value(best, 0, i), 1e-6);
 }
 
+// One key that is not a number among many, or no other: the rows that see it are not numbers, and no others.
+TEST_P(AttentionTest, WhatIsNotANumberIsPassedOn) {
+  std::mt19937 random(14);
+  ThreadPool pool(1);
+  CpuOps ops(*GetParam(), pool);
+  for (const DType dtype : {DType::f32, DType::bf16})
+    for (const int32_t broken : {0, 70}) {
+      const HeadShape shape{1, 1, 16, dtype};
+      const RandomPages pages(shape, 200, 0, random);
+      const KvPages kv = pages.pages();
+      const int32_t slot = broken / kPageTokens, at = broken % kPageTokens;
+      for (int32_t i = 0; i < 16; ++i) {
+        if (dtype == DType::f32) {
+          static_cast<float*>(kv.keys[slot])[at * 16 + i] = NAN;
+        } else {
+          static_cast<uint16_t*>(kv.keys[slot])[at * 16 + i] = f32_to_bf16(NAN);
+        }
+      }
+      for (const int32_t pos : {0, 60, 69, 70, 71, 199}) {
+        const std::vector<float> q(16, 0.5f);
+        std::vector<float> out(16, 0.0f);
+        const SeqSpan seq{0, 1, pos, kv};
+        ops.attention({shape, q.data(), out.data(), 0, true, {&seq, 1}});
+        for (const float value : out) EXPECT_EQ(std::isnan(value), pos >= broken) << broken << " " << pos;
+      }
+    }
+}
+
 INSTANTIATE_TEST_SUITE_P(Tables, AttentionTest, testing::ValuesIn(cpu_tables()), [](const auto& run) {
   std::string name = run.param->name;
   std::replace(name.begin(), name.end(), '-', '_');

@@ -70,7 +70,8 @@ class Walk {
     for (int32_t i = 0; i < queries; ++i) {
       float* out = const_cast<float*>(query(args_.out, i));
       std::memset(out, 0, static_cast<size_t>(dim) * sizeof(float));
-      if (sum_[i] > 0) table_.blend(out, 0.0f, s_.out + static_cast<int64_t>(i) * dim, 1.0f / sum_[i], dim);
+      // 0: it sees nothing. What is not a number stays one: somebody has to hear of it.
+      if (sum_[i] != 0) table_.blend(out, 0.0f, s_.out + static_cast<int64_t>(i) * dim, 1.0f / sum_[i], dim);
     }
   }
 
@@ -115,6 +116,8 @@ class Walk {
     std::fill(scores + end, scores + kPageTokens, kNone);
     const float top = begin < end ? std::max(top_[i], table_.max_of(scores + begin, end - begin)) : top_[i];
     if (top == kNone) {
+      // Keys there are, and none of them has a number: nor has what comes of it.
+      if (begin < end) sum_[i] = std::numeric_limits<float>::quiet_NaN();
       std::fill(scores, scores + kPageTokens, 0.0f);
       return 1.0f;
     }

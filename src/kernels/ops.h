@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -221,7 +222,8 @@ struct ChooseArgs {
   int32_t vocab = 0, width = 0;
   std::span<const ChoiceRow> rows;      // host memory
   std::span<const ChoiceChain> chains;  // host memory
-  TokenId* chosen = nullptr;            // [2, rows]: what was chosen, then the drafts behind, -1 where there is none
+  // [2, rows]: what was chosen, -1 where the logits are not numbers; then the drafts behind, -1 where there is none
+  TokenId* chosen = nullptr;
 };
 
 // y = gelu(y) * x, row by row.
@@ -258,6 +260,18 @@ struct ShiftScaleArgs {
   int32_t rows = 0, width = 0;
 };
 
+// The largest shapes that a backend's kernels take. Loading asks (model/backend_limits.h); what was not asked for and
+// comes all the same is an error of the backend.
+struct Limits {
+  static constexpr int32_t kNone = std::numeric_limits<int32_t>::max();
+  int32_t experts = kNone, experts_per_token = kNone;
+  int32_t norm_width = kNone;
+  int32_t head_step = 1;         // text heads are multiples of it
+  int32_t picture_head = kNone;  // of the vision side
+  int32_t clusters = kNone, cluster_width = kNone;
+  bool gates_alike = false;  // gated() takes both matrices in one format
+};
+
 // A copy that the host can read; kept by whoever asked for it, so that memory is taken once.
 struct HostCopy {
   std::shared_ptr<void> memory;
@@ -281,6 +295,7 @@ class Ops {
   // What `from` holds when all that was enqueued before has run, for the host to read after wait(): in `copy`, or where
   // it lies.
   virtual const void* fetch(const void* from, size_t bytes, HostCopy& copy) = 0;
+  [[nodiscard]] virtual Limits limits() const { return {}; }
   // Of memory of its own: how much is left, and how fast it is read, measured now, in 1e9 bytes per second. 0: it is
   // the host's.
   [[nodiscard]] virtual size_t free_bytes() const { return 0; }

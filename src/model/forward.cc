@@ -128,7 +128,9 @@ class Pass {
     s_.rope_sliding.clear();
     s_.rope_global.clear();
     for (const SeqRows& seq : in_.seqs) {
-      seq.kv->reserve(seq.count);
+      // Whoever shares a pool has seen to it before.
+      const bool has_room = seq.kv->reserve(seq.count);
+      CHECK(has_room);
       s_.spans.push_back({row, seq.count, seq.kv->length(), {}});
       find_soft_rows(seq, row);
       row += seq.count;

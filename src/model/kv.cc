@@ -59,7 +59,7 @@ size_t KvLayout::ring_bytes() const {
 }
 
 size_t KvLayout::sequence_bytes(int32_t positions, int32_t most_rows) const {
-  const auto pages = static_cast<size_t>((positions + kPageTokens - 1) / kPageTokens);
+  const auto pages = static_cast<size_t>((int64_t{positions} + kPageTokens - 1) / kPageTokens);
   const size_t ring = std::min(pages, static_cast<size_t>(ring_pages_for(most_rows)));
   return pages * block_bytes.global + ring * block_bytes.sliding;
 }
@@ -96,18 +96,25 @@ void KvCache::put(LayerKind kind, size_t slot, KvBlockRef block) {
   blocks[slot] = std::move(block);
 }
 
-void KvCache::reserve(int32_t count) {
+bool KvCache::reserve(int32_t count) {
   CHECK(count <= most_rows_ && length_ + count <= capacity_);
   const int32_t pages_needed = (length_ + count + kPageTokens - 1) / kPageTokens;
   for (; placed_pages_ < pages_needed; ++placed_pages_) {
     for (const LayerKind kind : {LayerKind::global, LayerKind::sliding}) {
       const size_t slot = slot_of(kind, placed_pages_);
-      const std::vector<KvBlockRef>& blocks = held(kind);
-      // A ring's old page is written over, unless others still read it.
-      const bool writable = slot < blocks.size() && blocks[slot] && blocks[slot].alone();
-      if (!writable) put(kind, slot, pool_->take(kind));
+      std::vector<KvBlockRef>& blocks = held(kind);
+      // A ring's old page is written over, unless others still read it. Then it is theirs alone before another is
+      // taken: a ring never holds more blocks than it has slots, and what only the pool's owner keeps can be given up.
+      if (slot < blocks.size() && blocks[slot]) {
+        if (blocks[slot].alone()) continue;
+        blocks[slot].give_back();
+      }
+      KvBlockRef block = pool_->take(kind);
+      if (!block) return false;
+      put(kind, slot, std::move(block));
     }
   }
+  return true;
 }
 
 void KvCache::commit(int32_t count) {
@@ -129,10 +136,16 @@ kernels::KvPages KvCache::pages(int32_t layer) const {
   return {pages.keys.data(), pages.values.data(), where.kind == LayerKind::global ? 0 : ring_pages_};
 }
 
+void KvCache::visit_blocks(const std::function<void(LayerKind, const KvBlockRef&)>& visit) const {
+  for (const KvBlockRef& block : global_)
+    if (block) visit(LayerKind::global, block);
+  for (const KvBlockRef& block : sliding_)
+    if (block) visit(LayerKind::sliding, block);
+}
+
 size_t KvCache::bytes() const {
   size_t bytes = 0;
-  for (const KvBlockRef& block : global_) bytes += block ? layout_->block_bytes.global : 0;
-  for (const KvBlockRef& block : sliding_) bytes += block ? layout_->block_bytes.sliding : 0;
+  visit_blocks([&](LayerKind kind, const KvBlockRef&) { bytes += layout_->block_bytes.of(kind); });
   return bytes;
 }
 
@@ -140,15 +153,20 @@ KvCache::PageBlocks KvCache::page_blocks(int32_t page) const {
   CHECK(page >= 0 && (page + 1) * kPageTokens <= length_);
   PageBlocks blocks;
   blocks.global = global_[slot_of(LayerKind::global, page)];
-  if (page + ring_pages_ >= placed_pages_) blocks.sliding = sliding_[slot_of(LayerKind::sliding, page)];
+  if (in_ring(page)) blocks.sliding = sliding_[slot_of(LayerKind::sliding, page)];
   return blocks;
 }
 
+void KvCache::share(int32_t page, const PageBlocks& blocks) {
+  CHECK(page >= 0 && (page + 1) * kPageTokens <= length_);
+  put(LayerKind::global, slot_of(LayerKind::global, page), blocks.global);
+  if (blocks.sliding && in_ring(page)) put(LayerKind::sliding, slot_of(LayerKind::sliding, page), blocks.sliding);
+}
+
 void KvCache::adopt(std::span<const PageBlocks> pages) {
-  CHECK(placed_pages_ == 0);
   const auto count = static_cast<int32_t>(pages.size());
   const int32_t first_seen = layout_->first_page_seen(count * kPageTokens);
-  CHECK(count * kPageTokens <= capacity_ && count - first_seen <= ring_pages_);
+  CHECK(placed_pages_ <= count && count * kPageTokens <= capacity_ && count - first_seen <= ring_pages_);
   for (int32_t page = 0; page < count; ++page) {
     const PageBlocks& blocks = pages[static_cast<size_t>(page)];
     put(LayerKind::global, slot_of(LayerKind::global, page), blocks.global);
@@ -160,8 +178,9 @@ void KvCache::adopt(std::span<const PageBlocks> pages) {
   placed_pages_ = count;
 }
 
-KvCache KvCache::fork() const {
-  KvCache other(*layout_, capacity_, most_rows_, pool_);
+std::optional<KvCache> KvCache::fork() const {
+  std::optional<KvCache> made(std::in_place, *layout_, capacity_, most_rows_, pool_);
+  KvCache& other = *made;
   other.length_ = length_;
   other.written_ = written_;
   other.placed_pages_ = placed_pages_;
@@ -175,11 +194,12 @@ KvCache KvCache::fork() const {
     for (int32_t page = open_page; page < placed_pages_; ++page) {
       const size_t slot = slot_of(kind, page);
       KvBlockRef copy = pool_->take(kind);
+      if (!copy) return std::nullopt;
       pool_->copy(copy, mine[slot], kind);
       other.put(kind, slot, std::move(copy));
     }
   }
-  return other;
+  return made;
 }
 
 }  // namespace paceline

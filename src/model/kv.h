@@ -9,7 +9,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -77,8 +79,9 @@ class KvCache {
   // from the longest the sequence has been, and to 0.
   void truncate(int32_t length);
 
-  // For forward: makes room for `count` more positions, then (after the rows are written) counts them in.
-  void reserve(int32_t count);
+  // For forward: makes room for `count` more positions, then (after the rows are written) counts them in. False: the
+  // pool has no more; then nothing may be written behind what stands.
+  [[nodiscard]] bool reserve(int32_t count);
   void commit(int32_t count);
 
   [[nodiscard]] kernels::KvPages pages(int32_t layer) const;
@@ -91,11 +94,17 @@ class KvCache {
     KvBlockRef sliding;  // none where the ring has gone on
   };
   [[nodiscard]] PageBlocks page_blocks(int32_t page) const;
-  // An empty cache takes over pages 0 … of another sequence's beginning. Sliding blocks are needed from
-  // first_page_seen(pages.size() * kPageTokens) on.
+  // Another's blocks of the same page, with the same numbers in them, instead of its own.
+  void share(int32_t page, const PageBlocks& blocks);
+  // Takes over pages 0 … of another sequence's beginning, which is its own and goes further than it has come. Sliding
+  // blocks are needed from first_page_seen(pages.size() * kPageTokens) on.
   void adopt(std::span<const PageBlocks> pages);
   // Goes on from the same positions by itself: whole pages are shared, the last one is copied where it is not full.
-  [[nodiscard]] KvCache fork() const;
+  // None: the pool has no more.
+  [[nodiscard]] std::optional<KvCache> fork() const;
+
+  // All that it holds.
+  void visit_blocks(const std::function<void(LayerKind, const KvBlockRef&)>& visit) const;
 
  private:
   struct LayerPages {
@@ -103,6 +112,8 @@ class KvCache {
   };
   void put(LayerKind kind, size_t slot, KvBlockRef block);
   [[nodiscard]] size_t slot_of(LayerKind kind, int32_t page) const;
+  // Its place in the ring has not been given to a later page.
+  [[nodiscard]] bool in_ring(int32_t page) const { return page + ring_pages_ >= placed_pages_; }
   [[nodiscard]] std::vector<KvBlockRef>& held(LayerKind kind) { return kind == LayerKind::global ? global_ : sliding_; }
 
   const KvLayout* layout_;

@@ -37,9 +37,8 @@ KvBlockRef KvBlockPool::take(LayerKind kind) {
   while (idle(kind).empty() && used_bytes_ + idle_bytes_ + bytes > capacity_bytes_) {
     if (!idle(other).empty()) {
       release_idle(other);
-    } else {
-      const bool reclaimed = reclaim_ && reclaim_();
-      CHECK(reclaimed);
+    } else if (!reclaim_ || !reclaim_()) {
+      return {};
     }
   }
   used_bytes_ += bytes;

@@ -44,6 +44,8 @@ class KvBlockRef {
   [[nodiscard]] std::byte* memory() const { return block_->memory; }
   // Nobody else would see what is written.
   [[nodiscard]] bool alone() const { return block_->owners == 1; }
+  // Which one, for who counts them.
+  [[nodiscard]] const KvBlock* block() const { return block_; }
   void give_back();
 
  private:
@@ -64,9 +66,9 @@ class KvBlockPool {
   KvBlockPool(const KvBlockPool&) = delete;
   KvBlockPool& operator=(const KvBlockPool&) = delete;
 
-  // Zeroed: attention multiplies what it masks by zero, so it must be a number. Whoever takes has made sure before that
-  // there is enough.
-  KvBlockRef take(LayerKind kind);
+  // Zeroed: attention multiplies what it masks by zero, so it must be a number. None: the capacity is reached, and
+  // there is nothing left to be given up. Whoever takes has made sure before that this does not happen.
+  [[nodiscard]] KvBlockRef take(LayerKind kind);
 
   // Asked when the capacity is reached: gives up some block that is only kept for later. False: there is none.
   void set_reclaim(std::function<bool()> reclaim) { reclaim_ = std::move(reclaim); }

@@ -56,7 +56,7 @@ TEST(KvCacheTest, MemoryGrowsByPagesAndStaysWhenTakenBack) {
     return bytes;
   };
   for (const int32_t step : {1, 62, 1, 1, 200, 256, 256, 200, 23}) {
-    kv.reserve(step);
+    ASSERT_TRUE(kv.reserve(step));
     EXPECT_EQ(kv.bytes(), expected(kv.length() + step));
     kv.commit(step);
     EXPECT_EQ(kv.bytes(), expected(kv.length()));
@@ -65,16 +65,60 @@ TEST(KvCacheTest, MemoryGrowsByPagesAndStaysWhenTakenBack) {
   const size_t full = kv.bytes();
   kv.truncate(900);
   EXPECT_EQ(kv.length(), 900);
-  kv.reserve(100);
+  ASSERT_TRUE(kv.reserve(100));
   kv.truncate(0);
-  kv.reserve(1);
+  ASSERT_TRUE(kv.reserve(1));
   EXPECT_EQ(kv.bytes(), full);
+}
+
+void grow(KvCache& kv, int32_t count) {
+  ASSERT_TRUE(kv.reserve(count));
+  kv.commit(count);
+}
+
+// A pool that is full to the last byte: a ring goes round in it, also where others keep what it leaves behind, as long
+// as they give it up when asked.
+TEST(KvCacheTest, ARingThatWrapsNeedsNoMoreThanItsSlots) {
+  const KvLayout layout(tiny_config("dense", 24), DType::bf16);
+  const int32_t positions = 40 * kPageTokens;
+  const auto pool =
+      std::make_shared<KvBlockPool>(layout.block_bytes, layout.sequence_bytes(positions, kMaxForwardRows));
+  std::vector<KvBlockRef> kept;  // the oldest first
+  pool->set_reclaim([&] {
+    if (kept.empty()) return false;
+    kept.erase(kept.begin());
+    return true;
+  });
+  KvCache kv(layout, positions, kMaxForwardRows, pool);
+  for (int32_t page = 0; page < 40; ++page) {
+    SCOPED_TRACE(testing::Message() << "page " << page);
+    ASSERT_NO_FATAL_FAILURE(grow(kv, kPageTokens));
+    kept.push_back(kv.page_blocks(page).sliding);
+    ASSERT_LE(pool->used_bytes(), pool->capacity_bytes());
+  }
+}
+
+// Nobody promised that there is enough: it is said, and nothing ends.
+TEST(KvCacheTest, AFullPoolSaysSo) {
+  const KvLayout layout(tiny_config("dense", 24), DType::bf16);
+  const auto pool =
+      std::make_shared<KvBlockPool>(layout.block_bytes, layout.sequence_bytes(3 * kPageTokens, kMaxForwardRows));
+  KvCache kv(layout, 1000, kMaxForwardRows, pool);
+  EXPECT_FALSE(kv.reserve(256));
+  {
+    KvCache other(layout, 1000, kMaxForwardRows, pool);
+    EXPECT_FALSE(other.reserve(1));
+  }
+  grow(kv, 180);
+  EXPECT_FALSE(kv.fork().has_value());
+  EXPECT_EQ(kv.length(), 180);
+  EXPECT_EQ(pool->used_bytes(), pool->capacity_bytes());
 }
 
 TEST(KvCacheTest, PagesAreAlignedAndZeroed) {
   const KvLayout layout(tiny_config("dense", 24), DType::bf16);
   KvCache kv(layout, 300);
-  kv.reserve(200);
+  ASSERT_TRUE(kv.reserve(200));
   for (int32_t layer = 0; layer < 6; ++layer) {
     const kernels::KvPages pages = kv.pages(layer);
     EXPECT_EQ(pages.slots, layout.layers[static_cast<size_t>(layer)].kind == LayerKind::global ? 0 : layout.ring_pages);
@@ -90,13 +134,13 @@ TEST(KvCacheTest, PagesAreAlignedAndZeroed) {
 TEST(KvCacheDeathTest, RefusesWhatItCannotHold) {
   const KvLayout layout(tiny_config("dense", 24), DType::bf16);
   KvCache kv(layout, 600);
-  EXPECT_DEATH(kv.reserve(kMaxForwardRows + 1), "CHECK failed");
+  EXPECT_DEATH((void)kv.reserve(kMaxForwardRows + 1), "CHECK failed");
   EXPECT_DEATH(KvCache(layout, 600, kMaxImageRows + 1), "CHECK failed");
   for (const int32_t step : {256, 256, 80}) {
-    kv.reserve(step);
+    ASSERT_TRUE(kv.reserve(step));
     kv.commit(step);
   }
-  EXPECT_DEATH(kv.reserve(9), "CHECK failed");
+  EXPECT_DEATH((void)kv.reserve(9), "CHECK failed");
   EXPECT_DEATH(kv.truncate(593), "CHECK failed");
   EXPECT_DEATH(kv.truncate(-1), "CHECK failed");
   EXPECT_DEATH(kv.truncate(592 - kMaxForwardRows - 1), "CHECK failed");
@@ -109,7 +153,7 @@ TEST(KvCacheDeathTest, RefusesWhatItCannotHold) {
 TEST(KvCacheTest, ALargeImageMakesTheRingLonger) {
   const KvLayout layout(tiny_config("dense", 24), DType::bf16);
   KvCache usual(layout, 2000), large(layout, 2000, 1000);
-  large.reserve(1000);
+  ASSERT_TRUE(large.reserve(1000));
   large.commit(1000);
   for (size_t i = 0; i < layout.layers.size(); ++i) {
     const auto layer = static_cast<int32_t>(i);
@@ -125,7 +169,7 @@ class Stamps {
   explicit Stamps(KvCache& kv) : kv_(kv) {}
 
   void append(int32_t count) {
-    kv_.reserve(count);
+    ASSERT_TRUE(kv_.reserve(count));
     for (int32_t pos = kv_.length(); pos < kv_.length() + count; ++pos) {
       const auto stamp = static_cast<float>(++last_);
       stamps_.resize(static_cast<size_t>(pos));
@@ -177,7 +221,7 @@ TEST(KvCacheTest, TruncateIsExactOnEveryLayerKind) {
       Stamps stamps(kv);
       for (int32_t longest = 0, step = 0; step < 60 && kv.length() + kMaxForwardRows <= 3000; ++step) {
         SCOPED_TRACE(testing::Message() << model << " window " << window << " step " << step);
-        stamps.append(pick(0, 3) == 0 ? kMaxForwardRows : pick(1, 100));
+        ASSERT_NO_FATAL_FAILURE(stamps.append(pick(0, 3) == 0 ? kMaxForwardRows : pick(1, 100)));
         longest = std::max(longest, kv.length());
         ASSERT_NO_FATAL_FAILURE(stamps.check());
         const int32_t furthest = std::max(0, longest - kMaxForwardRows);

@@ -63,7 +63,13 @@ VisionForward::VisionForward(std::shared_ptr<const VisionWeights> weights, kerne
 VisionForward::~VisionForward() = default;
 
 Status VisionForward::check(const Patches& patches) const {
-  const int32_t most = weights_->config.positions;
+  const int32_t most = weights_->config.positions, side = weights_->config.side();
+  if (patches.side != side) return Error{fmt::format("patches of {} pixels; the model takes {}", patches.side, side)};
+  const auto count = static_cast<size_t>(std::max(patches.count(), 0));
+  if (count == 0 || patches.values.size() != count * patches.patch_values()) {
+    return Error{fmt::format("{} values for a grid of {} × {} patches of {} pixels", patches.values.size(),
+                             patches.columns, patches.rows, side)};
+  }
   if (std::max(patches.columns, patches.rows) <= most) return Done{};
   return Error{fmt::format("a grid of {} × {} patches; the model has {} positions for each side", patches.columns,
                            patches.rows, most)};

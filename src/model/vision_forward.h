@@ -33,7 +33,7 @@ class VisionForward {
 
   [[nodiscard]] const VisionWeights& weights() const { return *weights_; }
 
-  // Whether there are positions for a grid of this size.
+  // Whether patches are this model's, and there are positions for a grid of this size.
   [[nodiscard]] Status check(const Patches& patches) const;
 
   // At least one picture. The patches have passed check() and, as this, outlive the passage. There may be several.

@@ -55,16 +55,17 @@ void bar_others(std::span<const uint64_t> allowed, std::span<float> row) {
   }
 }
 
-// The row as the filters see it: adjusted, without NaN, and finite or -infinity.
-void adjust(std::span<const float> logits, const History& history, const SampleSettings& settings,
+// The row as the filters see it: adjusted, and finite or -infinity. False: it is not made of numbers.
+bool adjust(std::span<const float> logits, const History& history, const SampleSettings& settings,
             ChooseScratch& scratch) {
   auto& row = scratch.row;
   row.resize(logits.size());
-  // NaN becomes -infinity here, before arithmetic could spread it.
+  int32_t no_numbers = 0;
   for (size_t i = 0; i < logits.size(); ++i) {
-    const float logit = logits[i] < kLargest ? logits[i] : kLargest;
-    row[i] = logits[i] == logits[i] ? logit : kNever;
+    row[i] = logits[i];
+    no_numbers |= logits[i] <= kLargest ? 0 : 1;
   }
+  if (no_numbers != 0) return false;
   if (settings.penalised()) {
     const TokenCounts* counts = history.counts;
     if (counts == nullptr) {
@@ -81,6 +82,11 @@ void adjust(std::span<const float> logits, const History& history, const SampleS
       if (id >= 0 && id < static_cast<TokenId>(row.size())) row[id] = kNever;
     }
   }
+  return true;
+}
+
+bool is_empty(std::span<const float> logits) {
+  return std::all_of(logits.begin(), logits.end(), [](float logit) { return logit == kNever; });
 }
 
 TokenId lowest_allowed_by(std::span<const uint64_t> allowed, std::span<const float> row,
@@ -210,13 +216,14 @@ void select_candidates(const RowPieces& pieces, const SampleSettings& settings, 
 TokenId choose(std::span<const float> logits, const History& history, const SampleSettings& settings,
                int64_t output_index, ChooseScratch& scratch) {
   CHECK(!logits.empty());
-  adjust(logits, history, settings, scratch);
+  if (!adjust(logits, history, settings, scratch)) return kNoChoice;
   const std::span<const uint64_t> allowed = allowed_ids(history, settings, scratch);
   if (!allowed.empty()) bar_others(allowed, scratch.row);
   find_largest(scratch.row, scratch.largest);
   const RowPieces pieces{scratch.row, scratch.largest};
   const float largest = *std::max_element(pieces.largest.begin(), pieces.largest.end());
   if (largest == kNever) {
+    if (is_empty(logits)) return kNoChoice;
     return allowed.empty() ? lowest_allowed(pieces.row, settings) : lowest_allowed_by(allowed, pieces.row, settings);
   }
   if (settings.temperature == 0.0f) return first_of_largest(pieces);

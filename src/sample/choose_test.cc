@@ -42,20 +42,28 @@ TEST(Choose, GreedyTakesTheLargestAndOfEqualsTheLowestId) {
   EXPECT_EQ(choose(wide, {}, greedy(), 0, scratch), 777);
 }
 
-TEST(Choose, NanIsNeverChosen) {
+// Wherever it stands, and whoever would have been chosen: also where the settings bar it.
+TEST(Choose, WhatIsNotANumberMakesNoChoice) {
   ChooseScratch scratch;
-  std::vector<float> row{kNan, -3, kNan, -2, kNan};
-  EXPECT_EQ(choose(row, {}, greedy(), 0, scratch), 3);
-  SampleSettings settings;
-  for (int64_t i = 0; i < 200; ++i) {
-    const TokenId id = choose(row, {}, settings, i, scratch);
-    EXPECT_TRUE(id == 1 || id == 3);
-  }
+  SampleSettings filtered;
+  filtered.top_k = 5;
+  filtered.suppressed = ids({0, 70, 199});
+  for (const float wrong : {kNan, kInf, -kNan})
+    for (const size_t at : {0, 1, 63, 64, 70, 198, 199}) {
+      std::vector<float> row(200, -3);
+      row[7] = 9;
+      EXPECT_EQ(choose(row, {}, greedy(), 0, scratch), 7);
+      row[at] = wrong;
+      EXPECT_EQ(choose(row, {}, greedy(), 0, scratch), kNoChoice);
+      EXPECT_EQ(choose(row, {}, SampleSettings{}, 0, scratch), kNoChoice);
+      EXPECT_EQ(choose(row, {}, filtered, 0, scratch), kNoChoice);
+    }
 }
 
-TEST(Choose, InfinitiesDoNotBreakIt) {
+TEST(Choose, MinusInfinityIsNeverChosenAndDoesNotBreakIt) {
   ChooseScratch scratch;
-  const std::vector<float> row{-kInf, 2, kInf, -kInf, kInf};
+  constexpr float kMax = std::numeric_limits<float>::max();
+  const std::vector<float> row{-kInf, 2, kMax, -kInf, kMax};
   EXPECT_EQ(choose(row, {}, greedy(), 0, scratch), 2);
   SampleSettings settings;
   settings.repetition_penalty = 0.5f;
@@ -71,10 +79,10 @@ TEST(Choose, NothingLeftFallsBackToTheLowestIdNotSuppressed) {
   SampleSettings settings;
   settings.suppressed = ids({0, 1, 3});
   const std::vector<float> dead(4, -kInf);
-  EXPECT_EQ(choose(dead, {}, settings, 0, scratch), 2);
+  EXPECT_EQ(choose(dead, {}, settings, 0, scratch), kNoChoice);
+  EXPECT_EQ(choose(std::vector<float>{1, 2, -kInf, 4}, {}, settings, 0, scratch), 2);
   settings.suppressed = ids({0, 1, 2, 3});
   EXPECT_EQ(choose(std::vector<float>{1, 2, 3, 4}, {}, settings, 0, scratch), 0);
-  EXPECT_EQ(choose(std::vector<float>{kNan, kNan}, {}, SampleSettings{}, 0, scratch), 0);
 }
 
 TEST(Choose, TopKOfEqualLogitsKeepsTheLowerIds) {
@@ -150,7 +158,8 @@ TEST(Choose, EveryMixOfSettingsAgreesWithTheReference) {
     const SampleSettings settings = random_settings(random, vocab);
     const TokenCounts counts(prompt, generated);
     const auto index = static_cast<int64_t>(random() % 1000);
-    const TokenId expected = reference::choose(row, {prompt, generated}, settings, index);
+    const bool is_wrong = round % 7 == 0;
+    const TokenId expected = is_wrong ? kNoChoice : reference::choose(row, {prompt, generated}, settings, index);
     ASSERT_EQ(choose(row, {prompt, generated}, settings, index, scratch), expected) << "round " << round;
     ASSERT_EQ(choose(row, {prompt, generated, &counts}, settings, index, scratch), expected) << "round " << round;
   }
@@ -336,7 +345,8 @@ TEST(Choose, OnlyWhatTheConstraintAllows) {
 
 TEST(Choose, TheConstraintHoldsWhereNoLogitIsLeft) {
   ChooseScratch scratch;
-  const std::vector<float> row(100, kNan);
+  std::vector<float> row(100, -kInf);
+  row[9] = 1;  // and is not allowed
   SampleSettings settings;
   settings.constraint = std::make_shared<TableConstraint>(std::vector<uint64_t>{0b1010'0000});
   EXPECT_EQ(choose(row, {}, settings, 0, scratch), 5);

@@ -1,4 +1,5 @@
-// The chooser once more, slow and straight from the words of choose.h, for tests to compare with.
+// The chooser once more, slow and straight from the words of choose.h, for tests to compare with. Of rows that are made
+// of numbers.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +19,6 @@ inline std::vector<double> adjusted(std::span<const float> logits, const History
   std::map<TokenId, int> prompt, generated, all;
   for (const TokenId id : history.prompt) ++prompt[id], ++all[id];
   for (const TokenId id : history.generated) ++generated[id], ++all[id];
-  for (float& logit : row) {
-    if (std::isnan(logit)) logit = -INFINITY;
-  }
   for (const auto& [id, count] : all) {
     float& logit = row[id];
     logit = logit > 0 ? logit / settings.repetition_penalty : logit * settings.repetition_penalty;

@@ -63,9 +63,9 @@ ApiError shutting_down() {
           .retry_after_s = 5};
 }
 
-ApiError engine_failed() {
+ApiError engine_failed(std::string_view why) {
   return {.status = 500,
-          .message = "the engine failed; the server's log says why",
+          .message = why.empty() ? "the engine failed" : fmt::format("the engine failed: {}", why),
           .type = "server_error",
           .code = "engine_failed"};
 }

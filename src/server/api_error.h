@@ -29,7 +29,8 @@ ApiError no_such_model(std::string_view name);
 ApiError no_key();
 ApiError too_busy(std::string message);
 ApiError shutting_down();
-ApiError engine_failed();
+// why: what the engine said, if anything.
+ApiError engine_failed(std::string_view why = {});
 ApiError out_of_time();
 // Nobody reads this one; metrics count it.
 ApiError client_gone();

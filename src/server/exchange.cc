@@ -125,7 +125,7 @@ void Exchange::note_end(Choice& choice, const SequenceEnd& end) {
     case EndReason::listener: choice.finish_reason = choice.parser.calls() > 0 ? "tool_calls" : "stop"; break;
     case EndReason::max_tokens:
     case EndReason::context: choice.finish_reason = "length"; break;
-    case EndReason::failed: problem_ = engine_failed(); break;
+    case EndReason::failed: problem_ = engine_failed(end.problem); break;
     case EndReason::deadline: problem_ = out_of_time(); break;
     case EndReason::cancelled:
       if (!problem_) problem_ = shutting_down();

@@ -60,10 +60,11 @@ ApiError refused(const Submission& submission, size_t kv_bytes) {
       error.code = "context_length_exceeded";
       return error;
     }
+    case Refusal::invalid: return {.status = 400, .message = submission.problem, .code = "invalid_request"};
     case Refusal::failed:
     case Refusal::none: break;
   }
-  ApiError error = engine_failed();
+  ApiError error = engine_failed(submission.problem);
   error.status = 503;
   return error;
 }

@@ -102,7 +102,7 @@ TEST_P(GoldenClips, AreReadAndAnsweredAsByTransformers) {
   EXPECT_EQ(prepared->request.prompt, expected.prompt.ids);
   Forward forward(model.loaded.weights, ops, Precision::f32);
   Engine engine({&forward, &pool, nullptr, nullptr, nullptr, &vision->forward()}, {});
-  EXPECT_EQ(generate(model, engine, *prepared, {}).tokens, expected.prompt.greedy);
+  EXPECT_EQ(generate(model, engine, *prepared, {})->tokens, expected.prompt.greedy);
   EXPECT_EQ(engine.stats().pictures_seen, static_cast<int64_t>(expected.frames.size()));
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "model/backend_limits.h"
 #include "model/mtp_binding.h"
 #include "speculate/mtp_proposer.h"
 
@@ -53,6 +54,8 @@ Result<Drafter> Drafter::load(const fs::path& folder, const Forward& target, Thr
   if (const Status fits = check_fits(weights->config, target.weights().config); !fits.ok()) {
     return Error{fmt::format("{}: does not fit the model: {}", folder.string(), fits.error().message)};
   }
+  if (const Status limits = check_limits(*weights, ops.limits()); !limits.ok())
+    return Error{fmt::format("{}: {}", folder.string(), limits.error().message)};
   return Drafter(folder, std::move(weights), target, ops);
 }
 

@@ -2,7 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
+#include <optional>
+
 #include "session/media_places.h"
 #include "session/prompt_checks.h"
 #include "session/stop_strings.h"
@@ -102,6 +103,8 @@ class Reader : public Listener {
 
   [[nodiscard]] bool ended() const { return ended_; }
   [[nodiscard]] bool gave_up() const { return gave_up_; }
+  // Why it failed, if it did.
+  [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
   GenerateResult take_result(const PreparedRequest& prepared) {
     result_.prompt_tokens = static_cast<int64_t>(prepared.request.prompt.size());
     result_.text = stream_.take_text();
@@ -115,6 +118,7 @@ class Reader : public Listener {
 
   void finish(const SequenceEnd& end) {
     ended_ = true;
+    if (end.reason == EndReason::failed) problem_ = end.problem;
     const bool ended_within = end.reason == EndReason::listener || end.reason == EndReason::cancelled;
     if (!ended_within) stream_.finish();
     if (stream_.stopped() || end.reason == EndReason::stop_id) {
@@ -131,7 +135,22 @@ class Reader : public Listener {
   const GenerateCallbacks& callbacks_;
   GenerateResult result_;
   bool ended_ = false, gave_up_ = false;
+  std::optional<std::string> problem_;
 };
+
+std::string why_refused(const Submission& submission, const EngineStats& stats) {
+  switch (submission.refusal) {
+    case Refusal::never_fits:
+      return fmt::format("prompt and output need {} bytes of KV memory; there are {}", submission.needs_bytes,
+                         stats.kv_bytes);
+    case Refusal::queue_full: return "too many requests are waiting";
+    case Refusal::draining: return "the engine takes no more requests";
+    case Refusal::invalid:
+    case Refusal::failed:
+    case Refusal::none: break;
+  }
+  return submission.problem;
+}
 
 }  // namespace
 
@@ -172,16 +191,16 @@ Result<PreparedRequest> prepare(const TextModel& model, const GenerateRequest& r
   return prepared;
 }
 
-GenerateResult generate(const TextModel& model, Engine& engine, const PreparedRequest& prepared,
-                        const GenerateCallbacks& callbacks) {
+Result<GenerateResult> generate(const TextModel& model, Engine& engine, const PreparedRequest& prepared,
+                                const GenerateCallbacks& callbacks) {
   const auto reader = std::make_shared<Reader>(model.tokenizer, prepared, callbacks);
   const Submission submission = engine.submit(prepared.request, reader);
-  CHECK(submission.refusal == Refusal::none);
+  if (submission.refusal != Refusal::none) return Error{why_refused(submission, engine.stats())};
   while (!reader->ended()) {
     if (reader->gave_up()) engine.cancel(submission.id);
-    const bool stepped = engine.step();
-    CHECK(stepped || reader->ended());
+    if (!engine.step() && !reader->ended()) return Error{"the engine has left the request behind"};
   }
+  if (reader->problem()) return Error{*reader->problem()};
   return reader->take_result(prepared);
 }
 

@@ -62,8 +62,9 @@ struct GenerateResult {
   SpeculationCounters counters;
 };
 
-// Steps the engine until the request has ended; nobody else may be running it.
-GenerateResult generate(const TextModel& model, Engine& engine, const PreparedRequest& request,
-                        const GenerateCallbacks& callbacks);
+// Steps the engine until the request has ended; nobody else may be running it. An error where it could not be run to
+// its end (a device's fault, a model whose logits are not numbers); what was handed on before stands.
+Result<GenerateResult> generate(const TextModel& model, Engine& engine, const PreparedRequest& request,
+                                const GenerateCallbacks& callbacks);
 
 }  // namespace paceline

@@ -41,7 +41,7 @@ class GenerateTest : public testing::Test {
     const auto prepared = prepare(model_, request);
     EXPECT_TRUE(prepared.ok()) << prepared.error().message;
     Engine engine({&forward_, &pool_}, {});
-    return generate(model_, engine, *prepared, callbacks);
+    return generate(model_, engine, *prepared, callbacks).value();
   }
 
   ThreadPool pool_;
@@ -98,6 +98,46 @@ TEST_F(GenerateTest, AReaderMayEndIt) {
   const GenerateResult result = run(request_, callbacks);
   EXPECT_EQ(result.finish, FinishReason::cancelled);
   EXPECT_LT(result.tokens.size(), 40u);
+}
+
+// A device that goes away in the middle.
+class LeavingOps : public kernels::CpuOps {
+ public:
+  using CpuOps::CpuOps;
+  Status wait() override { return waits_++ < 12 ? Status(Done{}) : Status(Error{"the device fell off"}); }
+
+ private:
+  int waits_ = 0;
+};
+
+TEST_F(GenerateTest, AFaultIsAnErrorAndNotAnEnd) {
+  LeavingOps ops(**kernels::find_cpu_table(""), pool_);
+  Forward forward(model_.loaded.weights, ops, Precision::bf16);
+  Engine engine({&forward, &pool_}, {});
+  const auto prepared = prepare(model_, request_);
+  std::string streamed;
+  GenerateCallbacks callbacks;
+  callbacks.on_text = [&](std::string_view text) {
+    streamed += text;
+    return true;
+  };
+  const auto result = generate(model_, engine, *prepared, callbacks);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "the device fell off");
+  EXPECT_FALSE(streamed.empty());
+  // And whoever comes to the same engine afterwards hears the same.
+  const auto later = generate(model_, engine, *prepared, {});
+  ASSERT_FALSE(later.ok());
+  EXPECT_EQ(later.error().message, "the device fell off");
+}
+
+TEST_F(GenerateTest, WhatTheEngineRefusesIsAnError) {
+  EngineSettings settings;
+  settings.kv_bytes = 10;
+  Engine engine({&forward_, &pool_}, settings);
+  const auto result = generate(model_, engine, *prepare(model_, request_), {});
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.error().message.find("10"), std::string::npos);
 }
 
 TEST_F(GenerateTest, MistakesAreFoundBeforeAnythingRuns) {

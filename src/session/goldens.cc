@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "engine/decode.h"
+#include "model/backend_limits.h"
 #include "model/load.h"
 
 namespace paceline {
@@ -235,6 +236,7 @@ Result<GoldenCheck> check_golden_case(const std::filesystem::path& folder, const
                                       ThreadPool& pool, kernels::Ops& ops) {
   TRY_ASSIGN(const GoldenFile golden, GoldenFile::open(folder));
   TRY_ASSIGN(const LoadedModel model, load_model(folder / "target", pool));
+  TRY(check_limits(*model.weights, ops.limits()));
   Forward forward(model.weights, ops, settings.precision);
   std::unique_ptr<GoldenVision> vision;
   if (!golden.images().empty() || !golden.clips().empty()) {
@@ -244,6 +246,7 @@ Result<GoldenCheck> check_golden_case(const std::filesystem::path& folder, const
   const double clear_gap = settings.precision == Precision::f32 ? kF32DraftGap : kBf16Gap;
   TRY_ASSIGN(check.drafts, check_golden_drafts(folder, golden, {settings.precision, settings.chunk_rows, clear_gap},
                                                pool, ops, forward));
+  TRY(forward.status());
   return check;
 }
 

@@ -91,7 +91,7 @@ TEST_F(DefaultModelTest, AnswersAboutPicturesAsTransformersDoes) {
     // Eight-bit activations may turn what is closer than this.
     if (image.at("min_gap").to_number<double>() < 0.1) continue;
     ++asked;
-    const GenerateResult result = generate(model_, engine_, *prepared, {});
+    const GenerateResult result = generate(model_, engine_, *prepared, {}).value();
     std::vector<TokenId> expected = ids_of(image.at("greedy"));
     if (result.finish == FinishReason::stop) expected.pop_back();
     EXPECT_EQ(result.tokens, expected) << file;
@@ -126,7 +126,7 @@ TEST_F(DefaultModelTest, ALargeBudgetRunsInOneCall) {
   request.max_tokens = 4;
   auto prepared = prepare(model_, request);
   ASSERT_TRUE(prepared.ok()) << prepared.error().message;
-  EXPECT_EQ(generate(model_, engine_, *prepared, {}).prompt_tokens,
+  EXPECT_EQ(generate(model_, engine_, *prepared, {})->prompt_tokens,
             static_cast<int64_t>(prepared->request.prompt.size()));
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "model/backend_limits.h"
 #include "model/load.h"
 #include "model/quantize.h"
 #include "session/drafter.h"
@@ -70,6 +71,7 @@ struct Case {
 
 Result<IdentityResult> check_form(const Case& of, const fs::path& target, Precision precision) {
   TRY_ASSIGN(const LoadedModel model, load_model(target, of.pool));
+  TRY(check_limits(*model.weights, of.ops.limits()));
   Forward forward(model.weights, of.ops, precision);
   std::unique_ptr<Proposer> mtp;
   if (fs::exists(of.folder / "assistant")) {
@@ -77,11 +79,14 @@ Result<IdentityResult> check_form(const Case& of, const fs::path& target, Precis
     mtp = drafter.proposer();
   }
   const IdentityPlan plan = plan_of(of.golden, model.config, of.settings.whole);
-  return check_identity(forward, mtp.get(), plan, of.settings.progress);
+  IdentityResult result = check_identity(forward, mtp.get(), plan, of.settings.progress);
+  TRY(forward.status());
+  return result;
 }
 
 Result<DraftsCheck> check_proposals(const Case& of) {
   TRY_ASSIGN(const LoadedModel model, load_model(of.folder / "target", of.pool));
+  TRY(check_limits(*model.weights, of.ops.limits()));
   Forward forward(model.weights, of.ops, Precision::f32);
   const DraftsSettings settings{Precision::f32, kMaxForwardRows, kF32DraftGap};
   return check_golden_drafts(of.folder, of.golden, settings, of.pool, of.ops, forward);

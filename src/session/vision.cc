@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "media/decode.h"
+#include "model/backend_limits.h"
 #include "model/vision_config_reader.h"
 #include "weights/mapped_file.h"
 
@@ -47,6 +48,8 @@ Result<std::unique_ptr<Vision>> Vision::load(const LoadedModel& model, Precision
   const std::string folder = model.checkpoint->folder().string();
   auto weights = load_vision_weights(model.checkpoint, model.config.hidden, pool);
   if (!weights.ok()) return Error{fmt::format("{}: {}", folder, weights.error().message)};
+  if (const Status limits = check_limits((*weights)->config, ops.limits()); !limits.ok())
+    return Error{fmt::format("{}: {}", folder, limits.error().message)};
   if (model.config.ids.image < 0) return Error{fmt::format("{}: config.json names no image token", folder)};
   const auto budgets = read_budgets(*model.checkpoint);
   if (!budgets.ok()) return Error{fmt::format("{}: {}", folder, budgets.error().message)};

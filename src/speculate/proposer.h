@@ -2,8 +2,10 @@
 // therefore guess in any way, and only its hit rate and its time matter.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "model/kv.h"
 #include "tensor/dtype.h"
@@ -38,5 +40,12 @@ class Proposer {
   // The first `count` tokens of the sequence stand and have been run; what was seen beyond them is taken back.
   virtual void committed(int32_t count) { (void)count; }
 };
+
+// A guess that is no token at all goes, with those behind it.
+inline void drop_strays(std::vector<TokenId>& drafts, int32_t vocab) {
+  const auto stray =
+      std::find_if(drafts.begin(), drafts.end(), [&](TokenId draft) { return draft < 0 || draft >= vocab; });
+  drafts.erase(stray, drafts.end());
+}
 
 }  // namespace paceline

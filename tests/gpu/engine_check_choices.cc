@@ -59,7 +59,7 @@ std::vector<SampleSettings> settings_of(int32_t vocab, std::mt19937_64& random) 
   return all;
 }
 
-// Rows of many kinds: like a model's, flat, with ties, with holes.
+// Rows of many kinds: like a model's, flat, with ties, with holes, with what is not a number.
 std::vector<float> logits_of(int kind, int32_t vocab, std::mt19937_64& random) {
   std::normal_distribution<float> normal;
   std::vector<float> row(static_cast<size_t>(vocab));
@@ -71,6 +71,7 @@ std::vector<float> logits_of(int kind, int32_t vocab, std::mt19937_64& random) {
     if (kind == 6) x = random() % 2 == 0 ? 0.0f : -0.0f;
     if (kind == 7) x = -INFINITY;
   }
+  if (kind == 8 || kind == 9) row[random() % row.size()] = kind == 8 ? NAN : INFINITY;
   return row;
 }
 
@@ -81,7 +82,7 @@ void check_choices(Machine& m, Checks& checks, int32_t vocab, int rounds) {
   ChooseScratch scratch;
   int64_t tokens = 0;
   for (int round = 0; round < rounds; ++round)
-    for (int kind = 0; kind < 8; ++kind) {
+    for (int kind = 0; kind < 10; ++kind) {
       // A chain of three rows: two drafts, which stand in front of the later choices.
       constexpr int32_t kRows = 3, kWidth = 40;
       std::vector<float> logits;
@@ -102,8 +103,9 @@ void check_choices(Machine& m, Checks& checks, int32_t vocab, int rounds) {
                                                static_cast<size_t>(vocab)),
                      {prompt, standing, nullptr}, settings, static_cast<int64_t>(generated.size()) + r, scratch);
           want.push_back(token);
-          // Every second chain's first draft is wrong; the choices behind it still follow from the drafts.
-          const TokenId draft = r == 0 && random() % 2 == 0 ? (token + 1) % vocab : token;
+          // Every second chain's first draft is wrong; the choices behind it still follow from the drafts. Behind what
+          // is no choice any draft is.
+          const TokenId draft = token < 0 || (r == 0 && random() % 2 == 0) ? (token + 1) % vocab : token;
           if (r + 1 < kRows) drafts.push_back(draft);
           standing.push_back(draft);
         }

@@ -253,7 +253,7 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
     if (last) parts.merge_share<true, Merging>(0, page, own);
   } else {
     wait_copies<0>();
-    if (threadIdx.x < kQueries) sum[threadIdx.x] = merge.sum > 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
+    if (threadIdx.x < kQueries) sum[threadIdx.x] = merge.sum != 0 ? __fdividef(1.0f, merge.sum) : 0.0f;
     __syncthreads();
 #pragma unroll
     for (int j = 0; j < kNt; ++j)

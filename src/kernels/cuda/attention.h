@@ -9,6 +9,8 @@ namespace paceline::kernels::cuda {
 #pragma GCC diagnostic push
 #pragma GCC diagnostic error "-Wpadded"
 
+// Heads of text have a multiple of so many numbers.
+inline constexpr int32_t kHeadStep = 8;
 // Queries that a block of heads with 512 dims takes: registers for more there are not.
 inline constexpr int32_t kMaxQueries512 = 32;
 

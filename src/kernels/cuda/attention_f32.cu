@@ -56,7 +56,7 @@ __global__ void attention_f32_kernel(const AttentionArgs args) {
   }
   for (int i = 0; i < 4; ++i) {
     const int32_t at = i * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x);
-    if (at < dim) args.out[offset + at] = all > 0 ? __fdiv_rn(value[i], all) : 0.0f;
+    if (at < dim) args.out[offset + at] = all != 0 ? __fdiv_rn(value[i], all) : 0.0f;
   }
 }
 

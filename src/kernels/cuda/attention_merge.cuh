@@ -181,7 +181,7 @@ struct PageParts {
         merging.add(own.four(query, at), merging.merge.before, merging.merge.now);
       }
       const float4& value = merging.value;
-      const float factor = merging.merge.sum > 0 ? __fdividef(1.0f, merging.merge.sum) : 0.0f;
+      const float factor = merging.merge.sum != 0 ? __fdividef(1.0f, merging.merge.sum) : 0.0f;
       write_out(args, w, query, at,
                 make_float4(value.x * factor, value.y * factor, value.z * factor, value.w * factor));
     }

@@ -245,7 +245,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_warpgroups(const Attent
 #pragma unroll
   for (int q = 0; q < 2; ++q)
     write_query<kDim>(args, w, query + q * 8, first_dim + t * 2, out, q,
-                      merge[q].sum > 0 ? __fdividef(1.0f, merge[q].sum) : 0.0f);
+                      merge[q].sum != 0 ? __fdividef(1.0f, merge[q].sum) : 0.0f);
 #endif
 }
 

@@ -30,10 +30,11 @@ struct Row {
   const ChoiceRow* how;
   int32_t vocab;
 
-  __device__ float operator()(int32_t id) const {
+  __device__ float operator()(int32_t id) const { return adjusted(id, logits[id]); }
+
+  // A number, or -infinity.
+  __device__ float adjusted(int32_t id, float logit) const {
     const ChoiceRow& h = *how;
-    float logit = logits[id];
-    logit = logit == logit ? fminf(logit, kLargest) : kNever;
     if (h.counts != nullptr) {
       int32_t count = h.counts[id];
       for (int32_t i = 0; i < h.drafts; ++i) count += drafts[i] == id ? 1 : 0;
@@ -57,7 +58,10 @@ __device__ Row row_of(const ChooseRows& args, int32_t row) {
           args.vocab};
 }
 
-// Keys of the largest of every piece; 0 where nothing is left.
+// Keys of the largest of every piece; 0 where nothing is left. One in which something is not a number, or +infinity,
+// has a key above all others.
+constexpr uint64_t kNoNumbers = ~uint64_t{0};
+constexpr int32_t kNoChoice = -1;
 constexpr int kTopThreads = 256, kPiecesOfBlock = 64;
 
 __global__ void __launch_bounds__(kTopThreads) tops_kernel(const ChooseRows args) {
@@ -71,8 +75,9 @@ __global__ void __launch_bounds__(kTopThreads) tops_kernel(const ChooseRows args
     if (piece >= pieces) return;
     uint64_t key = 0;
     for (int32_t id = piece * kChoicePiece + lane; id < min(args.vocab, (piece + 1) * kChoicePiece); id += 32) {
-      const float logit = row(id);
+      const float raw = row.logits[id], logit = row.adjusted(id, raw);
       if (logit != kNever) key = max(key, key_of(logit, id));
+      if (!(raw <= kLargest)) key = kNoNumbers;
     }
     for (int offset = 16; offset > 0; offset /= 2) key = max(key, __shfl_xor_sync(~0u, key, offset));
     if (lane == 0) args.tops[static_cast<int64_t>(blockIdx.y) * pieces + piece] = key;
@@ -139,6 +144,7 @@ class Choosing {
     uint64_t key = 0;
     for (int32_t i = static_cast<int32_t>(threadIdx.x); i < pieces_; i += kThreads) key = max(key, tops_[i]);
     key = block_max(key, s_.totals);
+    if (key == kNoNumbers) return kNoChoice;
     if (key == 0) return lowest_left();
     if (how_.temperature == 0.0f) return place_of(key);
     largest_ = static_cast<double>(value_of_key(key));
@@ -152,15 +158,17 @@ class Choosing {
   }
 
  private:
-  // Nothing is left of the row: the lowest id that may stand at all.
+  // Nothing is left of the row: the lowest id that may stand at all, unless nothing ever was.
   __device__ int32_t lowest_left() {
-    uint64_t key = 0;
+    uint64_t key = 0, some = 0;
     for (int32_t id = static_cast<int32_t>(threadIdx.x); id < row_.vocab; id += kThreads) {
+      if (row_.logits[id] != kNever) some = 1;
       if (how_.allowed != nullptr && !bit_of(how_.allowed, id)) continue;
       const bool barred = how_.barred != nullptr && bit_of(how_.barred, id);
       if (barred && how_.allowed == nullptr) continue;
       key = max(key, key_of(barred ? 1.0f : 2.0f, id));
     }
+    if (block_max(some, s_.totals) == 0) return kNoChoice;
     key = block_max(key, s_.totals);
     return key == 0 ? 0 : place_of(key);
   }

@@ -61,7 +61,10 @@ int32_t shares_of_merge(const AttentionArgs& a) {
 void CudaOps::send_pages(void** to, void* const* from, size_t count) {
   const size_t bytes = count * sizeof(void*);
   ring_pages_ += bytes;
-  CHECK(ring_used_ + ring_pages_ <= kRingBytes);
+  if (ring_used_ + ring_pages_ > kRingBytes) {
+    ring_pages_ -= bytes;
+    return fail("CUDA: the page tables of one step take more than " + std::to_string(kRingBytes >> 20) + " MiB");
+  }
   void* stage = static_cast<char*>(host_ring_.get()) + (kRingBytes - ring_pages_);
   std::memcpy(stage, from, bytes);
   fine(cudaMemcpyAsync(to, stage, bytes, cudaMemcpyHostToDevice, cuda_stream_), "sending pages");
@@ -121,7 +124,8 @@ CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs) {
 }
 
 cuda::HeadsArgs CudaOps::heads_of(const kernels::HeadsArgs& args, const SeqTables& tables) {
-  CHECK(args.shape.head_dim <= kMaxHeadDim && (args.rope_parts > 1 || args.shape.head_dim % 8 == 0));
+  takes("the width of a head", args.shape.head_dim, kMaxHeadDim);
+  if (args.rope_parts == 1) takes("a head beyond a multiple of 8", args.shape.head_dim % kHeadStep, 0);
   cuda::HeadsArgs a;
   a.heads = args.shape.heads;
   a.kv_heads = args.shape.kv_heads;
@@ -145,7 +149,8 @@ void CudaOps::heads(const kernels::HeadsArgs& args) {
   flush();
   const cuda::HeadsArgs a = heads_of(args, tables_of(args.seqs));
   written(args.q, static_cast<int64_t>(a.rows) * a.heads * a.head_dim);
-  CHECK(args.rope_parts == 1 || (args.k != nullptr && a.head_dim <= kMaxPictureHead));
+  CHECK(args.rope_parts == 1 || args.k != nullptr);
+  if (args.rope_parts > 1) takes("the width of a picture's head", a.head_dim, kMaxPictureHead);
   if (!status_.ok()) return;
   if (args.rope_parts == 1)
     cuda::heads(a, stream_);

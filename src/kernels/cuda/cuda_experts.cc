@@ -21,7 +21,8 @@ PlanArgs CudaOps::plan_for(const int32_t* chosen, int32_t rows, int32_t top, int
 }
 
 void CudaOps::route(const kernels::RouteArgs& args) {
-  CHECK(args.router->rows <= kMaxExperts && args.top <= std::min(args.router->rows, 32));
+  if (!takes("experts", args.router->rows, kMaxExperts)) return;
+  if (!takes("experts per token", args.top, std::min(args.router->rows, kMaxExpertsPerToken))) return;
   cuda::RouteArgs a;
   a.scores = args.scores;
   a.expert_scale = args.expert_scale;

@@ -4,6 +4,8 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "kernels/cuda/pictures.h"
+#include "kernels/cuda/rounds.h"
 #include "kernels/cuda_device.h"
 
 namespace paceline::kernels {
@@ -87,6 +89,27 @@ CudaOps::~CudaOps() {
 
 void CudaOps::fail(std::string message) {
   if (status_.ok()) status_ = Error{std::move(message)};
+}
+
+bool CudaOps::takes(const char* what, int32_t found, int32_t most) {
+  if (found > most) {
+    fail(std::string("CUDA: ") + what + ": kernels take at most " + std::to_string(most) + ", found " +
+         std::to_string(found));
+  }
+  return status_.ok();
+}
+
+Limits CudaOps::limits() const {
+  Limits limits;
+  limits.experts = kMaxExperts;
+  limits.experts_per_token = kMaxExpertsPerToken;
+  limits.norm_width = kMaxNormWidth;
+  limits.head_step = kHeadStep;
+  limits.picture_head = kMaxPictureHead;
+  limits.clusters = kMostCentroids;
+  limits.cluster_width = kMostClusterHidden;
+  limits.gates_alike = true;
+  return limits;
 }
 
 bool CudaOps::fine(cudaError_t error, const char* what) {

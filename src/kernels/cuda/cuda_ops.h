@@ -46,6 +46,7 @@ class CudaOps final : public Ops {
   [[nodiscard]] bool on_host() const override { return false; }
   const void* fetch(const void* from, size_t bytes, HostCopy& copy) override;
   Status wait() override;
+  [[nodiscard]] Limits limits() const override;
   [[nodiscard]] size_t free_bytes() const override;
   double read_gbs() override;
 
@@ -99,6 +100,8 @@ class CudaOps final : public Ops {
 
   bool fine(cudaError_t error, const char* what);
   void fail(std::string message);
+  // Whether a kernel takes so much; else it is the backend's error.
+  bool takes(const char* what, int32_t found, int32_t most);
   void* grown(Grown& buffer, size_t bytes);
   // Floats that blocks of a launch leave for each other.
   float* handover(Grown& buffer, size_t floats);
@@ -158,7 +161,7 @@ class CudaOps final : public Ops {
     int32_t rows = 0;
   };
   SeqTables tables_of(std::span<const SeqSpan> seqs);
-  static cuda::HeadsArgs heads_of(const kernels::HeadsArgs& args, const SeqTables& tables);
+  cuda::HeadsArgs heads_of(const kernels::HeadsArgs& args, const SeqTables& tables);
   void attend_with(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args);
 
   cudaStream_t cuda_stream_ = nullptr;

@@ -1,5 +1,4 @@
 // CudaOps over tokens: drafts, choices, and how long they took.
-#include "base/check.h"
 #include "kernels/cuda/cuda_ops.h"
 #include "kernels/cuda/rounds.h"
 
@@ -26,7 +25,8 @@ void CudaOps::side_by_side(const float* a, const float* b, int32_t rows, int32_t
 
 void CudaOps::best_of_clusters(const ClustersArgs& args, Activation activation) {
   flush();
-  CHECK(args.clusters->count <= kMostCentroids && args.clusters->first.cols <= kMostClusterHidden);
+  if (!takes("clusters", args.clusters->count, kMostCentroids)) return;
+  if (!takes("the width of a cluster", args.clusters->first.cols, kMostClusterHidden)) return;
   ClusterRows a;
   a.centroid_scores = args.centroid_scores;
   a.clusters = weight_of(*args.clusters, 1);

@@ -196,7 +196,8 @@ void CudaOps::multiply_waiting(float* left) {
 void CudaOps::gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
                     float* y) {
   flush();
-  CHECK(gate.format == up.format && gate.group == up.group);
+  if (gate.format != up.format || gate.group != up.group)
+    return fail("CUDA: a gate and what it gates differ in format");
   MatmulArgs args;
   Product& product = args.out[0];
   product.weight = weight_of(gate);
@@ -248,7 +249,7 @@ void CudaOps::flush() {
 }
 
 void CudaOps::add_norm(const AddNormArgs& args) {
-  CHECK(args.width <= kMaxNormWidth);
+  if (!takes("the width of a norm", args.width, kMaxNormWidth)) return;
   const Product& product = waiting_.out[0];
   const int64_t floats = static_cast<int64_t>(args.rows) * args.width;
   const bool behind = has_waiting_ && !has_pending_ && product.y == args.branch && waiting_.rows == args.rows &&
@@ -265,7 +266,8 @@ void CudaOps::rms_norm(const NormArgs& args) {
 }
 
 void CudaOps::rms_norms(const kernels::NormsArgs& args) {
-  CHECK(args.width <= kMaxNormWidth && args.out.size() <= kMaxNorms);
+  CHECK(args.out.size() <= kMaxNorms);
+  if (!takes("the width of a norm", args.width, kMaxNormWidth)) return;
   const bool in_place = args.out.front().y == args.x;
   NormsArgs a;
   if (has_pending_ && pending_.x == args.x && pending_.rows == args.rows && pending_.width == args.width &&

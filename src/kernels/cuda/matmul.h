@@ -16,6 +16,7 @@ namespace paceline::kernels::cuda {
 // Of one launch. Few: every block reads its arguments cold.
 inline constexpr int32_t kMaxProducts = 4;
 inline constexpr int32_t kMaxExperts = 256;
+inline constexpr int32_t kMaxExpertsPerToken = 32;  // a lane of a warp for each
 
 // Which rows go to which expert; made on the device by plan_experts(). A slot is a (row, rank) pair, slots lie expert
 // by expert.

@@ -1,0 +1,210 @@
+// The schedule's accounts against a count of every block, over thousands of steps of what sequences do with their
+// memory: no forward, so that there can be many, in budgets that are full to the last byte.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include "engine/schedule.h"
+#include "model/tiny_config.h"
+
+namespace paceline {
+namespace {
+
+class Silent : public Listener {
+ public:
+  Heard hear(const Event& event) override { return {event.tokens.size(), false}; }
+};
+
+struct AccountingCase {
+  const char* name;
+  int32_t window;
+  bool pictures;   // that must not be cut: long rings
+  int32_t budget;  // in sequences of the longest kind; 0: what one request needs, to the byte
+  bool equal;      // everybody writes the same
+};
+
+class AccountingTest : public testing::TestWithParam<AccountingCase> {
+ protected:
+  static constexpr int32_t kContext = 1500;
+
+  AccountingTest() : config_(made_config()), layout_(config_, DType::bf16) {
+    settings_.chunk_rows = 100;
+    settings_.chunk_rows_beside = 64;
+    settings_.most_running = 9;
+    const auto sequences = static_cast<size_t>(std::max(GetParam().budget, 1));
+    settings_.kv_bytes = sequences * sequence_bytes(kContext, GetParam().pictures ? kMaxImageRows : kMaxForwardRows);
+  }
+
+  static ModelConfig made_config() {
+    ModelConfig config = tiny_config("dense", GetParam().window);
+    config.images_see_both_ways = GetParam().pictures;
+    return config;
+  }
+
+  int32_t pick(int32_t low, int32_t high) { return std::uniform_int_distribution<int32_t>(low, high)(random_); }
+
+  // Counted once more, from what a sequence is: a page of global layers for every 64 positions; of sliding ones as many
+  // as the window, one forward and a page that begins before them take.
+  [[nodiscard]] size_t sequence_bytes(int32_t positions, int32_t rows) const {
+    const int32_t pages = (positions + 63) / 64;
+    int32_t ring = 1;
+    while ((ring - 1) * 64 < GetParam().window + rows) ++ring;
+    return static_cast<size_t>(pages) * layout_.block_bytes.global +
+           static_cast<size_t>(std::min(pages, ring)) * layout_.block_bytes.sliding;
+  }
+  [[nodiscard]] size_t bytes_of(const Request& request) const {
+    const int64_t wanted = static_cast<int64_t>(request.prompt.size()) + request.max_tokens;
+    int32_t rows = kMaxForwardRows;
+    for (const RequestPicture& picture : request.pictures) rows = std::max(rows, picture.count);
+    return sequence_bytes(static_cast<int32_t>(std::min<int64_t>(wanted, request.context)), rows);
+  }
+
+  // One of a few texts, so that beginnings are often known.
+  Request make() {
+    Request request;
+    request.context = kContext;
+    const int32_t text = pick(0, 2), length = pick(0, 3) == 0 ? pick(1, 100) : pick(1, 700);
+    for (int32_t i = 0; i < length; ++i) request.prompt.push_back((i * 7 + text) % 50);
+    if (pick(0, 5) == 0) request.prompt.back() = 60 + pick(0, 3);
+    if (GetParam().pictures && pick(0, 1) == 0) add_picture(request);
+    request.max_tokens = pick(0, 3) == 0 ? pick(1, 500) : pick(1, 40);
+    request.choices = pick(0, 3) == 0 ? pick(2, 3) : 1;
+    request.reads_prefixes = pick(0, 9) > 0;
+    request.scope = {static_cast<uint64_t>(pick(0, 9) == 0 ? 1 : 0), 0};
+    if (GetParam().budget == 0 && pick(0, 1) == 0) {
+      request.choices = 1;
+      request.max_tokens = kContext;
+    }
+    return request;
+  }
+
+  void add_picture(Request& request) {
+    const int32_t count = pick(0, 1) == 0 ? 700 : 90;
+    const auto at = std::min<int32_t>(30, static_cast<int32_t>(request.prompt.size()));
+    request.prompt.insert(request.prompt.begin() + at, static_cast<size_t>(count), 70);
+    request.prompt.push_back(71);
+    request.pictures.push_back({at, count, nullptr, {static_cast<uint64_t>(count), 1}});
+  }
+
+  void enqueue(Schedule& schedule) {
+    if (schedule.waiting_count() > 6) return;
+    const Request request = make();
+    for (int32_t copies = pick(0, 3) == 0 ? pick(2, 5) : 1; copies > 0; --copies) {
+      std::shared_ptr<Accepted> accepted = Schedule::accept(request, layout_, config_);
+      if (accepted->bytes() > settings_.kv_bytes) return;
+      accepted->listener = std::make_shared<Silent>();
+      schedule.enqueue(std::move(accepted));
+    }
+  }
+
+  static void see_pictures(Sequence& seq) {
+    while (const auto unseen = seq.unseen_picture()) seq.show(*unseen, std::make_shared<const std::vector<float>>());
+  }
+
+  // What a step does with memory: rows and drafts are held, run, and the drafts that did not stand taken back.
+  void step(Schedule& schedule) {
+    schedule.admit([](Sequence& seq) { see_pictures(seq); });
+    StepPlan plan;
+    schedule.plan(plan);
+    std::vector<Sequence*> choosing, forks;
+    for (const StepPart& part : plan.parts) {
+      Sequence& seq = *part.seq;
+      const int32_t drafts = part.chooses && seq.chose ? pick(0, std::min(seq.most_drafts(), 6)) : 0;
+      seq.drafts.assign(static_cast<size_t>(drafts), 0);
+      ASSERT_TRUE(seq.kv.reserve(part.rows + drafts)) << "no block was left";
+      seq.kv.commit(part.rows + drafts);
+      prompt_rows_ += seq.chose ? 0 : part.rows;
+      if (!part.chooses) continue;
+      choosing.push_back(&seq);
+      if (!seq.chose && seq.request().choices > 1) schedule.fork_choices(seq, forks, [](Sequence&) {});
+    }
+    for (Sequence* fork : forks) ASSERT_NE(fork, nullptr) << "no block was left for a fork";
+    choosing.insert(choosing.end(), forks.begin(), forks.end());
+    for (Sequence* seq : choosing) choose(*seq);
+    for (const StepPart& part : plan.parts) schedule.leave_pages(*part.seq);
+    end_some(schedule);
+  }
+
+  void choose(Sequence& seq) {
+    const auto accepted = pick(0, static_cast<int32_t>(seq.drafts.size()));
+    for (int32_t i = 0; i <= accepted; ++i)
+      seq.standing.push_back(GetParam().equal ? 9 : static_cast<TokenId>(seq.standing.size() % 3 + pick(0, 1)));
+    seq.drafts.clear();
+    seq.chose = true;
+    seq.kv.truncate(static_cast<int32_t>(seq.standing.size()) - 1);
+  }
+
+  void end_some(Schedule& schedule) {
+    std::vector<const Sequence*> ended;
+    for (const auto& seq : schedule.running()) {
+      const bool is_full = static_cast<int32_t>(seq->generated().size()) >= seq->request().max_tokens ||
+                           static_cast<int32_t>(seq->standing.size()) >= seq->request().context;
+      if (is_full || pick(0, 150) == 0) ended.push_back(seq.get());
+    }
+    for (const Sequence* seq : ended) schedule.remove(*seq);
+  }
+
+  void check(const Schedule& schedule) const {
+    std::map<const KvBlock*, int32_t> owners;
+    size_t used = 0, kept = 0, reserved = 0, held = 0;
+    for (const auto& seq : schedule.running()) {
+      size_t own = 0;
+      seq->kv.visit_blocks([&](LayerKind kind, const KvBlockRef& ref) {
+        if (owners[ref.block()]++ == 0) held += layout_.block_bytes.of(kind);
+        own += layout_.block_bytes.of(kind);
+      });
+      const size_t may_need = bytes_of(seq->request());
+      ASSERT_LE(own, may_need);
+      const bool speaks_for_all = seq->choice == 0 && !seq->chose;
+      reserved += may_need * static_cast<size_t>(speaks_for_all ? seq->request().choices : 1);
+    }
+    used = held;
+    schedule.prefixes().visit_blocks([&](LayerKind kind, const KvBlockRef& ref) {
+      if (owners[ref.block()]++ > 0) return;
+      used += layout_.block_bytes.of(kind);
+      kept += layout_.block_bytes.of(kind);
+    });
+    for (const auto& [block, count] : owners) ASSERT_EQ(block->owners, count);
+    ASSERT_EQ(schedule.used_bytes(), used);
+    ASSERT_EQ(schedule.kept_bytes(), kept);
+    ASSERT_EQ(schedule.reserved_bytes(), reserved);
+    ASSERT_LE(reserved, settings_.kv_bytes);
+    ASSERT_LE(held, reserved);
+    ASSERT_LE(used, settings_.kv_bytes);
+  }
+
+  ModelConfig config_;
+  KvLayout layout_;
+  EngineSettings settings_;
+  std::mt19937 random_{7};
+  int64_t prompt_rows_ = 0;
+};
+
+TEST_P(AccountingTest, EveryBlockIsAccountedFor) {
+  Schedule schedule(layout_, config_, settings_);
+  for (int i = 0; i < 4000; ++i) {
+    SCOPED_TRACE(testing::Message() << "step " << i);
+    if (pick(0, 3) == 0) enqueue(schedule);
+    ASSERT_NO_FATAL_FAILURE(step(schedule));
+    ASSERT_NO_FATAL_FAILURE(check(schedule));
+  }
+  schedule.waiting().clear();
+  for (int i = 0; i < 2000 && !schedule.running().empty(); ++i) ASSERT_NO_FATAL_FAILURE(step(schedule));
+  ASSERT_NO_FATAL_FAILURE(check(schedule));
+  EXPECT_STREQ(schedule.integrity_problem(), "");
+  EXPECT_GT(prompt_rows_, 2000);
+  EXPECT_GT(schedule.prefix_hits(), 1000);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Budgets, AccountingTest,
+    testing::Values(AccountingCase{"one", 24, false, 0, false}, AccountingCase{"one_equal", 24, false, 0, true},
+                    AccountingCase{"two", 100, false, 2, false}, AccountingCase{"three_equal", 24, false, 3, true},
+                    AccountingCase{"wide_window", 512, false, 3, false}, AccountingCase{"pictures", 24, true, 2, false},
+                    AccountingCase{"pictures_equal", 300, true, 4, true}, AccountingCase{"many", 24, false, 12, true}),
+    [](const auto& param) { return std::string(param.param.name); });
+
+}  // namespace
+}  // namespace paceline

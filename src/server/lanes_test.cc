@@ -160,6 +160,30 @@ TEST(MediaDecodingTest, NeitherTextNorSmallPicturesWaitForLargeOnes) {
   EXPECT_EQ(answer.status, 200) << answer.body;
 }
 
+// Nor does anybody wait for pictures whose client has gone; nor the server's end.
+TEST(MediaDecodingTest, WhatNobodyWantsIsNotDecoded) {
+  TestServer server;
+  const auto decodes = [&] {
+    return server.client()
+               .get("/metrics")
+               .body.find("preparing_running{model_name=\"default\",lane=\"large pictures\"} 1") != std::string::npos;
+  };
+  const std::string body = picture_body(8000, 16);
+  {
+    TestClient gone = server.client();
+    gone.send_post("/v1/chat/completions", body);
+    ASSERT_TRUE(TestServer::soon(decodes));
+  }
+  const auto left = std::chrono::steady_clock::now();
+  EXPECT_TRUE(TestServer::soon([&] { return !decodes(); }));
+  TestClient still_there = server.client();
+  still_there.send_post("/v1/chat/completions", body);
+  ASSERT_TRUE(TestServer::soon(decodes));
+  server.stop();
+  // One of these pictures takes a third of a second where nothing else runs, and there are sixteen.
+  EXPECT_LT(std::chrono::steady_clock::now() - left, 10s);
+}
+
 TEST(MediaDecodingTest, MoreMemoryThanThereIsIsRefusedByName) {
   ServerSettings settings;
   settings.decode_bytes = size_t{50} << 20;

@@ -62,8 +62,8 @@ class Server::Parts {
   ~Parts() {
     stop();
     for (std::thread& thread : threads_) thread.join();
-    lanes_.stop();
     decoding_.stop();
+    lanes_.stop();
     // An engine stops when it has nothing more to do.
     routes_.cancel_all();
     model_.engine().stop();

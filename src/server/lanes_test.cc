@@ -29,7 +29,7 @@ std::future<int> started(WorkLane& lane, asio::io_context& io, Job job) {
 
 // However many large ones there are, and however long they take.
 TEST(RequestLanesTest, SmallOnesNeverWaitForLargeOnes) {
-  RequestLanes lanes(1);
+  RequestLanes lanes(1, 0);
   asio::io_context io;
   const auto work = asio::make_work_guard(io);
   std::thread thread([&] { io.run(); });
@@ -209,6 +209,21 @@ TEST(ServerLanesTest, ASmallChatIsAnsweredBesideLargeOnes) {
   EXPECT_EQ(server.chat(R"("max_tokens":2)").status, 200);
   EXPECT_FALSE(large.back().read_some(0)) << "they were done too soon to tell anything";
   for (TestClient& client : large) EXPECT_EQ(client.read_answer().status, 200);
+}
+
+TEST(ServerLanesTest, LongRequestsWaitWithinABoundOfMemory) {
+  ServerSettings settings;
+  settings.waiting_bytes = 100'000;
+  TestServer server(settings);
+  const auto ask = [&](size_t bytes) {
+    return server.client().post("/tokenize", R"({"prompt":")" + std::string(bytes, 'x') + "\"}");
+  };
+  const TestAnswer refused = ask(100'000);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_NE(refused.head.find("Retry-After"), std::string::npos);
+  // What has been answered holds nothing.
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(90'000).status, 200);
+  EXPECT_EQ(ask(1000).status, 200);
 }
 
 TEST(ServerLanesTest, MessagesAreCounted) {

@@ -46,7 +46,7 @@ class Server::Parts {
         model_(model),
         log_(log),
         metrics_(metrics),
-        lanes_(settings_.worker_threads),
+        lanes_(settings_.worker_threads, settings_.waiting_bytes),
         decoding_(settings_),
         routes_(model, {&metrics, &log, [this] { return lanes_.states(); }, [this] { return decoding_.states(); }},
                 settings_),

@@ -4,14 +4,17 @@
 
 #include <chrono>
 #include <ctime>
+#include <functional>
 
 namespace paceline {
 
 // Made and asked by the same thread.
 class Deadline {
  public:
-  explicit Deadline(std::chrono::milliseconds time) : end_(now() + time) {}
-  [[nodiscard]] bool passed() const { return now() >= end_; }
+  // stops: whether nobody wants it any more, which is the same as being late; may be none, and outlives this.
+  explicit Deadline(std::chrono::milliseconds time, const std::function<bool()>* stops = nullptr)
+      : end_(now() + time), stops_(stops) {}
+  [[nodiscard]] bool passed() const { return (stops_ != nullptr && (*stops_)()) || now() >= end_; }
 
  private:
   static std::chrono::nanoseconds now() {
@@ -21,6 +24,7 @@ class Deadline {
   }
 
   std::chrono::nanoseconds end_;
+  const std::function<bool()>* stops_;
 };
 
 }  // namespace paceline

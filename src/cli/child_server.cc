@@ -48,7 +48,8 @@ bool is_ready(const tcp::endpoint& endpoint) {
 Result<std::unique_ptr<ChildServer>> ChildServer::start(std::vector<std::string> arguments) {
   std::unique_ptr<ChildServer> server(new ChildServer());
   server->endpoint_ = free_port();
-  arguments.insert(arguments.begin(), {"paceline", "serve", "--port", std::to_string(server->endpoint_.port())});
+  arguments.insert(arguments.begin(),
+                   {"paceline", "serve", "--drain-grace", "0", "--port", std::to_string(server->endpoint_.port())});
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);

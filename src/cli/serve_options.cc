@@ -96,6 +96,8 @@ void add_capacity(CLI::App& command, ServeOptions& options) {
   group.number("--io-threads", options.server.io_threads, 1, 64, "Threads that read and write");
   group.number("--worker-threads", options.server.worker_threads, 1, 64,
                "Threads that parse, render and encode; half as many more for longer requests, and for very long ones");
+  group.bytes("--max-waiting-bytes", options.server.waiting_bytes,
+              "Bodies of longer requests that are being prepared or wait for it; more are answered 429");
   group.number("--decode-threads", options.server.decode_threads, 1, 64,
                "Threads that decode pictures; as many more for large ones and for clips");
   group.bytes("--decode-bytes", options.server.decode_bytes,

@@ -215,7 +215,7 @@ Result<Picture> decode_bmp(FileBytes file, const PictureLimits& limits) {
   TRY(check_size(header.width, header.height, limits));
   Picture picture{static_cast<int32_t>(header.width), static_cast<int32_t>(header.height), {}};
   picture.rgb.resize(static_cast<size_t>(header.width * header.height) * 3);
-  TRY(Pixels(header, file.subspan(header.pixels_at), Deadline(limits.time), picture).read());
+  TRY(Pixels(header, file.subspan(header.pixels_at), Deadline(limits.time, limits.stops), picture).read());
   return picture;
 }
 

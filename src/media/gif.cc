@@ -185,7 +185,7 @@ void skip_extension(ByteReader& reader, Canvas& canvas) {
 }
 
 Status read_frame(ByteReader& reader, const PictureLimits& limits, Canvas& canvas) {
-  const Deadline deadline(limits.time);
+  const Deadline deadline(limits.time, limits.stops);
   Frame frame;
   frame.x = reader.u16();
   frame.y = reader.u16();

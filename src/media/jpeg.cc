@@ -56,7 +56,8 @@ void flatten_cmyk(const uint8_t* cmyk, size_t count, uint8_t* rgb) {
 
 class JpegDecoder {
  public:
-  JpegDecoder(FileBytes file, const PictureLimits& limits) : file_(file), limits_(limits), deadline_(limits.time) {
+  JpegDecoder(FileBytes file, const PictureLimits& limits)
+      : file_(file), limits_(limits), deadline_(limits.time, limits.stops) {
     jpeg_.err = jpeg_std_error(&failure_.manager);
     failure_.manager.error_exit = give_up;
     failure_.manager.output_message = stay_silent;

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/result.h"
@@ -21,7 +22,8 @@ struct PictureLimits {
   int64_t pixels = int64_t{64} << 20;  // decoding takes up to kDecodingBytes for each
   int32_t side = 32768;                // the longer one
   std::chrono::milliseconds time{20000};
-  int64_t* found = nullptr;  // is told how many pixels the file has, also where these are too many
+  const std::function<bool()>* stops = nullptr;  // asked while decoding: nobody wants it any more
+  int64_t* found = nullptr;                      // is told how many pixels the file has, also where these are too many
 };
 inline constexpr int64_t kDecodingBytes = 10;
 

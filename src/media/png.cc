@@ -17,7 +17,8 @@ constexpr png_uint_32 kMostCachedChunks = 128;
 
 class PngDecoder {
  public:
-  PngDecoder(FileBytes file, const PictureLimits& limits) : left_(file), limits_(limits), deadline_(limits.time) {
+  PngDecoder(FileBytes file, const PictureLimits& limits)
+      : left_(file), limits_(limits), deadline_(limits.time, limits.stops) {
     png_ = png_create_read_struct(PNG_LIBPNG_VER_STRING, this, give_up, stay_silent);
     if (png_ != nullptr) header_ = png_create_info_struct(png_);
   }

@@ -18,7 +18,7 @@ using Packets = std::vector<ClipFile::Packet>;
 class Reading {
  public:
   Reading(FileBytes file, const FrameWishes& wishes, const ClipLimits& limits)
-      : file_(file), wishes_(wishes), limits_(limits), deadline_(limits.time) {}
+      : file_(file), wishes_(wishes), limits_(limits), deadline_(limits.time, limits.stops) {}
 
   Result<Clip> run() {
     TRY_ASSIGN(const Packets packets, list_packets());

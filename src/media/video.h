@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -44,6 +45,7 @@ struct ClipLimits {
   int64_t frames = 100'000;  // in the file
   double seconds = 3600;     // that it lasts
   std::chrono::milliseconds time{60000};
+  const std::function<bool()>* stops = nullptr;  // asked while decoding: nobody wants it any more
 };
 
 // How a frame becomes patches, as for make_patches, and how many are wanted.

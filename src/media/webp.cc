@@ -99,7 +99,7 @@ Result<Picture> decode_first_frame(FileBytes file, const PictureLimits& limits, 
 }  // namespace
 
 Result<Picture> decode_webp(FileBytes file, const PictureLimits& limits) {
-  const Deadline deadline(limits.time);
+  const Deadline deadline(limits.time, limits.stops);
   WebPBitstreamFeatures features;
   const VP8StatusCode status = WebPGetFeatures(file.data(), file.size(), &features);
   if (status != VP8_STATUS_OK) return Error{reason_of(status)};

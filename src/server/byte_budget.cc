@@ -31,6 +31,12 @@ bool ByteBudget::take_at_once(size_t bytes) {
   return true;
 }
 
+std::optional<ByteBudget::Hold> ByteBudget::try_take(size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (!take_at_once(bytes)) return std::nullopt;
+  return Hold(*this, bytes);
+}
+
 asio::awaitable<ByteBudget::Hold> ByteBudget::take(size_t bytes) {
   CHECK(bytes <= all_);
   const auto waiter = std::make_shared<Waiter>(co_await asio::this_coro::executor, bytes);

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 namespace paceline {
@@ -35,6 +36,8 @@ class ByteBudget {
 
   [[nodiscard]] size_t bytes() const { return all_; }
   [[nodiscard]] size_t free_bytes() const;
+  // At once or not at all.
+  std::optional<Hold> try_take(size_t bytes);
   // No more than there are in all. The caller's executor is a strand, or has one thread.
   boost::asio::awaitable<Hold> take(size_t bytes);
 

@@ -55,12 +55,12 @@ class Planner final : public CompletionPlanner {
   std::vector<MediaFile>& media() override { return chat_.media; }
   [[nodiscard]] bool is_good() const override { return problem_.none(); }
 
-  size_t decode(size_t number, size_t most_bytes) override {
+  size_t decode(size_t number, size_t most_bytes, const std::function<bool()>& stops) override {
     MediaFile& file = chat_.media[number];
     const FileBytes bytes(reinterpret_cast<const uint8_t*>(file.bytes.data()), file.bytes.size());
     const size_t needed = file.is_video ? kClipBytes : decoding_bytes(bytes);
     if (needed > most_bytes) return needed;
-    auto medium = file.is_video ? read_clip(bytes) : read_picture(bytes);
+    auto medium = file.is_video ? read_clip(bytes, stops) : read_picture(bytes, stops);
     if (!medium.ok()) {
       refuse_medium(number, medium.error().message);
     } else {
@@ -133,13 +133,16 @@ class Planner final : public CompletionPlanner {
   }
 
   // Decoded and cut here; the engine looks at them.
-  [[nodiscard]] Result<Medium> read_picture(FileBytes file) const {
-    TRY_ASSIGN(Patches patches, model_.vision()->read(file, chat_.picture_tokens, picture_limits()));
+  [[nodiscard]] Result<Medium> read_picture(FileBytes file, const std::function<bool()>& stops) const {
+    PictureLimits limits = picture_limits();
+    limits.stops = &stops;
+    TRY_ASSIGN(Patches patches, model_.vision()->read(file, chat_.picture_tokens, limits));
     return Medium(std::make_shared<const Patches>(std::move(patches)));
   }
 
-  [[nodiscard]] Result<Medium> read_clip(FileBytes file) const {
+  [[nodiscard]] Result<Medium> read_clip(FileBytes file, const std::function<bool()>& stops) const {
     ClipLimits limits;
+    limits.stops = &stops;
     limits.pixels = std::min(limits.pixels, limits_.max_pixels);
     const int32_t frames = std::min(limits_.max_frames, model_.vision()->clip_budget().frames);
     TRY_ASSIGN(Clip clip, model_.vision()->read_clip(file, frames, limits));

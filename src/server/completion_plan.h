@@ -1,6 +1,7 @@
 // From what a client asked for to what the engine is asked for.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <variant>
 #include <vector>
@@ -26,8 +27,8 @@ class CompletionPlanner {
   // Those with a URL are to be given their bytes, and all are to be decoded before finish().
   virtual std::vector<MediaFile>& media() = 0;
   // One of them, where that takes no more memory than so much. 0: it has been done, well or not; else it has not, and
-  // this is what it takes.
-  virtual size_t decode(size_t number, size_t most_bytes) = 0;
+  // this is what it takes. stops: asked meanwhile, whether nobody wants it any more.
+  virtual size_t decode(size_t number, size_t most_bytes, const std::function<bool()>& stops) = 0;
   virtual void refuse_medium(size_t number, const std::string& why) = 0;
   // Nothing wrong has been found so far.
   [[nodiscard]] virtual bool is_good() const = 0;

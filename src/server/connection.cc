@@ -210,11 +210,13 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     }
   }
 
-  asio::awaitable<void> handle(const HttpCall& call) {
+  asio::awaitable<void> handle(HttpCall& call) {
     disarm();
     Reply reply;
     if (Routes::is_long(call)) {
       co_await prepare(call, reply);
+      // An answer may take minutes, and needs it no more.
+      call.body = std::string();
     } else {
       reply = reply_safely(context_.by, call, nullptr);
     }

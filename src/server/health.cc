@@ -34,12 +34,6 @@ void Health::note(const EngineStats& stats, Clock::time_point now) {
   pictures_ = stats.pictures_seen;
 }
 
-void Health::look() {
-  const EngineStats stats = engine_.stats();
-  const std::lock_guard lock(mutex_);
-  note(stats, Clock::now());
-}
-
 HealthReport Health::report(const std::vector<LaneState>& lanes) {
   const EngineStats stats = engine_.stats();
   const auto now = Clock::now();

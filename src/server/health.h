@@ -26,9 +26,8 @@ class Health {
   // The engine must outlive it. stuck_s: work that has not got on for so long never will.
   Health(Engine& engine, double stuck_s) : engine_(engine), stuck_s_(stuck_s) {}
 
-  // To be called a few times in a second: a step that was made in between is seen here.
-  void look();
-  // lanes: those that every request passes.
+  // To be called a few times in a second: a step that was made in between is seen here. lanes: those that every request
+  // passes.
   [[nodiscard]] HealthReport report(const std::vector<LaneState>& lanes);
 
  private:

@@ -29,7 +29,7 @@ std::future<int> started(WorkLane& lane, asio::io_context& io, Job job) {
 
 // However many large ones there are, and however long they take.
 TEST(RequestLanesTest, SmallOnesNeverWaitForLargeOnes) {
-  RequestLanes lanes(1);
+  RequestLanes lanes(1, 0);
   asio::io_context io;
   const auto work = asio::make_work_guard(io);
   std::thread thread([&] { io.run(); });
@@ -160,6 +160,30 @@ TEST(MediaDecodingTest, NeitherTextNorSmallPicturesWaitForLargeOnes) {
   EXPECT_EQ(answer.status, 200) << answer.body;
 }
 
+// Nor does anybody wait for pictures whose client has gone; nor the server's end.
+TEST(MediaDecodingTest, WhatNobodyWantsIsNotDecoded) {
+  TestServer server;
+  const auto decodes = [&] {
+    return server.client()
+               .get("/metrics")
+               .body.find("preparing_running{model_name=\"default\",lane=\"large pictures\"} 1") != std::string::npos;
+  };
+  const std::string body = picture_body(8000, 16);
+  {
+    TestClient gone = server.client();
+    gone.send_post("/v1/chat/completions", body);
+    ASSERT_TRUE(TestServer::soon(decodes));
+  }
+  const auto left = std::chrono::steady_clock::now();
+  EXPECT_TRUE(TestServer::soon([&] { return !decodes(); }));
+  TestClient still_there = server.client();
+  still_there.send_post("/v1/chat/completions", body);
+  ASSERT_TRUE(TestServer::soon(decodes));
+  server.stop();
+  // One of these pictures takes a third of a second where nothing else runs, and there are sixteen.
+  EXPECT_LT(std::chrono::steady_clock::now() - left, 10s);
+}
+
 TEST(MediaDecodingTest, MoreMemoryThanThereIsIsRefusedByName) {
   ServerSettings settings;
   settings.decode_bytes = size_t{50} << 20;
@@ -185,6 +209,21 @@ TEST(ServerLanesTest, ASmallChatIsAnsweredBesideLargeOnes) {
   EXPECT_EQ(server.chat(R"("max_tokens":2)").status, 200);
   EXPECT_FALSE(large.back().read_some(0)) << "they were done too soon to tell anything";
   for (TestClient& client : large) EXPECT_EQ(client.read_answer().status, 200);
+}
+
+TEST(ServerLanesTest, LongRequestsWaitWithinABoundOfMemory) {
+  ServerSettings settings;
+  settings.waiting_bytes = 100'000;
+  TestServer server(settings);
+  const auto ask = [&](size_t bytes) {
+    return server.client().post("/tokenize", R"({"prompt":")" + std::string(bytes, 'x') + "\"}");
+  };
+  const TestAnswer refused = ask(100'000);
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_NE(refused.head.find("Retry-After"), std::string::npos);
+  // What has been answered holds nothing.
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(90'000).status, 200);
+  EXPECT_EQ(ask(1000).status, 200);
 }
 
 TEST(ServerLanesTest, MessagesAreCounted) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 
 namespace paceline {
 namespace {
@@ -15,9 +16,10 @@ constexpr size_t kSmallMediumBytes = size_t{40} << 20;
 constexpr int kNiceDecoding = 10;
 
 // What is thrown there is the standard library's: there was no memory after all.
-size_t decode_safely(CompletionPlanner& planner, size_t number, size_t most_bytes) {
+size_t decode_safely(CompletionPlanner& planner, size_t number, size_t most_bytes, const std::function<bool()>& stops) {
+  if (stops()) return 0;
   try {
-    return planner.decode(number, most_bytes);
+    return planner.decode(number, most_bytes, stops);
   } catch (const std::exception&) {
     planner.refuse_medium(number, "there is no room for it");
     return 0;
@@ -38,8 +40,10 @@ asio::awaitable<void> MediaDecoding::run(CompletionPlanner& planner, const std::
 }
 
 asio::awaitable<void> MediaDecoding::decode(CompletionPlanner& planner, size_t number, const std::atomic<bool>& gone) {
-  const auto within = [&planner, &gone, number](size_t most_bytes) {
-    return [&planner, &gone, number, most_bytes] { return gone ? 0 : decode_safely(planner, number, most_bytes); };
+  const auto within = [this, &planner, &gone, number](size_t most_bytes) {
+    return [this, &planner, &gone, number, most_bytes] {
+      return decode_safely(planner, number, most_bytes, [this, &gone] { return gone || stopping_; });
+    };
   };
   const size_t needed = co_await small_.run(within(kSmallMediumBytes));
   if (needed == 0 || gone) co_return;
@@ -54,6 +58,7 @@ asio::awaitable<void> MediaDecoding::decode(CompletionPlanner& planner, size_t n
 }
 
 void MediaDecoding::stop() {
+  stopping_ = true;
   small_.stop();
   large_.stop();
 }

@@ -22,11 +22,13 @@ class MediaDecoding {
   boost::asio::awaitable<void> run(CompletionPlanner& planner, const std::atomic<bool>& gone);
 
   [[nodiscard]] std::vector<LaneState> states() const { return {small_.state(), large_.state()}; }
+  // What is being decoded ends soon.
   void stop();
 
  private:
   boost::asio::awaitable<void> decode(CompletionPlanner& planner, size_t number, const std::atomic<bool>& gone);
 
+  std::atomic<bool> stopping_ = false;
   ByteBudget budget_;  // of large ones; small ones are as many as threads
   WorkLane small_, large_;
 };

@@ -18,6 +18,13 @@ Reply reply_safely(const Preparers& by, const HttpCall& call, CompletionPlanner*
 }
 
 asio::awaitable<Reply> Preparation::read(const HttpCall& call) {
+  if (RequestLanes::size_class(call.body.size()) > 0) {
+    if (auto hold = by_.lanes->waiting_bytes().try_take(call.body.size())) {
+      body_.emplace(std::move(*hold));
+    } else {
+      co_return Reply{error_answer(too_busy("too many long requests are waiting; try again later"))};
+    }
+  }
   co_return co_await run_in_lane(Routes::weight_of(call), call, nullptr);
 }
 

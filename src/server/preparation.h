@@ -7,6 +7,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <memory>
+#include <optional>
 
 #include "server/log.h"
 #include "server/media_decoding.h"
@@ -47,6 +48,7 @@ class Preparation {
 
   Preparers by_;
   boost::asio::any_io_executor strand_;
+  std::optional<ByteBudget::Hold> body_;  // the memory of one that is not small
   std::shared_ptr<MediaFetch> fetch_;
   std::atomic<bool> gone_ = false;
 };

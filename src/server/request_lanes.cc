@@ -12,8 +12,9 @@ constexpr int kNiceSmall = 5, kNiceLarger = 10;
 
 }  // namespace
 
-RequestLanes::RequestLanes(int32_t threads)
-    : lanes_{{{"small", threads, kNiceSmall},
+RequestLanes::RequestLanes(int32_t threads, size_t waiting_bytes)
+    : waiting_bytes_(waiting_bytes),
+      lanes_{{{"small", threads, kNiceSmall},
               {"middle", std::max(1, threads / 2), kNiceLarger},
               {"large", std::max(1, threads / 2), kNiceLarger}}} {}
 

@@ -185,6 +185,17 @@ HttpAnswer Routes::health() {
   return json_answer(object, good ? 200 : 503);
 }
 
+void Routes::look_after_health() {
+  const std::string problem = health_.report(sources_.request_lanes()).problem;
+  if (problem.empty() == was_healthy_) return;
+  was_healthy_ = problem.empty();
+  if (was_healthy_) {
+    sources_.log->info("healthy again");
+  } else {
+    sources_.log->error(fmt::format("not healthy: {}", problem));
+  }
+}
+
 HttpAnswer Routes::ready() {
   if (leaving_) return json_answer({{"status", "draining"}}, 503);
   return health();

@@ -71,8 +71,8 @@ class Routes {
   // Who comes is refused.
   void drain() { leaving_ = draining_ = true; }
   [[nodiscard]] bool draining() const { return draining_; }
-  // A few times in a second.
-  void look_after_health() { health_.look(); }
+  // A few times in a second. What changes is logged.
+  void look_after_health();
 
  private:
   Reply handle_get(const HttpCall& call);
@@ -91,6 +91,7 @@ class Routes {
   ApiKeys keys_;
   OriginCheck origins_;
   Health health_;
+  bool was_healthy_ = true;  // whoever looks after it
   std::atomic<bool> leaving_ = false, draining_ = false;
   std::mutex exchanges_mutex_;
   std::vector<std::weak_ptr<Exchange>> exchanges_;

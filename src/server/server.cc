@@ -46,7 +46,7 @@ class Server::Parts {
         model_(model),
         log_(log),
         metrics_(metrics),
-        lanes_(settings_.worker_threads),
+        lanes_(settings_.worker_threads, settings_.waiting_bytes),
         decoding_(settings_),
         routes_(model, {&metrics, &log, [this] { return lanes_.states(); }, [this] { return decoding_.states(); }},
                 settings_),
@@ -62,8 +62,8 @@ class Server::Parts {
   ~Parts() {
     stop();
     for (std::thread& thread : threads_) thread.join();
-    lanes_.stop();
     decoding_.stop();
+    lanes_.stop();
     // An engine stops when it has nothing more to do.
     routes_.cancel_all();
     model_.engine().stop();

@@ -57,7 +57,7 @@ class TestServer {
   }
   // Whatever a test did, all memory has come back.
   ~TestServer() {
-    server_.reset();
+    stop();
     while (engine_->step()) {
     }
     EXPECT_STREQ(engine_->integrity_problem(), "");
@@ -66,6 +66,8 @@ class TestServer {
   [[nodiscard]] TestClient client() const { return TestClient(server_->port()); }
   [[nodiscard]] uint16_t port() const { return server_->port(); }
   Server& server() { return *server_; }
+  // Without waiting for anything.
+  void stop() { server_.reset(); }
   ServedModel& model() { return *served_; }
   [[nodiscard]] EngineStats stats() const { return engine_->stats(); }
   TestAnswer chat(std::string_view fields, std::string_view text = "Tell a short story.") {

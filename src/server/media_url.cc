@@ -23,9 +23,10 @@ std::string MediaUrl::authority() const {
 
 Result<MediaUrl> read_media_url(std::string_view url) {
   if (url.size() > kMostLetters) return Error{fmt::format("a URL may have at most {} letters", kMostLetters)};
-  const size_t colon = std::min(url.find("://"), url.size());
+  const size_t colon = url.find("://");
   const std::string scheme = in_lower_case(url.substr(0, colon));
-  if (scheme != "http" && scheme != "https") return Error{"expected http://, https:// or data:...;base64,..."};
+  if (colon == std::string_view::npos || (scheme != "http" && scheme != "https"))
+    return Error{"expected http://, https:// or data:...;base64,..."};
   MediaUrl made;
   made.is_secure = scheme == "https";
   std::string_view rest = url.substr(colon + 3);

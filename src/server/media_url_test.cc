@@ -29,6 +29,8 @@ TEST(MediaUrlTest, IsReadInItsParts) {
 
 TEST(MediaUrlTest, WhatIsNoneOfThemIsAnError) {
   for (const char* url : {"",
+                          "http",
+                          "https",
                           "ftp://a/b",
                           "file:///etc/passwd",
                           "//a/b",

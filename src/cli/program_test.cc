@@ -112,7 +112,6 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(generate("-p x --video-frames 257"), 2, "257");
   expect_error(run("generate -p x -m ''"), 2, "--model: expected a folder or org/name");
   expect_error(run("bench -m ''"), 2, "--model");
-  expect_error(run("serve -m ''"), 2, "--model");
   expect_error(run("inspect ''"), 2, "expected a folder or org/name");
   expect_error(run("quantize '' out"), 2, "expected a folder or org/name");
   expect_error(run("check"), 2, "goldens");

@@ -9,12 +9,14 @@ import media
 import wire
 
 ATTACKS = []
+MEMORY = []  # of them, those on the memory of keys and values
 _bodies = {}
 
 
-def attack(weight):
+def attack(weight, kinds=(ATTACKS,)):
     def add(function):
-        ATTACKS.append((function, weight))
+        for kind in kinds:
+            kind.append((function, weight))
         return function
     return add
 
@@ -36,13 +38,25 @@ def user(content, **more):
 
 # ---- memory of keys and values
 
-@attack(6)
+def full_ring(me):
+    """One whose prompt takes the whole of 8 MiB, on a server that nobody else uses yet."""
+    me.complete({"prompt": some_ids(me.draw, 4031), "max_tokens": 1})
+
+
+def full_twice(me):
+    """Two equal prompts at once, of which one ends and the other goes on, and then a third that gets what is left."""
+    prompt = some_ids(me.draw, 1000)
+    me.at_once("/v1/completions", [{"prompt": prompt, "max_tokens": 1}, {"prompt": prompt, "max_tokens": 400, "ignore_eos": True}],
+               {"prompt": some_ids(me.draw, 1000), "max_tokens": 340, "ignore_eos": True})
+
+
+@attack(6, (ATTACKS, MEMORY))
 def ring_wraps(me):
     count = me.draw.choice([me.draw.randrange(500, 4031), 4031, 1023, 1024, 1025])
     me.complete({"prompt": some_ids(me.draw, count), "max_tokens": me.draw.choice([1, 1, 40])})
 
 
-@attack(6)
+@attack(6, (ATTACKS, MEMORY))
 def equal_prompts_at_once(me):
     prompt = some_ids(me.draw, me.draw.choice([1000, 700, 1500]))
     bodies = [{"prompt": prompt, "max_tokens": me.draw.choice([1, 400]), "ignore_eos": True}
@@ -51,13 +65,13 @@ def equal_prompts_at_once(me):
     me.at_once("/v1/completions", bodies, later)
 
 
-@attack(3)
+@attack(3, (ATTACKS, MEMORY))
 def many_choices(me):
     me.complete({"prompt": some_ids(me.draw, me.draw.randrange(1, 1200)), "max_tokens": 30, "ignore_eos": True,
                  "n": me.draw.randrange(2, 17), "seed": me.draw.randrange(1000), "temperature": 1.5})
 
 
-@attack(2)
+@attack(3, (ATTACKS, MEMORY))
 def known_prefixes(me):
     prompt = me.shared_prompt[:me.draw.randrange(16, 2000)]
     me.complete({"prompt": prompt + some_ids(me.draw, 30), "max_tokens": me.draw.randrange(1, 60),
@@ -162,7 +176,7 @@ def strange_tools(me):
 
 # ---- connections
 
-@attack(4)
+@attack(4, (ATTACKS, MEMORY))
 def vanish_in_the_middle(me):
     sock = me.open("/v1/completions", {"prompt": some_ids(me.draw, 300), "max_tokens": 2000, "stream": True,
                                        "n": me.draw.choice([1, 4]), "ignore_eos": True})
@@ -243,6 +257,7 @@ class Stranger:
 
     def __init__(self, port, media_port, draw, held, counts):
         self.port, self.media_port, self.draw, self.held, self.counts = port, media_port, draw, held, counts
+        self.name, self.patience_s = "", None
         self.shared_prompt = [100 + (i * i) % 7000 for i in range(2000)]
 
     def count(self, what, action):
@@ -255,7 +270,7 @@ class Stranger:
     def post(self, path, body, **rest):
         rest.setdefault("key", self.draw.choice([wire.KEY, wire.OTHER_KEY]))
         # Some wait for their answer, others lose patience.
-        timeout_s = self.draw.choice([1, 5, 20])
+        timeout_s = self.patience_s or self.draw.choice([1, 5, 20])
         self.count(self.name, lambda: wire.ask(self.port, path, body, timeout_s, **rest)[0])
 
     def complete(self, body):

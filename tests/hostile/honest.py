@@ -24,8 +24,8 @@ def picture(name, text):
     return "/v1/chat/completions", {"messages": [{"role": "user", "content": parts}], "max_tokens": 60, "temperature": 0}
 
 
-def ids(seed, count, **more):
-    draw = random.Random(seed)
+def ids(which, count, **more):
+    draw = random.Random(which)
     return "/v1/completions", {"prompt": [draw.randrange(100, 8000) for _ in range(count)], **more}
 
 

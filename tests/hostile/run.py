@@ -14,15 +14,18 @@ import time
 
 sys.dont_write_bytecode = True
 
+import attacks
 import honest
 import program
 import strangers
 import wire
 
 MEGABYTE = 1 << 20
-# Budgets that some prompts fill to the last block, and one that is roomy but full after a while.
-SEGMENTS = [("ring exactly full", 8388608, 0.15, True), ("equal prompts, full", 11337728, 0.15, True),
-            ("mixture, log not read", 64 * MEGABYTE, 0.7, False)]
+# Name, bytes of KV, part of the time, how it begins (then only memory is attacked, and the log is read). Budgets that some
+# prompts fill to the last block, and one that is roomy but full after a while.
+SEGMENTS = [("ring exactly full", 8388608, 0.15, attacks.full_ring),
+            ("equal prompts, full", 11337728, 0.15, attacks.full_twice),
+            ("mixture, log not read", 64 * MEGABYTE, 0.7, None)]
 LONGEST_END_S = 150
 
 
@@ -67,8 +70,8 @@ def measured_step(port):
 
 
 class Segment:
-    def __init__(self, name, kv_bytes, seconds, reads_log, options):
-        self.name, self.kv_bytes, self.seconds, self.reads_log, self.options = name, kv_bytes, seconds, reads_log, options
+    def __init__(self, name, kv_bytes, seconds, opening, options):
+        self.name, self.kv_bytes, self.seconds, self.opening, self.options = name, kv_bytes, seconds, opening, options
         self.rows = []  # (what, bar, found, held, fatal)
         self.memory = []
         self.attacks = None
@@ -79,7 +82,8 @@ class Segment:
     def run(self):
         media_port = program.free_port()
         with tempfile.TemporaryDirectory() as folder:
-            server = program.Program(folder, self.kv_bytes, media_port, self.reads_log)
+            reads_log = self.opening is not None or self.options.read_log
+            server = program.Program(folder, self.kv_bytes, media_port, reads_log)
             try:
                 self.run_with(server, media_port)
             except wire.Cut as error:
@@ -97,23 +101,29 @@ class Segment:
     def run_with(self, server, media_port):
         if not server.wait_until_ready():
             raise wire.Cut("not ready")
+        if self.opening:
+            counts = strangers.open_with(self.opening, server.port, media_port, self.options.seed)
+            answers = counts.get(self.opening.__name__, {})
+            self.check(f"{self.opening.__name__}, alone", "200", answers, list(answers) == ["200"])
         expected = honest.record(server.port)
         # The same clients with nobody beside them: what the gaps are measured against.
         calm = self.watch(server, [start(honest.run_clients, server.port, expected, f"calm {self.options.seed}")],
                           max(8.0, self.seconds / 8), False)[0]
-        step_s = measured_step(server.port)
+        step_s = 0.0 if self.opening else measured_step(server.port)
         before = server.figures()
         workers = [start(honest.run_clients, server.port, expected, self.options.seed)]
         if not self.options.calm:
-            workers.append(start(strangers.run_strangers, server.port, media_port, self.options.seed))
+            workers.append(start(strangers.run_strangers, server.port, media_port, self.opening is not None, self.options.seed))
         found, *others = self.watch(server, workers, self.seconds, True)
         self.attacks = others[0] if others else None
         self.judge_texts(calm, "alone")
         self.judge_texts(found, "beside strangers")
         if server.is_running():
             self.judge_end(server)
-            self.judge_gaps(calm, found, step_s, program.step_p99(before, server.figures()))
-            self.judge_memory()
+            # Where memory is short everybody waits for it, and a text is over when the next begins.
+            if not self.opening:
+                self.judge_gaps(calm, found, step_s, program.step_p99(before, server.figures()))
+                self.judge_memory()
 
     def watch(self, server, workers, seconds, samples):
         end = time.monotonic() + seconds
@@ -194,13 +204,14 @@ def main():
     parser.add_argument("--calm", action="store_true", help="no strangers: what the clients see by themselves")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="for what is chosen at random")
     parser.add_argument("--only", type=int, help="one of the segments: 0, 1, 2")
+    parser.add_argument("--read-log", action="store_true", help="the server's log is read throughout")
     options = parser.parse_args()
     print(f"seed {options.seed}")
     missed = False
-    for index, (name, kv_bytes, part, reads_log) in enumerate(SEGMENTS):
+    for index, (name, kv_bytes, part, opening) in enumerate(SEGMENTS):
         if options.only is not None and index != options.only:
             continue
-        segment = Segment(name, kv_bytes, options.seconds * (part if options.only is None else 1), reads_log, options)
+        segment = Segment(name, kv_bytes, options.seconds * (part if options.only is None else 1), opening, options)
         segment.run()
         segment.print()
         missed = missed or segment.missed()

@@ -28,10 +28,19 @@ class Counts:
             self.last.append(what)
 
 
-def run_stranger(port, media_port, draw, held, counts, stop):
-    me = attacks.Stranger(port, media_port, draw, held, counts)
-    functions = [function for function, _ in attacks.ATTACKS]
-    weights = [weight for _, weight in attacks.ATTACKS]
+def open_with(function, port, media_port, seed):
+    """One attack, alone, by somebody who waits for the answers; how they were."""
+    counts = Counts()
+    me = attacks.Stranger(port, media_port, random.Random(seed), [], counts)
+    me.name, me.patience_s = function.__name__, 60
+    function(me)
+    return counts.by_attack
+
+
+def run_stranger(me, chosen_among, counts, stop):
+    draw = me.draw
+    functions = [function for function, _ in chosen_among]
+    weights = [weight for _, weight in chosen_among]
     while not stop.is_set():
         chosen = draw.choices(functions, weights)[0]
         me.name = chosen.__name__
@@ -43,12 +52,15 @@ def run_stranger(port, media_port, draw, held, counts, stop):
             stop.wait(0.05)
 
 
-def run_strangers(port, media_port, seed, stop, answer):
+def run_strangers(port, media_port, memory_only, seed, stop, answer):
     os.nice(5)  # whoever attacks from elsewhere takes no time from the server's processor
     host = media.MediaHost(media_port)
     held, counts = collections.deque(), Counts()
-    threads = [threading.Thread(target=run_stranger, args=(port, media_port, random.Random(f"{seed} {i}"), held, counts, stop))
-               for i in range(STRANGERS)]
+    chosen_among = attacks.MEMORY if memory_only else attacks.ATTACKS
+    threads = []
+    for i in range(STRANGERS):
+        me = attacks.Stranger(port, media_port, random.Random(f"{seed} {i}"), held, counts)
+        threads.append(threading.Thread(target=run_stranger, args=(me, chosen_among, counts, stop)))
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):

@@ -41,7 +41,9 @@ class GenerateTest : public testing::Test {
     const auto prepared = prepare(model_, request);
     EXPECT_TRUE(prepared.ok()) << prepared.error().message;
     Engine engine({&forward_, &pool_}, {});
-    return generate(model_, engine, *prepared, callbacks).value();
+    auto result = generate(model_, engine, *prepared, callbacks);
+    EXPECT_TRUE(result.ok()) << result.error().message;
+    return std::move(result).value();
   }
 
   ThreadPool pool_;

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "server/health.h"
 #include "server/server_for_tests.h"
 
 namespace paceline {
@@ -165,6 +166,15 @@ TEST(ServerFaults, AStepThatDoesNotReturnIsNotHealthy) {
   EXPECT_EQ(server.client().get("/ready").status, 503);
   held = false;
   EXPECT_TRUE(TestServer::soon([&] { return server.client().get("/health").status == 200; }));
+}
+
+TEST(ServerFaults, ThreadsThatDoNotGetOnAreNotHealthy) {
+  TestServer server;
+  Health health(server.model().engine(), 1.0);
+  EXPECT_EQ(health.report({{"small", 5, 2, 0.9}, {"large", 0, 0, 0}}).problem, "");
+  const HealthReport report = health.report({{"small", 0, 0, 0}, {"large", 1, 1, 1.5}});
+  EXPECT_EQ(report.problem, "the threads that prepare large requests have not got on for 1.5 s");
+  EXPECT_FALSE(report.failed);
 }
 
 TEST(ServerFaults, TimeIsLimited) {

@@ -131,7 +131,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       if (has_body) keep_alive_ = false;
       co_await answer(call, *refusal);
       if (has_body) co_await discard();
-      co_return keep_alive_;
+      co_return stays();
     }
     arm(settings_.body_s);
     const bool whole = co_await read_body(parser, call);

@@ -45,7 +45,7 @@ HealthReport Health::report(const std::vector<LaneState>& lanes) {
   report.details = {{"engine", std::move(engine)}, {"lanes", lanes_array(lanes)}};
   if (stats.failed) {
     report.failed = true;
-    report.problem = "the engine failed; the server's log says why";
+    report.problem = fmt::format("the engine failed: {}", stats.failure);
     return report;
   }
   if (const double still_s = seconds_since(moved_, now); still_s > stuck_s_) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "server/health.h"
 #include "server/server_for_tests.h"
 
 namespace paceline {
@@ -165,6 +166,43 @@ TEST(ServerFaults, AStepThatDoesNotReturnIsNotHealthy) {
   EXPECT_EQ(server.client().get("/ready").status, 503);
   held = false;
   EXPECT_TRUE(TestServer::soon([&] { return server.client().get("/health").status == 200; }));
+}
+
+// A device that fails, from when it is told to.
+class FailingOps : public kernels::CpuOps {
+ public:
+  using CpuOps::CpuOps;
+  Status wait() override { return fails ? Status(Error{"the device fell off"}) : Status(Done{}); }
+  std::atomic<bool> fails = false;
+};
+
+TEST(ServerFaults, AnEngineThatFailedIsNotHealthyAndSaysWhy) {
+  TestModel& model = TestModel::shared();
+  FailingOps ops{**kernels::find_cpu_table(""), model.pool};
+  Forward forward{model.text.loaded.weights, ops, Precision::bf16};
+  TestHooks hooks;
+  hooks.forward = &forward;
+  TestServer server({}, {}, hooks);
+  TestClient running = streaming(server);
+  EXPECT_EQ(server.client().get("/health").status, 200);
+  ops.fails = true;
+  EXPECT_TRUE(running.read_until("[DONE]"));
+  EXPECT_NE(running.buffered().find("\"engine_failed\""), std::string::npos);
+  const TestAnswer answer = server.client().get("/health");
+  EXPECT_EQ(answer.status, 503);
+  EXPECT_EQ(answer.json().at("status").as_string(), "failed");
+  EXPECT_EQ(answer.json().at("reason").as_string(), "the engine failed: the device fell off");
+  EXPECT_EQ(server.client().get("/ready").status, 503);
+  EXPECT_EQ(server.chat("").status, 503);
+}
+
+TEST(ServerFaults, ThreadsThatDoNotGetOnAreNotHealthy) {
+  TestServer server;
+  Health health(server.model().engine(), 1.0);
+  EXPECT_EQ(health.report({{"small", 5, 2, 0.9}, {"large", 0, 0, 0}}).problem, "");
+  const HealthReport report = health.report({{"small", 0, 0, 0}, {"large", 1, 1, 1.5}});
+  EXPECT_EQ(report.problem, "the threads that prepare large requests have not got on for 1.5 s");
+  EXPECT_FALSE(report.failed);
 }
 
 TEST(ServerFaults, TimeIsLimited) {

@@ -33,6 +33,7 @@ struct TestModel {
 // What a test may reach into.
 struct TestHooks {
   std::function<void()> on_step;  // by the engine's thread, within each step
+  Forward* forward = nullptr;     // instead of the model's own
   LogLevel log_level = LogLevel::error;
   int log_fd = STDERR_FILENO;
 };
@@ -43,10 +44,11 @@ class TestServer {
       : metrics_("default"), observer_(metrics_, std::move(hooks.on_step)), log_(hooks.log_level, hooks.log_fd) {
     TestModel& model = TestModel::shared();
     settings.port = 0;
-    engine_ = std::make_unique<Engine>(
-        EngineParts{
-            .forward = &model.forward, .pool = &model.pool, .observer = &observer_, .vision = &model.vision->forward()},
-        engine_settings);
+    engine_ = std::make_unique<Engine>(EngineParts{.forward = hooks.forward != nullptr ? hooks.forward : &model.forward,
+                                                   .pool = &model.pool,
+                                                   .observer = &observer_,
+                                                   .vision = &model.vision->forward()},
+                                       engine_settings);
     EngineDescription description;
     description.settings = engine_settings;
     description.kernels = "test";

@@ -76,10 +76,14 @@ class MagnitudeBuilder {
 
   template <class Next>
   void add_digits(StateId from, char first, char low, char high, Tight tight, Next next) {
-    for (int digit = std::max(first, low); digit <= high; ++digit) {
-      const Tight then{tight.low && digit == low, tight.high && digit == high};
-      b_.bytes(from, digit, digit, next(then));
-    }
+    int least = std::max(first, low), most = high;
+    const auto add_one = [&](int digit) {
+      b_.bytes(from, digit, digit, next({tight.low && digit == low, tight.high && digit == high}));
+    };
+    // The bounds' own digits by themselves, and all between them alike.
+    if (least <= most && tight.low && least == low) add_one(least++);
+    if (least <= most && tight.high) add_one(most--);
+    if (least <= most) b_.bytes(from, least, most, next({}));
   }
 
   // The number may end here if it is within the bounds as it stands.

@@ -438,13 +438,20 @@ StateId Parts::any_object() {
   return any_object_;
 }
 
+StateId Parts::number(const NumberBounds& bounds) {
+  if (bounds.low || bounds.high) return add_number(*builder_, bounds);
+  StateId& known = numbers_[bounds.integer ? 1 : 0];
+  if (known == kNoState) known = add_number(*builder_, bounds);
+  return known;
+}
+
 StateId Parts::any_value() {
   if (any_value_ != kNoState) return any_value_;
   AutomatonBuilder& b = *builder_;
   const StateId made = any_value_ = b.add();
   b.one_of(made, {"true", "false", "null"}, kAccept);
   b.go(made, string());
-  b.go(made, add_number(b, {}));
+  b.go(made, number({}));
   b.go(made, any_object());
   b.go(made, any_array());
   return made;

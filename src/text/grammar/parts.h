@@ -33,6 +33,18 @@ struct ChainPlace {
   auto operator<=>(const ChainPlace&) const = default;
 };
 
+// A bound of a number in decimal: -12.5 is {true, "12", "5"}.
+struct Decimal {
+  bool negative = false;
+  std::string integer = "0", fraction;
+};
+
+struct NumberBounds {
+  bool integer = false;
+  std::optional<Decimal> low, high;
+  bool low_excluded = false, high_excluded = false;
+};
+
 class Parts {
  public:
   Parts(AutomatonBuilder& builder, Dialect dialect);
@@ -43,6 +55,7 @@ class Parts {
   // Each returns the state to call. They end at kAccept.
   StateId string();
   StateId string_of(const LengthBounds& characters);
+  StateId number(const NumberBounds& bounds);
   StateId any_value();
   StateId any_object();
   StateId any_array();
@@ -79,6 +92,7 @@ class Parts {
   StateId gap_ = kNoState, escape_ = kNoState;
   // Behind a first byte: one, two or three more; and the four first bytes whose second byte is bounded.
   StateId more_[3] = {}, after_e0_ = kNoState, after_ed_ = kNoState, after_f0_ = kNoState, after_f4_ = kNoState;
+  StateId numbers_[2] = {kNoState, kNoState};  // without bounds: any, integers
   StateId string_ = kNoState, any_value_ = kNoState, any_object_ = kNoState, any_array_ = kNoState;
   std::map<LengthBounds, StateId> strings_, bodies_;
   std::map<std::pair<StateId, LengthBounds>, StateId> arrays_;
@@ -94,18 +108,6 @@ inline constexpr int kMaxIndent = 20;
 std::string json_quoted(std::string_view text);
 
 // ---- numbers
-
-// A bound of a number in decimal: -12.5 is {true, "12", "5"}.
-struct Decimal {
-  bool negative = false;
-  std::string integer = "0", fraction;
-};
-
-struct NumberBounds {
-  bool integer = false;
-  std::optional<Decimal> low, high;
-  bool low_excluded = false, high_excluded = false;
-};
 
 inline constexpr int kMaxIntegerDigits = 18, kMaxFractionDigits = 17;
 

@@ -196,7 +196,7 @@ Status SchemaCompiler::add_type(StateId from, std::string_view type, const Place
 
 Status SchemaCompiler::add_number_type(StateId from, bool integer, const Place& place, const Object& schema) {
   TRY_ASSIGN(const NumberBounds bounds, number_bounds(schema, integer, place.path));
-  parts_.builder().go(from, add_number(parts_.builder(), bounds));
+  parts_.builder().go(from, parts_.number(bounds));
   return Done{};
 }
 

@@ -10,11 +10,9 @@
 namespace paceline {
 namespace {
 
-std::filesystem::path goldens_folder() {
-  return std::filesystem::path(PACELINE_SOURCE_DIR) / "tests" / "goldens_folder";
-}
+std::filesystem::path goldens_folder() { return std::filesystem::path(PACELINE_SOURCE_DIR) / "tests" / "goldens"; }
 
-// The goldens_folder have no tokenizer beside them: theirs is one for all.
+// The goldens have no tokenizer beside them: theirs is one for all.
 TextModel golden_model(const char* name, ThreadPool& pool) {
   std::ifstream file(goldens_folder() / "tokenizer.json", std::ios::binary);
   const std::string json{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};

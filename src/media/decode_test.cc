@@ -133,6 +133,32 @@ TEST(HostilePictureTest, LimitsAreTheCallers) {
   EXPECT_NE(error_of(file, {.side = 19}), "");
 }
 
+// What a header says, though the rest of the file is missing: nothing is decoded for it.
+TEST(HostilePictureTest, PixelsAreKnownBeforeTheyAreDecoded) {
+  const Picture picture = test_picture(300, 200);
+  for (Bytes file : {encode_png({}, 300, 200, picture.rgb), encode_jpeg(picture), encode_webp(300, 200, picture.rgb)}) {
+    EXPECT_EQ(picture_pixels(file), 300 * 200);
+    file.resize(file.size() * 2 / 3);
+    EXPECT_EQ(picture_pixels(file), 300 * 200);
+    file.resize(12);
+    EXPECT_EQ(picture_pixels(file), 0);
+  }
+  EXPECT_EQ(picture_pixels({}), 0);
+}
+
+TEST(HostilePictureTest, DecodingEndsWhenNobodyWantsIt) {
+  const Picture picture = test_picture(400, 400);
+  int asked = 0;
+  const std::function<bool()> stops = [&] { return ++asked > 3; };
+  PictureLimits limits;
+  limits.stops = &stops;
+  for (const Bytes& file : {encode_png({}, 400, 400, picture.rgb), encode_jpeg(picture, {.progressive = true})}) {
+    asked = 0;
+    EXPECT_NE(error_of(file, limits), "");
+    EXPECT_EQ(asked, 4);
+  }
+}
+
 TEST(HostilePictureTest, DecodingEndsWhenItsTimeIsUp) {
   const PictureLimits none{.time = std::chrono::milliseconds(0)};
   Picture noise = test_picture(400, 400);

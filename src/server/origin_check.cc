@@ -118,7 +118,7 @@ bool OriginCheck::is_preflight(const HttpCall& call) {
 // Which headers a page sends is its own matter: keys, and whatever its client adds. Credentials (cookies) are never
 // let in.
 HttpAnswer OriginCheck::preflight(const HttpCall& call) {
-  HttpAnswer answer{.status = 204, .content_type = "", .headers = {}};
+  HttpAnswer answer{.status = 204, .content_type = "", .body = "", .headers = {}};
   answer.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST");
   if (!call.asked_headers.empty()) answer.headers.emplace_back("Access-Control-Allow-Headers", call.asked_headers);
   if (call.asks_private_network) answer.headers.emplace_back("Access-Control-Allow-Private-Network", "true");

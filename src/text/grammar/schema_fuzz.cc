@@ -59,7 +59,7 @@ json::object bounded(json::object schema, Choices& choices, std::string_view low
   const uint8_t which = choices.next();
   const int64_t least = which / 4 % 8;
   if (which % 2 == 1) schema[low] = least;
-  if (which % 4 >= 2) schema[high] = least + choices.next() % 70;
+  if (which % 4 >= 2) schema[high] = least + choices.next() % (which >= 224 ? 70 : 6);
   return schema;
 }
 
@@ -90,7 +90,7 @@ json::object number_schema(Choices& choices) {
 }
 
 json::value schema_of(Choices& choices, int depth) {
-  const uint8_t choice = depth > 5 ? 0 : choices.next();
+  const uint8_t choice = depth > 3 ? 0 : choices.next();
   switch (choice % 12) {
     case 0: return json::object{{"type", "boolean"}};
     case 1: return json::object{};

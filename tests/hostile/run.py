@@ -86,7 +86,7 @@ class Segment:
             server = program.Program(folder, self.kv_bytes, media_port, reads_log)
             try:
                 self.run_with(server, media_port)
-            except wire.Cut as error:
+            except (wire.Cut, OSError) as error:
                 self.check("the server answers", "", f"no: {error}", False)
             finally:
                 alive = server.is_running()

@@ -163,7 +163,7 @@ int run_speculation_bench(const BenchOptions& options, const BenchTarget& target
                                  settings.rounds,  options.tokens,  options.temperature,    busy,
                                  std::move(*cells)};
   const std::string json = boost::json::serialize(report_json(report)) + "\n";
-  if (!write_out(options.json ? json : report_table(report))) return fail(kExitFailure, "cannot write to stdout");
+  if (const auto error = write_out(options.json ? json : report_table(report))) return fail_to_write(error);
   if (options.out.empty()) return kExitDone;
   const auto short_name = [](const std::string& name) {
     return name.starts_with('/') ? std::filesystem::path(name).filename().string() : name;

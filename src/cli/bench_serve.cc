@@ -123,7 +123,7 @@ class ServeBench {
 
   int write() {
     const std::string json = boost::json::serialize(serve_json(report_)) + "\n";
-    if (!write_out(options_.json ? json : serve_table(report_))) return fail(kExitFailure, "cannot write to stdout");
+    if (const auto error = write_out(options_.json ? json : serve_table(report_))) return fail_to_write(error);
     int64_t failed = 0;
     for (const ServeCell& cell : report_.cells) failed += cell.failed;
     if (!options_.out.empty()) {

@@ -78,7 +78,7 @@ def content_of(body):
 
 
 def stream(port, request):
-    """(status, content, seconds to the first piece, seconds between pieces)."""
+    """(status, content, seconds to the first piece of text, seconds between pieces)."""
     path, body = request
     begin = time.monotonic()
     times, raw = [], []
@@ -86,12 +86,13 @@ def stream(port, request):
         sock.sendall(wire.request_bytes(port, path, {**body, "stream": True}))
         for when, piece in wire.read_pieces(sock, begin + LONGEST_S):
             raw.append(piece)
-            if b"data: {" in piece:
+            # The event that names the role comes before the request has its turn: no text yet.
+            if piece.count(b"data: {") > piece.count(b'"role":"assistant"'):
                 times.append(when)
     status, text = wire.parse_answer(b"".join(raw))
     if status != 200:
         return status, text.decode(errors="replace")[:300], 0.0, []
-    return status, content_of(text), times[0] - begin, [b - a for a, b in zip(times, times[1:])]
+    return status, content_of(text), (times or [begin])[0] - begin, [b - a for a, b in zip(times, times[1:])]
 
 
 def record(port):

@@ -169,7 +169,7 @@ class Segment:
         self.check("honest gaps, p99", f"≤ {bar * 1000:.1f} ms (1.1 × {alone * 1000:.1f} + a step of {step_s * 1000:.1f})",
                    f"{beside * 1000:.1f} ms of {len(found['gaps'])}; longest {max(found['gaps'], default=0) * 1000:.0f}; "
                    f"steps ≤ {longest_step_s * 1000:.0f} (p99)", 0 < beside <= bar, False)
-        self.check("honest first pieces, median", "", f"{percentile(calm['firsts'], .5) * 1000:.0f} ms alone, "
+        self.check("honest texts begin, median", "", f"{percentile(calm['firsts'], .5) * 1000:.0f} ms alone, "
                    f"{percentile(found['firsts'], .5) * 1000:.0f} beside; longest {max(found['firsts'], default=0):.1f} s", None)
 
     def judge_memory(self):

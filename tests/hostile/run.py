@@ -25,7 +25,7 @@ MEGABYTE = 1 << 20
 # prompts fill to the last block, and one that is roomy but full after a while.
 SEGMENTS = [("ring exactly full", 8388608, 0.15, attacks.full_ring),
             ("equal prompts, full", 11337728, 0.15, attacks.full_twice),
-            ("mixture, log not read", 64 * MEGABYTE, 0.7, None)]
+            ("mixture, log not read", 128 * MEGABYTE, 0.7, None)]
 LONGEST_END_S = 150
 
 

@@ -16,6 +16,8 @@ class Engine::Loop {
   Loop(const EngineParts& parts, const EngineSettings& settings)
       : parts_(parts), settings_(settings), stepper_(parts, settings) {
     stats_.kv_bytes = settings.kv_bytes;
+    // Whoever hears that it failed, and asks, is told the same.
+    stepper_.set_on_failure([this] { write_stats(); });
   }
 
   Submission submit(Request request, std::shared_ptr<Listener> listener) {

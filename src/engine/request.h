@@ -1,5 +1,5 @@
-// What the engine is asked for: tokens in, and how to go on from them. Checked by whoever makes it, in its caller's words;
-// the engine refuses what can never fit, and what makes no sense (request_checks.h).
+// What the engine is asked for: tokens in, and how to go on from them. Checked by whoever makes it, in its caller's
+// words; the engine refuses what can never fit, and what makes no sense (request_checks.h).
 #pragma once
 
 #include <array>

@@ -66,6 +66,7 @@ bool Stepper::step() {
 void Stepper::fail(std::string why) {
   failure_ = std::move(why);
   if (parts_.observer != nullptr) parts_.observer->observe_failure(failure_);
+  if (on_failure_) on_failure_();
   end_failed();
 }
 

@@ -1,6 +1,7 @@
 // One step of everything that runs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,6 +26,8 @@ class Stepper {
   void cancel(RequestId id);
   // False: there was nothing to do.
   bool step();
+  // Called once the engine has failed, before those who wait hear of it.
+  void set_on_failure(std::function<void()> on_failure) { on_failure_ = std::move(on_failure); }
 
   [[nodiscard]] int32_t waiting() const { return schedule_.waiting_count(); }
   // All but what is known outside: who has arrived and not been seen here yet.
@@ -55,6 +58,7 @@ class Stepper {
   [[nodiscard]] bool failed() const { return !failure_.empty(); }
 
   EngineParts parts_;
+  std::function<void()> on_failure_;
   const ModelConfig& config_;
   Schedule schedule_;
   Features features_;

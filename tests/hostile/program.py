@@ -30,7 +30,7 @@ class Program:
         arguments = [program, "serve", "-m", str(ROOT / "models/default"), "--port", str(self.port), "--kv-bytes",
                      str(kv_bytes), "--media-hosts", f"127.0.0.1:{media_port}", "--media-seconds", "2",
                      "--header-seconds", "3", "--body-seconds", "5", "--idle-seconds", "5", "--write-stall-seconds",
-                     "5", "--request-seconds", "120"]
+                     "5", "--request-seconds", "120", "--drain-grace", "1"]
         environment = dict(os.environ, XDG_CACHE_HOME=str(folder), PACELINE_API_KEYS=f"{wire.KEY},{wire.OTHER_KEY}")
         self.log = None
         if reads_log:

@@ -145,7 +145,7 @@ std::string picture_body(int32_t side, int count) {
 TEST(MediaDecodingTest, NeitherTextNorSmallPicturesWaitForLargeOnes) {
   TestServer server;
   TestClient large = server.client();
-  large.send_post("/v1/chat/completions", picture_body(6000, 8));
+  large.send_post("/v1/chat/completions", picture_body(6000, 4));
   const auto decoding = [&] {
     return server.client()
                .get("/metrics")
@@ -199,7 +199,7 @@ TEST(MediaDecodingTest, MoreMemoryThanThereIsIsRefusedByName) {
 TEST(ServerLanesTest, ASmallChatIsAnsweredBesideLargeOnes) {
   TestServer server;
   std::vector<TestClient> large;
-  const std::string text(size_t{6} << 20, 'x');
+  const std::string text(size_t{4} << 20, 'x');
   for (int i = 0; i < 4; ++i) {
     large.push_back(server.client());
     large.back().send_post("/tokenize", R"({"prompt":")" + text + "\"}");

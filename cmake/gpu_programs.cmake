@@ -18,7 +18,7 @@ add_executable(
   tests/gpu/engine_check.cc tests/gpu/engine_check_choices.cc tests/gpu/engine_check_models.cc
   tests/gpu/engine_check_pictures.cc tests/gpu/engine_check_rounds.cc)
 target_include_directories(gpu_engine PRIVATE tests/gpu)
-target_link_libraries(gpu_engine PRIVATE paceline)
+target_link_libraries(gpu_engine PRIVATE paceline_proof)
 
 add_executable(gpu_bench tests/gpu/kernels_bench.cu tests/gpu/bench_ceilings.cu tests/gpu/bench_clock.cu
                          tests/gpu/bench_model.cu)

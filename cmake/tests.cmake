@@ -23,10 +23,10 @@ add_test(NAME forward_bits_long COMMAND model_test --gtest_filter=*ForwardBits*)
 set_tests_properties(forward_bits_long PROPERTIES LABELS long TIMEOUT 3600 ENVIRONMENT PACELINE_TEST_LONG=1)
 
 # The whole matrix of speculation against plain runs, some minutes: `make test-long`.
-add_test(NAME speculation_long COMMAND engine_test --gtest_filter=*SpeculationTest.*)
-add_test(NAME load_long COMMAND engine_test --gtest_filter=*EngineTest.*)
-add_test(NAME pictures_long COMMAND engine_test --gtest_filter=*PictureIdentity.*)
-add_test(NAME default_model_long COMMAND session_test --gtest_filter=DefaultModel.*)
+add_test(NAME speculation_long COMMAND proof_test --gtest_filter=*SpeculationTest.*)
+add_test(NAME load_long COMMAND proof_test --gtest_filter=*EngineTest.*)
+add_test(NAME pictures_long COMMAND proof_test --gtest_filter=*PictureIdentity.*)
+add_test(NAME default_model_long COMMAND proof_test --gtest_filter=DefaultModel.*)
 set_tests_properties(speculation_long load_long pictures_long default_model_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1
                      TIMEOUT 3600)
 

@@ -16,10 +16,10 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/generate_options.h"
-#include "cli/machine.h"
 #include "cli/progress.h"
 #include "cli/speculation_plot.h"
 #include "cli/speculation_report.h"
+#include "session/machine.h"
 #include "speculate/calibrate.h"
 
 namespace paceline {

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/model_path.h"
 #include "session/drafter.h"
+#include "session/model_path.h"
 #include "speculate/mtp_proposer.h"
 #include "speculate/ngram.h"
 #include "speculate/scripted_proposers.h"

@@ -8,8 +8,8 @@
 
 #include "base/result.h"
 #include "cli/bench_target.h"
-#include "cli/machine.h"
-#include "engine/decode.h"
+#include "proof/decode.h"
+#include "session/machine.h"
 #include "speculate/batch_proposer.h"
 
 namespace paceline {

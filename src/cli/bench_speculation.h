@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "engine/decode.h"
+#include "proof/decode.h"
 #include "speculate/step_costs.h"
 
 namespace paceline {

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "cli/console.h"
-#include "cli/model_path.h"
 #include "cli/progress.h"
 #include "model/backend_limits.h"
 #include "model/place.h"
+#include "session/model_path.h"
 
 namespace paceline {
 namespace {

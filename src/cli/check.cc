@@ -10,10 +10,10 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/generate_options.h"
-#include "cli/machine.h"
-#include "session/goldens.h"
-#include "text/encodings_check.h"
-#include "text/templates_check.h"
+#include "proof/encodings_check.h"
+#include "proof/goldens.h"
+#include "proof/templates_check.h"
+#include "session/machine.h"
 
 namespace paceline {
 namespace {

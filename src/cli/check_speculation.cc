@@ -7,7 +7,7 @@
 
 #include "cli/console.h"
 #include "cli/progress.h"
-#include "session/speculation_check.h"
+#include "proof/speculation_check.h"
 
 namespace paceline {
 namespace {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "cli/machine.h"
+#include "session/machine.h"
 
 namespace paceline {
 

@@ -10,12 +10,8 @@
 #include "cli/console.h"
 #include "cli/generate_options.h"
 #include "cli/interrupt.h"
-#include "cli/machine.h"
-#include "cli/model_path.h"
 #include "cli/progress.h"
-#include "model/backend_limits.h"
-#include "model/place.h"
-#include "session/vision.h"
+#include "session/opened_model.h"
 
 namespace paceline {
 namespace {
@@ -57,7 +53,7 @@ std::string json_of(const GenerateResult& result, const GenerateOptions& options
   object["seed"] = *options.seed;
   object["prompt_ms"] = result.prompt_ms;
   object["decode_ms"] = result.decode_ms;
-  object["speculation"] = drafting.json(result.counters);
+  object["speculation"] = draft_json(drafting, result.counters);
   return boost::json::serialize(object) + "\n";
 }
 
@@ -73,11 +69,10 @@ const char* colour_of(TokenOrigin origin) {
 }
 
 // All the memory that one request asks for, and nothing kept behind it.
-EngineSettings settings_for_one(const Drafting& drafting) {
+EngineSettings settings_for_one() {
   EngineSettings settings;
   settings.kv_bytes = std::numeric_limits<size_t>::max() / 2;
   settings.keeps_prefixes = false;
-  settings.fixed_depth = drafting.fixed_depth();
   return settings;
 }
 
@@ -97,52 +92,37 @@ class GenerateCommand {
     if (const Status status = check_draft_options(options_.draft); !status.ok()) {
       return fail(kExitUsage, status.error().message);
     }
-    auto folder = find_model(options_.run.model);
-    if (!folder.ok()) return fail(kExitFailure, folder.error().message);
-    auto machine = Machine::make({.threads = options_.run.threads, .device = options_.run.device});
-    if (!machine.ok()) return fail(kExitFailure, machine.error().message);
-    auto model = load(*folder, **machine);
-    if (!model.ok()) return fail(kExitFailure, model.error().message);
-
-    choose_format(*model);
-    if (const Status status = complete_sampling(options_, model->loaded.config); !status.ok()) {
+    auto opened = open();
+    if (!opened.ok()) return fail(kExitFailure, opened.error().message);
+    const TextModel& model = (*opened)->text();
+    choose_format(model);
+    if (const Status status = complete_sampling(options_, model.loaded.config); !status.ok()) {
       return fail(kExitUsage, status.error().message);
     }
-    auto vision = read_shown(*model, **machine);
-    if (!vision.ok()) return fail(kExitFailure, vision.error().message);
-    auto prepared = prepare(*model, options_.request);
+    if (const Status read = read_shown((*opened)->vision()); !read.ok())
+      return fail(kExitFailure, read.error().message);
+    auto prepared = prepare(model, options_.request);
     if (!prepared.ok()) return fail(kExitUsage, prepared.error().message);
-    Forward forward(model->loaded.weights, (*machine)->ops(), options_.run.precision);
-    auto drafting = Drafting::make(options_.draft, *folder, forward, **machine);
-    if (!drafting.ok()) return fail(kExitFailure, drafting.error().message);
-    if (tells_ && !(*drafting)->finding().empty()) remark((*drafting)->finding());
-    Engine engine({&forward, &(*machine)->pool(), (*drafting)->proposer(), &(*drafting)->costs(), nullptr,
-                   *vision != nullptr ? &(*vision)->forward() : nullptr},
-                  settings_for_one(**drafting));
-    const int exit_code = generate_text(*model, engine, *prepared, folder->string(), **drafting);
-    (*drafting)->keep_costs();
+    const int exit_code = generate_text(**opened, *prepared);
+    (*opened)->keep_costs();
     return exit_code;
   }
 
  private:
-  Result<TextModel> load(const std::filesystem::path& folder, Machine& machine) {
+  Result<std::unique_ptr<OpenedModel>> open() {
     ProgressBar bar("loading", tells_ && stderr_is_terminal());
-    auto model = load_text_model(folder, machine.pool(), [&](int done, int total) { bar.update(done, total); });
-    if (!model.ok()) return model;
-    TRY(check_limits(*model->loaded.weights, machine.ops().limits()));
-    // Reads and writes every quantised weight once, where the kernels want them in their own order.
-    model->loaded.weights = place_weights(model->loaded.weights, machine.ops(), [&](size_t done, size_t total) {
-      bar.update(static_cast<int64_t>(done), static_cast<int64_t>(total));
-    });
-    TRY(machine.ops().wait());
-    return model;
+    OpenOptions open{.run = options_.run, .draft = options_.draft, .engine = settings_for_one()};
+    open.vision = options_.shown.empty() ? VisionUse::none : VisionUse::needed;
+    open.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
+    open.tell = [&](const std::string& text) {
+      bar.clear();
+      if (tells_) remark(text);
+    };
+    return OpenedModel::open(open);
   }
 
-  // Pictures and clips become part of the request. None where none were given.
-  Result<std::unique_ptr<Vision>> read_shown(const TextModel& model, Machine& machine) {
-    std::unique_ptr<Vision> vision;
-    if (options_.shown.empty()) return vision;
-    TRY_ASSIGN(vision, Vision::load(model.loaded, options_.run.precision, machine.pool(), machine.ops()));
+  // Pictures and clips become part of the request.
+  Status read_shown(const Vision* vision) {
     for (const auto& [file, clip] : options_.shown) {
       const std::filesystem::path path(file);
       if (clip) {
@@ -153,7 +133,7 @@ class GenerateCommand {
         options_.request.media.emplace_back(std::make_shared<const Patches>(std::move(patches)));
       }
     }
-    return vision;
+    return Done{};
   }
 
   // A model without chat template is one that continues text. (One with a template that we cannot render is not.)
@@ -163,8 +143,7 @@ class GenerateCommand {
     if (tells_) remark("this model has no chat template: the prompt is continued as it is (as with --raw)");
   }
 
-  int generate_text(const TextModel& model, Engine& engine, const PreparedRequest& prepared, const std::string& name,
-                    const Drafting& drafting) {
+  int generate_text(OpenedModel& opened, const PreparedRequest& prepared) {
     catch_interrupts();
     ProgressBar bar("reading prompt", tells_ && stderr_is_terminal());
     std::error_code unwritten;
@@ -179,14 +158,14 @@ class GenerateCommand {
       return !unwritten && !interrupted();
     };
     callbacks.on_origin = [&](TokenOrigin origin) { origin_ = origin; };
-    const Result<GenerateResult> result = generate(model, engine, prepared, callbacks);
+    const Result<GenerateResult> result = generate(opened.text(), opened.engine(), prepared, callbacks);
     bar.clear();
     if (!result.ok()) return fail(kExitFailure, result.error().message);
-    if (options_.json) unwritten = write_out(json_of(*result, options_, name, drafting));
+    if (options_.json) unwritten = write_out(json_of(*result, options_, opened.folder().string(), opened.drafting()));
     if (unwritten) return fail_to_write(unwritten);
     if (tells_) {
       tell(fmt::format("{}{}{}", options_.json ? "" : "\n\n", summary_of(*result, *options_.seed),
-                       drafting.summary(result->counters)));
+                       draft_summary(opened.drafting(), result->counters)));
     }
     return interrupted() ? kExitInterrupted : kExitDone;
   }

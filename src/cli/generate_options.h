@@ -6,21 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "cli/drafting.h"
-#include "cli/machine.h"
+#include "cli/draft_options.h"
 #include "model/config.h"
 #include "model/forward.h"
 #include "session/generate.h"
+#include "session/opened_model.h"
 
 namespace paceline {
-
-// Which model, and how it is computed; also for the other commands that run one.
-struct RunOptions {
-  std::string model;  // empty: see find_model()
-  int32_t threads = 0;
-  Device device = Device::automatic;
-  Precision precision = Precision::bf16;
-};
 
 // --device, for every command that runs a model.
 void add_device_option(CLI::App& command, Device& device);

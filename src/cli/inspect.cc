@@ -6,12 +6,12 @@
 #include "cli/console.h"
 #include "cli/generate_options.h"
 #include "cli/inspect_pictures.h"
-#include "cli/machine.h"
-#include "cli/model_path.h"
 #include "model/config_reader.h"
 #include "model/load.h"
 #include "model/mtp_binding.h"
 #include "model/report.h"
+#include "session/machine.h"
+#include "session/model_path.h"
 
 namespace paceline {
 namespace {

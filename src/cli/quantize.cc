@@ -6,8 +6,8 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/generate_options.h"
-#include "cli/model_path.h"
 #include "cli/progress.h"
+#include "session/model_path.h"
 
 namespace paceline {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "cli/commands.h"
 #include "cli/console.h"
-#include "cli/model_path.h"
 #include "cli/serve_options.h"
 #include "server/server.h"
+#include "session/model_path.h"
 
 namespace paceline {
 namespace {
@@ -53,12 +53,14 @@ class ServeCommand {
     const auto name = served_name();
     if (!name.ok()) return fail(kExitFailure, name.error().message);
     Metrics metrics(*name);
-    auto made = ServeEngine::make(options_.engine, metrics, [this](const std::string& text) { log_.info(text); });
-    if (!made.ok()) return fail(kExitFailure, made.error().message);
-    ServeEngine& parts = **made;
-    ServedModel model(parts.text(), parts.engine(), parts.vision(), *name, parts.description());
+    options_.engine.observer = &metrics;
+    options_.engine.tell = [this](const std::string& text) { log_.info(text); };
+    auto opened = OpenedModel::open(options_.engine);
+    if (!opened.ok()) return fail(kExitFailure, opened.error().message);
+    tell_about(**opened);
+    ServedModel model((*opened)->text(), (*opened)->engine(), (*opened)->vision(), *name, (*opened)->description());
     const int exit_code = serve(model, metrics);
-    if (exit_code == kExitDone) parts.keep_costs();
+    if (exit_code == kExitDone) (*opened)->keep_costs();
     return exit_code;
   }
 
@@ -72,6 +74,12 @@ class ServeCommand {
     if (!asked.empty() && !std::filesystem::exists(asked, failed)) return asked;
     const auto whole = std::filesystem::weakly_canonical(folder, failed);
     return (whole.has_filename() ? whole.filename() : whole.parent_path().filename()).string();
+  }
+
+  void tell_about(const OpenedModel& opened) {
+    const EngineDescription& made = opened.description();
+    log_.info(fmt::format("{} · {} · {} threads · KV {} · drafter {}", opened.folder().string(), made.kernels,
+                          made.threads, bytes_text(static_cast<double>(made.settings.kv_bytes)), made.drafter));
   }
 
   int serve(ServedModel& model, Metrics& metrics) {

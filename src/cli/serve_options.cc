@@ -11,6 +11,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "cli/generate_options.h"
 #include "cli/serve_file.h"
 #include "media/video.h"
 #include "server/api_keys.h"

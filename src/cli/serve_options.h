@@ -5,14 +5,14 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/serve_engine.h"
 #include "server/log.h"
 #include "server/settings.h"
+#include "session/opened_model.h"
 
 namespace paceline {
 
 struct ServeOptions {
-  ServeEngineOptions engine;
+  OpenOptions engine;
   ServerSettings server;
   std::string config_file;
   std::string key_file;

@@ -270,7 +270,7 @@ TEST(ServeProgram, SaysWhatIsWrong) {
   EXPECT_NE(log.find("expected an IP address"), std::string::npos) << log;
   EXPECT_EQ(serve("--api-key-file /nothing/here", "~", 0, &log), 1);
   EXPECT_EQ(serve("--draft none --kv-bytes 10", "~", 0, &log), 1);
-  EXPECT_NE(log.find("--kv-bytes: expected at least "), std::string::npos) << log;
+  EXPECT_NE(log.find("kv_bytes: expected at least "), std::string::npos) << log;
   EXPECT_NE(log.find("found 10"), std::string::npos) << log;
   EXPECT_EQ(serve("--config /nothing/here", "~", 0, &log), 2);
 }

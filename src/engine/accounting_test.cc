@@ -7,6 +7,7 @@
 #include <random>
 
 #include "engine/schedule.h"
+#include "model/state_of.h"
 #include "model/tiny_config.h"
 
 namespace paceline {
@@ -29,7 +30,7 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
  protected:
   static constexpr int32_t kContext = 1500;
 
-  AccountingTest() : config_(made_config()), layout_(config_, DType::bf16) {
+  AccountingTest() : config_(made_config()), layout_(state_of(config_), DType::bf16) {
     settings_.chunk_rows = 100;
     settings_.chunk_rows_beside = 64;
     settings_.most_running = 9;
@@ -51,8 +52,8 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
     const int32_t pages = (positions + 63) / 64;
     int32_t ring = 1;
     while ((ring - 1) * 64 < GetParam().window + rows) ++ring;
-    return static_cast<size_t>(pages) * layout_.block_bytes.global +
-           static_cast<size_t>(std::min(pages, ring)) * layout_.block_bytes.sliding;
+    return static_cast<size_t>(pages) * layout_.block_bytes[StateKind::paged] +
+           static_cast<size_t>(std::min(pages, ring)) * layout_.block_bytes[StateKind::window];
   }
   [[nodiscard]] size_t bytes_of(const Request& request) const {
     const int64_t wanted = static_cast<int64_t>(request.prompt.size()) + request.max_tokens;
@@ -151,9 +152,9 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
     size_t used = 0, kept = 0, reserved = 0, held = 0;
     for (const auto& seq : schedule.running()) {
       size_t own = 0;
-      seq->kv.visit_blocks([&](LayerKind kind, const KvBlockRef& ref) {
-        if (owners[ref.block()]++ == 0) held += layout_.block_bytes.of(kind);
-        own += layout_.block_bytes.of(kind);
+      seq->kv.visit_blocks([&](StateKind kind, const KvBlockRef& ref) {
+        if (owners[ref.block()]++ == 0) held += layout_.block_bytes[kind];
+        own += layout_.block_bytes[kind];
       });
       const size_t may_need = bytes_of(seq->request());
       ASSERT_LE(own, may_need);
@@ -161,15 +162,15 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
       reserved += may_need * static_cast<size_t>(speaks_for_all ? seq->request().choices : 1);
     }
     used = held;
-    schedule.prefixes().visit_blocks([&](LayerKind kind, const KvBlockRef& ref) {
+    schedule.memory().prefixes().visit_blocks([&](StateKind kind, const KvBlockRef& ref) {
       if (owners[ref.block()]++ > 0) return;
-      used += layout_.block_bytes.of(kind);
-      kept += layout_.block_bytes.of(kind);
+      used += layout_.block_bytes[kind];
+      kept += layout_.block_bytes[kind];
     });
     for (const auto& [block, count] : owners) ASSERT_EQ(block->owners, count);
-    ASSERT_EQ(schedule.used_bytes(), used);
-    ASSERT_EQ(schedule.kept_bytes(), kept);
-    ASSERT_EQ(schedule.reserved_bytes(), reserved);
+    ASSERT_EQ(schedule.memory().used_bytes(), used);
+    ASSERT_EQ(schedule.memory().kept_bytes(), kept);
+    ASSERT_EQ(schedule.memory().reserved_bytes(), reserved);
     ASSERT_LE(reserved, settings_.kv_bytes);
     ASSERT_LE(held, reserved);
     ASSERT_LE(used, settings_.kv_bytes);

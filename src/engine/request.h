@@ -2,7 +2,6 @@
 // words; the engine refuses what can never fit, and what makes no sense (request_checks.h).
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -12,6 +11,7 @@
 #include "media/patches.h"
 #include "sample/settings.h"
 #include "speculate/proposer.h"
+#include "state/prefix_text.h"
 #include "tensor/dtype.h"
 
 namespace paceline {
@@ -21,9 +21,6 @@ using EngineClock = std::chrono::steady_clock;
 inline double ms_between(EngineClock::time_point begin, EngineClock::time_point end) {
   return std::chrono::duration<double, std::milli>(end - begin).count();
 }
-
-// 16 bytes of a digest: what two things share only if they are the same.
-using Fingerprint = std::array<uint64_t, 2>;
 
 // A picture, or a frame of a clip, in the prompt: its soft tokens are computed by the engine.
 struct RequestPicture {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "model/kv.h"
+#include "state/kv.h"
 
 namespace paceline {
 namespace {

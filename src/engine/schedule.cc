@@ -7,13 +7,7 @@
 namespace paceline {
 
 Schedule::Schedule(const KvLayout& layout, const ModelConfig& config, const EngineSettings& settings)
-    : layout_(layout),
-      config_(config),
-      settings_(settings),
-      pool_(std::make_shared<KvBlockPool>(layout.block_bytes, settings.kv_bytes)),
-      prefixes_(layout) {
-  pool_->set_reclaim([this] { return prefixes_.reclaim(); });
-}
+    : layout_(layout), config_(config), settings_(settings), memory_(layout, settings.kv_bytes) {}
 
 std::shared_ptr<Accepted> Schedule::accept(Request request, const KvLayout& layout, const ModelConfig& config) {
   auto accepted = std::make_shared<Accepted>();
@@ -26,6 +20,9 @@ std::shared_ptr<Accepted> Schedule::accept(Request request, const KvLayout& layo
   }
   accepted->bytes_per_choice = layout.sequence_bytes(accepted->positions, accepted->most_rows);
   accepted->request = std::move(request);
+  accepted->text = {accepted->request.prompt, {}, accepted->request.scope};
+  for (const RequestPicture& picture : accepted->request.pictures)
+    accepted->text.pictures.push_back({picture.first_pos, picture.count, picture.content});
   return accepted;
 }
 
@@ -33,11 +30,9 @@ void Schedule::admit(const std::function<void(Sequence&)>& start) {
   while (!waiting_.empty()) {
     const Accepted& next = *waiting_.front();
     const int32_t choices = next.request.choices;
-    const size_t bytes = next.bytes();
     const auto running = static_cast<int64_t>(running_.size()) + promised_;
-    if (bytes > settings_.kv_bytes - reserved_bytes_) return;
     if (running > 0 && running + choices > settings_.most_running) return;
-    reserved_bytes_ += bytes;
+    if (!memory_.reserve(next.bytes())) return;
     promised_ += choices - 1;
     start_sequence(waiting_.front(), start);
     waiting_.pop_front();
@@ -47,13 +42,13 @@ void Schedule::admit(const std::function<void(Sequence&)>& start) {
 void Schedule::start_sequence(const std::shared_ptr<const Accepted>& accepted,
                               const std::function<void(Sequence&)>& start) {
   const Request& request = accepted->request;
-  KvCache kv(layout_, accepted->positions, accepted->most_rows, pool_);
+  KvCache kv(layout_, accepted->positions, accepted->most_rows, memory_.pool());
   auto seq = std::make_unique<Sequence>(accepted, std::move(kv));
   seq->leaves_pages = settings_.keeps_prefixes;
   if (settings_.keeps_prefixes) {
     prefix_queries_ += seq->prompt_size();
     if (request.reads_prefixes) {
-      seq->kv.adopt(prefixes_.find(request, config_.images_see_both_ways, seq->walk));
+      seq->kv.adopt(memory_.prefixes().find(seq->text(), config_.images_see_both_ways, seq->walk));
       seq->cached = seq->kv.length();
       prefix_hits_ += seq->cached;
     } else {
@@ -71,7 +66,7 @@ void Schedule::fork_choices(Sequence& seq, std::vector<Sequence*>& forks, const 
     --promised_;
     forks.push_back(fork.get());
     if (fork == nullptr) {
-      reserved_bytes_ -= seq.accepted->bytes_per_choice;
+      memory_.release(seq.accepted->bytes_per_choice);
       continue;
     }
     running_.push_back(std::move(fork));
@@ -129,7 +124,7 @@ void Schedule::plan_prompts(StepPlan& plan) {
 
 // What others have left since, of those that came with the same beginning, need not be run.
 void Schedule::look_again(Sequence& seq) {
-  const auto more = prefixes_.find_more(seq.request(), config_.images_see_both_ways, seq.walk);
+  const auto more = memory_.prefixes().find_more(seq.text(), config_.images_see_both_ways, seq.walk);
   if (more.empty()) return;
   const int32_t before = seq.kv.length();
   seq.kv.adopt(more);
@@ -140,24 +135,23 @@ void Schedule::look_again(Sequence& seq) {
 // The page that it would run is another's in this very step: it is there for both behind it.
 bool Schedule::waits_for_another(const Sequence& seq, const StepPlan& plan) {
   return std::any_of(plan.parts.begin(), plan.parts.end(), [&](const StepPart& part) {
-    return part.seq->reads_prompt() &&
-           Prefixes::read_the_same(seq.walk, seq.request(), part.seq->walk, part.seq->request());
+    return part.seq->reads_prompt() && Prefixes::read_the_same(seq.walk, seq.text(), part.seq->walk, part.seq->text());
   });
 }
 
 void Schedule::leave_pages(Sequence& seq) {
   if (!seq.leaves_pages) return;
   while ((seq.walk.pages() + 1) * kPageTokens <= seq.kv.length())
-    prefixes_.leave(seq.walk, seq.request(), seq.standing, seq.kv);
+    memory_.prefixes().leave(seq.walk, seq.text(), seq.standing, seq.kv);
 }
 
 void Schedule::remove(const Sequence& seq) {
-  reserved_bytes_ -= seq.accepted->bytes_per_choice;
+  memory_.release(seq.accepted->bytes_per_choice);
   // One that ends before it has forked takes its other choices with it.
   if (seq.choice == 0 && !seq.forked) {
     const int32_t others = seq.request().choices - 1;
     promised_ -= others;
-    reserved_bytes_ -= seq.accepted->bytes_per_choice * static_cast<size_t>(others);
+    memory_.release(seq.accepted->bytes_per_choice * static_cast<size_t>(others));
   }
   const auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& one) { return one.get() == &seq; });
   CHECK(found != running_.end());
@@ -167,10 +161,8 @@ void Schedule::remove(const Sequence& seq) {
 const char* Schedule::integrity_problem() const {
   if (!running_.empty()) return "sequences run";
   if (!waiting_.empty()) return "requests wait";
-  if (reserved_bytes_ != 0) return "reserved bytes were not given back";
   if (promised_ != 0) return "choices are still promised";
-  if (pool_->used_bytes() != prefixes_.kept_bytes()) return "blocks have owners besides the kept prefixes";
-  return "";
+  return memory_.problem_when_idle();
 }
 
 }  // namespace paceline

@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "engine/engine_settings.h"
-#include "engine/prefixes.h"
 #include "engine/sequence.h"
 #include "engine/step_plan.h"
-#include "model/kv.h"
+#include "state/memory.h"
 
 namespace paceline {
 
@@ -41,11 +40,7 @@ class Schedule {
   // The sequence and all that it held goes.
   void remove(const Sequence& seq);
 
-  [[nodiscard]] size_t reserved_bytes() const { return reserved_bytes_; }
-  [[nodiscard]] size_t used_bytes() const { return pool_->used_bytes(); }
-  [[nodiscard]] size_t kept_bytes() const { return prefixes_.kept_bytes(); }
-  // Of what is kept for later, not what sequences hold.
-  [[nodiscard]] const Prefixes& prefixes() const { return prefixes_; }
+  [[nodiscard]] const Memory& memory() const { return memory_; }
   [[nodiscard]] int64_t prefix_queries() const { return prefix_queries_; }
   [[nodiscard]] int64_t prefix_hits() const { return prefix_hits_; }
   // "": nothing runs or waits, and every byte but those of kept prefixes was given back.
@@ -61,12 +56,10 @@ class Schedule {
   const KvLayout& layout_;
   const ModelConfig& config_;
   EngineSettings settings_;
-  std::shared_ptr<KvBlockPool> pool_;
-  Prefixes prefixes_;
+  Memory memory_;
   std::deque<std::shared_ptr<const Accepted>> waiting_;
   std::vector<std::unique_ptr<Sequence>> running_;  // oldest first
-  size_t reserved_bytes_ = 0;
-  int32_t promised_ = 0;  // sequences that will be forked from those that run
+  int32_t promised_ = 0;                            // sequences that will be forked from those that run
   int64_t prefix_queries_ = 0, prefix_hits_ = 0;
   uint64_t steps_ = 0;
 };

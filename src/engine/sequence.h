@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "engine/event.h"
-#include "engine/prefixes.h"
 #include "engine/request.h"
 #include "kernels/row_buffer.h"
 #include "model/forward.h"
@@ -19,6 +18,7 @@
 #include "speculate/adaptive.h"
 #include "speculate/counters.h"
 #include "speculate/proposer.h"
+#include "state/prefixes.h"
 
 namespace paceline {
 
@@ -28,6 +28,7 @@ using RequestId = uint64_t;
 struct Accepted {
   RequestId id = 0;
   Request request;
+  PrefixText text;  // of the request
   std::shared_ptr<Listener> listener;
   size_t bytes_per_choice = 0;  // that a choice may need
   // All choices; the largest number there is where that is not enough.
@@ -56,6 +57,7 @@ struct Sequence {
   [[nodiscard]] std::unique_ptr<Sequence> fork(int32_t other_choice) const;
 
   [[nodiscard]] const Request& request() const { return accepted->request; }
+  [[nodiscard]] const PrefixText& text() const { return accepted->text; }
   [[nodiscard]] int32_t prompt_size() const { return static_cast<int32_t>(request().prompt.size()); }
   [[nodiscard]] std::span<const TokenId> generated() const {
     return std::span(standing).subspan(request().prompt.size());

@@ -327,7 +327,7 @@ void Stepper::count_step() {
   if (plan_.prompt_rows == 0) writing_ms_ = forward_ms_ + choose_ms_;
   prompt_tokens_ += plan_.prompt_rows;
   const bool counts_pages = steps_ % kStepsBetweenCounts == 0;
-  if (counts_pages) kept_bytes_ = schedule_.kept_bytes();
+  if (counts_pages) kept_bytes_ = schedule_.memory().kept_bytes();
   if (parts_.observer == nullptr) return;
   StepReport report;
   report.prompt_rows = plan_.prompt_rows;
@@ -341,7 +341,7 @@ void Stepper::count_step() {
 
 void Stepper::become_idle() {
   idle_ = true;
-  kept_bytes_ = schedule_.kept_bytes();
+  kept_bytes_ = schedule_.memory().kept_bytes();
   // Whoever counts wrong must not go on counting.
   const std::string problem = schedule_.integrity_problem();
   if (!problem.empty()) fail("the engine's memory does not add up: " + problem);
@@ -349,8 +349,8 @@ void Stepper::become_idle() {
 
 void Stepper::write_stats(EngineStats& stats) const {
   stats.running = static_cast<int32_t>(schedule_.running().size());
-  stats.reserved_bytes = schedule_.reserved_bytes();
-  stats.used_bytes = schedule_.used_bytes();
+  stats.reserved_bytes = schedule_.memory().reserved_bytes();
+  stats.used_bytes = schedule_.memory().used_bytes();
   stats.cached_bytes = kept_bytes_;
   stats.prefix_queries = schedule_.prefix_queries();
   stats.prefix_hits = schedule_.prefix_hits();

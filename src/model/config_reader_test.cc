@@ -7,7 +7,8 @@
 #include <boost/json.hpp>
 #include <random>
 
-#include "model/kv.h"
+#include "model/state_of.h"
+#include "state/kv.h"
 #include "weights/mapped_file.h"
 
 namespace paceline {
@@ -258,7 +259,7 @@ TEST(ConfigReader, KvMemoryOfTheFamily) {
   const auto expect_kv = [](const Family& f, uint64_t per_token, uint64_t window_mib) {
     const ModelConfig older = must_read(family_config(f, true));
     EXPECT_EQ(older, must_read(family_config(f, false)));
-    const KvLayout kv(older, DType::bf16);
+    const KvLayout kv(state_of(older), DType::bf16);
     EXPECT_EQ(kv.bytes_per_token(), per_token);
     EXPECT_EQ(kv.window_bytes(), window_mib << 20);
   };

@@ -8,6 +8,7 @@
 #include "kernels/row_buffer.h"
 #include "model/place.h"
 #include "model/rope.h"
+#include "model/state_of.h"
 
 namespace paceline {
 
@@ -39,7 +40,8 @@ Forward::Forward(std::shared_ptr<const TextWeights> weights, kernels::Ops& ops, 
     : weights_(place_weights(std::move(weights), ops)),
       ops_(ops),
       precision_(precision),
-      layout_(weights_->config, precision == Precision::f32 ? DType::f32 : DType::bf16, ops.on_host() ? nullptr : &ops),
+      layout_(state_of(weights_->config), precision == Precision::f32 ? DType::f32 : DType::bf16,
+              ops.on_host() ? nullptr : &ops),
       scratch_(std::make_unique<Scratch>()) {}
 
 Forward::~Forward() = default;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "kernels/ops.h"
-#include "model/kv.h"
 #include "model/weights.h"
+#include "state/kv.h"
 
 namespace paceline {
 

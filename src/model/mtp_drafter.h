@@ -9,8 +9,8 @@
 
 #include "kernels/ops.h"
 #include "model/forward.h"
-#include "model/kv.h"
 #include "model/mtp_weights.h"
+#include "state/kv.h"
 
 namespace paceline {
 

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "model/kv.h"
+#include "model/state_of.h"
+#include "state/kv.h"
 #include "weights/sha256.h"
 
 namespace paceline {
@@ -127,7 +128,7 @@ Result<ModelReport> make_report(const LoadedModel& model, Hashing hashing) {
   report.matrix_groups = tally_matrices(*model.weights);
   report.weight_bytes = model.weights->total_bytes();
   report.bytes_per_decode = model.weights->bytes_per_decode();
-  const KvLayout kv(model.config, DType::bf16);
+  const KvLayout kv(state_of(model.config), DType::bf16);
   report.kv_bytes_per_token = kv.bytes_per_token();
   report.kv_window_bytes = kv.window_bytes();
   TRY(complete(*model.checkpoint, hashing, &report));

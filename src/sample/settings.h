@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "grammar/token_constraint.h"
 #include "tensor/dtype.h"
-#include "text/token_constraint.h"
 
 namespace paceline {
 

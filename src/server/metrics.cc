@@ -13,7 +13,7 @@
 #include <sstream>
 #include <utility>
 
-#include "model/kv.h"
+#include "state/kv.h"
 
 namespace paceline {
 namespace {

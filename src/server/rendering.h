@@ -6,8 +6,8 @@
 
 #include "server/api_error.h"
 #include "server/settings.h"
+#include "session/chat_request.h"
 #include "session/text_model.h"
-#include "text/chat_request.h"
 
 namespace paceline {
 

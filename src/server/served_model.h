@@ -9,23 +9,13 @@
 #include <thread>
 
 #include "engine/engine.h"
+#include "session/engine_description.h"
 #include "session/output_forms.h"
 #include "session/output_parser.h"
 #include "session/text_model.h"
 #include "session/vision.h"
 
 namespace paceline {
-
-// How the engine was really put together.
-struct EngineDescription {
-  EngineSettings settings;
-  std::string kernels;    // the table in use
-  std::string precision;  // bf16, f32
-  int32_t threads = 0;
-  std::string drafter = "none";  // none, ngram, or how a drafter's folder is called
-  std::string drafter_kind = "none";
-  std::filesystem::path drafter_folder;  // "": it has none
-};
 
 class ServedModel {
  public:

@@ -6,8 +6,8 @@
 #include <boost/json/value.hpp>
 #include <cmath>
 
-#include "text/decode_plan.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
+#include "tokenizer/decode_plan.h"
 
 namespace paceline {
 namespace {

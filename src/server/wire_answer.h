@@ -11,7 +11,7 @@
 
 #include "engine/event.h"
 #include "session/output_parser.h"
-#include "text/tokenizer.h"
+#include "tokenizer/tokenizer.h"
 
 namespace paceline {
 

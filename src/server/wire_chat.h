@@ -8,7 +8,7 @@
 
 #include "server/wire_ask.h"
 #include "server/wire_messages.h"
-#include "text/chat_request.h"
+#include "session/chat_request.h"
 
 namespace paceline {
 

@@ -8,8 +8,8 @@
 
 #include "server/settings.h"
 #include "server/wire_fields.h"
+#include "session/chat_request.h"
 #include "tensor/dtype.h"
-#include "text/chat_request.h"
 
 namespace paceline {
 

@@ -10,9 +10,9 @@
 
 #include "base/result.h"
 #include "engine/request.h"
+#include "session/chat_request.h"
 #include "session/media_places.h"
 #include "session/text_model.h"
-#include "text/chat_request.h"
 
 namespace paceline {
 

@@ -7,7 +7,7 @@
 #include "session/media_places.h"
 #include "session/prompt_checks.h"
 #include "session/stop_strings.h"
-#include "text/stream_decoder.h"
+#include "tokenizer/stream_decoder.h"
 
 namespace paceline {
 namespace {

@@ -3,8 +3,9 @@
 #include <boost/json/serialize.hpp>
 #include <iterator>
 
+#include "grammar/constraint.h"
 #include "session/prompt_checks.h"
-#include "text/grammar/constraint.h"
+#include "session/token_vocabulary.h"
 
 namespace paceline {
 namespace {
@@ -31,14 +32,14 @@ Result<std::shared_ptr<const TokenConstraint>> OutputForms::find(const OutputFor
 
 Result<std::shared_ptr<const TokenConstraint>> OutputForms::compile(const OutputForm& form) {
   std::optional<grammar::ThoughtTokens> thought;
-  if (form.may_think) thought = grammar::find_thought_tokens(model_.tokenizer);
+  if (form.may_think) thought = grammar::find_thought_tokens(TokenVocabulary(model_.tokenizer));
   const auto automaton = [&]() -> Result<grammar::Automaton> {
     switch (form.kind) {
       case OutputForm::Kind::json_object: return grammar::json_object_grammar(thought);
       case OutputForm::Kind::json_schema: return grammar::json_schema_grammar(form.schema, thought);
       case OutputForm::Kind::tool_calls: break;
     }
-    return grammar::tool_call_grammar(model_.tokenizer, form.tools, {form.max_calls, thought});
+    return grammar::tool_call_grammar(TokenVocabulary(model_.tokenizer), form.tools, {form.max_calls, thought});
   };
   TRY_ASSIGN(grammar::Automaton made, automaton());
   TRY_ASSIGN(auto index, this->index());
@@ -51,7 +52,7 @@ Result<std::shared_ptr<const TokenConstraint>> OutputForms::compile(const Output
 Result<std::shared_ptr<const grammar::TokenIndex>> OutputForms::index() {
   const std::lock_guard lock(index_mutex_);
   if (index_ == nullptr) {
-    TRY_ASSIGN(index_, grammar::TokenIndex::build(model_.tokenizer));
+    TRY_ASSIGN(index_, make_token_index(model_.tokenizer));
   }
   return index_;
 }

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "grammar/documents.h"
+#include "grammar/token_constraint.h"
+#include "grammar/token_index.h"
 #include "session/text_model.h"
-#include "text/grammar/documents.h"
-#include "text/grammar/token_index.h"
-#include "text/token_constraint.h"
 
 namespace paceline {
 

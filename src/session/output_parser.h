@@ -14,8 +14,8 @@
 #include "engine/event.h"
 #include "session/stop_strings.h"
 #include "session/tool_call.h"
-#include "text/stream_decoder.h"
-#include "text/tokenizer.h"
+#include "tokenizer/stream_decoder.h"
+#include "tokenizer/tokenizer.h"
 
 namespace paceline {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "text/packed_file.h"
+#include "tokenizer/packed_file.h"
 
 namespace paceline {
 namespace {

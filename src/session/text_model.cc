@@ -5,9 +5,9 @@
 #include <boost/json.hpp>
 #include <vector>
 
-#include "text/chat_request.h"
-#include "text/checkpoint_chat.h"
-#include "text/utf8.h"
+#include "base/utf8.h"
+#include "session/chat_request.h"
+#include "session/checkpoint_chat.h"
 
 namespace paceline {
 namespace {

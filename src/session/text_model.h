@@ -11,10 +11,10 @@
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "model/load.h"
+#include "session/chat.h"
 #include "session/medium.h"
-#include "text/chat.h"
-#include "text/special_tokens.h"
-#include "text/tokenizer.h"
+#include "tokenizer/special_tokens.h"
+#include "tokenizer/tokenizer.h"
 
 namespace paceline {
 

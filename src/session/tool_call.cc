@@ -4,7 +4,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 
-#include "text/grammar/parts.h"
+#include "grammar/parts.h"
 
 namespace paceline {
 namespace {

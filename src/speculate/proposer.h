@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "model/kv.h"
+#include "state/kv.h"
 #include "tensor/dtype.h"
 
 namespace paceline {

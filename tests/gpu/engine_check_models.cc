@@ -4,9 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "engine/identity.h"
-#include "engine/load_identity.h"
 #include "engine_check.h"
+#include "proof/identity.h"
+#include "proof/load_identity.h"
 #include "speculate/mtp_proposer.h"
 
 namespace paceline::gpu {

@@ -1,0 +1,71 @@
+#include "cli/draft_options.h"
+
+#include <fmt/format.h>
+
+#include <boost/json.hpp>
+
+#include "cli/console.h"
+
+namespace paceline {
+
+void add_draft_options(CLI::App& command, DraftOptions& options) {
+  constexpr const char* kGroup = "Speed (never changes the text)";
+  command
+      .add_option("--draft", options.draft,
+                  "Who guesses tokens ahead, for the model to check several at once: auto (the model's own drafter, "
+                  "where it lies in the model's folder, beside it or in the local Hugging Face cache), ngram (what "
+                  "followed the same words before), none, or a drafter's folder or org/name as for -m")
+      ->group(kGroup)
+      ->type_name("auto|ngram|none|DIR")
+      ->capture_default_str();
+  command
+      .add_option("--draft-kind", options.kind,
+                  "What the drafter must be: mtp (Gemma 4's assistants), or auto: as its config says")
+      ->group(kGroup)
+      ->check(CLI::IsMember({"auto", "mtp"}))
+      ->type_name("auto|mtp")
+      ->capture_default_str();
+  command.add_option("--depth", options.depth, "Guesses per check; 0: none; default: by what is measured on the way")
+      ->group(kGroup)
+      ->check(CLI::Range(0, kMaxDraftTokens).description(""));
+}
+
+Status check_draft_options(const DraftOptions& options) {
+  if (options.draft.empty()) return Error{"--draft wants auto, ngram, none or a drafter's folder"};
+  if (options.kind == "mtp" && (options.draft == "ngram" || options.draft == "none")) {
+    return Error{fmt::format("--draft-kind mtp wants a drafter's folder or auto, not --draft {}", options.draft)};
+  }
+  return Done{};
+}
+
+std::string draft_summary(const Drafting& drafting, const SpeculationCounters& c) {
+  if (drafting.proposer() == nullptr) return "";
+  return fmt::format(
+      "draft {} · {} rounds, {} drafted, {} accepted · {:.2f} tokens per verify, accepted {:.0f} % of drafted and "
+      "{:.0f} "
+      "% of emitted · draft {}, verify {}, choose {}, commit {}\n",
+      drafting.drafter(), c.rounds, c.drafted, c.accepted, c.tokens_per_round(), 100 * c.accepted_of_drafted(),
+      100 * c.accepted_of_emitted(), time_text(c.draft_ms), time_text(c.verify_ms), time_text(c.choose_ms),
+      time_text(c.commit_ms));
+}
+
+boost::json::object draft_json(const Drafting& drafting, const SpeculationCounters& c) {
+  boost::json::object object;
+  object["draft"] = drafting.drafter();
+  if (const auto depth = drafting.fixed_depth()) object["depth"] = *depth;
+  object["rounds"] = c.rounds;
+  object["drafted"] = c.drafted;
+  object["accepted"] = c.accepted;
+  object["drafted_by_position"] = boost::json::value_from(c.drafted_at);
+  object["accepted_by_position"] = boost::json::value_from(c.accepted_at);
+  object["tokens_per_verify"] = c.tokens_per_round();
+  object["accepted_of_drafted"] = c.accepted_of_drafted();
+  object["accepted_of_emitted"] = c.accepted_of_emitted();
+  object["draft_ms"] = c.draft_ms;
+  object["verify_ms"] = c.verify_ms;
+  object["choose_ms"] = c.choose_ms;
+  object["commit_ms"] = c.commit_ms;
+  return object;
+}
+
+}  // namespace paceline

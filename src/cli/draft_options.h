@@ -1,0 +1,22 @@
+// Speculation as the command line asks for it, and what it says about it afterwards.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <boost/json/object.hpp>
+#include <string>
+
+#include "base/result.h"
+#include "session/drafting.h"
+#include "speculate/counters.h"
+
+namespace paceline {
+
+void add_draft_options(CLI::App& command, DraftOptions& options);
+// Whether they make sense together; before anything is loaded.
+Status check_draft_options(const DraftOptions& options);
+
+// "": nobody drafts.
+std::string draft_summary(const Drafting& drafting, const SpeculationCounters& counters);
+boost::json::object draft_json(const Drafting& drafting, const SpeculationCounters& counters);
+
+}  // namespace paceline

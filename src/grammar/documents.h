@@ -1,0 +1,42 @@
+// The grammars that requests ask for.
+#pragma once
+
+#include <boost/json/value.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "grammar/automaton.h"
+#include "grammar/vocabulary.h"
+
+namespace paceline::grammar {
+
+// The tokens that Gemma writes a thought between; it may stand before the document: <|channel>thought\n...<channel|>.
+struct ThoughtTokens {
+  TokenId begin = -1, end = -1;
+};
+std::optional<ThoughtTokens> find_thought_tokens(const Vocabulary& vocabulary);
+
+// An object of any kind.
+Result<Automaton> json_object_grammar(std::optional<ThoughtTokens> thought = {});
+
+// schema.h says what is understood.
+Result<Automaton> json_schema_grammar(const boost::json::value& schema, std::optional<ThoughtTokens> thought = {});
+
+struct ToolSchema {
+  std::string name;
+  boost::json::value parameters;  // the schema of an object; null: no parameters
+};
+
+struct ToolCallOptions {
+  int max_calls = 1;  // one behind the other; at least one is made
+  std::optional<ThoughtTokens> thought = std::nullopt;
+};
+
+// <|tool_call>call:name{key:<|"|>text<|"|>,n:42}<tool_call|>, of one of the tools.
+Result<Automaton> tool_call_grammar(const Vocabulary& vocabulary, std::span<const ToolSchema> tools,
+                                    const ToolCallOptions& options = {});
+
+}  // namespace paceline::grammar

@@ -1,0 +1,69 @@
+// What the tests of grammars share: reading a text byte by byte, a validator of our own, and random walks.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "grammar/constraint.h"
+#include "grammar/documents.h"
+#include "grammar/matcher.h"
+#include "grammar/validator_for_tests.h"
+
+namespace paceline::grammar {
+
+inline boost::json::value parsed(std::string_view text) {
+  boost::json::parse_options options;
+  options.max_depth = 1000;
+  boost::json::error_code failed;
+  auto value = boost::json::parse(text, failed, {}, options);
+  EXPECT_FALSE(failed) << failed.message() << ": " << text;
+  return value;
+}
+
+inline Automaton schema_automaton(std::string_view schema) {
+  auto made = json_schema_grammar(parsed(schema));
+  if (!made.ok()) {
+    ADD_FAILURE() << made.error().message << ": " << schema;
+    std::abort();
+  }
+  return std::move(made).value();
+}
+
+enum class Reading { no, open, complete };
+
+inline Reading reading(const Automaton& automaton, std::string_view text) {
+  Matcher matcher(automaton);
+  SetId position = matcher.start();
+  for (const char byte : text) position = matcher.step(position, static_cast<uint8_t>(byte));
+  if (matcher.complete(position)) return Reading::complete;
+  return position == kDead ? Reading::no : Reading::open;
+}
+
+inline bool is_set(std::span<const uint64_t> bits, TokenId id) {
+  return static_cast<size_t>(id) / 64 < bits.size() && (bits[id / 64] >> (id % 64) & 1) != 0;
+}
+
+inline std::vector<TokenId> ids_of(std::span<const uint64_t> bits) {
+  std::vector<TokenId> ids;
+  for (size_t word = 0; word < bits.size(); ++word) {
+    for (uint64_t left = bits[word]; left != 0; left &= left - 1) {
+      ids.push_back(static_cast<TokenId>(word * 64 + static_cast<size_t>(__builtin_ctzll(left))));
+    }
+  }
+  return ids;
+}
+
+inline std::shared_ptr<const TokenConstraint> constraint_of(Automaton automaton,
+                                                            std::shared_ptr<const TokenIndex> index, TokenId end) {
+  auto made = GrammarConstraint::make(std::move(automaton), std::move(index), {end});
+  EXPECT_TRUE(made.ok());
+  return std::move(made).value();
+}
+
+}  // namespace paceline::grammar

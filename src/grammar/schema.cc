@@ -1,0 +1,318 @@
+#include "grammar/schema.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/serialize.hpp>
+#include <set>
+#include <utility>
+
+#include "base/utf8.h"
+#include "grammar/schema_fields.h"
+
+namespace paceline::grammar {
+namespace {
+
+// A number, true, false or null as it is written.
+std::string plain_text(const boost::json::value& value) {
+  return value.is_double() ? fmt::format("{}", value.get_double()) : boost::json::serialize(value);
+}
+
+}  // namespace
+
+SchemaCompiler::Place SchemaCompiler::Place::at(const Value& value, std::string_view name) const {
+  return {&value, fmt::format("{}/{}", path, name), depth + 1};
+}
+
+Result<StateId> SchemaCompiler::compile() {
+  TRY_ASSIGN(const StateId start, part_of({&root_, "#"}));
+  while (!pending_.empty()) {
+    const Place place = std::move(pending_.back());
+    pending_.pop_back();
+    TRY(add(known_.at(place.schema), place));
+  }
+  return start;
+}
+
+Result<StateId> SchemaCompiler::part_of(const Place& place) {
+  const auto [known, is_new] = known_.emplace(place.schema, kNoState);
+  if (!is_new) return known->second;
+  // Schemas of the same text are one.
+  const auto [alike, is_first] = alike_.emplace(boost::json::serialize(*place.schema), kNoState);
+  if (!is_first) return known->second = alike->second;
+  const StateId made = known->second = alike->second = parts_.builder().add();
+  TRY(add(made, place));
+  return made;
+}
+
+Status SchemaCompiler::add(StateId from, const Place& place) {
+  if (place.depth > kMaxSchemaDepth) {
+    return Error{fmt::format("{}: the schema is nested deeper than {}", place.path, kMaxSchemaDepth)};
+  }
+  if (parts_.builder().too_large()) {
+    return Error{fmt::format("{}: the schema is too large: more than {} states", place.path, kMaxStates)};
+  }
+  if (const bool* allowed = place.schema->if_bool()) {
+    if (*allowed) parts_.builder().go(from, parts_.any_value());
+    return Done{};
+  }
+  const Object* schema = place.schema->if_object();
+  if (schema == nullptr) return Error{fmt::format("{}: expected a schema: an object or a boolean", place.path)};
+  TRY(check_keywords(*schema, place.path));
+  return add_object_schema(from, place, *schema);
+}
+
+Status SchemaCompiler::add_object_schema(StateId from, const Place& place, const Object& schema) {
+  if (schema.contains("$ref")) return add_reference(from, place, schema);
+  for (const std::string_view name : {"anyOf", "oneOf", "allOf"}) {
+    const Value* alternatives = schema.if_contains(name);
+    if (alternatives == nullptr) continue;
+    const auto* list = alternatives->if_array();
+    if (list == nullptr || list->empty()) {
+      return Error{fmt::format("{}/{}: expected an array of schemas", place.path, name)};
+    }
+    if (name == "allOf" && list->size() > 1) {
+      return Error{fmt::format("{}/allOf: of more than one schema is not supported", place.path)};
+    }
+    return add_alternatives(from, place.at(*alternatives, name), *alternatives);
+  }
+  if (schema.contains("enum") || schema.contains("const")) return add_constants(from, place, schema);
+  TRY_ASSIGN(const std::vector<std::string_view> types, types_of(schema, place.path));
+  if (types.empty()) parts_.builder().go(from, parts_.any_value());
+  for (const std::string_view type : types) TRY(add_type(from, type, place, schema));
+  return Done{};
+}
+
+Status SchemaCompiler::add_reference(StateId from, const Place& place, const Object& schema) {
+  TRY_ASSIGN(const auto target, find_reference(root_, schema.at("$ref"), place.path));
+  const auto [known, is_new] = known_.emplace(target.schema, kNoState);
+  if (is_new) {
+    known->second = parts_.builder().add();
+    pending_.push_back({target.schema, target.path, 0});
+  }
+  parts_.builder().go(from, known->second);
+  return Done{};
+}
+
+Status SchemaCompiler::add_alternatives(StateId from, const Place& place, const Value& alternatives) {
+  constexpr size_t kMany = 16;
+  std::set<StateId> added;
+  size_t index = 0;
+  for (const Value& alternative : alternatives.get_array()) {
+    TRY_ASSIGN(const StateId part, part_of(place.at(alternative, std::to_string(index++))));
+    if (added.insert(part).second) parts_.builder().go(from, part);
+  }
+  if (added.size() >= kMany) parts_.builder().note_wide(from, place.path);
+  return Done{};
+}
+
+Status SchemaCompiler::add_constants(StateId from, const Place& place, const Object& schema) {
+  std::vector<const Value*> values;
+  if (const Value* only = schema.if_contains("const")) values.push_back(only);
+  if (const Value* list = schema.if_contains("enum")) {
+    if (!list->is_array()) return Error{fmt::format("{}/enum: expected an array", place.path)};
+    for (const Value& value : list->get_array()) values.push_back(&value);
+  }
+  if (schema.contains("type")) {
+    TRY_ASSIGN(const auto types, types_of(schema, place.path));
+    std::erase_if(values, [&](const Value* value) { return !is_of_types(*value, types); });
+  }
+  // Strings and plain values go letter by letter together, however many there are.
+  const bool call = parts_.dialect().call;
+  std::vector<std::string> quoted, plain;
+  for (const Value* value : values) {
+    if (value->is_structured()) {
+      TRY(add_value(from, *value, kAccept, place));
+    } else if (!value->is_string()) {
+      plain.push_back(plain_text(*value));
+    } else {
+      TRY(check_text(value->get_string(), call, place.path));
+      (call ? quoted : plain).push_back(call ? std::string(value->get_string()) : json_quoted(value->get_string()));
+    }
+  }
+  AutomatonBuilder& b = parts_.builder();
+  if (!plain.empty()) b.one_of(from, {plain.begin(), plain.end()}, kAccept);
+  if (quoted.empty()) return Done{};
+  const StateId begin = b.add(), end = b.add();
+  b.token(from, parts_.dialect().quote, begin);
+  b.one_of(begin, {quoted.begin(), quoted.end()}, end);
+  b.token(end, parts_.dialect().quote, kAccept);
+  return Done{};
+}
+
+// A value as it stands, without white space.
+Status SchemaCompiler::add_value(StateId from, const Value& value, StateId to, const Place& place) {
+  AutomatonBuilder& b = parts_.builder();
+  if (place.depth > kMaxSchemaDepth || b.too_large()) {
+    return Error{fmt::format("{}: a constant is too large or nested too deep", place.path)};
+  }
+  Place inner = place;
+  ++inner.depth;
+  if (const auto* text = value.if_string()) {
+    TRY(check_text(*text, parts_.dialect().call, place.path));
+    parts_.string_literal(from, *text, to);
+  } else if (const auto* list = value.if_array()) {
+    from = b.literal(from, "[");
+    for (size_t i = 0; i < list->size(); ++i) {
+      if (i > 0) from = b.literal(from, ",");
+      const StateId next = b.add();
+      TRY(add_value(from, (*list)[i], next, inner));
+      from = next;
+    }
+    b.literal(from, "]", to);
+  } else if (const auto* object = value.if_object()) {
+    from = b.literal(from, "{");
+    bool first = true;
+    for (const auto& [name, member] : *object) {
+      TRY(check_name(name, place));
+      if (!std::exchange(first, false)) from = b.literal(from, ",");
+      from = b.literal(from, parts_.key_literal(name) + ":");
+      const StateId next = b.add();
+      TRY(add_value(from, member, next, inner));
+      from = next;
+    }
+    b.literal(from, "}", to);
+  } else {
+    b.literal(from, plain_text(value), to);
+  }
+  return Done{};
+}
+
+Status SchemaCompiler::add_type(StateId from, std::string_view type, const Place& place, const Object& schema) {
+  AutomatonBuilder& b = parts_.builder();
+  if (type == "object") return add_object(from, place, schema);
+  if (type == "array") return add_array(from, place, schema);
+  if (type == "string") return add_string(from, place, schema);
+  if (type == "number" || type == "integer") return add_number_type(from, type == "integer", place, schema);
+  if (type == "boolean") {
+    b.one_of(from, {"true", "false"}, kAccept);
+  } else {
+    b.literal(from, "null", kAccept);
+  }
+  return Done{};
+}
+
+Status SchemaCompiler::add_number_type(StateId from, bool integer, const Place& place, const Object& schema) {
+  TRY_ASSIGN(const NumberBounds bounds, number_bounds(schema, integer, place.path));
+  parts_.builder().go(from, parts_.number(bounds));
+  return Done{};
+}
+
+Status SchemaCompiler::add_string(StateId from, const Place& place, const Object& schema) {
+  TRY_ASSIGN(const LengthBounds bounds, length_bounds(schema, "minLength", "maxLength", place.path));
+  const bool bounded = bounds.low > 0 || bounds.high;
+  parts_.builder().go(from, bounded ? parts_.string_of(bounds) : parts_.string());
+  return Done{};
+}
+
+Status SchemaCompiler::add_array(StateId from, const Place& place, const Object& schema) {
+  TRY_ASSIGN(const LengthBounds bounds, length_bounds(schema, "minItems", "maxItems", place.path));
+  StateId item = kNoState;
+  if (const Value* items = schema.if_contains("items")) {
+    TRY_ASSIGN(item, part_of(place.at(*items, "items")));
+  } else {
+    item = parts_.any_value();
+  }
+  parts_.builder().go(from, parts_.array_of(item, bounds));
+  return Done{};
+}
+
+Status SchemaCompiler::check_name(std::string_view name, const Place& place) const {
+  if (!parts_.dialect().call) return check_text(name, false, place.path);
+  // Keys are bare in a call, so they must not hold what ends them.
+  const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
+    return static_cast<uint8_t>(c) > ' ' && std::string_view(":,{}[]<>\"'\\\x7F").find(c) == std::string_view::npos;
+  });
+  if (plain && is_valid_utf8(name)) return Done{};
+  return Error{fmt::format("{}: the name {} cannot be written in a tool call", place.path, json_quoted(name))};
+}
+
+Result<std::vector<SchemaCompiler::Property>> SchemaCompiler::properties(const Place& place, const Object& schema,
+                                                                         StateId additional) {
+  TRY_ASSIGN(const std::vector<std::string_view> required, required_names(schema, place.path));
+  std::vector<Property> found;
+  if (const Value* listed = schema.if_contains("properties")) {
+    const Object* members = listed->if_object();
+    if (members == nullptr) return Error{fmt::format("{}/properties: expected an object", place.path)};
+    const Place inner = place.at(*listed, "properties");
+    for (const auto& [name, value] : *members) {
+      const Place member = inner.at(value, name);
+      TRY(check_name(name, member));
+      TRY_ASSIGN(const StateId part, part_of(member));
+      const bool needed = std::find(required.begin(), required.end(), std::string_view(name)) != required.end();
+      found.push_back({name, part, needed});
+    }
+  }
+  for (const std::string_view name : required) {
+    if (std::any_of(found.begin(), found.end(), [&](const Property& p) { return p.name == name; })) continue;
+    TRY(check_name(name, place));
+    if (additional == kNoState && schema.contains("additionalProperties")) {
+      return Error{fmt::format("{}/required: {} is neither listed nor allowed", place.path, json_quoted(name))};
+    }
+    found.push_back({name, additional == kNoState ? parts_.any_value() : additional, true});
+  }
+  if (found.size() > kMaxProperties) {
+    return Error{
+        fmt::format("{}/properties: {} of them; at most {} are supported", place.path, found.size(), kMaxProperties)};
+  }
+  if (parts_.dialect().call) sort_like_templates(found, [](const Property& p) { return p.name; });
+  return found;
+}
+
+Status SchemaCompiler::add_object(StateId from, const Place& place, const Object& schema) {
+  const bool lists = schema.contains("properties") || schema.contains("required");
+  StateId additional = kNoState;
+  if (const Value* allowed = schema.if_contains("additionalProperties")) {
+    if (!allowed->is_bool() || allowed->get_bool()) {
+      TRY_ASSIGN(additional, part_of(place.at(*allowed, "additionalProperties")));
+    }
+  } else if (!lists) {
+    parts_.builder().go(from, parts_.any_object());
+    return Done{};
+  }
+  TRY_ASSIGN(const std::vector<Property> listed, properties(place, schema, additional));
+  add_members(from, listed, additional);
+  return Done{};
+}
+
+// For each number of listed properties that are behind: `key` before one of the rest, `done` behind a value.
+void SchemaCompiler::add_members(StateId from, const std::vector<Property>& properties, StateId additional) {
+  AutomatonBuilder& b = parts_.builder();
+  const StateId close = b.add();
+  b.bytes(close, '}', '}', kAccept);
+  const StateId last_key = b.add(), last_done = b.add();
+  parts_.gap(last_done, close);
+  const auto add_value_of = [&](StateId colon, StateId value, StateId done) {
+    const StateId before = b.add();
+    parts_.blank(b.literal(colon, ":"), before);
+    b.call(before, value, done, true);
+  };
+  if (additional != kNoState) {
+    std::vector<std::string> taken;
+    for (const Property& property : properties) taken.emplace_back(property.name);
+    const StateId colon = b.add();
+    b.call(last_key, parts_.free_key(std::move(taken)), colon, false);
+    add_value_of(colon, additional, last_done);
+    parts_.gap(b.literal(last_done, ","), last_key);
+  }
+  StateId next_key = last_key, next_done = last_done;
+  bool may_close = true;
+  for (auto property = properties.rbegin(); property != properties.rend(); ++property) {
+    const StateId key = b.add(), done = b.add();
+    add_value_of(b.literal(key, parts_.key_literal(property->name)), property->value, next_done);
+    if (!property->required) b.go(key, next_key);
+    may_close = may_close && !property->required;
+    if (may_close) parts_.gap(done, close);
+    parts_.gap(b.literal(done, ","), key);
+    next_key = key;
+    next_done = done;
+  }
+  const StateId first = b.add();
+  parts_.gap(b.literal(from, "{"), first);
+  b.go(first, next_key);
+  if (may_close) b.go(first, close);
+}
+
+}  // namespace paceline::grammar

@@ -1,0 +1,232 @@
+#include "grammar/schema_fields.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/array.hpp>
+#include <cmath>
+#include <span>
+
+#include "base/utf8.h"
+
+namespace paceline::grammar {
+namespace {
+
+using boost::json::object;
+using boost::json::value;
+using Names = std::span<const std::string_view>;
+
+constexpr std::string_view kAnnotations[] = {"title",     "description", "default",  "examples",
+                                             "$schema",   "$id",         "$comment", "readOnly",
+                                             "writeOnly", "deprecated",  "$defs",    "definitions"};
+constexpr std::string_view kObjectWords[] = {"properties", "required", "additionalProperties"};
+constexpr std::string_view kArrayWords[] = {"items", "minItems", "maxItems", "uniqueItems"};
+constexpr std::string_view kStringWords[] = {"minLength", "maxLength"};
+constexpr std::string_view kNumberWords[] = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"};
+constexpr std::string_view kTypes[] = {"object", "array", "string", "number", "integer", "boolean", "null"};
+// Each of these says all there is to say.
+constexpr std::string_view kWhole[] = {"$ref", "anyOf", "oneOf", "allOf", "enum", "const"};
+
+bool among(std::string_view name, Names names) { return std::find(names.begin(), names.end(), name) != names.end(); }
+bool any_of_these(const object& schema, Names names) {
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return schema.contains(name); });
+}
+
+// A finite number in decimal digits without an exponent.
+Decimal decimal_of(double number) {
+  Decimal made;
+  made.negative = std::signbit(number);
+  // The shortest digits that read back the same, d.ddd or d.ddde+xx.
+  const std::string text = fmt::format("{}", std::fabs(number));
+  const size_t e = text.find('e');
+  int exponent = e == std::string::npos ? 0 : std::stoi(text.substr(e + 1));
+  std::string mantissa = text.substr(0, e);
+  const size_t point = mantissa.find('.');
+  made.integer = mantissa.substr(0, point);
+  made.fraction = point == std::string::npos ? "" : mantissa.substr(point + 1);
+  for (; exponent > 0; --exponent) {
+    made.integer += made.fraction.empty() ? '0' : made.fraction[0];
+    if (!made.fraction.empty()) made.fraction.erase(0, 1);
+  }
+  for (; exponent < 0; ++exponent) {
+    made.fraction.insert(0, 1, made.integer.empty() ? '0' : made.integer.back());
+    if (!made.integer.empty()) made.integer.pop_back();
+  }
+  made.integer.erase(0, std::min(made.integer.find_first_not_of('0'), made.integer.size()));
+  if (made.integer.empty()) made.integer = "0";
+  while (!made.fraction.empty() && made.fraction.back() == '0') made.fraction.pop_back();
+  return made;
+}
+
+Result<std::optional<Decimal>> bound_of(const object& schema, std::string_view name, std::string_view path) {
+  const value* bound = schema.if_contains(name);
+  if (bound == nullptr) return std::optional<Decimal>();
+  std::optional<Decimal> made;
+  if (const auto* integer = bound->if_int64()) {
+    const std::string digits = std::to_string(*integer);
+    made = *integer < 0 ? Decimal{true, digits.substr(1), ""} : Decimal{false, digits, ""};
+  } else if (const auto* large = bound->if_uint64()) {
+    made = Decimal{false, std::to_string(*large), ""};
+  } else if (const auto* number = bound->if_double(); number != nullptr && std::isfinite(*number)) {
+    made = decimal_of(*number);
+  } else {
+    return Error{fmt::format("{}/{}: expected a number", path, name)};
+  }
+  if (made->fraction.size() > kMaxFractionDigits) {
+    return Error{
+        fmt::format("{}/{}: more than {} digits behind the point are not supported", path, name, kMaxFractionDigits)};
+  }
+  return made;
+}
+
+double value_of(const Decimal& number) {
+  return std::stod((number.negative ? "-" : "") + number.integer + "." + number.fraction + "0");
+}
+
+// The tighter of an inclusive and an exclusive bound. `sign`: 1 for low bounds, -1 for high ones.
+void tighten(std::optional<Decimal>& bound, bool& excluded, std::optional<Decimal> inclusive,
+             std::optional<Decimal> exclusive, double sign) {
+  excluded = exclusive && (!inclusive || sign * value_of(*exclusive) >= sign * value_of(*inclusive));
+  bound = excluded ? std::move(exclusive) : std::move(inclusive);
+}
+
+}  // namespace
+
+Status check_keywords(const object& schema, std::string_view path) {
+  std::string_view whole;
+  for (const std::string_view name : kWhole) {
+    if (whole.empty() && schema.contains(name)) whole = name;
+  }
+  for (const auto& [key, said] : schema) {
+    const std::string_view name = key;
+    if (among(name, kAnnotations) || name == whole) continue;
+    const bool known = name == "type" || among(name, kObjectWords) || among(name, kArrayWords) ||
+                       among(name, kStringWords) || among(name, kNumberWords) || among(name, kWhole);
+    if (!known) return Error{fmt::format("{}: the keyword {} is not supported", path, json_quoted(name))};
+    if (name == "uniqueItems" && (!said.is_bool() || said.get_bool())) {
+      return Error{fmt::format("{}: the keyword \"uniqueItems\" is not supported, unless false", path)};
+    }
+    const bool type_of_constants = name == "type" && (whole == "enum" || whole == "const");
+    if (!whole.empty() && !type_of_constants) {
+      return Error{
+          fmt::format("{}: the keyword {} is not supported beside {}", path, json_quoted(name), json_quoted(whole))};
+    }
+  }
+  return Done{};
+}
+
+Result<std::vector<std::string_view>> types_of(const object& schema, std::string_view path) {
+  std::vector<std::string_view> types;
+  const value* said = schema.if_contains("type");
+  if (said == nullptr) {
+    if (any_of_these(schema, kObjectWords)) types.emplace_back("object");
+    if (any_of_these(schema, kArrayWords)) types.emplace_back("array");
+    if (any_of_these(schema, kStringWords)) types.emplace_back("string");
+    if (any_of_these(schema, kNumberWords)) types.emplace_back("number");
+    return types;
+  }
+  const auto add = [&](const value& one) {
+    const auto* name = one.if_string();
+    if (name == nullptr || !among(*name, kTypes)) return false;
+    const std::string_view type = *name;
+    if (std::find(types.begin(), types.end(), type) == types.end()) types.push_back(type);
+    return true;
+  };
+  bool good = false;
+  if (const auto* list = said->if_array()) {
+    good = !list->empty() && std::all_of(list->begin(), list->end(), add);
+  } else {
+    good = add(*said);
+  }
+  if (!good) return Error{fmt::format("{}/type: expected one or several of {}", path, fmt::join(kTypes, ", "))};
+  if (std::find(types.begin(), types.end(), "number") != types.end()) std::erase(types, "integer");
+  return types;
+}
+
+bool is_of_types(const value& one, const std::vector<std::string_view>& types) {
+  const auto is_one = [&](std::string_view type) {
+    switch (one.kind()) {
+      case boost::json::kind::null: return type == "null";
+      case boost::json::kind::bool_: return type == "boolean";
+      case boost::json::kind::string: return type == "string";
+      case boost::json::kind::array: return type == "array";
+      case boost::json::kind::object: return type == "object";
+      case boost::json::kind::int64:
+      case boost::json::kind::uint64: return type == "number" || type == "integer";
+      case boost::json::kind::double_:
+        return type == "number" || (type == "integer" && one.get_double() == std::floor(one.get_double()));
+    }
+    return false;
+  };
+  return std::any_of(types.begin(), types.end(), is_one);
+}
+
+Result<LengthBounds> length_bounds(const object& schema, std::string_view low, std::string_view high,
+                                   std::string_view path) {
+  const auto count = [&](std::string_view name) -> Result<std::optional<int64_t>> {
+    const value* said = schema.if_contains(name);
+    if (said == nullptr) return std::optional<int64_t>();
+    const auto* number = said->if_int64();
+    if (number == nullptr || *number < 0) return Error{fmt::format("{}/{}: expected an integer from 0", path, name)};
+    if (*number > static_cast<int64_t>(kMaxStates)) {
+      return Error{fmt::format("{}/{}: {} is too large; supported are up to {}", path, name, *number, kMaxStates)};
+    }
+    return std::optional<int64_t>(*number);
+  };
+  TRY_ASSIGN(const auto least, count(low));
+  TRY_ASSIGN(const auto most, count(high));
+  if (least && most && *least > *most) return Error{fmt::format("{}: {} is above {}", path, low, high)};
+  return LengthBounds{least.value_or(0), most};
+}
+
+Result<NumberBounds> number_bounds(const object& schema, bool integer, std::string_view path) {
+  TRY_ASSIGN(auto low, bound_of(schema, "minimum", path));
+  TRY_ASSIGN(auto low_excluded, bound_of(schema, "exclusiveMinimum", path));
+  TRY_ASSIGN(auto high, bound_of(schema, "maximum", path));
+  TRY_ASSIGN(auto high_excluded, bound_of(schema, "exclusiveMaximum", path));
+  NumberBounds bounds;
+  bounds.integer = integer;
+  tighten(bounds.low, bounds.low_excluded, std::move(low), std::move(low_excluded), 1);
+  tighten(bounds.high, bounds.high_excluded, std::move(high), std::move(high_excluded), -1);
+  if (bounds.low && bounds.high && value_of(*bounds.low) > value_of(*bounds.high)) {
+    return Error{fmt::format("{}: the minimum is above the maximum", path)};
+  }
+  return bounds;
+}
+
+Result<std::vector<std::string_view>> required_names(const object& schema, std::string_view path) {
+  std::vector<std::string_view> names;
+  const value* said = schema.if_contains("required");
+  if (said == nullptr) return names;
+  const auto* list = said->if_array();
+  if (list == nullptr) return Error{fmt::format("{}/required: expected an array of names", path)};
+  if (list->size() > 4096) return Error{fmt::format("{}/required: too many names", path)};
+  for (const value& name : *list) {
+    if (!name.is_string()) return Error{fmt::format("{}/required: expected an array of names", path)};
+    names.emplace_back(name.get_string());
+  }
+  return names;
+}
+
+Result<ReferencedSchema> find_reference(const value& root, const value& reference, std::string_view path) {
+  const auto* text = reference.if_string();
+  if (text == nullptr) return Error{fmt::format("{}/$ref: expected a string", path)};
+  const std::string_view pointer = *text;
+  if (pointer != "#" && !pointer.starts_with("#/")) {
+    return Error{fmt::format("{}/$ref: only references within the schema (#/...) are supported, not {}", path,
+                             json_quoted(pointer))};
+  }
+  boost::json::error_code failed;
+  const value* target = root.find_pointer(pointer.substr(1), failed);
+  if (target == nullptr || failed) return Error{fmt::format("{}/$ref: there is no {}", path, json_quoted(pointer))};
+  return ReferencedSchema{target, std::string(pointer)};
+}
+
+Status check_text(std::string_view text, bool in_call, std::string_view path) {
+  if (!is_valid_utf8(text)) return Error{fmt::format("{}: a text is not valid UTF-8", path)};
+  if (in_call && text.find("<|\"") != std::string_view::npos) {
+    return Error{fmt::format("{}: the text {} cannot be written in a tool call", path, json_quoted(text))};
+  }
+  return Done{};
+}
+
+}  // namespace paceline::grammar

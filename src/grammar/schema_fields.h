@@ -1,0 +1,50 @@
+// Reading the keywords of a schema, with errors that say where.
+#pragma once
+
+#include <algorithm>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "grammar/parts.h"
+
+namespace paceline::grammar {
+
+// Refuses keywords that are unknown, or that stand beside one which says everything ($ref, anyOf, enum, ...).
+Status check_keywords(const boost::json::object& schema, std::string_view path);
+
+// What `type` says, or what the keywords tell; empty: any. With number there is no integer.
+Result<std::vector<std::string_view>> types_of(const boost::json::object& schema, std::string_view path);
+bool is_of_types(const boost::json::value& value, const std::vector<std::string_view>& types);
+
+Result<LengthBounds> length_bounds(const boost::json::object& schema, std::string_view low, std::string_view high,
+                                   std::string_view path);
+Result<NumberBounds> number_bounds(const boost::json::object& schema, bool integer, std::string_view path);
+Result<std::vector<std::string_view>> required_names(const boost::json::object& schema, std::string_view path);
+
+struct ReferencedSchema {
+  const boost::json::value* schema;
+  std::string path;
+};
+// "#", "#/$defs/x" and other pointers into the document.
+Result<ReferencedSchema> find_reference(const boost::json::value& root, const boost::json::value& reference,
+                                        std::string_view path);
+
+// Valid UTF-8; in a tool call, without what could be read as the token around strings.
+Status check_text(std::string_view text, bool in_call, std::string_view path);
+
+// Jinja's dictsort: by name, upper and lower case alike.
+template <class Item, class Name>
+void sort_like_templates(std::vector<Item>& items, Name name) {
+  const auto lower = [](unsigned char c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; };
+  std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) {
+    const std::string_view left = name(a), right = name(b);
+    return std::lexicographical_compare(left.begin(), left.end(), right.begin(), right.end(),
+                                        [&](unsigned char x, unsigned char y) { return lower(x) < lower(y); });
+  });
+}
+
+}  // namespace paceline::grammar

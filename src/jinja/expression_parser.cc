@@ -1,0 +1,580 @@
+#include "jinja/expression_parser.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace paceline::jinja {
+namespace {
+
+// Python refuses brackets nested deeper than 200, and Jinja's parser runs out of stack before that.
+constexpr int kMaxNesting = 80;
+constexpr int kMaxHeight = 300;
+
+}  // namespace
+
+ExpressionParser::ExpressionParser(std::vector<Token> tokens) : tokens_(std::move(tokens)) {
+  for (const char* name : {"loop", "caller", "varargs", "kwargs"}) symbol_of(name);
+  CHECK(symbols_.size() == kKnownSymbols);
+}
+
+const Token& ExpressionParser::take() {
+  const Token& token = tokens_[at_];
+  if (at_ + 1 < tokens_.size()) ++at_;
+  return token;
+}
+
+bool ExpressionParser::at_any_name(std::initializer_list<std::string_view> names) const {
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) { return at_name(name); });
+}
+
+bool ExpressionParser::skip_op(std::string_view op) {
+  if (!at_op(op)) return false;
+  take();
+  return true;
+}
+
+bool ExpressionParser::skip_name(std::string_view name) {
+  if (!at_name(name)) return false;
+  take();
+  return true;
+}
+
+Error ExpressionParser::error(int line, const std::string& what) const {
+  return Error{fmt::format("line {}: {}", line, what)};
+}
+
+Error ExpressionParser::unexpected(std::string_view wanted) const {
+  return error(here().line, fmt::format("expected {}, found {}", wanted, describe(here())));
+}
+
+Status ExpressionParser::expect_op(std::string_view op) {
+  if (!skip_op(op)) return unexpected(fmt::format("'{}'", op));
+  return Done{};
+}
+
+Status ExpressionParser::expect(TokenKind kind, std::string_view what) {
+  if (here().kind != kind) return unexpected(what);
+  take();
+  return Done{};
+}
+
+Result<std::string> ExpressionParser::expect_name(std::string_view what) {
+  if (here().kind != TokenKind::name) return unexpected(what);
+  return take().text;
+}
+
+Symbol ExpressionParser::symbol_of(const std::string& name) {
+  const auto [entry, is_new] = numbers_.emplace(name, static_cast<Symbol>(symbols_.size()));
+  if (is_new) symbols_.push_back(name);
+  return entry->second;
+}
+
+Status ExpressionParser::enter(int line) {
+  if (nesting_ >= kMaxNesting) return error(line, fmt::format("expected at most {} levels of nesting", kMaxNesting));
+  ++nesting_;
+  return Done{};
+}
+
+Result<ExprPtr> ExpressionParser::make(ExprKind kind, int line, std::vector<ExprPtr> parts,
+                                       std::unique_ptr<CallArguments> arguments) {
+  auto expr = std::make_unique<Expr>();
+  const auto stand_on = [&](const ExprPtr& part) {
+    if (part) expr->height = std::max(expr->height, part->height + 1);
+  };
+  for (const ExprPtr& part : parts) stand_on(part);
+  if (arguments) {
+    for (const ExprPtr& part : arguments->positional) stand_on(part);
+    for (const auto& [name, part] : arguments->named) stand_on(part);
+    stand_on(arguments->all_positional);
+    stand_on(arguments->all_named);
+  }
+  if (expr->height > kMaxHeight) return error(line, "an expression has too many parts within each other");
+  expr->kind = kind;
+  expr->line = line;
+  expr->parts = std::move(parts);
+  expr->arguments = std::move(arguments);
+  return expr;
+}
+
+template <class... Parts>
+Result<ExprPtr> ExpressionParser::make_of(ExprKind kind, int line, Parts... parts) {
+  std::vector<ExprPtr> list;
+  (list.push_back(std::move(parts)), ...);
+  return make(kind, line, std::move(list));
+}
+
+Result<ExprPtr> ExpressionParser::parse_expression(bool conditions) {
+  TRY(enter(here().line));
+  auto parsed = conditions ? parse_condition() : parse_or();
+  leave();
+  return parsed;
+}
+
+Result<ExprPtr> ExpressionParser::parse_condition() {
+  const int line = here().line;
+  const size_t unknown_before = unknown_.size();
+  TRY_ASSIGN(ExprPtr value, parse_or());
+  while (skip_name("if")) {
+    TRY_ASSIGN(ExprPtr condition, parse_or());
+    ExprPtr other;
+    if (skip_name("else")) {
+      TRY_ASSIGN(other, parse_expression());
+    }
+    TRY_ASSIGN(value, make_of(ExprKind::condition, line, std::move(condition), std::move(value), std::move(other)));
+    unknown_.resize(unknown_before);
+  }
+  return value;
+}
+
+Result<ExprPtr> ExpressionParser::parse_or() {
+  const int line = here().line;
+  TRY_ASSIGN(ExprPtr left, parse_and());
+  while (skip_name("or")) {
+    TRY_ASSIGN(ExprPtr right, parse_and());
+    TRY_ASSIGN(left, make_of(ExprKind::either, line, std::move(left), std::move(right)));
+  }
+  return left;
+}
+
+Result<ExprPtr> ExpressionParser::parse_and() {
+  const int line = here().line;
+  TRY_ASSIGN(ExprPtr left, parse_not());
+  while (skip_name("and")) {
+    TRY_ASSIGN(ExprPtr right, parse_not());
+    TRY_ASSIGN(left, make_of(ExprKind::both, line, std::move(left), std::move(right)));
+  }
+  return left;
+}
+
+Result<ExprPtr> ExpressionParser::parse_not() {
+  const int line = here().line;
+  if (!skip_name("not")) return parse_compare();
+  TRY(enter(line));
+  auto parsed = parse_not();
+  leave();
+  if (!parsed.ok()) return parsed;
+  return make_of(ExprKind::negate, line, std::move(*parsed));
+}
+
+Result<ExprPtr> ExpressionParser::parse_compare() {
+  static constexpr std::pair<std::string_view, CompareOp> kOps[] = {
+      {"==", CompareOp::equal},      {"!=", CompareOp::unequal}, {"<", CompareOp::less},
+      {"<=", CompareOp::less_equal}, {">", CompareOp::greater},  {">=", CompareOp::greater_equal},
+  };
+  const int line = here().line;
+  TRY_ASSIGN(ExprPtr first, parse_sum());
+  std::vector<ExprPtr> parts;
+  parts.push_back(std::move(first));
+  std::vector<CompareOp> compares;
+  while (true) {
+    const auto* op =
+        std::find_if(std::begin(kOps), std::end(kOps), [&](const auto& each) { return at_op(each.first); });
+    if (op != std::end(kOps)) {
+      take();
+      compares.push_back(op->second);
+    } else if (skip_name("in")) {
+      compares.push_back(CompareOp::in);
+    } else if (at_name("not") && is_name(behind(), "in")) {
+      take();
+      take();
+      compares.push_back(CompareOp::not_in);
+    } else {
+      break;
+    }
+    TRY_ASSIGN(ExprPtr next, parse_sum());
+    parts.push_back(std::move(next));
+  }
+  if (compares.empty()) return std::move(parts[0]);
+  TRY_ASSIGN(ExprPtr expr, make(ExprKind::compare, line, std::move(parts)));
+  expr->compares = std::move(compares);
+  return expr;
+}
+
+Result<ExprPtr> ExpressionParser::parse_sum() {
+  const int line = here().line;
+  TRY_ASSIGN(ExprPtr left, parse_concat());
+  while (at_op("+") || at_op("-")) {
+    const BinaryOp op = take().text == "+" ? BinaryOp::add : BinaryOp::subtract;
+    TRY_ASSIGN(ExprPtr right, parse_concat());
+    TRY_ASSIGN(left, make_of(ExprKind::binary, line, std::move(left), std::move(right)));
+    left->op = op;
+  }
+  return left;
+}
+
+Result<ExprPtr> ExpressionParser::parse_concat() {
+  const int line = here().line;
+  TRY_ASSIGN(ExprPtr first, parse_product());
+  if (!at_op("~")) return first;
+  std::vector<ExprPtr> parts;
+  parts.push_back(std::move(first));
+  while (skip_op("~")) {
+    TRY_ASSIGN(ExprPtr next, parse_product());
+    parts.push_back(std::move(next));
+  }
+  return make(ExprKind::concat, line, std::move(parts));
+}
+
+Result<ExprPtr> ExpressionParser::parse_product() {
+  static constexpr std::pair<std::string_view, BinaryOp> kOps[] = {
+      {"*", BinaryOp::multiply},
+      {"/", BinaryOp::divide},
+      {"//", BinaryOp::floor_divide},
+      {"%", BinaryOp::modulo},
+  };
+  const int line = here().line;
+  TRY_ASSIGN(ExprPtr left, parse_power());
+  while (true) {
+    const auto* op =
+        std::find_if(std::begin(kOps), std::end(kOps), [&](const auto& each) { return at_op(each.first); });
+    if (op == std::end(kOps)) return left;
+    take();
+    TRY_ASSIGN(ExprPtr right, parse_power());
+    TRY_ASSIGN(left, make_of(ExprKind::binary, line, std::move(left), std::move(right)));
+    left->op = op->second;
+  }
+}
+
+Result<ExprPtr> ExpressionParser::parse_power() {
+  const int line = here().line;
+  TRY_ASSIGN(ExprPtr left, parse_unary());
+  while (skip_op("**")) {
+    TRY_ASSIGN(ExprPtr right, parse_unary());
+    TRY_ASSIGN(left, make_of(ExprKind::binary, line, std::move(left), std::move(right)));
+    left->op = BinaryOp::power;
+  }
+  return left;
+}
+
+Result<ExprPtr> ExpressionParser::parse_unary(bool with_filters) {
+  const int line = here().line;
+  ExprPtr expr;
+  if (at_op("-") || at_op("+")) {
+    const ExprKind kind = take().text == "-" ? ExprKind::minus : ExprKind::plus;
+    TRY(enter(line));
+    auto operand = parse_unary(false);
+    leave();
+    if (!operand.ok()) return operand;
+    TRY_ASSIGN(expr, make_of(kind, line, std::move(*operand)));
+  } else {
+    TRY_ASSIGN(expr, parse_primary());
+  }
+  TRY_ASSIGN(expr, parse_postfix(std::move(expr)));
+  if (!with_filters) return expr;
+  return parse_filters_and_tests(std::move(expr));
+}
+
+Result<ExprPtr> ExpressionParser::parse_name(bool spaces) {
+  const Token& token = take();
+  const bool is_yes = token.text == "true" || token.text == "True";
+  if (is_yes || token.text == "false" || token.text == "False") {
+    TRY_ASSIGN(ExprPtr expr, make_of(ExprKind::constant, token.line));
+    expr->value = Value::boolean(is_yes);
+    return expr;
+  }
+  if (token.text == "none" || token.text == "None") {
+    TRY_ASSIGN(ExprPtr expr, make_of(ExprKind::constant, token.line));
+    expr->value = Value::none();
+    return expr;
+  }
+  TRY_ASSIGN(ExprPtr expr, make_of(ExprKind::name, token.line));
+  expr->symbol = symbol_of(token.text);
+  if (spaces && skip_op(".")) {
+    expr->kind = ExprKind::space_name;
+    TRY_ASSIGN(expr->text, expect_name("a name"));
+  }
+  if (!signatures_.empty()) {
+    Signature& signature = *signatures_.back();
+    signature.uses_caller |= expr->symbol == kCaller;
+    signature.uses_varargs |= expr->symbol == kVarargs;
+    signature.uses_kwargs |= expr->symbol == kKwargs;
+  }
+  return expr;
+}
+
+Result<ExprPtr> ExpressionParser::parse_primary(bool spaces) {
+  const Token& token = here();
+  switch (token.kind) {
+    case TokenKind::name: return parse_name(spaces);
+    case TokenKind::string: {
+      TRY_ASSIGN(ExprPtr expr, make_of(ExprKind::constant, token.line));
+      std::string text;
+      while (here().kind == TokenKind::string) text += take().text;
+      expr->value = Value::string(std::move(text));
+      return expr;
+    }
+    case TokenKind::number: {
+      TRY_ASSIGN(ExprPtr expr, make_of(ExprKind::constant, token.line));
+      expr->value = take().number;
+      return expr;
+    }
+    default: break;
+  }
+  if (at_op("[")) return parse_list();
+  if (at_op("{")) return parse_dict();
+  if (!at_op("(")) return unexpected("an expression");
+  take();
+  TRY_ASSIGN(ExprPtr expr, parse_tuple({.parenthesised = true}));
+  TRY(expect_op(")"));
+  return expr;
+}
+
+Result<ExprPtr> ExpressionParser::parse_tuple(const TupleRules& rules) {
+  const int line = here().line;
+  std::vector<ExprPtr> parts;
+  bool is_tuple = false;
+  while (true) {
+    if (!parts.empty()) TRY(expect_op(","));
+    const bool ends = here().kind == TokenKind::print_end || here().kind == TokenKind::tag_end || at_op(")") ||
+                      (!rules.end_name.empty() && at_name(rules.end_name));
+    if (ends) break;
+    auto part = [&]() -> Result<ExprPtr> {
+      if (!rules.simple) return parse_expression(rules.conditions);
+      TRY(enter(here().line));
+      auto primary = parse_primary(rules.spaces);
+      leave();
+      return primary;
+    }();
+    if (!part.ok()) return part;
+    parts.push_back(std::move(*part));
+    if (!at_op(",")) break;
+    is_tuple = true;
+  }
+  if (!is_tuple && !parts.empty()) return std::move(parts[0]);
+  if (!is_tuple && !rules.parenthesised) return unexpected("an expression");
+  return make(ExprKind::tuple, line, std::move(parts));
+}
+
+Result<ExprPtr> ExpressionParser::parse_target(const TupleRules& rules) {
+  TRY_ASSIGN(ExprPtr target, parse_tuple(rules));
+  const auto check = [&](const auto& self, const Expr& expr) -> Status {
+    if (expr.kind == ExprKind::tuple) {
+      for (const ExprPtr& part : expr.parts) TRY(self(self, *part));
+      return Done{};
+    }
+    if (expr.kind == ExprKind::name || expr.kind == ExprKind::space_name) return Done{};
+    return error(expr.line, "expected a name to assign to, found another expression");
+  };
+  TRY(check(check, *target));
+  return target;
+}
+
+Result<ExprPtr> ExpressionParser::parse_list() {
+  const int line = take().line;
+  std::vector<ExprPtr> parts;
+  while (!at_op("]")) {
+    if (!parts.empty()) TRY(expect_op(","));
+    if (at_op("]")) break;
+    TRY_ASSIGN(ExprPtr part, parse_expression());
+    parts.push_back(std::move(part));
+  }
+  take();
+  return make(ExprKind::list, line, std::move(parts));
+}
+
+Result<ExprPtr> ExpressionParser::parse_dict() {
+  const int line = take().line;
+  std::vector<ExprPtr> parts;
+  while (!at_op("}")) {
+    if (!parts.empty()) TRY(expect_op(","));
+    if (at_op("}")) break;
+    TRY_ASSIGN(ExprPtr key, parse_expression());
+    TRY(expect_op(":"));
+    TRY_ASSIGN(ExprPtr value, parse_expression());
+    parts.push_back(std::move(key));
+    parts.push_back(std::move(value));
+  }
+  take();
+  return make(ExprKind::dict, line, std::move(parts));
+}
+
+Result<ExprPtr> ExpressionParser::parse_postfix(ExprPtr expr) {
+  while (true) {
+    if (at_op(".")) {
+      TRY_ASSIGN(expr, parse_attribute(std::move(expr)));
+    } else if (at_op("[")) {
+      TRY_ASSIGN(expr, parse_item(std::move(expr)));
+    } else if (at_op("(")) {
+      TRY_ASSIGN(expr, parse_call(std::move(expr)));
+    } else {
+      return expr;
+    }
+  }
+}
+
+Result<ExprPtr> ExpressionParser::parse_filters_and_tests(ExprPtr expr) {
+  while (true) {
+    if (at_op("|")) {
+      TRY_ASSIGN(expr, parse_filters(std::move(expr)));
+    } else if (at_name("is")) {
+      TRY_ASSIGN(expr, parse_test(std::move(expr)));
+    } else if (at_op("(")) {
+      TRY_ASSIGN(expr, parse_call(std::move(expr)));
+    } else {
+      return expr;
+    }
+  }
+}
+
+Result<ExprPtr> ExpressionParser::parse_attribute(ExprPtr expr) {
+  const int line = take().line;
+  if (here().kind == TokenKind::name) {
+    TRY_ASSIGN(ExprPtr made, make_of(ExprKind::attribute, line, std::move(expr)));
+    made->text = take().text;
+    return made;
+  }
+  if (here().kind != TokenKind::number || !here().number.is(Kind::integer)) return unexpected("a name or a number");
+  TRY_ASSIGN(ExprPtr number, parse_primary());
+  return make_of(ExprKind::item, line, std::move(expr), std::move(number));
+}
+
+Result<ExprPtr> ExpressionParser::parse_item(ExprPtr expr) {
+  const int line = take().line;
+  std::vector<ExprPtr> subscripts;
+  while (!at_op("]")) {
+    if (!subscripts.empty()) TRY(expect_op(","));
+    TRY_ASSIGN(ExprPtr subscript, parse_subscript());
+    subscripts.push_back(std::move(subscript));
+  }
+  take();
+  if (subscripts.size() == 1 && subscripts[0]->kind == ExprKind::slice) {
+    ExprPtr slice = std::move(subscripts[0]);
+    return make_of(ExprKind::slice, line, std::move(expr), std::move(slice->parts[1]), std::move(slice->parts[2]),
+                   std::move(slice->parts[3]));
+  }
+  for (const ExprPtr& subscript : subscripts) {
+    if (subscript->kind == ExprKind::slice && !subscript->parts[0])
+      return error(line, "expected one slice or indices, found both");
+  }
+  if (subscripts.size() == 1) return make_of(ExprKind::item, line, std::move(expr), std::move(subscripts[0]));
+  TRY_ASSIGN(ExprPtr tuple, make(ExprKind::tuple, line, std::move(subscripts)));
+  return make_of(ExprKind::item, line, std::move(expr), std::move(tuple));
+}
+
+// An expression, or a slice whose first part is still missing.
+Result<ExprPtr> ExpressionParser::parse_subscript() {
+  const int line = here().line;
+  ExprPtr begin, end, step;
+  if (!at_op(":")) {
+    TRY_ASSIGN(begin, parse_expression());
+    if (!at_op(":")) return begin;
+  }
+  take();
+  const auto at_border = [&] { return at_op(":") || at_op("]") || at_op(","); };
+  if (!at_border()) {
+    TRY_ASSIGN(end, parse_expression());
+  }
+  if (skip_op(":") && !at_op("]") && !at_op(",")) {
+    TRY_ASSIGN(step, parse_expression());
+  }
+  return make_of(ExprKind::slice, line, ExprPtr(), std::move(begin), std::move(end), std::move(step));
+}
+
+Status ExpressionParser::parse_argument(CallArguments& arguments) {
+  const int line = here().line;
+  const bool is_plain = !arguments.all_positional && !arguments.all_named;
+  const Error misplaced = error(line, "expected arguments in the order plain, named, *, **");
+  if (at_op("*")) {
+    if (!is_plain) return misplaced;
+    take();
+    TRY_ASSIGN(arguments.all_positional, parse_expression());
+  } else if (at_op("**")) {
+    if (arguments.all_named) return misplaced;
+    take();
+    TRY_ASSIGN(arguments.all_named, parse_expression());
+  } else if (here().kind == TokenKind::name && is_op(behind(), "=")) {
+    if (arguments.all_named) return misplaced;
+    std::string name = take().text;
+    take();
+    TRY_ASSIGN(ExprPtr value, parse_expression());
+    arguments.named.emplace_back(std::move(name), std::move(value));
+  } else {
+    if (!is_plain || !arguments.named.empty()) return misplaced;
+    TRY_ASSIGN(ExprPtr value, parse_expression());
+    arguments.positional.push_back(std::move(value));
+  }
+  return Done{};
+}
+
+Result<std::unique_ptr<CallArguments>> ExpressionParser::parse_arguments() {
+  TRY(expect_op("("));
+  auto arguments = std::make_unique<CallArguments>();
+  bool is_first = true;
+  while (!at_op(")")) {
+    if (!is_first) {
+      TRY(expect_op(","));
+      if (at_op(")")) break;
+    }
+    is_first = false;
+    TRY(parse_argument(*arguments));
+  }
+  take();
+  return arguments;
+}
+
+Result<ExprPtr> ExpressionParser::parse_call(ExprPtr expr) {
+  const int line = here().line;
+  TRY_ASSIGN(auto arguments, parse_arguments());
+  std::vector<ExprPtr> parts;
+  parts.push_back(std::move(expr));
+  return make(ExprKind::call, line, std::move(parts), std::move(arguments));
+}
+
+Result<std::string> ExpressionParser::parse_dotted_name(std::string_view what) {
+  TRY_ASSIGN(std::string name, expect_name(what));
+  while (skip_op(".")) {
+    TRY_ASSIGN(const std::string more, expect_name(what));
+    name += "." + more;
+  }
+  return name;
+}
+
+Result<ExprPtr> ExpressionParser::parse_filters(ExprPtr input, bool first_is_bare) {
+  while (at_op("|") || first_is_bare) {
+    if (!first_is_bare) take();
+    first_is_bare = false;
+    const int line = here().line;
+    TRY_ASSIGN(std::string name, parse_dotted_name("a filter's name"));
+    auto arguments = std::make_unique<CallArguments>();
+    if (at_op("(")) {
+      TRY_ASSIGN(arguments, parse_arguments());
+    }
+    std::vector<ExprPtr> parts;
+    parts.push_back(std::move(input));
+    TRY_ASSIGN(input, make(ExprKind::filter, line, std::move(parts), std::move(arguments)));
+    input->filter = find_filter(name);
+    if (input->filter == nullptr && !lenient_)
+      unknown_.push_back(error(line, fmt::format("no filter named '{}'", name)));
+    input->text = std::move(name);
+  }
+  return input;
+}
+
+Result<ExprPtr> ExpressionParser::parse_test(ExprPtr expr) {
+  const int line = take().line;
+  const bool is_negated = skip_name("not");
+  TRY_ASSIGN(std::string name, parse_dotted_name("a test's name"));
+  auto arguments = std::make_unique<CallArguments>();
+  const TokenKind next = here().kind;
+  if (at_op("(")) {
+    TRY_ASSIGN(arguments, parse_arguments());
+  } else if ((next == TokenKind::name || next == TokenKind::string || next == TokenKind::number || at_op("[") ||
+              at_op("{")) &&
+             !at_any_name({"else", "or", "and"})) {
+    if (at_name("is")) return error(line, "tests cannot be chained with is");
+    TRY_ASSIGN(ExprPtr argument, parse_primary());
+    TRY_ASSIGN(argument, parse_postfix(std::move(argument)));
+    arguments->positional.push_back(std::move(argument));
+  }
+  std::vector<ExprPtr> parts;
+  parts.push_back(std::move(expr));
+  TRY_ASSIGN(ExprPtr made, make(ExprKind::test, line, std::move(parts), std::move(arguments)));
+  made->test = find_test(name);
+  if (made->test == nullptr && !lenient_) unknown_.push_back(error(line, fmt::format("no test named '{}'", name)));
+  made->text = std::move(name);
+  if (!is_negated) return made;
+  return make_of(ExprKind::negate, line, std::move(made));
+}
+
+}  // namespace paceline::jinja

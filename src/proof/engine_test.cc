@@ -1,0 +1,287 @@
+// Many requests at once: each gets what it would get alone, memory comes back, and what is shared has the same bits.
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "kernels/cpu_ops.h"
+#include "proof/decode.h"
+#include "proof/golden_engine_for_tests.h"
+#include "proof/load_identity.h"
+#include "proof/long_form_for_tests.h"
+#include "speculate/ngram.h"
+
+namespace paceline {
+namespace {
+
+class EngineTest : public GoldenEngineTest<kernels::CpuOps> {
+ protected:
+  [[nodiscard]] Request request(int32_t prompt_tokens, int32_t max_tokens) const {
+    Request made;
+    made.prompt = text_of(static_cast<size_t>(prompt_tokens));
+    made.sampling.seed = 3;
+    made.max_tokens = max_tokens;
+    made.context = model_.config.context;
+    return made;
+  }
+
+  std::vector<TokenId> alone(const Request& request, int32_t choice = 0) {
+    return decode(*forward_, decode_request(request, choice), {}).tokens;
+  }
+
+  static void finish(Engine& engine) {
+    while (engine.step()) {
+    }
+    EXPECT_STREQ(engine.integrity_problem(), "");
+  }
+
+  void expect_identity(int32_t requests) {
+    LoadPlan plan;
+    plan.text = text_of(700);
+    plan.requests = requests;
+    plan.at_once = 64;
+    plan.longest_prompt = 330;
+    // Whatever the sampled texts hold often enough to end some of them early.
+    plan.stop_ids = {5, 77, 130};
+    const LoadResult result = check_load(parts_, settings_, plan);
+    EXPECT_EQ(result.difference, "");
+    EXPECT_EQ(result.requests, requests);
+    EXPECT_GT(result.cancelled, 0);
+    EXPECT_GT(result.most_running, 1);
+    if (settings_.keeps_prefixes) {
+      EXPECT_GT(result.prefix_hits, 0);
+    }
+    if (settings_.fixed_depth.value_or(0) > 0) {
+      EXPECT_GT(result.counters.drafted, 0);
+    }
+  }
+
+  [[nodiscard]] static int32_t share(int32_t usual, int32_t whole) { return long_form() ? whole : usual; }
+};
+
+TEST_P(EngineTest, UnderLoadEachGetsWhatItGetsAlone) { expect_identity(share(60, 2000)); }
+
+TEST_P(EngineTest, UnderLoadWithDraftsByThePolicy) {
+  use_mtp();
+  expect_identity(share(60, 2000));
+}
+
+TEST_P(EngineTest, UnderLoadWithManyDrafts) {
+  use_mtp();
+  settings_.fixed_depth = 5;
+  expect_identity(share(60, 2000));
+}
+
+// Few rows, few sequences, little memory: everything has to take turns, and kept pages have to go.
+TEST_P(EngineTest, UnderLoadWithLittleOfEverything) {
+  SeparateProposers ngrams([] { return std::make_unique<NgramProposer>(); });
+  parts_.proposer = &ngrams;
+  settings_.fixed_depth = 3;
+  settings_.batch_rows = 11;
+  settings_.chunk_rows = 50;
+  settings_.chunk_rows_beside = 7;
+  settings_.most_running = 13;
+  settings_.kv_bytes = 6 * forward_->kv_layout().sequence_bytes(400, kMaxForwardRows);
+  expect_identity(share(60, 2000));
+}
+
+TEST_P(EngineTest, ChoicesShareThePrompt) {
+  use_mtp();
+  Engine engine(parts_, settings_);
+  Request many = request(150, 30);
+  many.choices = 4;
+  const auto texts = std::make_shared<Texts>();
+  EXPECT_EQ(engine.submit(many, texts).refusal, Refusal::none);
+  finish(engine);
+  ASSERT_EQ(texts->tokens.size(), 4u);
+  EXPECT_EQ(texts->ends.size(), 4u);
+  for (int32_t choice = 0; choice < 4; ++choice)
+    EXPECT_EQ(texts->tokens[static_cast<size_t>(choice)], alone(many, choice)) << choice;
+  EXPECT_EQ(engine.stats().prompt_tokens, 150);
+  EXPECT_NE(texts->tokens[0], texts->tokens[1]);
+}
+
+TEST_P(EngineTest, APrefixIsComputedOnce) {
+  use_mtp();
+  settings_.fixed_depth = 3;
+  Engine engine(parts_, settings_);
+  const Request first = request(400, 20);
+  const auto one = std::make_shared<Texts>();
+  engine.submit(first, one);
+  finish(engine);
+  EXPECT_EQ(one->cached, 0);
+  EXPECT_EQ(one->tokens[0], alone(first));
+
+  // What was written belongs to the beginning of the next.
+  Request second = first;
+  second.prompt.insert(second.prompt.end(), one->tokens[0].begin(), one->tokens[0].end());
+  for (int i = 0; i < 100; ++i) second.prompt.push_back(200);
+  const auto two = std::make_shared<Texts>();
+  engine.submit(second, two);
+  finish(engine);
+  EXPECT_EQ(two->cached, 384);
+  EXPECT_EQ(two->tokens[0], alone(second));
+  const int64_t run = engine.stats().prompt_tokens;
+  EXPECT_EQ(run, 400 + 520 - 384);
+
+  // Another tenant's are not touched; nor is one found by who does not want it.
+  Request other = second;
+  other.scope = {1, 2};
+  const auto three = std::make_shared<Texts>();
+  engine.submit(other, three);
+  finish(engine);
+  EXPECT_EQ(three->cached, 0);
+  EXPECT_EQ(three->tokens, two->tokens);
+  other.scope = second.scope;
+  other.reads_prefixes = false;
+  const auto four = std::make_shared<Texts>();
+  engine.submit(other, four);
+  finish(engine);
+  EXPECT_EQ(four->cached, 0);
+  EXPECT_EQ(four->tokens, two->tokens);
+}
+
+// Eight that come at once with the same prompt: each page is run for one of them, and of the last one, which is not
+// whole, everybody runs its own rows.
+TEST_P(EngineTest, EqualPromptsAtOnceAreReadOnce) {
+  Engine engine(parts_, settings_);
+  const Request same = request(1500, 6);
+  std::vector<std::shared_ptr<Texts>> heard;
+  for (int i = 0; i < 8; ++i) {
+    heard.push_back(std::make_shared<Texts>());
+    ASSERT_EQ(engine.submit(same, heard.back()).refusal, Refusal::none);
+  }
+  finish(engine);
+  EXPECT_EQ(engine.stats().prompt_tokens, 1500 + 7 * (1500 - 1472));
+  EXPECT_EQ(engine.stats().prefix_hits, 7 * 1472);
+  const std::vector<TokenId> expected = alone(same);
+  for (size_t i = 0; i < heard.size(); ++i) {
+    EXPECT_EQ(heard[i]->cached, i == 0 ? 0 : 1472);
+    EXPECT_EQ(heard[i]->tokens[0], expected);
+  }
+}
+
+// One that has been reading for a while finds what another has read meanwhile, as far as both are alike; also beside
+// some who write, with few rows for prompts.
+TEST_P(EngineTest, WhatAnotherReadsMeanwhileIsNotReadAgain) {
+  settings_.chunk_rows_beside = 50;
+  Engine engine(parts_, settings_);
+  const auto writer = std::make_shared<Texts>();
+  engine.submit(request(3, 200), writer);
+  for (int i = 0; i < 5; ++i) engine.step();
+  const int64_t before = engine.stats().prompt_tokens;
+  Request first = request(700, 4), apart = request(800, 4);
+  apart.prompt[500] = 7;
+  const auto one = std::make_shared<Texts>(), two = std::make_shared<Texts>();
+  engine.submit(first, one);
+  for (int i = 0; i < 3; ++i) engine.step();
+  engine.submit(apart, two);
+  finish(engine);
+  EXPECT_EQ(engine.stats().prompt_tokens - before, 700 + 800 - 448);
+  EXPECT_EQ(two->cached, 448);
+  EXPECT_EQ(one->tokens[0], alone(first));
+  EXPECT_EQ(two->tokens[0], alone(apart));
+}
+
+// However many write, a prompt is read on: with eight rows a step and twelve that write, two rows are its own.
+TEST_P(EngineTest, WritersDoNotHoldUpPrompts) {
+  settings_.batch_rows = 8;
+  Engine engine(parts_, settings_);
+  const auto writers = std::make_shared<Texts>();
+  for (int i = 0; i < 12; ++i) engine.submit(request(2, 2000), writers);
+  for (int i = 0; i < 30; ++i) engine.step();
+  const auto late = std::make_shared<Texts>();
+  engine.submit(request(40, 1), late);
+  for (int i = 0; i < 22; ++i) engine.step();
+  EXPECT_EQ(late->ends.size(), 1u);
+  EXPECT_EQ(writers->ends.size(), 0u);
+}
+
+TEST_P(EngineTest, RefusesWhatDoesNotFitAndWhatIsTooMany) {
+  settings_.queue_length = 2;
+  settings_.kv_bytes = forward_->kv_layout().sequence_bytes(300, kMaxForwardRows);
+  Engine engine(parts_, settings_);
+  const Submission large = engine.submit(request(200, 200), std::make_shared<Texts>());
+  EXPECT_EQ(large.refusal, Refusal::never_fits);
+  EXPECT_GT(large.needs_bytes, settings_.kv_bytes);
+  const auto texts = std::make_shared<Texts>();
+  EXPECT_EQ(engine.submit(request(200, 100), texts).refusal, Refusal::none);
+  EXPECT_EQ(engine.submit(request(200, 100), texts).refusal, Refusal::none);
+  EXPECT_EQ(engine.submit(request(200, 100), texts).refusal, Refusal::queue_full);
+  engine.drain();
+  EXPECT_EQ(engine.submit(request(1, 1), texts).refusal, Refusal::draining);
+  finish(engine);
+  // Those that were taken on before are finished all the same, one after the other.
+  EXPECT_EQ(texts->ends.size(), 2u);
+}
+
+TEST_P(EngineTest, CancellingGivesEverythingBack) {
+  Engine engine(parts_, settings_);
+  const auto texts = std::make_shared<Texts>();
+  Request many = request(300, 300);
+  many.choices = 2;
+  std::vector<RequestId> ids;
+  for (int i = 0; i < 6; ++i) ids.push_back(engine.submit(many, texts).id);
+  for (int i = 0; i < 4; ++i) engine.step();
+  EXPECT_GT(engine.stats().reserved_bytes, 0u);
+  for (const RequestId id : ids) engine.cancel(id);
+  engine.cancel(99);
+  finish(engine);
+  EXPECT_EQ(engine.stats().reserved_bytes, 0u);
+  EXPECT_EQ(engine.stats().running, 0);
+  ASSERT_EQ(texts->ends.size(), 12u);
+  for (const SequenceEnd& end : texts->ends) EXPECT_EQ(end.reason, EndReason::cancelled);
+}
+
+TEST_P(EngineTest, ADeadlineEndsATextAndOneThatWaits) {
+  settings_.most_running = 1;
+  Engine engine(parts_, settings_);
+  const auto texts = std::make_shared<Texts>();
+  Request late = request(10, 300);
+  late.deadline = EngineClock::now() + std::chrono::hours(1);
+  engine.submit(late, texts);
+  late.deadline = EngineClock::now() - std::chrono::seconds(1);
+  engine.submit(late, texts);
+  engine.submit(request(10, 3), texts);
+  finish(engine);
+  ASSERT_EQ(texts->ends.size(), 3u);
+  EXPECT_EQ(texts->ends[0].reason, EndReason::deadline);
+  EXPECT_EQ(texts->ends[0].output_tokens, 0);
+  EXPECT_EQ(texts->ends[1].reason, EndReason::max_tokens);
+  EXPECT_EQ(texts->ends[1].output_tokens, 300);
+}
+
+// A device that fails after some calls: the texts end with an error, and the engine says so from then on.
+class FaultyOps : public kernels::CpuOps {
+ public:
+  using CpuOps::CpuOps;
+  Status wait() override { return calls_++ < 8 ? Status(Done{}) : Status(Error{"the device fell off"}); }
+
+ private:
+  int calls_ = 0;
+};
+
+TEST_P(EngineTest, AFaultEndsTheTextsAndNotTheProcess) {
+  FaultyOps ops(**kernels::find_cpu_table(""), pool_);
+  Forward forward(model_.weights, ops, Precision::bf16);
+  parts_.forward = &forward;
+  Engine engine(parts_, settings_);
+  const auto texts = std::make_shared<Texts>();
+  for (int i = 0; i < 3; ++i) engine.submit(request(10, 100), texts);
+  finish(engine);
+  ASSERT_EQ(texts->ends.size(), 3u);
+  for (const SequenceEnd& end : texts->ends) {
+    EXPECT_EQ(end.reason, EndReason::failed);
+    EXPECT_LT(end.output_tokens, 100);
+  }
+  EXPECT_TRUE(engine.stats().failed);
+  EXPECT_EQ(engine.submit(request(10, 100), texts).refusal, Refusal::failed);
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, EngineTest, testing::Values("dense", "moe", "ple"),
+                         [](const auto& param) { return std::string(param.param); });
+
+}  // namespace
+}  // namespace paceline

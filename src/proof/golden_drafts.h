@@ -1,0 +1,42 @@
+// drafts.json of a goldens folder: what the MTP drafter in assistant/ proposes when the first n tokens of a prompt and
+// its greedy text stand; and the comparison of our drafter with it.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "base/result.h"
+#include "base/thread_pool.h"
+#include "kernels/ops.h"
+#include "model/forward.h"
+#include "proof/golden_file.h"
+
+namespace paceline {
+
+struct GoldenDraft {
+  int32_t length = 0;            // tokens that stand
+  std::vector<TokenId> drafted;  // as many as were proposed
+  double min_gap = 0;            // smallest distance between best and second score on the way
+};
+
+// For each prompt its proposals, by rising length.
+using GoldenDrafts = std::vector<std::vector<GoldenDraft>>;
+Result<GoldenDrafts> read_golden_drafts(const std::filesystem::path& path);
+
+struct DraftsCheck {
+  int64_t proposals = 0, proposals_equal = 0;  // those whose golden has clear gaps
+  int64_t tokens = 0, tokens_equal = 0;        // of their drafts, up to the first that differs
+};
+
+struct DraftsSettings {
+  Precision precision = Precision::f32;
+  int32_t chunk_rows = kMaxForwardRows;
+  double clear_gap = 0;  // proposals with a smaller one may rightly differ
+};
+
+// All zero where the folder has no assistant/ or no drafts.json.
+Result<DraftsCheck> check_golden_drafts(const std::filesystem::path& folder, const GoldenFile& golden,
+                                        const DraftsSettings& settings, ThreadPool& pool, kernels::Ops& ops,
+                                        Forward& forward);
+
+}  // namespace paceline

@@ -1,0 +1,89 @@
+// The model against goldens: every case, every table, precision and a few chunkings. Cases too large for the project
+// are looked for in the folder that PACELINE_SHARED names, or beside the project.
+#include "proof/goldens.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ostream>
+
+#include "kernels/cpu_ops.h"
+
+namespace paceline {
+namespace {
+
+struct GoldenRun {
+  std::string golden;
+  const kernels::CpuTable* table;
+  Precision precision;
+  int32_t chunk_rows;
+};
+
+std::string name_of(const GoldenRun& run) {
+  std::string name = fmt::format("{}_{}_{}_by{}", run.table->name, run.golden,
+                                 run.precision == Precision::f32 ? "f32" : "bf16", run.chunk_rows);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+// What gtest shows of a parameter; without it, its bytes.
+// NOLINTNEXTLINE(readability-identifier-naming)
+void PrintTo(const GoldenRun& run, std::ostream* out) { *out << name_of(run); }
+
+std::filesystem::path folder_of(const std::string& golden) {
+  const std::filesystem::path source(PACELINE_SOURCE_DIR);
+  if (std::filesystem::exists(source / "tests/goldens" / golden / "golden.json")) {
+    return source / "tests/goldens" / golden;
+  }
+  const char* shared = std::getenv("PACELINE_SHARED");
+  return (shared != nullptr ? std::filesystem::path(shared) : source / "../shared") / "goldens" / golden;
+}
+
+class GoldensTest : public testing::TestWithParam<GoldenRun> {};
+
+TEST_P(GoldensTest, AgreesWithTheReference) {
+  const GoldenRun& run = GetParam();
+  ThreadPool pool(2);
+  kernels::CpuOps ops(*run.table, pool);
+  const auto folder = folder_of(run.golden);
+  if (!std::filesystem::exists(folder)) {
+    GTEST_SKIP() << folder.string() << " is not there; PACELINE_SHARED names the folder that holds goldens/";
+  }
+  const auto result = check_golden_case(folder, {run.precision, run.chunk_rows}, pool, ops);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_TRUE(result->ran());
+  EXPECT_EQ(result->drafts.proposals > 0, std::filesystem::exists(folder / "drafts.json"));
+  fmt::print("{}: {} of {} proposals equal, {} of {} drafts\n", name_of(run), result->drafts.proposals_equal,
+             result->drafts.proposals, result->drafts.tokens_equal, result->drafts.tokens);
+  if (run.precision == Precision::f32) {
+    EXPECT_EQ(result->images_equal, result->images);
+    EXPECT_LE(result->vision.feature_error, kF32Tolerance);
+  }
+  EXPECT_EQ(result->vision.patches_equal, result->vision.images);
+  EXPECT_TRUE(result->passed(run.precision)) << fmt::format(
+      "logits {:.2e}, layers {:.2e}, hidden {:.2e}, with images {:.2e}, choices {} of {}, tokens {} of {}, "
+      "proposals {} of {}",
+      result->logit_error, result->layer_input_error, result->hidden_error, result->image_logit_error,
+      result->choices_equal, result->choices, result->tokens_equal, result->tokens, result->drafts.proposals_equal,
+      result->drafts.proposals);
+}
+
+std::vector<GoldenRun> all_runs() {
+  std::vector<GoldenRun> runs;
+  for (const kernels::CpuTable* table : kernels::cpu_tables()) {
+    for (const char* golden : {"dense", "moe", "ple", "vlm", "vlm-ple", "unified"}) {
+      for (const Precision precision : {Precision::f32, Precision::bf16}) {
+        for (const int32_t chunk : {kMaxForwardRows, 7}) runs.push_back({golden, table, precision, chunk});
+      }
+    }
+  }
+  return runs;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, GoldensTest, testing::ValuesIn(all_runs()),
+                         [](const auto& run) { return name_of(run.param); });
+
+}  // namespace
+}  // namespace paceline

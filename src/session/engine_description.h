@@ -1,0 +1,22 @@
+// How an engine was really put together, for whoever reports it.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "engine/engine_settings.h"
+
+namespace paceline {
+
+struct EngineDescription {
+  EngineSettings settings;
+  std::string kernels;    // the table in use
+  std::string precision;  // bf16, f32
+  int32_t threads = 0;
+  std::string drafter = "none";  // none, ngram, or how a drafter's folder is called
+  std::string drafter_kind = "none";
+  std::filesystem::path drafter_folder;  // "": it has none
+};
+
+}  // namespace paceline

@@ -1,0 +1,43 @@
+#include "session/kv_size.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+#include "engine/schedule.h"
+
+namespace paceline {
+namespace {
+
+size_t free_host_bytes() {
+  std::ifstream file("/proc/meminfo");
+  size_t kilobytes = 0;
+  for (std::string word; file >> word;) {
+    if (word == "MemAvailable:" && file >> kilobytes) break;
+  }
+  return kilobytes * 1024;
+}
+
+}  // namespace
+
+size_t automatic_kv_bytes(const kernels::Ops& ops) {
+  constexpr size_t kLeast = size_t{256} << 20, kMost = size_t{64} << 30;
+  // A device has memory of its own; a tenth stays for the rows of steps.
+  const size_t on_device = ops.free_bytes() / 10 * 9;
+  return on_device > 0 ? on_device : std::clamp(free_host_bytes() / 2, kLeast, kMost);
+}
+
+Status check_kv_bytes(size_t bytes, const Forward& forward) {
+  Request smallest;
+  smallest.prompt = {0};
+  smallest.max_tokens = 1;
+  smallest.context = 2;
+  const size_t least =
+      Schedule::accept(std::move(smallest), forward.kv_layout(), forward.weights().config)->bytes_per_choice;
+  if (bytes >= least) return Done{};
+  return Error{fmt::format("kv_bytes: expected at least {}, which the smallest request takes; found {}", least, bytes)};
+}
+
+}  // namespace paceline

@@ -1,0 +1,54 @@
+#include "session/machine.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <array>
+#include <fstream>
+
+#include "kernels/cpu_ops.h"
+#include "kernels/cpu_table.h"
+#include "kernels/cuda_device.h"
+
+namespace paceline {
+namespace {
+
+// x86 has a name there; Arm has numbers.
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line, found;
+  while (std::getline(file, line) && !line.empty()) {
+    if (line.starts_with("model name") || line.starts_with("CPU implementer") || line.starts_with("CPU part")) {
+      found += line.substr(line.find(':') + 1);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Machine>> Machine::make(const MachineOptions& options) {
+  TRY_ASSIGN(const kernels::CpuTable* table, kernels::default_cpu_table());
+  std::unique_ptr<Machine> machine(new Machine(options.threads, options.pinned));
+  if (options.pinned) pin_this_thread(0);
+  if (options.device != Device::cpu) {
+    const auto device = kernels::find_cuda_device();
+    if (!device.ok() && options.device == Device::cuda) return device.error();
+    if (device.ok()) {
+      TRY_ASSIGN(machine->ops_, kernels::make_cuda_ops());
+      machine->kernels_name_ = "cuda on " + device->name;
+      return machine;
+    }
+  }
+  machine->ops_ = std::make_unique<kernels::CpuOps>(*table, machine->pool_);
+  machine->kernels_name_ = table->name;
+  return machine;
+}
+
+std::string Machine::identity() const {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return fmt::format("{} cpu{} {} {} threads", host.data(), processor_name(), kernels_name_, pool_.threads());
+}
+
+}  // namespace paceline

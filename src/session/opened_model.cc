@@ -1,0 +1,90 @@
+#include "session/opened_model.h"
+
+#include <fmt/format.h>
+
+#include "model/backend_limits.h"
+#include "model/place.h"
+#include "session/kv_size.h"
+#include "session/model_path.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+void say(const OpenOptions& options, const std::string& text) {
+  if (options.tell && !text.empty()) options.tell(text);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<OpenedModel>> OpenedModel::open(const OpenOptions& options) {
+  std::unique_ptr<OpenedModel> made(new OpenedModel());
+  TRY(made->load(options));
+  TRY(made->add_drafter(options));
+  TRY(made->add_vision(options));
+  TRY(made->add_engine(options));
+  return made;
+}
+
+Status OpenedModel::load(const OpenOptions& options) {
+  TRY_ASSIGN(folder_, find_model(options.run.model));
+  TRY_ASSIGN(machine_, Machine::make({.threads = options.run.threads, .device = options.run.device}));
+  const auto progress = [&](auto done, auto total) {
+    if (options.progress) options.progress(static_cast<int64_t>(done), static_cast<int64_t>(total));
+  };
+  TRY_ASSIGN(TextModel text, load_text_model(folder_, machine_->pool(), progress));
+  TRY(check_limits(*text.loaded.weights, machine_->ops().limits()));
+  // Reads and writes every quantised weight once, where the kernels want them in their own order.
+  text.loaded.weights = place_weights(text.loaded.weights, machine_->ops(), progress);
+  TRY(machine_->ops().wait());
+  text_.emplace(std::move(text));
+  forward_.emplace(text_->loaded.weights, machine_->ops(), options.run.precision);
+  description_.kernels = machine_->kernels_name();
+  description_.precision = options.run.precision == Precision::f32 ? "f32" : "bf16";
+  description_.threads = machine_->threads();
+  return Done{};
+}
+
+Status OpenedModel::add_drafter(const OpenOptions& options) {
+  TRY_ASSIGN(drafting_, Drafting::make(options.draft, folder_, *forward_, *machine_));
+  say(options, drafting_->finding());
+  const std::string& drafter = drafting_->drafter();
+  description_.drafter_kind = drafter == "none" || drafter == "ngram" ? drafter : "mtp";
+  if (description_.drafter_kind == "mtp") description_.drafter_folder = drafter;
+  description_.drafter = description_.drafter_kind == "mtp" ? fs::path(drafter).filename().string() : drafter;
+  return Done{};
+}
+
+Status OpenedModel::add_vision(const OpenOptions& options) {
+  if (options.vision == VisionUse::none) return Done{};
+  const bool needed = options.vision == VisionUse::needed;
+  if (!needed && text_->loaded.config.ids.image < 0) return Done{};
+  auto vision = Vision::load(text_->loaded, options.run.precision, machine_->pool(), machine_->ops());
+  if (vision.ok()) {
+    vision_ = std::move(*vision);
+  } else if (needed) {
+    return vision.error();
+  } else {
+    say(options, fmt::format("no pictures: {}", vision.error().message));
+  }
+  return Done{};
+}
+
+Status OpenedModel::add_engine(const OpenOptions& options) {
+  EngineSettings& settings = description_.settings;
+  settings = options.engine;
+  if (settings.kv_bytes == 0) settings.kv_bytes = automatic_kv_bytes(machine_->ops());
+  TRY(check_kv_bytes(settings.kv_bytes, *forward_));
+  settings.fixed_depth = options.draft.depth;
+  const EngineParts parts{.forward = &*forward_,
+                          .pool = &machine_->pool(),
+                          .proposer = drafting_->proposer(),
+                          .costs = &drafting_->costs(),
+                          .observer = options.observer,
+                          .vision = vision_ != nullptr ? &vision_->forward() : nullptr};
+  engine_ = std::make_unique<Engine>(parts, settings);
+  return Done{};
+}
+
+}  // namespace paceline

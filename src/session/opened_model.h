@@ -1,0 +1,77 @@
+// One call opens a model with its drafter on a machine: finds it, loads and places its weights, finds and times its
+// drafter, sizes its memory, and puts an engine on it. Everything that runs a model begins here.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "engine/engine.h"
+#include "model/forward.h"
+#include "session/drafting.h"
+#include "session/engine_description.h"
+#include "session/machine.h"
+#include "session/text_model.h"
+#include "session/vision.h"
+
+namespace paceline {
+
+// Which model, and how it is computed.
+struct RunOptions {
+  std::string model;  // empty: see find_model()
+  int32_t threads = 0;
+  Device device = Device::automatic;
+  Precision precision = Precision::bf16;
+};
+
+// if_possible: a model whose vision side cannot be read takes text all the same.
+enum class VisionUse : uint8_t { none, if_possible, needed };
+
+struct OpenOptions {
+  RunOptions run;
+  DraftOptions draft;
+  EngineSettings engine;  // kv_bytes 0: what seems right for the memory that is free
+  VisionUse vision = VisionUse::if_possible;
+  StepObserver* observer = nullptr;  // outlives the model
+  // Hears what was found and decided. May be empty.
+  std::function<void(const std::string&)> tell = {};
+  // Loading, and then arranging: so much of so much. May be empty.
+  std::function<void(int64_t done, int64_t total)> progress = {};
+};
+
+class OpenedModel {
+ public:
+  static Result<std::unique_ptr<OpenedModel>> open(const OpenOptions& options);
+
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+  [[nodiscard]] const TextModel& text() const { return *text_; }
+  // None: it takes no pictures.
+  [[nodiscard]] const Vision* vision() const { return vision_.get(); }
+  [[nodiscard]] Engine& engine() { return *engine_; }
+  [[nodiscard]] const Drafting& drafting() const { return *drafting_; }
+  [[nodiscard]] const EngineDescription& description() const { return description_; }
+  // What was learnt about rounds, for the next start. Once the engine has stopped.
+  void keep_costs() const { drafting_->keep_costs(); }
+
+ private:
+  OpenedModel() = default;
+  Status load(const OpenOptions& options);
+  Status add_drafter(const OpenOptions& options);
+  Status add_vision(const OpenOptions& options);
+  Status add_engine(const OpenOptions& options);
+
+  std::filesystem::path folder_;
+  std::unique_ptr<Machine> machine_;
+  std::optional<TextModel> text_;
+  std::optional<Forward> forward_;
+  std::unique_ptr<Drafting> drafting_;
+  std::unique_ptr<Vision> vision_;
+  EngineDescription description_;
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace paceline

@@ -1,0 +1,285 @@
+#include "state/kv.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <deque>
+#include <fstream>
+#include <random>
+#include <vector>
+
+#include "state/states_for_tests.h"
+
+namespace paceline {
+namespace {
+
+TEST(KvLayoutTest, SharedLayersPointAtTheirOwner) {
+  const KvLayout layout(tiny_state("ple", 24), DType::bf16);
+  ASSERT_EQ(layout.layers.size(), 6u);
+  EXPECT_EQ(layout.owners, 3);
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(layout.layers[i].owns, i < 3) << i;
+  // Window layers 3 and 4 read layer 1, the last before them; paged layer 5 reads layer 2.
+  const int32_t owners[] = {0, 1, 2, 1, 1, 2};
+  for (size_t i = 0; i < 6; ++i) EXPECT_EQ(layout.layers[i].owner, owners[i]) << i;
+  EXPECT_EQ(layout.layers[5].kind, StateKind::paged);
+}
+
+// dense: four window layers of 2 KV heads of 32, two paged ones of 1 of 64.
+TEST(KvLayoutTest, Bytes) {
+  for (const DType dtype : {DType::bf16, DType::f32}) {
+    const KvLayout layout(tiny_state("dense", 24), dtype);
+    const size_t element = dtype_bytes(dtype);
+    EXPECT_EQ(layout.bytes_per_token(), 2u * 2 * 64 * element);
+    EXPECT_EQ(layout.window_bytes(), 4u * 2 * 2 * 32 * 24 * element);
+    EXPECT_EQ(layout.ring_bytes(), 4u * 2 * 2 * 32 * kPageTokens * element * static_cast<size_t>(layout.ring_pages));
+    EXPECT_EQ(layout.layers[0].page_bytes, 2u * 32 * kPageTokens * element);
+  }
+  // Shared layers take nothing.
+  EXPECT_EQ(KvLayout(tiny_state("ple", 24), DType::bf16).bytes_per_token(), 2u * 64 * 2);
+}
+
+// Positions that are as many apart as the ring is long share a place. What a row sees must not have been written over
+// by rows that were taken back since: the window before it, and kMaxForwardRows from it on.
+TEST(KvLayoutTest, RingHoldsWindowAndForward) {
+  for (const int32_t window : {1, 2, 24, 63, 64, 65, 66, 512, 1000, 1024})
+    EXPECT_GE(KvLayout(tiny_state("dense", window), DType::bf16).ring_pages * kPageTokens,
+              window - 1 + kMaxForwardRows);
+}
+
+TEST(KvCacheTest, MemoryGrowsByPagesAndStaysWhenTakenBack) {
+  const KvLayout layout(tiny_state("dense", 24), DType::bf16);
+  KvCache kv(layout, 1000);
+  EXPECT_EQ(kv.bytes(), 0u);
+  EXPECT_EQ(kv.capacity(), 1000);
+  const auto expected = [&](int32_t length) {
+    const int32_t pages = (length + kPageTokens - 1) / kPageTokens, ring = std::min(pages, layout.ring_pages);
+    size_t bytes = 0;
+    for (const KvLayout::Layer& layer : layout.layers)
+      bytes += 2 * layer.page_bytes * static_cast<size_t>(layer.kind == StateKind::paged ? pages : ring);
+    return bytes;
+  };
+  for (const int32_t step : {1, 62, 1, 1, 200, 256, 256, 200, 23}) {
+    ASSERT_TRUE(kv.reserve(step));
+    EXPECT_EQ(kv.bytes(), expected(kv.length() + step));
+    kv.commit(step);
+    EXPECT_EQ(kv.bytes(), expected(kv.length()));
+  }
+  EXPECT_EQ(kv.length(), 1000);
+  const size_t full = kv.bytes();
+  kv.truncate(900);
+  EXPECT_EQ(kv.length(), 900);
+  ASSERT_TRUE(kv.reserve(100));
+  kv.truncate(0);
+  ASSERT_TRUE(kv.reserve(1));
+  EXPECT_EQ(kv.bytes(), full);
+}
+
+void grow(KvCache& kv, int32_t count) {
+  ASSERT_TRUE(kv.reserve(count));
+  kv.commit(count);
+}
+
+// A pool that is full to the last byte: a ring goes round in it, also where others keep what it leaves behind, as long
+// as they give it up when asked.
+TEST(KvCacheTest, ARingThatWrapsNeedsNoMoreThanItsSlots) {
+  const KvLayout layout(tiny_state("dense", 24), DType::bf16);
+  const int32_t positions = 40 * kPageTokens;
+  const auto pool =
+      std::make_shared<KvBlockPool>(layout.block_bytes, layout.sequence_bytes(positions, kMaxForwardRows));
+  std::vector<KvBlockRef> kept;  // the oldest first
+  pool->set_reclaim([&] {
+    if (kept.empty()) return false;
+    kept.erase(kept.begin());
+    return true;
+  });
+  KvCache kv(layout, positions, kMaxForwardRows, pool);
+  for (int32_t page = 0; page < 40; ++page) {
+    SCOPED_TRACE(testing::Message() << "page " << page);
+    ASSERT_NO_FATAL_FAILURE(grow(kv, kPageTokens));
+    kept.push_back(kv.page_blocks(page)[StateKind::window]);
+    ASSERT_LE(pool->used_bytes(), pool->capacity_bytes());
+  }
+}
+
+// Nobody promised that there is enough: it is said, and nothing ends.
+TEST(KvCacheTest, AFullPoolSaysSo) {
+  const KvLayout layout(tiny_state("dense", 24), DType::bf16);
+  const auto pool =
+      std::make_shared<KvBlockPool>(layout.block_bytes, layout.sequence_bytes(3 * kPageTokens, kMaxForwardRows));
+  KvCache kv(layout, 1000, kMaxForwardRows, pool);
+  EXPECT_FALSE(kv.reserve(256));
+  {
+    KvCache other(layout, 1000, kMaxForwardRows, pool);
+    EXPECT_FALSE(other.reserve(1));
+  }
+  grow(kv, 180);
+  EXPECT_FALSE(kv.fork().has_value());
+  EXPECT_EQ(kv.length(), 180);
+  EXPECT_EQ(pool->used_bytes(), pool->capacity_bytes());
+}
+
+size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  size_t total = 0, resident = 0;
+  file >> total >> resident;
+  return resident * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Sequences come and go and what they leave is given up bit by bit, so the same bytes are now of one kind, now of the
+// other, with other memory between them. The shipped model's sizes.
+TEST(KvBlockPoolTest, BlocksOfTwoSizesLeaveNoHoles) {
+  constexpr size_t kCapacity = size_t{32} << 20;
+  KvBlockPool::Sizes sizes;
+  sizes[StateKind::paged] = 65536;
+  sizes[StateKind::window] = 327680;
+  KvBlockPool pool(sizes, kCapacity);
+  std::mt19937 random(1);
+  std::deque<KvBlockRef> kept;
+  std::deque<std::vector<char>> others;
+  pool.set_reclaim([&] {
+    if (kept.empty()) return false;
+    std::swap(kept[random() % std::min<size_t>(kept.size(), 40)], kept.front());
+    kept.pop_front();
+    return true;
+  });
+  const size_t before = resident_bytes();
+  for (int request = 0; request < 3000; ++request) {
+    const bool is_short = random() % 2 == 0;
+    for (uint32_t page = 0; page < 1 + random() % (is_short ? 3 : 30); ++page) {
+      kept.push_back(pool.take(StateKind::paged));
+      if (page < 13) kept.push_back(pool.take(StateKind::window));
+    }
+    others.emplace_back(random() % 100000, 'x');
+    if (others.size() > 16) others.pop_front();
+  }
+  // Of the heap they took twice the capacity.
+  EXPECT_LT(resident_bytes(), before + kCapacity + kCapacity / 10);
+  kept.clear();
+}
+
+TEST(KvCacheTest, PagesAreAlignedAndZeroed) {
+  const KvLayout layout(tiny_state("dense", 24), DType::bf16);
+  KvCache kv(layout, 300);
+  ASSERT_TRUE(kv.reserve(200));
+  for (int32_t layer = 0; layer < 6; ++layer) {
+    const kernels::KvPages pages = kv.pages(layer);
+    EXPECT_EQ(pages.slots, layout.layers[static_cast<size_t>(layer)].kind == StateKind::paged ? 0 : layout.ring_pages);
+    for (int32_t page = 0; page < 4; ++page)
+      for (void* const* which : {pages.keys, pages.values}) {
+        const auto* bytes = static_cast<const unsigned char*>(which[page]);
+        ASSERT_EQ(reinterpret_cast<uintptr_t>(bytes) % 64, 0u);
+        for (size_t i = 0; i < layout.layers[static_cast<size_t>(layer)].page_bytes; ++i) ASSERT_EQ(bytes[i], 0);
+      }
+  }
+}
+
+TEST(KvCacheDeathTest, RefusesWhatItCannotHold) {
+  const KvLayout layout(tiny_state("dense", 24), DType::bf16);
+  KvCache kv(layout, 600);
+  EXPECT_DEATH((void)kv.reserve(kMaxForwardRows + 1), "CHECK failed");
+  EXPECT_DEATH(KvCache(layout, 600, kMaxImageRows + 1), "CHECK failed");
+  for (const int32_t step : {256, 256, 80}) {
+    ASSERT_TRUE(kv.reserve(step));
+    kv.commit(step);
+  }
+  EXPECT_DEATH((void)kv.reserve(9), "CHECK failed");
+  EXPECT_DEATH(kv.truncate(593), "CHECK failed");
+  EXPECT_DEATH(kv.truncate(-1), "CHECK failed");
+  EXPECT_DEATH(kv.truncate(592 - kMaxForwardRows - 1), "CHECK failed");
+  // The limit counts from the longest the sequence has been, however often it is taken back.
+  kv.truncate(592 - kMaxForwardRows);
+  EXPECT_DEATH(kv.truncate(592 - kMaxForwardRows - 1), "CHECK failed");
+}
+
+// A sequence made for a large image takes it at once, and its ring holds window and image.
+TEST(KvCacheTest, ALargeImageMakesTheRingLonger) {
+  const KvLayout layout(tiny_state("dense", 24), DType::bf16);
+  KvCache usual(layout, 2000), large(layout, 2000, 1000);
+  ASSERT_TRUE(large.reserve(1000));
+  large.commit(1000);
+  for (size_t i = 0; i < layout.layers.size(); ++i) {
+    const auto layer = static_cast<int32_t>(i);
+    if (layout.layers[i].kind == StateKind::paged) continue;
+    EXPECT_EQ(usual.pages(layer).slots, layout.ring_pages);
+    EXPECT_GE(large.pages(layer).slots * kPageTokens, layout.window + 1000);
+  }
+}
+
+// A stand-in for forward: writes a stamp where a key and a value would lie, and knows what each position should hold.
+class Stamps {
+ public:
+  explicit Stamps(KvCache& kv) : kv_(kv) {}
+
+  void append(int32_t count) {
+    ASSERT_TRUE(kv_.reserve(count));
+    for (int32_t pos = kv_.length(); pos < kv_.length() + count; ++pos) {
+      const auto stamp = static_cast<float>(++last_);
+      stamps_.resize(static_cast<size_t>(pos));
+      stamps_.push_back(stamp);
+      for (int32_t layer = 0; layer < layers(); ++layer)
+        if (kv_.layout().layers[static_cast<size_t>(layer)].owns) *key(layer, pos) = *value(layer, pos) = stamp;
+    }
+    kv_.commit(count);
+  }
+
+  // Everything that the next row may see.
+  void check() const {
+    const int32_t next = kv_.length();
+    for (int32_t layer = 0; layer < layers(); ++layer) {
+      const bool global = kv_.layout().layers[static_cast<size_t>(layer)].kind == StateKind::paged;
+      for (int32_t pos = global ? 0 : std::max(0, next - kv_.layout().window + 1); pos < next; ++pos) {
+        ASSERT_EQ(*key(layer, pos), stamps_[static_cast<size_t>(pos)]) << "layer " << layer << " position " << pos;
+        ASSERT_EQ(*value(layer, pos), stamps_[static_cast<size_t>(pos)]) << "layer " << layer << " position " << pos;
+      }
+    }
+  }
+
+ private:
+  [[nodiscard]] int32_t layers() const { return static_cast<int32_t>(kv_.layout().layers.size()); }
+  [[nodiscard]] float* key(int32_t layer, int32_t pos) const {
+    const kernels::KvPages pages = kv_.pages(layer);
+    return static_cast<float*>(pages.keys[pages.slot_of(pos / kPageTokens)]) +
+           static_cast<int64_t>(pos % kPageTokens) * kv_.layout().layers[static_cast<size_t>(layer)].head_dim;
+  }
+  [[nodiscard]] float* value(int32_t layer, int32_t pos) const {
+    const kernels::KvPages pages = kv_.pages(layer);
+    return static_cast<float*>(pages.values[pages.slot_of(pos / kPageTokens)]) + pos % kPageTokens;
+  }
+
+  KvCache& kv_;
+  std::vector<float> stamps_;
+  int last_ = 0;
+};
+
+TEST(KvCacheTest, TruncateIsExactOnEveryStateKind) {
+  std::mt19937 random(3);
+  const auto pick = [&](int32_t low, int32_t high) {
+    return std::uniform_int_distribution<int32_t>(low, high)(random);
+  };
+  for (const char* model : {"dense", "ple"})
+    for (const int32_t window : {1, 24, 64, 65, 200}) {
+      const KvLayout layout(tiny_state(model, window), DType::f32);
+      KvCache kv(layout, 3000);
+      Stamps stamps(kv);
+      for (int32_t longest = 0, step = 0; step < 60 && kv.length() + kMaxForwardRows <= 3000; ++step) {
+        SCOPED_TRACE(testing::Message() << model << " window " << window << " step " << step);
+        ASSERT_NO_FATAL_FAILURE(stamps.append(pick(0, 3) == 0 ? kMaxForwardRows : pick(1, 100)));
+        longest = std::max(longest, kv.length());
+        ASSERT_NO_FATAL_FAILURE(stamps.check());
+        const int32_t furthest = std::max(0, longest - kMaxForwardRows);
+        if (step == 30) {
+          kv.truncate(0);
+          longest = 0;
+        } else if (pick(0, 1) == 0) {
+          kv.truncate(pick(0, 2) == 0 ? furthest : pick(furthest, kv.length()));
+          // To nothing is a fresh start.
+          if (kv.length() == 0) longest = 0;
+        }
+        ASSERT_NO_FATAL_FAILURE(stamps.check());
+      }
+    }
+}
+
+}  // namespace
+}  // namespace paceline

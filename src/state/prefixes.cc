@@ -1,0 +1,262 @@
+#include "state/prefixes.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace paceline {
+
+struct Prefixes::Page {
+  Page* parent = nullptr;
+  Key key;
+  int32_t depth = 0;  // pages before it
+  int32_t walks = 0;
+  uint64_t used = 0;
+  KvCache::PageBlocks blocks;
+  std::vector<std::unique_ptr<Page>> children;
+};
+
+namespace {
+
+uint64_t mixed(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
+  return hash ^ (hash >> 29);
+}
+
+}  // namespace
+
+Prefixes::Prefixes(const KvLayout& layout) : layout_(layout) {}
+
+Prefixes::~Prefixes() { clear(); }
+
+Prefixes::Walk& Prefixes::Walk::operator=(Walk&& other) noexcept {
+  end();
+  tree_ = std::exchange(other.tree_, nullptr);
+  at_ = std::exchange(other.at_, nullptr);
+  pages_ = std::exchange(other.pages_, 0);
+  return *this;
+}
+
+void Prefixes::Walk::end() {
+  if (at_ == nullptr) return;
+  tree_->unlist(*at_);
+  --at_->walks;
+  tree_->list(*at_);
+  tree_->drop_empty(*at_);
+  at_ = nullptr;
+  pages_ = 0;
+}
+
+Prefixes::Key Prefixes::key_of(const PrefixText& text, std::span<const TokenId> page_tokens, int32_t page) {
+  Key key;
+  key.tokens.assign(page_tokens.begin(), page_tokens.end());
+  for (const TokenId token : page_tokens) key.hash = mixed(key.hash, static_cast<uint64_t>(token));
+  const int32_t begin = page * kPageTokens, end = begin + kPageTokens;
+  for (const PrefixPicture& picture : text.pictures) {
+    if (picture.first_pos >= end || picture.first_pos + picture.count <= begin) continue;
+    key.pictures.push_back(picture.content);
+    key.pictures.push_back({static_cast<uint64_t>(picture.first_pos - begin), static_cast<uint64_t>(picture.count)});
+  }
+  for (const Fingerprint& print : key.pictures) key.hash = mixed(mixed(key.hash, print[0]), print[1]);
+  return key;
+}
+
+Prefixes::Key Prefixes::key_of(const PrefixText& text, int32_t page) {
+  return key_of(text, text.prompt.subspan(static_cast<size_t>(page) * kPageTokens, kPageTokens), page);
+}
+
+Prefixes::Page* Prefixes::child(Page& parent, const Key& key) {
+  for (const auto& page : parent.children) {
+    if (page->key == key) return page.get();
+  }
+  return nullptr;
+}
+
+Prefixes::Page& Prefixes::root(const Fingerprint& scope) {
+  std::unique_ptr<Page>& root = roots_[scope];
+  if (root == nullptr) {
+    root = std::make_unique<Page>();
+    root->depth = -1;
+  }
+  return *root;
+}
+
+void Prefixes::list(Page& page) {
+  if (page.parent == nullptr) return;
+  if (page.children.empty() && page.walks == 0) leaves_.insert({page.used, -page.depth, &page});
+  if (page.blocks[StateKind::window]) window_.insert({page.used, page.depth, &page});
+}
+
+void Prefixes::unlist(Page& page) {
+  leaves_.erase({page.used, -page.depth, &page});
+  window_.erase({page.used, page.depth, &page});
+}
+
+void Prefixes::touch(Page& page) {
+  unlist(page);
+  page.used = clock_;
+  list(page);
+}
+
+void Prefixes::move_walk(Walk& walk, Page& to, int32_t pages) {
+  unlist(to);
+  ++to.walks;
+  list(to);
+  walk.end();
+  walk.tree_ = this;
+  walk.at_ = &to;
+  walk.pages_ = pages;
+}
+
+// How many of the pages found can be gone on from: their end sees pages of the window that are still here.
+int32_t Prefixes::usable(const PrefixText& text, bool whole_pictures, std::span<Page* const> path) const {
+  const auto within_picture = [&](int32_t pos) {
+    return whole_pictures && std::any_of(text.pictures.begin(), text.pictures.end(), [&](const PrefixPicture& picture) {
+             return picture.first_pos < pos && pos < picture.first_pos + picture.count;
+           });
+  };
+  for (auto count = static_cast<int32_t>(path.size()); count > 0; --count) {
+    if (within_picture(count * kPageTokens)) continue;
+    int32_t page = count - 1;
+    const int32_t first = layout_.first_page_seen(count * kPageTokens);
+    while (page >= first && path[static_cast<size_t>(page)]->blocks[StateKind::window]) --page;
+    if (page < first) return count;
+  }
+  return 0;
+}
+
+void Prefixes::follow(const PrefixText& text, Page* at, std::vector<Page*>& path) {
+  while (static_cast<int32_t>(path.size()) < most_pages(text) && !at->children.empty()) {
+    at = child(*at, key_of(text, static_cast<int32_t>(path.size())));
+    if (at == nullptr) return;
+    path.push_back(at);
+  }
+}
+
+std::vector<KvCache::PageBlocks> Prefixes::find(const PrefixText& text, bool whole_pictures, Walk& walk) {
+  Page& from = root(text.scope);
+  std::vector<Page*> path;
+  follow(text, &from, path);
+  move_walk(walk, from, 0);
+  return take(text, whole_pictures, path, walk);
+}
+
+std::vector<KvCache::PageBlocks> Prefixes::find_more(const PrefixText& text, bool whole_pictures, Walk& walk) {
+  if (walk.at_ == nullptr || walk.at_->children.empty() || walk.pages_ >= most_pages(text)) return {};
+  std::vector<Page*> path;
+  for (Page* at = walk.at_; at->parent != nullptr; at = at->parent) path.push_back(at);
+  std::reverse(path.begin(), path.end());
+  follow(text, walk.at_, path);
+  return take(text, whole_pictures, path, walk);
+}
+
+// The beginning of the path that can be gone on from, if that is further than the walk has come.
+std::vector<KvCache::PageBlocks> Prefixes::take(const PrefixText& text, bool whole_pictures,
+                                                std::span<Page* const> path, Walk& walk) {
+  const int32_t count = usable(text, whole_pictures, path);
+  if (count <= walk.pages_) return {};
+  ++clock_;
+  std::vector<KvCache::PageBlocks> blocks;
+  const int32_t first_seen = layout_.first_page_seen(count * kPageTokens);
+  for (int32_t page = 0; page < count; ++page) {
+    Page& found = *path[static_cast<size_t>(page)];
+    // The window's parts before are not what made this a hit.
+    if (page >= first_seen || !found.blocks[StateKind::window]) touch(found);
+    blocks.push_back(found.blocks);
+  }
+  move_walk(walk, *path[static_cast<size_t>(count - 1)], count);
+  return blocks;
+}
+
+bool Prefixes::read_the_same(const Walk& walk, const PrefixText& text, const Walk& other,
+                             const PrefixText& other_text) {
+  if (walk.at_ == nullptr || walk.at_ != other.at_ || walk.pages_ >= most_pages(text)) return false;
+  const size_t end = static_cast<size_t>(walk.pages_ + 1) * kPageTokens;
+  return other_text.prompt.size() >= end && key_of(text, walk.pages_) == key_of(other_text, walk.pages_);
+}
+
+void Prefixes::leave(Walk& walk, const PrefixText& text, std::span<const TokenId> tokens, KvCache& kv) {
+  CHECK(walk.at_ != nullptr);
+  const int32_t page = walk.pages_;
+  Key key = key_of(text, tokens.subspan(static_cast<size_t>(page) * kPageTokens, kPageTokens), page);
+  KvCache::PageBlocks blocks = kv.page_blocks(page);
+  Page& parent = *walk.at_;
+  Page* next = child(parent, key);
+  if (next == nullptr) {
+    unlist(parent);
+    parent.children.push_back(std::make_unique<Page>());
+    next = parent.children.back().get();
+    next->parent = &parent;
+    next->key = std::move(key);
+    next->depth = parent.depth + 1;
+    next->used = ++clock_;
+    next->blocks = std::move(blocks);
+    list(*next);
+    list(parent);
+  } else {
+    // Both hold the same numbers; whose they are makes no difference.
+    if (!next->blocks[StateKind::window] && blocks[StateKind::window]) {
+      unlist(*next);
+      next->blocks[StateKind::window] = std::move(blocks[StateKind::window]);
+      list(*next);
+    }
+    kv.share(page, next->blocks);
+  }
+  move_walk(walk, *next, page + 1);
+}
+
+void Prefixes::remove(Page& page) {
+  unlist(page);
+  Page& parent = *page.parent;
+  unlist(parent);
+  std::erase_if(parent.children, [&](const std::unique_ptr<Page>& child) { return child.get() == &page; });
+  list(parent);
+  drop_empty(parent);
+}
+
+// A scope's root with nothing in it.
+void Prefixes::drop_empty(Page& page) {
+  if (page.parent != nullptr || !page.children.empty() || page.walks > 0) return;
+  std::erase_if(roots_, [&](const auto& entry) { return entry.second.get() == &page; });
+}
+
+bool Prefixes::reclaim() {
+  if (leaves_.empty() && window_.empty()) return false;
+  const bool has_window = layout_.block_bytes[StateKind::window] > 0 && !window_.empty();
+  if (has_window && (leaves_.empty() || window_.begin()->used <= leaves_.begin()->used)) {
+    Page& page = *window_.begin()->page;
+    unlist(page);
+    page.blocks[StateKind::window].give_back();
+    list(page);
+    return true;
+  }
+  if (leaves_.empty()) return false;
+  remove(*leaves_.begin()->page);
+  return true;
+}
+
+void Prefixes::clear() {
+  while (!leaves_.empty()) remove(*leaves_.begin()->page);
+}
+
+void Prefixes::visit_blocks(const std::function<void(StateKind, const KvBlockRef&)>& visit) const {
+  std::vector<const Page*> open;
+  for (const auto& [scope, root] : roots_) open.push_back(root.get());
+  while (!open.empty()) {
+    const Page* page = open.back();
+    open.pop_back();
+    for (const auto& child : page->children) open.push_back(child.get());
+    for (const StateKind kind : kStateKinds)
+      if (page->blocks[kind]) visit(kind, page->blocks[kind]);
+  }
+}
+
+size_t Prefixes::kept_bytes() const {
+  size_t bytes = 0;
+  visit_blocks([&](StateKind kind, const KvBlockRef& block) {
+    if (block.alone()) bytes += layout_.block_bytes[kind];
+  });
+  return bytes;
+}
+
+}  // namespace paceline

@@ -1,0 +1,119 @@
+// Beginnings of texts whose keys and values are kept for later: a tree of pages. A page is found again by its tokens
+// (and the pictures in it) and everything before it. Least recently used pages go first when memory is wanted.
+//
+// Pages of a window are only needed near the place where a text goes on, and go one by one; a page whose part of the
+// window has gone can still lie on the way to a later one.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "state/kv.h"
+#include "state/prefix_text.h"
+
+namespace paceline {
+
+class Prefixes {
+ public:
+  struct Page;
+
+  explicit Prefixes(const KvLayout& layout);
+  ~Prefixes();
+  Prefixes(const Prefixes&) = delete;
+  Prefixes& operator=(const Prefixes&) = delete;
+
+  // A sequence's way through the tree: the last page that it has found or left here. That page stays until the walk
+  // ends.
+  class Walk {
+   public:
+    Walk() = default;
+    Walk(Walk&& other) noexcept { *this = std::move(other); }
+    Walk& operator=(Walk&& other) noexcept;
+    ~Walk() { end(); }
+    void end();
+    [[nodiscard]] int32_t pages() const { return pages_; }
+
+   private:
+    friend class Prefixes;
+    Prefixes* tree_ = nullptr;
+    Page* at_ = nullptr;
+    int32_t pages_ = 0;
+  };
+
+  // The longest beginning of the text's prompt that is here and can be gone on from, leaving at least the prompt's
+  // last token to be run: its pages in order, for KvCache::adopt. `walk` stands at its end.
+  // whole_pictures: a text must not go on from within one.
+  std::vector<KvCache::PageBlocks> find(const PrefixText& text, bool whole_pictures, Walk& walk);
+
+  // The same for a sequence on its way: whether there is more of its prompt here by now than it has come to. All pages
+  // from the first on, or none where there is not.
+  std::vector<KvCache::PageBlocks> find_more(const PrefixText& text, bool whole_pictures, Walk& walk);
+  // Whether two sequences stand at the same page and read the same one next, which `text` can take from here once
+  // the other has left it.
+  static bool read_the_same(const Walk& walk, const PrefixText& text, const Walk& other, const PrefixText& other_text);
+
+  // The page behind the walk's, of the sequence's tokens, has been computed. Where it is here already, the sequence
+  // goes on with the blocks that are: those of pages that a walk stands on are a running sequence's, always, and
+  // whoever runs has had its blocks reserved.
+  void leave(Walk& walk, const PrefixText& text, std::span<const TokenId> tokens, KvCache& kv);
+
+  // Gives up the blocks that were used the longest ago. False: there are none.
+  bool reclaim();
+  // Gives up everything that no walk stands at.
+  void clear();
+
+  // Bytes of the blocks that only the tree owns.
+  [[nodiscard]] size_t kept_bytes() const;
+  // All that it holds.
+  void visit_blocks(const std::function<void(StateKind, const KvBlockRef&)>& visit) const;
+
+ private:
+  struct Key {
+    uint64_t hash = 0;
+    std::vector<TokenId> tokens;
+    std::vector<Fingerprint> pictures;  // with where they lie
+    bool operator==(const Key&) const = default;
+  };
+  static Key key_of(const PrefixText& text, std::span<const TokenId> page_tokens, int32_t page);
+  [[nodiscard]] static Page* child(Page& parent, const Key& key);
+  Page& root(const Fingerprint& scope);
+  // How many pages of a prompt can be taken from here: the last token is always run.
+  static int32_t most_pages(const PrefixText& text) {
+    return static_cast<int32_t>((text.prompt.size() - 1) / kPageTokens);
+  }
+  // The prompt's page of this number.
+  static Key key_of(const PrefixText& text, int32_t page);
+  // The pages behind `path`, of which `at` is the last, as far as they are here.
+  static void follow(const PrefixText& text, Page* at, std::vector<Page*>& path);
+  std::vector<KvCache::PageBlocks> take(const PrefixText& text, bool whole_pictures, std::span<Page* const> path,
+                                        Walk& walk);
+  [[nodiscard]] int32_t usable(const PrefixText& text, bool whole_pictures, std::span<Page* const> path) const;
+  void touch(Page& page);
+  void list(Page& page);
+  void unlist(Page& page);
+  void move_walk(Walk& walk, Page& to, int32_t pages);
+  void remove(Page& page);
+  void drop_empty(Page& page);
+
+  // Least recently used first; of pages used at once, those deeper in the text stay longer where it is their window's
+  // part, and go earlier where it is all of them.
+  struct Place {
+    uint64_t used;
+    int64_t order;
+    Page* page;
+    auto operator<=>(const Place&) const = default;
+  };
+
+  const KvLayout& layout_;
+  uint64_t clock_ = 0;
+  std::map<Fingerprint, std::unique_ptr<Page>> roots_;
+  std::set<Place> leaves_;  // pages that nothing stands on: neither a page nor a walk
+  std::set<Place> window_;  // pages that have their part of the window
+};
+
+}  // namespace paceline

@@ -1,0 +1,210 @@
+#include "state/prefixes.h"
+
+#include <gtest/gtest.h>
+
+#include "state/states_for_tests.h"
+
+namespace paceline {
+namespace {
+
+constexpr int32_t kWindow = 100;  // two pages and a bit
+
+struct Text {
+  std::vector<TokenId> prompt;
+  std::vector<PrefixPicture> pictures = {};
+  Fingerprint scope = {};
+  operator PrefixText() const { return {prompt, pictures, scope}; }
+};
+
+class PrefixesTest : public testing::Test {
+ protected:
+  PrefixesTest()
+      : layout_(tiny_state("dense", kWindow), DType::bf16),
+        pool_(std::make_shared<KvBlockPool>(layout_.block_bytes)),
+        prefixes_(layout_) {}
+
+  static Text text(int32_t tokens, TokenId first = 0) {
+    Text made;
+    for (int32_t i = 0; i < tokens; ++i) made.prompt.push_back(first + i % 7);
+    return made;
+  }
+
+  // As a sequence does: what is not found is computed, and every full page is left.
+  int32_t run(const Text& text, bool whole_pictures = false) {
+    Prefixes::Walk walk;
+    const auto found = prefixes_.find(text, whole_pictures, walk);
+    KvCache kv(layout_, 4096, kMaxForwardRows, pool_);
+    kv.adopt(found);
+    const auto tokens = static_cast<int32_t>(text.prompt.size());
+    while (kv.length() < tokens) {
+      const int32_t rows = std::min(100, tokens - kv.length());
+      EXPECT_TRUE(kv.reserve(rows));
+      kv.commit(rows);
+      while ((walk.pages() + 1) * kPageTokens <= kv.length()) prefixes_.leave(walk, text, text.prompt, kv);
+    }
+    return static_cast<int32_t>(found.size());
+  }
+
+  KvLayout layout_;
+  std::shared_ptr<KvBlockPool> pool_;
+  Prefixes prefixes_;
+};
+
+TEST_F(PrefixesTest, FindsWholePagesAndLeavesATokenToRun) {
+  EXPECT_EQ(run(text(1000)), 0);
+  EXPECT_EQ(run(text(1000)), 15);
+  EXPECT_EQ(run(text(960)), 14);
+  EXPECT_EQ(run(text(961)), 15);
+  EXPECT_EQ(run(text(64)), 0);
+  EXPECT_EQ(run(text(65)), 1);
+  EXPECT_EQ(run(text(1000, 50)), 0);
+  Text apart = text(1000);
+  apart.prompt[700] = 99;
+  EXPECT_EQ(run(apart), 10);
+}
+
+TEST_F(PrefixesTest, ScopesAreApart) {
+  run(text(500));
+  Text other = text(500);
+  other.scope = {7, 8};
+  EXPECT_EQ(run(other), 0);
+  EXPECT_EQ(run(other), 7);
+}
+
+TEST_F(PrefixesTest, PicturesAreKnownByWhatIsInThem) {
+  Text with = text(500);
+  with.pictures.push_back({70, 100, {1, 1}});
+  EXPECT_EQ(run(with), 0);
+  EXPECT_EQ(run(with), 7);
+  Text other = with;
+  other.pictures[0].content = {1, 2};
+  // The page before the picture is the same; the one that it begins in is not.
+  EXPECT_EQ(run(other), 1);
+  Text moved = with;
+  moved.pictures[0].first_pos = 71;
+  EXPECT_EQ(run(moved), 1);
+}
+
+// Pages 0 and 1 end before and within the picture at 70 … 170, page 2 behind it.
+TEST_F(PrefixesTest, NobodyGoesOnFromWithinAPictureThatSeesBothWays) {
+  Text with = text(150);
+  with.pictures.push_back({70, 75, {1, 1}});
+  run(with, true);
+  EXPECT_EQ(run(with, true), 1);
+  EXPECT_EQ(run(with, false), 2);
+}
+
+TEST_F(PrefixesTest, EverythingCanBeReclaimedAndNothingIsLost) {
+  run(text(1000));
+  run(text(700, 20));
+  const size_t kept = prefixes_.kept_bytes();
+  EXPECT_EQ(kept, pool_->used_bytes());
+  EXPECT_GT(kept, 0u);
+  size_t before = kept;
+  while (prefixes_.reclaim()) {
+    EXPECT_LT(prefixes_.kept_bytes(), before);
+    before = prefixes_.kept_bytes();
+    EXPECT_EQ(before, pool_->used_bytes());
+  }
+  EXPECT_EQ(pool_->used_bytes(), 0u);
+  EXPECT_EQ(run(text(1000)), 0);
+}
+
+// What was used last goes last; and of a long text its sliding pages go before its global ones.
+TEST_F(PrefixesTest, TheOldestGoesFirst) {
+  run(text(640));
+  run(text(640, 20));
+  run(text(640));
+  for (int i = 0; i < 8; ++i) EXPECT_TRUE(prefixes_.reclaim());
+  EXPECT_EQ(run(text(640)), 9);
+  for (int i = 0; i < 20; ++i) EXPECT_TRUE(prefixes_.reclaim());
+  EXPECT_EQ(run(text(640, 20)), 0);
+}
+
+// A sequence stands on its page: reclaiming takes what it can, and never that.
+TEST_F(PrefixesTest, AWalkKeepsItsPage) {
+  run(text(640));
+  Prefixes::Walk walk;
+  const auto found = prefixes_.find(text(640), false, walk);
+  EXPECT_EQ(found.size(), 9u);
+  while (prefixes_.reclaim()) {
+  }
+  KvCache kv(layout_, 4096, kMaxForwardRows, pool_);
+  kv.adopt(found);
+  ASSERT_TRUE(kv.reserve(64));
+  kv.commit(64);
+  prefixes_.leave(walk, text(640), text(640).prompt, kv);
+  EXPECT_EQ(walk.pages(), 10);
+}
+
+// Two that compute the same beside each other: the second goes on with what the first has left, and when the first has
+// gone, all that it cannot give up is the second's.
+TEST_F(PrefixesTest, EqualTextsAtOnceEndUpWithOneCopy) {
+  const Text same = text(640);
+  const auto go_on = [&](KvCache& kv, Prefixes::Walk& walk) {
+    ASSERT_TRUE(kv.reserve(64));
+    kv.commit(64);
+    prefixes_.leave(walk, same, same.prompt, kv);
+  };
+  KvCache second(layout_, 640, kMaxForwardRows, pool_);
+  Prefixes::Walk second_walk;
+  {
+    KvCache first(layout_, 640, kMaxForwardRows, pool_);
+    Prefixes::Walk first_walk;
+    EXPECT_TRUE(prefixes_.find(same, false, first_walk).empty());
+    EXPECT_TRUE(prefixes_.find(same, false, second_walk).empty());
+    for (int page = 0; page < 10; ++page) {
+      go_on(first, first_walk);
+      go_on(second, second_walk);
+      EXPECT_EQ(pool_->used_bytes(), static_cast<size_t>(page + 1) * (layout_.block_bytes[StateKind::paged] +
+                                                                      layout_.block_bytes[StateKind::window]));
+    }
+  }
+  while (prefixes_.reclaim()) {
+  }
+  EXPECT_EQ(pool_->used_bytes(), second.bytes());
+  EXPECT_EQ(prefixes_.kept_bytes(), 0u);
+}
+
+// The tree has lost a page's sliding part, and gets another's; whoever stands on the page keeps its global part.
+TEST_F(PrefixesTest, ASlidingPartThatComesBackChangesNothingElse) {
+  const Text same = text(128);
+  KvCache first(layout_, 640, kMaxForwardRows, pool_), second(layout_, 640, kMaxForwardRows, pool_);
+  Prefixes::Walk first_walk, second_walk;
+  EXPECT_TRUE(prefixes_.find(same, false, first_walk).empty());
+  EXPECT_TRUE(prefixes_.find(same, false, second_walk).empty());
+  for (KvCache* kv : {&first, &second}) {
+    ASSERT_TRUE(kv->reserve(64));
+    kv->commit(64);
+  }
+  prefixes_.leave(first_walk, same, same.prompt, first);
+  EXPECT_TRUE(prefixes_.reclaim());
+  prefixes_.leave(second_walk, same, same.prompt, second);
+  EXPECT_EQ(first.page_blocks(0)[StateKind::paged].block(), second.page_blocks(0)[StateKind::paged].block());
+  EXPECT_NE(first.page_blocks(0)[StateKind::window].block(), second.page_blocks(0)[StateKind::window].block());
+  size_t tree_blocks = 0;
+  prefixes_.visit_blocks([&](StateKind kind, const KvBlockRef& block) {
+    ++tree_blocks;
+    const KvCache::PageBlocks held = second.page_blocks(0);
+    EXPECT_EQ(block.block(), held[kind].block());
+  });
+  EXPECT_EQ(tree_blocks, 2u);
+}
+
+TEST_F(PrefixesTest, AForkSharesWholePagesAndWritesItsOwn) {
+  KvCache one(layout_, 4096, kMaxForwardRows, pool_);
+  ASSERT_TRUE(one.reserve(100));
+  one.commit(100);
+  const size_t alone = pool_->used_bytes();
+  KvCache two = one.fork().value();
+  EXPECT_EQ(two.length(), 100);
+  EXPECT_EQ(pool_->used_bytes(),
+            alone + layout_.block_bytes[StateKind::paged] + layout_.block_bytes[StateKind::window]);
+  for (int32_t layer = 0; layer < 6; ++layer) {
+    EXPECT_EQ(one.pages(layer).keys[0], two.pages(layer).keys[0]);
+    EXPECT_NE(one.pages(layer).keys[1], two.pages(layer).keys[1]);
+  }
+}
+
+}  // namespace
+}  // namespace paceline

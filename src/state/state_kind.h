@@ -1,0 +1,36 @@
+// The kinds of memory that layers have of a sequence, as a model declares them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace paceline {
+
+// paged: keys and values of every position, page by page. window: of the newest ones, in a ring of pages.
+enum class StateKind : uint8_t { paged, window };
+inline constexpr std::array kStateKinds{StateKind::paged, StateKind::window};
+
+// One of each.
+template <typename T>
+struct ByKind {
+  std::array<T, kStateKinds.size()> each{};
+  T& operator[](StateKind kind) { return each[static_cast<size_t>(kind)]; }
+  const T& operator[](StateKind kind) const { return each[static_cast<size_t>(kind)]; }
+};
+
+// What one layer remembers.
+struct LayerState {
+  StateKind kind = StateKind::window;
+  int32_t kv_heads = 0;
+  int32_t head_dim = 0;
+  int32_t kv_layer = 0;  // the layer whose keys and values it reads: itself, or an earlier one
+};
+
+struct ModelState {
+  int32_t window = 0;  // positions that layers of that kind see, their own among them
+  std::vector<LayerState> layers;
+};
+
+}  // namespace paceline

@@ -126,7 +126,7 @@ Result<std::vector<BenchText>> texts_for(const BenchOptions& options, const Benc
   sampling.temperature = options.temperature;
   sampling.seed = 1;
   if (target.text) return bench_texts(*target.text, sampling, options.tokens);
-  return random_bench_text(target.weights->config, sampling, options.tokens);
+  return random_bench_text(target.weights->facts(), sampling, options.tokens);
 }
 
 bool write_file(const std::string& path, const std::string& text) {
@@ -234,7 +234,8 @@ int run_bench(BenchOptions options) {
   if (!target.ok()) return fail(options.source.synthetic.empty() ? kExitFailure : kExitUsage, target.error().message);
   const Precision precision = options.precision == "f32" ? Precision::f32 : Precision::bf16;
   options.forward.precision = precision;
-  Forward forward(target->weights, (*machine)->ops(), precision);
+  const std::unique_ptr<Forward> made = target->weights->make_forward((*machine)->ops(), precision);
+  Forward& forward = *made;
   if (const Status placed = (*machine)->ops().wait(); !placed.ok()) return fail(kExitFailure, placed.error().message);
   const int exit_code = options.engine        ? run_engine_bench(options, *target, forward, **machine)
                         : options.speculation ? run_speculation_bench(options, *target, forward, **machine)

@@ -47,7 +47,7 @@ Result<BenchDrafter> BenchDrafter::make(const std::string& asked, const BenchSou
                                         const Forward& forward, Machine& machine) {
   BenchDrafter drafter;
   drafter.name_ = asked;
-  drafter.vocab_ = forward.weights().config.vocab;
+  drafter.vocab_ = forward.config().vocab;
   if (asked == "perfect") return drafter;
   if (asked == "ngram") {
     drafter.proposer_ = std::make_unique<NgramProposer>();
@@ -55,7 +55,7 @@ Result<BenchDrafter> BenchDrafter::make(const std::string& asked, const BenchSou
   } else if (asked == "random") {
     TRY_ASSIGN(const auto weights, random_weights(source, target, forward, machine));
     const auto make = [&] {
-      return std::make_unique<MtpDrafter>(weights, forward.shared_weights(), machine.ops(), forward.precision());
+      return std::make_unique<MtpDrafter>(weights, as_gemma4(forward.weights()), machine.ops(), forward.precision());
     };
     drafter.proposer_ = std::make_unique<MtpProposer>(make());
     drafter.batch_ = std::make_unique<MtpBatchProposer>(make());

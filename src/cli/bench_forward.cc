@@ -42,7 +42,7 @@ class Stand {
       : forward_(forward),
         settings_(settings),
         kv_(forward.kv_layout(), std::max(settings.context, settings.prompt) + kMaxForwardRows) {
-    const int32_t vocab = forward.weights().config.vocab;
+    const int32_t vocab = forward.config().vocab;
     tokens_.resize(static_cast<size_t>(std::max(settings.context, settings.prompt)));
     uint32_t state = 1;
     for (TokenId& token : tokens_) {

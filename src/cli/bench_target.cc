@@ -4,15 +4,15 @@
 
 #include "cli/console.h"
 #include "cli/progress.h"
-#include "model/backend_limits.h"
-#include "model/place.h"
+#include "model/gemma4/backend_limits.h"
+#include "model/gemma4/place.h"
 #include "session/model_path.h"
 
 namespace paceline {
 namespace {
 
 Result<BenchTarget> make_synthetic_target(const BenchSource& source, ThreadPool& pool) {
-  TRY_ASSIGN(const ModelConfig config, synthetic_config(source.synthetic));
+  TRY_ASSIGN(const Gemma4Config config, synthetic_config(source.synthetic));
   const SyntheticFormat format = synthetic_format(source);
   if (stderr_is_terminal()) {
     remark(
@@ -46,11 +46,10 @@ Result<BenchTarget> load_bench_target(const BenchSource& source, ThreadPool& poo
   } else {
     TRY_ASSIGN(target, make_synthetic_target(source, pool));
   }
-  TRY(check_limits(*target.weights, ops.limits()));
+  TRY(target.weights->check(ops.limits()));
   ProgressBar bar("arranging", stderr_is_terminal());
-  target.weights = place_weights(target.weights, ops, [&](size_t done, size_t total) {
-    bar.update(static_cast<int64_t>(done), static_cast<int64_t>(total));
-  });
+  target.weights = target.weights->placed_for(
+      ops, [&](size_t done, size_t total) { bar.update(static_cast<int64_t>(done), static_cast<int64_t>(total)); });
   return target;
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "kernels/ops.h"
-#include "model/synthetic.h"
+#include "model/gemma4/synthetic.h"
 #include "session/text_model.h"
 
 namespace paceline {
@@ -20,10 +20,10 @@ struct BenchSource {
 };
 
 struct BenchTarget {
-  std::string name;                            // for titles
-  std::shared_ptr<const TextWeights> weights;  // placed
-  std::optional<TextModel> text;               // of a checkpoint
-  std::filesystem::path folder;                // likewise
+  std::string name;                             // for titles
+  std::shared_ptr<const ModelWeights> weights;  // placed
+  std::optional<TextModel> text;                // of a checkpoint
+  std::filesystem::path folder;                 // likewise
 };
 
 SyntheticFormat synthetic_format(const BenchSource& source);

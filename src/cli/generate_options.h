@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/draft_options.h"
-#include "model/config.h"
 #include "model/forward.h"
+#include "model/gemma4/config.h"
 #include "session/generate.h"
 #include "session/opened_model.h"
 

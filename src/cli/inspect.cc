@@ -6,10 +6,10 @@
 #include "cli/console.h"
 #include "cli/generate_options.h"
 #include "cli/inspect_pictures.h"
-#include "model/config_reader.h"
+#include "model/gemma4/config_reader.h"
+#include "model/gemma4/mtp_binding.h"
+#include "model/gemma4/report.h"
 #include "model/load.h"
-#include "model/mtp_binding.h"
-#include "model/report.h"
 #include "session/machine.h"
 #include "session/model_path.h"
 

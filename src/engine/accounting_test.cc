@@ -7,8 +7,8 @@
 #include <random>
 
 #include "engine/schedule.h"
-#include "model/state_of.h"
-#include "model/tiny_config.h"
+#include "model/gemma4/state_of.h"
+#include "model/gemma4/tiny_config.h"
 
 namespace paceline {
 namespace {
@@ -38,8 +38,8 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
     settings_.kv_bytes = sequences * sequence_bytes(kContext, GetParam().pictures ? kMaxImageRows : kMaxForwardRows);
   }
 
-  static ModelConfig made_config() {
-    ModelConfig config = tiny_config("dense", GetParam().window);
+  static Gemma4Config made_config() {
+    Gemma4Config config = tiny_config("dense", GetParam().window);
     config.images_see_both_ways = GetParam().pictures;
     return config;
   }
@@ -176,7 +176,7 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
     ASSERT_LE(used, settings_.kv_bytes);
   }
 
-  ModelConfig config_;
+  Gemma4Config config_;
   KvLayout layout_;
   EngineSettings settings_;
   std::mt19937 random_{7};

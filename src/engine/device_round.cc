@@ -9,7 +9,7 @@ namespace paceline {
 void DeviceRound::start(Sequence& seq) {
   if (!chooses()) return;
   const History history{seq.request().prompt, seq.generated(), nullptr};
-  seq.device_choice = std::make_unique<DeviceChoice>(ops_, seq.sampling, forward_.weights().config.vocab, history);
+  seq.device_choice = std::make_unique<DeviceChoice>(ops_, seq.sampling, forward_.config().vocab, history);
 }
 
 // A choice for the newest token's row and for every draft's, each as if all drafts in front of it stood.
@@ -48,7 +48,7 @@ void DeviceRound::allow(Sequence& seq, size_t first_choice) {
 
 Status DeviceRound::run(const ForwardRows& rows, bool drafts_unknown, std::span<const Choosing> choosing,
                         ChooseScratch& scratch) {
-  const ModelConfig& config = forward_.weights().config;
+  const ModelConfig& config = forward_.config();
   choices_.clear();
   chains_.clear();
   bool wants_logits = false;

@@ -96,7 +96,7 @@ void DraftingRound::draft() {
   if (leaves_drafts()) enqueued_ = parts_.proposer->enqueue(asks_);
   if (enqueued_ != nullptr) return place_drafts();
   parts_.proposer->propose(asks_);
-  const int32_t vocab = parts_.forward->weights().config.vocab;
+  const int32_t vocab = parts_.forward->config().vocab;
   size_t at = 0;
   for (Sequence* seq : writers_) {
     if (seq->round.asked == 0) continue;

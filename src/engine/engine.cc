@@ -21,7 +21,7 @@ class Engine::Loop {
   }
 
   Submission submit(Request request, std::shared_ptr<Listener> listener) {
-    const ModelConfig& config = parts_.forward->weights().config;
+    const ModelConfig& config = parts_.forward->config();
     if (const Status status = check_request(request, config, parts_.vision); !status.ok())
       return {.refusal = Refusal::invalid, .problem = status.error().message};
     std::shared_ptr<Accepted> accepted = Schedule::accept(std::move(request), parts_.forward->kv_layout(), config);

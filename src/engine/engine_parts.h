@@ -8,7 +8,7 @@
 
 #include "base/thread_pool.h"
 #include "model/forward.h"
-#include "model/vision_forward.h"
+#include "model/vision/vision_forward.h"
 #include "speculate/batch_proposer.h"
 #include "speculate/counters.h"
 #include "speculate/depth.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "engine/sequence.h"
-#include "model/vision_forward.h"
+#include "model/vision/vision_forward.h"
 
 namespace paceline {
 

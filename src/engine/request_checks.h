@@ -4,8 +4,8 @@
 
 #include "base/result.h"
 #include "engine/request.h"
-#include "model/config.h"
-#include "model/vision_forward.h"
+#include "model/gemma4/config.h"
+#include "model/vision/vision_forward.h"
 
 namespace paceline {
 

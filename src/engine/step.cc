@@ -24,7 +24,7 @@ Event event_of(const Sequence& seq) {
 
 Stepper::Stepper(const EngineParts& parts, const EngineSettings& settings)
     : parts_(parts),
-      config_(parts.forward->weights().config),
+      config_(parts.forward->config()),
       schedule_(parts.forward->kv_layout(), config_, settings),
       features_(parts.vision, settings.feature_bytes),
       drafting_(parts, settings),

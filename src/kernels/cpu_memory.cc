@@ -1,10 +1,10 @@
 // Memory of the processor as Ops gives it out, and what moves rows about in it.
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 
+#include "base/host_memory.h"
 #include "kernels/cpu_ops.h"
 
 namespace paceline::kernels {
@@ -28,19 +28,19 @@ int32_t largest(const float* x, int32_t count) {
 
 }  // namespace
 
-std::shared_ptr<void> CpuOps::memory(size_t bytes) {
-  const size_t whole = std::max<size_t>(64, (bytes + 63) / 64 * 64);
-  void* block = std::aligned_alloc(64, whole);
-  if (block == nullptr) return nullptr;
-  std::memset(block, 0, whole);
-  return {block, [](void* p) { std::free(p); }};
-}
+std::shared_ptr<void> CpuOps::memory(size_t bytes) { return host_memory(bytes); }
 
 void CpuOps::upload(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 
 void CpuOps::copy(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 
 void CpuOps::clear(void* to, size_t bytes) { std::memset(to, 0, bytes); }
+
+std::optional<int32_t> CpuOps::count_distinct(const int32_t* values, int64_t count, int32_t end) const {
+  std::vector<bool> seen(static_cast<size_t>(end));
+  for (int64_t i = 0; i < count; ++i) seen[static_cast<size_t>(values[i])] = true;
+  return static_cast<int32_t>(std::count(seen.begin(), seen.end(), true));
+}
 
 void CpuOps::rope(const RopeArgs& args) {
   size_t at = 0;

@@ -38,6 +38,7 @@ class CpuOps : public Ops {
   void copy(void* to, const void* from, size_t bytes) override;
   void clear(void* to, size_t bytes) override;
   [[nodiscard]] bool on_host() const override { return true; }
+  [[nodiscard]] std::optional<int32_t> count_distinct(const int32_t* values, int64_t count, int32_t end) const override;
   const void* fetch(const void* from, size_t, HostCopy&) override { return from; }
   Status wait() override { return Done{}; }
 

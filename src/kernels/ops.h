@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -266,8 +267,9 @@ struct Limits {
   static constexpr int32_t kNone = std::numeric_limits<int32_t>::max();
   int32_t experts = kNone, experts_per_token = kNone;
   int32_t norm_width = kNone;
-  int32_t head_step = 1;         // text heads are multiples of it
-  int32_t picture_head = kNone;  // of the vision side
+  int32_t head_step = 1;          // text heads are multiples of it
+  int32_t picture_head = kNone;   // of the vision side
+  int32_t picture_head_step = 1;  // heads of which keys and values may be bf16 there are multiples of it
   int32_t clusters = kNone, cluster_width = kNone;
   bool gates_alike = false;  // gated() takes both matrices in one format
 };
@@ -300,6 +302,11 @@ class Ops {
   // the host's.
   [[nodiscard]] virtual size_t free_bytes() const { return 0; }
   virtual double read_gbs() { return 0; }
+  // How many different values there are among `count` of 0 … end - 1; none where the host cannot look.
+  [[nodiscard]] virtual std::optional<int32_t> count_distinct(const int32_t* /*values*/, int64_t /*count*/,
+                                                              int32_t /*end*/) const {
+    return std::nullopt;
+  }
   // Until all that was enqueued has run. An error is the backend's last word: nothing enqueued after it runs.
   virtual Status wait() = 0;
 

@@ -1,4 +1,4 @@
-// What a Gemma 4 config.json says of the text model, with both spellings resolved and every number checked.
+// What every model says of itself, whatever its family: all that the rooms above may know of it.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,6 @@
 #include "tensor/dtype.h"
 
 namespace paceline {
-
-enum class LayerKind : uint8_t { sliding, global };
-
-struct LayerConfig {
-  LayerKind kind = LayerKind::sliding;
-  int32_t head_dim = 0;
-  int32_t kv_heads = 0;
-  int32_t ffn = 0;            // width of the dense FFN, doubling applied
-  int32_t kv_layer = 0;       // the layer whose keys and values this one reads: itself, or an earlier one when shared
-  bool value_is_key = false;  // no v_proj: V is the raw K projection
-
-  bool operator==(const LayerConfig&) const = default;
-};
 
 struct RopeConfig {
   double theta = 10000.0;
@@ -43,37 +30,15 @@ struct TokenIds {
 struct ModelConfig {
   std::string model_type;  // of the top level: gemma4, gemma4_unified, gemma4_text, …
   int32_t hidden = 0;
-  int32_t heads = 0;
   int32_t vocab = 0;
-  int32_t window = 0;
   int32_t context = 0;
-  float rms_eps = 1e-6f;
-  float softcap = 0;  // 0: none
-  RopeConfig rope_sliding, rope_global;
-  std::vector<LayerConfig> layers;
-
-  int32_t experts = 0;  // 0: dense
-  int32_t experts_per_token = 0;
-  int32_t expert_ffn = 0;
-
-  int32_t ple_width = 0;  // 0: no per-layer embeddings
-  int32_t ple_vocab = 0;
-
-  bool tied_head = true;
-  bool images_see_both_ways = false;  // in sliding layers, tokens of one image see each other
-  bool both_ways_globally = false;    // and in global layers
+  bool images_see_both_ways = false;  // tokens of one image see each other, so that it must not be cut
   TokenIds ids;
   std::vector<TokenId> stop_ids;  // config's eos and generation_config's, sorted, unique
-  // generation_config's sampling defaults, or Gemma's.
+  // generation_config's sampling defaults, or the family's.
   float temperature = 1.0f;
   int32_t top_k = 64;
   float top_p = 0.95f;
-
-  // MLX quantisation as config.json declares it; 0: none. Per-tensor overrides are seen from the shapes.
-  int32_t quant_bits = 0;
-  int32_t quant_group = 0;
-
-  [[nodiscard]] int32_t layer_count() const { return static_cast<int32_t>(layers.size()); }
 
   bool operator==(const ModelConfig&) const = default;
 };

@@ -1,4 +1,4 @@
-// The text model's forward: rows of tokens in, logits and hidden states out. A decode step is one row, a verify is
+// A text model's forward: rows of tokens in, logits and hidden states out. A decode step is one row, a verify is
 // several rows of one sequence, a prompt chunk is rows whose logits nobody asked for; all may share one call.
 // A row's results have the same bits whatever else is in the call.
 #pragma once
@@ -9,17 +9,10 @@
 #include <vector>
 
 #include "kernels/ops.h"
-#include "model/weights.h"
+#include "model/model_weights.h"
 #include "state/kv.h"
 
 namespace paceline {
-
-// What unquantised matrices are multiplied with, and what keys and values are kept in. Quantised matrices always take
-// activations quantised to 8 bits per row and group.
-enum class Precision : uint8_t { f32, bf16 };
-
-// What embeddings of this width are multiplied with: its square root. In bf16 the reference rounds the factor too.
-float embedding_scale(int32_t width, Precision precision);
 
 // Consecutive tokens of a sequence whose input is given instead of looked up: one image, or one frame of a clip. Where
 // the config says so, they see each other in both directions; then one call has to run them all, since the first row
@@ -68,16 +61,16 @@ struct ForwardOutput {
   size_t weight_bytes = 0;
 };
 
-// Owns the scratch memory of forward calls over one model; the weights are shared and never written.
+// Owns the scratch memory of forward calls over one model; the weights are shared and never written. Each family has a
+// form of it.
 class Forward {
  public:
-  Forward(std::shared_ptr<const TextWeights> weights, kernels::Ops& ops, Precision precision);
-  ~Forward();
+  virtual ~Forward() = default;
   Forward(const Forward&) = delete;
   Forward& operator=(const Forward&) = delete;
 
-  [[nodiscard]] const TextWeights& weights() const { return *weights_; }
-  [[nodiscard]] const std::shared_ptr<const TextWeights>& shared_weights() const { return weights_; }
+  [[nodiscard]] const std::shared_ptr<const ModelWeights>& weights() const { return weights_; }
+  [[nodiscard]] const ModelConfig& config() const { return weights_->facts(); }
   [[nodiscard]] const KvLayout& kv_layout() const { return layout_; }
   [[nodiscard]] Precision precision() const { return precision_; }
   [[nodiscard]] kernels::Ops& ops() const { return ops_; }
@@ -92,15 +85,21 @@ class Forward {
   // What went wrong on the device, once and for all later calls; a processor has no such faults.
   [[nodiscard]] const Status& status() const { return status_; }
 
-  struct Scratch;
+ protected:
+  // weights: placed for `ops`.
+  Forward(std::shared_ptr<const ModelWeights> weights, kernels::Ops& ops, Precision precision);
+  // All of it, enqueued; the caches' lengths are raised behind it.
+  virtual ForwardRows pass(const ForwardInput& input) = 0;
 
  private:
-  std::shared_ptr<const TextWeights> weights_;
+  std::shared_ptr<const ModelWeights> weights_;
   kernels::Ops& ops_;
   Precision precision_;
   KvLayout layout_;
   Status status_ = Done{};
-  std::unique_ptr<Scratch> scratch_;
+  // What the host reads at the end, and what it reads after a fault.
+  kernels::HostCopy logits_copy_, taps_copy_;
+  std::vector<float> zeros_;
 };
 
 }  // namespace paceline

@@ -2,18 +2,22 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 
-#include "model/binding.h"
+#include "base/thread_pool.h"
 #include "model/config.h"
-#include "model/weights.h"
+#include "model/model_weights.h"
 #include "weights/checkpoint.h"
 
 namespace paceline {
 
+// Called with how many of how many steps are done.
+using Progress = std::function<void(int done, int total)>;
+
 struct LoadedModel {
   ModelConfig config;
-  std::shared_ptr<const TextWeights> weights;
+  std::shared_ptr<const ModelWeights> weights;
   std::shared_ptr<const Checkpoint> checkpoint;  // for the tokenizer's files, the vision tower, hashes
 };
 

@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "base/thread_pool.h"
-#include "model/binding.h"
+#include "model/load.h"
 #include "weights/quantizer.h"
 
 namespace paceline {

@@ -8,7 +8,7 @@
 
 #include "weights/checkpoint.h"
 #include "weights/quantizer.h"
-#include "weights/safetensors_writer.h"
+#include "weights/safetensors/safetensors_writer.h"
 
 namespace paceline {
 

@@ -5,11 +5,11 @@
 
 #include <cmath>
 
-#include "model/changed_checkpoint.h"
-#include "model/config_reader.h"
-#include "model/load.h"
-#include "model/mtp_binding.h"
-#include "model/report.h"
+#include "model/gemma4/changed_checkpoint.h"
+#include "model/gemma4/config_reader.h"
+#include "model/gemma4/load_gemma4.h"
+#include "model/gemma4/mtp_binding.h"
+#include "model/gemma4/report.h"
 #include "weights/scratch_folder.h"
 
 namespace paceline {
@@ -60,8 +60,8 @@ TEST(Quantize, WritesWhatBindingReads) {
     for (const char* name : {"dense", "moe", "ple", "vlm"}) {
       const Quantised made(std::string(name) + "/target", {bits, 32});
       ThreadPool pool(2);
-      const auto before = load_model(kGoldens + name + "/target", pool);
-      const auto after = load_model(made.out, pool);
+      const auto before = load_gemma4(kGoldens + name + "/target", pool);
+      const auto after = load_gemma4(made.out, pool);
       ASSERT_TRUE(after.ok()) << after.error().message;
       EXPECT_EQ(after->config.quant_bits, bits);
       EXPECT_EQ(after->config.stop_ids, before->config.stop_ids);
@@ -93,7 +93,7 @@ TEST(Quantize, WritesWhatBindingReads) {
 TEST(Quantize, LeavesRowsThatAreNoMultipleOfTheGroup) {
   const Quantised made("moe/target", {8, 64});  // hidden 96 is none, the experts' 64 is one
   ThreadPool pool(2);
-  const auto model = load_model(made.out, pool);
+  const auto model = load_gemma4(made.out, pool);
   ASSERT_TRUE(model.ok()) << model.error().message;
   EXPECT_EQ(model->weights->layers[0].q.format, WeightFormat::bf16);
   EXPECT_EQ(model->weights->layers[0].expert_gate.first.format, WeightFormat::bf16);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/row_buffer.h"
-#include "model/config.h"
+#include "model/gemma4/config.h"
 
 namespace paceline {
 
@@ -23,6 +23,10 @@ class RopeRows {
     ready_dim_ = 0;
   }
   void add(int32_t pos) { positions_.push_back(pos); }
+  void set(const std::vector<int32_t>& positions) {
+    positions_ = positions;
+    ready_dim_ = 0;
+  }
   RopeTable table(kernels::Ops& ops, const RopeConfig& config, int32_t head_dim);
 
  private:

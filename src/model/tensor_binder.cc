@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace paceline {
 namespace {

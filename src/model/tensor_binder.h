@@ -9,7 +9,8 @@
 
 #include "base/result.h"
 #include "base/thread_pool.h"
-#include "model/weights.h"
+#include "model/vector.h"
+#include "tensor/matrix.h"
 #include "weights/checkpoint.h"
 
 namespace paceline {

@@ -8,6 +8,7 @@
 
 #include "kernels/cpu_ops.h"
 #include "media/clips_for_tests.h"
+#include "model/gemma4/gemma4_forward.h"
 #include "proof/golden_file.h"
 #include "session/engine_request.h"
 #include "session/generate.h"
@@ -100,7 +101,7 @@ TEST_P(GoldenClips, AreReadAndAnsweredAsByTransformers) {
   const auto prepared = prepare(model, request);
   ASSERT_TRUE(prepared.ok()) << prepared.error().message;
   EXPECT_EQ(prepared->request.prompt, expected.prompt.ids);
-  Forward forward(model.loaded.weights, ops, Precision::f32);
+  Gemma4Forward forward(as_gemma4(model.loaded.weights), ops, Precision::f32);
   Engine engine({&forward, &pool, nullptr, nullptr, nullptr, &vision->forward()}, {});
   EXPECT_EQ(generate(model, engine, *prepared, {})->tokens, expected.prompt.greedy);
   EXPECT_EQ(engine.stats().pictures_seen, static_cast<int64_t>(expected.frames.size()));

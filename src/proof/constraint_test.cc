@@ -8,6 +8,7 @@
 
 #include "grammar/documents.h"
 #include "kernels/cpu_ops.h"
+#include "model/gemma4/gemma4_forward.h"
 #include "model/load.h"
 #include "proof/decode.h"
 #include "session/token_vocabulary.h"
@@ -24,7 +25,7 @@ class ConstraintTest : public testing::Test {
       : pool_(1),
         ops_(**kernels::find_cpu_table(""), pool_),
         model_(*load_model(std::filesystem::path(PACELINE_SOURCE_DIR) / "models/default", pool_)),
-        forward_(model_.weights, ops_, Precision::bf16),
+        forward_(as_gemma4(model_.weights), ops_, Precision::bf16),
         tokenizer_(*Tokenizer::load(*read_packed_file(PACELINE_SOURCE_DIR "/models/default/tokenizer.json"))),
         index_(*make_token_index(tokenizer_)) {}
 
@@ -46,7 +47,7 @@ class ConstraintTest : public testing::Test {
   ThreadPool pool_;
   kernels::CpuOps ops_;
   LoadedModel model_;
-  Forward forward_;
+  Gemma4Forward forward_;
   Tokenizer tokenizer_;
   std::shared_ptr<const grammar::TokenIndex> index_;
 };

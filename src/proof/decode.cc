@@ -57,7 +57,7 @@ class Decoding {
   // A chunk, or an image that must not be cut.
   static int32_t most_rows(const Forward& forward, const DecodeRequest& request) {
     int32_t rows = kMaxForwardRows;
-    if (!forward.weights().config.images_see_both_ways) return rows;
+    if (!forward.config().images_see_both_ways) return rows;
     for (const SoftTokens& soft : request.soft) rows = std::max(rows, soft.count);
     return rows;
   }
@@ -65,7 +65,7 @@ class Decoding {
   // Where the next rows end: before an image rather than in it.
   [[nodiscard]] int32_t next_end(int32_t begin, int32_t standing) const {
     const int32_t end = std::min(standing, begin + request_.chunk_rows);
-    if (!forward_.weights().config.images_see_both_ways) return end;
+    if (!forward_.config().images_see_both_ways) return end;
     for (const SoftTokens& soft : request_.soft) {
       if (soft.first_pos < end && end < soft.end_pos()) return soft.first_pos > begin ? soft.first_pos : soft.end_pos();
     }
@@ -115,7 +115,7 @@ class Decoding {
       CHECK(drafted >= 0 && drafted <= round_.asked);
       drafts_.resize(static_cast<size_t>(drafted));
     }
-    drop_strays(drafts_, forward_.weights().config.vocab);
+    drop_strays(drafts_, forward_.config().vocab);
     round_.drafted = static_cast<int32_t>(drafts_.size());
     round_.draft_ms = ms_between(begin, Clock::now());
   }
@@ -146,7 +146,7 @@ class Decoding {
 
   // Chooses row by row while the drafts are what was chosen, and takes back the rows behind.
   std::optional<DecodeEnd> verify(const ForwardOutput& output, int32_t first_row, bool in_prompt) {
-    const ModelConfig& config = forward_.weights().config;
+    const ModelConfig& config = forward_.config();
     RoundTimes times;
     std::optional<DecodeEnd> end;
     for (size_t row = 0;; ++row) {
@@ -182,7 +182,7 @@ class Decoding {
   }
 
   TokenId choose_from(const float* logits) {
-    const auto vocab = static_cast<size_t>(forward_.weights().config.vocab);
+    const auto vocab = static_cast<size_t>(forward_.config().vocab);
     const TokenCounts* counts = request_.sampling.penalised() ? &counts_ : nullptr;
     const History history{request_.prompt, outcome_.tokens, counts};
     const auto output_index = static_cast<int64_t>(outcome_.tokens.size());
@@ -273,7 +273,7 @@ DecodeRequest decode_request(const Request& request, int32_t choice) {
 
 DecodeOutcome decode(Forward& forward, const DecodeRequest& request, const DecodeCallbacks& callbacks,
                      const Speculation& speculation) {
-  if (const Status status = check(request, forward.weights().config); !status.ok()) {
+  if (const Status status = check(request, forward.config()); !status.ok()) {
     DecodeOutcome outcome;
     outcome.end = DecodeEnd::failed;
     outcome.problem = status.error().message;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "kernels/cpu_ops.h"
+#include "model/gemma4/gemma4_forward.h"
 #include "model/load.h"
 
 namespace paceline {
@@ -16,7 +17,7 @@ class DecodeTest : public testing::Test {
       : pool_(1),
         ops_(**kernels::find_cpu_table(""), pool_),
         model_(*load_model(std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/goldens/moe/target", pool_)),
-        forward_(model_.weights, ops_, Precision::bf16) {}
+        forward_(as_gemma4(model_.weights), ops_, Precision::bf16) {}
 
   static DecodeRequest request() {
     DecodeRequest request;
@@ -35,7 +36,7 @@ class DecodeTest : public testing::Test {
   ThreadPool pool_;
   kernels::CpuOps ops_;
   LoadedModel model_;
-  Forward forward_;
+  Gemma4Forward forward_;
 };
 
 // The loop without its bookkeeping: everything from the beginning for each token, and counted anew.

@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "kernels/cpu_ops.h"
+#include "model/gemma4/gemma4_forward.h"
 #include "proof/decode.h"
 #include "proof/golden_file.h"
 #include "proof/identity.h"
@@ -80,8 +81,8 @@ class DefaultModel : public testing::Test {
   }
 
   // The same matrices in float32, so that nothing is rounded on the way.
-  std::shared_ptr<const TextWeights> unpacked() {
-    auto wide = std::make_shared<TextWeights>(*model_.loaded.weights);
+  std::shared_ptr<const Gemma4Weights> unpacked() {
+    auto wide = std::make_shared<Gemma4Weights>(*as_gemma4(model_.loaded.weights));
     wide->checkpoint = nullptr;
     const auto widen = [&](Matrix& m) {
       if (!m.quantised()) return;
@@ -110,7 +111,7 @@ TEST_F(DefaultModel, TokenizerAgreesWithTheReferences) {
 }
 
 TEST_F(DefaultModel, GreedyTextIsTheReferencesWhereItsChoicesAreClear) {
-  Forward forward(model_.loaded.weights, ops_, Precision::f32);
+  Gemma4Forward forward(as_gemma4(model_.loaded.weights), ops_, Precision::f32);
   int judged = 0;
   for (const Golden& golden : goldens()) {
     if (golden.prompt.min_gap < kClearGap) continue;
@@ -121,7 +122,7 @@ TEST_F(DefaultModel, GreedyTextIsTheReferencesWhereItsChoicesAreClear) {
 }
 
 TEST_F(DefaultModel, InFloat32GreedyTextIsTheReferences) {
-  Forward forward(unpacked(), ops_, Precision::f32);
+  Gemma4Forward forward(unpacked(), ops_, Precision::f32);
   const auto all = goldens();
   ASSERT_EQ(all.size(), 20u);
   // All twenty in the long form; float32 takes a while.
@@ -133,7 +134,7 @@ TEST_F(DefaultModel, InFloat32GreedyTextIsTheReferences) {
 
 // Window 512, four bits, its own drafter: the promise on the model that people try first.
 TEST_F(DefaultModel, SpeculationEmitsThePlainRunsTokens) {
-  Forward forward(model_.loaded.weights, ops_, Precision::bf16);
+  Gemma4Forward forward(as_gemma4(model_.loaded.weights), ops_, Precision::bf16);
   const auto mtp = Drafter::load(kModel / "assistant", forward, pool_, ops_)->proposer();
   const bool whole = std::getenv("PACELINE_TEST_LONG") != nullptr;
   IdentityPlan plan;
@@ -161,7 +162,7 @@ TEST_F(DefaultModel, SpeculationEmitsThePlainRunsTokens) {
 // and sampled, in company and with kept pages, each gets what it gets alone without drafts.
 TEST_F(DefaultModel, SpeculationChangesNothingAboutPictures) {
   const bool whole = std::getenv("PACELINE_TEST_LONG") != nullptr;
-  Forward forward(model_.loaded.weights, ops_, Precision::bf16);
+  Gemma4Forward forward(as_gemma4(model_.loaded.weights), ops_, Precision::bf16);
   const auto vision = Vision::load(model_.loaded, Precision::bf16, pool_, ops_).value();
   const auto mtp = Drafter::load(kModel / "assistant", forward, pool_, ops_)->batch_proposer();
   StepCosts costs;
@@ -198,7 +199,7 @@ TEST_F(DefaultModel, SpeculationChangesNothingAboutPictures) {
 
 // Sixty-four at once, of all settings, with shared beginnings and clients that go away: each gets what it gets alone.
 TEST_F(DefaultModel, UnderLoadEachGetsWhatItGetsAlone) {
-  Forward forward(model_.loaded.weights, ops_, Precision::bf16);
+  Gemma4Forward forward(as_gemma4(model_.loaded.weights), ops_, Precision::bf16);
   const auto mtp = Drafter::load(kModel / "assistant", forward, pool_, ops_)->batch_proposer();
   StepCosts costs;
   LoadPlan plan;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernels/cpu_ops.h"
+#include "model/gemma4/gemma4_forward.h"
 #include "proof/decode.h"
 #include "proof/golden_engine_for_tests.h"
 #include "proof/load_identity.h"
@@ -265,7 +266,7 @@ class FaultyOps : public kernels::CpuOps {
 
 TEST_P(EngineTest, AFaultEndsTheTextsAndNotTheProcess) {
   FaultyOps ops(**kernels::find_cpu_table(""), pool_);
-  Forward forward(model_.weights, ops, Precision::bf16);
+  Gemma4Forward forward(as_gemma4(model_.weights), ops, Precision::bf16);
   parts_.forward = &forward;
   Engine engine(parts_, settings_);
   const auto texts = std::make_shared<Texts>();

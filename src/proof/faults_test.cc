@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "kernels/cpu_ops.h"
+#include "model/gemma4/gemma4_forward.h"
 #include "proof/decode.h"
 #include "proof/device_like_ops_for_tests.h"
 #include "proof/golden_engine_for_tests.h"
@@ -52,7 +53,7 @@ class Faults : public GoldenEngineTest<Failing<Backend>> {
   void expect_one_end_each() {
     for (int fails_after = 0; fails_after < 12; ++fails_after) {
       SCOPED_TRACE(testing::Message() << "fails after " << fails_after);
-      Forward forward(this->model_.weights, this->ops_, Precision::bf16);
+      Gemma4Forward forward(as_gemma4(this->model_.weights), this->ops_, Precision::bf16);
       this->parts_.forward = &forward;
       this->ops_.waits = 0;
       this->ops_.fails_after = fails_after;
@@ -85,8 +86,8 @@ class Faults : public GoldenEngineTest<Failing<Backend>> {
   }
 
   // A model in which one token's embedding is `value`.
-  std::shared_ptr<const TextWeights> with_embedding(TokenId token, float value) {
-    auto changed = std::make_shared<TextWeights>(*this->model_.weights);
+  std::shared_ptr<const Gemma4Weights> with_embedding(TokenId token, float value) {
+    auto changed = std::make_shared<Gemma4Weights>(*as_gemma4(this->model_.weights));
     const Matrix& from = changed->embedding;
     EXPECT_EQ(from.format, WeightFormat::bf16);
     const auto* values = static_cast<const uint16_t*>(from.values);
@@ -102,7 +103,7 @@ class Faults : public GoldenEngineTest<Failing<Backend>> {
 
   // Beside one whose logits are not numbers, another writes what it always writes.
   void expect_only_the_broken_ends(float value) {
-    Forward forward(with_embedding(77, value), this->ops_, Precision::bf16);
+    Gemma4Forward forward(with_embedding(77, value), this->ops_, Precision::bf16);
     this->parts_.forward = &forward;
     for (const int32_t choices : {1, 3}) {
       Engine engine(this->parts_, this->settings_);
@@ -160,7 +161,7 @@ TEST_P(HostFaults, TheBareLoopSaysWhatItMet) {
   const Request asked = request(300, 40);
   const size_t whole = decode(*forward_, decode_request(asked), {}).tokens.size();
   EXPECT_EQ(whole, 40u);
-  Forward forward(model_.weights, ops_, Precision::bf16);
+  Gemma4Forward forward(as_gemma4(model_.weights), ops_, Precision::bf16);
   ops_.waits = 0;
   ops_.fails_after = 7;
   const DecodeOutcome outcome = decode(forward, decode_request(asked), {});

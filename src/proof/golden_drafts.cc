@@ -6,8 +6,8 @@
 #include <boost/json.hpp>
 
 #include "kernels/row_buffer.h"
-#include "model/mtp_binding.h"
-#include "model/mtp_drafter.h"
+#include "model/gemma4/mtp_binding.h"
+#include "model/gemma4/mtp_drafter.h"
 #include "weights/json_fields.h"
 
 namespace paceline {
@@ -47,7 +47,7 @@ class PromptRun {
     if (length > static_cast<int32_t>(tokens_.size()) || length - 1 < kv_.length()) {
       return Error{fmt::format("drafts.json: expected rising lengths up to {}, found {}", tokens_.size(), length)};
     }
-    const auto width = static_cast<size_t>(forward_.weights().config.hidden);
+    const auto width = static_cast<size_t>(forward_.config().hidden);
     while (kv_.length() < length - 1) {
       const int32_t rows = std::min(length - 1 - kv_.length(), settings_.chunk_rows);
       const SeqRows seq{&kv_, rows};
@@ -73,7 +73,7 @@ class PromptRun {
 
 Status compare_prompt(const GoldenPrompt& prompt, const std::vector<GoldenDraft>& golden,
                       const DraftsSettings& settings, Forward& forward, MtpDrafter& drafter, DraftsCheck* check) {
-  const int32_t vocab = forward.weights().config.vocab;
+  const int32_t vocab = forward.config().vocab;
   for (const TokenId id : prompt.greedy) {
     if (id >= vocab) return Error{fmt::format("golden.json: token {}, vocabulary {}", id, vocab)};
   }
@@ -125,8 +125,8 @@ Result<DraftsCheck> check_golden_drafts(const fs::path& folder, const GoldenFile
                              drafts.size())};
   }
   TRY_ASSIGN(const auto weights, load_mtp(folder / "assistant", pool));
-  TRY(check_fits(weights->config, forward.weights().config));
-  MtpDrafter drafter(weights, forward.shared_weights(), ops, settings.precision);
+  TRY(check_fits(weights->config, *forward.weights()));
+  MtpDrafter drafter(weights, as_gemma4(forward.weights()), ops, settings.precision);
   for (size_t i = 0; i < drafts.size(); ++i) {
     TRY(compare_prompt(golden.prompts()[i], drafts[i], settings, forward, drafter, &check));
   }

@@ -11,8 +11,9 @@
 
 #include "engine/engine.h"
 #include "kernels/cpu_table.h"
+#include "model/gemma4/gemma4_forward.h"
+#include "model/gemma4/mtp_binding.h"
 #include "model/load.h"
-#include "model/mtp_binding.h"
 #include "speculate/mtp_proposer.h"
 
 namespace paceline {
@@ -49,7 +50,7 @@ class GoldenEngineTest : public testing::TestWithParam<const char*> {
  protected:
   GoldenEngineTest()
       : pool_(2), ops_(**kernels::find_cpu_table(""), pool_), model_(*load_model(folder("target"), pool_)) {
-    forward_.emplace(model_.weights, ops_, Precision::bf16);
+    forward_.emplace(as_gemma4(model_.weights), ops_, Precision::bf16);
     parts_ = {&*forward_, &pool_, nullptr, &costs_, nullptr};
     settings_.kv_bytes = size_t{64} << 20;
   }
@@ -60,14 +61,14 @@ class GoldenEngineTest : public testing::TestWithParam<const char*> {
 
   void use_mtp() {
     mtp_ = std::make_unique<MtpBatchProposer>(std::make_unique<MtpDrafter>(
-        load_mtp(folder("assistant"), pool_).value(), forward_->shared_weights(), ops_, forward_->precision()));
+        load_mtp(folder("assistant"), pool_).value(), as_gemma4(forward_->weights()), ops_, forward_->precision()));
     parts_.proposer = mtp_.get();
   }
 
   ThreadPool pool_;
   Backend ops_;
   LoadedModel model_;
-  std::optional<Forward> forward_;
+  std::optional<Gemma4Forward> forward_;
   StepCosts costs_;
   std::unique_ptr<BatchProposer> mtp_;
   EngineParts parts_;

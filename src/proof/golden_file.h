@@ -11,7 +11,7 @@
 #include "tensor/dtype.h"
 #include "weights/json_fields.h"
 #include "weights/mapped_file.h"
-#include "weights/safetensors.h"
+#include "weights/safetensors/safetensors.h"
 
 namespace paceline {
 

@@ -9,7 +9,7 @@
 #include "base/thread_pool.h"
 #include "kernels/ops.h"
 #include "model/load.h"
-#include "model/vision_forward.h"
+#include "model/vision/vision_forward.h"
 #include "proof/golden_file.h"
 
 namespace paceline {

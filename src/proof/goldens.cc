@@ -6,7 +6,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "model/backend_limits.h"
+#include "model/gemma4/backend_limits.h"
 #include "model/load.h"
 #include "proof/decode.h"
 
@@ -31,7 +31,7 @@ class CaseRun {
  public:
   // vision: none where the goldens have no images.
   CaseRun(const GoldenFile& golden, const GoldenSettings& settings, Forward& forward, GoldenVision* vision)
-      : golden_(golden), settings_(settings), forward_(forward), config_(forward.weights().config), vision_(vision) {
+      : golden_(golden), settings_(settings), forward_(forward), config_(forward.config()), vision_(vision) {
     check_.name = golden.name();
   }
 
@@ -77,7 +77,7 @@ class CaseRun {
     const auto length = static_cast<int32_t>(prompt.ids.size());
     TRY(check_ids(prompt));
     KvCache kv(forward_.kv_layout(), length);
-    std::vector<int32_t> layers(static_cast<size_t>(config_.layer_count()));
+    std::vector<int32_t> layers(forward_.kv_layout().layers.size());
     std::iota(layers.begin(), layers.end(), 0);
     while (kv.length() < length) {
       const int32_t first = kv.length();
@@ -118,7 +118,7 @@ class CaseRun {
     constexpr int32_t kGoldenRows = 4;
     const int32_t kept = std::min(kGoldenRows, length);
     const auto width = static_cast<size_t>(config_.hidden);
-    for (int32_t layer = 0; layer < config_.layer_count(); ++layer) {
+    for (int32_t layer = 0; layer < static_cast<int32_t>(forward_.kv_layout().layers.size()); ++layer) {
       TRY_ASSIGN(const auto inputs, expect(fmt::format("{}layer{}.input", prefix, layer), kept, config_.hidden));
       for (int32_t row = std::max(0, length - kept - first); row < rows; ++row) {
         const auto golden_row = inputs.values.subspan((first + row - (length - kept)) * width, width);
@@ -236,8 +236,9 @@ Result<GoldenCheck> check_golden_case(const std::filesystem::path& folder, const
                                       ThreadPool& pool, kernels::Ops& ops) {
   TRY_ASSIGN(const GoldenFile golden, GoldenFile::open(folder));
   TRY_ASSIGN(const LoadedModel model, load_model(folder / "target", pool));
-  TRY(check_limits(*model.weights, ops.limits()));
-  Forward forward(model.weights, ops, settings.precision);
+  TRY(model.weights->check(ops.limits()));
+  const std::unique_ptr<Forward> made = model.weights->make_forward(ops, settings.precision);
+  Forward& forward = *made;
   std::unique_ptr<GoldenVision> vision;
   if (!golden.images().empty() || !golden.clips().empty()) {
     TRY_ASSIGN(vision, GoldenVision::open(folder, model, settings.precision, pool, ops));

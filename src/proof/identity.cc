@@ -96,7 +96,7 @@ SampleSettings choice_settings(int kind, uint64_t seed, std::span<const TokenId>
 IdentityResult check_identity(Forward& forward, Proposer* mtp, const IdentityPlan& plan,
                               const std::function<bool(int64_t, int64_t)>& progress) {
   CHECK(!plan.text.empty() && plan.stride > 0);
-  const ModelConfig& config = forward.weights().config;
+  const ModelConfig& config = forward.config();
   IdentityResult result;
   for (const DrafterKind kind : kDrafterKinds) {
     if (kind != DrafterKind::mtp || mtp != nullptr) result.kinds.push_back({kind, 0, 0, 0, {}});

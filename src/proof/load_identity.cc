@@ -95,7 +95,7 @@ class Load {
     if (!plan_.pictures.empty()) show_pictures(request);
     request.stop_ids = plan_.stop_ids;
     request.max_tokens = pick(1, plan_.most_tokens);
-    request.context = parts_.forward->weights().config.context;
+    request.context = parts_.forward->config().context;
     request.choices = pick(0, 7) == 0 ? pick(2, 3) : 1;
     if (pick(0, 5) == 0) request.max_depth = pick(0, 3);
     request.reads_prefixes = pick(0, 7) > 0;
@@ -106,7 +106,7 @@ class Load {
 
   // None, one or two, some as frames of a clip: mostly the same one at the same place, or any of them anywhere.
   void show_pictures(Request& request) {
-    const TokenIds& ids = parts_.forward->weights().config.ids;
+    const TokenIds& ids = parts_.forward->config().ids;
     const auto length = static_cast<int32_t>(request.prompt.size());
     std::vector<int32_t> places(static_cast<size_t>(pick(0, 2)));
     for (int32_t& place : places) place = pick(0, 3) > 0 ? std::min(length, 20) : pick(0, length);

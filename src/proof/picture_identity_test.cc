@@ -10,8 +10,9 @@
 
 #include "engine/engine.h"
 #include "kernels/cpu_ops.h"
+#include "model/gemma4/gemma4_forward.h"
+#include "model/gemma4/mtp_binding.h"
 #include "model/load.h"
-#include "model/mtp_binding.h"
 #include "proof/load_identity.h"
 #include "proof/long_form_for_tests.h"
 #include "speculate/mtp_proposer.h"
@@ -46,7 +47,7 @@ class PictureIdentity : public testing::TestWithParam<const char*> {
   void SetUp() override {
     if (!fs::exists(folder())) GTEST_SKIP() << "PACELINE_SHARED names the folder that holds goldens/";
     model_ = load_model(folder(), pool_).value();
-    forward_.emplace(model_.weights, ops_, Precision::bf16);
+    forward_.emplace(as_gemma4(model_.weights), ops_, Precision::bf16);
     vision_.emplace(load_vision_weights(model_.checkpoint, model_.config.hidden, pool_).value(), ops_, Precision::bf16);
     parts_ = {&*forward_, &pool_, nullptr, &costs_, nullptr, &*vision_};
     settings_.kv_bytes = size_t{256} << 20;
@@ -76,8 +77,9 @@ class PictureIdentity : public testing::TestWithParam<const char*> {
   // Only the shipped model has a drafter of its own; elsewhere what was said before is said again.
   void use_drafts() {
     if (is_shipped()) {
-      proposer_ = std::make_unique<MtpBatchProposer>(std::make_unique<MtpDrafter>(
-          load_mtp(folder() / "assistant", pool_).value(), forward_->shared_weights(), ops_, forward_->precision()));
+      proposer_ = std::make_unique<MtpBatchProposer>(
+          std::make_unique<MtpDrafter>(load_mtp(folder() / "assistant", pool_).value(), as_gemma4(forward_->weights()),
+                                       ops_, forward_->precision()));
     } else {
       proposer_ = std::make_unique<SeparateProposers>([] { return std::make_unique<NgramProposer>(); });
     }
@@ -140,7 +142,7 @@ class PictureIdentity : public testing::TestWithParam<const char*> {
   ThreadPool pool_;
   kernels::CpuOps ops_;
   LoadedModel model_;
-  std::optional<Forward> forward_;
+  std::optional<Gemma4Forward> forward_;
   std::optional<VisionForward> vision_;
   StepCosts costs_;
   std::unique_ptr<BatchProposer> proposer_;

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "model/backend_limits.h"
+#include "model/gemma4/backend_limits.h"
 #include "model/load.h"
 #include "model/quantize.h"
 #include "proof/golden_file.h"
@@ -40,14 +40,14 @@ class TemporaryFolder {
   fs::path path_;
 };
 
-IdentityPlan plan_of(const GoldenFile& golden, const ModelConfig& config, bool whole) {
+IdentityPlan plan_of(const GoldenFile& golden, const Forward& forward, bool whole) {
   IdentityPlan plan;
   // A prompt and what followed it: text that the model knows.
   plan.text = golden.prompts().front().ids;
   plan.text.insert(plan.text.end(), golden.prompts().front().greedy.begin(), golden.prompts().front().greedy.end());
   // From one token to four windows, and beyond the ring of pages that sliding layers keep.
-  const int32_t longest = config.context - 256;
-  for (const int32_t tokens : {1, 21, 4 * config.window, std::max(4 * config.window, 320)}) {
+  const int32_t longest = forward.config().context - 256;
+  for (const int32_t tokens : {1, 21, 4 * forward.kv_layout().window, std::max(4 * forward.kv_layout().window, 320)}) {
     const int32_t kept = std::clamp(tokens, 1, longest);
     if (std::find(plan.prompt_tokens.begin(), plan.prompt_tokens.end(), kept) == plan.prompt_tokens.end()) {
       plan.prompt_tokens.push_back(kept);
@@ -71,14 +71,15 @@ struct Case {
 
 Result<IdentityResult> check_form(const Case& of, const fs::path& target, Precision precision) {
   TRY_ASSIGN(const LoadedModel model, load_model(target, of.pool));
-  TRY(check_limits(*model.weights, of.ops.limits()));
-  Forward forward(model.weights, of.ops, precision);
+  TRY(model.weights->check(of.ops.limits()));
+  const std::unique_ptr<Forward> made = model.weights->make_forward(of.ops, precision);
+  Forward& forward = *made;
   std::unique_ptr<Proposer> mtp;
   if (fs::exists(of.folder / "assistant")) {
     TRY_ASSIGN(const Drafter drafter, Drafter::load(of.folder / "assistant", forward, of.pool, of.ops));
     mtp = drafter.proposer();
   }
-  const IdentityPlan plan = plan_of(of.golden, model.config, of.settings.whole);
+  const IdentityPlan plan = plan_of(of.golden, forward, of.settings.whole);
   IdentityResult result = check_identity(forward, mtp.get(), plan, of.settings.progress);
   TRY(forward.status());
   return result;
@@ -86,8 +87,9 @@ Result<IdentityResult> check_form(const Case& of, const fs::path& target, Precis
 
 Result<DraftsCheck> check_proposals(const Case& of) {
   TRY_ASSIGN(const LoadedModel model, load_model(of.folder / "target", of.pool));
-  TRY(check_limits(*model.weights, of.ops.limits()));
-  Forward forward(model.weights, of.ops, Precision::f32);
+  TRY(model.weights->check(of.ops.limits()));
+  const std::unique_ptr<Forward> made = model.weights->make_forward(of.ops, Precision::f32);
+  Forward& forward = *made;
   const DraftsSettings settings{Precision::f32, kMaxForwardRows, kF32DraftGap};
   return check_golden_drafts(of.folder, of.golden, settings, of.pool, of.ops, forward);
 }

@@ -10,8 +10,9 @@
 
 #include "base/philox.h"
 #include "kernels/cpu_ops.h"
-#include "model/synthetic.h"
-#include "model/tiny_config.h"
+#include "model/gemma4/gemma4_forward.h"
+#include "model/gemma4/synthetic.h"
+#include "model/gemma4/tiny_config.h"
 #include "proof/decode.h"
 
 namespace paceline {
@@ -38,8 +39,8 @@ class DiceProposer : public Proposer {
   uint64_t asked_ = 0;
 };
 
-ModelConfig tiny() {
-  ModelConfig config = tiny_config("dense", 16);
+Gemma4Config tiny() {
+  Gemma4Config config = tiny_config("dense", 16);
   config.vocab = kVocab;
   config.hidden = 32;
   config.heads = 2;
@@ -129,7 +130,7 @@ class SpeculationDistributionTest : public testing::Test {
 
   ThreadPool pool_;
   kernels::CpuOps ops_;
-  Forward forward_;
+  Gemma4Forward forward_;
   DecodeRequest request_;
   std::map<Text, double> exact_;
 };

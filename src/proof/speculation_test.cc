@@ -11,10 +11,11 @@
 #include <string_view>
 
 #include "kernels/cpu_ops.h"
+#include "model/gemma4/gemma4_forward.h"
+#include "model/gemma4/mtp_binding.h"
+#include "model/gemma4/synthetic.h"
 #include "model/load.h"
-#include "model/mtp_binding.h"
 #include "model/quantize.h"
-#include "model/synthetic.h"
 #include "proof/decode.h"
 #include "proof/identity.h"
 #include "proof/long_form_for_tests.h"
@@ -56,7 +57,7 @@ class SpeculationTest : public testing::TestWithParam<ModelCase> {
  protected:
   SpeculationTest() : pool_(1), ops_(**kernels::find_cpu_table(""), pool_), model_(*load_model(folder(), pool_)) {
     const Precision precision = GetParam().format == Format::f32 ? Precision::f32 : Precision::bf16;
-    forward_.emplace(model_.weights, ops_, precision);
+    forward_.emplace(as_gemma4(model_.weights), ops_, precision);
   }
 
   std::filesystem::path folder() {
@@ -96,14 +97,14 @@ class SpeculationTest : public testing::TestWithParam<ModelCase> {
   std::unique_ptr<Proposer> make_mtp() {
     if (!mtp_) mtp_ = load_mtp(assistant(), pool_).value();
     return std::make_unique<MtpProposer>(
-        std::make_unique<MtpDrafter>(mtp_, forward_->shared_weights(), ops_, forward_->precision()));
+        std::make_unique<MtpDrafter>(mtp_, as_gemma4(forward_->weights()), ops_, forward_->precision()));
   }
 
   ScratchFolder scratch_;
   ThreadPool pool_;
   kernels::CpuOps ops_;
   LoadedModel model_;
-  std::optional<Forward> forward_;
+  std::optional<Gemma4Forward> forward_;
   std::shared_ptr<const MtpWeights> mtp_;
 };
 
@@ -157,7 +158,8 @@ TEST_P(SpeculationTest, EmitsThePlainRunsTokens) {
 TEST_P(SpeculationTest, ADrafterWithRandomWeightsChangesNothing) {
   const auto own = load_mtp(assistant(), pool_).value();
   const auto random = make_synthetic_mtp(own->config, {WeightFormat::bf16, 32}, pool_);
-  MtpProposer proposer(std::make_unique<MtpDrafter>(random, forward_->shared_weights(), ops_, forward_->precision()));
+  MtpProposer proposer(
+      std::make_unique<MtpDrafter>(random, as_gemma4(forward_->weights()), ops_, forward_->precision()));
   for (const int settings : {0, 1}) {
     const DecodeRequest r = request(130, settings, 60);
     const DecodeOutcome outcome = speculative(r, proposer, 4);

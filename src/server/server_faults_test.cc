@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "model/gemma4/gemma4_forward.h"
 #include "server/health.h"
 #include "server/server_for_tests.h"
 
@@ -179,7 +180,7 @@ class FailingOps : public kernels::CpuOps {
 TEST(ServerFaults, AnEngineThatFailedIsNotHealthyAndSaysWhy) {
   TestModel& model = TestModel::shared();
   FailingOps ops{**kernels::find_cpu_table(""), model.pool};
-  Forward forward{model.text.loaded.weights, ops, Precision::bf16};
+  Gemma4Forward forward{as_gemma4(model.text.loaded.weights), ops, Precision::bf16};
   TestHooks hooks;
   hooks.forward = &forward;
   TestServer server({}, {}, hooks);

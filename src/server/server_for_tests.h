@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "kernels/cpu_ops.h"
+#include "model/gemma4/gemma4_forward.h"
 #include "server/http_client_for_tests.h"
 #include "server/server.h"
 
@@ -21,7 +22,7 @@ struct TestModel {
   ThreadPool pool{2};
   kernels::CpuOps ops{**kernels::find_cpu_table(""), pool};
   TextModel text = *load_text_model(std::filesystem::path(PACELINE_SOURCE_DIR) / "models/default", pool);
-  Forward forward{text.loaded.weights, ops, Precision::bf16};
+  Gemma4Forward forward{as_gemma4(text.loaded.weights), ops, Precision::bf16};
   std::unique_ptr<Vision> vision = *Vision::load(text.loaded, Precision::bf16, pool, ops);
 
   static TestModel& shared() {

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "model/backend_limits.h"
-#include "model/mtp_binding.h"
+#include "model/gemma4/backend_limits.h"
+#include "model/gemma4/mtp_binding.h"
 #include "speculate/mtp_proposer.h"
 
 namespace paceline {
@@ -45,13 +45,13 @@ std::vector<fs::path> drafter_places(const fs::path& target, const HubCaches& ca
 Drafter::Drafter(fs::path folder, std::shared_ptr<const MtpWeights> weights, const Forward& target, kernels::Ops& ops)
     : folder_(std::move(folder)),
       weights_(std::move(weights)),
-      target_(target.shared_weights()),
+      target_(as_gemma4(target.weights())),
       precision_(target.precision()),
       ops_(&ops) {}
 
 Result<Drafter> Drafter::load(const fs::path& folder, const Forward& target, ThreadPool& pool, kernels::Ops& ops) {
   TRY_ASSIGN(auto weights, load_mtp(folder, pool));
-  if (const Status fits = check_fits(weights->config, target.weights().config); !fits.ok()) {
+  if (const Status fits = check_fits(weights->config, *target.weights()); !fits.ok()) {
     return Error{fmt::format("{}: does not fit the model: {}", folder.string(), fits.error().message)};
   }
   if (const Status limits = check_limits(*weights, ops.limits()); !limits.ok())

@@ -11,7 +11,7 @@
 #include "base/thread_pool.h"
 #include "kernels/ops.h"
 #include "model/forward.h"
-#include "model/mtp_drafter.h"
+#include "model/gemma4/mtp_drafter.h"
 #include "speculate/batch_proposer.h"
 #include "speculate/proposer.h"
 #include "weights/hub_cache.h"
@@ -45,7 +45,7 @@ class Drafter {
 
   std::filesystem::path folder_;
   std::shared_ptr<const MtpWeights> weights_;
-  std::shared_ptr<const TextWeights> target_;
+  std::shared_ptr<const Gemma4Weights> target_;
   Precision precision_;
   kernels::Ops* ops_;
 };

@@ -37,7 +37,8 @@ TEST(LoadDrafter, SaysWhatDoesNotFit) {
   const fs::path goldens = fs::path(PACELINE_SOURCE_DIR) / "tests/goldens";
   ThreadPool pool(1);
   kernels::CpuOps ops(**kernels::find_cpu_table(""), pool);
-  const Forward target(load_model(goldens / "dense/target", pool)->weights, ops, Precision::bf16);
+  const auto made = load_model(goldens / "dense/target", pool)->weights->make_forward(ops, Precision::bf16);
+  const Forward& target = *made;
   EXPECT_TRUE(Drafter::load(goldens / "dense/assistant", target, pool, ops).ok());
   const auto other = Drafter::load(goldens / "ple/assistant", target, pool, ops);
   ASSERT_FALSE(other.ok());

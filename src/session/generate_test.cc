@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "kernels/cpu_ops.h"
+#include "model/gemma4/gemma4_forward.h"
 
 namespace paceline {
 namespace {
@@ -28,7 +29,7 @@ class GenerateTest : public testing::Test {
       : pool_(1),
         ops_(**kernels::find_cpu_table(""), pool_),
         model_(golden_model("vlm", pool_)),
-        forward_(model_.loaded.weights, ops_, Precision::bf16) {
+        forward_(as_gemma4(model_.loaded.weights), ops_, Precision::bf16) {
     request_.prompt = "def ";
     request_.raw = true;
     request_.max_tokens = 40;
@@ -47,7 +48,7 @@ class GenerateTest : public testing::Test {
   ThreadPool pool_;
   kernels::CpuOps ops_;
   TextModel model_;
-  Forward forward_;
+  Gemma4Forward forward_;
   GenerateRequest request_;
 };
 
@@ -112,7 +113,7 @@ class LeavingOps : public kernels::CpuOps {
 
 TEST_F(GenerateTest, AFaultIsAnErrorAndNotAnEnd) {
   LeavingOps ops(**kernels::find_cpu_table(""), pool_);
-  Forward forward(model_.loaded.weights, ops, Precision::bf16);
+  Gemma4Forward forward(as_gemma4(model_.loaded.weights), ops, Precision::bf16);
   Engine engine({&forward, &pool_}, {});
   const auto prepared = prepare(model_, request_);
   std::string streamed;

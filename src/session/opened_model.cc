@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "model/backend_limits.h"
-#include "model/place.h"
 #include "session/kv_size.h"
 #include "session/model_path.h"
 
@@ -34,12 +32,12 @@ Status OpenedModel::load(const OpenOptions& options) {
     if (options.progress) options.progress(static_cast<int64_t>(done), static_cast<int64_t>(total));
   };
   TRY_ASSIGN(TextModel text, load_text_model(folder_, machine_->pool(), progress));
-  TRY(check_limits(*text.loaded.weights, machine_->ops().limits()));
+  TRY(text.loaded.weights->check(machine_->ops().limits()));
   // Reads and writes every quantised weight once, where the kernels want them in their own order.
-  text.loaded.weights = place_weights(text.loaded.weights, machine_->ops(), progress);
+  text.loaded.weights = text.loaded.weights->placed_for(machine_->ops(), progress);
   TRY(machine_->ops().wait());
   text_.emplace(std::move(text));
-  forward_.emplace(text_->loaded.weights, machine_->ops(), options.run.precision);
+  forward_ = text_->loaded.weights->make_forward(machine_->ops(), options.run.precision);
   description_.kernels = machine_->kernels_name();
   description_.precision = options.run.precision == Precision::f32 ? "f32" : "bf16";
   description_.threads = machine_->threads();
@@ -77,7 +75,7 @@ Status OpenedModel::add_engine(const OpenOptions& options) {
   if (settings.kv_bytes == 0) settings.kv_bytes = automatic_kv_bytes(machine_->ops());
   TRY(check_kv_bytes(settings.kv_bytes, *forward_));
   settings.fixed_depth = options.draft.depth;
-  const EngineParts parts{.forward = &*forward_,
+  const EngineParts parts{.forward = forward_.get(),
                           .pool = &machine_->pool(),
                           .proposer = drafting_->proposer(),
                           .costs = &drafting_->costs(),

@@ -67,7 +67,7 @@ class OpenedModel {
   std::filesystem::path folder_;
   std::unique_ptr<Machine> machine_;
   std::optional<TextModel> text_;
-  std::optional<Forward> forward_;
+  std::unique_ptr<Forward> forward_;
   std::unique_ptr<Drafting> drafting_;
   std::unique_ptr<Vision> vision_;
   EngineDescription description_;

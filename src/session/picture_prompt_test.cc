@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "kernels/cpu_ops.h"
+#include "model/gemma4/gemma4_forward.h"
 #include "session/generate.h"
 #include "session/media_places.h"
 #include "session/patches_for_tests.h"
@@ -54,7 +55,7 @@ class DefaultModelTest : public testing::Test {
         ops_(**kernels::find_cpu_table(""), pool_),
         model_(*load_text_model(source() / "models/default", pool_)),
         vision_(std::move(*Vision::load(model_.loaded, Precision::bf16, pool_, ops_))),
-        forward_(model_.loaded.weights, ops_, Precision::bf16),
+        forward_(as_gemma4(model_.loaded.weights), ops_, Precision::bf16),
         engine_({&forward_, &pool_, nullptr, nullptr, nullptr, &vision_->forward()}, {}) {
     request_.sampling.temperature = 0;
     request_.max_tokens = 64;
@@ -73,7 +74,7 @@ class DefaultModelTest : public testing::Test {
   kernels::CpuOps ops_;
   TextModel model_;
   std::unique_ptr<Vision> vision_;
-  Forward forward_;
+  Gemma4Forward forward_;
   Engine engine_;
   GenerateRequest request_;
 };

@@ -13,7 +13,7 @@
 #include "media/formats.h"
 #include "media/video.h"
 #include "model/load.h"
-#include "model/vision_forward.h"
+#include "model/vision/vision_forward.h"
 
 namespace paceline {
 

@@ -39,10 +39,10 @@ class Calibration {
  public:
   Calibration(Forward& forward, Proposer* proposer)
       : forward_(forward), proposer_(proposer), kv_(forward.kv_layout(), kContext + kMaxDraftTokens) {
-    const int32_t vocab = forward.weights().config.vocab;
+    const int32_t vocab = forward.config().vocab;
     for (int32_t i = 0; i <= kContext + kMaxDraftTokens; ++i) tokens_.push_back((i * 7919 + 13) % vocab);
     const ForwardRows rows = run(kContext);
-    const int32_t width = forward.weights().config.hidden;
+    const int32_t width = forward.config().hidden;
     forward.ops().copy(hidden_.sized(forward.ops(), width), rows.hidden + static_cast<int64_t>(kContext - 1) * width,
                        static_cast<size_t>(width) * sizeof(float));
     if (proposer_ != nullptr) proposer_->reset();
@@ -111,7 +111,7 @@ class Calibration {
 }  // namespace
 
 void calibrate(Forward& forward, Proposer* proposer, StepCosts& costs, double budget_ms) {
-  if (forward.weights().config.context <= kContext + kMaxDraftTokens) return;
+  if (forward.config().context <= kContext + kMaxDraftTokens) return;
   Calibration calibration(forward, proposer);
   calibration.time_all(budget_ms);
   calibration.keep(costs.at(kContext));

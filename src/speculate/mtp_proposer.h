@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "model/mtp_drafter.h"
+#include "model/gemma4/mtp_drafter.h"
 #include "speculate/batch_proposer.h"
 #include "speculate/proposer.h"
 

@@ -1,38 +1,11 @@
 #include "state/kv_blocks.h"
 
-#include <sys/mman.h>
-
 #include <cstring>
-#include <new>
 
 #include "base/check.h"
+#include "base/host_memory.h"
 
 namespace paceline {
-namespace {
-
-constexpr std::align_val_t kAlignment{64};
-
-#if defined(__SANITIZE_ADDRESS__)
-// Of the heap, where a row that is written beside its block is noticed.
-constexpr bool kMapsBlocks = false;
-#else
-constexpr bool kMapsBlocks = true;
-#endif
-
-// Pages of the system's, and not of the heap: blocks of two sizes take turns in the same memory, and a heap keeps the
-// holes that one size leaves to the other. With many short requests it grew by megabytes a minute.
-std::shared_ptr<void> host_memory(size_t bytes) {
-  constexpr int kReadWrite = PROT_READ | PROT_WRITE, kOwn = MAP_PRIVATE | MAP_ANONYMOUS;
-  void* pages = kMapsBlocks ? ::mmap(nullptr, bytes, kReadWrite, kOwn, -1, 0) : MAP_FAILED;
-  if (pages != MAP_FAILED) return {pages, [bytes](void* p) { ::munmap(p, bytes); }};
-  // As when a process has as many mappings as it may.
-  void* memory = ::operator new(bytes, kAlignment);
-  std::memset(memory, 0, bytes);
-  return {memory, [](void* p) { ::operator delete(p, kAlignment); }};
-}
-
-}  // namespace
-
 void KvBlockRef::give_back() {
   KvBlock* block = std::exchange(block_, nullptr);
   if (block != nullptr && --block->owners == 0) block->pool->free(block);

@@ -5,9 +5,9 @@
 
 #include <random>
 
-#include "weights/safetensors_writer.h"
+#include "weights/safetensors/safetensors_writer.h"
+#include "weights/safetensors/shard_index.h"
 #include "weights/scratch_folder.h"
-#include "weights/shard_index.h"
 
 namespace paceline {
 namespace {

@@ -16,10 +16,10 @@
 #include <filesystem>
 #include <string>
 
+#include "model/gemma4/mtp_binding.h"
+#include "model/gemma4/place.h"
+#include "model/gemma4/synthetic.h"
 #include "model/load.h"
-#include "model/mtp_binding.h"
-#include "model/place.h"
-#include "model/synthetic.h"
 
 namespace paceline::gpu {
 namespace {

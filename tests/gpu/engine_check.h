@@ -12,8 +12,8 @@
 #include "base/result.h"
 #include "check.h"
 #include "model/forward.h"
-#include "model/mtp_weights.h"
-#include "model/weights.h"
+#include "model/gemma4/mtp_weights.h"
+#include "model/gemma4/weights.h"
 
 namespace paceline::gpu {
 
@@ -40,7 +40,7 @@ struct Machine {
 // A model to check, with its drafter if it has one.
 struct Subject {
   std::string name;
-  std::shared_ptr<const TextWeights> weights;
+  std::shared_ptr<const Gemma4Weights> weights;
   std::shared_ptr<const MtpWeights> drafter;
   Precision precision = Precision::bf16;
 };

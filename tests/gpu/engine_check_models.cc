@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine_check.h"
+#include "model/gemma4/gemma4_forward.h"
 #include "proof/identity.h"
 #include "proof/load_identity.h"
 #include "speculate/mtp_proposer.h"
@@ -29,8 +30,8 @@ std::string difference(const float* a, const float* b, size_t count) {
 }  // namespace
 
 void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t requests) {
-  Forward forward(subject.weights, *m.ops, subject.precision);
-  const ModelConfig& config = forward.weights().config;
+  Gemma4Forward forward(as_gemma4(subject.weights), *m.ops, subject.precision);
+  const ModelConfig& config = forward.config();
   std::vector<TokenId> text;
   for (int32_t i = 0; i < 700; ++i) text.push_back(1 + (i * 7919 + i / 13) % (config.vocab - 1));
   for (const int32_t depth : {0, 1, 3, 8, 15, -1}) {
@@ -38,7 +39,7 @@ void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t r
     std::unique_ptr<BatchProposer> proposer;
     if (subject.drafter != nullptr && depth != 0)
       proposer = std::make_unique<MtpBatchProposer>(
-          std::make_unique<MtpDrafter>(subject.drafter, forward.shared_weights(), *m.ops, subject.precision));
+          std::make_unique<MtpDrafter>(subject.drafter, as_gemma4(forward.weights()), *m.ops, subject.precision));
     EngineParts parts{&forward, &m.pool, proposer.get(), &costs, nullptr, nullptr};
     EngineSettings settings;
     if (depth >= 0) settings.fixed_depth = depth;
@@ -64,13 +65,13 @@ void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t r
 }
 
 void check_matrix(Machine& m, Checks& checks, const Subject& subject, int32_t stride, int32_t tokens) {
-  Forward forward(subject.weights, *m.ops, subject.precision);
+  Gemma4Forward forward(as_gemma4(subject.weights), *m.ops, subject.precision);
   std::unique_ptr<Proposer> mtp;
   if (subject.drafter != nullptr)
     mtp = std::make_unique<MtpProposer>(
-        std::make_unique<MtpDrafter>(subject.drafter, forward.shared_weights(), *m.ops, subject.precision));
+        std::make_unique<MtpDrafter>(subject.drafter, as_gemma4(forward.weights()), *m.ops, subject.precision));
   IdentityPlan plan;
-  for (int32_t i = 0; i < 300; ++i) plan.text.push_back(1 + (i * 104729) % (forward.weights().config.vocab - 1));
+  for (int32_t i = 0; i < 300; ++i) plan.text.push_back(1 + (i * 104729) % (forward.config().vocab - 1));
   plan.prompt_tokens = {5, 130};
   plan.seeds = {1, 2};
   plan.depths = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0};
@@ -98,8 +99,8 @@ void check_matrix(Machine& m, Checks& checks, const Subject& subject, int32_t st
 
 void check_rows(Machine& m, Checks& checks, const Subject& subject, int32_t prompt, int32_t repeats) {
   constexpr int32_t kMost = 16;
-  Forward forward(subject.weights, *m.ops, subject.precision);
-  const ModelConfig& config = forward.weights().config;
+  Gemma4Forward forward(as_gemma4(subject.weights), *m.ops, subject.precision);
+  const ModelConfig& config = forward.config();
   const auto vocab = static_cast<size_t>(config.vocab), hidden = static_cast<size_t>(config.hidden);
   KvCache kv(forward.kv_layout(), prompt + kMost);
   std::vector<TokenId> tokens;

@@ -4,7 +4,7 @@
 
 #include "engine_check.h"
 #include "model/load.h"
-#include "model/vision_forward.h"
+#include "model/vision/vision_forward.h"
 
 namespace paceline::gpu {
 namespace {

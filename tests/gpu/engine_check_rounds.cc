@@ -4,6 +4,7 @@
 
 #include "engine/engine.h"
 #include "engine_check.h"
+#include "model/gemma4/gemma4_forward.h"
 #include "speculate/mtp_proposer.h"
 
 namespace paceline::gpu {
@@ -35,9 +36,9 @@ double median(std::vector<double>& values) {
 }  // namespace
 
 void time_rounds(Machine& m, const Subject& subject) {
-  Forward forward(subject.weights, *m.ops, subject.precision);
+  Gemma4Forward forward(as_gemma4(subject.weights), *m.ops, subject.precision);
   MtpBatchProposer proposer(
-      std::make_unique<MtpDrafter>(subject.drafter, forward.shared_weights(), *m.ops, subject.precision));
+      std::make_unique<MtpDrafter>(subject.drafter, as_gemma4(forward.weights()), *m.ops, subject.precision));
   constexpr int32_t kDepths[] = {0, 1, 4, 7};
   std::vector<double> times[4], drafting[4];
   Watching watching;
@@ -50,7 +51,7 @@ void time_rounds(Machine& m, const Subject& subject) {
       settings.kv_bytes = size_t{16} << 30;
       Engine engine(parts, settings);
       Request request;
-      for (int32_t i = 0; i < 512; ++i) request.prompt.push_back(1 + (i * 7919) % (forward.weights().config.vocab - 1));
+      for (int32_t i = 0; i < 512; ++i) request.prompt.push_back(1 + (i * 7919) % (forward.config().vocab - 1));
       request.sampling.temperature = 0;
       request.max_tokens = 100;
       request.context = 4096;

@@ -155,9 +155,12 @@ def costly_schemas(me):
 @attack(2)
 def strange_schemas(me):
     deep = {"type": "string"}
-    for _ in range(me.draw.choice([10, 60, 2000])):
+    levels = me.draw.choice([10, 60, 2000])
+    for level in range(levels):
+        # Where one stands twice, all below it is written twice.
+        twice = level < 60 and me.draw.random() < 0.02
         deep = {"type": "array", "items": deep} if me.draw.random() < 0.5 else {
-            "type": "object", "properties": {"a": deep, "b": deep} if me.draw.random() < 0.02 else {"a": deep}}
+            "type": "object", "properties": {"a": deep, "b": deep} if twice else {"a": deep}}
     wide = {"type": "object", "properties": {f"p{i}": {"type": "integer"} for i in range(3000)}}
     me.form(me.draw.choice([
         deep, wide, {"$ref": "#"}, {"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}},

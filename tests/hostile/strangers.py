@@ -3,6 +3,7 @@
 import collections
 import os
 import random
+import sys
 import threading
 import time
 
@@ -53,6 +54,9 @@ def run_stranger(me, chosen_among, counts, stop):
 
 
 def run_strangers(port, media_port, memory_only, seed, stop, answer):
+    # Deep bodies are written by functions that call themselves.
+    sys.setrecursionlimit(20000)
+    threading.stack_size(64 << 20)
     os.nice(5)  # whoever attacks from elsewhere takes no time from the server's processor
     host = media.MediaHost(media_port)
     held, counts = collections.deque(), Counts()

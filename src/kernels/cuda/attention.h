@@ -11,6 +11,8 @@ namespace paceline::kernels::cuda {
 
 // Heads of text have a multiple of so many numbers.
 inline constexpr int32_t kHeadStep = 8;
+// Of pictures, where keys and values are bf16: tiles of 16.
+inline constexpr int32_t kPictureHeadStep = 16;
 // Queries that a block of heads with 512 dims takes: registers for more there are not.
 inline constexpr int32_t kMaxQueries512 = 32;
 

@@ -106,6 +106,7 @@ Limits CudaOps::limits() const {
   limits.norm_width = kMaxNormWidth;
   limits.head_step = kHeadStep;
   limits.picture_head = kMaxPictureHead;
+  limits.picture_head_step = kPictureHeadStep;
   limits.clusters = kMostCentroids;
   limits.cluster_width = kMostClusterHidden;
   limits.gates_alike = true;

@@ -1,0 +1,37 @@
+#include "base/host_memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+namespace paceline {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__)
+// Of the heap, where a row that is written beside its piece is noticed.
+constexpr bool kMaps = false;
+#else
+constexpr bool kMaps = true;
+#endif
+// Smaller ones would waste most of their last page.
+constexpr size_t kLeastMapped = size_t{32} << 10;
+
+}  // namespace
+
+std::shared_ptr<void> host_memory(size_t bytes) {
+  constexpr int kReadWrite = PROT_READ | PROT_WRITE, kOwn = MAP_PRIVATE | MAP_ANONYMOUS;
+  if (kMaps && bytes >= kLeastMapped) {
+    void* pages = ::mmap(nullptr, bytes, kReadWrite, kOwn, -1, 0);
+    // It can fail where a process has as many mappings as it may: then the heap may still have some.
+    if (pages != MAP_FAILED) return {pages, [bytes](void* p) { ::munmap(p, bytes); }};
+  }
+  const size_t whole = std::max<size_t>(64, (bytes + 63) / 64 * 64);
+  void* memory = std::aligned_alloc(64, whole);
+  if (memory == nullptr) return nullptr;
+  std::memset(memory, 0, whole);
+  return {memory, [](void* p) { std::free(p); }};
+}
+
+}  // namespace paceline

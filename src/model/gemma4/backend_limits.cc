@@ -1,0 +1,53 @@
+#include "model/gemma4/backend_limits.h"
+
+#include <fmt/format.h>
+
+namespace paceline {
+namespace {
+
+Status at_most(const char* what, int32_t found, int32_t most) {
+  if (found <= most) return Done{};
+  return Error{fmt::format("the model has {} {}; this backend takes at most {}", found, what, most)};
+}
+
+Status check_text(const Gemma4Config& config, const kernels::Limits& limits) {
+  TRY(at_most("experts", config.experts, limits.experts));
+  TRY(at_most("experts per token", config.experts_per_token, limits.experts_per_token));
+  TRY(at_most("numbers in a row (hidden size)", config.hidden, limits.norm_width));
+  TRY(at_most("numbers in a per-layer embedding", config.ple_width, limits.norm_width));
+  for (const LayerConfig& layer : config.layers) {
+    if (layer.head_dim % limits.head_step == 0) continue;
+    return Error{fmt::format("the model has heads of {} numbers; this backend takes multiples of {}", layer.head_dim,
+                             limits.head_step)};
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Status check_limits(const Gemma4Weights& weights, const kernels::Limits& limits) {
+  TRY(check_text(weights.config, limits));
+  for (size_t i = 0; limits.gates_alike && i < weights.layers.size(); ++i) {
+    const Matrix &gate = weights.layers[i].gate, &up = weights.layers[i].up;
+    if (gate.format == up.format && gate.group == up.group && gate.scale_dtype == up.scale_dtype) continue;
+    return Error{fmt::format(
+        "layer {}: gate_proj is {} in groups of {}, up_proj {} in groups of {}; this backend takes them in one format",
+        i, weight_format_name(gate.format), gate.group, weight_format_name(up.format), up.group)};
+  }
+  return Done{};
+}
+
+Status check_limits(const MtpWeights& weights, const kernels::Limits& limits) {
+  TRY(check_text(weights.config.text, limits));
+  TRY(at_most("clusters of tokens", weights.clusters.count, limits.clusters));
+  return weights.clusters.count == 0
+             ? Status(Done{})
+             : at_most("numbers in a cluster's row", weights.clusters.first.cols, limits.cluster_width);
+}
+
+Status check_limits(const VisionConfig& config, const kernels::Limits& limits) {
+  TRY(at_most("numbers in a row of patches", config.hidden, limits.norm_width));
+  return at_most("numbers in a head of the vision side", config.head_dim, limits.picture_head);
+}
+
+}  // namespace paceline

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 
+#include "engine/verify.h"
+
 namespace paceline {
 
 void DeviceRound::start(Sequence& seq) {
-  if (!chooses()) return;
   const History history{seq.request().prompt, seq.generated(), nullptr};
   seq.device_choice = std::make_unique<DeviceChoice>(ops_, seq.sampling, forward_.config().vocab, history);
 }
@@ -46,44 +47,55 @@ void DeviceRound::allow(Sequence& seq, size_t first_choice) {
   }
 }
 
-Status DeviceRound::run(const ForwardRows& rows, bool drafts_unknown, std::span<const Choosing> choosing,
-                        ChooseScratch& scratch) {
+void DeviceRound::enqueue(const RoundInput& input) {
   const ModelConfig& config = forward_.config();
   choices_.clear();
   chains_.clear();
+  chosen_host_ = nullptr;
+  logits_host_ = nullptr;
   bool wants_logits = false;
   int32_t logit_rows = 0;
-  for (const Choosing& one : choosing) {
+  for (const Choosing& one : input.choosing) {
     add_rows(one);
     wants_logits = wants_logits || one.seq->request().top_logprobs.has_value();
     logit_rows = std::max(logit_rows, one.first_logits + static_cast<int32_t>(one.seq->drafts.size()) + 1);
   }
   const size_t count = choices_.size();
-  const TokenId* chosen = nullptr;
-  const float* logits = nullptr;
-  if (count > 0) {
-    auto* memory = reinterpret_cast<TokenId*>(chosen_.sized(ops_, static_cast<int64_t>(2 * count)));
-    ops_.choose({rows.logits, rows.tokens, rows.hidden, config.vocab, config.hidden, choices_, chains_, memory});
-    chosen = static_cast<const TokenId*>(ops_.fetch(memory, 2 * count * sizeof(TokenId), chosen_copy_));
-    const size_t bytes = static_cast<size_t>(logit_rows) * static_cast<size_t>(config.vocab) * sizeof(float);
-    if (wants_logits) logits = static_cast<const float*>(ops_.fetch(rows.logits, bytes, logits_copy_));
-  }
-  TRY(forward_.settle());
-  draft_ms_ = ops_.ms_between(kernels::Ops::Mark::begin, kernels::Ops::Mark::drafted);
-  for (size_t i = 0; i < choosing.size(); ++i) {
-    Sequence& seq = *choosing[i].seq;
+  if (count == 0) return;
+  auto* memory = reinterpret_cast<TokenId*>(chosen_.sized(ops_, static_cast<int64_t>(2 * count)));
+  const ForwardRows& rows = input.rows;
+  choosing_ops_.choose({rows.logits, rows.tokens, rows.hidden, config.vocab, config.hidden, choices_, chains_, memory});
+  chosen_host_ = static_cast<const TokenId*>(ops_.fetch(memory, 2 * count * sizeof(TokenId), chosen_copy_));
+  const size_t bytes = static_cast<size_t>(logit_rows) * static_cast<size_t>(config.vocab) * sizeof(float);
+  if (wants_logits) logits_host_ = static_cast<const float*>(ops_.fetch(rows.logits, bytes, logits_copy_));
+}
+
+Status DeviceRound::hear(const RoundInput& input) {
+  const int32_t vocab = forward_.config().vocab;
+  for (size_t i = 0; i < input.choosing.size(); ++i) {
+    Sequence& seq = *input.choosing[i].seq;
     const auto first = static_cast<size_t>(chains_[i].first_choice);
-    if (drafts_unknown)
-      for (size_t d = 0; d < seq.drafts.size(); ++d) {
-        seq.drafts[d] = chosen[count + first + d];
-        if (seq.drafts[d] >= 0 && seq.drafts[d] < config.vocab) continue;
-        return Error{fmt::format("the backend drafted token {} of a vocabulary of {}", seq.drafts[d], config.vocab)};
-      }
-    const float* mine =
-        logits == nullptr ? nullptr : logits + static_cast<int64_t>(choosing[i].first_logits) * config.vocab;
-    verify(seq, {mine, chosen + first, config.vocab}, scratch);
+    for (size_t d = 0; input.drafts_unknown && d < seq.drafts.size(); ++d) {
+      seq.drafts[d] = chosen_host_[choices_.size() + first + d];
+      if (seq.drafts[d] >= 0 && seq.drafts[d] < vocab) continue;
+      return Error{fmt::format("the backend drafted token {} of a vocabulary of {}", seq.drafts[d], vocab)};
+    }
+    const int64_t first_logits = input.choosing[i].first_logits;
+    const float* mine = logits_host_ == nullptr ? nullptr : logits_host_ + first_logits * vocab;
+    verify(seq, {mine, chosen_host_ + first, vocab}, scratch_);
   }
   return Done{};
+}
+
+Result<RoundTimes> DeviceRound::run(const RoundInput& input) {
+  enqueue(input);
+  TRY(forward_.settle());
+  RoundTimes times;
+  // All of it ran on the device, in one piece: what drafting took there is not the forward's.
+  if (input.drafts_unknown)
+    times.draft_ms = choosing_ops_.ms_between(kernels::ChoosingOps::Mark::begin, kernels::ChoosingOps::Mark::end);
+  TRY(hear(input));
+  return times;
 }
 
 }  // namespace paceline

@@ -6,8 +6,8 @@
 
 namespace paceline {
 
-DraftingRound::DraftingRound(const EngineParts& parts, const EngineSettings& settings)
-    : parts_(parts), settings_(settings) {
+DraftingRound::DraftingRound(const EngineParts& parts, const EngineSettings& settings, bool may_leave_drafts)
+    : parts_(parts), settings_(settings), may_leave_drafts_(may_leave_drafts) {
   if (parts.proposer == nullptr || settings.fixed_depth) return;
   CHECK(parts.costs != nullptr);
   policy_ = std::make_unique<BatchDepth>(*parts.costs, settings.batch_rows);
@@ -110,7 +110,7 @@ void DraftingRound::draft() {
 // Where the backend chooses, the host need not know the drafts: only who says what form a text has wants to see them
 // first.
 bool DraftingRound::leaves_drafts() const {
-  if (parts_.forward->ops().on_host()) return false;
+  if (!may_leave_drafts_) return false;
   return std::none_of(writers_.begin(), writers_.end(),
                       [](const Sequence* seq) { return seq->sampling.constraint != nullptr; });
 }

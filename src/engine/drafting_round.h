@@ -13,7 +13,8 @@ namespace paceline {
 
 class DraftingRound {
  public:
-  DraftingRound(const EngineParts& parts, const EngineSettings& settings);
+  // may_leave_drafts: in the backend's memory, with nobody waiting for them.
+  DraftingRound(const EngineParts& parts, const EngineSettings& settings, bool may_leave_drafts);
 
   // A new sequence; one that has ended.
   void start(Sequence& seq);
@@ -42,6 +43,7 @@ class DraftingRound {
 
   EngineParts parts_;
   EngineSettings settings_;
+  bool may_leave_drafts_;
   std::unique_ptr<BatchDepth> policy_;  // none: depths are fixed, or nobody drafts
   double draft_ms_ = 0;
   const TokenId* enqueued_ = nullptr;

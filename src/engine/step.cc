@@ -27,9 +27,8 @@ Stepper::Stepper(const EngineParts& parts, const EngineSettings& settings)
       config_(parts.forward->config()),
       schedule_(parts.forward->kv_layout(), config_, settings),
       features_(parts.vision, settings.feature_bytes),
-      drafting_(parts, settings),
-      device_round_(*parts.forward),
-      scratch_(static_cast<size_t>(parts.pool->threads())) {
+      round_(ChoosingRound::make(parts)),
+      drafting_(parts, settings, round_->takes_unknown_drafts()) {
   CHECK(settings.batch_rows > 0 && settings.batch_rows <= kMaxImageRows);
   CHECK(settings.chunk_rows > 0 && settings.chunk_rows <= kMaxForwardRows && settings.chunk_rows_beside > 0);
 }
@@ -48,7 +47,7 @@ bool Stepper::step() {
     return looked;
   }
   idle_ = false;
-  parts_.forward->ops().mark(kernels::Ops::Mark::begin);
+  round_->begin();
   drafting_.propose(plan_);
   if (!hold_rows()) return true;
   forward();
@@ -94,7 +93,7 @@ bool Stepper::hold_rows() {
 void Stepper::start(Sequence& seq) {
   drafting_.start(seq);
   (void)seq.hidden.sized(parts_.forward->ops(), config_.hidden);
-  device_round_.start(seq);
+  round_->start(seq);
   if (seq.choice == 0) seq.admitted = EngineClock::now();
 }
 
@@ -144,7 +143,7 @@ void Stepper::forward() {
   seq_rows_.clear();
   logit_rows_.clear();
   drafted_at_.clear();
-  parts_.forward->ops().mark(kernels::Ops::Mark::drafted);
+  round_->drafted();
   for (StepPart& part : plan_.parts) {
     Sequence& seq = *part.seq;
     part.first_row = static_cast<int32_t>(tokens_.size());
@@ -167,6 +166,7 @@ void Stepper::forward() {
 
 void Stepper::find_choosing() {
   choosing_.clear();
+  first_choosing_.clear();
   for (const StepPart& part : plan_.parts) {
     if (!part.chooses) continue;
     choosing_.push_back({part.seq, part.first_row + part.rows - 1, part.first_logits});
@@ -177,44 +177,22 @@ void Stepper::find_choosing() {
 Status Stepper::choose() {
   const EngineClock::time_point begin = EngineClock::now();
   find_choosing();
-  if (device_round_.chooses()) {
-    const bool drafts_unknown = drafting_.enqueued() != nullptr;
-    TRY(device_round_.run(rows_, drafts_unknown, choosing_, scratch_.front()));
-    forward_ms_ += ms_between(begin, EngineClock::now());
-    choose_ms_ = 0;
-    if (!drafts_unknown) return Done{};
-    // All of it ran on the device, in one piece: what drafting took there is not the forward's.
-    drafting_.set_draft_ms(device_round_.draft_ms());
-    forward_ms_ -= device_round_.draft_ms();
-    return Done{};
-  }
-  TRY(parts_.forward->settle());
-  choose_on_host();
-  choose_ms_ = ms_between(begin, EngineClock::now());
+  const bool drafts_unknown = drafting_.enqueued() != nullptr;
+  const Result<RoundTimes> ran = round_->run({rows_, drafts_unknown, choosing_});
+  const EngineClock::time_point end = EngineClock::now();
+  for (Sequence* seq : first_choosing_) seq->first_choice = end;
+  TRY_ASSIGN(const RoundTimes times, ran);
+  choose_ms_ = times.choose_ms;
+  forward_ms_ += ms_between(begin, end) - times.choose_ms - times.draft_ms;
+  if (drafts_unknown) drafting_.set_draft_ms(times.draft_ms);
   return Done{};
-}
-
-// Each sequence by itself: threads take one after the other.
-void Stepper::choose_on_host() {
-  const auto count = static_cast<int64_t>(choosing_.size());
-  kernels::Ops& ops = parts_.forward->ops();
-  const size_t row_bytes = static_cast<size_t>(config_.hidden) * sizeof(float);
-  parts_.pool->run(count, 1, [&](int64_t from, int64_t to, int worker) {
-    for (int64_t i = from; i < to; ++i) {
-      const Choosing& one = choosing_[static_cast<size_t>(i)];
-      const float* logits = rows_.logits + static_cast<int64_t>(one.first_logits) * config_.vocab;
-      const int32_t stand = verify(*one.seq, {logits, nullptr, config_.vocab}, scratch_[static_cast<size_t>(worker)]);
-      ops.copy(one.seq->hidden.data(), rows_.hidden + static_cast<int64_t>(one.first_row + stand - 1) * config_.hidden,
-               row_bytes);
-    }
-  });
 }
 
 // The first choice of the prompt's last row: all choices have it in common.
 void Stepper::fork_choices(const Choosing& first) {
   Sequence& seq = *first.seq;
   const int32_t row = first.first_row, logits = first.first_logits;
-  seq.first_choice = EngineClock::now();
+  first_choosing_.push_back(&seq);
   if (seq.request().choices == 1) return;
   forks_.clear();
   schedule_.fork_choices(seq, forks_, [this](Sequence& fork) { start(fork); });
@@ -228,7 +206,7 @@ void Stepper::fork_choices(const Choosing& first) {
       continue;
     }
     fork->admitted = seq.admitted;
-    fork->first_choice = seq.first_choice;
+    first_choosing_.push_back(fork);
     choosing_.push_back({fork, row, logits});
   }
 }

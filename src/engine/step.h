@@ -6,14 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "engine/device_round.h"
+#include "engine/choosing_round.h"
 #include "engine/drafting_round.h"
 #include "engine/engine_parts.h"
 #include "engine/engine_settings.h"
 #include "engine/features.h"
 #include "engine/schedule.h"
 #include "engine/step_plan.h"
-#include "engine/verify.h"
 
 namespace paceline {
 
@@ -41,7 +40,6 @@ class Stepper {
   void forward();
   void find_choosing();
   Status choose();
-  void choose_on_host();
   void fork_choices(const Choosing& first);
   void commit();
   void publish();
@@ -62,9 +60,8 @@ class Stepper {
   const ModelConfig& config_;
   Schedule schedule_;
   Features features_;
+  std::unique_ptr<ChoosingRound> round_;
   DraftingRound drafting_;
-  DeviceRound device_round_;
-  std::vector<ChooseScratch> scratch_;  // of each thread
 
   // This step's.
   StepPlan plan_;
@@ -74,6 +71,7 @@ class Stepper {
   std::vector<int32_t> drafted_at_;
   ForwardRows rows_;
   std::vector<Choosing> choosing_;
+  std::vector<Sequence*> first_choosing_;  // of those, who had not chosen before
   std::vector<Sequence*> forks_;
   struct Ended {
     Sequence* seq;

@@ -44,7 +44,7 @@ TokenId best_token(const ClustersArgs& args, std::span<const int32_t> clusters, 
 
 void CpuOps::pick_tokens(const PickArgs& args) {
   for (size_t i = 0; i < args.given.size(); ++i)
-    args.to[i] = i < args.from.size() && args.from[i] >= 0 ? args.drafted[args.from[i]] : args.given[i];
+    args.to[i] = i < args.from.size() && args.from[i] >= 0 ? args.known[args.from[i]] : args.given[i];
 }
 
 void CpuOps::side_by_side(const float* a, const float* b, int32_t rows, int32_t width, float* y) {
@@ -75,15 +75,6 @@ void CpuOps::best_of_clusters(const ClustersArgs& args, Activation activation) {
     }
     args.best[row] = best_token(args, best_clusters_, scores);
   }
-}
-
-void CpuOps::choose(const ChooseArgs&) { CHECK(false); }
-
-void CpuOps::mark(Mark at) { marks_[static_cast<size_t>(at)] = std::chrono::steady_clock::now(); }
-
-double CpuOps::ms_between(Mark from, Mark to) {
-  return std::chrono::duration<double, std::milli>(marks_[static_cast<size_t>(to)] - marks_[static_cast<size_t>(from)])
-      .count();
 }
 
 }  // namespace paceline::kernels

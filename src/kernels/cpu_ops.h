@@ -10,6 +10,7 @@
 #include "base/thread_pool.h"
 #include "kernels/cpu_table.h"
 #include "kernels/ops.h"
+#include "kernels/vision_ops.h"
 
 namespace paceline::kernels {
 
@@ -29,7 +30,7 @@ class GrowingBuffer {
   size_t bytes_ = 0;
 };
 
-class CpuOps : public Ops {
+class CpuOps : public Ops, public VisionOps {
  public:
   CpuOps(const CpuTable& table, ThreadPool& pool) : table_(table), pool_(pool) {}
 
@@ -37,7 +38,7 @@ class CpuOps : public Ops {
   void upload(void* to, const void* from, size_t bytes) override;
   void copy(void* to, const void* from, size_t bytes) override;
   void clear(void* to, size_t bytes) override;
-  [[nodiscard]] bool on_host() const override { return true; }
+  [[nodiscard]] VisionOps& vision() override { return *this; }
   [[nodiscard]] std::optional<int32_t> count_distinct(const int32_t* values, int64_t count, int32_t end) const override;
   const void* fetch(const void* from, size_t, HostCopy&) override { return from; }
   Status wait() override { return Done{}; }
@@ -72,9 +73,6 @@ class CpuOps : public Ops {
   void argmax(const float* x, int32_t rows, int32_t width, TokenId* best) override;
   void side_by_side(const float* a, const float* b, int32_t rows, int32_t width, float* y) override;
   void best_of_clusters(const ClustersArgs& args, Activation activation) override;
-  void choose(const ChooseArgs& args) override;
-  void mark(Mark at) override;
-  double ms_between(Mark from, Mark to) override;
   void layer_norm(const LayerNormArgs& args) override;
   void average(const AverageArgs& args) override;
   void shift_scale(const ShiftScaleArgs& args) override;

@@ -1,6 +1,6 @@
-// The one interface between the model and the machine: a small number of wide operations in the shapes that Gemma has.
-// The forward is written once against it. Every operation treats rows as an outer dimension only: a row's result has
-// the same bits alone, among others and for any number of threads.
+// The one interface between the model and the machine: a small number of wide operations. A forward is written once
+// against it; what only the vision side and choosing need is in vision_ops.h and choosing_ops.h. Every operation treats
+// rows as an outer dimension only: a row's result has the same bits alone, among others and for any number of threads.
 //
 // Shapes are written [outer, inner], contiguous, float32 unless said otherwise.
 #pragma once
@@ -17,6 +17,9 @@
 #include "tensor/matrix.h"
 
 namespace paceline::kernels {
+
+class ChoosingOps;
+class VisionOps;
 
 // Positions per KV page, and the attention tile: page borders are absolute positions.
 inline constexpr int32_t kPageTokens = 64;
@@ -111,7 +114,7 @@ struct HeadsArgs {
 };
 
 // out = softmax(q · keys) · values; row at position p sees keys max(0, p - window + 1) … p (window 0: all).
-// Rows that only read (a drafter's) have no key of their own: they see keys below p. Rows of an image may see further
+// Rows that only read have no key of their own: they see keys below p. Rows of an image may see further
 // ahead, to the image's last position; the window only bounds how far back a row sees.
 struct AttentionArgs {
   HeadShape shape;
@@ -170,12 +173,12 @@ struct RopeArgs {
   float* sin = nullptr;
 };
 
-// Rows of the input of a forward: the host's tokens, or drafts that only the backend knows.
+// Rows of the input of a forward: the host's tokens, or some that only the backend knows.
 struct PickArgs {
-  std::span<const TokenId> given;    // [rows], host memory
-  std::span<const int32_t> from;     // [rows], host memory: which of `drafted`, or negative: the given one
-  const TokenId* drafted = nullptr;  // the backend's memory; may be none where nothing is picked
-  TokenId* to = nullptr;             // [rows], the backend's memory
+  std::span<const TokenId> given;  // [rows], host memory
+  std::span<const int32_t> from;   // [rows], host memory: which of `known`, or negative: the given one
+  const TokenId* known = nullptr;  // the backend's memory; may be none where nothing is picked
+  TokenId* to = nullptr;           // [rows], the backend's memory
 };
 
 // The best token of each row among those of its best clusters; of equal ones the lowest id, 0 where nothing is a
@@ -190,75 +193,11 @@ struct ClustersArgs {
   TokenId* best = nullptr;  // [rows]
 };
 
-// How the token behind one row is chosen, with the meaning that sample/choose.h gives to it all. Pointers are the
-// backend's memory, each may be none.
-struct ChoiceRow {
-  int32_t logits_row = 0;
-  int32_t first_draft = 0, drafts = 0;  // rows of the forward whose tokens stand in front of this choice, as drafts
-  float temperature = 0;
-  int32_t top_k = 0;
-  float top_p = 1, min_p = 0;
-  float repetition_penalty = 1, presence_penalty = 0, frequency_penalty = 0;
-  uint64_t seed = 0;
-  uint64_t index = 0;                 // of the token in the output
-  const int32_t* counts = nullptr;    // [vocab]: times in the output; kInPrompt is added where it is in the prompt
-  const float* bias = nullptr;        // [vocab]
-  const uint64_t* barred = nullptr;   // bits, [ceil(vocab / 64)]
-  const uint64_t* allowed = nullptr;  // likewise
-};
-inline constexpr int32_t kInPrompt = 1 << 30;
-
-// One sequence's choices, row after row: they stand up to the first that is not the draft behind it.
-struct ChoiceChain {
-  int32_t first_choice = 0, drafts = 0;  // one choice more than drafts
-  int32_t first_row = 0;                 // of the forward, of the first choice
-  float* hidden = nullptr;               // [width], or none: written, of the last row whose choice stands
-  int32_t* counts = nullptr;             // [vocab], or none: what stands is counted
-};
-
-struct ChooseArgs {
-  const float* logits = nullptr;        // [any, vocab]; not written
-  const TokenId* row_tokens = nullptr;  // of the forward's rows
-  const float* hidden = nullptr;        // [rows of the forward, width]
-  int32_t vocab = 0, width = 0;
-  std::span<const ChoiceRow> rows;      // host memory
-  std::span<const ChoiceChain> chains;  // host memory
-  // [2, rows]: what was chosen, -1 where the logits are not numbers; then the drafts behind, -1 where there is none
-  TokenId* chosen = nullptr;
-};
-
 // y = gelu(y) * x, row by row.
 struct GeluMulArgs {
   float* y = nullptr;        // [rows, width]
   const float* x = nullptr;  // [rows, stride]
   int32_t rows = 0, width = 0, stride = 0;
-};
-
-// y = (x - mean) / sqrt(variance + eps) * weight + bias
-struct LayerNormArgs {
-  const float* x = nullptr;       // [rows, width]
-  const float* weight = nullptr;  // [width]
-  const float* bias = nullptr;    // [width]
-  float* y = nullptr;             // [rows, width]; may be x
-  int32_t rows = 0, width = 0;
-  float eps = 0;
-};
-
-// y[g] = scale * the mean of the rows that group g names
-struct AverageArgs {
-  const float* x = nullptr;          // [any, width]
-  const int32_t* members = nullptr;  // [groups, per_group], rows of x; host memory
-  float* y = nullptr;                // [groups, width]; not x
-  int32_t groups = 0, per_group = 0, width = 0;
-  float scale = 1;
-};
-
-// y = (y + shift) * scale
-struct ShiftScaleArgs {
-  float* y = nullptr;            // [rows, width]
-  const float* shift = nullptr;  // [width]
-  const float* scale = nullptr;  // [width], or none
-  int32_t rows = 0, width = 0;
 };
 
 // The largest shapes that a backend's kernels take. Loading asks (model/backend_limits.h); what was not asked for and
@@ -292,8 +231,10 @@ class Ops {
   virtual void upload(void* to, const void* from, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
   virtual void clear(void* to, size_t bytes) = 0;
-  // Its memory is the host's, and operations are done when they return.
-  [[nodiscard]] virtual bool on_host() const = 0;
+  // What a backend can do beside: operations of the vision side (every one has them), and choosing tokens where its
+  // memory is not the host's. None: the host does that itself.
+  [[nodiscard]] virtual VisionOps& vision() = 0;
+  [[nodiscard]] virtual ChoosingOps* choosing() { return nullptr; }
   // What `from` holds when all that was enqueued before has run, for the host to read after wait(): in `copy`, or where
   // it lies.
   virtual const void* fetch(const void* from, size_t bytes, HostCopy& copy) = 0;
@@ -372,19 +313,6 @@ class Ops {
   // y[r] = a[r] and then b[r], [rows, 2 * width]
   virtual void side_by_side(const float* a, const float* b, int32_t rows, int32_t width, float* y) = 0;
   virtual void best_of_clusters(const ClustersArgs& args, Activation activation) = 0;
-  // Where the host does not choose itself (sample/choose.h): not on_host().
-  virtual void choose(const ChooseArgs& args) = 0;
-  // A point in what is enqueued, and the time from one to the next, known once both have been waited for.
-  enum class Mark : uint8_t { begin, drafted };
-  virtual void mark(Mark at) = 0;
-  virtual double ms_between(Mark from, Mark to) = 0;
-
-  // What only the vision side needs.
-  virtual void layer_norm(const LayerNormArgs& args) = 0;
-  virtual void average(const AverageArgs& args) = 0;
-  virtual void shift_scale(const ShiftScaleArgs& args) = 0;
-  // y = min(max(x, low), high), both [count]; y may be x
-  virtual void clamp(const float* x, float* y, float low, float high, int64_t count) = 0;
 };
 
 }  // namespace paceline::kernels

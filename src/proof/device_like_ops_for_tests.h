@@ -4,20 +4,23 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <vector>
 
+#include "kernels/choosing_ops.h"
 #include "kernels/cpu_ops.h"
 #include "sample/choose.h"
 
 namespace paceline {
 
-class DeviceLikeOps : public kernels::CpuOps {
+class DeviceLikeOps : public kernels::CpuOps, public kernels::ChoosingOps {
  public:
   using CpuOps::CpuOps;
 
-  [[nodiscard]] bool on_host() const override { return false; }
+  [[nodiscard]] kernels::ChoosingOps* choosing() override { return this; }
   const void* fetch(const void* from, size_t bytes, kernels::HostCopy& copy) override {
     if (copy.bytes < bytes) copy = {std::shared_ptr<void>(new std::byte[bytes], Bytes{}), bytes};
     std::memcpy(copy.memory.get(), from, bytes);
@@ -41,6 +44,11 @@ class DeviceLikeOps : public kernels::CpuOps {
                     chain.hidden);
     }
     ++rounds_;
+  }
+  void mark(Mark at) override { marks_[static_cast<size_t>(at)] = std::chrono::steady_clock::now(); }
+  double ms_between(Mark from, Mark to) override {
+    const auto time = marks_[static_cast<size_t>(to)] - marks_[static_cast<size_t>(from)];
+    return std::chrono::duration<double, std::milli>(time).count();
   }
   [[nodiscard]] int64_t rounds() const { return rounds_; }
 
@@ -88,6 +96,7 @@ class DeviceLikeOps : public kernels::CpuOps {
   }
 
   int64_t rounds_ = 0;
+  std::array<std::chrono::steady_clock::time_point, 2> marks_;
 };
 
 }  // namespace paceline

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "kernels/choosing_ops.h"
 #include "kernels/ops.h"
 #include "sample/history.h"
 #include "sample/settings.h"

@@ -16,10 +16,10 @@
 #include <filesystem>
 #include <string>
 
+#include "model/gemma4/load_gemma4.h"
 #include "model/gemma4/mtp_binding.h"
 #include "model/gemma4/place.h"
 #include "model/gemma4/synthetic.h"
-#include "model/load.h"
 
 namespace paceline::gpu {
 namespace {
@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 Subject load_subject(Machine& m, const fs::path& target, const fs::path& assistant) {
   Subject subject;
   subject.name = target.string();
-  subject.weights = must(load_model(target, m.pool)).weights;
+  subject.weights = must(load_gemma4(target, m.pool)).weights;
   if (fs::exists(assistant / "config.json")) subject.drafter = must(load_mtp(assistant, m.pool));
   return subject;
 }
@@ -68,7 +68,7 @@ int run(int argc, char** argv) {
     auto begin = Clock::now();
     Subject subject;
     subject.name = std::string(argv[2]) + " " + format;
-    ModelConfig config = must(synthetic_config(argv[2]));
+    Gemma4Config config = must(synthetic_config(argv[2]));
     const bool cut = argc > 5;
     if (cut) config.layers.resize(std::min(config.layers.size(), static_cast<size_t>(std::atoi(argv[5]))));
     subject.weights = make_synthetic(config, made, m.pool);

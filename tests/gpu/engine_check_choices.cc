@@ -127,14 +127,14 @@ void check_choices(Machine& m, Checks& checks, int32_t vocab, int rounds) {
           rows.push_back(row);
         }
         const kernels::ChoiceChain chain{0, kRows - 1, 0, last.at(), how.counts()};
-        m.ops->choose({device_logits.at(),
-                       reinterpret_cast<const TokenId*>(tokens_block.at()),
-                       hidden_block.at(),
-                       vocab,
-                       kWidth,
-                       rows,
-                       {&chain, 1},
-                       reinterpret_cast<TokenId*>(chosen.at())});
+        m.ops->choosing()->choose({device_logits.at(),
+                                   reinterpret_cast<const TokenId*>(tokens_block.at()),
+                                   hidden_block.at(),
+                                   vocab,
+                                   kWidth,
+                                   rows,
+                                   {&chain, 1},
+                                   reinterpret_cast<TokenId*>(chosen.at())});
         const std::vector<float> raw = chosen.read();
         std::vector<TokenId> got(raw.size());
         std::memcpy(got.data(), raw.data(), raw.size() * sizeof(float));

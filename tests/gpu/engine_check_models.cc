@@ -30,8 +30,8 @@ std::string difference(const float* a, const float* b, size_t count) {
 }  // namespace
 
 void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t requests) {
-  Gemma4Forward forward(as_gemma4(subject.weights), *m.ops, subject.precision);
-  const ModelConfig& config = forward.config();
+  Gemma4Forward forward(subject.weights, *m.ops, subject.precision);
+  const Gemma4Config& config = subject.weights->config;
   std::vector<TokenId> text;
   for (int32_t i = 0; i < 700; ++i) text.push_back(1 + (i * 7919 + i / 13) % (config.vocab - 1));
   for (const int32_t depth : {0, 1, 3, 8, 15, -1}) {
@@ -65,7 +65,7 @@ void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t r
 }
 
 void check_matrix(Machine& m, Checks& checks, const Subject& subject, int32_t stride, int32_t tokens) {
-  Gemma4Forward forward(as_gemma4(subject.weights), *m.ops, subject.precision);
+  Gemma4Forward forward(subject.weights, *m.ops, subject.precision);
   std::unique_ptr<Proposer> mtp;
   if (subject.drafter != nullptr)
     mtp = std::make_unique<MtpProposer>(
@@ -99,8 +99,8 @@ void check_matrix(Machine& m, Checks& checks, const Subject& subject, int32_t st
 
 void check_rows(Machine& m, Checks& checks, const Subject& subject, int32_t prompt, int32_t repeats) {
   constexpr int32_t kMost = 16;
-  Gemma4Forward forward(as_gemma4(subject.weights), *m.ops, subject.precision);
-  const ModelConfig& config = forward.config();
+  Gemma4Forward forward(subject.weights, *m.ops, subject.precision);
+  const Gemma4Config& config = subject.weights->config;
   const auto vocab = static_cast<size_t>(config.vocab), hidden = static_cast<size_t>(config.hidden);
   KvCache kv(forward.kv_layout(), prompt + kMost);
   std::vector<TokenId> tokens;

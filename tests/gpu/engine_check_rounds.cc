@@ -36,7 +36,7 @@ double median(std::vector<double>& values) {
 }  // namespace
 
 void time_rounds(Machine& m, const Subject& subject) {
-  Gemma4Forward forward(as_gemma4(subject.weights), *m.ops, subject.precision);
+  Gemma4Forward forward(subject.weights, *m.ops, subject.precision);
   MtpBatchProposer proposer(
       std::make_unique<MtpDrafter>(subject.drafter, as_gemma4(forward.weights()), *m.ops, subject.precision));
   constexpr int32_t kDepths[] = {0, 1, 4, 7};

@@ -12,10 +12,12 @@
 #include <string>
 #include <vector>
 
+#include "kernels/choosing_ops.h"
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/rows.h"
 #include "kernels/ops.h"
+#include "kernels/vision_ops.h"
 
 namespace paceline::kernels::cuda {
 
@@ -32,7 +34,7 @@ struct Grown {
   size_t bytes = 0;
 };
 
-class CudaOps final : public Ops {
+class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
  public:
   static Result<std::unique_ptr<CudaOps>> make();
   ~CudaOps() override;
@@ -43,7 +45,8 @@ class CudaOps final : public Ops {
   void upload(void* to, const void* from, size_t bytes) override;
   void copy(void* to, const void* from, size_t bytes) override;
   void clear(void* to, size_t bytes) override;
-  [[nodiscard]] bool on_host() const override { return false; }
+  [[nodiscard]] VisionOps& vision() override { return *this; }
+  [[nodiscard]] ChoosingOps* choosing() override { return this; }
   const void* fetch(const void* from, size_t bytes, HostCopy& copy) override;
   Status wait() override;
   [[nodiscard]] Limits limits() const override;

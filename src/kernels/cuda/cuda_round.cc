@@ -9,7 +9,7 @@ void CudaOps::pick_tokens(const PickArgs& args) {
   PickRows a;
   a.given = sent(args.given);
   if (!args.from.empty()) a.from = sent(args.from);
-  a.drafted = args.drafted;
+  a.drafted = args.known;
   a.to = args.to;
   a.rows = static_cast<int32_t>(args.given.size());
   if (status_.ok()) cuda::pick_tokens(a, stream_);

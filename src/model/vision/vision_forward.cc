@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "kernels/row_buffer.h"
+#include "kernels/vision_ops.h"
 
 namespace paceline {
 
@@ -244,12 +245,12 @@ class Passage final : public VisionPassage {
     const int64_t in = int64_t{rows} * by.weight.cols, out = int64_t{rows} * by.weight.rows;
     if (c_.clipped) {
       float* clamped = sized(s_.clamped, in);
-      ops_.clamp(x, clamped, by.input.low, by.input.high, in);
+      ops_.vision().clamp(x, clamped, by.input.low, by.input.high, in);
       x = clamped;
     }
     const Projection product{&by.weight, y};
     ops_.linear(x, rows, act_, {&product, 1});
-    if (c_.clipped) ops_.clamp(y, y, by.output.low, by.output.high, out);
+    if (c_.clipped) ops_.vision().clamp(y, y, by.output.low, by.output.high, out);
   }
 
   // The pictures' shares of a block, with rows counted from its first.
@@ -330,23 +331,24 @@ class Passage final : public VisionPassage {
       tokens_ += picture->tokens;
     }
     features_ = sized(s_.pooled, int64_t{tokens_} * c_.hidden);
-    ops_.average(
+    ops_.vision().average(
         {x_, s_.members.data(), features_, tokens_, pool * pool, c_.hidden, std::sqrt(static_cast<float>(c_.hidden))});
-    if (c_.standardised) ops_.shift_scale({features_, w_.shift.for_ops(), w_.scale.for_ops(), tokens_, c_.hidden});
+    if (c_.standardised)
+      ops_.vision().shift_scale({features_, w_.shift.for_ops(), w_.scale.for_ops(), tokens_, c_.hidden});
   }
 
   void embedder() {
     const auto values = static_cast<int32_t>(pictures_[0]->patch_values());
     float* in = pixels(1.0f, 0.0f);
     const auto layer_norm = [&](float* x, const VisionWeights::Norm& norm, int32_t width) {
-      ops_.layer_norm({x, norm.weight.for_ops(), norm.bias.for_ops(), x, rows_, width, kLayerNormEps});
+      ops_.vision().layer_norm({x, norm.weight.for_ops(), norm.bias.for_ops(), x, rows_, width, kLayerNormEps});
     };
     layer_norm(in, w_.patch_norm, values);
     tokens_ = rows_;
     features_ = sized(s_.pooled, int64_t{rows_} * c_.hidden);
     const Projection dense{&w_.input, features_};
     ops_.linear(in, rows_, act_, {&dense, 1});
-    ops_.shift_scale({features_, w_.input_bias.for_ops(), nullptr, rows_, c_.hidden});
+    ops_.vision().shift_scale({features_, w_.input_bias.for_ops(), nullptr, rows_, c_.hidden});
     layer_norm(features_, w_.embedded_norm, c_.hidden);
     add_positions(features_);
     layer_norm(features_, w_.positioned_norm, c_.hidden);

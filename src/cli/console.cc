@@ -61,15 +61,4 @@ int fail_to_write(const std::error_code& error) {
   return fail(kExitFailure, fmt::format("cannot write to standard output: {}", error.message()));
 }
 
-std::string bytes_text(double bytes) {
-  if (bytes >= 1e9) return fmt::format("{:.1f} GB", bytes / 1e9);
-  if (bytes >= 1e6) return fmt::format("{:.1f} MB", bytes / 1e6);
-  return fmt::format("{:.1f} kB", bytes / 1e3);
-}
-
-std::string time_text(double ms) {
-  if (ms >= 1000) return fmt::format("{:.2f} s", ms / 1000);
-  return fmt::format("{:.1f} ms", ms);
-}
-
 }  // namespace paceline

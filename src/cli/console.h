@@ -36,9 +36,4 @@ std::error_code write_out(std::string_view text);
 // has done what was wanted of it, and says nothing.
 int fail_to_write(const std::error_code& error);
 
-// 1234567 → "1.2 MB"
-std::string bytes_text(double bytes);
-// 1234.5 → "1.23 s", 12.3 → "12.3 ms"
-std::string time_text(double ms);
-
 }  // namespace paceline

@@ -4,7 +4,7 @@
 
 #include <boost/json.hpp>
 
-#include "cli/console.h"
+#include "base/units_text.h"
 
 namespace paceline {
 

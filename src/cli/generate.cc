@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <limits>
 
+#include "base/units_text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/generate_options.h"

@@ -369,7 +369,7 @@ TEST_F(Program, BenchMeasuresSpeculation) {
   const std::string out = (folder() / "measured").string();
   const std::string drafter = (fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/dense/assistant").string();
   const Ran ran = run("bench --speculation -m " + model().string() + " --draft " + drafter +
-                      " --depths 0,2,auto --tokens 12 --rounds 2 --json --out " + out);
+                      " --depths 0,2,auto --tokens 12 --rounds 2 --threads 1 --json --out " + out);
   ASSERT_EQ(ran.exit_code, 0) << ran.err;
   const auto found = boost::json::parse(ran.out);
   EXPECT_EQ(boost::json::parse(contents(out + ".json")), found);
@@ -383,6 +383,36 @@ TEST_F(Program, BenchMeasuresSpeculation) {
   EXPECT_TRUE(contents(out + ".svg").starts_with("<svg "));
   expect_error(run("bench --speculation --depths deep --synthetic dense-38m"), 2, "deep");
   expect_error(run("bench --speculation -m " + model().string()), 1, "no drafter found");
+}
+
+TEST_F(Program, BenchMeasuresTheEngine) {
+  const std::string arguments =
+      "bench --engine -m " + model().string() + " --tokens 8 --at-once 1,2 --rounds 1 --threads 1 --draft ";
+  const Ran ran = run(arguments + "ngram --json");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const auto found = boost::json::parse(ran.out);
+  EXPECT_EQ(found.at("drafter").as_string(), "ngram");
+  const auto& cells = found.at("cells").as_array();
+  ASSERT_EQ(cells.size(), 2u);
+  EXPECT_EQ(cells[1].at("at_once").to_number<int>(), 2);
+  EXPECT_GT(cells[1].at("auto_tokens_per_s").to_number<double>(), 0);
+  expect_error(run(arguments + "perfect"), 2, "know no text beforehand");
+}
+
+TEST_F(Program, BenchLoadsAServerOfItsOwn) {
+  const std::string shipped = (fs::path(PACELINE_SOURCE_DIR) / "models/default").string();
+  const Ran ran = run("bench --serve -m " + shipped +
+                      " --device cpu --at-once 2 --requests 4 --output-tokens 4 --rounds 1 --json --out ''");
+  ASSERT_EQ(ran.exit_code, 0) << ran.err;
+  const auto found = boost::json::parse(ran.out);
+  const auto& cells = found.at("cells").as_array();
+  ASSERT_EQ(cells.size(), 2u);  // plain and auto
+  for (const auto& cell : cells) {
+    EXPECT_EQ(cell.at("requests").to_number<int>(), 4);
+    EXPECT_EQ(cell.at("failed").to_number<int>(), 0);
+    EXPECT_GT(cell.at("tokens_per_s").to_number<double>(), 0);
+  }
+  EXPECT_GT(found.at("resident_bytes").as_array().at(0).to_number<double>(), 0);
 }
 
 TEST_F(Program, CheckComparesSpeculationWithPlainRuns) {

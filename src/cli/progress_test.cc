@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/console.h"
 #include "cli/generate_options.h"
 
 namespace paceline {
@@ -15,13 +14,6 @@ TEST(ProgressLine, KeepsItsWidth) {
   EXPECT_EQ(progress_line("loading", 4, 4, 4), "loading  ████ 100 %  4 of 4");
   EXPECT_EQ(progress_line("loading", 9, 4, 4), "loading  ████ 100 %  9 of 4");
   EXPECT_EQ(progress_line("loading", 1, 0, 4), "loading         0 %  1 of 0");
-}
-
-TEST(Console, Units) {
-  EXPECT_EQ(bytes_text(1234567), "1.2 MB");
-  EXPECT_EQ(bytes_text(900), "0.9 kB");
-  EXPECT_EQ(time_text(12.34), "12.3 ms");
-  EXPECT_EQ(time_text(1234.5), "1.23 s");
 }
 
 TEST(LogitBiasOption, IsAnIdAndAValue) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/units_text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/generate_options.h"

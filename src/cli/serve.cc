@@ -6,6 +6,8 @@
 #include <csignal>
 #include <filesystem>
 
+#include "base/file_limit.h"
+#include "base/units_text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/serve_options.h"

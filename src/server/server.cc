@@ -1,7 +1,6 @@
 #include "server/server.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <boost/asio/awaitable.hpp>
@@ -282,12 +281,5 @@ uint16_t Server::port() const { return parts_->port(); }
 void Server::handle_signals() { parts_->handle_signals(); }
 void Server::drain() { parts_->drain(); }
 void Server::wait() { parts_->wait(); }
-
-void raise_file_limit() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &limit);
-}
 
 }  // namespace paceline

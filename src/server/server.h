@@ -36,7 +36,4 @@ class Server {
   std::unique_ptr<Parts> parts_;
 };
 
-// As many files and sockets as the system lets this process have.
-void raise_file_limit();
-
 }  // namespace paceline

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <random>
 
+#include "base/file_limit.h"
 #include "model/gemma4/gemma4_forward.h"
 #include "server/health.h"
 #include "server/server_for_tests.h"

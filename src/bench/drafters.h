@@ -1,0 +1,45 @@
+// Who drafts in a measurement: real drafters, and the extremes that no drafter gets beyond.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "bench/target.h"
+#include "engine/request.h"
+#include "model/forward.h"
+#include "session/machine.h"
+#include "speculate/batch_proposer.h"
+#include "speculate/step_costs.h"
+
+namespace paceline {
+
+class BenchDrafter {
+ public:
+  // asked: auto, ngram, a folder; random: a drafter of the model's own drafter's shape with random weights, which costs
+  // what that one costs and is never right; perfect: told beforehand, free and always right.
+  static Result<BenchDrafter> make(const std::string& asked, const BenchSource& source, const BenchTarget& target,
+                                   const Forward& forward, Machine& machine);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] BatchProposer& proposer() const { return *proposer_; }
+  // It must be told each text, and knows one at a time.
+  [[nodiscard]] bool wants_texts() const { return known_ != nullptr; }
+  // The request that comes next, and what its plain run gave.
+  void tell(const Request& request, const std::vector<TokenId>& output);
+  // What rounds take, timed before the first that counts.
+  [[nodiscard]] StepCosts time_rounds(Forward& forward) const;
+
+ private:
+  struct KnownText {
+    std::vector<TokenId> prompt, output;
+  };
+
+  std::string name_;
+  std::unique_ptr<BatchProposer> proposer_;
+  std::unique_ptr<Proposer> steady_;  // costs the same whatever the text; none for `perfect`
+  std::shared_ptr<KnownText> known_;  // perfect
+};
+
+}  // namespace paceline

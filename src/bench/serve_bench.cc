@@ -1,0 +1,125 @@
+#include "bench/serve_bench.h"
+
+#include <algorithm>
+
+#include "base/file_limit.h"
+#include "bench/child_server.h"
+#include "bench/load_pictures.h"
+#include "bench/load_run.h"
+#include "bench/median.h"
+
+namespace paceline {
+namespace {
+
+constexpr int32_t kPrefixTimes = 7;
+constexpr int32_t kShortestRun = 48;
+
+class ServeBench {
+ public:
+  explicit ServeBench(const ServeBenchSettings& settings) : settings_(settings) {}
+
+  Result<ServeReport> run() {
+    raise_file_limit();  // each open stream is a file
+    TRY(find_server());
+    if (settings_.prefix_words > 0) measure_prefixes();
+    if (!report_.prefixes.problem.empty()) return Error{report_.prefixes.problem};
+    if (settings_.pictures > 0) measure_pictures();
+    if (!report_.pictures.problem.empty()) return Error{report_.pictures.problem};
+    measure();
+    return std::move(report_);
+  }
+
+ private:
+  Status find_server() {
+    if (!settings_.url.empty()) {
+      TRY_ASSIGN(plan_.server, read_endpoint(settings_.url));
+      report_.server = settings_.url;
+    } else {
+      TRY_ASSIGN(child_, ChildServer::start(settings_.server_arguments));
+      plan_.server = child_->endpoint();
+      report_.server = "a server of our own";
+    }
+    plan_.api_key = settings_.api_key;
+    return Done{};
+  }
+
+  void measure_prefixes() {
+    plan_.mix = settings_.mix;
+    plan_.speculates = settings_.drafted;
+    report_.prefixes = run_prefixes(plan_, settings_.prefix_words, kPrefixTimes);
+  }
+
+  void measure_pictures() {
+    plan_.mix = settings_.mix;
+    plan_.speculates = settings_.drafted;
+    report_.pictures = run_pictures(plan_, settings_.pictures, settings_.picture_tokens, settings_.rounds);
+  }
+
+  void measure() {
+    std::vector<int32_t> loads = settings_.at_once;
+    if (settings_.per_second > 0) loads = {0};
+    std::vector<bool> ways;
+    if (settings_.plain) ways.push_back(false);
+    if (settings_.drafted) ways.push_back(true);
+    const auto turns = static_cast<int64_t>(loads.size() * ways.size()) * (settings_.rounds + 1);
+    int64_t turn = 0;
+    for (const int32_t load : loads) {
+      const size_t first = report_.cells.size();
+      for (const bool speculates : ways) {
+        ServeCell& cell = report_.cells.emplace_back();
+        cell.at_once = load;
+        cell.per_second = settings_.per_second;
+        cell.speculates = speculates;
+      }
+      // One round before the first that counts: the server learns what its rounds cost.
+      for (int32_t round = -1; round < settings_.rounds; ++round) {
+        for (size_t i = 0; i < ways.size(); ++i) {
+          // By turns, and another one first each time.
+          ServeCell& cell = report_.cells[first + (i + static_cast<size_t>(round + 1)) % ways.size()];
+          LoadRun run = one_run(cell, round);
+          if (round >= 0) cell.rounds.push_back(std::move(run));
+          if (settings_.progress) settings_.progress(++turn, turns);
+          note_memory();
+        }
+      }
+      if (ways.size() == 2) note_ratio(report_.cells[first], report_.cells[first + 1]);
+    }
+    for (ServeCell& cell : report_.cells) cell.sum_up();
+  }
+
+  LoadRun one_run(const ServeCell& cell, int32_t round) {
+    plan_.at_once = cell.at_once;
+    plan_.per_second = cell.per_second;
+    plan_.speculates = cell.speculates;
+    plan_.requests = settings_.requests > 0 ? settings_.requests : std::max(kShortestRun, 2 * cell.at_once);
+    plan_.mix = settings_.mix;
+    // The same requests for both ways, other ones each round.
+    plan_.mix.seed += static_cast<uint64_t>(round + 1) * 1000003;
+    return run_load(plan_);
+  }
+
+  void note_memory() {
+    if (child_ == nullptr) return;
+    const size_t now = resident_bytes(child_->pid());
+    if (report_.resident_before == 0) report_.resident_before = now;
+    report_.resident_after = now;
+  }
+
+  void note_ratio(const ServeCell& plain, const ServeCell& drafted) {
+    std::vector<double> ratios;
+    for (size_t i = 0; i < plain.rounds.size(); ++i)
+      ratios.push_back(drafted.rounds[i].tokens_per_s() / plain.rounds[i].tokens_per_s());
+    report_.ratios.push_back({plain.name(), median(ratios)});
+  }
+
+  const ServeBenchSettings& settings_;
+  std::unique_ptr<ChildServer> child_;
+  LoadPlanOfClients plan_;
+  ServeReport report_;
+};
+
+}  // namespace
+
+Result<ServeReport> bench_serving(const ServeBenchSettings& settings) { return ServeBench(settings).run(); }
+
+}  // namespace paceline

@@ -1,0 +1,51 @@
+#include "bench/target.h"
+
+#include <fmt/format.h>
+
+#include "base/units_text.h"
+#include "session/model_path.h"
+
+namespace paceline {
+namespace {
+
+Result<BenchTarget> make_synthetic_target(const BenchSource& source, ThreadPool& pool, const TargetNews& news) {
+  TRY_ASSIGN(const Gemma4Config config, synthetic_config(source.synthetic));
+  const SyntheticFormat format = synthetic_format(source);
+  const auto bytes = static_cast<double>(synthetic_bytes(config, format));
+  if (news.tell) news.tell(fmt::format("making {} of random weights", bytes_text(bytes)));
+  BenchTarget target;
+  const bool grouped = format.format != WeightFormat::bf16;
+  target.name = fmt::format("{} {}{}", source.synthetic, source.format,
+                            grouped ? fmt::format(" (groups of {})", source.group) : "");
+  target.weights = make_synthetic(config, format, pool);
+  return target;
+}
+
+}  // namespace
+
+SyntheticFormat synthetic_format(const BenchSource& source) {
+  SyntheticFormat format;
+  format.format =
+      source.format == "bf16" ? WeightFormat::bf16 : (source.format == "q8" ? WeightFormat::q8 : WeightFormat::q4);
+  format.group = source.group;
+  return format;
+}
+
+Result<BenchTarget> load_bench_target(const BenchSource& source, Machine& machine, const TargetNews& news) {
+  BenchTarget target;
+  if (source.synthetic.empty()) {
+    TRY_ASSIGN(target.folder, find_model(source.model));
+    TRY_ASSIGN(target.text, load_text_model(target.folder, machine.pool()));
+    target.weights = target.text->loaded.weights;
+    target.name = target.folder.string();
+  } else {
+    TRY_ASSIGN(target, make_synthetic_target(source, machine.pool(), news));
+  }
+  TRY(target.weights->check(machine.ops().limits()));
+  target.weights = target.weights->placed_for(machine.ops(), [&](size_t done, size_t total) {
+    if (news.arranging) news.arranging(static_cast<int64_t>(done), static_cast<int64_t>(total));
+  });
+  return target;
+}
+
+}  // namespace paceline

@@ -1,0 +1,184 @@
+#include "cli/bench_options.h"
+
+#include "cli/generate_options.h"
+#include "model/gemma4/synthetic.h"
+
+namespace paceline {
+namespace {
+
+constexpr const char* kBenchExamples =
+    "Every round measures the read bandwidth, each width and a prompt in turn; figures are medians over rounds,\n"
+    "ratios are medians of the ratios within a round. --device, --threads and --precision hold for all that is "
+    "measured,\n"
+    "a server of our own included.\n\n"
+    "  paceline bench --synthetic dense-220m --format q8\n  paceline bench --synthetic moe-710m --format q4 --json\n"
+    "  paceline bench --speculation\n  paceline bench --speculation --synthetic dense-220m --draft random --depths "
+    "auto\n  paceline bench --engine\n  paceline bench --serve --at-once 1,16 --prefix-words 1500\n"
+    "  paceline bench --serve --device cuda\n"
+    "  paceline bench --serve --url http://127.0.0.1:8000 --rate 20 --requests 500 --shared 0.5 --cancel 0.1";
+
+void add_source_options(CLI::App& command, BenchOptions& options) {
+  std::string names;
+  for (const auto name : synthetic_names()) names += (names.empty() ? "" : ", ") + std::string(name);
+  command.add_option("--synthetic", options.source.synthetic, "Shape to fill with random weights: " + names);
+  command
+      .add_option("-m,--model", options.source.model,
+                  "Checkpoint to measure, as for generate; default: the model that came with the program")
+      ->type_name("DIR")
+      ->check(model_is_named())
+      ->excludes("--synthetic");
+  command.add_option("--format", options.source.format, "Random weights: bf16, q8 or q4")
+      ->check(CLI::IsMember({"bf16", "q8", "q4"}))
+      ->capture_default_str();
+  command.add_option("--group", options.source.group, "Weights per scale in q8 and q4")
+      ->check(CLI::IsMember({32, 64, 128}))
+      ->capture_default_str();
+  add_compute_options(command, options.run);
+}
+
+void add_forward_options(CLI::App& command, BenchOptions& options) {
+  command.add_option("--context", options.forward.context, "Tokens that stand before each forward")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command.add_option("--prompt", options.forward.prompt, "Tokens of the prompt that is timed")
+      ->check(CLI::Range(kMaxForwardRows, 100000))
+      ->capture_default_str();
+  command.add_option("--widths", options.forward.widths, "Rows per forward to time; the first is the measure")
+      ->check(CLI::Range(1, kMaxForwardRows).description(""))
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->default_str("1,2,4,8,16");
+  command.add_option("--chunk", options.forward.chunk, "Rows of a prompt chunk")
+      ->check(CLI::Range(1, kMaxForwardRows))
+      ->capture_default_str();
+  command
+      .add_option(
+          "--rounds", options.rounds,
+          "Rounds; each measures everything once; default: 9, with --speculation and --engine 5, with --serve 3")
+      ->check(CLI::Range(1, 1000));
+  command.add_flag("--json", options.json, "One JSON object instead of the table");
+}
+
+void add_modes(CLI::App& command, BenchOptions& options) {
+  command.add_flag("--speculation", options.speculation,
+                   "Measure speculative decoding: prose, code, arithmetic, JSON and copying at every depth, in turn "
+                   "with plain decoding");
+  command.add_flag("--engine", options.engine, "Measure many requests at once, plain and with drafts in turn")
+      ->excludes("--speculation");
+  command
+      .add_flag("--serve", options.serve,
+                "Measure a server as its clients see it: waiting times, tokens per second, plain and with drafts")
+      ->excludes("--speculation")
+      ->excludes("--engine");
+  command.add_option("--at-once", options.at_once, "With --engine and --serve: requests that run at once")
+      ->check(CLI::Range(1, 100000).description(""))
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->default_str("1,4,16,64");
+}
+
+void add_text_options(CLI::App& command, BenchOptions& options) {
+  constexpr const char* kGroup = "With --speculation, --engine and --serve";
+  command
+      .add_option("--draft", options.draft,
+                  "Who drafts: auto, ngram, a folder; random (costs what the model's drafter costs, never right), "
+                  "perfect (free, always right)")
+      ->group(kGroup)
+      ->type_name("auto|ngram|random|perfect|DIR")
+      ->capture_default_str();
+  command
+      .add_option("--depths", options.depths, "Drafts per verify to measure: numbers, auto; plain is always measured")
+      ->group(kGroup)
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->default_str("0,1,2,3,4,5,6,7,8,auto");
+  command.add_option("--tokens", options.tokens, "At most so many tokens a text")
+      ->group(kGroup)
+      ->check(CLI::Range(2, 100000).description(""))
+      ->capture_default_str();
+  command.add_option("--temp,--temperature", options.temperature, "Randomness of the texts; 0: none")
+      ->group(kGroup)
+      ->check(CLI::Range(0.0, 10.0).description(""))
+      ->capture_default_str();
+  command.add_option("--out", options.out, "Write NAME.json and NAME.svg; '': neither")
+      ->group(kGroup)
+      ->type_name("NAME")
+      ->default_str("speculation, or serving")
+      ->each([&options](const std::string&) { options.out_given = true; });
+}
+
+void add_serving_options(CLI::App& command, BenchOptions& options) {
+  ServeBenchSettings& serving = options.serving;
+  constexpr const char* kGroup = "With --serve";
+  const auto add = [&](const char* name, auto& value, const char* text) {
+    return command.add_option(name, value, text)->group(kGroup)->capture_default_str();
+  };
+  add("--url", serving.url,
+      "The server to load, http://ADDRESS:PORT, with the key in $PACELINE_API_KEY if it wants one; default: one of our "
+      "own, which ends with us")
+      ->type_name("URL")
+      ->excludes("--device")
+      ->excludes("--threads")
+      ->excludes("--precision");
+  add("--rate", serving.per_second, "Requests per second, coming by chance (an open loop); 0: --at-once (a closed one)")
+      ->check(CLI::Range(0.0, 1e6).description(""));
+  add("--requests", serving.requests, "Requests of each run; 0: twice as many as run at once, and at least 48")
+      ->check(CLI::Range(0, 10'000'000).description(""));
+  add("--ways", options.ways, "plain, auto, or both in turn")->check(CLI::IsMember({"plain", "auto", "both"}));
+  add("--prefix-words", serving.prefix_words, "Measure, too, what a known beginning of so many words saves")
+      ->check(CLI::Range(0, 1'000'000).description(""));
+  add("--pictures", serving.pictures, "Measure, too, how long a stream stands still beside so many pictures at once")
+      ->check(CLI::Range(0, 1024).description(""));
+  add("--picture-tokens", serving.picture_tokens, "Tokens that each may take")
+      ->check(CLI::IsMember({70, 140, 280, 560, 1120}).description(""))
+      ->type_name("70|140|280|560|1120");
+}
+
+void add_mix_options(CLI::App& command, LoadMix& mix) {
+  constexpr const char* kGroup = "With --serve";
+  const auto add = [&](const char* name, auto& value, const char* text) {
+    return command.add_option(name, value, text)->group(kGroup)->capture_default_str();
+  };
+  add("--prompt-words", mix.prompt_words,
+      "Words of a prompt, one of these each; default: short questions of several kinds")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->delimiter(',')
+      ->type_name("LIST");
+  add("--output-tokens", mix.output_tokens, "Most tokens of an output, one of these each")
+      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->delimiter(',')
+      ->type_name("LIST");
+  command.add_flag("--ignore-eos", mix.ignores_eos, "Outputs as long as they may be")->group(kGroup);
+  add("--shared", mix.shared, "Share of requests that begin alike")->check(CLI::Range(0.0, 1.0).description(""));
+  add("--shared-words", mix.shared_words, "How many words they have in common")
+      ->check(CLI::Range(1, 1'000'000).description(""));
+  add("--cancel", mix.cancelled, "Share of requests whose client goes away in the middle")
+      ->check(CLI::Range(0.0, 1.0).description(""));
+}
+
+}  // namespace
+
+void add_bench_options(CLI::App& command, BenchOptions& options) {
+  add_source_options(command, options);
+  add_forward_options(command, options);
+  add_modes(command, options);
+  add_text_options(command, options);
+  add_serving_options(command, options);
+  add_mix_options(command, options.serving.mix);
+  command.footer(kBenchExamples);
+}
+
+std::vector<std::string> server_arguments(const BenchOptions& options) {
+  std::vector<std::string> arguments{"--draft", options.draft, "--log-level", "error"};
+  const auto add = [&](const char* name, const std::string& value) {
+    arguments.insert(arguments.end(), {name, value});
+  };
+  // Where the command line says nothing, the server's own settings hold.
+  if (!options.source.model.empty()) add("-m", options.source.model);
+  if (options.run.device != Device::automatic) add("--device", options.run.device == Device::cuda ? "cuda" : "cpu");
+  if (options.run.threads > 0) add("--threads", std::to_string(options.run.threads));
+  if (options.run.precision == Precision::f32) add("--precision", "f32");
+  return arguments;
+}
+
+}  // namespace paceline

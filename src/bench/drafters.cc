@@ -2,22 +2,22 @@
 
 #include <fmt/format.h>
 
-#include "session/drafter.h"
+#include "session/found_drafter.h"
 #include "session/model_path.h"
 #include "speculate/calibrate.h"
-#include "speculate/mtp_proposer.h"
-#include "speculate/ngram.h"
-#include "speculate/scripted_proposers.h"
+#include "speculate/mtp/mtp_drafter.h"
+#include "speculate/ngram/ngram_drafter.h"
+#include "speculate/scripted_drafters.h"
 
 namespace paceline {
 namespace {
 
 namespace fs = std::filesystem;
 
-Result<Drafter> own_drafter(const BenchTarget& target, const Forward& forward, Machine& machine) {
+Result<FoundDrafter> own_drafter(const BenchTarget& target, const Forward& forward, Machine& machine) {
   std::string passed_by;
   if (!target.folder.empty()) {
-    auto found = Drafter::find(target.folder, forward, machine.pool(), machine.ops(), &passed_by);
+    auto found = FoundDrafter::find(target.folder, forward, machine.pool(), machine.ops(), &passed_by);
     if (found) return std::move(*found);
   }
   return Error{fmt::format("no drafter found for {}: give --draft{}", target.name, passed_by)};
@@ -30,16 +30,16 @@ Result<std::shared_ptr<const MtpWeights>> random_weights(const BenchSource& sour
   if (!source.synthetic.empty()) {
     TRY_ASSIGN(config, synthetic_mtp_config(source.synthetic));
   } else {
-    TRY_ASSIGN(const Drafter own, own_drafter(target, forward, machine));
+    TRY_ASSIGN(const FoundDrafter own, own_drafter(target, forward, machine));
     config = own.weights().config;
     format = {own.weights().post_projection.format, std::max(own.weights().post_projection.group, 32)};
   }
   return make_synthetic_mtp(config, format, machine.pool());
 }
 
-Result<Drafter> named_drafter(const std::string& asked, const Forward& forward, Machine& machine) {
+Result<FoundDrafter> named_drafter(const std::string& asked, const Forward& forward, Machine& machine) {
   TRY_ASSIGN(const fs::path folder, find_model(asked));
-  return Drafter::load(folder, forward, machine.pool(), machine.ops());
+  return FoundDrafter::load(folder, forward, machine.pool(), machine.ops());
 }
 
 }  // namespace
@@ -49,38 +49,34 @@ Result<BenchDrafter> BenchDrafter::make(const std::string& asked, const BenchSou
   BenchDrafter drafter;
   drafter.name_ = asked;
   if (asked == "perfect") {
-    drafter.known_ = std::make_shared<KnownText>();
-    drafter.proposer_ = std::make_unique<SeparateProposers>([known = drafter.known_, vocab = forward.config().vocab] {
-      return std::make_unique<KnowingProposer>(known->prompt, known->output, vocab, 1.0);
-    });
+    auto knowing =
+        std::make_unique<KnowingDrafter>(std::vector<TokenId>(), std::vector<TokenId>(), forward.config().vocab, 1.0);
+    drafter.knowing_ = knowing.get();
+    drafter.drafter_ = std::move(knowing);
   } else if (asked == "ngram") {
-    drafter.steady_ = std::make_unique<NgramProposer>();
-    drafter.proposer_ = std::make_unique<SeparateProposers>([] { return std::make_unique<NgramProposer>(); });
+    drafter.drafter_ = std::make_unique<NgramDrafter>();
   } else if (asked == "random") {
     TRY_ASSIGN(const auto weights, random_weights(source, target, forward, machine));
-    const auto make = [&] {
-      return std::make_unique<MtpDrafter>(weights, as_gemma4(forward.weights()), machine.ops(), forward.precision());
-    };
-    drafter.steady_ = std::make_unique<MtpProposer>(make());
-    drafter.proposer_ = std::make_unique<MtpBatchProposer>(make());
+    drafter.drafter_ = std::make_unique<MtpDrafter>(
+        std::make_unique<MtpForward>(weights, as_gemma4(forward.weights()), machine.ops(), forward.precision()));
   } else {
-    TRY_ASSIGN(const Drafter found,
+    TRY_ASSIGN(const FoundDrafter found,
                asked == "auto" ? own_drafter(target, forward, machine) : named_drafter(asked, forward, machine));
-    drafter.steady_ = found.proposer();
-    drafter.proposer_ = found.batch_proposer();
+    drafter.drafter_ = found.drafter();
     drafter.name_ = found.folder().string();
   }
   return drafter;
 }
 
 void BenchDrafter::tell(const Request& request, const std::vector<TokenId>& output) {
-  if (known_ != nullptr) *known_ = {request.prompt, output};
+  if (knowing_ != nullptr) knowing_->know(request.prompt, output);
 }
 
 StepCosts BenchDrafter::time_rounds(Forward& forward) const {
   constexpr double kCalibrationMs = 500;
   StepCosts costs;
-  calibrate(forward, steady_.get(), costs, kCalibrationMs);
+  // What is told beforehand costs nothing.
+  calibrate(forward, knowing_ == nullptr ? drafter_.get() : nullptr, costs, kCalibrationMs);
   return costs;
 }
 

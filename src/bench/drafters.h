@@ -10,7 +10,8 @@
 #include "engine/request.h"
 #include "model/forward.h"
 #include "session/machine.h"
-#include "speculate/batch_proposer.h"
+#include "speculate/drafter.h"
+#include "speculate/scripted_drafters.h"
 #include "speculate/step_costs.h"
 
 namespace paceline {
@@ -23,23 +24,18 @@ class BenchDrafter {
                                    const Forward& forward, Machine& machine);
 
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] BatchProposer& proposer() const { return *proposer_; }
+  [[nodiscard]] Drafter& drafter() const { return *drafter_; }
   // It must be told each text, and knows one at a time.
-  [[nodiscard]] bool wants_texts() const { return known_ != nullptr; }
+  [[nodiscard]] bool wants_texts() const { return knowing_ != nullptr; }
   // The request that comes next, and what its plain run gave.
   void tell(const Request& request, const std::vector<TokenId>& output);
   // What rounds take, timed before the first that counts.
   [[nodiscard]] StepCosts time_rounds(Forward& forward) const;
 
  private:
-  struct KnownText {
-    std::vector<TokenId> prompt, output;
-  };
-
   std::string name_;
-  std::unique_ptr<BatchProposer> proposer_;
-  std::unique_ptr<Proposer> steady_;  // costs the same whatever the text; none for `perfect`
-  std::shared_ptr<KnownText> known_;  // perfect
+  std::unique_ptr<Drafter> drafter_;
+  KnowingDrafter* knowing_ = nullptr;  // the same, where it is `perfect`
 };
 
 }  // namespace paceline

@@ -15,7 +15,7 @@ namespace paceline {
 struct EngineBenchSettings {
   std::vector<int32_t> at_once{1, 4, 16, 64};
   int32_t rounds = 5;
-  BatchProposer* drafter = nullptr;
+  Drafter* drafter = nullptr;
   StepCosts costs;  // what is known before the first round
   std::function<void(int64_t done, int64_t total)> progress;
 };

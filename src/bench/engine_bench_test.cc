@@ -10,7 +10,7 @@ class EngineBenchTest : public ShippedModelTest {
   EngineBenchTest() : own_(drafter("auto")) {
     settings_.at_once = {1, 3};
     settings_.rounds = 2;
-    settings_.drafter = &own_.proposer();
+    settings_.drafter = &own_.drafter();
     settings_.costs = own_.time_rounds(forward_);
   }
 

@@ -86,7 +86,7 @@ class SpeculationBench {
     depths_.insert(depths_.end(), settings.depths.begin(), settings.depths.end());
     ways_.push_back(std::make_unique<Way>(forward, pool, WaySettings{}));
     for (const BenchDepth depth : settings.depths) {
-      const WaySettings way{.drafter = &settings.drafter->proposer(), .depth = depth, .costs = settings.costs};
+      const WaySettings way{.drafter = &settings.drafter->drafter(), .depth = depth, .costs = settings.costs};
       ways_.push_back(std::make_unique<Way>(forward, pool, way));
     }
     series_.resize(texts.size(), std::vector<Series>(ways_.size()));

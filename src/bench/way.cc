@@ -40,7 +40,7 @@ EngineSettings settings_of(const WaySettings& way) {
 
 Way::Way(Forward& forward, ThreadPool& pool, const WaySettings& settings)
     : costs_(settings.costs),
-      engine_({.forward = &forward, .pool = &pool, .proposer = settings.drafter, .costs = &costs_},
+      engine_({.forward = &forward, .pool = &pool, .drafter = settings.drafter, .costs = &costs_},
               settings_of(settings)) {}
 
 Result<std::vector<WrittenText>> Way::write(std::span<const Request> requests, size_t count, size_t at_once) {

@@ -14,7 +14,7 @@
 namespace paceline {
 
 struct WaySettings {
-  BatchProposer* drafter = nullptr;   // none: plain
+  Drafter* drafter = nullptr;         // none: plain
   std::optional<int32_t> depth = {};  // none: chosen by the policy
   StepCosts costs = {};               // what is known before the first round; each way learns on by itself
 };

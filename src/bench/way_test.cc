@@ -13,7 +13,7 @@ TEST_F(WayTest, TextsAreTheSameDeepAndManyAtOnce) {
   const auto expected = plain.write(requests);
   ASSERT_TRUE(expected.ok()) << expected.error().message;
   const BenchDrafter own = drafter("auto");
-  Way deep(forward_, pool(), {.drafter = &own.proposer(), .depth = 3});
+  Way deep(forward_, pool(), {.drafter = &own.drafter(), .depth = 3});
   const size_t count = 2 * requests.size() + 1;
   const auto written = deep.write(requests, count, 4);
   ASSERT_TRUE(written.ok()) << written.error().message;

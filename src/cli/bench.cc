@@ -139,7 +139,7 @@ class ModelBench {
     EngineBenchSettings settings;
     settings.at_once = options_.at_once;
     if (options_.rounds > 0) settings.rounds = options_.rounds;
-    settings.drafter = &drafter.proposer();
+    settings.drafter = &drafter.drafter();
     settings.costs = drafter.time_rounds(forward_);
     settings.progress = progress();
     const auto cells = bench_engine(forward_, machine_.pool(), texts, settings);

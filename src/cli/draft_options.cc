@@ -39,19 +39,19 @@ Status check_draft_options(const DraftOptions& options) {
 }
 
 std::string draft_summary(const Drafting& drafting, const SpeculationCounters& c) {
-  if (drafting.proposer() == nullptr) return "";
+  if (drafting.drafter() == nullptr) return "";
   return fmt::format(
       "draft {} · {} rounds, {} drafted, {} accepted · {:.2f} tokens per verify, accepted {:.0f} % of drafted and "
       "{:.0f} "
       "% of emitted · draft {}, verify {}, choose {}, commit {}\n",
-      drafting.drafter(), c.rounds, c.drafted, c.accepted, c.tokens_per_round(), 100 * c.accepted_of_drafted(),
+      drafting.name(), c.rounds, c.drafted, c.accepted, c.tokens_per_round(), 100 * c.accepted_of_drafted(),
       100 * c.accepted_of_emitted(), time_text(c.draft_ms), time_text(c.verify_ms), time_text(c.choose_ms),
       time_text(c.commit_ms));
 }
 
 boost::json::object draft_json(const Drafting& drafting, const SpeculationCounters& c) {
   boost::json::object object;
-  object["draft"] = drafting.drafter();
+  object["draft"] = drafting.name();
   if (const auto depth = drafting.fixed_depth()) object["depth"] = *depth;
   object["rounds"] = c.rounds;
   object["drafted"] = c.drafted;

@@ -8,14 +8,14 @@ namespace paceline {
 
 DraftingRound::DraftingRound(const EngineParts& parts, const EngineSettings& settings, bool may_leave_drafts)
     : parts_(parts), settings_(settings), may_leave_drafts_(may_leave_drafts) {
-  if (parts.proposer == nullptr || settings.fixed_depth) return;
+  if (parts.drafter == nullptr || settings.fixed_depth) return;
   CHECK(parts.costs != nullptr);
   policy_ = std::make_unique<BatchDepth>(*parts.costs, settings.batch_rows);
 }
 
 void DraftingRound::start(Sequence& seq) {
-  if (parts_.proposer == nullptr) return;
-  seq.proposer = parts_.proposer->start();
+  if (parts_.drafter == nullptr) return;
+  seq.drafter_state = parts_.drafter->start();
   if (policy_ != nullptr) seq.depth = std::make_unique<AdaptiveDepth>(*parts_.costs, settings_.deepest);
 }
 
@@ -35,10 +35,10 @@ void DraftingRound::propose(const StepPlan& plan) {
     part.seq->drafts.clear();
     part.seq->round = {};
     part.seq->round.context = part.seq->kv.length();
-    // The first choice has no row before it whose state a proposer could start from.
+    // The first choice has no row before it whose state a drafter could start from.
     if (part.chooses && part.seq->chose) writers_.push_back(part.seq);
   }
-  if (parts_.proposer == nullptr || writers_.empty()) return;
+  if (parts_.drafter == nullptr || writers_.empty()) return;
   choose_depths(plan);
   draft();
   if (!asks_.empty() && enqueued_ == nullptr)
@@ -88,14 +88,14 @@ void DraftingRound::draft() {
     seq.round.asked = depths_[i].depth;
     if (seq.round.asked == 0) continue;
     seq.drafts.resize(static_cast<size_t>(seq.round.asked));
-    asks_.push_back({{seq.standing, &seq.kv, seq.hidden.data()}, seq.proposer.get(), seq.drafts, 0});
+    asks_.push_back({{seq.standing, &seq.kv, seq.hidden.data()}, seq.drafter_state.get(), seq.drafts, 0});
     if (passes_.size() < seq.drafts.size()) passes_.resize(seq.drafts.size());
     for (size_t pass = 0; pass < seq.drafts.size(); ++pass) ++passes_[pass];
   }
   if (asks_.empty()) return;
-  if (leaves_drafts()) enqueued_ = parts_.proposer->enqueue(asks_);
+  if (leaves_drafts()) enqueued_ = parts_.drafter->enqueue(asks_);
   if (enqueued_ != nullptr) return place_drafts();
-  parts_.proposer->propose(asks_);
+  parts_.drafter->propose(asks_);
   const int32_t vocab = parts_.forward->config().vocab;
   size_t at = 0;
   for (Sequence* seq : writers_) {
@@ -123,6 +123,16 @@ void DraftingRound::place_drafts() {
     seq->draft_stride = asks_[at++].stride;
     std::fill(seq->drafts.begin(), seq->drafts.end(), TokenId{0});
   }
+}
+
+void DraftingRound::commit(const StepPlan& plan, const float* taps) {
+  if (parts_.drafter == nullptr) return;
+  committed_.clear();
+  for (const StepPart& part : plan.parts) {
+    const int32_t length = part.seq->kv.length();
+    committed_.push_back({part.seq->drafter_state.get(), length, part.first_row, length - part.first_pos});
+  }
+  parts_.drafter->committed(committed_, taps);
 }
 
 void DraftingRound::observe(const StepPlan& plan, double step_ms) {

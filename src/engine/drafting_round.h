@@ -22,6 +22,12 @@ class DraftingRound {
 
   // Fills the drafts of the plan's sequences.
   void propose(const StepPlan& plan);
+  // Layers that the drafter wants to see the input of.
+  [[nodiscard]] std::span<const int32_t> tap_layers() const {
+    return parts_.drafter != nullptr ? parts_.drafter->tap_layers() : std::span<const int32_t>();
+  }
+  // What stands is told, with what those layers saw of it.
+  void commit(const StepPlan& plan, const float* taps);
   // After the step: what became of them, and what forward and choosing took.
   void observe(const StepPlan& plan, double step_ms);
 
@@ -51,6 +57,7 @@ class DraftingRound {
   std::vector<Sequence*> writers_;
   std::vector<DepthAsk> depths_;
   std::vector<DraftAsk> asks_;
+  std::vector<CommittedRows> committed_;
   std::vector<int32_t> passes_;
   std::vector<DepthDecision> decisions_;
 };

@@ -24,7 +24,8 @@ class Engine::Loop {
     const ModelConfig& config = parts_.forward->config();
     if (const Status status = check_request(request, config, parts_.vision); !status.ok())
       return {.refusal = Refusal::invalid, .problem = status.error().message};
-    std::shared_ptr<Accepted> accepted = Schedule::accept(std::move(request), parts_.forward->kv_layout(), config);
+    std::shared_ptr<Accepted> accepted =
+        Schedule::accept(std::move(request), parts_.forward->kv_layout(), config, parts_.drafter);
     accepted->listener = std::move(listener);
     accepted->submitted = EngineClock::now();
     Submission submission;

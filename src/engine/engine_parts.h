@@ -9,9 +9,9 @@
 #include "base/thread_pool.h"
 #include "model/forward.h"
 #include "model/vision/vision_forward.h"
-#include "speculate/batch_proposer.h"
 #include "speculate/counters.h"
 #include "speculate/depth.h"
+#include "speculate/drafter.h"
 #include "speculate/step_costs.h"
 
 namespace paceline {
@@ -56,10 +56,10 @@ struct EngineStats {
 struct EngineParts {
   Forward* forward = nullptr;
   ThreadPool* pool = nullptr;
-  BatchProposer* proposer = nullptr;  // none: no drafts
-  StepCosts* costs = nullptr;         // learns from the rounds; needed where there is a proposer and no fixed depth
-  StepObserver* observer = nullptr;   // may be none
-  VisionForward* vision = nullptr;    // none where the model takes no pictures
+  Drafter* drafter = nullptr;        // none: no drafts
+  StepCosts* costs = nullptr;        // learns from the rounds; needed where there is a drafter and no fixed depth
+  StepObserver* observer = nullptr;  // may be none
+  VisionForward* vision = nullptr;   // none where the model takes no pictures
 };
 
 }  // namespace paceline

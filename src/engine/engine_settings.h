@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "speculate/proposer.h"
+#include "speculate/drafter.h"
 
 namespace paceline {
 

@@ -10,7 +10,7 @@
 
 #include "media/patches.h"
 #include "sample/settings.h"
-#include "speculate/proposer.h"
+#include "speculate/drafter.h"
 #include "state/prefix_text.h"
 #include "tensor/dtype.h"
 

@@ -9,7 +9,8 @@ namespace paceline {
 Schedule::Schedule(const KvLayout& layout, const ModelConfig& config, const EngineSettings& settings)
     : layout_(layout), config_(config), settings_(settings), memory_(layout, settings.kv_bytes) {}
 
-std::shared_ptr<Accepted> Schedule::accept(Request request, const KvLayout& layout, const ModelConfig& config) {
+std::shared_ptr<Accepted> Schedule::accept(Request request, const KvLayout& layout, const ModelConfig& config,
+                                           const Drafter* drafter) {
   auto accepted = std::make_shared<Accepted>();
   const int64_t wanted = static_cast<int64_t>(request.prompt.size()) + request.max_tokens;
   accepted->positions = static_cast<int32_t>(std::min<int64_t>(wanted, request.context));
@@ -19,6 +20,7 @@ std::shared_ptr<Accepted> Schedule::accept(Request request, const KvLayout& layo
       accepted->most_rows = std::max(accepted->most_rows, picture.count);
   }
   accepted->bytes_per_choice = layout.sequence_bytes(accepted->positions, accepted->most_rows);
+  if (drafter != nullptr) accepted->bytes_per_choice += drafter->state_bytes(accepted->positions);
   accepted->request = std::move(request);
   accepted->text = {accepted->request.prompt, {}, accepted->request.scope};
   for (const RequestPicture& picture : accepted->request.pictures)

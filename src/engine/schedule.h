@@ -21,7 +21,7 @@ class Schedule {
 
   // What a request may need at most; all choices together.
   [[nodiscard]] static std::shared_ptr<Accepted> accept(Request request, const KvLayout& layout,
-                                                        const ModelConfig& config);
+                                                        const ModelConfig& config, const Drafter* drafter = nullptr);
 
   void enqueue(std::shared_ptr<const Accepted> accepted) { waiting_.push_back(std::move(accepted)); }
   // From waiting to running, as many as fit. `start` sees each new sequence.

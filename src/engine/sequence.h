@@ -17,7 +17,7 @@
 #include "sample/device_choice.h"
 #include "speculate/adaptive.h"
 #include "speculate/counters.h"
-#include "speculate/proposer.h"
+#include "speculate/drafter.h"
 #include "state/prefixes.h"
 
 namespace paceline {
@@ -87,7 +87,7 @@ struct Sequence {
   TokenCounts counts;
   std::unique_ptr<ConstraintCursor> cursor;
   std::unique_ptr<DeviceChoice> device_choice;  // where the backend chooses
-  std::unique_ptr<Proposer> proposer;
+  std::unique_ptr<DrafterState> drafter_state;
   std::unique_ptr<AdaptiveDepth> depth;
   Prefixes::Walk walk;
   int32_t cached = 0;  // tokens that came from the prefixes

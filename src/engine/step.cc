@@ -147,6 +147,7 @@ void Stepper::forward() {
   for (StepPart& part : plan_.parts) {
     Sequence& seq = *part.seq;
     part.first_row = static_cast<int32_t>(tokens_.size());
+    part.first_pos = seq.kv.length();
     part.first_logits = static_cast<int32_t>(logit_rows_.size());
     const auto from = seq.standing.begin() + seq.kv.length();
     tokens_.insert(tokens_.end(), from, from + part.rows);
@@ -160,7 +161,8 @@ void Stepper::forward() {
       drafted_at_[static_cast<size_t>(part.first_row + part.rows) + i] =
           seq.first_draft + static_cast<int32_t>(i) * seq.draft_stride;
   }
-  rows_ = parts_.forward->enqueue({tokens_, seq_rows_, logit_rows_, {}, drafting_.enqueued(), drafted_at_});
+  rows_ = parts_.forward->enqueue(
+      {tokens_, seq_rows_, logit_rows_, drafting_.tap_layers(), drafting_.enqueued(), drafted_at_});
   forward_ms_ = ms_between(begin, EngineClock::now());
 }
 
@@ -219,10 +221,8 @@ void Stepper::commit() {
     const auto standing = static_cast<int32_t>(seq.standing.size());
     seq.kv.truncate(std::min(seq.kv.length(), seq.verdict.stop_token >= 0 ? standing : standing - 1));
   }
-  for (const StepPart& part : plan_.parts) {
-    if (part.seq->proposer != nullptr) part.seq->proposer->committed(part.seq->kv.length());
-    schedule_.leave_pages(*part.seq);
-  }
+  drafting_.commit(plan_, rows_.taps);
+  for (const StepPart& part : plan_.parts) schedule_.leave_pages(*part.seq);
   drafting_.observe(plan_, forward_ms_ + choose_ms_);
   commit_ms_ = ms_between(begin, EngineClock::now());
 }

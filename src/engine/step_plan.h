@@ -14,6 +14,7 @@ struct StepPart {
   bool chooses = false;  // the rows reach the end of what stands
   // In the forward, once drafts are known.
   int32_t first_row = 0;
+  int32_t first_pos = 0;     // of the first row
   int32_t first_logits = 0;  // of the row that chooses
 };
 

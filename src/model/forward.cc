@@ -33,6 +33,7 @@ ForwardOutput Forward::run(const ForwardInput& input) {
   };
   ForwardOutput out;
   out.hidden = rows.hidden;
+  out.backend_taps = rows.taps;
   out.weight_bytes = rows.weight_bytes;
   const ModelConfig& c = config();
   const size_t tapped = input.tap_layers.size() * input.tokens.size();

@@ -53,9 +53,10 @@ struct ForwardRows {
 
 // Host memory, but for the hidden states: who drafts from them wants them where they are.
 struct ForwardOutput {
-  const float* logits = nullptr;  // [logit_rows, vocab], softcapped
-  const float* hidden = nullptr;  // [rows, hidden], after the final norm, in the backend's memory
-  const float* taps = nullptr;    // [tap_layers, rows, hidden]
+  const float* logits = nullptr;        // [logit_rows, vocab], softcapped
+  const float* hidden = nullptr;        // [rows, hidden], after the final norm, in the backend's memory
+  const float* taps = nullptr;          // [tap_layers, rows, hidden]
+  const float* backend_taps = nullptr;  // the same, in the backend's memory
   // Of weights that a call with logits reads: experts as they were chosen, or where only the device knows that, as many
   // as so many rows would touch by chance.
   size_t weight_bytes = 0;

@@ -12,8 +12,8 @@
 #include "model/load.h"
 #include "proof/decode.h"
 #include "session/token_vocabulary.h"
-#include "speculate/ngram.h"
-#include "speculate/scripted_proposers.h"
+#include "speculate/ngram/ngram_drafter.h"
+#include "speculate/scripted_drafters.h"
 #include "tokenizer/packed_file.h"
 
 namespace paceline {
@@ -69,14 +69,14 @@ TEST_F(ConstraintTest, TextsAreDocumentsAndDraftsAreNotSeen) {
     ASSERT_FALSE(failed) << text;
     EXPECT_TRUE(value.as_object().contains("name") && value.as_object().contains("tags")) << text;
 
-    NgramProposer ngram;
-    RandomProposer random(3, vocab);
-    KnowingProposer perfect(r.prompt, plain.tokens, vocab, 1.0), half_right(r.prompt, plain.tokens, vocab, 0.5);
-    for (Proposer* proposer : {static_cast<Proposer*>(&ngram), static_cast<Proposer*>(&random),
-                               static_cast<Proposer*>(&perfect), static_cast<Proposer*>(&half_right)}) {
+    NgramDrafter ngram;
+    RandomDrafter random(3, vocab);
+    KnowingDrafter perfect(r.prompt, plain.tokens, vocab, 1.0), half_right(r.prompt, plain.tokens, vocab, 0.5);
+    for (Drafter* drafter : {static_cast<Drafter*>(&ngram), static_cast<Drafter*>(&random),
+                             static_cast<Drafter*>(&perfect), static_cast<Drafter*>(&half_right)}) {
       for (const int32_t depth : {1, 4, 7}) {
         FixedDepth fixed(depth);
-        const DecodeOutcome drafted = decode(forward_, r, {}, {proposer, &fixed});
+        const DecodeOutcome drafted = decode(forward_, r, {}, {drafter, &fixed});
         EXPECT_EQ(drafted.tokens, plain.tokens);
         EXPECT_EQ(drafted.end, plain.end);
         EXPECT_EQ(drafted.stop_token, plain.stop_token);

@@ -29,7 +29,7 @@ class Decoding {
         kv_(forward.kv_layout(), most_tokens(request), most_rows(forward, request)),
         standing_(request.prompt) {
     if (request.sampling.penalised()) counts_.add_prompt(request.prompt);
-    if (speculation.proposer != nullptr) speculation.proposer->reset();
+    if (speculation.drafter != nullptr) drafter_state_ = speculation.drafter->start();
     if (speculation.depth != nullptr) speculation.depth->reset();
   }
 
@@ -81,7 +81,7 @@ class Decoding {
     const bool chooses = run_before + rows == standing;
     round_ = {};
     drafts_.clear();
-    // The first choice has no row before it whose state a proposer could start from.
+    // The first choice has no row before it whose state a drafter could start from.
     if (hidden_ != nullptr) propose();
     const auto verify_begin = Clock::now();
     const ForwardOutput output = run_rows(rows, chooses);
@@ -102,18 +102,19 @@ class Decoding {
     return DecodeEnd::failed;
   }
 
-  // Fills drafts_ with as many as policy, request and proposer agree on.
+  // Fills drafts_ with as many as policy, request and drafter agree on.
   void propose() {
-    if (speculation_.proposer == nullptr || speculation_.depth == nullptr) return;
+    if (speculation_.drafter == nullptr || speculation_.depth == nullptr) return;
     const auto begin = Clock::now();
     round_.context = kv_.length();
     round_.asked = speculation_.depth->depth(kv_.length(), most_drafts());
     CHECK(round_.asked >= 0 && round_.asked <= most_drafts());
     if (round_.asked > 0) {
       drafts_.resize(static_cast<size_t>(round_.asked));
-      const int32_t drafted = speculation_.proposer->propose({standing_, &kv_, hidden_}, drafts_);
-      CHECK(drafted >= 0 && drafted <= round_.asked);
-      drafts_.resize(static_cast<size_t>(drafted));
+      DraftAsk ask{{standing_, &kv_, hidden_}, drafter_state_.get(), drafts_};
+      speculation_.drafter->propose({&ask, 1});
+      CHECK(ask.drafted >= 0 && ask.drafted <= round_.asked);
+      drafts_.resize(static_cast<size_t>(ask.drafted));
     }
     drop_strays(drafts_, forward_.config().vocab);
     round_.drafted = static_cast<int32_t>(drafts_.size());
@@ -141,7 +142,11 @@ class Decoding {
     input.tokens = row_tokens_;
     input.seqs = {&seq, 1};
     input.logit_rows = logit_rows_;
-    return forward_.run(input);
+    if (speculation_.drafter != nullptr) input.tap_layers = speculation_.drafter->tap_layers();
+    first_pos_ = kv_.length();
+    const ForwardOutput output = forward_.run(input);
+    taps_ = output.backend_taps;
+    return output;
   }
 
   // Chooses row by row while the drafts are what was chosen, and takes back the rows behind.
@@ -178,7 +183,9 @@ class Decoding {
   }
 
   void committed() {
-    if (speculation_.proposer != nullptr) speculation_.proposer->committed(kv_.length());
+    if (speculation_.drafter == nullptr) return;
+    const CommittedRows rows{drafter_state_.get(), kv_.length(), 0, kv_.length() - first_pos_};
+    speculation_.drafter->committed({&rows, 1}, taps_);
   }
 
   TokenId choose_from(const float* logits) {
@@ -228,9 +235,12 @@ class Decoding {
   const Speculation& speculation_;
   KvCache kv_;
   std::vector<TokenId> standing_;
+  std::unique_ptr<DrafterState> drafter_state_;
   const float* hidden_ = nullptr;  // [hidden] of the row that chose the newest token; none before the first choice
   // This step's.
   RoundReport round_;
+  int32_t first_pos_ = 0;        // of its first row
+  const float* taps_ = nullptr;  // what the drafter wants to see of its rows
   double verify_ms_ = 0;
   std::vector<TokenId> drafts_, row_tokens_;
   std::vector<int32_t> logit_rows_;

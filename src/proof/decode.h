@@ -16,7 +16,7 @@
 #include "sample/choose.h"
 #include "speculate/counters.h"
 #include "speculate/depth.h"
-#include "speculate/proposer.h"
+#include "speculate/drafter.h"
 #include "state/kv.h"
 
 namespace paceline {
@@ -37,7 +37,7 @@ DecodeRequest decode_request(const Request& request, int32_t choice = 0);
 
 // Who drafts and how deep; without both, nobody does. Both serve this sequence until decode() returns.
 struct Speculation {
-  Proposer* proposer = nullptr;
+  Drafter* drafter = nullptr;
   DepthPolicy* depth = nullptr;
 };
 

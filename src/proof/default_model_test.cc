@@ -14,7 +14,7 @@
 #include "proof/identity.h"
 #include "proof/load_identity.h"
 #include "proof/speculation_check.h"
-#include "session/drafter.h"
+#include "session/found_drafter.h"
 #include "session/media_places.h"
 #include "session/text_model.h"
 #include "session/vision.h"
@@ -135,7 +135,7 @@ TEST_F(DefaultModel, InFloat32GreedyTextIsTheReferences) {
 // Window 512, four bits, its own drafter: the promise on the model that people try first.
 TEST_F(DefaultModel, SpeculationEmitsThePlainRunsTokens) {
   Gemma4Forward forward(as_gemma4(model_.loaded.weights), ops_, Precision::bf16);
-  const auto mtp = Drafter::load(kModel / "assistant", forward, pool_, ops_)->proposer();
+  const auto mtp = FoundDrafter::load(kModel / "assistant", forward, pool_, ops_)->drafter();
   const bool whole = std::getenv("PACELINE_TEST_LONG") != nullptr;
   IdentityPlan plan;
   for (const Golden& golden : goldens()) {
@@ -164,7 +164,7 @@ TEST_F(DefaultModel, SpeculationChangesNothingAboutPictures) {
   const bool whole = std::getenv("PACELINE_TEST_LONG") != nullptr;
   Gemma4Forward forward(as_gemma4(model_.loaded.weights), ops_, Precision::bf16);
   const auto vision = Vision::load(model_.loaded, Precision::bf16, pool_, ops_).value();
-  const auto mtp = Drafter::load(kModel / "assistant", forward, pool_, ops_)->batch_proposer();
+  const auto mtp = FoundDrafter::load(kModel / "assistant", forward, pool_, ops_)->drafter();
   StepCosts costs;
   LoadPlan plan;
   plan.text = picture_questions(model_.loaded.config.ids);
@@ -200,7 +200,7 @@ TEST_F(DefaultModel, SpeculationChangesNothingAboutPictures) {
 // Sixty-four at once, of all settings, with shared beginnings and clients that go away: each gets what it gets alone.
 TEST_F(DefaultModel, UnderLoadEachGetsWhatItGetsAlone) {
   Gemma4Forward forward(as_gemma4(model_.loaded.weights), ops_, Precision::bf16);
-  const auto mtp = Drafter::load(kModel / "assistant", forward, pool_, ops_)->batch_proposer();
+  const auto mtp = FoundDrafter::load(kModel / "assistant", forward, pool_, ops_)->drafter();
   StepCosts costs;
   LoadPlan plan;
   for (const Golden& golden : goldens()) {

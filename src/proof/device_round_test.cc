@@ -7,7 +7,7 @@
 #include "proof/device_like_ops_for_tests.h"
 #include "proof/golden_engine_for_tests.h"
 #include "proof/load_identity.h"
-#include "speculate/ngram.h"
+#include "speculate/ngram/ngram_drafter.h"
 
 namespace paceline {
 namespace {
@@ -49,8 +49,8 @@ TEST_P(DeviceRoundTest, DraftsByThePolicy) {
 }
 
 TEST_P(DeviceRoundTest, DraftsOfTheHost) {
-  SeparateProposers ngrams([] { return std::make_unique<NgramProposer>(); });
-  parts_.proposer = &ngrams;
+  NgramDrafter ngrams;
+  parts_.drafter = &ngrams;
   settings_.fixed_depth = 3;
   expect_identity();
 }

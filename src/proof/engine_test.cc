@@ -12,7 +12,7 @@
 #include "proof/golden_engine_for_tests.h"
 #include "proof/load_identity.h"
 #include "proof/long_form_for_tests.h"
-#include "speculate/ngram.h"
+#include "speculate/ngram/ngram_drafter.h"
 
 namespace paceline {
 namespace {
@@ -77,8 +77,8 @@ TEST_P(EngineTest, UnderLoadWithManyDrafts) {
 
 // Few rows, few sequences, little memory: everything has to take turns, and kept pages have to go.
 TEST_P(EngineTest, UnderLoadWithLittleOfEverything) {
-  SeparateProposers ngrams([] { return std::make_unique<NgramProposer>(); });
-  parts_.proposer = &ngrams;
+  NgramDrafter ngrams;
+  parts_.drafter = &ngrams;
   settings_.fixed_depth = 3;
   settings_.batch_rows = 11;
   settings_.chunk_rows = 50;

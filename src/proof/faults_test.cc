@@ -189,11 +189,10 @@ TEST_P(HostFaults, WhoHasJustArrivedIsNotForgotten) {
 }
 
 // Holds on to a page of its sequence, which nobody may.
-class Clinging : public Proposer {
+class Clinging : public SingleDrafter {
  public:
   explicit Clinging(KvCache::PageBlocks& held) : held_(held) {}
-  void reset() override {}
-  int32_t propose(const DraftContext& context, std::span<TokenId>) override {
+  int32_t draft(const DraftContext& context, DrafterState*, std::span<TokenId>) override {
     held_ = context.kv->page_blocks(0);
     return 0;
   }
@@ -205,8 +204,8 @@ class Clinging : public Proposer {
 // A difference in the books of an idle engine is told, and nothing more is taken on.
 TEST_P(HostFaults, MemoryThatDoesNotAddUpIsTold) {
   KvCache::PageBlocks held;
-  SeparateProposers clinging([&] { return std::make_unique<Clinging>(held); });
-  parts_.proposer = &clinging;
+  Clinging clinging(held);
+  parts_.drafter = &clinging;
   settings_.fixed_depth = 1;
   Engine engine(parts_, settings_);
   const auto ends = std::make_shared<Ends>();

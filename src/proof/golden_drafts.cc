@@ -7,7 +7,7 @@
 
 #include "kernels/row_buffer.h"
 #include "model/gemma4/mtp_binding.h"
-#include "model/gemma4/mtp_drafter.h"
+#include "model/gemma4/mtp_forward.h"
 #include "weights/json_fields.h"
 
 namespace paceline {
@@ -72,7 +72,7 @@ class PromptRun {
 };
 
 Status compare_prompt(const GoldenPrompt& prompt, const std::vector<GoldenDraft>& golden,
-                      const DraftsSettings& settings, Forward& forward, MtpDrafter& drafter, DraftsCheck* check) {
+                      const DraftsSettings& settings, Forward& forward, MtpForward& drafter, DraftsCheck* check) {
   const int32_t vocab = forward.config().vocab;
   for (const TokenId id : prompt.greedy) {
     if (id >= vocab) return Error{fmt::format("golden.json: token {}, vocabulary {}", id, vocab)};
@@ -126,7 +126,7 @@ Result<DraftsCheck> check_golden_drafts(const fs::path& folder, const GoldenFile
   }
   TRY_ASSIGN(const auto weights, load_mtp(folder / "assistant", pool));
   TRY(check_fits(weights->config, *forward.weights()));
-  MtpDrafter drafter(weights, as_gemma4(forward.weights()), ops, settings.precision);
+  MtpForward drafter(weights, as_gemma4(forward.weights()), ops, settings.precision);
   for (size_t i = 0; i < drafts.size(); ++i) {
     TRY(compare_prompt(golden.prompts()[i], drafts[i], settings, forward, drafter, &check));
   }

@@ -14,7 +14,7 @@
 #include "model/gemma4/gemma4_forward.h"
 #include "model/gemma4/mtp_binding.h"
 #include "model/load.h"
-#include "speculate/mtp_proposer.h"
+#include "speculate/mtp/mtp_drafter.h"
 
 namespace paceline {
 
@@ -60,9 +60,9 @@ class GoldenEngineTest : public testing::TestWithParam<const char*> {
   }
 
   void use_mtp() {
-    mtp_ = std::make_unique<MtpBatchProposer>(std::make_unique<MtpDrafter>(
+    mtp_ = std::make_unique<MtpDrafter>(std::make_unique<MtpForward>(
         load_mtp(folder("assistant"), pool_).value(), as_gemma4(forward_->weights()), ops_, forward_->precision()));
-    parts_.proposer = mtp_.get();
+    parts_.drafter = mtp_.get();
   }
 
   ThreadPool pool_;
@@ -70,7 +70,7 @@ class GoldenEngineTest : public testing::TestWithParam<const char*> {
   LoadedModel model_;
   std::optional<Gemma4Forward> forward_;
   StepCosts costs_;
-  std::unique_ptr<BatchProposer> mtp_;
+  std::unique_ptr<Drafter> mtp_;
   EngineParts parts_;
   EngineSettings settings_;
 };

@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "speculate/adaptive.h"
-#include "speculate/ngram.h"
-#include "speculate/scripted_proposers.h"
+#include "speculate/ngram/ngram_drafter.h"
+#include "speculate/scripted_drafters.h"
 
 namespace paceline {
 namespace {
@@ -23,24 +23,24 @@ DecodeRequest request_of(const IdentityPlan& plan, int32_t context, int32_t prom
 }
 
 // Owns what it makes; the model's own drafter is the caller's.
-struct MadeProposer {
-  std::unique_ptr<Proposer> own;
-  Proposer* proposer = nullptr;
+struct MadeDrafter {
+  std::unique_ptr<Drafter> own;
+  Drafter* drafter = nullptr;
 };
 
-MadeProposer make(DrafterKind kind, Proposer* mtp, const DecodeRequest& request, const std::vector<TokenId>& output,
-                  int32_t vocab) {
-  MadeProposer made;
+MadeDrafter make(DrafterKind kind, Drafter* mtp, const DecodeRequest& request, const std::vector<TokenId>& output,
+                 int32_t vocab) {
+  MadeDrafter made;
   switch (kind) {
-    case DrafterKind::mtp: made.proposer = mtp; return made;
-    case DrafterKind::ngram: made.own = std::make_unique<NgramProposer>(); break;
-    case DrafterKind::random: made.own = std::make_unique<RandomProposer>(request.sampling.seed, vocab); break;
-    case DrafterKind::perfect: made.own = std::make_unique<KnowingProposer>(request.prompt, output, vocab, 1.0); break;
+    case DrafterKind::mtp: made.drafter = mtp; return made;
+    case DrafterKind::ngram: made.own = std::make_unique<NgramDrafter>(); break;
+    case DrafterKind::random: made.own = std::make_unique<RandomDrafter>(request.sampling.seed, vocab); break;
+    case DrafterKind::perfect: made.own = std::make_unique<KnowingDrafter>(request.prompt, output, vocab, 1.0); break;
     case DrafterKind::half_right:
-      made.own = std::make_unique<KnowingProposer>(request.prompt, output, vocab, 0.5);
+      made.own = std::make_unique<KnowingDrafter>(request.prompt, output, vocab, 0.5);
       break;
   }
-  made.proposer = made.own.get();
+  made.drafter = made.own.get();
   return made;
 }
 
@@ -93,7 +93,7 @@ SampleSettings choice_settings(int kind, uint64_t seed, std::span<const TokenId>
   return settings;
 }
 
-IdentityResult check_identity(Forward& forward, Proposer* mtp, const IdentityPlan& plan,
+IdentityResult check_identity(Forward& forward, Drafter* mtp, const IdentityPlan& plan,
                               const std::function<bool(int64_t, int64_t)>& progress) {
   CHECK(!plan.text.empty() && plan.stride > 0);
   const ModelConfig& config = forward.config();
@@ -116,10 +116,10 @@ IdentityResult check_identity(Forward& forward, Proposer* mtp, const IdentityPla
           for (const int32_t depth : plan.depths) {
             if (cell++ % plan.stride != 0) continue;
             if (!plain) plain = decode(forward, request, {});
-            const MadeProposer made = make(count.kind, mtp, request, plain->tokens, config.vocab);
+            const MadeDrafter made = make(count.kind, mtp, request, plain->tokens, config.vocab);
             FixedDepth fixed(depth);
             DepthPolicy& policy = depth > 0 ? static_cast<DepthPolicy&>(fixed) : adaptive;
-            const DecodeOutcome outcome = decode(forward, request, {}, {made.proposer, &policy});
+            const DecodeOutcome outcome = decode(forward, request, {}, {made.drafter, &policy});
             ++count.runs;
             count.tokens += static_cast<int64_t>(plain->tokens.size());
             count.counters += outcome.counters;

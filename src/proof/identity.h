@@ -53,7 +53,7 @@ struct IdentityResult {
 };
 
 // mtp: the model's drafter, or none. progress(done, total) after each cell; false: end here.
-IdentityResult check_identity(Forward& forward, Proposer* mtp, const IdentityPlan& plan,
+IdentityResult check_identity(Forward& forward, Drafter* mtp, const IdentityPlan& plan,
                               const std::function<bool(int64_t, int64_t)>& progress = {});
 
 }  // namespace paceline

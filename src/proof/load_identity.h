@@ -31,7 +31,7 @@ struct LoadResult {
   std::string difference;  // the first; "": none
 };
 
-// proposer: may be none. The engine's settings are the caller's; `parts` as for an Engine.
+// The drafter may be none. The engine's settings are the caller's; `parts` as for an Engine.
 LoadResult check_load(const EngineParts& parts, const EngineSettings& settings, const LoadPlan& plan);
 
 }  // namespace paceline

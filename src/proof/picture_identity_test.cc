@@ -15,8 +15,8 @@
 #include "model/load.h"
 #include "proof/load_identity.h"
 #include "proof/long_form_for_tests.h"
-#include "speculate/mtp_proposer.h"
-#include "speculate/ngram.h"
+#include "speculate/mtp/mtp_drafter.h"
+#include "speculate/ngram/ngram_drafter.h"
 
 namespace paceline {
 namespace {
@@ -77,13 +77,13 @@ class PictureIdentity : public testing::TestWithParam<const char*> {
   // Only the shipped model has a drafter of its own; elsewhere what was said before is said again.
   void use_drafts() {
     if (is_shipped()) {
-      proposer_ = std::make_unique<MtpBatchProposer>(
-          std::make_unique<MtpDrafter>(load_mtp(folder() / "assistant", pool_).value(), as_gemma4(forward_->weights()),
+      drafter_ = std::make_unique<MtpDrafter>(
+          std::make_unique<MtpForward>(load_mtp(folder() / "assistant", pool_).value(), as_gemma4(forward_->weights()),
                                        ops_, forward_->precision()));
     } else {
-      proposer_ = std::make_unique<SeparateProposers>([] { return std::make_unique<NgramProposer>(); });
+      drafter_ = std::make_unique<NgramDrafter>();
     }
-    parts_.proposer = proposer_.get();
+    parts_.drafter = drafter_.get();
   }
 
   [[nodiscard]] std::vector<TokenId> words(int32_t count) const {
@@ -145,7 +145,7 @@ class PictureIdentity : public testing::TestWithParam<const char*> {
   std::optional<Gemma4Forward> forward_;
   std::optional<VisionForward> vision_;
   StepCosts costs_;
-  std::unique_ptr<BatchProposer> proposer_;
+  std::unique_ptr<Drafter> drafter_;
   EngineParts parts_;
   EngineSettings settings_;
   std::vector<RequestPicture> pictures_;

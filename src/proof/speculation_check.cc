@@ -11,7 +11,7 @@
 #include "model/quantize.h"
 #include "proof/golden_file.h"
 #include "proof/goldens.h"
-#include "session/drafter.h"
+#include "session/found_drafter.h"
 
 namespace paceline {
 namespace {
@@ -74,10 +74,10 @@ Result<IdentityResult> check_form(const Case& of, const fs::path& target, Precis
   TRY(model.weights->check(of.ops.limits()));
   const std::unique_ptr<Forward> made = model.weights->make_forward(of.ops, precision);
   Forward& forward = *made;
-  std::unique_ptr<Proposer> mtp;
+  std::unique_ptr<Drafter> mtp;
   if (fs::exists(of.folder / "assistant")) {
-    TRY_ASSIGN(const Drafter drafter, Drafter::load(of.folder / "assistant", forward, of.pool, of.ops));
-    mtp = drafter.proposer();
+    TRY_ASSIGN(const FoundDrafter drafter, FoundDrafter::load(of.folder / "assistant", forward, of.pool, of.ops));
+    mtp = drafter.drafter();
   }
   const IdentityPlan plan = plan_of(of.golden, forward, of.settings.whole);
   IdentityResult result = check_identity(forward, mtp.get(), plan, of.settings.progress);

@@ -27,10 +27,9 @@ using Text = std::vector<TokenId>;
 using Shares = std::array<double, kVocab>;
 
 // Drafts by chance: a fourth of them hold, and more of those that are likely.
-class DiceProposer : public Proposer {
+class DiceDrafter : public SingleDrafter {
  public:
-  void reset() override {}
-  int32_t propose(const DraftContext&, std::span<TokenId> out) override {
+  int32_t draft(const DraftContext&, DrafterState*, std::span<TokenId> out) override {
     for (TokenId& draft : out) draft = static_cast<TokenId>(random_block(5, asked_++, 0, 0)[0] % kVocab);
     return static_cast<int32_t>(out.size());
   }
@@ -93,11 +92,11 @@ class SpeculationDistributionTest : public testing::Test {
 
   std::map<Text, int> draw(int depth, int64_t& accepted) {
     std::map<Text, int> drawn;
-    DiceProposer proposer;
+    DiceDrafter drafter;
     FixedDepth fixed(depth);
     for (int i = 0; i < kDrawn; ++i) {
       request_.sampling.seed = static_cast<uint64_t>(i);
-      const DecodeOutcome outcome = decode(forward_, request_, {}, {&proposer, &fixed});
+      const DecodeOutcome outcome = decode(forward_, request_, {}, {&drafter, &fixed});
       ++drawn[outcome.tokens];
       accepted += outcome.counters.accepted;
     }

@@ -1,4 +1,4 @@
-// Speculation cannot be seen in the text: every proposer, depth, way of choosing, prompt length and weight format gives
+// Speculation cannot be seen in the text: every drafter, depth, way of choosing, prompt length and weight format gives
 // the plain run's tokens. Compared for equality; PACELINE_TEST_LONG=1 runs the whole matrix instead of a slice.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -19,8 +19,8 @@
 #include "proof/decode.h"
 #include "proof/identity.h"
 #include "proof/long_form_for_tests.h"
-#include "speculate/mtp_proposer.h"
-#include "speculate/scripted_proposers.h"
+#include "speculate/mtp/mtp_drafter.h"
+#include "speculate/scripted_drafters.h"
 #include "weights/scratch_folder.h"
 
 namespace paceline {
@@ -85,19 +85,19 @@ class SpeculationTest : public testing::TestWithParam<ModelCase> {
 
   DecodeOutcome plain(const DecodeRequest& request) { return decode(*forward_, request, {}); }
 
-  DecodeOutcome speculative(const DecodeRequest& request, Proposer& proposer, int32_t depth) {
+  DecodeOutcome speculative(const DecodeRequest& request, Drafter& drafter, int32_t depth) {
     FixedDepth fixed(depth);
-    return decode(*forward_, request, {}, {&proposer, &fixed});
+    return decode(*forward_, request, {}, {&drafter, &fixed});
   }
 
   static std::filesystem::path assistant() {
     return std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/goldens" / GetParam().golden / "assistant";
   }
 
-  std::unique_ptr<Proposer> make_mtp() {
+  std::unique_ptr<Drafter> make_mtp() {
     if (!mtp_) mtp_ = load_mtp(assistant(), pool_).value();
-    return std::make_unique<MtpProposer>(
-        std::make_unique<MtpDrafter>(mtp_, as_gemma4(forward_->weights()), ops_, forward_->precision()));
+    return std::make_unique<MtpDrafter>(
+        std::make_unique<MtpForward>(mtp_, as_gemma4(forward_->weights()), ops_, forward_->precision()));
   }
 
   ScratchFolder scratch_;
@@ -158,11 +158,10 @@ TEST_P(SpeculationTest, EmitsThePlainRunsTokens) {
 TEST_P(SpeculationTest, ADrafterWithRandomWeightsChangesNothing) {
   const auto own = load_mtp(assistant(), pool_).value();
   const auto random = make_synthetic_mtp(own->config, {WeightFormat::bf16, 32}, pool_);
-  MtpProposer proposer(
-      std::make_unique<MtpDrafter>(random, as_gemma4(forward_->weights()), ops_, forward_->precision()));
+  MtpDrafter drafter(std::make_unique<MtpForward>(random, as_gemma4(forward_->weights()), ops_, forward_->precision()));
   for (const int settings : {0, 1}) {
     const DecodeRequest r = request(130, settings, 60);
-    const DecodeOutcome outcome = speculative(r, proposer, 4);
+    const DecodeOutcome outcome = speculative(r, drafter, 4);
     expect_same_text(outcome, plain(r));
     EXPECT_LT(outcome.counters.accepted, outcome.counters.drafted / 8);
   }
@@ -171,8 +170,8 @@ TEST_P(SpeculationTest, ADrafterWithRandomWeightsChangesNothing) {
 // The goldens' drafters were trained for these targets: most of a greedy text is theirs.
 TEST_P(SpeculationTest, TheModelsOwnDrafterIsOftenRight) {
   const DecodeRequest r = request(130, 0, 80);
-  const auto proposer = make_mtp();
-  const SpeculationCounters counters = speculative(r, *proposer, 3).counters;
+  const auto drafter = make_mtp();
+  const SpeculationCounters counters = speculative(r, *drafter, 3).counters;
   EXPECT_GT(counters.tokens_per_round(), 1.3);
   for (size_t i = 1; i < 3; ++i) EXPECT_LE(counters.accepted_at[i], counters.accepted_at[i - 1]);
 }
@@ -199,8 +198,8 @@ class SpeculationEndTest : public SpeculationTest {
     EXPECT_EQ(expected.end, end);
     for (const double right : {1.0, 0.5}) {
       for (int32_t depth = 1; depth <= kMaxDraftTokens; ++depth) {
-        KnowingProposer proposer(r.prompt, beyond, vocab(), right);
-        expect_same_text(speculative(r, proposer, depth), expected);
+        KnowingDrafter drafter(r.prompt, beyond, vocab(), right);
+        expect_same_text(speculative(r, drafter, depth), expected);
       }
     }
   }
@@ -243,9 +242,9 @@ TEST_P(SpeculationEndTest, ACallbackEndsTheTextWithinADraft) {
       seen.push_back(token);
       return seen.size() < most;
     };
-    KnowingProposer proposer(r.prompt, all, vocab(), 1.0);
+    KnowingDrafter drafter(r.prompt, all, vocab(), 1.0);
     FixedDepth depth(8);
-    const DecodeOutcome outcome = decode(*forward_, r, callbacks, {&proposer, &depth});
+    const DecodeOutcome outcome = decode(*forward_, r, callbacks, {&drafter, &depth});
     EXPECT_EQ(outcome.end, DecodeEnd::callback);
     EXPECT_EQ(outcome.tokens, seen);
     EXPECT_EQ(seen, std::vector<TokenId>(all.begin(), all.begin() + static_cast<int64_t>(most)));
@@ -258,9 +257,9 @@ TEST_P(SpeculationEndTest, OriginsTellWhatHappened) {
   std::vector<TokenOrigin> origins;
   DecodeCallbacks callbacks;
   callbacks.on_origin = [&](TokenOrigin origin) { origins.push_back(origin); };
-  KnowingProposer proposer(r.prompt, all, vocab(), 0.6);
+  KnowingDrafter drafter(r.prompt, all, vocab(), 0.6);
   FixedDepth depth(3);
-  const SpeculationCounters counters = decode(*forward_, r, callbacks, {&proposer, &depth}).counters;
+  const SpeculationCounters counters = decode(*forward_, r, callbacks, {&drafter, &depth}).counters;
   const auto count = [&](TokenOrigin origin) { return std::count(origins.begin(), origins.end(), origin); };
   EXPECT_EQ(count(TokenOrigin::accepted), counters.accepted);
   EXPECT_EQ(count(TokenOrigin::accepted) + count(TokenOrigin::corrected) + count(TokenOrigin::extra) +

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include "session/drafter.h"
+#include "session/found_drafter.h"
 #include "session/model_path.h"
 #include "speculate/calibrate.h"
-#include "speculate/ngram.h"
+#include "speculate/ngram/ngram_drafter.h"
 
 namespace paceline {
 namespace {
@@ -21,52 +21,49 @@ Result<std::unique_ptr<Drafting>> Drafting::make(const DraftOptions& options, co
                                                  Machine& machine) {
   std::unique_ptr<Drafting> drafting(new Drafting());
   drafting->fixed_depth_ = options.depth;
-  std::unique_ptr<Proposer> single;
   if (options.draft == "ngram") {
-    single = std::make_unique<NgramProposer>();
-    drafting->proposer_ = std::make_unique<SeparateProposers>([] { return std::make_unique<NgramProposer>(); });
-    drafting->drafter_ = "ngram";
+    drafting->drafter_ = std::make_unique<NgramDrafter>();
+    drafting->name_ = "ngram";
   } else if (options.draft == "auto") {
-    single = drafting->find(folder, target, machine);
+    drafting->find(folder, target, machine);
   } else if (options.draft != "none") {
     TRY_ASSIGN(const fs::path place, find_model(options.draft));
-    TRY_ASSIGN(const Drafter drafter, Drafter::load(place, target, machine.pool(), machine.ops()));
-    single = drafting->use(drafter);
+    TRY_ASSIGN(const FoundDrafter found, FoundDrafter::load(place, target, machine.pool(), machine.ops()));
+    drafting->use(found);
   }
-  if (options.kind == "mtp" && single == nullptr) {
+  if (options.kind == "mtp" && drafting->drafter_ == nullptr) {
     return Error{fmt::format("a drafter of kind mtp was asked for, and {}", drafting->finding_)};
   }
-  if (single != nullptr && !options.depth) drafting->learn_costs(folder, target, *single, machine);
+  if (drafting->drafter_ != nullptr && !options.depth) drafting->learn_costs(folder, target, machine);
   return drafting;
 }
 
-std::unique_ptr<Proposer> Drafting::use(const Drafter& drafter) {
-  drafter_ = drafter.folder().string();
-  proposer_ = drafter.batch_proposer();
-  return drafter.proposer();
+void Drafting::use(const FoundDrafter& found) {
+  name_ = found.folder().string();
+  drafter_ = found.drafter();
 }
 
 // A folder that is no drafter of this model is passed by, but not in silence.
-std::unique_ptr<Proposer> Drafting::find(const fs::path& target_folder, const Forward& target, Machine& machine) {
+void Drafting::find(const fs::path& target_folder, const Forward& target, Machine& machine) {
   std::string passed_by;
-  const auto found = Drafter::find(target_folder, target, machine.pool(), machine.ops(), &passed_by);
+  const auto found = FoundDrafter::find(target_folder, target, machine.pool(), machine.ops(), &passed_by);
   if (!found) {
     finding_ = fmt::format("no drafter found for {}, beside it or in the local Hugging Face cache{}",
                            target_folder.string(), passed_by);
-    return nullptr;
+    return;
   }
   finding_ = fmt::format("drafter found: {}", found->folder().string());
-  return use(*found);
+  use(*found);
 }
 
-void Drafting::learn_costs(const fs::path& target_folder, Forward& target, Proposer& proposer, const Machine& machine) {
-  const bool has_folder = drafter_ != "ngram";
-  cost_key_ = CostKey{checkpoint_identity(target_folder), has_folder ? checkpoint_identity(drafter_) : drafter_,
+void Drafting::learn_costs(const fs::path& target_folder, Forward& target, const Machine& machine) {
+  const bool has_folder = name_ != "ngram";
+  cost_key_ = CostKey{checkpoint_identity(target_folder), has_folder ? checkpoint_identity(name_) : name_,
                       machine.identity(), build_identity()};
   if (const auto kept = CostStore::in_user_cache().load(*cost_key_)) {
     costs_ = *kept;
   } else {
-    calibrate(target, &proposer, costs_, kCalibrationMs);
+    calibrate(target, drafter_.get(), costs_, kCalibrationMs);
   }
 }
 

@@ -9,9 +9,9 @@
 #include "base/result.h"
 #include "model/forward.h"
 #include "session/cost_store.h"
-#include "session/drafter.h"
+#include "session/found_drafter.h"
 #include "session/machine.h"
-#include "speculate/batch_proposer.h"
+#include "speculate/drafter.h"
 #include "speculate/step_costs.h"
 
 namespace paceline {
@@ -30,11 +30,11 @@ class Drafting {
                                                 Forward& target, Machine& machine);
 
   // None: nobody drafts.
-  [[nodiscard]] BatchProposer* proposer() const { return proposer_.get(); }
+  [[nodiscard]] Drafter* drafter() const { return drafter_.get(); }
   [[nodiscard]] StepCosts& costs() { return costs_; }
   [[nodiscard]] std::optional<int32_t> fixed_depth() const { return fixed_depth_; }
   // ngram, none or a folder.
-  [[nodiscard]] const std::string& drafter() const { return drafter_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
   // Who was found where the options left it open; "": they did not.
   [[nodiscard]] const std::string& finding() const { return finding_; }
   // For the next run. Where nothing can be kept, that run times anew.
@@ -42,17 +42,16 @@ class Drafting {
 
  private:
   Drafting() = default;
-  std::unique_ptr<Proposer> use(const Drafter& drafter);
-  std::unique_ptr<Proposer> find(const std::filesystem::path& target_folder, const Forward& target, Machine& machine);
-  void learn_costs(const std::filesystem::path& target_folder, Forward& target, Proposer& proposer,
-                   const Machine& machine);
+  void use(const FoundDrafter& found);
+  void find(const std::filesystem::path& target_folder, const Forward& target, Machine& machine);
+  void learn_costs(const std::filesystem::path& target_folder, Forward& target, const Machine& machine);
 
-  std::string drafter_ = "none";
+  std::string name_ = "none";
   std::string finding_;
   std::optional<int32_t> fixed_depth_;
   StepCosts costs_;
   std::optional<CostKey> cost_key_;
-  std::unique_ptr<BatchProposer> proposer_;
+  std::unique_ptr<Drafter> drafter_;
 };
 
 }  // namespace paceline

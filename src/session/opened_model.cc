@@ -47,7 +47,7 @@ Status OpenedModel::load(const OpenOptions& options) {
 Status OpenedModel::add_drafter(const OpenOptions& options) {
   TRY_ASSIGN(drafting_, Drafting::make(options.draft, folder_, *forward_, *machine_));
   say(options, drafting_->finding());
-  const std::string& drafter = drafting_->drafter();
+  const std::string& drafter = drafting_->name();
   description_.drafter_kind = drafter == "none" || drafter == "ngram" ? drafter : "mtp";
   if (description_.drafter_kind == "mtp") description_.drafter_folder = drafter;
   description_.drafter = description_.drafter_kind == "mtp" ? fs::path(drafter).filename().string() : drafter;
@@ -77,7 +77,7 @@ Status OpenedModel::add_engine(const OpenOptions& options) {
   settings.fixed_depth = options.draft.depth;
   const EngineParts parts{.forward = forward_.get(),
                           .pool = &machine_->pool(),
-                          .proposer = drafting_->proposer(),
+                          .drafter = drafting_->drafter(),
                           .costs = &drafting_->costs(),
                           .observer = options.observer,
                           .vision = vision_ != nullptr ? &vision_->forward() : nullptr};

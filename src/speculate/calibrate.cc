@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <vector>
 
@@ -37,18 +38,15 @@ void keep_medians(Times& times, CostCurve& curve) {
 
 class Calibration {
  public:
-  Calibration(Forward& forward, Proposer* proposer)
-      : forward_(forward), proposer_(proposer), kv_(forward.kv_layout(), kContext + kMaxDraftTokens) {
+  Calibration(Forward& forward, Drafter* drafter)
+      : forward_(forward), drafter_(drafter), kv_(forward.kv_layout(), kContext + kMaxDraftTokens) {
     const int32_t vocab = forward.config().vocab;
     for (int32_t i = 0; i <= kContext + kMaxDraftTokens; ++i) tokens_.push_back((i * 7919 + 13) % vocab);
     const ForwardRows rows = run(kContext);
     const int32_t width = forward.config().hidden;
     forward.ops().copy(hidden_.sized(forward.ops(), width), rows.hidden + static_cast<int64_t>(kContext - 1) * width,
                        static_cast<size_t>(width) * sizeof(float));
-    if (proposer_ != nullptr) proposer_->reset();
-  }
-  ~Calibration() {
-    if (proposer_ != nullptr) proposer_->reset();
+    if (drafter_ != nullptr) state_ = drafter_->start();
   }
   Calibration(const Calibration&) = delete;
   Calibration& operator=(const Calibration&) = delete;
@@ -92,15 +90,17 @@ class Calibration {
   }
 
   void time_draft(int32_t count) {
-    if (proposer_ == nullptr) return;
+    if (drafter_ == nullptr) return;
     std::vector<TokenId> out(static_cast<size_t>(count));
     const auto begin = Clock::now();
-    proposer_->propose({std::span(tokens_).first(kContext + 1), &kv_, hidden_.data()}, out);
+    DraftAsk ask{{std::span(tokens_).first(kContext + 1), &kv_, hidden_.data()}, state_.get(), out};
+    drafter_->propose({&ask, 1});
     drafts_[count].push_back(ms_since(begin));
   }
 
   Forward& forward_;
-  Proposer* proposer_;
+  Drafter* drafter_;
+  std::unique_ptr<DrafterState> state_;
   KvCache kv_;
   std::vector<TokenId> tokens_;
   kernels::RowBuffer hidden_;
@@ -110,9 +110,9 @@ class Calibration {
 
 }  // namespace
 
-void calibrate(Forward& forward, Proposer* proposer, StepCosts& costs, double budget_ms) {
+void calibrate(Forward& forward, Drafter* drafter, StepCosts& costs, double budget_ms) {
   if (forward.config().context <= kContext + kMaxDraftTokens) return;
-  Calibration calibration(forward, proposer);
+  Calibration calibration(forward, drafter);
   calibration.time_all(budget_ms);
   calibration.keep(costs.at(kContext));
 }

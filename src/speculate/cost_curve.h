@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include "speculate/proposer.h"
+#include "speculate/drafter.h"
 
 namespace paceline {
 

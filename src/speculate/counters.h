@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "speculate/proposer.h"
+#include "speculate/drafter.h"
 
 namespace paceline {
 

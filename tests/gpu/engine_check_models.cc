@@ -8,7 +8,7 @@
 #include "model/gemma4/gemma4_forward.h"
 #include "proof/identity.h"
 #include "proof/load_identity.h"
-#include "speculate/mtp_proposer.h"
+#include "speculate/mtp/mtp_drafter.h"
 
 namespace paceline::gpu {
 namespace {
@@ -36,11 +36,11 @@ void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t r
   for (int32_t i = 0; i < 700; ++i) text.push_back(1 + (i * 7919 + i / 13) % (config.vocab - 1));
   for (const int32_t depth : {0, 1, 3, 8, 15, -1}) {
     StepCosts costs;
-    std::unique_ptr<BatchProposer> proposer;
+    std::unique_ptr<Drafter> drafter;
     if (subject.drafter != nullptr && depth != 0)
-      proposer = std::make_unique<MtpBatchProposer>(
-          std::make_unique<MtpDrafter>(subject.drafter, as_gemma4(forward.weights()), *m.ops, subject.precision));
-    EngineParts parts{&forward, &m.pool, proposer.get(), &costs, nullptr, nullptr};
+      drafter = std::make_unique<MtpDrafter>(
+          std::make_unique<MtpForward>(subject.drafter, as_gemma4(forward.weights()), *m.ops, subject.precision));
+    EngineParts parts{&forward, &m.pool, drafter.get(), &costs, nullptr, nullptr};
     EngineSettings settings;
     if (depth >= 0) settings.fixed_depth = depth;
     LoadPlan plan;
@@ -66,10 +66,10 @@ void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t r
 
 void check_matrix(Machine& m, Checks& checks, const Subject& subject, int32_t stride, int32_t tokens) {
   Gemma4Forward forward(subject.weights, *m.ops, subject.precision);
-  std::unique_ptr<Proposer> mtp;
+  std::unique_ptr<Drafter> mtp;
   if (subject.drafter != nullptr)
-    mtp = std::make_unique<MtpProposer>(
-        std::make_unique<MtpDrafter>(subject.drafter, as_gemma4(forward.weights()), *m.ops, subject.precision));
+    mtp = std::make_unique<MtpDrafter>(
+        std::make_unique<MtpForward>(subject.drafter, as_gemma4(forward.weights()), *m.ops, subject.precision));
   IdentityPlan plan;
   for (int32_t i = 0; i < 300; ++i) plan.text.push_back(1 + (i * 104729) % (forward.config().vocab - 1));
   plan.prompt_tokens = {5, 130};

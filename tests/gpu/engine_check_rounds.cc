@@ -5,7 +5,7 @@
 #include "engine/engine.h"
 #include "engine_check.h"
 #include "model/gemma4/gemma4_forward.h"
-#include "speculate/mtp_proposer.h"
+#include "speculate/mtp/mtp_drafter.h"
 
 namespace paceline::gpu {
 namespace {
@@ -37,15 +37,15 @@ double median(std::vector<double>& values) {
 
 void time_rounds(Machine& m, const Subject& subject) {
   Gemma4Forward forward(subject.weights, *m.ops, subject.precision);
-  MtpBatchProposer proposer(
-      std::make_unique<MtpDrafter>(subject.drafter, as_gemma4(forward.weights()), *m.ops, subject.precision));
+  MtpDrafter drafter(
+      std::make_unique<MtpForward>(subject.drafter, as_gemma4(forward.weights()), *m.ops, subject.precision));
   constexpr int32_t kDepths[] = {0, 1, 4, 7};
   std::vector<double> times[4], drafting[4];
   Watching watching;
   for (int round = 0; round < 2; ++round)
     for (size_t d = 0; d < 4; ++d) {
       StepCosts costs;
-      EngineParts parts{&forward, &m.pool, &proposer, &costs, &watching, nullptr};
+      EngineParts parts{&forward, &m.pool, &drafter, &costs, &watching, nullptr};
       EngineSettings settings;
       settings.fixed_depth = kDepths[d];
       settings.kv_bytes = size_t{16} << 30;

@@ -12,7 +12,7 @@
 #include "model/gemma4/gemma4_forward.h"
 #include "model/gemma4/load_gemma4.h"
 #include "model/gemma4/mtp_binding.h"
-#include "model/gemma4/mtp_drafter.h"
+#include "model/gemma4/mtp_forward.h"
 #include "model/quantize.h"
 
 namespace paceline {
@@ -44,7 +44,7 @@ struct Pair {
   ThreadPool pool{2};
   kernels::CpuOps ops;
   Gemma4Forward forward;
-  MtpDrafter drafter;
+  MtpForward drafter;
 
   Pair(const std::string& golden, const kernels::CpuTable& table, Precision precision,
        std::shared_ptr<const MtpWeights> weights = nullptr)

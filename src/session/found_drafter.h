@@ -11,9 +11,8 @@
 #include "base/thread_pool.h"
 #include "kernels/ops.h"
 #include "model/forward.h"
-#include "model/gemma4/mtp_drafter.h"
-#include "speculate/batch_proposer.h"
-#include "speculate/proposer.h"
+#include "model/gemma4/mtp_forward.h"
+#include "speculate/drafter.h"
 #include "weights/hub_cache.h"
 
 namespace paceline {
@@ -22,26 +21,24 @@ namespace paceline {
 // not: within it, beside it, and in the local Hugging Face cache under the target's id with "-assistant" behind it.
 std::vector<std::filesystem::path> drafter_places(const std::filesystem::path& target, const HubCaches& caches);
 
-// The drafter of a target that runs; both kinds of proposer share its weights.
-class Drafter {
+// A drafter's files, read for a target that runs.
+class FoundDrafter {
  public:
   // An error says what is wrong with the folder, or what does not fit the target.
-  static Result<Drafter> load(const std::filesystem::path& folder, const Forward& target, ThreadPool& pool,
-                              kernels::Ops& ops);
+  static Result<FoundDrafter> load(const std::filesystem::path& folder, const Forward& target, ThreadPool& pool,
+                                   kernels::Ops& ops);
   // The first of drafter_places() that holds one. `passed_by`: those that hold something else, and why; may be none.
-  static std::optional<Drafter> find(const std::filesystem::path& target_folder, const Forward& target,
-                                     ThreadPool& pool, kernels::Ops& ops, std::string* passed_by);
+  static std::optional<FoundDrafter> find(const std::filesystem::path& target_folder, const Forward& target,
+                                          ThreadPool& pool, kernels::Ops& ops, std::string* passed_by);
 
   [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
   [[nodiscard]] const MtpWeights& weights() const { return *weights_; }
-  // They draft for the target that it was loaded for.
-  [[nodiscard]] std::unique_ptr<Proposer> proposer() const;
-  [[nodiscard]] std::unique_ptr<BatchProposer> batch_proposer() const;
+  // Drafts for the target that it was loaded for.
+  [[nodiscard]] std::unique_ptr<Drafter> drafter() const;
 
  private:
-  Drafter(std::filesystem::path folder, std::shared_ptr<const MtpWeights> weights, const Forward& target,
-          kernels::Ops& ops);
-  [[nodiscard]] std::unique_ptr<MtpDrafter> make() const;
+  FoundDrafter(std::filesystem::path folder, std::shared_ptr<const MtpWeights> weights, const Forward& target,
+               kernels::Ops& ops);
 
   std::filesystem::path folder_;
   std::shared_ptr<const MtpWeights> weights_;

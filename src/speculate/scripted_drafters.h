@@ -1,4 +1,4 @@
-// Proposers for tests and measurements: always wrong, always right, or both by turns. The latter are told the plain
+// Drafters for tests and measurements: always wrong, always right, or both by turns. The latter are told the plain
 // run's tokens.
 #pragma once
 
@@ -8,15 +8,14 @@
 #include <vector>
 
 #include "base/philox.h"
-#include "speculate/proposer.h"
+#include "speculate/drafter.h"
 
 namespace paceline {
 
-class RandomProposer : public Proposer {
+class RandomDrafter : public SingleDrafter {
  public:
-  RandomProposer(uint64_t seed, int32_t vocab) : seed_(seed), vocab_(vocab) {}
-  void reset() override {}
-  int32_t propose(const DraftContext&, std::span<TokenId> out) override {
+  RandomDrafter(uint64_t seed, int32_t vocab) : seed_(seed), vocab_(vocab) {}
+  int32_t draft(const DraftContext&, DrafterState*, std::span<TokenId> out) override {
     for (TokenId& draft : out) draft = next();
     return static_cast<int32_t>(out.size());
   }
@@ -33,14 +32,18 @@ class RandomProposer : public Proposer {
 };
 
 // Each draft is right with probability `right`, whatever came before it.
-class KnowingProposer : public Proposer {
+class KnowingDrafter : public SingleDrafter {
  public:
-  KnowingProposer(std::vector<TokenId> prompt, const std::vector<TokenId>& output, int32_t vocab, double right)
-      : text_(std::move(prompt)), vocab_(vocab), right_(right) {
+  KnowingDrafter(std::vector<TokenId> prompt, const std::vector<TokenId>& output, int32_t vocab, double right)
+      : vocab_(vocab), right_(right) {
+    know(std::move(prompt), output);
+  }
+  // The next text that it drafts for.
+  void know(std::vector<TokenId> prompt, const std::vector<TokenId>& output) {
+    text_ = std::move(prompt);
     text_.insert(text_.end(), output.begin(), output.end());
   }
-  void reset() override {}
-  int32_t propose(const DraftContext& context, std::span<TokenId> out) override {
+  int32_t draft(const DraftContext& context, DrafterState*, std::span<TokenId> out) override {
     int32_t drafted = 0;
     for (size_t at = context.tokens.size(); drafted < static_cast<int32_t>(out.size()) && at < text_.size(); ++at) {
       const double dice = static_cast<double>(random_block(7, asked_++, 0, 0)[0]) / 4294967296.0;

@@ -1,4 +1,4 @@
-#include "speculate/ngram.h"
+#include "speculate/ngram/ngram_drafter.h"
 
 #include <gtest/gtest.h>
 
@@ -9,15 +9,15 @@
 namespace paceline {
 namespace {
 
-std::vector<TokenId> proposed(NgramProposer& proposer, const std::vector<TokenId>& tokens, size_t depth) {
+std::vector<TokenId> proposed(NgramIndex& index, const std::vector<TokenId>& tokens, size_t depth) {
   std::vector<TokenId> out(depth);
-  out.resize(static_cast<size_t>(proposer.propose({tokens, nullptr, nullptr}, out)));
+  out.resize(static_cast<size_t>(index.draft(tokens, out)));
   return out;
 }
 
 std::vector<TokenId> proposed(const std::vector<TokenId>& tokens, size_t depth, NgramSettings settings = {}) {
-  NgramProposer proposer(settings);
-  return proposed(proposer, tokens, depth);
+  NgramIndex index(settings);
+  return proposed(index, tokens, depth);
 }
 
 TEST(Ngram, WhatFollowedTheLatestOccurrence) {
@@ -43,11 +43,18 @@ TEST(Ngram, AShortRepetitionGoesOnIntoTheDrafts) {
   EXPECT_EQ(proposed({5, 5}, 3), (std::vector<TokenId>{5, 5, 5}));
 }
 
-TEST(Ngram, ResetForgets) {
-  NgramProposer proposer;
-  EXPECT_EQ(proposed(proposer, {1, 2, 1}, 1).size(), 1u);
-  proposer.reset();
-  EXPECT_TRUE(proposed(proposer, {3, 4, 1}, 1).empty());
+// Each sequence has an index of its own, in whatever order they are asked for.
+TEST(Ngram, SequencesKnowNothingOfEachOther) {
+  NgramDrafter drafter;
+  const auto one = drafter.start(), other = drafter.start();
+  const std::vector<TokenId> repeats{1, 2, 1}, does_not{3, 4, 1};
+  std::vector<TokenId> first(1), second(1);
+  std::vector<DraftAsk> asks{{{repeats, nullptr, nullptr}, one.get(), first},
+                             {{does_not, nullptr, nullptr}, other.get(), second}};
+  drafter.propose(asks);
+  EXPECT_EQ(asks[0].drafted, 1);
+  EXPECT_EQ(first[0], 2);
+  EXPECT_EQ(asks[1].drafted, 0);
 }
 
 // Looks through the whole text each time.
@@ -66,14 +73,14 @@ std::vector<TokenId> searched(const std::vector<TokenId>& tokens, size_t depth, 
 
 TEST(Ngram, TheIndexFindsWhatASearchFinds) {
   for (const NgramSettings settings : {NgramSettings{4, 1}, NgramSettings{3, 2}, NgramSettings{6, 6}}) {
-    NgramProposer proposer(settings);
+    NgramIndex index(settings);
     std::vector<TokenId> tokens;
     for (uint64_t i = 0; i < 600; ++i) {
       const auto words = random_block(3, i, 0, 0);
       tokens.push_back(static_cast<TokenId>(words[0] % 5));
       // Several tokens may be added between two proposals.
       if (words[1] % 3 == 0) continue;
-      ASSERT_EQ(proposed(proposer, tokens, 5), searched(tokens, 5, settings)) << i;
+      ASSERT_EQ(proposed(index, tokens, 5), searched(tokens, 5, settings)) << i;
     }
   }
 }

@@ -1,4 +1,4 @@
-#include "session/drafter.h"
+#include "session/found_drafter.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -39,11 +39,11 @@ TEST(LoadDrafter, SaysWhatDoesNotFit) {
   kernels::CpuOps ops(**kernels::find_cpu_table(""), pool);
   const auto made = load_model(goldens / "dense/target", pool)->weights->make_forward(ops, Precision::bf16);
   const Forward& target = *made;
-  EXPECT_TRUE(Drafter::load(goldens / "dense/assistant", target, pool, ops).ok());
-  const auto other = Drafter::load(goldens / "ple/assistant", target, pool, ops);
+  EXPECT_TRUE(FoundDrafter::load(goldens / "dense/assistant", target, pool, ops).ok());
+  const auto other = FoundDrafter::load(goldens / "ple/assistant", target, pool, ops);
   ASSERT_FALSE(other.ok());
   EXPECT_THAT(other.error().message, HasSubstr("does not fit the model"));
-  const auto no_drafter = Drafter::load(goldens / "dense/target", target, pool, ops);
+  const auto no_drafter = FoundDrafter::load(goldens / "dense/target", target, pool, ops);
   ASSERT_FALSE(no_drafter.ok());
   EXPECT_THAT(no_drafter.error().message, HasSubstr("assistant"));
 }

@@ -1,4 +1,4 @@
-#include "speculate/ngram.h"
+#include "speculate/ngram/ngram_drafter.h"
 
 #include <algorithm>
 
@@ -19,17 +19,12 @@ uint64_t hash_of(std::span<const TokenId> gram) {
 
 }  // namespace
 
-NgramProposer::NgramProposer(NgramSettings settings) : settings_(settings) {
+NgramDrafter::NgramDrafter(NgramSettings settings) : settings_(settings) {
   CHECK(settings.shortest >= 1 && settings.longest >= settings.shortest);
 }
 
-void NgramProposer::reset() {
-  after_.clear();
-  indexed_ = 0;
-}
-
 // The text's own end is not among them: nothing followed it yet.
-void NgramProposer::index_new(std::span<const TokenId> tokens) {
+void NgramIndex::index_new(std::span<const TokenId> tokens) {
   for (; indexed_ < tokens.size(); ++indexed_) {
     for (auto n = static_cast<size_t>(settings_.shortest); n <= static_cast<size_t>(settings_.longest); ++n) {
       if (n > indexed_) break;
@@ -39,7 +34,7 @@ void NgramProposer::index_new(std::span<const TokenId> tokens) {
 }
 
 // Where the text goes on after the latest occurrence of its longest end; tokens.size() if there is none.
-size_t NgramProposer::follow_up(std::span<const TokenId> tokens) const {
+size_t NgramIndex::follow_up(std::span<const TokenId> tokens) const {
   for (auto n = static_cast<size_t>(settings_.longest); n >= static_cast<size_t>(settings_.shortest); --n) {
     if (n >= tokens.size()) continue;
     const auto end = tokens.last(n);
@@ -50,8 +45,7 @@ size_t NgramProposer::follow_up(std::span<const TokenId> tokens) const {
   return tokens.size();
 }
 
-int32_t NgramProposer::propose(const DraftContext& context, std::span<TokenId> out) {
-  const auto tokens = context.tokens;
+int32_t NgramIndex::draft(std::span<const TokenId> tokens, std::span<TokenId> out) {
   index_new(tokens);
   const size_t from = follow_up(tokens);
   if (from == tokens.size()) return 0;

@@ -1,4 +1,4 @@
-#include "model/gemma4/mtp_drafter.h"
+#include "model/gemma4/mtp_forward.h"
 
 #include <algorithm>
 #include <numeric>
@@ -18,7 +18,7 @@ using kernels::RowBuffer;
 static_assert(kMtpQueryOffset == 0 || kMtpQueryOffset == -1, "attention ends below a row's position or at it");
 
 // Row buffers, [sequences, …] each, grown to what calls need.
-struct MtpDrafter::Scratch {
+struct MtpForward::Scratch {
   RowBuffer hidden, embedded, joined, x, normed, q, attended, branch, ffn, scores, newest, drafts;
   kernels::HostCopy drafts_copy;
   std::vector<TokenId> newest_tokens;
@@ -32,7 +32,7 @@ struct MtpDrafter::Scratch {
 class MtpPass {
  public:
   MtpPass(const MtpWeights& weights, const Gemma4Weights& target, kernels::Ops& ops, Precision precision,
-          MtpDrafter::Scratch& scratch, std::span<const MtpProposal> seqs)
+          MtpForward::Scratch& scratch, std::span<const MtpProposal> seqs)
       : w_(weights),
         c_(weights.config.text),
         backbone_(weights.config.backbone_hidden),
@@ -189,7 +189,7 @@ class MtpPass {
   kernels::Ops& ops_;
   const Precision precision_;
   const Activation act_;
-  MtpDrafter::Scratch& s_;
+  MtpForward::Scratch& s_;
   std::span<const MtpProposal> seqs_;
   int32_t rows_ = 0;
   const TokenId* tokens_ = nullptr;  // [rows]: the newest ones
@@ -198,7 +198,7 @@ class MtpPass {
   float* branch_ = nullptr;          // [rows, hidden]: what is about to be added to x
 };
 
-MtpDrafter::MtpDrafter(std::shared_ptr<const MtpWeights> weights, std::shared_ptr<const Gemma4Weights> target,
+MtpForward::MtpForward(std::shared_ptr<const MtpWeights> weights, std::shared_ptr<const Gemma4Weights> target,
                        kernels::Ops& ops, Precision precision)
     : weights_(place_weights(std::move(weights), ops)),
       target_(std::move(target)),
@@ -208,18 +208,18 @@ MtpDrafter::MtpDrafter(std::shared_ptr<const MtpWeights> weights, std::shared_pt
   CHECK(check_fits(weights_->config, target_->config).ok());
 }
 
-MtpDrafter::~MtpDrafter() = default;
+MtpForward::~MtpForward() = default;
 
-void MtpDrafter::propose(const MtpContext& at, int32_t depth, TokenId* drafts) {
+void MtpForward::propose(const MtpContext& at, int32_t depth, TokenId* drafts) {
   const MtpProposal alone{at, depth, drafts};
   propose({&alone, 1});
 }
 
-MtpDrafts MtpDrafter::enqueue(std::span<const MtpProposal> seqs) {
+MtpDrafts MtpForward::enqueue(std::span<const MtpProposal> seqs) {
   return MtpPass(*weights_, *target_, ops_, precision_, *scratch_, seqs).run();
 }
 
-void MtpDrafter::propose(std::span<const MtpProposal> seqs) {
+void MtpForward::propose(std::span<const MtpProposal> seqs) {
   const MtpDrafts drafts = enqueue(seqs);
   int32_t deepest = 0;
   for (const MtpProposal& seq : seqs) deepest = std::max(deepest, seq.depth);

@@ -1,4 +1,4 @@
-#include "session/drafter.h"
+#include "session/found_drafter.h"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 
 #include "model/gemma4/backend_limits.h"
 #include "model/gemma4/mtp_binding.h"
-#include "speculate/mtp_proposer.h"
+#include "speculate/mtp/mtp_drafter.h"
 
 namespace paceline {
 namespace {
@@ -42,25 +42,27 @@ std::vector<fs::path> drafter_places(const fs::path& target, const HubCaches& ca
   return places;
 }
 
-Drafter::Drafter(fs::path folder, std::shared_ptr<const MtpWeights> weights, const Forward& target, kernels::Ops& ops)
+FoundDrafter::FoundDrafter(fs::path folder, std::shared_ptr<const MtpWeights> weights, const Forward& target,
+                           kernels::Ops& ops)
     : folder_(std::move(folder)),
       weights_(std::move(weights)),
       target_(as_gemma4(target.weights())),
       precision_(target.precision()),
       ops_(&ops) {}
 
-Result<Drafter> Drafter::load(const fs::path& folder, const Forward& target, ThreadPool& pool, kernels::Ops& ops) {
+Result<FoundDrafter> FoundDrafter::load(const fs::path& folder, const Forward& target, ThreadPool& pool,
+                                        kernels::Ops& ops) {
   TRY_ASSIGN(auto weights, load_mtp(folder, pool));
   if (const Status fits = check_fits(weights->config, *target.weights()); !fits.ok()) {
     return Error{fmt::format("{}: does not fit the model: {}", folder.string(), fits.error().message)};
   }
   if (const Status limits = check_limits(*weights, ops.limits()); !limits.ok())
     return Error{fmt::format("{}: {}", folder.string(), limits.error().message)};
-  return Drafter(folder, std::move(weights), target, ops);
+  return FoundDrafter(folder, std::move(weights), target, ops);
 }
 
-std::optional<Drafter> Drafter::find(const fs::path& target_folder, const Forward& target, ThreadPool& pool,
-                                     kernels::Ops& ops, std::string* passed_by) {
+std::optional<FoundDrafter> FoundDrafter::find(const fs::path& target_folder, const Forward& target, ThreadPool& pool,
+                                               kernels::Ops& ops, std::string* passed_by) {
   for (const fs::path& place : drafter_places(target_folder, HubCaches::from_environment())) {
     std::error_code error;
     if (!fs::exists(place / "config.json", error)) continue;
@@ -71,11 +73,8 @@ std::optional<Drafter> Drafter::find(const fs::path& target_folder, const Forwar
   return std::nullopt;
 }
 
-std::unique_ptr<MtpDrafter> Drafter::make() const {
-  return std::make_unique<MtpDrafter>(weights_, target_, *ops_, precision_);
+std::unique_ptr<Drafter> FoundDrafter::drafter() const {
+  return std::make_unique<MtpDrafter>(std::make_unique<MtpForward>(weights_, target_, *ops_, precision_));
 }
-
-std::unique_ptr<Proposer> Drafter::proposer() const { return std::make_unique<MtpProposer>(make()); }
-std::unique_ptr<BatchProposer> Drafter::batch_proposer() const { return std::make_unique<MtpBatchProposer>(make()); }
 
 }  // namespace paceline

@@ -41,14 +41,14 @@ struct MtpDrafts {
 };
 
 // Owns the scratch memory of proposals; the weights are shared and never written.
-class MtpDrafter {
+class MtpForward {
  public:
   // They must fit: check_fits. precision is the target's, as keys and values are.
-  MtpDrafter(std::shared_ptr<const MtpWeights> weights, std::shared_ptr<const Gemma4Weights> target, kernels::Ops& ops,
+  MtpForward(std::shared_ptr<const MtpWeights> weights, std::shared_ptr<const Gemma4Weights> target, kernels::Ops& ops,
              Precision precision);
-  ~MtpDrafter();
-  MtpDrafter(const MtpDrafter&) = delete;
-  MtpDrafter& operator=(const MtpDrafter&) = delete;
+  ~MtpForward();
+  MtpForward(const MtpForward&) = delete;
+  MtpForward& operator=(const MtpForward&) = delete;
 
   [[nodiscard]] const MtpWeights& weights() const { return *weights_; }
 

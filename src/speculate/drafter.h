@@ -1,0 +1,105 @@
+// Who guesses the next tokens, for many sequences at once. Guesses are verified by the target and never change what is
+// emitted; a drafter may therefore guess in any way, and only its hit rate and its time matter. One that guesses token
+// by token and one that guesses a block at a time are the same to whoever asks.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "state/kv.h"
+#include "tensor/dtype.h"
+
+namespace paceline {
+
+// The most drafts of one round, so that what is kept per position has a size.
+inline constexpr int32_t kMaxDraftTokens = 16;
+
+// What stands when drafts are asked for. Valid during the call only.
+struct DraftContext {
+  std::span<const TokenId> tokens;  // prompt and output; the newest is chosen but not run yet
+  const KvCache* kv = nullptr;      // the target's: holds all of them but the newest
+  // [hidden], after the final norm, of the row that chose the newest; the backend's memory
+  const float* hidden = nullptr;
+};
+
+// What a drafter keeps of one sequence.
+class DrafterState {
+ public:
+  DrafterState() = default;
+  DrafterState(const DrafterState&) = delete;
+  DrafterState& operator=(const DrafterState&) = delete;
+  virtual ~DrafterState() = default;
+};
+
+// One sequence's part of a round of drafting.
+struct DraftAsk {
+  DraftContext context;
+  DrafterState* state = nullptr;  // what start() gave for the sequence
+  std::span<TokenId> out;         // as many as are wanted; ids are the target's
+  int32_t drafted = 0;            // written: how many there are, in order
+  // Written by enqueue(): the first draft's place, and how far behind it the next one lies.
+  int32_t first = 0, stride = 0;
+};
+
+// Rows of one sequence that a step ran and that stand from now on; what was seen beyond them is taken back.
+struct CommittedRows {
+  DrafterState* state = nullptr;
+  int32_t length = 0;     // of the sequence's rows, all that stand and have been run
+  int32_t first_row = 0;  // of the step's rows: the first of those that are new
+  int32_t count = 0;      // how many of them stand
+};
+
+class Drafter {
+ public:
+  Drafter() = default;
+  Drafter(const Drafter&) = delete;
+  Drafter& operator=(const Drafter&) = delete;
+  virtual ~Drafter() = default;
+
+  // Layers of the target whose input it wants to see of every row that is run (ForwardInput::tap_layers).
+  [[nodiscard]] virtual std::span<const int32_t> tap_layers() const { return {}; }
+  // What it keeps in the backend's memory of a sequence that may reach so many positions: promised with the sequence.
+  [[nodiscard]] virtual size_t state_bytes(int32_t positions) const {
+    (void)positions;
+    return 0;
+  }
+  // Another sequence begins; may be none.
+  virtual std::unique_ptr<DrafterState> start() { return nullptr; }
+
+  virtual void propose(std::span<DraftAsk> asks) = 0;
+  // The same, but as many as are wanted of each, left in the backend's memory, with nobody waiting for them. None: this
+  // drafter's drafts come from the host.
+  virtual const TokenId* enqueue(std::span<DraftAsk> asks) {
+    (void)asks;
+    return nullptr;
+  }
+
+  // After each step. taps: [tap_layers, step's rows, hidden] in the backend's memory, where layers were asked for.
+  virtual void committed(std::span<const CommittedRows> rows, const float* taps) {
+    (void)rows;
+    (void)taps;
+  }
+};
+
+// One that drafts for each sequence by itself.
+class SingleDrafter : public Drafter {
+ public:
+  void propose(std::span<DraftAsk> asks) final {
+    for (DraftAsk& ask : asks) ask.drafted = draft(ask.context, ask.state, ask.out);
+  }
+  // Writes at most out.size() drafts, in order, and returns how many.
+  virtual int32_t draft(const DraftContext& context, DrafterState* state, std::span<TokenId> out) = 0;
+};
+
+// A guess that is no token at all goes, with those behind it.
+inline void drop_strays(std::vector<TokenId>& drafts, int32_t vocab) {
+  const auto stray =
+      std::find_if(drafts.begin(), drafts.end(), [&](TokenId draft) { return draft < 0 || draft >= vocab; });
+  drafts.erase(stray, drafts.end());
+}
+
+}  // namespace paceline

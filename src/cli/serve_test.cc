@@ -67,7 +67,7 @@ TEST_F(ServeOptionsTest, ThePackagedFileIsTrue) {
     all += (is_setting ? line.substr(1) : line) + "\n";
   }
   EXPECT_GE(settings, 15);
-  const ServeOptions without;
+  const ServeOptions without = options_;
   const Status read = read_settings_file(command_, file(all));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(options_.engine.draft.draft, without.engine.draft.draft);

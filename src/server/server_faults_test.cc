@@ -95,15 +95,16 @@ TEST(ServerFaults, WhatCanNeverFitIsSaidAtOnce) {
 
 TEST(ServerFaults, DrainingEndsWhatRunsAndRefusesTheRest) {
   ServerSettings settings;
-  settings.drain_s = 0.3;
+  settings.drain_s = 2;
   settings.drain_grace_s = 0;
   TestServer server(settings);
   TestClient idle = server.client(), running = streaming(server), late = server.client();
-  EXPECT_EQ(idle.get("/ready").status, 200);
-  // Whoever has answered the first of these has read what there is of the second.
+  // Who has answered the first of these has read what there is of the second; and waits for the rest by the time that
+  // another is answered.
   late.send(
       "GET /version HTTP/1.1\r\nHost: localhost\r\n\r\nPOST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n");
   EXPECT_EQ(late.read_answer().status, 200);
+  EXPECT_EQ(idle.get("/ready").status, 200);
   server.server().drain();
   EXPECT_TRUE(idle.is_closed()) << "a connection without a request is closed";
   late.send("Content-Length: 2\r\n\r\n{}");

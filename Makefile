@@ -7,12 +7,14 @@ FUZZ_SECONDS ?= 30
 SOURCES = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'bench/*.cc')
 
 .DEFAULT_GOAL := build
-.PHONY: build run test test-dev test-long test-tsan bench gpu-programs gpu-test gpu-bench fuzz format tidy clean deps deps-dev
+.PHONY: build run test test-dev test-long test-tsan bench package gpu gpu-programs gpu-test gpu-bench fuzz format tidy clean deps deps-dev deps-package
 
 deps:
 	@tools/install_deps
 deps-dev:
 	@tools/install_deps dev
+deps-package:
+	@tools/install_deps package
 
 build: deps
 	@cmake --preset release
@@ -47,6 +49,17 @@ test-long: test test-dev test-tsan fuzz
 
 bench: build
 	@for format in q8 q4 bf16; do build/release/paceline bench --synthetic $(SHAPE) --format $$format; done
+
+# build/paceline_VERSION_ARCH.deb: program, model, library, manual pages, completions and a service.
+package: deps-package
+	@cmake --preset package
+	@cmake --build --preset package -j $(JOBS)
+	@tools/make_package build/package build
+
+# The program for CUDA devices, build/cuda/paceline: needs nvcc, and no device.
+gpu: deps
+	@cmake --preset cuda
+	@cmake --build --preset cuda -j $(JOBS) --target paceline_program
 
 # The CUDA kernels with what checks and measures them: needs nvcc, and no device.
 gpu-programs: deps

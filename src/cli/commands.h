@@ -16,5 +16,8 @@ void add_quantize_command(CLI::App& app, Action& action);
 void add_check_command(CLI::App& app, Action& action);
 void add_bench_command(CLI::App& app, Action& action);
 void add_serve_command(CLI::App& app, Action& action);
+// Both write about the commands that were added before them.
+void add_completion_command(CLI::App& app, Action& action);
+void add_manual_command(CLI::App& app, Action& action);
 
 }  // namespace paceline

@@ -15,7 +15,9 @@ namespace {
 
 std::string unknown_command(const CLI::App& app, std::string_view typed) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (!command->get_group().empty()) names.push_back(command->get_name());
+  }
   const std::string meant = nearest_word(typed, names);
   const std::string advice =
       meant.empty() ? fmt::format("there are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", meant);
@@ -34,6 +36,8 @@ int run(int argc, char** argv) {
   add_quantize_command(app, action);
   add_check_command(app, action);
   add_bench_command(app, action);
+  add_completion_command(app, action);
+  add_manual_command(app, action);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

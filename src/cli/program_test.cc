@@ -89,6 +89,8 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(run("dance"), 2, "\"dance\": there are generate, serve, inspect, quantize, check, bench");
   expect_error(run("generat -p x"), 2, "\"generat\": did you mean generate?");
   expect_error(run("--bogus"), 2, "--bogus");
+  expect_error(run("completion tcsh"), 2, "tcsh");
+  expect_error(run("manual dance"), 2, "no command is called dance");
   expect_error(generate("-p x --bogus"), 2, "--bogus");
   expect_error(generate("-p x --temp warm"), 2, "warm");
   expect_error(generate("-p x --temp -1"), 2, "temperature");

@@ -56,6 +56,36 @@ TEST_F(ServeOptionsTest, EachHasAnEnvironmentVariableAndIsWrittenDown) {
   EXPECT_GT(count, 25);
 }
 
+// The file that comes with the service: all that is commented out in it is a setting, and numbers are the defaults.
+TEST_F(ServeOptionsTest, ThePackagedFileIsTrue) {
+  std::ifstream packaged(PACELINE_SOURCE_DIR "/packaging/paceline.toml");
+  std::string all;
+  int settings = 0;
+  for (std::string line; std::getline(packaged, line);) {
+    const bool is_setting = line.size() > 1 && line[0] == '#' && line[1] != ' ';
+    if (is_setting) ++settings;
+    all += (is_setting ? line.substr(1) : line) + "\n";
+  }
+  EXPECT_GE(settings, 15);
+  const ServeOptions without = options_;
+  const Status read = read_settings_file(command_, file(all));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(options_.engine.draft.draft, without.engine.draft.draft);
+  EXPECT_EQ(options_.engine.run.device, without.engine.run.device);
+  EXPECT_EQ(options_.engine.run.threads, without.engine.run.threads);
+  EXPECT_EQ(options_.engine.engine.kv_bytes, without.engine.engine.kv_bytes);
+  EXPECT_EQ(options_.engine.engine.most_running, without.engine.engine.most_running);
+  EXPECT_EQ(options_.engine.engine.queue_length, without.engine.engine.queue_length);
+  EXPECT_EQ(options_.server.host, without.server.host);
+  EXPECT_EQ(options_.server.port, without.server.port);
+  EXPECT_EQ(options_.server.max_body_bytes, without.server.max_body_bytes);
+  EXPECT_EQ(options_.server.limits.context, without.server.limits.context);
+  EXPECT_EQ(options_.server.limits.default_max_tokens, without.server.limits.default_max_tokens);
+  EXPECT_EQ(options_.server.limits.request_s, without.server.limits.request_s);
+  EXPECT_EQ(options_.log_level, without.log_level);
+  EXPECT_EQ(options_.engine.run.model, "/srv/models/gemma-4-E4B-it");
+}
+
 TEST_F(ServeOptionsTest, FlagsGoFirstThenEnvironmentThenFile) {
   ::setenv("PACELINE_PORT", "7001", 1);
   command_.parse("--idle-seconds 5");

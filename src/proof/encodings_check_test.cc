@@ -80,7 +80,9 @@ TEST_F(RealTokenizer, StreamsWhatItDecodes) {
   }
 }
 
-TEST_F(RealTokenizer, OneMegabyteInUnderASecond) {
+// Work that grew with the square of the length would be 10^12 steps, hours of any machine's; what it is takes a tenth
+// of a second. So a minute of processor time tells them apart wherever this runs.
+TEST_F(RealTokenizer, OneMegabyteIsNotWorkOfItsSquare) {
   const Tokenizer tokenizer = load();
   constexpr size_t kBytes = 1000000;
   std::mt19937 random(1);
@@ -99,9 +101,7 @@ TEST_F(RealTokenizer, OneMegabyteInUnderASecond) {
     const Ids ids = tokenizer.encode(text, false);
     const double seconds = static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
     RecordProperty(name, std::to_string(seconds));
-#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    EXPECT_LT(seconds, 1.0) << name;
-#endif
+    EXPECT_LT(seconds, 60) << name;
     const bool comes_back = is_valid_utf8(text);
     EXPECT_EQ(tokenizer.decode(ids, false) == text, comes_back) << name;
   }

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <boost/math/distributions/chi_squared.hpp>
-#include <chrono>
 #include <limits>
 #include <numeric>
 #include <random>
@@ -272,10 +271,12 @@ TEST(Choose, NeighboursAreIndependent) {
   }
 }
 
-TEST(Choose, TimeOfAGemmaRow) {
+// As long as Gemma's: filters look at parts of such a row, and must not miss what lies in others.
+TEST(Choose, AGemmaRowAgreesWithTheReference) {
   std::mt19937 random(5);
-  const auto row = random_row(random, 262144, 3);
-  ChooseScratch scratch;
+  auto row = random_row(random, 262144, 3);
+  // The likeliest at both ends and in the middle, two of them equal.
+  row[0] = row[262143] = 15, row[131072] = 14.5f;
   std::vector<std::pair<const char*, SampleSettings>> cases(4);
   cases[0] = {"greedy", greedy()};
   cases[1] = {"top_k 64, top_p 0.95", {}};
@@ -284,16 +285,11 @@ TEST(Choose, TimeOfAGemmaRow) {
   cases[2] = {"top_p 0.95", {}};
   cases[2].second.top_p = 0.95f;
   cases[3] = {"unfiltered", {}};
+  ChooseScratch scratch;
   for (const auto& [name, settings] : cases) {
-    double best_us = 1e9;
-    for (int64_t i = 0; i < 10; ++i) {
-      const auto start = std::chrono::steady_clock::now();
-      choose(row, {}, settings, i, scratch);
-      best_us = std::min(best_us,
-                         std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count());
+    for (int64_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(choose(row, {}, settings, i, scratch), reference::choose(row, {}, settings, i)) << name << " at " << i;
     }
-    RecordProperty(name, static_cast<int>(best_us));
-    std::printf("  %-22s %8.0f us\n", name, best_us);
   }
 }
 

@@ -101,6 +101,14 @@ class TestClient {
     buffer_.append(bytes, static_cast<size_t>(count));
     return true;
   }
+  // Whether the server closes the connection, with what it says before in buffered(). Not where nothing happens at all.
+  bool is_closed(int timeout_ms = 120'000) {
+    while (true) {
+      pollfd waits{socket_, POLLIN, 0};
+      if (::poll(&waits, 1, timeout_ms) <= 0) return false;
+      if (!read_some(0)) return true;
+    }
+  }
   [[nodiscard]] const std::string& buffered() const { return buffer_; }
   bool read_until(std::string_view text, int timeout_ms = 120'000) {
     while (buffer_.find(text) == std::string::npos) {

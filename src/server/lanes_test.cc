@@ -45,7 +45,10 @@ TEST(RequestLanesTest, SmallOnesNeverWaitForLargeOnes) {
   }
   auto small = started(lanes.lane_for(2000), io, [] { return 2; });
   EXPECT_EQ(small.wait_for(20s), std::future_status::ready);
-  std::this_thread::sleep_for(50ms);
+  EXPECT_TRUE(TestServer::soon([&] {
+    const auto states = lanes.states();
+    return states[1].running + states[2].running == 2 && std::min(states[1].still_s, states[2].still_s) > 0.04;
+  }));
   const auto states = lanes.states();
   EXPECT_EQ(states[0].still_s, 0);
   for (const size_t lane : {1, 2}) {
@@ -154,10 +157,10 @@ TEST(MediaDecodingTest, NeitherTextNorSmallPicturesWaitForLargeOnes) {
   ASSERT_TRUE(TestServer::soon(decoding));
   EXPECT_EQ(server.chat(R"("max_tokens":2)").status, 200);
   EXPECT_EQ(server.client().post("/v1/chat/completions", picture_body(64, 1)).status, 200);
-  EXPECT_TRUE(large.buffered().empty());
-  EXPECT_FALSE(large.read_some(0)) << "the large ones were done too soon to tell anything";
+  const bool too_soon = large.read_some(0);
   const TestAnswer answer = large.read_answer();
   EXPECT_EQ(answer.status, 200) << answer.body;
+  if (too_soon) GTEST_SKIP() << "the large ones were done too soon to tell anything";
 }
 
 // Nor does anybody wait for pictures whose client has gone; nor the server's end.
@@ -168,20 +171,24 @@ TEST(MediaDecodingTest, WhatNobodyWantsIsNotDecoded) {
                .get("/metrics")
                .body.find("preparing_running{model_name=\"default\",lane=\"large pictures\"} 1") != std::string::npos;
   };
+  // A picture takes a third of a second of a fast machine's time, one after the other. There are 256: a minute and a half
+  // where that is the time it takes, and more elsewhere. None of it, however slow, is none of it.
   const std::string body = picture_body(8000, 16);
-  {
-    TestClient gone = server.client();
-    gone.send_post("/v1/chat/completions", body);
-    ASSERT_TRUE(TestServer::soon(decodes));
-  }
-  const auto left = std::chrono::steady_clock::now();
-  EXPECT_TRUE(TestServer::soon([&] { return !decodes(); }));
-  TestClient still_there = server.client();
-  still_there.send_post("/v1/chat/completions", body);
-  ASSERT_TRUE(TestServer::soon(decodes));
+  const auto ask = [&] {
+    std::vector<TestClient> clients;
+    for (int i = 0; i < 16; ++i) {
+      clients.push_back(server.client());
+      clients.back().send_post("/v1/chat/completions", body);
+    }
+    EXPECT_TRUE(TestServer::soon(decodes));
+    return clients;
+  };
+  ask().clear();
+  EXPECT_TRUE(TestServer::soon([&] { return !decodes(); }, 60));
+  const auto still_there = ask();
+  const auto begin = std::chrono::steady_clock::now();
   server.stop();
-  // One of these pictures takes a third of a second where nothing else runs, and there are sixteen.
-  EXPECT_LT(std::chrono::steady_clock::now() - left, 10s);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 60s);
 }
 
 TEST(MediaDecodingTest, MoreMemoryThanThereIsIsRefusedByName) {
@@ -207,8 +214,9 @@ TEST(ServerLanesTest, ASmallChatIsAnsweredBesideLargeOnes) {
   EXPECT_TRUE(TestServer::soon(
       [&] { return server.client().get("/health").json().at("lanes").at(2).at("waiting").as_int64() > 0; }));
   EXPECT_EQ(server.chat(R"("max_tokens":2)").status, 200);
-  EXPECT_FALSE(large.back().read_some(0)) << "they were done too soon to tell anything";
+  const bool too_soon = large.back().read_some(0);
   for (TestClient& client : large) EXPECT_EQ(client.read_answer().status, 200);
+  if (too_soon) GTEST_SKIP() << "they were done too soon to tell anything";
 }
 
 TEST(ServerLanesTest, LongRequestsWaitWithinABoundOfMemory) {
@@ -248,9 +256,8 @@ TEST(ServerLanesTest, MessagesAreCounted) {
 
 TEST(ServerLanesTest, RenderingIsTimed) {
   ServerSettings settings;
-  settings.limits.render_s = 0.001;
+  settings.limits.render_s = 1e-6;
   TestServer server(settings);
-  EXPECT_EQ(server.chat(R"("max_tokens":1)").status, 200);
   std::string messages;
   for (int i = 0; i < 3000; ++i) {
     messages += std::string(i > 0 ? "," : "") +

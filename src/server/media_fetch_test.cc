@@ -33,10 +33,11 @@ class MediaFetchTest : public testing::Test {
   static TestAnswer ask(TestServer& server, const std::string& parts) {
     return server.client().post("/v1/chat/completions", body(parts));
   }
-  static void expect_picture_seen(const TestAnswer& answer) {
+  static void expect_picture_seen(TestServer& server, const TestAnswer& answer) {
     ASSERT_EQ(answer.status, 200) << answer.body;
     const auto json = answer.json();
-    EXPECT_GT(json.at("usage").at("prompt_tokens").as_int64(), 64);
+    const int64_t text_tokens = server.tokens_of_chat("Describe the picture.");
+    EXPECT_EQ(json.at("usage").at("prompt_tokens").as_int64(), text_tokens + 64 + 2);
     const std::string text(json.at("choices").at(0).at("message").at("content").as_string());
     EXPECT_NE(text.find("brown square"), std::string::npos) << text;
   }
@@ -53,13 +54,15 @@ class MediaFetchTest : public testing::Test {
 
 TEST_F(MediaFetchTest, PicturesAndClipsAreFetched) {
   TestServer server(listing({host_.name()}));
-  expect_picture_seen(ask(server, part(host_.url("/picture.png"))));
+  expect_picture_seen(server, ask(server, part(host_.url("/picture.png"))));
   EXPECT_NE(host_.last_request().find("Host: " + host_.name() + "\r\n"), std::string::npos) << host_.last_request();
-  expect_picture_seen(ask(server, part(host_.url("/chunked.png"))));
-  expect_picture_seen(ask(server, part(host_.url("/to_the_end.png"))));
+  expect_picture_seen(server, ask(server, part(host_.url("/chunked.png"))));
+  expect_picture_seen(server, ask(server, part(host_.url("/to_the_end.png"))));
   const TestAnswer clip = ask(server, part(host_.url("/clip.mp4"), true));
   ASSERT_EQ(clip.status, 200) << clip.body;
-  EXPECT_GT(clip.json().at("usage").at("prompt_tokens").as_int64(), 2 * 64);
+  // Two frames, each behind its time, and a space between them.
+  const int64_t text_tokens = server.tokens_of_chat("Describe the picture.");
+  EXPECT_EQ(clip.json().at("usage").at("prompt_tokens").as_int64(), text_tokens + 2 * (6 + 64 + 2) + 1);
   // Several at once, and streams.
   const std::string both = part(host_.url("/picture.png")) + "," + part(host_.url("/clip.mp4"), true);
   EXPECT_EQ(ask(server, both).status, 200);
@@ -77,7 +80,7 @@ TEST_F(MediaFetchTest, OnlyListedHostsAreAsked) {
   expect_refused(ask(server, part("http://me:secret@" + host_.name("localhost") + "/picture.png")), "password",
                  "invalid_value");
   EXPECT_EQ(host_.asked(), 0);
-  expect_picture_seen(ask(server, part("http://" + host_.name("LocalHost") + "/picture.png")));
+  expect_picture_seen(server, ask(server, part("http://" + host_.name("LocalHost") + "/picture.png")));
   // Conversations are counted without their media.
   EXPECT_EQ(server.client().post("/tokenize", body(part(host_.url("/picture.png")))).status, 400);
 }
@@ -91,7 +94,7 @@ TEST_F(MediaFetchTest, RedirectsAreFollowedToListedHostsAndNotForever) {
   host_.parts()["/file"] = MediaHost::redirect("file:///etc/passwd");
   host_.parts()["/round"] = MediaHost::redirect("/round");
   TestServer server(listing({host_.name()}));
-  expect_picture_seen(ask(server, part(host_.url("/moved"))));
+  expect_picture_seen(server, ask(server, part(host_.url("/moved"))));
   expect_refused(ask(server, part(host_.url("/away"))), "redirects to " + other.name() + ", which is not among");
   EXPECT_EQ(other.asked(), 0);
   expect_refused(ask(server, part(host_.url("/file"))), "redirects to a URL that is not taken");
@@ -120,7 +123,7 @@ TEST_F(MediaFetchTest, TooLargeIsNotRead) {
 
 TEST_F(MediaFetchTest, SlowHostsAreNotWaitedFor) {
   ServerSettings settings = listing({host_.name()});
-  settings.limits.media_s = 0.5;
+  settings.limits.media_s = 2;  // for a good host on a busy machine, too
   TestServer server(settings);
   for (const char* path : {"/slow", "/silent"}) {
     const Clock::time_point begin = Clock::now();
@@ -129,10 +132,11 @@ TEST_F(MediaFetchTest, SlowHostsAreNotWaitedFor) {
     waiting.send_post("/v1/chat/completions", body(part(host_.url(path))));
     second.send_post("/v1/chat/completions", body(part(host_.url(path))));
     EXPECT_TRUE(TestServer::soon([&] { return host_.waiting() == 2; }));
-    expect_picture_seen(ask(server, part(host_.url("/picture.png"))));
+    expect_picture_seen(server, ask(server, part(host_.url("/picture.png"))));
     expect_refused(waiting.read_answer(), "took longer than it may");
     expect_refused(second.read_answer(), host_.name());
-    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+    // These hosts never come to an end.
+    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
     EXPECT_TRUE(TestServer::soon([&] { return host_.waiting() == 0; }));
   }
 }

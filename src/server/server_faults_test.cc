@@ -95,15 +95,18 @@ TEST(ServerFaults, WhatCanNeverFitIsSaidAtOnce) {
 
 TEST(ServerFaults, DrainingEndsWhatRunsAndRefusesTheRest) {
   ServerSettings settings;
-  settings.drain_s = 0.3;
+  settings.drain_s = 2;
   settings.drain_grace_s = 0;
   TestServer server(settings);
   TestClient idle = server.client(), running = streaming(server), late = server.client();
+  // Who has answered the first of these has read what there is of the second; and waits for the rest by the time that
+  // another is answered.
+  late.send(
+      "GET /version HTTP/1.1\r\nHost: localhost\r\n\r\nPOST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n");
+  EXPECT_EQ(late.read_answer().status, 200);
   EXPECT_EQ(idle.get("/ready").status, 200);
-  late.send("POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n");
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
   server.server().drain();
-  EXPECT_FALSE(idle.read_some(5000)) << "a connection without a request is closed";
+  EXPECT_TRUE(idle.is_closed()) << "a connection without a request is closed";
   late.send("Content-Length: 2\r\n\r\n{}");
   EXPECT_EQ(late.read_answer().status, 503);
   EXPECT_TRUE(running.read_until("[DONE]"));
@@ -120,18 +123,22 @@ TEST(ServerFaults, LeavingServesOnForAWhile) {
   ServerSettings settings;
   settings.drain_grace_s = 1.5;
   TestServer server(settings);
+  const auto begin = std::chrono::steady_clock::now();
   TestClient idle = server.client(), busy = server.client(), running = streaming(server);
   EXPECT_EQ(busy.get("/ready").status, 200);
   server.server().drain();
   ASSERT_TRUE(TestServer::soon([&] { return server.client().get("/ready").status == 503; }));
   // Still serving: those who are connected, and those who come.
-  EXPECT_EQ(server.client().get("/health").status, 200);
-  EXPECT_EQ(server.chat(R"("max_tokens":3)").status, 200);
+  const TestAnswer health = server.client().get("/health"), chat = server.chat(R"("max_tokens":3)");
   const TestAnswer last = busy.post("/v1/chat/completions", TestServer::chat_body(R"("max_tokens":3)"));
+  if (std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(settings.drain_grace_s))
+    GTEST_SKIP() << "the while was over before everybody had asked; nothing can be told";
+  EXPECT_EQ(health.status, 200);
+  EXPECT_EQ(chat.status, 200);
   EXPECT_EQ(last.status, 200);
   EXPECT_NE(last.head.find("Connection: close"), std::string::npos) << last.head;
   // Then refusing, on a listener that is open, as long as something runs; one without a request has been closed.
-  EXPECT_FALSE(idle.read_some(10'000));
+  EXPECT_TRUE(idle.is_closed());
   const TestAnswer refused = server.chat("");
   EXPECT_EQ(refused.status, 503);
   EXPECT_NE(refused.head.find("Retry-After: "), std::string::npos) << refused.head;
@@ -159,7 +166,7 @@ TEST(ServerFaults, AStepThatDoesNotReturnIsNotHealthy) {
   EXPECT_EQ(rested.status, 200) << rested.body;
   EXPECT_GT(rested.json().at("engine").at("last_step_s_ago").as_double(), 0.5);
   TestClient waiting = streaming(server);
-  EXPECT_EQ(server.client().get("/health").status, 200);
+  EXPECT_TRUE(TestServer::soon([&] { return server.client().get("/health").status == 200; }));
   held = true;
   EXPECT_TRUE(TestServer::soon([&] { return server.client().get("/health").status == 503; }));
   const auto answer = server.client().get("/health").json();
@@ -209,17 +216,23 @@ TEST(ServerFaults, ThreadsThatDoNotGetOnAreNotHealthy) {
 
 TEST(ServerFaults, TimeIsLimited) {
   ServerSettings settings;
-  settings.limits.request_s = 0.2;
+  settings.limits.request_s = 1;
   settings.header_s = settings.idle_s = 0.3;
-  TestServer server(settings);
+  // However fast steps are, one of them lasts until the time is over.
+  int steps = 0;
+  TestHooks hooks;
+  hooks.on_step = [&] {
+    if (++steps == 4) std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+  };
+  TestServer server(settings, {}, hooks);
   const TestAnswer late = server.chat(R"("max_tokens":3000,"ignore_eos":true)");
   EXPECT_EQ(late.status, 408);
   EXPECT_GT(late.json().at("usage").at("completion_tokens").as_int64(), 0);
   TestClient half = server.client();
   half.send("POST /v1/chat/completions HTTP/1.1\r\nHos");
-  EXPECT_FALSE(half.read_some(5000)) << "half a header is not waited for";
+  EXPECT_TRUE(half.is_closed()) << "half a header is not waited for";
   TestClient silent = server.client();
-  EXPECT_FALSE(silent.read_some(5000));
+  EXPECT_TRUE(silent.is_closed());
 }
 
 TEST(ServerFaults, TooMuchIsRefusedAndNotKept) {

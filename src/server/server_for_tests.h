@@ -76,6 +76,10 @@ class TestServer {
   TestAnswer chat(std::string_view fields, std::string_view text = "Tell a short story.") {
     return client().post("/v1/chat/completions", chat_body(fields, text));
   }
+  // Of a conversation of one message, without anything to look at.
+  [[nodiscard]] int64_t tokens_of_chat(std::string_view text) const {
+    return client().post("/tokenize", chat_body("", text)).json().at("count").as_int64();
+  }
   static std::string chat_body(std::string_view fields, std::string_view text = "Tell a short story.") {
     return R"({"messages":[{"role":"user","content":")" + std::string(text) + "\"}]" + (fields.empty() ? "" : ",") +
            std::string(fields) + "}";

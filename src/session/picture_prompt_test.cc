@@ -4,6 +4,7 @@
 
 #include <boost/json.hpp>
 #include <filesystem>
+#include <numeric>
 
 #include "kernels/cpu_ops.h"
 #include "model/gemma4/gemma4_forward.h"
@@ -16,6 +17,7 @@
 namespace paceline {
 namespace {
 
+using testing::Contains;
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
@@ -48,6 +50,15 @@ TEST(PicturePlacesTest, AreAsManyAsThePictures) {
   }
 }
 
+// Rows of prompts, step by step.
+class PromptRows : public StepObserver {
+ public:
+  void observe(const StepReport& report) override {
+    if (report.prompt_rows > 0) steps.push_back(report.prompt_rows);
+  }
+  std::vector<int32_t> steps;
+};
+
 class DefaultModelTest : public testing::Test {
  protected:
   DefaultModelTest()
@@ -56,7 +67,7 @@ class DefaultModelTest : public testing::Test {
         model_(*load_text_model(source() / "models/default", pool_)),
         vision_(std::move(*Vision::load(model_.loaded, Precision::bf16, pool_, ops_))),
         forward_(as_gemma4(model_.loaded.weights), ops_, Precision::bf16),
-        engine_({&forward_, &pool_, nullptr, nullptr, nullptr, &vision_->forward()}, {}) {
+        engine_({&forward_, &pool_, nullptr, nullptr, &rows_, &vision_->forward()}, {}) {
     request_.sampling.temperature = 0;
     request_.max_tokens = 64;
   }
@@ -75,6 +86,7 @@ class DefaultModelTest : public testing::Test {
   TextModel model_;
   std::unique_ptr<Vision> vision_;
   Gemma4Forward forward_;
+  PromptRows rows_;
   Engine engine_;
   GenerateRequest request_;
 };
@@ -127,8 +139,11 @@ TEST_F(DefaultModelTest, ALargeBudgetRunsInOneCall) {
   request.max_tokens = 4;
   auto prepared = prepare(model_, request);
   ASSERT_TRUE(prepared.ok()) << prepared.error().message;
-  EXPECT_EQ(generate(model_, engine_, *prepared, {})->prompt_tokens,
-            static_cast<int64_t>(prepared->request.prompt.size()));
+  const auto size = static_cast<int64_t>(prepared->request.prompt.size());
+  EXPECT_EQ(generate(model_, engine_, *prepared, {})->prompt_tokens, size);
+  // Nothing but a picture makes a step of a prompt longer than a chunk.
+  EXPECT_THAT(rows_.steps, Contains(testing::Ge(23 * 23)).Times(1));
+  EXPECT_EQ(std::accumulate(rows_.steps.begin(), rows_.steps.end(), int64_t{0}), size);
 }
 
 TEST_F(DefaultModelTest, FilesThatAreNoPicturesAreNamedWithTheReason) {

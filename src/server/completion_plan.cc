@@ -89,7 +89,8 @@ class Planner final : public CompletionPlanner {
     // The template writes <bos> itself.
     auto prompt = encode(*text, false, media_, "messages");
     if (!prompt) return;
-    OutputSettings output{.reads_thoughts = true, .reads_calls = ask.reads_calls, .tool_names = ask.tool_names};
+    OutputSettings output{.reads_thoughts = true, .reads_calls = ask.reads_calls};
+    output.tool_names = std::make_shared<const std::vector<std::string>>(std::move(ask.tool_names));
     output.begins_in_thought = ends_in_thought(model_.marks(), prompt->tokens);
     add_request(std::move(*prompt), ask, std::move(output), "messages");
   }
@@ -194,7 +195,9 @@ class Planner final : public CompletionPlanner {
     }
     request->pictures = std::move(placed.pictures);
     output.keeps_tokens = plan_.has_logprobs;
-    output.stop_strings = ask.stop_strings;
+    if (stops_ == nullptr && !ask.stop_strings.empty())
+      stops_ = std::make_shared<const StopAutomaton>(ask.stop_strings);
+    output.stops = stops_;
     plan_.outputs.push_back(std::move(output));
     plan_.requests.push_back(std::move(*request));
   }
@@ -216,7 +219,8 @@ class Planner final : public CompletionPlanner {
   WireProblem problem_;
   ChatAsk chat_;  // one of these two
   CompletionAsk text_;
-  std::vector<Medium> media_;  // those that have been decoded
+  std::vector<Medium> media_;                   // those that have been decoded
+  std::shared_ptr<const StopAutomaton> stops_;  // of all prompts and choices
   ExchangePlan plan_;
 };
 

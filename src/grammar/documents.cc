@@ -15,6 +15,8 @@ namespace paceline::grammar {
 namespace {
 
 constexpr size_t kMaxTools = 256;
+// Each is looked at to find out how many ways stay open behind it.
+constexpr size_t kMaxWidePlaces = 4096;
 
 // Where the whole begins: with a thought or with the document.
 StateId with_thought(Parts& parts, std::optional<ThoughtTokens> thought, StateId document) {
@@ -30,6 +32,10 @@ StateId with_thought(Parts& parts, std::optional<ThoughtTokens> thought, StateId
 
 Result<Automaton> finished(AutomatonBuilder&& builder, StateId start) {
   TRY_ASSIGN(Automaton made, std::move(builder).finish(start));
+  if (made.wide.size() > kMaxWidePlaces) {
+    return Error{fmt::format("the schema has {} places with many alternatives; at most {} are supported",
+                             made.wide.size(), kMaxWidePlaces)};
+  }
   TRY(check_width(made));
   return made;
 }

@@ -108,6 +108,7 @@ void add_serve_command(CLI::App& app, Action& action) {
   command->footer(kServeExamples);
   command->callback([options, command, &action] {
     action = [options, command] {
+      if (const Status named = check_environment(); !named.ok()) return fail(kExitUsage, named.error().message);
       if (!options->config_file.empty()) {
         const Status read = read_settings_file(*command, options->config_file);
         if (!read.ok()) return fail(kExitUsage, read.error().message);

@@ -107,6 +107,8 @@ void add_capacity(CLI::App& command, ServeOptions& options) {
   group.number("--chunk-rows", engine.chunk_rows, 1, 256, "Of them, tokens of prompts");
   group.number("--max-running", engine.most_running, 1, 65536, "Sequences computed at once");
   group.number("--queue-length", engine.queue_length, 1, 1 << 20, "Requests that may wait; more are answered 429");
+  group.bytes("--queue-bytes", engine.queue_bytes, {.low = kMegabyte},
+              "Memory of requests that wait or run, beside keys and values: prompts, pictures; more are answered 429");
   group.add("--prefix-cache", engine.keeps_prefixes, "Keep the beginnings of prompts for requests that share them");
   group.number("--io-threads", options.server.io_threads, 1, 64, "Threads that read and write");
   group.number("--worker-threads", options.server.worker_threads, 1, 64,
@@ -116,7 +118,10 @@ void add_capacity(CLI::App& command, ServeOptions& options) {
   group.number("--decode-threads", options.server.decode_threads, 1, 64,
                "Threads that decode pictures; as many more for large ones and for clips");
   group.bytes("--decode-bytes", options.server.decode_bytes, {.low = kMegabyte},
-              "Memory for large pictures and clips while they are decoded; those that find none wait");
+              "Memory for large pictures and clips while they are decoded, and as much for what all become until the "
+              "engine has it; those that find none wait");
+  group.bytes("--fetched-bytes", options.server.fetched_bytes, {.low = kMegabyte},
+              "Memory for media that are fetched, of all requests, until they are decoded; more are answered 429");
   group.number("--max-connections", options.server.max_connections, 1, 1 << 20,
                "Open connections; more are answered 503");
 }

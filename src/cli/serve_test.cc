@@ -114,7 +114,7 @@ TEST_F(ServeOptionsTest, WhatIsToBringKeysMustBringSome) {
 TEST_F(ServeOptionsTest, SizesHaveARange) {
   for (const char* wrong : {"--kv-bytes -1", "--kv-bytes 99999999999999999999", "--kv-bytes 1PB", "--kv-bytes 8XB",
                             "--max-body-bytes -1", "--max-body-bytes 0", "--decode-bytes -5", "--max-header-bytes 0",
-                            "--max-header-bytes 4294967296", "--media-bytes 17000000TB", "--media-bytes 1.5"})
+                            "--max-header-bytes 4294967296", "--queue-bytes 17000000TB", "--media-bytes 1.5"})
     EXPECT_THROW(command_.parse(wrong), CLI::ValidationError) << wrong;
   try {
     command_.parse("--max-header-bytes 100");
@@ -122,10 +122,11 @@ TEST_F(ServeOptionsTest, SizesHaveARange) {
   } catch (const CLI::ValidationError& error) {
     EXPECT_NE(std::string(error.what()).find("from 256 to 1 GB"), std::string::npos) << error.what();
   }
-  command_.parse("--kv-bytes 8gib --max-header-bytes 64KB --max-body-bytes 4096");
+  command_.parse("--kv-bytes 8gib --max-header-bytes 64KB --max-body-bytes 4096 --queue-bytes 2M");
   EXPECT_EQ(options_.engine.engine.kv_bytes, size_t{8} << 30);
   EXPECT_EQ(options_.server.max_header_bytes, size_t{64} << 10);
   EXPECT_EQ(options_.server.max_body_bytes, 4096u);
+  EXPECT_EQ(options_.engine.engine.queue_bytes, size_t{2} << 20);
   command_.parse("");
   EXPECT_FALSE(read_settings_file(command_, file("kv-bytes = -1\n")).ok());
 }

@@ -47,6 +47,7 @@ class Server::Parts {
         metrics_(metrics),
         lanes_(settings_.worker_threads, settings_.waiting_bytes),
         decoding_(settings_),
+        fetched_(settings_.fetched_bytes),
         routes_(model, {&metrics, &log, [this] { return lanes_.states(); }, [this] { return decoding_.states(); }},
                 settings_),
         work_(asio::make_work_guard(io_)),
@@ -55,7 +56,7 @@ class Server::Parts {
         drain_timer_(acceptor_.get_executor()),
         health_timer_(acceptor_.get_executor()) {
     if (!settings_.limits.media_hosts.empty()) tls_ = make_tls_context();
-    context_ = {{&settings_, &routes_, &log, &lanes_, &decoding_, tls_.get()}, &metrics};
+    context_ = {{&settings_, &routes_, &log, &lanes_, &decoding_, &fetched_, tls_.get()}, &metrics};
   }
 
   ~Parts() {
@@ -246,6 +247,7 @@ class Server::Parts {
   Metrics& metrics_;
   RequestLanes lanes_;
   MediaDecoding decoding_;
+  ByteBudget fetched_;
   Routes routes_;
   std::unique_ptr<asio::ssl::context> tls_;
   ConnectionContext context_;

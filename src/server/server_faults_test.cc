@@ -84,6 +84,26 @@ TEST(ServerFaults, MoreThanThereIsRoomForIsRefused) {
   EXPECT_TRUE(nothing_runs(server));
 }
 
+// However few they are: pictures and prompts take memory while they wait.
+TEST(ServerFaults, WhatHoldsTooMuchIsRefused) {
+  EngineSettings engine;
+  engine.queue_bytes = 40'000;
+  TestServer server({}, engine);
+  TestClient running = streaming(server);
+  const size_t held = server.stats().held_bytes;
+  EXPECT_GT(held, 2000u);
+  EXPECT_LT(held, 20'000u);
+  const TestAnswer refused = server.chat(R"("n":16,"max_tokens":1,"stop":["a","b"])");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_NE(refused.head.find("Retry-After: 1"), std::string::npos);
+  EXPECT_EQ(refused.error_field("type"), "rate_limit_error");
+  EXPECT_EQ(server.chat(R"("max_tokens":1)").status, 200);
+  running.close();
+  EXPECT_TRUE(nothing_runs(server));
+  EXPECT_EQ(server.stats().held_bytes, 0u);
+  EXPECT_EQ(server.chat(R"("n":16,"max_tokens":1)").status, 200);
+}
+
 TEST(ServerFaults, WhatCanNeverFitIsSaidAtOnce) {
   EngineSettings engine;
   engine.kv_bytes = size_t{1} << 20;

@@ -15,6 +15,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
+#include <type_traits>
 
 #include "server/await.h"
 #include "server/sse.h"
@@ -323,6 +324,15 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     }
   }
 
+  // What the exchange has to say. All of a long answer, or all that a slow reader has let pile up, is written by a
+  // lane: nobody else's bytes wait for it.
+  template <class Make>
+  asio::awaitable<std::invoke_result_t<Make&>> make_aside(Make make) {
+    const size_t weight = exchange_->weight();
+    if (RequestLanes::size_class(weight) == 0) co_return make();
+    co_return co_await context_.by.lanes->lane_for(weight).run(std::move(make));
+  }
+
   asio::awaitable<void> answer_whole(const HttpCall& call) {
     while (!exchange_->finished() && !gone_) co_await wait_for_bell();
     if (gone_) {
@@ -330,7 +340,12 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       note(call, 499);
       co_return;
     }
-    Exchange::Whole whole = exchange_->whole();
+    Exchange::Whole whole = co_await make_aside([this] { return exchange_->whole(); });
+    if (gone_) {
+      keep_alive_ = false;
+      note(call, 499);
+      co_return;
+    }
     HttpAnswer made{.status = whole.status, .body = std::move(whole.body), .headers = {}};
     made.headers.emplace_back("x-request-id", exchange_->id());
     co_await answer(call, made);
@@ -354,7 +369,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     disarm();
     bool written = !failed;
     while (written && !gone_) {
-      const Exchange::Step step = exchange_->take();
+      const Exchange::Step step = co_await make_aside([this] { return exchange_->take(); });
       if (!step.bytes.empty()) written = co_await write_piece(step.bytes, chunked);
       if (!written || step.finished) break;
       if (step.bytes.empty()) co_await wait_for_bell();

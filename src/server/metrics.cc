@@ -116,6 +116,8 @@ struct Metrics::Families {
 
   Family<Gauge>& lane_waiting = gauges("paceline:preparing_waiting", "Requests and media that wait to be prepared");
   Family<Gauge>& lane_running = gauges("paceline:preparing_running", "Requests and media that are being prepared");
+  Family<Counter>& lane_ended =
+      counters("paceline:prepared_total", "Requests, media and long answers that were prepared");
   Counter& log_dropped = counter("paceline:log_lines_dropped_total", "Lines of the log that nobody read");
 
   std::mutex text_mutex;  // counters follow the engine's: two readers at once would both add the difference
@@ -188,6 +190,7 @@ std::string Metrics::text(const EngineStats& stats, const std::vector<LaneState>
   for (const LaneState& lane : lanes) {
     f.lane_waiting.Add({{"lane", lane.name}}).Set(lane.waiting);
     f.lane_running.Add({{"lane", lane.name}}).Set(lane.running);
+    follow(f.lane_ended.Add({{"lane", lane.name}}), lane.ended);
   }
   if (f.config == nullptr) {
     f.config = &prometheus::BuildGauge()

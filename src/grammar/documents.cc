@@ -45,15 +45,6 @@ Result<TokenId> needed(const Vocabulary& vocabulary, std::string_view text) {
   return Error{fmt::format("tool calls need the special token {}, which the tokenizer lacks", text)};
 }
 
-Status check_tool_name(std::string_view name) {
-  const bool plain = !name.empty() && name.size() <= 256 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-           c == '.';
-  });
-  if (plain) return Done{};
-  return Error{fmt::format("the tool name {} must be letters, digits, '_', '-' and '.'", json_quoted(name))};
-}
-
 // The arguments of one tool.
 Result<StateId> add_arguments(Parts& parts, const ToolSchema& tool) {
   if (tool.parameters.is_null()) {
@@ -72,6 +63,15 @@ Result<StateId> add_arguments(Parts& parts, const ToolSchema& tool) {
 }
 
 }  // namespace
+
+Status check_tool_name(std::string_view name) {
+  const bool plain = !name.empty() && name.size() <= 256 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.';
+  });
+  if (plain) return Done{};
+  return Error{fmt::format("the tool name {} must be letters, digits, '_', '-' and '.'", json_quoted(name))};
+}
 
 std::optional<ThoughtTokens> find_thought_tokens(const Vocabulary& vocabulary) {
   const auto begin = vocabulary.special("<|channel>"), end = vocabulary.special("<channel|>");

@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "server/await.h"
+#include "server/http_terms.h"
 #include "server/sse.h"
 
 namespace paceline {
@@ -128,7 +129,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     version_ = call.version;
     if (const auto refusal = routes_.refuse(call)) {
       // Whether the body follows or not, nobody wants it.
-      const bool has_body = !parser.is_done();
+      // And of one that comes in an unknown coding it is not known where it ends.
+      const bool has_body = !parser.is_done() || refusal->status == 501;
       if (has_body) keep_alive_ = false;
       co_await answer(call, *refusal);
       if (has_body) co_await discard();
@@ -161,10 +163,25 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     co_return false;
   }
 
+  // A field that comes several times is a list.
+  static std::string all_of(const http::fields& fields, http::field name) {
+    std::string values;
+    const auto [begin, end] = fields.equal_range(name);
+    for (auto it = begin; it != end; ++it) {
+      if (it != begin) values += ", ";
+      values += it->value();
+    }
+    return values;
+  }
+
   static void read_header(const http::request<http::string_body>& request, HttpCall& call) {
     call.method = request.method_string();
-    const std::string_view target = request.target();
-    call.path = target.substr(0, target.find('?'));
+    RequestTarget target = read_target(request.target());
+    call.path = std::move(target.path);
+    call.authority = std::move(target.authority);
+    call.transfer_coding = all_of(request, http::field::transfer_encoding);
+    call.content_coding = all_of(request, http::field::content_encoding);
+    call.expectation = all_of(request, http::field::expect);
     call.version = request.version();
     call.authorization = request[http::field::authorization];
     call.cache_scope = request["x-cache-scope"];
@@ -431,7 +448,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     const bool is_probe = call.path == "/health" || call.path == "/ready" || call.path == "/metrics";
     if (is_probe && !context_.by.log->writes(LogLevel::debug)) return;
     std::string line =
-        fmt::format("{} {} {} {:.1f} ms", call.method, std::string_view(call.path).substr(0, 100), status,
+        fmt::format("{} {} {} {:.1f} ms", shortened(call.method), shortened(call.path), status,
                     std::chrono::duration<double, std::milli>(EngineClock::now() - call.arrived).count());
     if (exchange_ != nullptr) {
       const Usage usage = exchange_->usage();

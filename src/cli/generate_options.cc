@@ -98,8 +98,18 @@ void add_output_options(CLI::App& command, GenerateOptions& options) {
       ->excludes(quiet);
 }
 
-std::string read_all(std::istream& stream) {
-  return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
+// More than any context has; what goes on for ever ends here, too.
+constexpr size_t kMaxPromptBytes = size_t{256} << 20;
+
+Result<std::string> read_all(std::istream& stream, const std::string& name) {
+  std::string text;
+  std::vector<char> piece(size_t{1} << 16);
+  while (stream.read(piece.data(), static_cast<std::streamsize>(piece.size())) || stream.gcount() > 0) {
+    text.append(piece.data(), static_cast<size_t>(stream.gcount()));
+    if (text.size() > kMaxPromptBytes)
+      return Error{fmt::format("{}: more than {} bytes; a prompt has at most as many", name, kMaxPromptBytes)};
+  }
+  return text;
 }
 
 }  // namespace
@@ -202,10 +212,10 @@ Result<std::string> read_prompt(const GenerateOptions& options) {
     std::ifstream file(*options.prompt_file, std::ios::binary);
     // A folder can be opened too, but not read.
     if (!file || file.peek() == EOF) return Error{fmt::format("{}: cannot be read, or is empty", *options.prompt_file)};
-    return read_all(file);
+    return read_all(file, *options.prompt_file);
   }
   if (stdin_is_terminal()) return Error{"no prompt: give -p TEXT or -f FILE, or pipe text in"};
-  return read_all(std::cin);
+  return read_all(std::cin, "standard input");
 }
 
 }  // namespace paceline

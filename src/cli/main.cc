@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <exception>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -42,7 +43,12 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     // Help and version are not mistakes; CLI11 reports them the same way.
-    if (error.get_exit_code() == 0) return app.exit(error);
+    if (error.get_exit_code() == 0) {
+      std::ostringstream text;
+      app.exit(error, text, text);
+      const std::error_code unwritten = write_out(text.str());
+      return unwritten ? fail_to_write(unwritten) : kExitDone;
+    }
     const auto commands = app.get_subcommands();
     if (commands.empty() && argc > 1) return fail(kExitUsage, unknown_command(app, argv[1]));
     const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();

@@ -204,6 +204,15 @@ TEST_F(Program, ExamplesOfQuantizeWork) {
   EXPECT_GE(examples, 2);
 }
 
+// A file larger than any prompt, and one that never ends.
+TEST_F(Program, PromptsHaveAnEnd) {
+  std::ofstream(folder() / "huge").close();
+  fs::resize_file(folder() / "huge", (uintmax_t{256} << 20) + 1);
+  for (const std::string& file : {(folder() / "huge").string(), std::string("/dev/zero")}) {
+    expect_error(run("generate -f " + file), 1, file + ": more than 268435456 bytes");
+  }
+}
+
 // One that reads a line and goes. With SIGPIPE as shells leave it, and ignored, as many a parent process does.
 TEST_F(Program, AReaderThatGoesEndsItInSilence) {
   const std::string err = (folder() / "err").string(), code = (folder() / "code").string();
@@ -222,7 +231,8 @@ TEST_F(Program, AReaderThatGoesEndsItInSilence) {
 
 TEST_F(Program, WhatCannotBeWrittenIsAFailure) {
   const std::string own = "XDG_CACHE_HOME=" + folder().string() + " ";
-  for (const char* arguments : {"generate -p x -n 9", "generate -p x -n 9 --json", "inspect --no-hash"}) {
+  for (const char* arguments : {"generate -p x -n 9", "generate -p x -n 9 --json", "inspect --no-hash", "--help",
+                                "--version", "serve --help"}) {
     const std::string command =
         own + PACELINE_PROGRAM + " " + arguments + " >/dev/full 2>" + (folder() / "err").string();
     const int status = std::system(command.c_str());

@@ -89,7 +89,10 @@ class ServeCommand {
     if (!server.ok()) return fail(kExitFailure, server.error().message);
     (*server)->handle_signals();
     model.start_hashing();
-    log_.info(fmt::format("serving {} on http://{}:{}{}", model.name(), options_.server.host, (*server)->port(),
+    const std::string& host = options_.server.host;
+    // As in a URL: an address with colons stands in brackets.
+    const std::string shown = host.find(':') == std::string::npos ? host : fmt::format("[{}]", host);
+    log_.info(fmt::format("serving {} on http://{}:{}{}", model.name(), shown, (*server)->port(),
                           options_.server.api_keys.empty() ? "" : " with API keys"));
     (*server)->wait();
     return kExitDone;
@@ -108,6 +111,7 @@ void add_serve_command(CLI::App& app, Action& action) {
   command->footer(kServeExamples);
   command->callback([options, command, &action] {
     action = [options, command] {
+      if (const Status named = check_environment(); !named.ok()) return fail(kExitUsage, named.error().message);
       if (!options->config_file.empty()) {
         const Status read = read_settings_file(*command, options->config_file);
         if (!read.ok()) return fail(kExitUsage, read.error().message);

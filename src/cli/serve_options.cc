@@ -11,6 +11,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "cli/byte_size.h"
 #include "cli/generate_options.h"
 #include "cli/serve_file.h"
 #include "media/video.h"
@@ -20,6 +21,8 @@
 
 namespace paceline {
 namespace {
+
+constexpr size_t kMegabyte = size_t{1} << 20;
 
 class Group {
  public:
@@ -33,8 +36,21 @@ class Group {
   CLI::Option* number(const char* flag, Value& value, double low, double high, const char* help) {
     return add(flag, value, help)->check(CLI::Range(low, high).description(""));
   }
-  CLI::Option* bytes(const char* flag, size_t& value, const char* help) {
-    return add(flag, value, help)->transform(CLI::AsSizeValue(false).description(""))->type_name("BYTES");
+  CLI::Option* bytes(const char* flag, size_t& value, const SizeRange& range, const char* help) {
+    const auto to_number = [range](std::string& text) -> std::string {
+      const Result<size_t> size = read_byte_size(text, range);
+      if (!size.ok()) return size.error().message;
+      text = std::to_string(*size);
+      return "";
+    };
+    return add(flag, value, help)->transform(CLI::Validator(to_number, "", "size"))->type_name("BYTES");
+  }
+  // An empty name is a variable that somebody forgot to set, and what it was to bring is not there.
+  CLI::Option* file(const char* flag, std::string& path, const char* help) {
+    const auto named = [](std::string& text) -> std::string {
+      return text.empty() ? "expected the name of a file, found none" : "";
+    };
+    return add(flag, path, help)->check(CLI::Validator(named, "", "named"))->type_name("FILE");
   }
   // Separated by commas, or given several times.
   CLI::Option* list(const char* flag, std::vector<std::string>& values, Status (*check)(std::string_view entry),
@@ -70,12 +86,9 @@ void add_listening(CLI::App& command, ServeOptions& options) {
       "default: none but its own");
   group.add("--served-model-name", server.model_name, "How clients call the model; default: its folder's name")
       ->type_name("NAME");
-  group
-      .add("--api-key-file", options.key_file,
-           "Clients need one of these keys, one per line; also from $PACELINE_API_KEYS, separated by commas")
-      ->type_name("FILE");
-  group.add("--config", options.config_file, "A TOML file with settings: each line a flag without its dashes")
-      ->type_name("FILE");
+  group.file("--api-key-file", options.key_file,
+             "Clients need one of these keys, one per line; also from $PACELINE_API_KEYS, separated by commas");
+  group.file("--config", options.config_file, "A TOML file with settings: each line a flag without its dashes");
   const std::map<std::string, LogLevel> levels{
       {"error", LogLevel::error}, {"info", LogLevel::info}, {"debug", LogLevel::debug}};
   command.add_option("--log-level", options.log_level, "What is written to stderr; prompts and outputs never are")
@@ -88,21 +101,27 @@ void add_listening(CLI::App& command, ServeOptions& options) {
 void add_capacity(CLI::App& command, ServeOptions& options) {
   Group group(command, "Capacity");
   EngineSettings& engine = options.engine.engine;
-  group.bytes("--kv-bytes", engine.kv_bytes, "Memory for keys and values, as 512MB or 8GB; 0: half of what is free");
+  group.bytes("--kv-bytes", engine.kv_bytes, {},
+              "Memory for keys and values, as 512MB or 8GB; 0: half of what is free");
   group.number("--batch-rows", engine.batch_rows, 1, 1024, "Tokens of one step, drafts included");
   group.number("--chunk-rows", engine.chunk_rows, 1, 256, "Of them, tokens of prompts");
   group.number("--max-running", engine.most_running, 1, 65536, "Sequences computed at once");
   group.number("--queue-length", engine.queue_length, 1, 1 << 20, "Requests that may wait; more are answered 429");
+  group.bytes("--queue-bytes", engine.queue_bytes, {.low = kMegabyte},
+              "Memory of requests that wait or run, beside keys and values: prompts, pictures; more are answered 429");
   group.add("--prefix-cache", engine.keeps_prefixes, "Keep the beginnings of prompts for requests that share them");
   group.number("--io-threads", options.server.io_threads, 1, 64, "Threads that read and write");
   group.number("--worker-threads", options.server.worker_threads, 1, 64,
                "Threads that parse, render and encode; half as many more for longer requests, and for very long ones");
-  group.bytes("--max-waiting-bytes", options.server.waiting_bytes,
+  group.bytes("--max-waiting-bytes", options.server.waiting_bytes, {},
               "Bodies of longer requests that are being prepared or wait for it; more are answered 429");
   group.number("--decode-threads", options.server.decode_threads, 1, 64,
                "Threads that decode pictures; as many more for large ones and for clips");
-  group.bytes("--decode-bytes", options.server.decode_bytes,
-              "Memory for large pictures and clips while they are decoded; those that find none wait");
+  group.bytes("--decode-bytes", options.server.decode_bytes, {.low = kMegabyte},
+              "Memory for large pictures and clips while they are decoded, and as much for what all become until the "
+              "engine has it; those that find none wait");
+  group.bytes("--fetched-bytes", options.server.fetched_bytes, {.low = kMegabyte},
+              "Memory for media that are fetched, of all requests, until they are decoded; more are answered 429");
   group.number("--max-connections", options.server.max_connections, 1, 1 << 20,
                "Open connections; more are answered 503");
 }
@@ -129,13 +148,14 @@ void add_limits(CLI::App& command, ServeOptions& options) {
   group.number("--max-videos", limits.max_videos, 0, 1024, "Videos");
   group.number("--max-frames", limits.max_frames, 1, kMostFrames, "Frames that are shown of a video");
   group.number("--max-pixels", limits.max_pixels, 1, 1e9, "Pixels of an image or a frame, decoded");
-  group.bytes("--max-body-bytes", options.server.max_body_bytes, "Bytes of the body");
-  group.bytes("--max-header-bytes", options.server.max_header_bytes, "Bytes of the header");
+  group.bytes("--max-body-bytes", options.server.max_body_bytes, {.low = 1}, "Bytes of the body");
+  group.bytes("--max-header-bytes", options.server.max_header_bytes, {.low = 256, .high = kMegabyte << 10},
+              "Bytes of the header");
   constexpr double kDay_s = 86400;
   group.list(
       "--media-hosts", limits.media_hosts, check_media_host,
       "Hosts that media given by URL are fetched from, as HOST or HOST:PORT, separated by commas; default: none");
-  group.bytes("--media-bytes", limits.media_bytes, "Bytes of the media that are fetched, all together");
+  group.bytes("--media-bytes", limits.media_bytes, {.low = 1}, "Bytes of the media that are fetched, all together");
   group.number("--media-seconds", limits.media_s, 0.1, kDay_s, "Seconds to fetch them");
   group.number("--request-seconds", limits.request_s, 0, kDay_s, "Seconds from arrival to end; 0: no limit");
   group.number("--header-seconds", options.server.header_s, 0.1, kDay_s, "Seconds for its header");
@@ -199,12 +219,24 @@ Status read_settings_file(CLI::App& command, const std::string& path) {
   return Done{};
 }
 
+// A variable that is set and says nothing was meant to say something.
+Status check_environment() {
+  for (const char* name : {"PACELINE_API_KEY_FILE", "PACELINE_CONFIG"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && *value == 0)
+      return Error{fmt::format("${}: expected the name of a file, found none", name)};
+  }
+  return Done{};
+}
+
 Status read_api_keys(ServeOptions& options) {
   if (!options.key_file.empty()) {
     TRY_ASSIGN(options.server.api_keys, read_key_file(options.key_file));
   }
   if (const char* keys = std::getenv("PACELINE_API_KEYS")) {
-    for (std::string& key : split_keys(keys)) options.server.api_keys.push_back(std::move(key));
+    std::vector<std::string> found = split_keys(keys);
+    if (found.empty()) return Error{"$PACELINE_API_KEYS: expected API keys, separated by commas; found none"};
+    for (std::string& key : found) options.server.api_keys.push_back(std::move(key));
   }
   return Done{};
 }

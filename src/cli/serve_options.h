@@ -24,6 +24,9 @@ void add_serve_options(CLI::App& command, ServeOptions& options);
 // The settings file's lines for what neither the command line nor the environment said. An error names the line.
 Status read_settings_file(CLI::App& command, const std::string& path);
 
+// Whether no variable that names a file is set to nothing.
+Status check_environment();
+
 // Keys from the file and the environment; never from the command line, where everyone on the machine can read them.
 Status read_api_keys(ServeOptions& options);
 

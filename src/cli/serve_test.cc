@@ -119,6 +119,48 @@ TEST_F(ServeOptionsTest, HostsOfMediaAreAList) {
     EXPECT_THROW(command_.parse(wrong), CLI::ValidationError) << wrong;
 }
 
+// An operator who asked for keys must not serve without.
+TEST_F(ServeOptionsTest, WhatIsToBringKeysMustBringSome) {
+  for (const char* flag : {"--api-key-file", "--config"}) {
+    EXPECT_THROW(command_.parse(std::vector<std::string>{"", flag}), CLI::ValidationError) << flag;
+  }
+  command_.parse("");
+  const Status line = read_settings_file(command_, file("\napi-key-file = \"\"\n"));
+  ASSERT_FALSE(line.ok());
+  EXPECT_NE(line.error().message.find("line 2: --api-key-file: expected the name of a file"), std::string::npos)
+      << line.error().message;
+  for (const char* none : {"", ", ,"}) {
+    ::setenv("PACELINE_API_KEYS", none, 1);
+    const Status keys = read_api_keys(options_);
+    ASSERT_FALSE(keys.ok()) << none;
+    EXPECT_NE(keys.error().message.find("found none"), std::string::npos) << keys.error().message;
+  }
+  EXPECT_TRUE(check_environment().ok());
+  ::setenv("PACELINE_API_KEY_FILE", "", 1);
+  EXPECT_FALSE(check_environment().ok());
+  ::unsetenv("PACELINE_API_KEY_FILE");
+}
+
+TEST_F(ServeOptionsTest, SizesHaveARange) {
+  for (const char* wrong : {"--kv-bytes -1", "--kv-bytes 99999999999999999999", "--kv-bytes 1PB", "--kv-bytes 8XB",
+                            "--max-body-bytes -1", "--max-body-bytes 0", "--decode-bytes -5", "--max-header-bytes 0",
+                            "--max-header-bytes 4294967296", "--queue-bytes 17000000TB", "--media-bytes 1.5"})
+    EXPECT_THROW(command_.parse(wrong), CLI::ValidationError) << wrong;
+  try {
+    command_.parse("--max-header-bytes 100");
+    FAIL();
+  } catch (const CLI::ValidationError& error) {
+    EXPECT_NE(std::string(error.what()).find("from 256 to 1 GB"), std::string::npos) << error.what();
+  }
+  command_.parse("--kv-bytes 8gib --max-header-bytes 64KB --max-body-bytes 4096 --queue-bytes 2M");
+  EXPECT_EQ(options_.engine.engine.kv_bytes, size_t{8} << 30);
+  EXPECT_EQ(options_.server.max_header_bytes, size_t{64} << 10);
+  EXPECT_EQ(options_.server.max_body_bytes, 4096u);
+  EXPECT_EQ(options_.engine.engine.queue_bytes, size_t{2} << 20);
+  command_.parse("");
+  EXPECT_FALSE(read_settings_file(command_, file("kv-bytes = -1\n")).ok());
+}
+
 TEST_F(ServeOptionsTest, WrongLinesAreNamed) {
   command_.parse("");
   for (const char* text : {"prot = 1\n", "port = 70000\n", "[server]\nport = 1\n", "log-level = \"loud\"\n"}) {

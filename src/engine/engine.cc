@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "engine/request_bytes.h"
 #include "engine/request_checks.h"
 #include "engine/step.h"
 
@@ -14,7 +15,7 @@ namespace paceline {
 class Engine::Loop {
  public:
   Loop(const EngineParts& parts, const EngineSettings& settings)
-      : parts_(parts), settings_(settings), stepper_(parts, settings) {
+      : parts_(parts), settings_(settings), held_(settings.queue_bytes), stepper_(parts, settings) {
     stats_.kv_bytes = settings.kv_bytes;
     // Whoever hears that it failed, and asks, is told the same.
     stepper_.set_on_failure([this] { write_stats(); });
@@ -32,6 +33,10 @@ class Engine::Loop {
     submission.needs_bytes = accepted->bytes();
     const std::lock_guard lock(mutex_);
     submission.refusal = refusal(submission.needs_bytes);
+    if (submission.refusal == Refusal::none) {
+      accepted->holding = held_.try_hold(accepted->request);
+      if (accepted->holding == nullptr) submission.refusal = Refusal::queue_full;
+    }
     if (submission.refusal == Refusal::failed) submission.problem = stats_.failure;
     if (submission.refusal != Refusal::none) return submission;
     submission.id = accepted->id = ++last_id_;
@@ -57,6 +62,7 @@ class Engine::Loop {
     const std::lock_guard lock(mutex_);
     EngineStats stats = stats_;
     stats.waiting = waiting();
+    stats.held_bytes = held_.held();
     return stats;
   }
 
@@ -123,6 +129,7 @@ class Engine::Loop {
 
   EngineParts parts_;
   EngineSettings settings_;
+  RequestBytes held_;
   Stepper stepper_;
   bool idle_ = true;
 

@@ -21,7 +21,7 @@ namespace paceline {
 
 enum class Refusal : uint8_t {
   none,
-  queue_full,
+  queue_full,  // too many wait, or those that are here hold too much
   draining,
   never_fits,  // not even alone: `needs_bytes` of `kv_bytes`
   invalid,     // it makes no sense: `problem` says why

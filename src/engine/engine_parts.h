@@ -40,8 +40,9 @@ class StepObserver {
 };
 
 struct EngineStats {
-  int32_t running = 0;  // sequences
-  int32_t waiting = 0;  // requests
+  int32_t running = 0;    // sequences
+  int32_t waiting = 0;    // requests
+  size_t held_bytes = 0;  // of requests, beside keys and values
   size_t kv_bytes = 0, reserved_bytes = 0, used_bytes = 0, cached_bytes = 0;
   int64_t prefix_queries = 0, prefix_hits = 0;  // tokens
   int64_t prompt_tokens = 0;                    // run, cached ones not among them

@@ -10,12 +10,13 @@
 namespace paceline {
 
 struct EngineSettings {
-  size_t kv_bytes = size_t{1} << 30;  // for keys and values: of running requests, and what is kept of earlier ones
-  int32_t batch_rows = 256;           // of one step, drafts included
-  int32_t chunk_rows = 256;           // of prompts in one step
-  int32_t chunk_rows_beside = 64;     // likewise where others write meanwhile: how long they are held up
-  int32_t most_running = 256;         // sequences
-  int32_t queue_length = 2048;        // requests that wait
+  size_t kv_bytes = size_t{1} << 30;     // for keys and values: of running requests, and what is kept of earlier ones
+  int32_t batch_rows = 256;              // of one step, drafts included
+  int32_t chunk_rows = 256;              // of prompts in one step
+  int32_t chunk_rows_beside = 64;        // likewise where others write meanwhile: how long they are held up
+  int32_t most_running = 256;            // sequences
+  int32_t queue_length = 2048;           // requests that wait
+  size_t queue_bytes = size_t{1} << 30;  // that requests hold beside keys and values, waiting and running
   bool keeps_prefixes = true;
   size_t feature_bytes = size_t{64} << 20;  // for what the vision side made of pictures
   int32_t deepest = kMaxDraftTokens - 1;    // drafts of a round; by the policy up to here

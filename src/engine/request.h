@@ -39,6 +39,7 @@ struct Request {
   int32_t context = 0;                   // most tokens, prompt included
   int32_t choices = 1;                   // continuations of the one prompt
   std::optional<int32_t> top_logprobs;   // none: no log-probabilities; n: the token's own and those of the n likeliest
+  size_t listener_bytes = 0;             // that its listener holds meanwhile, for the count of all that are taken on
 
   // How it may be computed; none of this can be seen in the tokens.
   int32_t max_depth = kMaxDraftTokens;  // 0: no drafts

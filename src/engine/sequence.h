@@ -30,7 +30,8 @@ struct Accepted {
   Request request;
   PrefixText text;  // of the request
   std::shared_ptr<Listener> listener;
-  size_t bytes_per_choice = 0;  // that a choice may need
+  std::shared_ptr<const void> holding;  // of its memory beside keys and values: request_bytes.h
+  size_t bytes_per_choice = 0;          // that a choice may need
   // All choices; the largest number there is where that is not enough.
   [[nodiscard]] size_t bytes() const {
     const auto choices = static_cast<size_t>(request.choices);

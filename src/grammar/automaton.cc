@@ -82,6 +82,9 @@ void find_heights(Automaton& automaton) {
       waiting[height].pop_back();
       for (int32_t i = before.begin[to]; i < before.begin[to + 1]; ++i) {
         const StateId from = before.from[i];
+        // Nothing behind a state of this height is lower: a state with many ways on is looked at once, not for each.
+        if (automaton.heights[from] <= static_cast<int32_t>(height)) continue;
+        automaton.edges_seen += automaton.states[from].edges;
         int32_t best = automaton.heights[from];
         for (const Edge& edge : automaton.edges_of(from)) best = std::min(best, height_over(automaton, from, edge));
         if (best >= automaton.heights[from]) continue;

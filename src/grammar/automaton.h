@@ -73,6 +73,7 @@ struct Automaton {
   std::vector<int32_t> heights;
   StateId start = kNoState;
   int32_t max_nesting = 0;
+  int64_t edges_seen = 0;  // to find out the heights
   // Where many alternatives begin, and what the schema calls the place.
   std::vector<std::pair<StateId, std::string>> wide;
 
@@ -87,6 +88,8 @@ struct Automaton {
 // Bounds on what a schema may ask for.
 inline constexpr size_t kMaxStates = 300'000;
 inline constexpr size_t kMaxEdges = 1'000'000;
+// Bytes of it that are read to compile it, those within others each time: some tenths of a second.
+inline constexpr size_t kMaxSchemaWork = size_t{64} << 20;
 // Levels beyond what the grammar needs at least.
 inline constexpr int32_t kSpareNesting = 64;
 
@@ -116,6 +119,9 @@ class AutomatonBuilder {
   // One of `texts`, letter by letter without a guess.
   void one_of(StateId from, std::vector<std::string_view> texts, StateId to);
 
+  // So many bytes of a schema were read. False: they are more than may be.
+  bool spend(size_t work) { return (work_ += work) <= kMaxSchemaWork; }
+  [[nodiscard]] size_t states() const { return states_.size(); }
   // True: the bounds are passed, and what was added since is of no use. finish() will say so.
   [[nodiscard]] bool too_large() const { return states_.size() > kMaxStates || edge_count_ > kMaxEdges; }
 
@@ -128,7 +134,7 @@ class AutomatonBuilder {
   std::vector<std::vector<Edge>> lists_;
   std::vector<EdgeListId> list_of_;
   std::vector<std::pair<StateId, std::string>> wide_;
-  size_t edge_count_ = 0;
+  size_t edge_count_ = 0, work_ = 0;
 };
 
 }  // namespace paceline::grammar

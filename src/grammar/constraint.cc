@@ -97,6 +97,12 @@ Result<std::shared_ptr<const TokenConstraint>> GrammarConstraint::make(Automaton
 
 std::unique_ptr<ConstraintCursor> GrammarConstraint::start() const { return std::make_unique<GrammarCursor>(shared_); }
 
+size_t GrammarConstraint::bytes() const {
+  const Automaton& automaton = shared_->automaton;
+  return sizeof(Shared) + automaton.states.capacity() * sizeof(State) + automaton.edges.capacity() * sizeof(Edge) +
+         automaton.heights.capacity() * sizeof(int32_t);
+}
+
 MaskStats GrammarConstraint::stats() const { return shared_->masks.stats(); }
 
 }  // namespace paceline::grammar

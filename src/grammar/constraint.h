@@ -20,6 +20,7 @@ class GrammarConstraint final : public TokenConstraint {
                                                              std::vector<TokenId> end_ids);
 
   [[nodiscard]] std::unique_ptr<ConstraintCursor> start() const override;
+  [[nodiscard]] size_t bytes() const override;
   [[nodiscard]] MaskStats stats() const;
 
  private:

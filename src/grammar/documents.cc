@@ -15,6 +15,8 @@ namespace paceline::grammar {
 namespace {
 
 constexpr size_t kMaxTools = 256;
+// Each is looked at to find out how many ways stay open behind it.
+constexpr size_t kMaxWidePlaces = 4096;
 
 // Where the whole begins: with a thought or with the document.
 StateId with_thought(Parts& parts, std::optional<ThoughtTokens> thought, StateId document) {
@@ -30,6 +32,10 @@ StateId with_thought(Parts& parts, std::optional<ThoughtTokens> thought, StateId
 
 Result<Automaton> finished(AutomatonBuilder&& builder, StateId start) {
   TRY_ASSIGN(Automaton made, std::move(builder).finish(start));
+  if (made.wide.size() > kMaxWidePlaces) {
+    return Error{fmt::format("the schema has {} places with many alternatives; at most {} are supported",
+                             made.wide.size(), kMaxWidePlaces)};
+  }
   TRY(check_width(made));
   return made;
 }
@@ -37,15 +43,6 @@ Result<Automaton> finished(AutomatonBuilder&& builder, StateId start) {
 Result<TokenId> needed(const Vocabulary& vocabulary, std::string_view text) {
   if (const auto id = vocabulary.special(text)) return *id;
   return Error{fmt::format("tool calls need the special token {}, which the tokenizer lacks", text)};
-}
-
-Status check_tool_name(std::string_view name) {
-  const bool plain = !name.empty() && name.size() <= 256 && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
-           c == '.';
-  });
-  if (plain) return Done{};
-  return Error{fmt::format("the tool name {} must be letters, digits, '_', '-' and '.'", json_quoted(name))};
 }
 
 // The arguments of one tool.
@@ -66,6 +63,15 @@ Result<StateId> add_arguments(Parts& parts, const ToolSchema& tool) {
 }
 
 }  // namespace
+
+Status check_tool_name(std::string_view name) {
+  const bool plain = !name.empty() && name.size() <= 256 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.';
+  });
+  if (plain) return Done{};
+  return Error{fmt::format("the tool name {} must be letters, digits, '_', '-' and '.'", json_quoted(name))};
+}
 
 std::optional<ThoughtTokens> find_thought_tokens(const Vocabulary& vocabulary) {
   const auto begin = vocabulary.special("<|channel>"), end = vocabulary.special("<channel|>");

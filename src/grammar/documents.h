@@ -30,6 +30,9 @@ struct ToolSchema {
   boost::json::value parameters;  // the schema of an object; null: no parameters
 };
 
+// Whether a tool may be called so: letters, digits, '_', '-' and '.', which need no quotes in a call.
+Status check_tool_name(std::string_view name);
+
 struct ToolCallOptions {
   int max_calls = 1;  // one behind the other; at least one is made
   std::optional<ThoughtTokens> thought = std::nullopt;

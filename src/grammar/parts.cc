@@ -297,26 +297,36 @@ std::string Parts::key_literal(std::string_view name) const {
 
 namespace {
 
-// Places along the names that a free key must not be.
+// A place along the names that a free key must not be. The first is where they all begin.
 struct KeyPlace {
-  std::set<uint8_t> children;
+  std::map<uint8_t, size_t> children;  // by the next byte
   bool between_characters = true;
   bool is_name = false;
 };
 
-std::map<std::string, KeyPlace> key_places(const std::vector<std::string>& names) {
-  std::map<std::string, KeyPlace> places{{"", {}}};
+// How many bytes the character, or the escape, takes that begins at `at`.
+size_t character_bytes(std::string_view name, size_t at) {
+  if (name[at] == '\\') return name[at + 1] == 'u' ? 6 : 2;
+  size_t bytes = 1;
+  while (at + bytes < name.size() && (static_cast<uint8_t>(name[at + bytes]) & 0xC0) == 0x80) ++bytes;
+  return bytes;
+}
+
+std::vector<KeyPlace> key_places(const std::vector<std::string>& names) {
+  std::vector<KeyPlace> places(1);
   for (const std::string& name : names) {
-    for (size_t i = 0; i < name.size(); ++i) places[name.substr(0, i)].children.insert(static_cast<uint8_t>(name[i]));
-    places[name].is_name = true;
-    for (size_t i = 0; i < name.size();) {
-      size_t bytes = 1;
-      if (name[i] == '\\') bytes = name[i + 1] == 'u' ? 6 : 2;
-      while (name[i] != '\\' && i + bytes < name.size() && (static_cast<uint8_t>(name[i + bytes]) & 0xC0) == 0x80)
-        ++bytes;
-      for (size_t inner = 1; inner < bytes; ++inner) places[name.substr(0, i + inner)].between_characters = false;
-      i += bytes;
+    size_t at = 0, next_character = 0;
+    for (size_t i = 0; i < name.size(); ++i) {
+      if (i == next_character) {
+        next_character += character_bytes(name, i);
+      } else {
+        places[at].between_characters = false;
+      }
+      const auto [child, is_new] = places[at].children.emplace(static_cast<uint8_t>(name[i]), places.size());
+      at = child->second;
+      if (is_new) places.emplace_back();
     }
+    places[at].is_name = true;
   }
   return places;
 }
@@ -349,33 +359,32 @@ StateId Parts::free_key(std::vector<std::string> taken) {
     add_ranges(ways, kJsonPlain, kNext);
     add_characters(ways);
   }
-  const auto places = key_places(taken);
-  std::map<std::string_view, StateId> states;
-  for (const auto& [prefix, place] : places) states[prefix] = b.add();
-  for (const auto& [prefix, place] : places) {
-    const StateId from = states[prefix];
-    for (const uint8_t child : place.children) {
-      b.bytes(from, child, child, states[prefix + static_cast<char>(child)]);
-    }
+  const std::vector<KeyPlace> places = key_places(taken);
+  std::vector<StateId> states;
+  for (size_t i = 0; i < places.size(); ++i) states.push_back(b.add());
+  for (size_t i = 0; i < places.size(); ++i) {
+    const KeyPlace& place = places[i];
+    const StateId from = states[i];
+    for (const auto& [child, to] : place.children) b.bytes(from, child, child, states[to]);
     if (!place.between_characters) continue;
     for (const Edge& way : ways) {
       const bool pushes = way.push != kNoState;
       const StateId to = pushes ? way.to : free, push = pushes ? free : kNoState;
       int low = way.low;
-      for (auto child = place.children.lower_bound(way.low); child != place.children.end() && *child <= way.high;
+      for (auto child = place.children.lower_bound(way.low); child != place.children.end() && child->first <= way.high;
            ++child) {
-        b.bytes(from, low, *child - 1, to, push);
-        low = *child + 1;
+        b.bytes(from, low, child->first - 1, to, push);
+        low = child->first + 1;
       }
       b.bytes(from, low, way.high, to, push);
     }
     if (place.is_name) continue;
     if (!dialect_.call) b.bytes(from, '"', '"', kAccept);
-    if (dialect_.call && !prefix.empty()) b.go(from, kAccept);
+    if (dialect_.call && i > 0) b.go(from, kAccept);
   }
-  if (dialect_.call) return states[""];
+  if (dialect_.call) return states[0];
   const StateId start = b.add();
-  b.bytes(start, '"', '"', states[""]);
+  b.bytes(start, '"', '"', states[0]);
   return start;
 }
 

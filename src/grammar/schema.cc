@@ -7,6 +7,7 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <set>
+#include <unordered_set>
 #include <utility>
 
 #include "base/utf8.h"
@@ -20,10 +21,19 @@ std::string plain_text(const boost::json::value& value) {
   return value.is_double() ? fmt::format("{}", value.get_double()) : boost::json::serialize(value);
 }
 
+// Names may have millions of letters, and stand in the paths of all that is within.
+std::string shown(std::string_view name) {
+  constexpr size_t kMost = 64;
+  if (name.size() <= kMost) return std::string(name);
+  size_t cut = kMost;
+  while (cut > kMost - 4 && (static_cast<uint8_t>(name[cut]) & 0xC0) == 0x80) --cut;
+  return std::string(name.substr(0, cut)) + "…";
+}
+
 }  // namespace
 
 SchemaCompiler::Place SchemaCompiler::Place::at(const Value& value, std::string_view name) const {
-  return {&value, fmt::format("{}/{}", path, name), depth + 1};
+  return {&value, fmt::format("{}/{}", path, shown(name)), depth + 1};
 }
 
 Result<StateId> SchemaCompiler::compile() {
@@ -40,7 +50,14 @@ Result<StateId> SchemaCompiler::part_of(const Place& place) {
   const auto [known, is_new] = known_.emplace(place.schema, kNoState);
   if (!is_new) return known->second;
   // Schemas of the same text are one.
-  const auto [alike, is_first] = alike_.emplace(boost::json::serialize(*place.schema), kNoState);
+  std::string text = boost::json::serialize(*place.schema);
+  if (!parts_.builder().spend(text.size())) {
+    return Error{
+        fmt::format("{}: the schema takes too much work: more than {} bytes of it are read, what stands "
+                    "within others each time",
+                    place.path, kMaxSchemaWork)};
+  }
+  const auto [alike, is_first] = alike_.emplace(std::move(text), kNoState);
   if (!is_first) return known->second = alike->second;
   const StateId made = known->second = alike->second = parts_.builder().add();
   TRY(add(made, place));
@@ -90,7 +107,7 @@ Status SchemaCompiler::add_reference(StateId from, const Place& place, const Obj
   const auto [known, is_new] = known_.emplace(target.schema, kNoState);
   if (is_new) {
     known->second = parts_.builder().add();
-    pending_.push_back({target.schema, target.path, 0});
+    pending_.push_back({target.schema, shown(target.path), 0});
   }
   parts_.builder().go(from, known->second);
   return Done{};
@@ -226,36 +243,57 @@ Status SchemaCompiler::check_name(std::string_view name, const Place& place) con
     return static_cast<uint8_t>(c) > ' ' && std::string_view(":,{}[]<>\"'\\\x7F").find(c) == std::string_view::npos;
   });
   if (plain && is_valid_utf8(name)) return Done{};
-  return Error{fmt::format("{}: the name {} cannot be written in a tool call", place.path, json_quoted(name))};
+  return Error{fmt::format("{}: the name {} cannot be written in a tool call", place.path, json_quoted(shown(name)))};
+}
+
+// Before anything is made of them.
+Status SchemaCompiler::check_properties(const Place& place, const Object& listed, const Names& required) {
+  size_t count = listed.size(), bytes = 0;
+  if (count <= kMaxProperties) {
+    for (const auto& member : listed) bytes += member.key().size();
+  }
+  for (const std::string_view name : required) {
+    if (listed.contains(name)) continue;
+    ++count;
+    bytes += name.size();
+  }
+  if (count > kMaxProperties) {
+    return Error{fmt::format("{}/properties: {} of them; at most {} are supported", place.path, count, kMaxProperties)};
+  }
+  // Each byte of a name is a state.
+  if (bytes > kMaxStates) {
+    return Error{fmt::format("{}/properties: the names are too large: more than {} bytes", place.path, kMaxStates)};
+  }
+  return Done{};
 }
 
 Result<std::vector<SchemaCompiler::Property>> SchemaCompiler::properties(const Place& place, const Object& schema,
                                                                          StateId additional) {
   TRY_ASSIGN(const std::vector<std::string_view> required, required_names(schema, place.path));
-  std::vector<Property> found;
+  const Names needed(required.begin(), required.end());
+  const Object none, *members = &none;
+  Place inner = place;
   if (const Value* listed = schema.if_contains("properties")) {
-    const Object* members = listed->if_object();
+    members = listed->if_object();
     if (members == nullptr) return Error{fmt::format("{}/properties: expected an object", place.path)};
-    const Place inner = place.at(*listed, "properties");
-    for (const auto& [name, value] : *members) {
-      const Place member = inner.at(value, name);
-      TRY(check_name(name, member));
-      TRY_ASSIGN(const StateId part, part_of(member));
-      const bool needed = std::find(required.begin(), required.end(), std::string_view(name)) != required.end();
-      found.push_back({name, part, needed});
-    }
+    inner = place.at(*listed, "properties");
   }
+  TRY(check_properties(place, *members, needed));
+  std::vector<Property> found;
+  for (const auto& [name, value] : *members) {
+    const Place member = inner.at(value, name);
+    TRY(check_name(name, member));
+    TRY_ASSIGN(const StateId part, part_of(member));
+    found.push_back({name, part, needed.contains(name)});
+  }
+  Names unlisted;
   for (const std::string_view name : required) {
-    if (std::any_of(found.begin(), found.end(), [&](const Property& p) { return p.name == name; })) continue;
+    if (members->contains(name) || !unlisted.insert(name).second) continue;
     TRY(check_name(name, place));
     if (additional == kNoState && schema.contains("additionalProperties")) {
-      return Error{fmt::format("{}/required: {} is neither listed nor allowed", place.path, json_quoted(name))};
+      return Error{fmt::format("{}/required: {} is neither listed nor allowed", place.path, json_quoted(shown(name)))};
     }
     found.push_back({name, additional == kNoState ? parts_.any_value() : additional, true});
-  }
-  if (found.size() > kMaxProperties) {
-    return Error{
-        fmt::format("{}/properties: {} of them; at most {} are supported", place.path, found.size(), kMaxProperties)};
   }
   if (parts_.dialect().call) sort_like_templates(found, [](const Property& p) { return p.name; });
   return found;

@@ -18,6 +18,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -64,6 +65,8 @@ class SchemaCompiler {
   Status add_string(StateId from, const Place& place, const Object& schema);
   Status add_array(StateId from, const Place& place, const Object& schema);
   Status add_object(StateId from, const Place& place, const Object& schema);
+  using Names = std::unordered_set<std::string_view>;
+  static Status check_properties(const Place& place, const Object& listed, const Names& required);
   Result<std::vector<Property>> properties(const Place& place, const Object& schema, StateId additional);
   void add_members(StateId from, const std::vector<Property>& properties, StateId additional);
   Status add_value(StateId from, const Value& value, StateId to, const Place& place);

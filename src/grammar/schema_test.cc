@@ -236,5 +236,84 @@ TEST(GrammarSchema, HostileSizes) {
   EXPECT_EQ(reading(wild, std::string(40, '[') + std::string(40, ']')), Reading::complete);
 }
 
+// What is refused for its size is refused before it is worked on.
+TEST(GrammarSchema, TooManyPropertiesAreCountedFirst) {
+  std::string many = R"({"properties":{)", required;
+  for (int i = 0; i < 2000; ++i) many += fmt::format(R"({}"p{}":{{"minLength":{}}})", i ? "," : "", i, i);
+  for (int i = 0; i < 4096; ++i) required += fmt::format(R"({}"r{}")", i ? "," : "", i);
+  const auto schema = parsed(many + R"(},"required":[)" + required + "]}");
+  AutomatonBuilder builder;
+  Parts parts(builder, {});
+  const size_t before = builder.states();
+  const auto made = SchemaCompiler(parts, schema).compile();
+  ASSERT_FALSE(made.ok());
+  EXPECT_EQ(made.error().message, "#/properties: 6096 of them; at most 512 are supported");
+  EXPECT_LE(builder.states(), before + 1);
+}
+
+TEST(GrammarSchema, RequiredNamesThatRepeatAreOne) {
+  check({R"({"properties":{"a":{"type":"null"}},"required":["a","b","a","b"]})",
+         {R"({"a":null,"b":1})"},
+         {R"({"a":null,"b":1)"},
+         {R"({"a":null})", R"({"a":null,"b":1,)"}});
+}
+
+// A part is read once for each schema that it stands in, and so many times at most.
+TEST(GrammarSchema, WorkIsBounded) {
+  std::string nested = R"({"description":")" + std::string(2 << 20, 'x') + R"("})";
+  for (int i = 0; i < 50; ++i) nested = R"({"items":)" + nested + "}";
+  const auto made = json_schema_grammar(parsed(nested));
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(made.error().message, HasSubstr("too much work: more than 67108864 bytes"));
+}
+
+TEST(GrammarSchema, LongNames) {
+  const std::string name(20'000, 'n');
+  const Automaton automaton = schema_automaton(R"({"properties":{")" + name + R"(":{"type":"null"}},)" +
+                                               R"("additionalProperties":{"type":"boolean"}})");
+  EXPECT_EQ(reading(automaton, "{\"" + name + "\":null}"), Reading::complete);
+  EXPECT_EQ(reading(automaton, "{\"" + name + "\":true}"), Reading::no);
+  EXPECT_EQ(reading(automaton, "{\"" + name + "n\":true}"), Reading::complete);
+  // Too long, and not said at length.
+  const std::string longer(400'000, 'n');
+  for (const char* rest : {"", R"(,"additionalProperties":true)"}) {
+    const auto made = json_schema_grammar(parsed(R"({"properties":{")" + longer + R"(":{}})" + rest + "}"));
+    ASSERT_FALSE(made.ok());
+    EXPECT_THAT(made.error().message, HasSubstr("#/properties: the names are too large"));
+  }
+  const auto within = json_schema_grammar(parsed(R"({"properties":{")" + name + R"(":{"format":"date"}}})"));
+  ASSERT_FALSE(within.ok());
+  EXPECT_LT(within.error().message.size(), 200u);
+}
+
+// A state with many ways on is not looked at once for each of them.
+TEST(GrammarSchema, ManyAlternativesAreFinishedOnce) {
+  AutomatonBuilder builder;
+  const StateId start = builder.add();
+  constexpr int kMany = 5000;
+  for (int i = 0; i < kMany; ++i) {
+    const StateId one = builder.add();
+    builder.go(start, one);
+    builder.literal(one, fmt::format("{:05}", i), kAccept);
+  }
+  const auto made = std::move(builder).finish(start);
+  ASSERT_TRUE(made.ok());
+  EXPECT_LE(made->edges_seen, 20 * kMany);
+}
+
+TEST(GrammarSchema, PlacesWithManyAlternativesAreCounted) {
+  std::string many = R"({"$defs":{)", items;
+  for (int i = 0; i < 16; ++i) many += fmt::format(R"({}"{}":{{"const":{}}})", i ? "," : "", i, i);
+  many += "},\"anyOf\":[";
+  for (int i = 0; i < 5000; ++i) {
+    items += fmt::format(R"({}{{"anyOf":[{{"const":{}}})", i ? "," : "", i + 100);
+    for (int k = 0; k < 16; ++k) items += fmt::format(R"(,{{"$ref":"#/$defs/{}"}})", k);
+    items += "]}";
+  }
+  const auto made = json_schema_grammar(parsed(many + items + "]}"));
+  ASSERT_FALSE(made.ok());
+  EXPECT_THAT(made.error().message, HasSubstr("5001 places with many alternatives; at most 4096"));
+}
+
 }  // namespace
 }  // namespace paceline::grammar

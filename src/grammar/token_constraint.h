@@ -1,6 +1,7 @@
 // Which tokens may follow which: a request's demand on the form of its output, as the chooser sees it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -24,6 +25,8 @@ class TokenConstraint {
  public:
   virtual ~TokenConstraint() = default;
   [[nodiscard]] virtual std::unique_ptr<ConstraintCursor> start() const = 0;
+  // Of memory, about; not counting what it finds out later. None where it is too little to be counted.
+  [[nodiscard]] virtual size_t bytes() const { return 0; }
 };
 
 }  // namespace paceline

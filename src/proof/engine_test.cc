@@ -218,6 +218,31 @@ TEST_P(EngineTest, RefusesWhatDoesNotFitAndWhatIsTooMany) {
   EXPECT_EQ(texts->ends.size(), 2u);
 }
 
+// What requests hold while they wait is bounded, too, and is given back on every way out.
+TEST_P(EngineTest, RefusesWhatWouldHoldTooMuch) {
+  settings_.queue_bytes = 10'000;
+  Engine engine(parts_, settings_);
+  const auto texts = std::make_shared<Texts>();
+  Request large = request(200, 4);
+  large.listener_bytes = 20'000;
+  // Alone it may, however little there is.
+  const Submission first = engine.submit(large, texts);
+  EXPECT_EQ(first.refusal, Refusal::none);
+  EXPECT_GE(engine.stats().held_bytes, 20'800u);
+  EXPECT_EQ(engine.submit(request(1, 1), texts).refusal, Refusal::queue_full);
+  engine.cancel(first.id);
+  finish(engine);
+  EXPECT_EQ(engine.stats().held_bytes, 0u);
+  int taken = 0;
+  while (engine.submit(request(200, 4), texts).refusal == Refusal::none) ++taken;
+  EXPECT_GE(taken, 2);
+  EXPECT_LE(taken, 12);
+  finish(engine);
+  EXPECT_EQ(engine.stats().held_bytes, 0u);
+  EXPECT_EQ(engine.submit(request(200, 4), texts).refusal, Refusal::none);
+  finish(engine);
+}
+
 TEST_P(EngineTest, CancellingGivesEverythingBack) {
   Engine engine(parts_, settings_);
   const auto texts = std::make_shared<Texts>();

@@ -37,6 +37,13 @@ std::optional<ByteBudget::Hold> ByteBudget::try_take(size_t bytes) {
   return Hold(*this, bytes);
 }
 
+bool ByteBudget::Hold::try_grow(size_t more) {
+  const std::lock_guard lock(budget_->mutex_);
+  if (!budget_->take_at_once(more)) return false;
+  bytes_ += more;
+  return true;
+}
+
 asio::awaitable<ByteBudget::Hold> ByteBudget::take(size_t bytes) {
   CHECK(bytes <= all_);
   const auto waiter = std::make_shared<Waiter>(co_await asio::this_coro::executor, bytes);

@@ -29,6 +29,9 @@ class ByteBudget {
       if (budget_ != nullptr) budget_->give_back(bytes_);
     }
 
+    // At once or not at all.
+    bool try_grow(size_t more);
+
    private:
     ByteBudget* budget_;
     size_t bytes_;

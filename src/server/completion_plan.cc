@@ -20,6 +20,8 @@ namespace {
 constexpr size_t kMessageWeight = 512;
 // Up to twenty frames of the largest size, of two bytes for a pixel or fewer, that a codec holds.
 constexpr size_t kClipBytes = size_t{384} << 20;
+// Of an exchange, for each choice: its parser and decoder before they have read anything, with room to spare.
+constexpr size_t kChoiceBytes = size_t{4} << 10;
 
 std::string new_id(const char* kind) {
   std::random_device device;
@@ -44,6 +46,18 @@ class Planner final : public CompletionPlanner {
       begin(text_);
     }
     return problem_.none();
+  }
+
+  [[nodiscard]] size_t decoded_bytes() const override {
+    if (chat_.media.empty() || model_.vision() == nullptr) return 0;
+    const Vision& vision = *model_.vision();
+    const auto token_bytes = 3 * static_cast<size_t>(vision.config().shape.token_side()) *
+                             static_cast<size_t>(vision.config().shape.token_side());
+    const auto picture_tokens = static_cast<size_t>(chat_.picture_tokens > 0 ? chat_.picture_tokens : vision.budget());
+    const auto clip_tokens = static_cast<size_t>(shown_frames()) * static_cast<size_t>(vision.clip_budget().tokens);
+    size_t bytes = 0;
+    for (const MediaFile& file : chat_.media) bytes += token_bytes * (file.is_video ? clip_tokens : picture_tokens);
+    return bytes;
   }
 
   [[nodiscard]] size_t weight() const override {
@@ -89,7 +103,8 @@ class Planner final : public CompletionPlanner {
     // The template writes <bos> itself.
     auto prompt = encode(*text, false, media_, "messages");
     if (!prompt) return;
-    OutputSettings output{.reads_thoughts = true, .reads_calls = ask.reads_calls, .tool_names = ask.tool_names};
+    OutputSettings output{.reads_thoughts = true, .reads_calls = ask.reads_calls};
+    output.tool_names = std::make_shared<const std::vector<std::string>>(std::move(ask.tool_names));
     output.begins_in_thought = ends_in_thought(model_.marks(), prompt->tokens);
     add_request(std::move(*prompt), ask, std::move(output), "messages");
   }
@@ -144,9 +159,11 @@ class Planner final : public CompletionPlanner {
     ClipLimits limits;
     limits.stops = &stops;
     limits.pixels = std::min(limits.pixels, limits_.max_pixels);
-    const int32_t frames = std::min(limits_.max_frames, model_.vision()->clip_budget().frames);
-    TRY_ASSIGN(Clip clip, model_.vision()->read_clip(file, frames, limits));
+    TRY_ASSIGN(Clip clip, model_.vision()->read_clip(file, shown_frames(), limits));
     return Medium(std::make_shared<const Clip>(std::move(clip)));
+  }
+  [[nodiscard]] int32_t shown_frames() const {
+    return std::min(limits_.max_frames, model_.vision()->clip_budget().frames);
   }
 
   void plan_text(const CompletionAsk& ask) {
@@ -194,9 +211,21 @@ class Planner final : public CompletionPlanner {
     }
     request->pictures = std::move(placed.pictures);
     output.keeps_tokens = plan_.has_logprobs;
-    output.stop_strings = ask.stop_strings;
+    if (stops_ == nullptr && !ask.stop_strings.empty())
+      stops_ = std::make_shared<const StopAutomaton>(ask.stop_strings);
+    output.stops = stops_;
+    request->listener_bytes = listener_bytes(output, request->choices);
     plan_.outputs.push_back(std::move(output));
     plan_.requests.push_back(std::move(*request));
+  }
+
+  // What an exchange holds for a request that waits.
+  static size_t listener_bytes(const OutputSettings& output, int32_t choices) {
+    size_t bytes = static_cast<size_t>(choices) * kChoiceBytes;
+    if (output.stops != nullptr) bytes += output.stops->bytes();
+    if (output.tool_names == nullptr) return bytes;
+    for (const std::string& name : *output.tool_names) bytes += sizeof(name) + name.capacity();
+    return bytes;
   }
 
   void add_form(const OutputForm& form, Wishes& wishes) {
@@ -216,7 +245,8 @@ class Planner final : public CompletionPlanner {
   WireProblem problem_;
   ChatAsk chat_;  // one of these two
   CompletionAsk text_;
-  std::vector<Medium> media_;  // those that have been decoded
+  std::vector<Medium> media_;                   // those that have been decoded
+  std::shared_ptr<const StopAutomaton> stops_;  // of all prompts and choices
   ExchangePlan plan_;
 };
 

@@ -29,6 +29,8 @@ class CompletionPlanner {
   // One of them, where that takes no more memory than so much. 0: it has been done, well or not; else it has not, and
   // this is what it takes. stops: asked meanwhile, whether nobody wants it any more.
   virtual size_t decode(size_t number, size_t most_bytes, const std::function<bool()>& stops) = 0;
+  // The most that all of them are, decoded.
+  [[nodiscard]] virtual size_t decoded_bytes() const = 0;
   virtual void refuse_medium(size_t number, const std::string& why) = 0;
   // Nothing wrong has been found so far.
   [[nodiscard]] virtual bool is_good() const = 0;

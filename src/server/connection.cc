@@ -15,8 +15,10 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http.hpp>
 #include <chrono>
+#include <type_traits>
 
 #include "server/await.h"
+#include "server/http_terms.h"
 #include "server/sse.h"
 
 namespace paceline {
@@ -127,7 +129,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     version_ = call.version;
     if (const auto refusal = routes_.refuse(call)) {
       // Whether the body follows or not, nobody wants it.
-      const bool has_body = !parser.is_done();
+      // And of one that comes in an unknown coding it is not known where it ends.
+      const bool has_body = !parser.is_done() || refusal->status == 501;
       if (has_body) keep_alive_ = false;
       co_await answer(call, *refusal);
       if (has_body) co_await discard();
@@ -160,10 +163,25 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     co_return false;
   }
 
+  // A field that comes several times is a list.
+  static std::string all_of(const http::fields& fields, http::field name) {
+    std::string values;
+    const auto [begin, end] = fields.equal_range(name);
+    for (auto it = begin; it != end; ++it) {
+      if (it != begin) values += ", ";
+      values += it->value();
+    }
+    return values;
+  }
+
   static void read_header(const http::request<http::string_body>& request, HttpCall& call) {
     call.method = request.method_string();
-    const std::string_view target = request.target();
-    call.path = target.substr(0, target.find('?'));
+    RequestTarget target = read_target(request.target());
+    call.path = std::move(target.path);
+    call.authority = std::move(target.authority);
+    call.transfer_coding = all_of(request, http::field::transfer_encoding);
+    call.content_coding = all_of(request, http::field::content_encoding);
+    call.expectation = all_of(request, http::field::expect);
     call.version = request.version();
     call.authorization = request[http::field::authorization];
     call.cache_scope = request["x-cache-scope"];
@@ -323,6 +341,15 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     }
   }
 
+  // What the exchange has to say. All of a long answer, or all that a slow reader has let pile up, is written by a
+  // lane: nobody else's bytes wait for it.
+  template <class Make>
+  asio::awaitable<std::invoke_result_t<Make&>> make_aside(Make make) {
+    const size_t weight = exchange_->weight();
+    if (RequestLanes::size_class(weight) == 0) co_return make();
+    co_return co_await context_.by.lanes->lane_for(weight).run(std::move(make));
+  }
+
   asio::awaitable<void> answer_whole(const HttpCall& call) {
     while (!exchange_->finished() && !gone_) co_await wait_for_bell();
     if (gone_) {
@@ -330,7 +357,12 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       note(call, 499);
       co_return;
     }
-    Exchange::Whole whole = exchange_->whole();
+    Exchange::Whole whole = co_await make_aside([this] { return exchange_->whole(); });
+    if (gone_) {
+      keep_alive_ = false;
+      note(call, 499);
+      co_return;
+    }
     HttpAnswer made{.status = whole.status, .body = std::move(whole.body), .headers = {}};
     made.headers.emplace_back("x-request-id", exchange_->id());
     co_await answer(call, made);
@@ -354,7 +386,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     disarm();
     bool written = !failed;
     while (written && !gone_) {
-      const Exchange::Step step = exchange_->take();
+      const Exchange::Step step = co_await make_aside([this] { return exchange_->take(); });
       if (!step.bytes.empty()) written = co_await write_piece(step.bytes, chunked);
       if (!written || step.finished) break;
       if (step.bytes.empty()) co_await wait_for_bell();
@@ -416,7 +448,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     const bool is_probe = call.path == "/health" || call.path == "/ready" || call.path == "/metrics";
     if (is_probe && !context_.by.log->writes(LogLevel::debug)) return;
     std::string line =
-        fmt::format("{} {} {} {:.1f} ms", call.method, std::string_view(call.path).substr(0, 100), status,
+        fmt::format("{} {} {} {:.1f} ms", shortened(call.method), shortened(call.path), status,
                     std::chrono::duration<double, std::milli>(EngineClock::now() - call.arrived).count());
     if (exchange_ != nullptr) {
       const Usage usage = exchange_->usage();

@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 
+#include "server/authority.h"
+
 namespace paceline {
 namespace {
 
@@ -44,9 +46,11 @@ std::optional<std::string> decode_base64(std::string_view text) {
 
 std::optional<std::string> read_data_uri(std::string_view uri) {
   constexpr std::string_view kScheme = "data:", kEncoding = ";base64";
-  if (!uri.starts_with(kScheme)) return std::nullopt;
+  // Neither cares for capitals (RFC 3986, RFC 2397).
+  if (in_lower_case(uri.substr(0, kScheme.size())) != kScheme) return std::nullopt;
   const size_t comma = uri.find(',');
-  if (comma == std::string_view::npos || !uri.substr(0, comma).ends_with(kEncoding)) return std::nullopt;
+  if (comma == std::string_view::npos || comma < kScheme.size() + kEncoding.size()) return std::nullopt;
+  if (in_lower_case(uri.substr(comma - kEncoding.size(), kEncoding.size())) != kEncoding) return std::nullopt;
   return decode_base64(uri.substr(comma + 1));
 }
 

@@ -161,16 +161,7 @@ Exchange::Step Exchange::take() {
   if (told_end_) return {"", true};
   std::vector<News> news;
   std::optional<ApiError> problem;
-  Usage usage;
-  {
-    const std::lock_guard lock(mutex_);
-    for (const auto& choice : choices_) {
-      news.push_back({std::exchange(choice->unheard, {}), choice->finish_reason});
-    }
-    told_end_ = all_ended();
-    problem = problem_;
-    usage = usage_;
-  }
+  const Usage usage = take_all(news, problem);
   Step step{"", told_end_};
   for (size_t i = 0; i < news.size(); ++i) tell(static_cast<int32_t>(i), news[i], step.bytes);
   if (!told_end_) return step;
@@ -186,18 +177,36 @@ bool Exchange::finished() {
   return all_ended();
 }
 
-Exchange::Whole Exchange::whole() {
+size_t Exchange::weight() {
+  // A token with its log-probability, written out: its text, its bytes one by one, a number.
+  constexpr size_t kTokenBytes = 100;
   const std::lock_guard lock(mutex_);
-  if (problem_) {
-    boost::json::object error = error_object(*problem_);
-    error["usage"] = usage_object(usage_);
-    return {problem_->status, boost::json::serialize(error)};
+  size_t bytes = 0;
+  for (const auto& choice : choices_) {
+    for (const OutputDelta& delta : choice->unheard) {
+      bytes += delta.text.size() + delta.call.arguments.size();
+      if (!delta.tokens.empty())
+        bytes += delta.tokens.size() * (1 + delta.tokens.front().logprobs.top.size()) * kTokenBytes;
+    }
+  }
+  return bytes;
+}
+
+// Without the lock, but for what is taken: an answer may be long, and whoever cancels must not wait for it.
+Exchange::Whole Exchange::whole() {
+  std::vector<News> news;
+  std::optional<ApiError> problem;
+  const Usage counted = take_all(news, problem);
+  if (problem) {
+    boost::json::object error = error_object(*problem);
+    error["usage"] = usage_object(counted);
+    return {problem->status, boost::json::serialize(error)};
   }
   std::vector<ChoiceText> texts;
-  for (const auto& choice : choices_) {
+  for (News& one : news) {
     ChoiceText& text = texts.emplace_back();
-    text.finish_reason = choice->finish_reason;
-    for (OutputDelta& delta : choice->unheard) {
+    text.finish_reason = std::move(one.finish_reason);
+    for (OutputDelta& delta : one.deltas) {
       switch (delta.kind) {
         case OutputDelta::Kind::content: text.content += delta.text; break;
         case OutputDelta::Kind::reasoning: text.reasoning += delta.text; break;
@@ -206,7 +215,16 @@ Exchange::Whole Exchange::whole() {
       for (NewToken& token : delta.tokens) text.tokens.push_back(std::move(token));
     }
   }
-  return {200, boost::json::serialize(writer_.whole(texts, usage_))};
+  return {200, boost::json::serialize(writer_.whole(texts, counted))};
+}
+
+// What the client has not been told, and how it stands.
+Usage Exchange::take_all(std::vector<News>& news, std::optional<ApiError>& problem) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& choice : choices_) news.push_back({std::exchange(choice->unheard, {}), choice->finish_reason});
+  told_end_ = all_ended();
+  problem = problem_;
+  return usage_;
 }
 
 Usage Exchange::usage() {

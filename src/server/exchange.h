@@ -49,6 +49,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   // Called, by any thread, when take() or finished() have something new to say.
   void set_wake(std::function<void()> wake);
 
+  // About the bytes that take() or whole() would write now.
+  [[nodiscard]] size_t weight();
+
   // Streams: the events since the last call. `finished`: nothing follows.
   struct Step {
     std::string bytes;
@@ -57,7 +60,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   Step take();
 
   [[nodiscard]] bool finished();
-  // When it is finished: the whole answer.
+  // When it is finished, once: the whole answer.
   struct Whole {
     int status = 200;
     std::string body;
@@ -94,6 +97,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   Heard hear(int32_t first_choice, const Event& event);
   void time_tokens(Choice& choice, size_t count);
   void note_end(Choice& choice, const SequenceEnd& end);
+  Usage take_all(std::vector<News>& news, std::optional<ApiError>& problem);
   void tell(int32_t number, const News& news, std::string& out);
   void add_chunk(boost::json::object chunk, std::string& out) const;
   [[nodiscard]] bool all_ended() const { return ended_ == choices_.size(); }

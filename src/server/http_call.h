@@ -19,6 +19,8 @@ struct HttpCall {
   std::string cache_scope;
   size_t hosts = 0;  // Host headers; one is right
   std::string host;
+  std::optional<std::string> authority;  // where the target says it, too
+  std::string transfer_coding, content_coding, expectation;
   std::optional<std::string> origin;        // of the page that makes a browser send this
   std::string asked_method, asked_headers;  // Access-Control-Request-…: what a page wants to send
   bool asks_private_network = false;

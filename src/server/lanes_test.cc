@@ -202,6 +202,36 @@ TEST(MediaDecodingTest, MoreMemoryThanThereIsIsRefusedByName) {
   EXPECT_EQ(server.client().post("/v1/chat/completions", picture_body(1000, 2)).status, 200);
 }
 
+// What pictures have become is counted from before they are decoded until the engine counts it.
+TEST(MediaDecodingTest, WhatIsDecodedIsBounded) {
+  ServerSettings settings;
+  settings.decode_bytes = size_t{1} << 20;
+  TestServer server(settings);
+  // 70 soft tokens of 48 × 48 pixels each: two have room, three would never have.
+  const TestAnswer answer = server.client().post("/v1/chat/completions", picture_body(64, 3));
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_NE(answer.error_field("message").find("1451520 bytes; this server has 1048576"), std::string::npos)
+      << answer.body;
+  std::vector<TestClient> clients;
+  for (int i = 0; i < 8; ++i) {
+    clients.push_back(server.client());
+    clients.back().send_post("/v1/chat/completions", picture_body(64, 2));
+  }
+  for (TestClient& client : clients) EXPECT_EQ(client.read_answer().status, 200);
+}
+
+TEST(ByteBudgetTest, AHoldGrowsAsFarAsThereIsRoom) {
+  ByteBudget budget(100);
+  {
+    ByteBudget::Hold hold(budget, 0);
+    EXPECT_TRUE(hold.try_grow(60));
+    EXPECT_FALSE(hold.try_grow(50));
+    EXPECT_TRUE(hold.try_grow(40));
+    EXPECT_EQ(budget.free_bytes(), 0u);
+  }
+  EXPECT_EQ(budget.free_bytes(), 100u);
+}
+
 // A short request that is a lot of work, and a long one: neither stands before a chat.
 TEST(ServerLanesTest, ASmallChatIsAnsweredBesideLargeOnes) {
   TestServer server;

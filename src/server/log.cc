@@ -3,22 +3,37 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <chrono>
+
+#include "base/utf8.h"
 
 namespace paceline {
 namespace {
+
+// What a client sent (a path) must not look like a line of its own, nor move the operator's cursor: control characters,
+// those beyond ASCII too, and bytes that are no characters are not written.
+std::string harmless(std::string_view text) {
+  std::string made;
+  while (!text.empty()) {
+    const Utf8Front front = utf8_front(text);
+    const bool shows =
+        front.state == Utf8State::complete && front.code >= 0x20 && (front.code < 0x7f || front.code > 0x9f);
+    if (shows) {
+      made += text.substr(0, front.bytes);
+    } else {
+      made += '?';
+    }
+    text.remove_prefix(front.bytes);
+  }
+  return made;
+}
 
 std::string line_of(LogLevel level, std::string_view text) {
   const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
   const auto ms = now.time_since_epoch().count() % 1000;
   const char* name = level == LogLevel::error ? "error" : level == LogLevel::info ? "info" : "debug";
-  std::string line =
-      fmt::format("{:%FT%T}.{:03}Z {} {}\n", fmt::gmtime(std::chrono::system_clock::to_time_t(now)), ms, name, text);
-  // What a client sent (a path) must not look like a line of its own, nor move the operator's cursor.
-  std::replace_if(
-      line.begin(), line.end() - 1, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
-  return line;
+  return fmt::format("{:%FT%T}.{:03}Z {} {}\n", fmt::gmtime(std::chrono::system_clock::to_time_t(now)), ms, name,
+                     harmless(text));
 }
 
 }  // namespace

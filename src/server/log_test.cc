@@ -53,6 +53,17 @@ TEST_F(LogTest, LinesComeInOrderAndAreLines) {
   EXPECT_EQ(log.dropped(), 0);
 }
 
+TEST_F(LogTest, OnlyWhatShowsIsWritten) {
+  Log log(LogLevel::info, ends_[1]);
+  // A control sequence's introducer, as a character and as a byte; letters; a character cut short.
+  log.info(
+      "a\xc2\x9b"
+      "2Jb\x9b"
+      "2Jc é😀 \xf0\x9f|end");
+  const std::string text = read_until("end\n");
+  EXPECT_NE(text.find("info a?2Jb?2Jc é😀 ?|end\n"), std::string::npos) << text;
+}
+
 // More than a pipe and the queue hold; then somebody reads after all.
 TEST_F(LogTest, NobodyWaitsForAReaderThatDoesNotRead) {
   const auto begin = Clock::now();

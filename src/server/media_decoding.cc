@@ -30,13 +30,25 @@ size_t decode_safely(CompletionPlanner& planner, size_t number, size_t most_byte
 
 MediaDecoding::MediaDecoding(const ServerSettings& settings)
     : budget_(settings.decode_bytes),
+      decoded_(settings.decode_bytes),
       small_("small pictures", settings.decode_threads, kNiceDecoding),
       large_("large pictures", settings.decode_threads, kNiceDecoding) {}
 
-asio::awaitable<void> MediaDecoding::run(CompletionPlanner& planner, const std::atomic<bool>& gone) {
+asio::awaitable<std::optional<ByteBudget::Hold>> MediaDecoding::run(CompletionPlanner& planner,
+                                                                    const std::atomic<bool>& gone) {
+  // All at once: whoever had some and waited for more could wait for one who does the same.
+  const size_t bytes = planner.decoded_bytes();
+  if (bytes > decoded_.bytes()) {
+    planner.refuse_medium(0, fmt::format("with the others it may become {} bytes; this server has {} for what was "
+                                         "decoded (its option --decode-bytes)",
+                                         bytes, decoded_.bytes()));
+    co_return std::nullopt;
+  }
+  std::optional<ByteBudget::Hold> held(co_await decoded_.take(bytes));
   for (size_t i = 0; i < planner.media().size() && planner.is_good() && !gone; ++i) {
     co_await decode(planner, i, gone);
   }
+  co_return held;
 }
 
 asio::awaitable<void> MediaDecoding::decode(CompletionPlanner& planner, size_t number, const std::atomic<bool>& gone) {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
+#include <optional>
 #include <vector>
 
 #include "server/byte_budget.h"
@@ -18,8 +19,10 @@ class MediaDecoding {
   explicit MediaDecoding(const ServerSettings& settings);
 
   // All media of a request, one after the other; what is wrong with them, the planner knows then. `gone`: nobody wants
-  // the rest any more. Called on a strand.
-  boost::asio::awaitable<void> run(CompletionPlanner& planner, const std::atomic<bool>& gone);
+  // the rest any more. Called on a strand. What comes back is the memory of what was decoded: kept until the engine
+  // counts it, or nobody wants it.
+  boost::asio::awaitable<std::optional<ByteBudget::Hold>> run(CompletionPlanner& planner,
+                                                              const std::atomic<bool>& gone);
 
   [[nodiscard]] std::vector<LaneState> states() const { return {small_.state(), large_.state()}; }
   // What is being decoded ends soon.
@@ -29,7 +32,8 @@ class MediaDecoding {
   boost::asio::awaitable<void> decode(CompletionPlanner& planner, size_t number, const std::atomic<bool>& gone);
 
   std::atomic<bool> stopping_ = false;
-  ByteBudget budget_;  // of large ones; small ones are as many as threads
+  ByteBudget budget_;   // of large ones; small ones are as many as threads
+  ByteBudget decoded_;  // of what they all have become
   WorkLane small_, large_;
 };
 

@@ -23,13 +23,14 @@ std::chrono::steady_clock::time_point end_of(EngineClock::time_point begin, doub
 }  // namespace
 
 MediaFetch::MediaFetch(asio::any_io_executor strand, asio::ssl::context& tls, const RequestLimits& limits,
-                       EngineClock::time_point arrived)
+                       EngineClock::time_point arrived, ByteBudget::Hold& held)
     : strand_(std::move(strand)),
       tls_(tls),
       limits_(limits),
       deadline_(end_of(EngineClock::now(), limits.media_s)),
       bell_(strand_, asio::steady_timer::time_point::max()),
-      bytes_left_(limits.media_bytes) {
+      bytes_left_(limits.media_bytes),
+      held_(held) {
   if (limits.request_s > 0) deadline_ = std::min(deadline_, end_of(arrived, limits.request_s));
 }
 
@@ -53,10 +54,11 @@ void MediaFetch::cancel() {
   for (const auto& fetch : fetches_) fetch->cancel();
 }
 
-bool MediaFetch::take(size_t bytes) {
-  if (bytes > bytes_left_) return false;
+Taken MediaFetch::take(size_t bytes) {
+  if (bytes > bytes_left_) return Taken::too_much;
+  if (!held_.try_grow(bytes)) return Taken::no_room;
   bytes_left_ -= bytes;
-  return true;
+  return Taken::well;
 }
 
 asio::awaitable<void> MediaFetch::run_one(std::shared_ptr<UrlFetch> fetch, MediaFile& file, size_t number) {
@@ -69,6 +71,9 @@ asio::awaitable<void> MediaFetch::run_one(std::shared_ptr<UrlFetch> fetch, Media
   }
   if (fetched.problem.empty()) {
     file.bytes = std::move(fetched.bytes);
+  } else if (fetched.found_no_room && !problem_) {
+    problem_ = too_busy("too many bytes of media are being fetched for other requests; try again later");
+    cancel();
   } else if (!problem_) {
     problem_ = bad_field(file.field, fmt::format("{} {} of the request: {}", file.is_video ? "video" : "image", number,
                                                  fetched.problem));

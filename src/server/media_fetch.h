@@ -7,6 +7,7 @@
 
 #include "engine/request.h"
 #include "server/api_error.h"
+#include "server/byte_budget.h"
 #include "server/settings.h"
 #include "server/url_fetch.h"
 #include "server/wire_messages.h"
@@ -15,9 +16,10 @@ namespace paceline {
 
 class MediaFetch : public std::enable_shared_from_this<MediaFetch> {
  public:
-  // The limits outlive it. arrived: of the request, whose time these seconds are part of.
+  // The limits and held outlive it. held: grows by what is fetched. arrived: of the request, whose time these seconds
+  // are part of.
   MediaFetch(boost::asio::any_io_executor strand, boost::asio::ssl::context& tls, const RequestLimits& limits,
-             EngineClock::time_point arrived);
+             EngineClock::time_point arrived, ByteBudget::Hold& held);
 
   // Fills in the bytes of those files that have a URL; or says what was wrong with the first that failed, and with it
   // the others end. The files outlive it.
@@ -27,7 +29,7 @@ class MediaFetch : public std::enable_shared_from_this<MediaFetch> {
 
  private:
   boost::asio::awaitable<void> run_one(std::shared_ptr<UrlFetch> fetch, MediaFile& file, size_t number);
-  bool take(size_t bytes);
+  Taken take(size_t bytes);
 
   boost::asio::any_io_executor strand_;
   boost::asio::ssl::context& tls_;
@@ -37,6 +39,7 @@ class MediaFetch : public std::enable_shared_from_this<MediaFetch> {
   std::vector<std::shared_ptr<UrlFetch>> fetches_;
   size_t running_ = 0;
   size_t bytes_left_;
+  ByteBudget::Hold& held_;
   std::optional<ApiError> problem_;
 };
 

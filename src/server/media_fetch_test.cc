@@ -121,6 +121,27 @@ TEST_F(MediaFetchTest, TooLargeIsNotRead) {
   expect_refused(ask(wide, part(host_.url("/large_by_length"))), "more than the 67108864 bytes");
 }
 
+// Of all requests together; what one has had decoded, or gave up, is free for the next.
+TEST_F(MediaFetchTest, WhatIsFetchedIsBoundedOverRequests) {
+  ServerSettings settings = listing({host_.name()});
+  settings.fetched_bytes = 100'000;
+  TestServer server(settings);
+  host_.parts()["/large"] = [](const MediaHost::Caller& caller) {
+    caller.write(MediaHost::with_length(std::string(200'000, 'x')));
+  };
+  for (int i = 0; i < 3; ++i) {
+    const TestAnswer refused = ask(server, part(host_.url("/large")));
+    EXPECT_EQ(refused.status, 429) << refused.body;
+    EXPECT_NE(refused.head.find("Retry-After"), std::string::npos);
+    EXPECT_NE(refused.error_field("message").find("media are being fetched"), std::string::npos) << refused.body;
+  }
+  host_.parts()["/most"] = [](const MediaHost::Caller& caller) {
+    caller.write(MediaHost::with_length(std::string(90'000, 'x')));
+  };
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(server, part(host_.url("/most"))).status, 400) << "no picture";
+  expect_picture_seen(ask(server, part(host_.url("/picture.png"))));
+}
+
 TEST_F(MediaFetchTest, SlowHostsAreNotWaitedFor) {
   ServerSettings settings = listing({host_.name()});
   settings.limits.media_s = 2;  // for a good host on a busy machine, too

@@ -105,6 +105,8 @@ struct Metrics::Families {
   Histogram& step_mixed = step_seconds.Add({{"kind", "mixed"}}, kStepBounds);
   Histogram& step_draft = step_seconds.Add({{"kind", "draft"}}, kStepBounds);
   Gauge& acceptance = gauge("paceline:acceptance_ratio", "Accepted drafts over verified ones, since the start");
+  Gauge& held_bytes =
+      gauge("paceline:queue_bytes", "Memory that waiting and running requests hold beside their KV memory");
   Gauge& reserved_bytes = gauge("paceline:kv_reserved_bytes", "KV memory promised to running requests");
   Gauge& used_bytes = gauge("paceline:kv_used_bytes", "KV memory that holds something");
   Gauge& cached_bytes = gauge("paceline:kv_cached_bytes", "KV memory with prefixes of requests that have ended");
@@ -114,6 +116,8 @@ struct Metrics::Families {
 
   Family<Gauge>& lane_waiting = gauges("paceline:preparing_waiting", "Requests and media that wait to be prepared");
   Family<Gauge>& lane_running = gauges("paceline:preparing_running", "Requests and media that are being prepared");
+  Family<Counter>& lane_ended =
+      counters("paceline:prepared_total", "Requests, media and long answers that were prepared");
   Counter& log_dropped = counter("paceline:log_lines_dropped_total", "Lines of the log that nobody read");
 
   std::mutex text_mutex;  // counters follow the engine's: two readers at once would both add the difference
@@ -167,6 +171,7 @@ std::string Metrics::text(const EngineStats& stats, const std::vector<LaneState>
   };
   f.running.Set(stats.running);
   f.waiting.Set(stats.waiting);
+  f.held_bytes.Set(static_cast<double>(stats.held_bytes));
   f.kv_used.Set(part(stats.used_bytes, stats.kv_bytes));
   follow(f.prefix_queries, stats.prefix_queries);
   follow(f.prefix_hits, stats.prefix_hits);
@@ -185,6 +190,7 @@ std::string Metrics::text(const EngineStats& stats, const std::vector<LaneState>
   for (const LaneState& lane : lanes) {
     f.lane_waiting.Add({{"lane", lane.name}}).Set(lane.waiting);
     f.lane_running.Add({{"lane", lane.name}}).Set(lane.running);
+    follow(f.lane_ended.Add({{"lane", lane.name}}), lane.ended);
   }
   if (f.config == nullptr) {
     f.config = &prometheus::BuildGauge()

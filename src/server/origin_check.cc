@@ -93,16 +93,25 @@ bool OriginCheck::is_ours(std::string_view host) const {
 
 bool OriginCheck::is_listed(std::string_view origin) const { return has(origins_, in_lower_case(origin)); }
 
+std::optional<ApiError> OriginCheck::read_host(std::string_view text, Authority& host) const {
+  auto read = read_authority(text);
+  if (!read.ok()) return bad_host(fmt::format("Host: {}", read.error().message));
+  host = {without_last_dot(std::move(read->host)), std::move(read->port)};
+  if (!is_ours(host.host)) return wrong_host(text);
+  return std::nullopt;
+}
+
 std::optional<ApiError> OriginCheck::refuse(const HttpCall& call) const {
   if (call.hosts > 1) return bad_host("a request has one Host header, not several");
   // No browser is so old that it sends none.
   if (call.hosts == 0 && call.version >= 11) return bad_host("a request of HTTP/1.1 needs a Host header");
   Authority host;
   if (call.hosts == 1) {
-    auto read = read_authority(call.host);
-    if (!read.ok()) return bad_host(fmt::format("Host: {}", read.error().message));
-    host = {without_last_dot(std::move(read->host)), std::move(read->port)};
-    if (!is_ours(host.host)) return wrong_host(call.host);
+    if (auto error = read_host(call.host, host)) return error;
+  }
+  // Where both say it, this is what is meant (RFC 9112, 3.2.2); but neither may be another's.
+  if (call.authority) {
+    if (auto error = read_host(*call.authority, host)) return error;
   }
   if (!call.origin) return std::nullopt;
   if (const auto origin = read_origin(*call.origin); origin && call.hosts == 1 && is_same(*origin, host))

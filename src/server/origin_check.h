@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "server/authority.h"
 #include "server/http_call.h"
 #include "server/settings.h"
 
@@ -30,6 +31,7 @@ class OriginCheck {
   [[nodiscard]] std::vector<std::pair<std::string, std::string>> answer_headers(const HttpCall& call) const;
 
  private:
+  [[nodiscard]] std::optional<ApiError> read_host(std::string_view text, Authority& host) const;
   [[nodiscard]] bool is_ours(std::string_view host) const;
   [[nodiscard]] bool is_listed(std::string_view origin) const;
 

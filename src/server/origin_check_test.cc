@@ -54,6 +54,23 @@ TEST(OriginCheckTest, OnTheNetworkAnyAddressIsOursAndListedNames) {
   EXPECT_EQ(status_of(OriginCheck(settings), call_to("other.example")), 200);
 }
 
+// "GET http://host/path": the same rules for that host as for the header's.
+TEST(OriginCheckTest, AHostInTheTargetIsCheckedLikeTheHeader) {
+  const OriginCheck check{ServerSettings{}};
+  const auto status = [&](const char* host, const char* authority, std::optional<std::string> origin = std::nullopt) {
+    HttpCall call = call_to(host, std::move(origin));
+    call.authority = authority;
+    return status_of(check, call);
+  };
+  EXPECT_EQ(status("localhost", "localhost:8000"), 200);
+  EXPECT_EQ(status("localhost", "evil.example"), 421);
+  EXPECT_EQ(status("evil.example", "localhost"), 421);
+  EXPECT_EQ(status("localhost", "me@localhost"), 400);
+  EXPECT_EQ(status("localhost", ""), 400);
+  EXPECT_EQ(status("localhost", "127.0.0.1", "http://127.0.0.1"), 200);
+  EXPECT_EQ(status("localhost", "127.0.0.1", "http://localhost"), 403);
+}
+
 TEST(OriginCheckTest, ARequestSaysOneHostUnlessItIsOld) {
   const OriginCheck check{ServerSettings{}};
   HttpCall call;

@@ -33,7 +33,12 @@ asio::awaitable<Reply> Preparation::go_on(const HttpCall& call, std::shared_ptr<
     const std::optional<ApiError> problem = co_await fetch(call, *planner);
     if (problem) co_return Reply{error_answer(by_.routes->draining() ? shutting_down() : *problem)};
   }
-  if (!planner->media().empty()) co_await by_.decoding->run(*planner, gone_);
+  std::optional<ByteBudget::Hold> decoded;
+  if (!planner->media().empty()) {
+    auto held = co_await by_.decoding->run(*planner, gone_);
+    if (held) decoded.emplace(std::move(*held));
+  }
+  fetched_.reset();
   if (gone_) co_return Reply{};
   co_return co_await run_in_lane(planner->weight(), call, planner.get());
 }
@@ -44,7 +49,8 @@ asio::awaitable<Reply> Preparation::run_in_lane(size_t weight, const HttpCall& c
 }
 
 asio::awaitable<std::optional<ApiError>> Preparation::fetch(const HttpCall& call, CompletionPlanner& planner) {
-  fetch_ = std::make_shared<MediaFetch>(strand_, *by_.tls, by_.settings->limits, call.arrived);
+  fetched_.emplace(*by_.fetched, 0);
+  fetch_ = std::make_shared<MediaFetch>(strand_, *by_.tls, by_.settings->limits, call.arrived, *fetched_);
   const std::optional<ApiError> problem = co_await fetch_->run(planner.media());
   fetch_.reset();
   co_return problem;

@@ -25,6 +25,7 @@ struct Preparers {
   Log* log = nullptr;
   RequestLanes* lanes = nullptr;
   MediaDecoding* decoding = nullptr;
+  ByteBudget* fetched = nullptr;             // for media, from when they come until they are decoded
   boost::asio::ssl::context* tls = nullptr;  // of hosts that media are fetched from; none: there are none
 };
 
@@ -48,7 +49,8 @@ class Preparation {
 
   Preparers by_;
   boost::asio::any_io_executor strand_;
-  std::optional<ByteBudget::Hold> body_;  // the memory of one that is not small
+  std::optional<ByteBudget::Hold> body_;     // the memory of one that is not small
+  std::optional<ByteBudget::Hold> fetched_;  // and of its media that came from elsewhere
   std::shared_ptr<MediaFetch> fetch_;
   std::atomic<bool> gone_ = false;
 };

@@ -5,6 +5,7 @@
 #include <array>
 #include <boost/json/serialize.hpp>
 
+#include "server/http_terms.h"
 #include "server/rendering.h"
 #include "server/request_lanes.h"
 #include "server/wire_tokens.h"
@@ -86,6 +87,7 @@ std::string_view Routes::route_name(std::string_view path) {
 
 std::optional<HttpAnswer> Routes::refuse(const HttpCall& call) const {
   if (const auto error = origins_.refuse(call)) return error_answer(*error);
+  if (const auto error = refuse_terms(call)) return error_answer(*error);
   const Route* route = find_route(call.path);
   if (route == nullptr) return error_answer(no_such_route(call.path));
   if (OriginCheck::is_preflight(call)) return OriginCheck::preflight(call);

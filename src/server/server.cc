@@ -17,6 +17,7 @@
 #include <condition_variable>
 #include <csignal>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -35,6 +36,8 @@ using boost::system::error_code;
 constexpr double kLastWords_s = 5;
 // At the engine: how exactly the age of its last step is known.
 constexpr std::chrono::milliseconds kBetweenLooks{250};
+// About the same trouble.
+constexpr std::chrono::seconds kBetweenComplaints{60};
 
 }  // namespace
 
@@ -47,6 +50,7 @@ class Server::Parts {
         metrics_(metrics),
         lanes_(settings_.worker_threads, settings_.waiting_bytes),
         decoding_(settings_),
+        fetched_(settings_.fetched_bytes),
         routes_(model, {&metrics, &log, [this] { return lanes_.states(); }, [this] { return decoding_.states(); }},
                 settings_),
         work_(asio::make_work_guard(io_)),
@@ -55,7 +59,7 @@ class Server::Parts {
         drain_timer_(acceptor_.get_executor()),
         health_timer_(acceptor_.get_executor()) {
     if (!settings_.limits.media_hosts.empty()) tls_ = make_tls_context();
-    context_ = {{&settings_, &routes_, &log, &lanes_, &decoding_, tls_.get()}, &metrics};
+    context_ = {{&settings_, &routes_, &log, &lanes_, &decoding_, &fetched_, tls_.get()}, &metrics};
   }
 
   ~Parts() {
@@ -120,12 +124,21 @@ class Server::Parts {
       if (!acceptor_.is_open()) break;
       if (failed) {
         // Out of files, most likely: some will be closed.
+        tell_accept_failed(failed);
         pause.expires_after(std::chrono::milliseconds(50));
         co_await pause.async_wait(kAwaitTuple);
         continue;
       }
       add(std::move(socket));
     }
+  }
+
+  // Clients see nothing but a server that does not answer; so the operator is told, now and then.
+  void tell_accept_failed(error_code failed) {
+    const auto now = std::chrono::steady_clock::now();
+    if (accept_failed_told_ && now - *accept_failed_told_ < kBetweenComplaints) return;
+    accept_failed_told_ = now;
+    log_.error(fmt::format("cannot take new connections: {}", failed.message()));
   }
 
   // Who comes while the server drains is told so, and is not waited for.
@@ -246,6 +259,7 @@ class Server::Parts {
   Metrics& metrics_;
   RequestLanes lanes_;
   MediaDecoding decoding_;
+  ByteBudget fetched_;
   Routes routes_;
   std::unique_ptr<asio::ssl::context> tls_;
   ConnectionContext context_;
@@ -262,6 +276,7 @@ class Server::Parts {
   asio::signal_set signals_;
   asio::steady_timer drain_timer_, health_timer_;
   uint16_t port_ = 0;
+  std::optional<std::chrono::steady_clock::time_point> accept_failed_told_;
   std::vector<std::thread> threads_;
   std::thread engine_thread_;
 };

@@ -1,6 +1,10 @@
 // What clients do wrong, on purpose or because they died: no crash, the right answer, and nobody beside them harmed.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <boost/json.hpp>
 #include <csignal>
@@ -82,6 +86,68 @@ TEST(ServerFaults, MoreThanThereIsRoomForIsRefused) {
   running.close();
   waiting.close();
   EXPECT_TRUE(nothing_runs(server));
+}
+
+// Out of files: nobody is answered, and the operator learns why; once, though it goes on.
+TEST(ServerFaults, RunningOutOfFilesIsSaid) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+  TestHooks hooks;
+  hooks.log_fd = ends[1];
+  std::string text;
+  {
+    TestServer server({}, {}, hooks);
+    EXPECT_EQ(server.client().get("/health").status, 200);
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit few{256, before.rlim_max};
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+    std::vector<int> taken;
+    for (int fd; (fd = ::dup(ends[0])) >= 0;) taken.push_back(fd);
+    ASSERT_FALSE(taken.empty());
+    // One file is left, and the client's end has it.
+    ::close(taken.back());
+    taken.pop_back();
+    TestClient client = server.client();
+    client.send("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_TRUE(TestServer::soon([&] {
+      char bytes[4096];
+      const ssize_t count = ::read(ends[0], bytes, sizeof(bytes));
+      if (count > 0) text.append(bytes, static_cast<size_t>(count));
+      return text.find('\n') != std::string::npos;
+    }));
+    // A while in which it is tried again, ten times or so.
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    for (const int fd : taken) ::close(fd);
+    EXPECT_EQ(client.read_answer().status, 200);
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    char bytes[4096];
+    const ssize_t count = ::read(ends[0], bytes, sizeof(bytes));
+    if (count > 0) text.append(bytes, static_cast<size_t>(count));
+  }
+  EXPECT_NE(text.find("error cannot take new connections: Too many open files"), std::string::npos) << text;
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 1) << text;
+  ::close(ends[0]);
+}
+
+// However few they are: pictures and prompts take memory while they wait.
+TEST(ServerFaults, WhatHoldsTooMuchIsRefused) {
+  EngineSettings engine;
+  engine.queue_bytes = 40'000;
+  TestServer server({}, engine);
+  TestClient running = streaming(server);
+  const size_t held = server.stats().held_bytes;
+  EXPECT_GT(held, 2000u);
+  EXPECT_LT(held, 20'000u);
+  const TestAnswer refused = server.chat(R"("n":16,"max_tokens":1,"stop":["a","b"])");
+  EXPECT_EQ(refused.status, 429);
+  EXPECT_NE(refused.head.find("Retry-After: 1"), std::string::npos);
+  EXPECT_EQ(refused.error_field("type"), "rate_limit_error");
+  EXPECT_EQ(server.chat(R"("max_tokens":1)").status, 200);
+  running.close();
+  EXPECT_TRUE(nothing_runs(server));
+  EXPECT_EQ(server.stats().held_bytes, 0u);
+  EXPECT_EQ(server.chat(R"("n":16,"max_tokens":1)").status, 200);
 }
 
 TEST(ServerFaults, WhatCanNeverFitIsSaidAtOnce) {

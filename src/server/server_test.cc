@@ -1,6 +1,7 @@
 // The server as clients meet it, with the default model behind it.
 #include "server/server.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
@@ -165,6 +166,28 @@ TEST_F(ServerTest, StopStringsAndLogprobs) {
   EXPECT_EQ(first_choice(cut).at("finish_reason"), json::value("stop"));
   const Streamed streamed = joined(server_->chat(base + R"(,"stream":true,"stop":[)" + quoted + "]"));
   EXPECT_EQ(streamed.content, content.substr(0, content.find(stop)));
+}
+
+// Long ones are written by a lane: the thread that serves everybody's bytes has better to do.
+TEST_F(ServerTest, LongAnswersAreWrittenAside) {
+  const auto written = [&] {
+    const std::string metrics = server_->client().get("/metrics").body;
+    int64_t count = 0;
+    for (const char* lane : {"middle", "large"}) {
+      const std::string line = fmt::format("paceline:prepared_total{{model_name=\"default\",lane=\"{}\"}} ", lane);
+      const size_t at = metrics.find(line);
+      if (at != std::string::npos) count += std::stoll(metrics.substr(at + line.size()));
+    }
+    return count;
+  };
+  const std::string base = R"("max_tokens":40,"ignore_eos":true,"n":4)";
+  const int64_t before = written();
+  ASSERT_EQ(server_->chat(base).status, 200);
+  EXPECT_EQ(written(), before);
+  const auto answer = server_->chat(base + R"(,"logprobs":true,"top_logprobs":20)").json();
+  EXPECT_EQ(answer.at("choices").as_array().size(), 4u);
+  EXPECT_EQ(answer.at("choices").at(3).at("logprobs").at("content").at(0).at("top_logprobs").as_array().size(), 20u);
+  EXPECT_EQ(written(), before + 1);
 }
 
 TEST_F(ServerTest, OutputsOfAGivenForm) {

@@ -36,7 +36,8 @@ struct ServerSettings {
   int32_t worker_threads = 2;                // that read, render and encode requests
   size_t waiting_bytes = size_t{512} << 20;  // of bodies, but small ones, that are being prepared or wait for it
   int32_t decode_threads = 1;                // that decode pictures
-  size_t decode_bytes = size_t{1} << 30;     // for pictures and clips while they are decoded
+  size_t decode_bytes = size_t{1} << 30;     // for pictures and clips while they are decoded; as much for the decoded
+  size_t fetched_bytes = size_t{1} << 30;    // of media that were fetched and are still to be decoded
   size_t max_body_bytes = size_t{32} << 20;
   size_t max_header_bytes = size_t{32} << 10;
   int32_t max_connections = 4096;

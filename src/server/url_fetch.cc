@@ -102,6 +102,7 @@ asio::awaitable<Fetched> UrlFetch::run(MediaUrl url) {
     co_await ask(url, step);
     if (!step.problem.empty()) {
       fetched.problem = fmt::format("{} {}", url.authority(), step.problem);
+      fetched.found_no_room = step.found_no_room;
       break;
     }
     if (step.location.empty()) {
@@ -213,7 +214,8 @@ asio::awaitable<void> UrlFetch::exchange(Stream& stream, const MediaUrl& url, St
       co_return;
     }
     const size_t size = answer.body().size();
-    if (!terms_.takes(size - kept)) {
+    if (const Taken taken = terms_.takes(size - kept); taken != Taken::well) {
+      step.found_no_room = taken == Taken::no_room;
       step.problem = "has more bytes than are left for the media of one request";
       co_return;
     }

@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -19,16 +20,24 @@ namespace paceline {
 // Trusts the certificates that OpenSSL trusts: the system's, or those of $SSL_CERT_FILE and $SSL_CERT_DIR.
 std::unique_ptr<boost::asio::ssl::context> make_tls_context();
 
+// Whether bytes that came may be kept.
+enum class Taken : uint8_t {
+  well,
+  too_much,  // for one request
+  no_room,   // beside other requests
+};
+
 struct FetchTerms {
   std::span<const std::string> hosts;  // that may be asked; outlives the fetch
   size_t most_bytes = 0;
   std::chrono::steady_clock::time_point deadline;  // of everything, names and redirects included
-  std::function<bool(size_t)> takes;               // whether so many more bytes may be kept
+  std::function<Taken(size_t)> takes;              // so many more bytes
 };
 
 struct Fetched {
   std::string problem;  // "": it went well. Names the host, and says what it did
   std::string bytes;
+  bool found_no_room = false;  // the problem is the server's own
 };
 
 class UrlFetch {
@@ -46,6 +55,7 @@ class UrlFetch {
   // What one host answered: a problem, a place to look at instead, or the bytes.
   struct Step {
     std::string problem, location, bytes;
+    bool found_no_room = false;
   };
   boost::asio::awaitable<void> ask(const MediaUrl& url, Step& step);
   boost::asio::awaitable<bool> connect(boost::beast::tcp_stream& stream, const MediaUrl& url, Step& step);

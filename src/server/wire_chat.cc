@@ -29,6 +29,9 @@ void read_tool(WireFields& tool, Tools& tools) {
   WireFields fields(*function, tool.path("function"), tool.problem());
   const auto name = fields.string("name", 256);
   if (!name || name->empty()) return fields.missing("name", "a string");
+  // Also where no call is demanded: templates write it down as it is.
+  if (const Status good = grammar::check_tool_name(*name); !good.ok())
+    return tool.problem().say(bad_field(fields.path("name"), good.error().message));
   const auto description = fields.string("description");
   const json::object* parameters = fields.object("parameters");
   fields.ignore({"strict"});

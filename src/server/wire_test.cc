@@ -233,6 +233,19 @@ TEST(Wire, ConversationsAreMadeForTemplates) {
   EXPECT_FALSE(ask.tool_names.empty());
 }
 
+// Whether a call is demanded or not: templates write names as they are.
+TEST(Wire, NamesOfToolsArePlain) {
+  for (const char* choice : {"auto", "required"}) {
+    const auto field = [&](const std::string& name) {
+      const Read read = chat_with(R"("tools":[{"type":"function","function":{"name":")" + name +
+                                  R"("}}],"tool_choice":")" + choice + "\"");
+      return read.problem.none() ? "" : read.problem.first()->param.value_or("?");
+    };
+    EXPECT_EQ(field("get_the-weather.2"), "");
+    for (const char* name : {"a{}<tool|>\\n", "two words", "\u00e9"}) EXPECT_EQ(field(name), "tools[0].function.name");
+  }
+}
+
 TEST(Wire, ToolsThatMayNotBeCalledAreNotShown) {
   const Read none = chat_with(R"("tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"none")");
   ASSERT_TRUE(none.problem.none());
@@ -292,6 +305,7 @@ TEST(Wire, Tokens) {
 TEST(Wire, DataUris) {
   EXPECT_EQ(read_data_uri("data:image/png;base64,aGk="), "hi");
   EXPECT_EQ(read_data_uri("data:;base64,aGk"), "hi");
+  EXPECT_EQ(read_data_uri("DATA:image/PNG;Base64,aGk="), "hi");
   for (const char* uri :
        {"", "data:", "data:image/png,hi", "http://x", "file:///etc/passwd", "data:;base64,a", "data:;base64,a!"}) {
     EXPECT_FALSE(read_data_uri(uri)) << uri;

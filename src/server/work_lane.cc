@@ -50,12 +50,13 @@ void WorkLane::begin() {
 void WorkLane::end() {
   const std::lock_guard lock(mutex_);
   --running_;
+  ++ended_;
   moved_ = Clock::now();
 }
 
 LaneState WorkLane::state() const {
   const std::lock_guard lock(mutex_);
-  LaneState state{name_, waiting_, running_, 0};
+  LaneState state{name_, waiting_, running_, 0, ended_};
   if (waiting_ + running_ > 0) state.still_s = std::chrono::duration<double>(Clock::now() - moved_).count();
   return state;
 }

@@ -22,6 +22,7 @@ struct LaneState {
   std::string name;
   int32_t waiting = 0, running = 0;
   double still_s = 0;  // with jobs at hand: since one came to an empty lane, was begun or ended
+  int64_t ended = 0;   // jobs, since the start
 };
 
 class WorkLane {
@@ -73,6 +74,7 @@ class WorkLane {
 
   mutable std::mutex mutex_;
   int32_t waiting_ = 0, running_ = 0;
+  int64_t ended_ = 0;
   Clock::time_point moved_{};
 };
 

@@ -11,7 +11,7 @@ namespace paceline {
 namespace {
 
 // A compiled schema takes some kilobytes, the largest accepted some tens of megabytes.
-constexpr size_t kKept = 32;
+constexpr size_t kKept = 32, kKeptBytes = size_t{128} << 20;
 
 std::string key_of(const OutputForm& form) {
   boost::json::array tools;
@@ -70,7 +70,16 @@ std::shared_ptr<const TokenConstraint> OutputForms::look_up(const std::string& k
 void OutputForms::keep(std::string key, Constraint constraint) {
   const std::lock_guard lock(kept_mutex_);
   kept_.push_front({std::move(key), std::move(constraint)});
-  if (kept_.size() > kKept) kept_.pop_back();
+  kept_bytes_ += kept_.front().bytes();
+  while (kept_.size() > kKept || kept_bytes_ > kKeptBytes) {
+    kept_bytes_ -= kept_.back().bytes();
+    kept_.pop_back();
+  }
+}
+
+size_t OutputForms::kept_bytes() {
+  const std::lock_guard lock(kept_mutex_);
+  return kept_bytes_;
 }
 
 }  // namespace paceline

@@ -33,6 +33,7 @@ class OutputForms {
   // The model must outlive it.
   explicit OutputForms(const TextModel& model) : model_(model) {}
 
+  [[nodiscard]] size_t kept_bytes();
   // An error says what the form asks for that is not supported.
   Result<std::shared_ptr<const TokenConstraint>> find(const OutputForm& form);
 
@@ -41,6 +42,7 @@ class OutputForms {
   struct Kept {
     std::string key;
     Constraint constraint;
+    [[nodiscard]] size_t bytes() const { return key.size() + constraint->bytes(); }
   };
   Result<Constraint> compile(const OutputForm& form);
   Result<std::shared_ptr<const grammar::TokenIndex>> index();
@@ -52,6 +54,7 @@ class OutputForms {
   std::shared_ptr<const grammar::TokenIndex> index_;
   std::mutex kept_mutex_;
   std::list<Kept> kept_;  // used last in front
+  size_t kept_bytes_ = 0;
 };
 
 }  // namespace paceline

@@ -47,7 +47,7 @@ OutputParser::OutputParser(const Tokenizer& tokenizer, const OutputMarks& marks,
     : tokenizer_(&tokenizer),
       marks_(only_read(marks, settings)),
       decoder_(tokenizer, {.skip_special = true, .byte_runs = ByteRuns::by_character}),
-      stops_(settings.stop_strings),
+      stops_(settings.stops),
       tool_names_(settings.tool_names),
       keeps_tokens_(settings.keeps_tokens) {
   if (settings.begins_in_thought && settings.reads_thoughts) place_ = Place::thought;
@@ -170,7 +170,8 @@ void OutputParser::end_call(std::vector<OutputDelta>& out) {
   decoder_.finish(piece_);
   call_ += piece_;
   auto call = read_tool_call(call_);
-  if (call && std::find(tool_names_.begin(), tool_names_.end(), call->name) != tool_names_.end()) {
+  if (call && tool_names_ != nullptr &&
+      std::find(tool_names_->begin(), tool_names_->end(), call->name) != tool_names_->end()) {
     last_of(OutputDelta::Kind::call, out).call = std::move(*call);
     ++calls_;
     call_.clear();

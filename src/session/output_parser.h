@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,13 +39,14 @@ struct OutputDelta {
   ToolCall call = {};                 // whole
 };
 
+// What is large in it is shared by all choices of a request.
 struct OutputSettings {
-  bool reads_thoughts = false;               // otherwise they are text
-  bool reads_calls = false;                  // likewise
-  std::vector<std::string> tool_names = {};  // a call of any other is text
+  bool reads_thoughts = false;                                           // otherwise they are text
+  bool reads_calls = false;                                              // likewise
+  std::shared_ptr<const std::vector<std::string>> tool_names = nullptr;  // a call of any other is text
   bool begins_in_thought = false;
   bool keeps_tokens = false;
-  std::vector<std::string> stop_strings = {};  // of the content; thoughts and calls are not cut
+  std::shared_ptr<const StopAutomaton> stops = nullptr;  // of the content; thoughts and calls are not cut
 };
 
 class OutputParser {
@@ -84,7 +86,7 @@ class OutputParser {
   OutputMarks marks_;
   StreamDecoder decoder_;
   StopStrings stops_;
-  std::vector<std::string> tool_names_;
+  std::shared_ptr<const std::vector<std::string>> tool_names_;
   bool keeps_tokens_;
   Place place_ = Place::content;
   std::string piece_, certain_;

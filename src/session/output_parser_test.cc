@@ -26,6 +26,14 @@ std::string shown(const std::vector<OutputDelta>& deltas) {
   return last == OutputDelta::Kind::reasoning ? text + ")" : text;
 }
 
+std::shared_ptr<const std::vector<std::string>> names(std::vector<std::string> of) {
+  return std::make_shared<const std::vector<std::string>>(std::move(of));
+}
+
+std::shared_ptr<const StopAutomaton> stops(const std::vector<std::string>& of) {
+  return std::make_shared<const StopAutomaton>(of);
+}
+
 class OutputParserTest : public testing::Test {
  protected:
   OutputParserTest()
@@ -63,7 +71,7 @@ class OutputParserTest : public testing::Test {
 
   Tokenizer tokenizer_;
   OutputMarks marks_;
-  const OutputSettings all_{.reads_thoughts = true, .reads_calls = true, .tool_names = {"f", "g"}};
+  const OutputSettings all_{.reads_thoughts = true, .reads_calls = true, .tool_names = names({"f", "g"})};
 };
 
 TEST_F(OutputParserTest, MarksAreFound) {
@@ -122,12 +130,23 @@ TEST_F(OutputParserTest, WhatIsNotReadIsText) {
 
 TEST_F(OutputParserTest, StopStringsCutTheContentAlone) {
   OutputSettings settings = all_;
-  settings.stop_strings = {"STOP", "\n\n"};
+  settings.stops = stops({"STOP", "\n\n"});
   EXPECT_EQ(parse("one two STOP three", settings), "one two ");
   EXPECT_EQ(parse("one STO", settings), "one STO");
   EXPECT_EQ(parse("<|channel>thought\nSTOP\n\nhm\n<channel|>a STOP b", settings), "(STOP\n\nhm)a ");
   EXPECT_EQ(parse("ST<|tool_call>call:f{}<tool_call|>OP", settings), "ST[f{}]OP");
   EXPECT_EQ(parse("<|tool_call>call:f{STOP", settings), "<|tool_call>call:f{");
+}
+
+// A request may have many choices, and many requests may wait.
+TEST_F(OutputParserTest, ChoicesShareWhatIsLarge) {
+  OutputSettings settings = all_;
+  settings.stops = stops({"STOP"});
+  settings.tool_names = names({"f"});
+  std::vector<OutputParser> parsers;
+  for (int i = 0; i < 16; ++i) parsers.emplace_back(tokenizer_, marks_, settings);
+  EXPECT_EQ(settings.stops.use_count(), 17);
+  EXPECT_EQ(settings.tool_names.use_count(), 17);
 }
 
 TEST_F(OutputParserTest, BeginsWhereThePromptEnded) {
@@ -143,7 +162,7 @@ TEST_F(OutputParserTest, BeginsWhereThePromptEnded) {
 TEST_F(OutputParserTest, TokensComeWithTheirText) {
   OutputSettings settings = all_;
   settings.keeps_tokens = true;
-  settings.stop_strings = {"three"};
+  settings.stops = stops({"three"});
   for (const std::string text : {"one two é😀 three four", "one two"}) {
     OutputParser parser(tokenizer_, marks_, settings);
     std::vector<OutputDelta> deltas;

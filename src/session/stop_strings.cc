@@ -4,60 +4,78 @@
 
 namespace paceline {
 
-StopStrings::StopStrings(std::span<const std::string> strings) : nodes_(1) {
+StopAutomaton::StopAutomaton(std::span<const std::string> strings) {
+  size_t most = 1;
+  for (const std::string& text : strings) most += text.size();
+  nodes_.reserve(most);
+  nodes_.emplace_back();
   for (const std::string& text : strings) add(text);
   link();
 }
 
-void StopStrings::add(std::string_view text) {
-  if (text.empty()) return;
-  int32_t node = 0;
-  for (const char c : text) {
-    const auto byte = static_cast<uint8_t>(c);
-    if (nodes_[node].next[byte] == 0) {
-      nodes_[node].next[byte] = static_cast<int32_t>(nodes_.size());
-      nodes_.emplace_back().depth = nodes_[node].depth + 1;
-    }
-    node = nodes_[node].next[byte];
-  }
-  nodes_[node].match_length = static_cast<int32_t>(text.size());
+int32_t StopAutomaton::child(int32_t node, uint8_t byte) const {
+  int32_t found = nodes_[at(node)].first_child;
+  while (found != kNone && nodes_[at(found)].byte != byte) found = nodes_[at(found)].next_sibling;
+  return found;
 }
 
-// Breadth first: a node's fallback (its longest proper suffix that is a node) is shallower, so it is complete by then.
-void StopStrings::link() {
-  std::vector<int32_t> fallback(nodes_.size(), 0), queue;
-  for (const int32_t child : nodes_[0].next) {
-    if (child != 0) queue.push_back(child);
-  }
-  for (size_t head = 0; head < queue.size(); ++head) {
-    Node& node = nodes_[queue[head]];
-    const Node& behind = nodes_[fallback[queue[head]]];
-    node.match_length = std::max(node.match_length, behind.match_length);
-    for (size_t byte = 0; byte < 256; ++byte) {
-      if (const int32_t child = node.next[byte]; child != 0) {
-        fallback[child] = behind.next[byte];
-        queue.push_back(child);
-      } else {
-        node.next[byte] = behind.next[byte];
-      }
+void StopAutomaton::add(std::string_view text) {
+  if (text.empty()) return;
+  int32_t node = kStart;
+  for (const char c : text) {
+    const auto byte = static_cast<uint8_t>(c);
+    int32_t found = child(node, byte);
+    if (found == kNone) {
+      found = static_cast<int32_t>(nodes_.size());
+      Node& parent = nodes_[at(node)];
+      nodes_.push_back({.next_sibling = parent.first_child, .depth = parent.depth + 1, .byte = byte});
+      nodes_[at(node)].first_child = found;
     }
+    node = found;
+  }
+  nodes_[at(node)].match_length = static_cast<int32_t>(text.size());
+}
+
+// Breadth first: a node's fallback is shallower, so it is complete by then.
+void StopAutomaton::link() {
+  std::vector<int32_t> queue{kStart};
+  for (size_t head = 0; head < queue.size(); ++head) {
+    const int32_t parent = queue[head];
+    for (int32_t node = nodes_[at(parent)].first_child; node != kNone; node = nodes_[at(node)].next_sibling) {
+      Node& linked = nodes_[at(node)];
+      if (parent != kStart) linked.fallback = next(nodes_[at(parent)].fallback, linked.byte);
+      linked.match_length = std::max(linked.match_length, nodes_[at(linked.fallback)].match_length);
+      queue.push_back(node);
+    }
+  }
+}
+
+int32_t StopAutomaton::next(int32_t node, uint8_t byte) const {
+  while (true) {
+    if (const int32_t found = child(node, byte); found != kNone) return found;
+    if (node == kStart) return kStart;
+    node = nodes_[at(node)].fallback;
   }
 }
 
 bool StopStrings::push(std::string_view piece, std::string& out) {
   if (stopped_) return false;
+  if (automaton_ == nullptr) {
+    out += piece;
+    return true;
+  }
   held_ += piece;
   const size_t first_new = held_.size() - piece.size();
   for (size_t i = first_new; i < held_.size(); ++i) {
-    at_ = nodes_[at_].next[static_cast<uint8_t>(held_[i])];
-    if (const int32_t length = nodes_[at_].match_length; length > 0) {
-      out.append(held_, 0, i + 1 - static_cast<size_t>(length));
+    at_ = automaton_->next(at_, static_cast<uint8_t>(held_[i]));
+    if (const size_t length = automaton_->match_length(at_); length > 0) {
+      out.append(held_, 0, i + 1 - length);
       held_.clear();
       stopped_ = true;
       return false;
     }
   }
-  const size_t certain = held_.size() - static_cast<size_t>(nodes_[at_].depth);
+  const size_t certain = held_.size() - automaton_->depth(at_);
   out.append(held_, 0, certain);
   held_.erase(0, certain);
   return true;
@@ -66,7 +84,7 @@ bool StopStrings::push(std::string_view piece, std::string& out) {
 void StopStrings::finish(std::string& out) {
   out += held_;
   held_.clear();
-  at_ = 0;
+  at_ = StopAutomaton::kStart;
 }
 
 }  // namespace paceline

@@ -61,6 +61,16 @@ TEST(StopStrings, NoneAndEmptyOnesStopNothing) {
   }
 }
 
+// Whatever the strings are: what waits for its turn holds on to them.
+TEST(StopStrings, TakeLittleMemory) {
+  std::mt19937 random(3);
+  std::vector<std::string> stops(16, std::string(64, ' '));
+  for (std::string& stop : stops) {
+    for (char& c : stop) c = static_cast<char>(random());
+  }
+  EXPECT_LE(StopAutomaton(stops).bytes(), size_t{32} << 10);
+}
+
 TEST(StopStrings, AgreesWithNaiveSearchHoweverThePiecesAreCut) {
   std::mt19937 random(2);
   const auto word = [&](size_t longest) {

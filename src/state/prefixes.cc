@@ -1,6 +1,8 @@
 #include "state/prefixes.h"
 
 #include <algorithm>
+#include <random>
+#include <unordered_map>
 
 #include "base/check.h"
 
@@ -8,12 +10,14 @@ namespace paceline {
 
 struct Prefixes::Page {
   Page* parent = nullptr;
+  Fingerprint scope{};  // of a root
   Key key;
   int32_t depth = 0;  // pages before it
   int32_t walks = 0;
   uint64_t used = 0;
   KvCache::PageBlocks blocks;
-  std::vector<std::unique_ptr<Page>> children;
+  // By the hash of their keys: a root may have as many as there are texts, and anybody can write one.
+  std::unordered_multimap<uint64_t, std::unique_ptr<Page>> children;
 };
 
 namespace {
@@ -25,7 +29,9 @@ uint64_t mixed(uint64_t hash, uint64_t value) {
 
 }  // namespace
 
-Prefixes::Prefixes(const KvLayout& layout) : layout_(layout) {}
+// Whoever writes texts must not know which of them fall together.
+Prefixes::Prefixes(const KvLayout& layout)
+    : layout_(layout), seed_(uint64_t{std::random_device{}()} << 32 | std::random_device{}()) {}
 
 Prefixes::~Prefixes() { clear(); }
 
@@ -47,8 +53,9 @@ void Prefixes::Walk::end() {
   pages_ = 0;
 }
 
-Prefixes::Key Prefixes::key_of(const PrefixText& text, std::span<const TokenId> page_tokens, int32_t page) {
+Prefixes::Key Prefixes::key_of(const PrefixText& text, std::span<const TokenId> page_tokens, int32_t page) const {
   Key key;
+  key.hash = seed_;
   key.tokens.assign(page_tokens.begin(), page_tokens.end());
   for (const TokenId token : page_tokens) key.hash = mixed(key.hash, static_cast<uint64_t>(token));
   const int32_t begin = page * kPageTokens, end = begin + kPageTokens;
@@ -61,15 +68,17 @@ Prefixes::Key Prefixes::key_of(const PrefixText& text, std::span<const TokenId> 
   return key;
 }
 
-Prefixes::Key Prefixes::key_of(const PrefixText& text, int32_t page) {
+Prefixes::Key Prefixes::key_of(const PrefixText& text, int32_t page) const {
   return key_of(text, text.prompt.subspan(static_cast<size_t>(page) * kPageTokens, kPageTokens), page);
 }
 
 Prefixes::Page* Prefixes::child(Page& parent, const Key& key) {
-  for (const auto& page : parent.children) {
-    if (page->key == key) return page.get();
-  }
-  return nullptr;
+  const auto [begin, end] = parent.children.equal_range(key.hash);
+  const auto found = std::find_if(begin, end, [&](const auto& entry) {
+    ++looks_;
+    return entry.second->key == key;
+  });
+  return found == end ? nullptr : found->second.get();
 }
 
 Prefixes::Page& Prefixes::root(const Fingerprint& scope) {
@@ -77,6 +86,7 @@ Prefixes::Page& Prefixes::root(const Fingerprint& scope) {
   if (root == nullptr) {
     root = std::make_unique<Page>();
     root->depth = -1;
+    root->scope = scope;
   }
   return *root;
 }
@@ -172,7 +182,8 @@ bool Prefixes::read_the_same(const Walk& walk, const PrefixText& text, const Wal
                              const PrefixText& other_text) {
   if (walk.at_ == nullptr || walk.at_ != other.at_ || walk.pages_ >= most_pages(text)) return false;
   const size_t end = static_cast<size_t>(walk.pages_ + 1) * kPageTokens;
-  return other_text.prompt.size() >= end && key_of(text, walk.pages_) == key_of(other_text, walk.pages_);
+  const Prefixes& tree = *walk.tree_;
+  return other_text.prompt.size() >= end && tree.key_of(text, walk.pages_) == tree.key_of(other_text, walk.pages_);
 }
 
 void Prefixes::leave(Walk& walk, const PrefixText& text, std::span<const TokenId> tokens, KvCache& kv) {
@@ -184,8 +195,7 @@ void Prefixes::leave(Walk& walk, const PrefixText& text, std::span<const TokenId
   Page* next = child(parent, key);
   if (next == nullptr) {
     unlist(parent);
-    parent.children.push_back(std::make_unique<Page>());
-    next = parent.children.back().get();
+    next = parent.children.emplace(key.hash, std::make_unique<Page>())->second.get();
     next->parent = &parent;
     next->key = std::move(key);
     next->depth = parent.depth + 1;
@@ -209,7 +219,13 @@ void Prefixes::remove(Page& page) {
   unlist(page);
   Page& parent = *page.parent;
   unlist(parent);
-  std::erase_if(parent.children, [&](const std::unique_ptr<Page>& child) { return child.get() == &page; });
+  const auto [begin, end] = parent.children.equal_range(page.key.hash);
+  const auto place = std::find_if(begin, end, [&](const auto& entry) {
+    ++looks_;
+    return entry.second.get() == &page;
+  });
+  CHECK(place != end);
+  parent.children.erase(place);
   list(parent);
   drop_empty(parent);
 }
@@ -217,7 +233,7 @@ void Prefixes::remove(Page& page) {
 // A scope's root with nothing in it.
 void Prefixes::drop_empty(Page& page) {
   if (page.parent != nullptr || !page.children.empty() || page.walks > 0) return;
-  std::erase_if(roots_, [&](const auto& entry) { return entry.second.get() == &page; });
+  roots_.erase(Fingerprint(page.scope));
 }
 
 bool Prefixes::reclaim() {
@@ -245,7 +261,7 @@ void Prefixes::visit_blocks(const std::function<void(StateKind, const KvBlockRef
   while (!open.empty()) {
     const Page* page = open.back();
     open.pop_back();
-    for (const auto& child : page->children) open.push_back(child.get());
+    for (const auto& [hash, child] : page->children) open.push_back(child.get());
     for (const StateKind kind : kStateKinds)
       if (page->blocks[kind]) visit(kind, page->blocks[kind]);
   }

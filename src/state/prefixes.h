@@ -69,6 +69,10 @@ class Prefixes {
 
   // Bytes of the blocks that only the tree owns.
   [[nodiscard]] size_t kept_bytes() const;
+  // Scopes that it has pages of, or walks in.
+  [[nodiscard]] size_t scopes() const { return roots_.size(); }
+  // Pages that were looked at so far, to find one or to take one out: what finding costs.
+  [[nodiscard]] int64_t looks() const { return looks_; }
   // All that it holds.
   void visit_blocks(const std::function<void(StateKind, const KvBlockRef&)>& visit) const;
 
@@ -79,17 +83,17 @@ class Prefixes {
     std::vector<Fingerprint> pictures;  // with where they lie
     bool operator==(const Key&) const = default;
   };
-  static Key key_of(const PrefixText& text, std::span<const TokenId> page_tokens, int32_t page);
-  [[nodiscard]] static Page* child(Page& parent, const Key& key);
+  [[nodiscard]] Key key_of(const PrefixText& text, std::span<const TokenId> page_tokens, int32_t page) const;
+  [[nodiscard]] Page* child(Page& parent, const Key& key);
   Page& root(const Fingerprint& scope);
   // How many pages of a prompt can be taken from here: the last token is always run.
   static int32_t most_pages(const PrefixText& text) {
     return static_cast<int32_t>((text.prompt.size() - 1) / kPageTokens);
   }
   // The prompt's page of this number.
-  static Key key_of(const PrefixText& text, int32_t page);
+  [[nodiscard]] Key key_of(const PrefixText& text, int32_t page) const;
   // The pages behind `path`, of which `at` is the last, as far as they are here.
-  static void follow(const PrefixText& text, Page* at, std::vector<Page*>& path);
+  void follow(const PrefixText& text, Page* at, std::vector<Page*>& path);
   std::vector<KvCache::PageBlocks> take(const PrefixText& text, bool whole_pictures, std::span<Page* const> path,
                                         Walk& walk);
   [[nodiscard]] int32_t usable(const PrefixText& text, bool whole_pictures, std::span<Page* const> path) const;
@@ -110,7 +114,9 @@ class Prefixes {
   };
 
   const KvLayout& layout_;
+  const uint64_t seed_;  // of the keys' hashes
   uint64_t clock_ = 0;
+  int64_t looks_ = 0;
   std::map<Fingerprint, std::unique_ptr<Page>> roots_;
   std::set<Place> leaves_;  // pages that nothing stands on: neither a page nor a walk
   std::set<Place> window_;  // pages that have their part of the window

@@ -191,6 +191,27 @@ TEST_F(PrefixesTest, ASlidingPartThatComesBackChangesNothingElse) {
   EXPECT_EQ(tree_blocks, 2u);
 }
 
+// Clients choose texts and scopes: neither may cost by how many there are.
+TEST_F(PrefixesTest, FindingAndDroppingLooksAtNoOthers) {
+  constexpr int kTexts = 500;
+  Text made = text(100);
+  for (int i = 0; i < kTexts; ++i) {
+    made.prompt[0] = i;
+    EXPECT_EQ(run(made), 0);
+  }
+  for (int i = 0; i < kTexts; ++i) {
+    made.scope = {static_cast<uint64_t>(i) + 1, 0};
+    EXPECT_EQ(run(made), 0);
+  }
+  EXPECT_EQ(run(made), 1);
+  EXPECT_EQ(prefixes_.scopes(), size_t{kTexts} + 1);
+  while (prefixes_.reclaim()) {
+  }
+  EXPECT_EQ(prefixes_.scopes(), 0u);
+  // A look for each page that was found, and one for each that was taken out.
+  EXPECT_LE(prefixes_.looks(), 2 * kTexts + 8);
+}
+
 TEST_F(PrefixesTest, AForkSharesWholePagesAndWritesItsOwn) {
   KvCache one(layout_, 4096, kMaxForwardRows, pool_);
   ASSERT_TRUE(one.reserve(100));

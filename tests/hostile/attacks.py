@@ -89,6 +89,43 @@ def extremes(me):
                  "stop": ["".join(draw.choice("aeiou \n") for _ in range(9)) for _ in range(16)]})
 
 
+# ---- memory of those who wait
+
+@attack(2)
+def stop_strings_that_wait(me):
+    """A kilobyte each, and sixteen choices that look for them."""
+    for _ in range(me.draw.randrange(1, 9)):
+        strings = ["".join(me.draw.choice("abcdefghijklmnop") for _ in range(64)) for _ in range(16)]
+        me.hold(me.open("/v1/completions", {"prompt": "hi", "max_tokens": 5, "n": 16, "stop": strings}), 5)
+
+
+@attack(2)
+def pictures_that_wait(me):
+    """Some kilobytes each that become megabytes."""
+    draw = me.draw
+    for _ in range(draw.randrange(1, 5)):
+        urls = [media.data_uri(media.png(480, tuple(draw.randrange(256) for _ in range(3)))) for _ in range(3)]
+        parts = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+        me.hold(me.open("/v1/chat/completions", user(parts + [{"type": "text", "text": "What?"}], max_tokens=1,
+                                                     mm_processor_kwargs={"max_soft_tokens": 1120})), 5)
+
+
+@attack(1)
+def forms_that_wait(me):
+    """Sixty bytes that become a megabyte, each another."""
+    for _ in range(me.draw.randrange(1, 5)):
+        schema = {"type": "string", "maxLength": me.draw.randrange(10000, 40000)}
+        me.hold(me.open("/v1/chat/completions", user("Write.", max_tokens=5, response_format={
+            "type": "json_schema", "json_schema": {"name": "s", "schema": schema}})), 5)
+
+
+@attack(1)
+def media_that_wait(me):
+    parts = [{"type": "image_url", "image_url": {"url": f"http://127.0.0.1:{me.media_port}/endless"}}] * 16
+    for _ in range(4):
+        me.hold(me.open("/v1/chat/completions", user(parts, max_tokens=1)), 5)
+
+
 # ---- workers
 
 @attack(1)
@@ -150,6 +187,27 @@ def costly_schemas(me):
     first = me.draw.randrange(1, 1000)
     schema = {"anyOf": [{"type": "string", "maxLength": first + i} for i in range(640)]}
     me.form(schema, n=me.draw.choice([1, 16]))
+
+
+@attack(1)
+def large_schemas(me):
+    """Refused, all of them, and soon."""
+    def names(count):
+        return {f"{i:05x}": {} for i in range(count)}
+    def nested():
+        schema = {"description": "x" * 400000}
+        for _ in range(60):
+            schema = {"type": "array", "items": schema}
+        return schema
+    def asking(schema):
+        return user("Write.", max_tokens=5, response_format={"type": "json_schema", "json_schema": {"name": "s", "schema": schema}})
+    name, make = me.draw.choice([
+        ("properties", lambda: {"type": "object", "properties": names(50000), "required": [f"z{i:04x}" for i in range(4096)]}),
+        ("long name", lambda: {"type": "object", "properties": {"n" * 200000: {}}, "additionalProperties": True}),
+        ("longer name", lambda: {"type": "object", "properties": {"n" * 900000: names(500)}}),
+        ("nested", nested),
+        ("alternatives", lambda: {"anyOf": [{"const": i} for i in range(40000)]})])
+    me.chat(kept(name, lambda: asking(make())))
 
 
 @attack(2)

@@ -147,14 +147,15 @@ class Segment:
 
     def judge_end(self, server):
         deadline = time.monotonic() + LONGEST_END_S
-        zero = {"vllm:num_requests_running": 0, "vllm:num_requests_waiting": 0, "paceline:kv_reserved_bytes": 0}
+        zero = {"vllm:num_requests_running": 0, "vllm:num_requests_waiting": 0, "paceline:kv_reserved_bytes": 0,
+                "paceline:queue_bytes": 0}
         while True:
             figures = server.figures()
             left = {name: figures[name] for name in zero if figures[name] != 0}
             if not left or time.monotonic() > deadline:
                 break
             time.sleep(0.5)
-        self.check("running, waiting, reserved bytes", "0 at the end", left or "0, 0, 0", not left)
+        self.check("running, waiting, reserved, held", "0 at the end", left or "0, 0, 0, 0", not left)
         status = wire.get(server.port, "/health")[0]
         self.check("/health", "200 at the end", status, status == 200)
         if self.attacks:

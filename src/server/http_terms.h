@@ -1,0 +1,24 @@
+// What a request's header says about how it is to be read.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/api_error.h"
+#include "server/http_call.h"
+
+namespace paceline {
+
+// How a client names what it wants: "/path?query", or all of "http://host/path?query" (RFC 9112, 3.2.2), as clients of
+// a proxy do.
+struct RequestTarget {
+  std::string path;                      // without what is behind '?'
+  std::optional<std::string> authority;  // of the whole form
+};
+RequestTarget read_target(std::string_view target);
+
+// Codings and expectations that are not known here: a body must not be read as what it is not.
+std::optional<ApiError> refuse_terms(const HttpCall& call);
+
+}  // namespace paceline

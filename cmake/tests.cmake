@@ -42,6 +42,12 @@ set_tests_properties(openai_client PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120
 add_test(NAME server_long COMMAND server_test --gtest_filter=ServerFaults.ManyOpenStreams)
 set_tests_properties(server_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1 TIMEOUT 600)
 
+if(NOT PACELINE_ASAN AND NOT PACELINE_TSAN)
+  # Installed, and used from there as others would: examples in C, C++ and Python.
+  add_test(NAME installed_library COMMAND ${CMAKE_SOURCE_DIR}/tests/library/run ${CMAKE_BINARY_DIR})
+  set_tests_properties(installed_library PROPERTIES TIMEOUT 300)
+endif()
+
 # Strangers beside honest clients, two minutes here and an hour in `make test-long`; alone, since times are part of it.
 # (With sanitizers it takes a machine of its own: PACELINE_PROGRAM=build/dev/paceline tests/hostile/run.py.)
 if(PACELINE_ASAN OR PACELINE_TSAN)

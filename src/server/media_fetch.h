@@ -9,7 +9,7 @@
 #include "server/api_error.h"
 #include "server/settings.h"
 #include "server/url_fetch.h"
-#include "server/wire_messages.h"
+#include "session/chat_messages.h"
 
 namespace paceline {
 

@@ -10,9 +10,9 @@
  *
  * STRUCTS    Each begins with its size in bytes, and the caller fills it with the function paceline_..._init(). Later
  *            versions add fields at the end and nowhere else: a caller that was compiled with an older header, or that
- *            knows the first fields only, says so by a smaller size, and the rest has its default. A caller with a newer
- *            header than the library may leave the new fields as init() made them; if it sets one, that is an error.
- *            Structs without a size never change.
+ *            knows the first fields only, says so by a smaller size, and the rest has its default. A caller with a
+ * newer header than the library may leave the new fields as init() made them; if it sets one, that is an error. Structs
+ * without a size never change.
  *
  * MEMORY     What the library hands out as `char**` or `int32_t**` belongs to the caller: paceline_free(). Pointers
  *            inside structs that it hands out belong to the handle that they were asked of, and are valid as long as
@@ -81,10 +81,10 @@ enum { PACELINE_VISION_NONE = 0, PACELINE_VISION_IF_POSSIBLE = 1, PACELINE_VISIO
 
 typedef struct paceline_open_options {
   size_t size;
-  const char* model;      /* a folder in Hugging Face layout, or org/name from the local Hugging Face cache; NULL: what
-                             $PACELINE_MODEL says, or the model that was installed with the library */
-  const char* draft;      /* who guesses tokens ahead, which changes the time and never the text: "auto" (NULL), "ngram",
-                             "none", or a drafter's folder or org/name */
+  const char* model; /* a folder in Hugging Face layout, or org/name from the local Hugging Face cache; NULL: what
+                        $PACELINE_MODEL says, or the model that was installed with the library */
+  const char* draft; /* who guesses tokens ahead, which changes the time and never the text: "auto" (NULL), "ngram",
+                        "none", or a drafter's folder or org/name */
   const char* draft_kind; /* what the drafter must be: "auto" (NULL) or "mtp" */
   /* Loading, and then arranging: so much of so much. */
   void (*on_progress)(void* user, int64_t done, int64_t total);
@@ -92,18 +92,18 @@ typedef struct paceline_open_options {
   void (*on_remark)(void* user, const char* remark);
   void* user; /* for both */
   int32_t device;
-  int32_t precision;     /* arithmetic of unquantised matrices and of the KV cache */
-  int32_t threads;       /* 0: one per core */
-  int32_t vision;        /* whether pictures are taken */
-  int32_t depth;         /* guesses per check; -1: by what is measured on the way */
-  int32_t keep_prefixes; /* 1: the beginnings of prompts are kept for requests that share them */
-  uint64_t kv_bytes;     /* memory for keys and values; 0: what seems right for the memory that is free */
-  uint64_t picture_bytes; /* memory for what became of pictures */
-  int32_t batch_rows;     /* tokens of one step, guesses included */
-  int32_t chunk_rows;     /* of them, tokens of prompts */
-  int32_t chunk_rows_beside; /* likewise while others write: how long they are held up */
-  int32_t max_running;       /* sequences computed at once */
-  int32_t queue_length;      /* requests that may wait; more are PACELINE_BUSY */
+  int32_t precision;           /* arithmetic of unquantised matrices and of the KV cache */
+  int32_t threads;             /* 0: one per core */
+  int32_t vision;              /* whether pictures are taken */
+  int32_t depth;               /* guesses per check; -1: by what is measured on the way */
+  int32_t keep_prefixes;       /* 1: the beginnings of prompts are kept for requests that share them */
+  uint64_t kv_bytes;           /* memory for keys and values; 0: what seems right for the memory that is free */
+  uint64_t picture_bytes;      /* memory for what became of pictures */
+  int32_t batch_rows;          /* tokens of one step, guesses included */
+  int32_t chunk_rows;          /* of them, tokens of prompts */
+  int32_t chunk_rows_beside;   /* likewise while others write: how long they are held up */
+  int32_t max_running;         /* sequences computed at once */
+  int32_t queue_length;        /* requests that may wait; more are PACELINE_BUSY */
   int32_t draft_up_to_running; /* no guesses while more sequences run; 0: no such cap */
   int32_t draft_up_to_context; /* no guesses for longer contexts; 0: no such cap */
 } paceline_open_options;
@@ -115,8 +115,8 @@ PACELINE_API void paceline_open_options_init(paceline_open_options* options, siz
 PACELINE_API paceline_result paceline_open(const paceline_open_options* options, paceline_model** model,
                                            char** problem);
 
-/* Cancels what runs, waits for its end, and gives the model's memory back. What is known of requests that have ended can
- * still be asked until they are released. NULL is fine. */
+/* Cancels what runs, waits for its end, and gives the model's memory back. What is known of requests that have ended
+ * can still be asked until they are released. NULL is fine. */
 PACELINE_API paceline_result paceline_close(paceline_model* model);
 
 typedef struct paceline_facts {
@@ -182,8 +182,7 @@ PACELINE_API paceline_result paceline_tokenize(const paceline_model* model, cons
 /* skip_special 1: without <bos> and the like. `text` ends with a zero byte, is to be freed, and has *text_bytes bytes
  * before it; text_bytes may be NULL. */
 PACELINE_API paceline_result paceline_detokenize(const paceline_model* model, const int32_t* ids, size_t count,
-                                                 int32_t skip_special, char** text, size_t* text_bytes,
-                                                 char** problem);
+                                                 int32_t skip_special, char** text, size_t* text_bytes, char** problem);
 
 /* ---- a request ----------------------------------------------------------------------------------------------- */
 
@@ -225,10 +224,10 @@ typedef struct paceline_request {
   int32_t context;    /* most tokens, prompt included; 0: as many as the model has */
 
   /* How tokens are chosen. Those that are -1 are as the model's files say. */
-  float temperature; /* 0: always the likeliest token */
-  float top_p;       /* among the likeliest that together have this probability */
-  int32_t top_k;     /* among so many of the likeliest; 0: all */
-  float min_p;       /* those at least this likely relative to the likeliest; 0: all */
+  float temperature;        /* 0: always the likeliest token */
+  float top_p;              /* among the likeliest that together have this probability */
+  int32_t top_k;            /* among so many of the likeliest; 0: all */
+  float min_p;              /* those at least this likely relative to the likeliest; 0: all */
   float repetition_penalty; /* tokens of prompt and output become less likely; 1: no */
   float presence_penalty;   /* subtracted from each token that is in the output */
   float frequency_penalty;  /* subtracted for every time a token is in the output */
@@ -252,7 +251,7 @@ typedef struct paceline_request {
   const char* tool_choice;          /* NULL or "auto", "none", "required", or the name of one of the tools */
   int32_t one_call;                 /* 1: of tools, one call at most */
 
-  int32_t picture_tokens; /* that a picture may take: 70, 140, 280, 560 or 1120; 0: what the model's files say */
+  int32_t picture_tokens;       /* that a picture may take: 70, 140, 280, 560 or 1120; 0: what the model's files say */
   const paceline_medium* media; /* in the order of their places; those without one stand before the last message */
   size_t media_count;
 
@@ -286,7 +285,8 @@ typedef struct paceline_likely_token {
   float logprob; /* as the model gave it, before temperature and filters */
 } paceline_likely_token;
 
-/* How a token came about: by itself, or as a guess that held, in a wrong guess's place, or behind guesses that all held. */
+/* How a token came about: by itself, or as a guess that held, in a wrong guess's place, or behind guesses that all
+ * held. */
 enum { PACELINE_PLAIN = 0, PACELINE_ACCEPTED = 1, PACELINE_CORRECTED = 2, PACELINE_EXTRA = 3 };
 
 typedef struct paceline_token {
@@ -319,8 +319,8 @@ struct paceline_event {
   size_t text_bytes;
   const paceline_token* tokens; /* TEXT, with log-probabilities: those that it was read from */
   size_t token_count;
-  paceline_tool_call call; /* CALL */
-  paceline_finish finish;  /* FINISH */
+  paceline_tool_call call;                           /* CALL */
+  paceline_finish finish;                            /* FINISH */
   int32_t prompt_done, prompt_tokens, cached_tokens; /* PROMPT; cached: known from earlier requests */
   paceline_generation* generation; /* for paceline_cancel and, at the END, paceline_usage_of and paceline_choice_of */
 };
@@ -377,7 +377,8 @@ PACELINE_API paceline_result paceline_usage_of(const paceline_generation* genera
 PACELINE_API paceline_result paceline_choice_of(const paceline_generation* generation, int32_t number,
                                                 paceline_choice* choice, char** problem);
 
-/* One that is still running is cancelled; its callback may be called until it has ended. NULL is fine. */
+/* One that is still running is cancelled. After this its callback is not called any more: where the model's thread is
+ * in it at this moment, this waits for it to return, unless it was called from within. NULL is fine. */
 PACELINE_API void paceline_release(paceline_generation* generation);
 
 #ifdef __cplusplus

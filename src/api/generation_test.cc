@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 std::string text_by_session(const std::string& prompt, uint64_t seed, int32_t max_tokens) {
   static const std::unique_ptr<OpenedModel> opened = [] {
     OpenOptions options;
-    options.run = {.model = default_model_folder(), .threads = 2, .device = Device::cpu};
+    options.run = {.model = default_model_folder(), .threads = 1, .device = Device::cpu};
     options.draft.draft = "none";
     return std::move(*OpenedModel::open(options));
   }();
@@ -72,7 +72,9 @@ TEST(CGeneration, PiecesMakeUpTheText) {
     if (kinds.empty() || kinds.back() != event.kind) kinds.push_back(event.kind);
     if (event.kind == PACELINE_EVENT_PROMPT) prompt_done = event.prompt_done;
     if (event.kind == PACELINE_EVENT_TEXT) text.append(event.text, event.text_bytes);
-    if (event.kind == PACELINE_EVENT_FINISH) EXPECT_EQ(event.finish, PACELINE_FINISH_LENGTH);
+    if (event.kind == PACELINE_EVENT_FINISH) {
+      EXPECT_EQ(event.finish, PACELINE_FINISH_LENGTH);
+    }
     if (event.kind == PACELINE_EVENT_END) {
       EXPECT_EQ(paceline_usage_of(event.generation, &usage, nullptr), PACELINE_OK);
     }

@@ -25,7 +25,7 @@ inline paceline_model* open_default_model(const std::function<void(paceline_open
   paceline_open_options options;
   paceline_open_options_init(&options, sizeof(options));
   options.model = folder.c_str();
-  options.threads = 2;
+  options.threads = 1;  // tests run beside each other, and threads that wait for one another suffer most
   options.kv_bytes = uint64_t{1} << 30;
   if (change) change(options);
   paceline_model* model = nullptr;

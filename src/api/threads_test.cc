@@ -23,7 +23,7 @@ std::unique_ptr<TestAsk> endless() {
 }
 
 TEST(CThreads, ManyAtOnceAreAsIfAlone) {
-  constexpr int kThreads = 6, kEach = 3;
+  constexpr int kThreads = 6, kEach = 2;
   const auto question = [](int number) { return "Tell story number " + std::to_string(number) + "."; };
   std::vector<TestAnswer> together(kThreads * kEach);
   std::vector<std::thread> threads;

@@ -72,10 +72,7 @@ class ServeCommand {
     if (!options_.server.model_name.empty()) return options_.server.model_name;
     const std::string& asked = options_.engine.run.model;
     TRY_ASSIGN(const std::filesystem::path folder, find_model(asked));
-    std::error_code failed;
-    if (!asked.empty() && !std::filesystem::exists(asked, failed)) return asked;
-    const auto whole = std::filesystem::weakly_canonical(folder, failed);
-    return (whole.has_filename() ? whole.filename() : whole.parent_path().filename()).string();
+    return model_name(asked, folder);
   }
 
   void tell_about(const OpenedModel& opened) {

@@ -15,12 +15,8 @@ std::string shortened(std::string_view text) {
   return std::string(text.substr(0, cut)) + "…";
 }
 
-ApiError bad_field(std::string param, std::string message) {
-  return {.message = std::move(message), .param = std::move(param), .code = "invalid_value"};
-}
-
-ApiError unsupported(std::string param, std::string message) {
-  return {.message = std::move(message), .param = std::move(param), .code = "unsupported"};
+ApiError api_error(const FieldError& error) {
+  return {.message = error.message, .param = error.field, .code = error.code};
 }
 
 ApiError no_such_route(std::string_view path) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "session/field_problem.h"
+
 namespace paceline {
 
 struct ApiError {
@@ -20,9 +22,8 @@ struct ApiError {
 // What a client wrote, in a message to it: no longer than needed to be recognised.
 std::string shortened(std::string_view text);
 
-ApiError bad_field(std::string param, std::string message);
-// What the protocol has and this server, or this model, does not.
-ApiError unsupported(std::string param, std::string message);
+// What is wrong with a field of the request.
+ApiError api_error(const FieldError& error);
 ApiError no_such_route(std::string_view path);
 ApiError wrong_method(std::string_view method, std::string_view path);
 ApiError no_such_model(std::string_view name);
@@ -37,18 +38,5 @@ ApiError client_gone();
 
 // {"error": {"message", "type", "param", "code"}}
 boost::json::object error_object(const ApiError& error);
-
-// The first thing that is wrong with a request. Readers go on with defaults behind it.
-class WireProblem {
- public:
-  void say(ApiError error) {
-    if (!first_) first_ = std::move(error);
-  }
-  [[nodiscard]] bool none() const { return !first_; }
-  [[nodiscard]] const std::optional<ApiError>& first() const { return first_; }
-
- private:
-  std::optional<ApiError> first_;
-};
 
 }  // namespace paceline

@@ -10,8 +10,7 @@
 #include "server/rendering.h"
 #include "server/wire_chat.h"
 #include "server/wire_completions.h"
-#include "session/engine_request.h"
-#include "session/media_places.h"
+#include "session/completion_maker.h"
 
 namespace paceline {
 namespace {
@@ -20,8 +19,6 @@ namespace {
 constexpr size_t kMessageWeight = 512;
 // Up to twenty frames of the largest size, of two bytes for a pixel or fewer, that a codec holds.
 constexpr size_t kClipBytes = size_t{384} << 20;
-// Of an exchange, for each choice: its parser and decoder before they have read anything, with room to spare.
-constexpr size_t kChoiceBytes = size_t{4} << 10;
 
 std::string new_id(const char* kind) {
   std::random_device device;
@@ -39,13 +36,13 @@ class Planner final : public CompletionPlanner {
     if (is_chat_) {
       chat_ = read_chat(*body, limits_, problem_);
       begin(chat_);
-      if (!chat_.media.empty() && model_.vision() == nullptr)
+      if (is_good() && !chat_.media.empty() && model_.vision() == nullptr)
         problem_.say(unsupported("messages", "this model takes no images and no videos"));
     } else {
       text_ = read_completion(*body, limits_, problem_);
       begin(text_);
     }
-    return problem_.none();
+    return is_good();
   }
 
   [[nodiscard]] size_t decoded_bytes() const override {
@@ -67,7 +64,7 @@ class Planner final : public CompletionPlanner {
   }
 
   std::vector<MediaFile>& media() override { return chat_.media; }
-  [[nodiscard]] bool is_good() const override { return problem_.none(); }
+  [[nodiscard]] bool is_good() const override { return problem_.none() && !unknown_model_; }
 
   size_t decode(size_t number, size_t most_bytes, const std::function<bool()>& stops) override {
     MediaFile& file = chat_.media[number];
@@ -91,48 +88,44 @@ class Planner final : public CompletionPlanner {
   }
 
   std::variant<ExchangePlan, ApiError> finish() override {
-    if (problem_.none()) is_chat_ ? plan_chat(chat_) : plan_text(text_);
-    if (!problem_.none()) return *problem_.first();
+    if (is_good()) is_chat_ ? plan_chat() : plan_text();
+    if (!problem_.none()) return api_error(*problem_.first());
+    if (unknown_model_) return no_such_model(*unknown_model_);
     return std::move(plan_);
   }
 
  private:
-  void plan_chat(ChatAsk& ask) {
-    const auto text = render_within(model_.text(), ask.chat, limits_, problem_);
+  void plan_chat() {
+    const auto text = render_within(model_.text(), chat_.chat, limits_, problem_);
     if (!text) return;
     // The template writes <bos> itself.
-    auto prompt = encode(*text, false, media_, "messages");
-    if (!prompt) return;
-    OutputSettings output{.reads_thoughts = true, .reads_calls = ask.reads_calls};
-    output.tool_names = std::make_shared<const std::vector<std::string>>(std::move(ask.tool_names));
-    output.begins_in_thought = ends_in_thought(model_.marks(), prompt->tokens);
-    add_request(std::move(*prompt), ask, std::move(output), "messages");
+    auto prompt = model_.maker().encode(*text, false, media_, terms("messages"), problem_);
+    if (prompt) add(model_.maker().make(std::move(*prompt), chat_, chat_, terms("messages"), problem_));
   }
 
-  // Also without media: a place for some that a client wrote itself would stand for nothing.
-  std::optional<MediaPrompt> encode(std::string_view text, bool add_special, std::span<const Medium> media,
-                                    const char* field) {
-    const auto context = static_cast<size_t>(model_.context(limits_.context));
-    const size_t fewest = model_.fewest_tokens(text.size());
-    if (fewest >= context) {
-      problem_.say(too_long(
-          field, fmt::format("the prompt has {} tokens at least; the context of {} must hold it and at least one more",
-                             fewest, context)));
-      return std::nullopt;
+  void plan_text() {
+    CompletionMaker& maker = model_.maker();
+    for (const CompletionPrompt& asked : text_.prompts) {
+      auto prompt = asked.ids.empty() ? maker.encode(asked.text, true, {}, terms("prompt"), problem_)
+                                      : maker.take_ids(asked.ids, {}, terms("prompt"), problem_);
+      if (!prompt) return;
+      add(maker.make(std::move(*prompt), text_, terms("prompt"), problem_));
+      if (!problem_.none()) return;
     }
-    return checked(encode_with_media(model_.text(), text, add_special, media), field);
   }
 
-  std::optional<MediaPrompt> checked(Result<MediaPrompt> prompt, const char* field) {
-    if (prompt.ok()) return std::move(*prompt);
-    problem_.say(bad_field(field, prompt.error().message));
-    return std::nullopt;
+  [[nodiscard]] CompletionTerms terms(const char* field) const {
+    return {field, limits_.context, limits_.default_max_tokens};
   }
 
-  static ApiError too_long(const char* field, std::string message) {
-    ApiError error = bad_field(field, std::move(message));
-    error.code = "context_length_exceeded";
-    return error;
+  void add(std::optional<MadeCompletion> made) {
+    if (!made) return;
+    if (limits_.request_s > 0) {
+      made->request.deadline = call_.arrived + std::chrono::duration_cast<EngineClock::duration>(
+                                                   std::chrono::duration<double>(limits_.request_s));
+    }
+    plan_.outputs.push_back(std::move(made->output));
+    plan_.requests.push_back(std::move(made->request));
   }
 
   // Too many pixels are refused by their number, before memory is taken.
@@ -166,19 +159,9 @@ class Planner final : public CompletionPlanner {
     return std::min(limits_.max_frames, model_.vision()->clip_budget().frames);
   }
 
-  void plan_text(const CompletionAsk& ask) {
-    for (const CompletionPrompt& asked : ask.prompts) {
-      auto prompt = asked.ids.empty() ? encode(asked.text, true, {}, "prompt")
-                                      : checked(place_media(model_.text().loaded.config.ids, asked.ids, {}), "prompt");
-      if (!prompt) return;
-      add_request(std::move(*prompt), ask, {}, "prompt");
-      if (!problem_.none()) return;
-    }
-  }
-
   void begin(const Ask& ask) {
-    if (problem_.none() && !model_.is_called(ask.model)) problem_.say(no_such_model(ask.model));
-    if (!problem_.none()) return;
+    if (problem_.none() && !model_.is_called(ask.model)) unknown_model_ = ask.model;
+    if (!is_good()) return;
     plan_.head = {is_chat_, new_id(is_chat_ ? "chatcmpl" : "cmpl"), std::time(nullptr), model_.name()};
     plan_.stream = ask.stream;
     plan_.include_usage = ask.include_usage;
@@ -187,73 +170,22 @@ class Planner final : public CompletionPlanner {
     plan_.cache_salt = ask.cache_salt;
   }
 
-  void add_request(MediaPrompt placed, const Ask& ask, OutputSettings output, const char* field) {
-    const int32_t context = model_.context(limits_.context);
-    if (const Status fits = check_prompt(model_.text(), placed.tokens, context); !fits.ok()) {
-      const bool is_long = placed.tokens.size() >= static_cast<size_t>(context);
-      return problem_.say(is_long ? too_long(field, fits.error().message) : bad_field(field, fits.error().message));
-    }
-    Wishes wishes = ask.wishes;
-    wishes.context = context;
-    // What does not fit behind the prompt need not be reserved.
-    const auto room = context - static_cast<int32_t>(placed.tokens.size());
-    wishes.max_tokens = std::min(ask.max_tokens.value_or(limits_.default_max_tokens), room);
-    if (ask.form) add_form(*ask.form, wishes);
-    auto request = make_request(model_.text(), std::move(placed.tokens), wishes);
-    if (!request.ok()) {
-      // "top_p must be …": the field is its first word.
-      const std::string& message = request.error().message;
-      return problem_.say(bad_field(message.substr(0, message.find(' ')), message));
-    }
-    if (limits_.request_s > 0) {
-      request->deadline = call_.arrived + std::chrono::duration_cast<EngineClock::duration>(
-                                              std::chrono::duration<double>(limits_.request_s));
-    }
-    request->pictures = std::move(placed.pictures);
-    output.keeps_tokens = plan_.has_logprobs;
-    if (stops_ == nullptr && !ask.stop_strings.empty())
-      stops_ = std::make_shared<const StopAutomaton>(ask.stop_strings);
-    output.stops = stops_;
-    request->listener_bytes = listener_bytes(output, request->choices);
-    plan_.outputs.push_back(std::move(output));
-    plan_.requests.push_back(std::move(*request));
-  }
-
-  // What an exchange holds for a request that waits.
-  static size_t listener_bytes(const OutputSettings& output, int32_t choices) {
-    size_t bytes = static_cast<size_t>(choices) * kChoiceBytes;
-    if (output.stops != nullptr) bytes += output.stops->bytes();
-    if (output.tool_names == nullptr) return bytes;
-    for (const std::string& name : *output.tool_names) bytes += sizeof(name) + name.capacity();
-    return bytes;
-  }
-
-  void add_form(const OutputForm& form, Wishes& wishes) {
-    auto constraint = model_.forms().find(form);
-    if (constraint.ok()) {
-      wishes.sampling.constraint = std::move(*constraint);
-      return;
-    }
-    const char* field = form.kind == OutputForm::Kind::tool_calls ? "tools" : "response_format";
-    problem_.say(unsupported(field, fmt::format("{}: {}", field, constraint.error().message)));
-  }
-
   const HttpCall& call_;
   bool is_chat_;
   ServedModel& model_;
   const RequestLimits& limits_;
-  WireProblem problem_;
-  ChatAsk chat_;  // one of these two
+  FieldProblem problem_;
+  std::optional<std::string> unknown_model_;  // that was asked for
+  ChatAsk chat_;                              // one of these two
   CompletionAsk text_;
-  std::vector<Medium> media_;                   // those that have been decoded
-  std::shared_ptr<const StopAutomaton> stops_;  // of all prompts and choices
+  std::vector<Medium> media_;  // those that have been decoded
   ExchangePlan plan_;
 };
 
 }  // namespace
 
 bool CompletionPlanner::needs_fetch() {
-  return std::any_of(media().begin(), media().end(), [](const MediaFile& file) { return file.url.has_value(); });
+  return std::any_of(media().begin(), media().end(), [](const MediaFile& file) { return !file.url.empty(); });
 }
 
 std::shared_ptr<CompletionPlanner> make_planner(const HttpCall& call, bool chat, ServedModel& model,

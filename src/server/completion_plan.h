@@ -10,7 +10,7 @@
 #include "server/http_call.h"
 #include "server/served_model.h"
 #include "server/settings.h"
-#include "server/wire_messages.h"
+#include "session/chat_messages.h"
 
 namespace paceline {
 

@@ -34,7 +34,7 @@ Exchange::Exchange(ExchangePlan plan, const Around& around)
   for (size_t i = 0; i < plan_.requests.size(); ++i) {
     usage_.prompt_tokens += static_cast<int64_t>(plan_.requests[i].prompt.size());
     for (int32_t c = 0; c < plan_.requests[i].choices; ++c) {
-      choices_.push_back(std::make_unique<Choice>(OutputParser(*around.tokenizer, *around.marks, plan_.outputs[i])));
+      choices_.push_back(std::make_unique<Choice>(ChoiceOutput(*around.tokenizer, *around.marks, plan_.outputs[i])));
     }
   }
   told_.resize(choices_.size());
@@ -81,16 +81,13 @@ Heard Exchange::hear(int32_t first_choice, const Event& event) {
   {
     const std::lock_guard lock(mutex_);
     Choice& choice = *choices_[static_cast<size_t>(first_choice + event.choice)];
-    if (event.choice == 0 && event.cached > choice.cached) {
-      usage_.cached_tokens += event.cached - choice.cached;
-      choice.cached = event.cached;
-    }
+    choice.output.note_prompt(event, usage_);
     while (heard.stand < event.tokens.size() && !heard.ends) {
-      heard.ends = !choice.parser.push(event.tokens[heard.stand++], choice.unheard);
+      heard.ends = !choice.output.push(event.tokens[heard.stand++], usage_);
     }
     if (heard.stand > 0) time_tokens(choice, heard.stand);
     if (event.end != nullptr) note_end(choice, *event.end);
-    if (!choice.unheard.empty() || event.end != nullptr) wake = wake_;
+    if (!choice.output.unheard().empty() || event.end != nullptr) wake = wake_;
   }
   if (wake) wake();
   return heard;
@@ -110,28 +107,24 @@ void Exchange::time_tokens(Choice& choice, size_t count) {
   if (between > 0) around_.metrics->more_tokens(between, seconds_between(choice.last_token, now));
   choice.last_token = now;
   around_.metrics->tokens_made(static_cast<int64_t>(count));
-  // Counted as they are handed on, so that nothing which a client may see is missing, however it ends.
-  usage_.completion_tokens += static_cast<int64_t>(count);
 }
 
 void Exchange::note_end(Choice& choice, const SequenceEnd& end) {
   if (!choice.finish_reason.empty()) return;
-  choice.parser.finish(choice.unheard);
+  choice.output.finish(end, usage_);
   ++ended_;
-  usage_.reasoning_tokens += choice.parser.thought_tokens();
-  usage_.speculation += end.counters;
-  switch (end.reason) {
-    case EndReason::stop_id:
-    case EndReason::listener: choice.finish_reason = choice.parser.calls() > 0 ? "tool_calls" : "stop"; break;
-    case EndReason::max_tokens:
-    case EndReason::context: choice.finish_reason = "length"; break;
-    case EndReason::failed: problem_ = engine_failed(end.problem); break;
-    case EndReason::deadline: problem_ = out_of_time(); break;
-    case EndReason::cancelled:
+  choice.finish_reason = kBroken;
+  switch (choice.output.end()) {
+    case OutputEnd::none:
+    case OutputEnd::stop:
+    case OutputEnd::length:
+    case OutputEnd::tool_calls: choice.finish_reason = output_end_name(choice.output.end()); break;
+    case OutputEnd::failed: problem_ = engine_failed(end.problem); break;
+    case OutputEnd::deadline: problem_ = out_of_time(); break;
+    case OutputEnd::cancelled:
       if (!problem_) problem_ = shutting_down();
       break;
   }
-  if (choice.finish_reason.empty()) choice.finish_reason = kBroken;
   if (all_ended()) {
     around_.metrics->request_ended(seconds_between(plan_.arrived, EngineClock::now()),
                                    problem_ ? *problem_->code : choice.finish_reason);
@@ -183,7 +176,7 @@ size_t Exchange::weight() {
   const std::lock_guard lock(mutex_);
   size_t bytes = 0;
   for (const auto& choice : choices_) {
-    for (const OutputDelta& delta : choice->unheard) {
+    for (const OutputDelta& delta : choice->output.unheard()) {
       bytes += delta.text.size() + delta.call.arguments.size();
       if (!delta.tokens.empty())
         bytes += delta.tokens.size() * (1 + delta.tokens.front().logprobs.top.size()) * kTokenBytes;
@@ -221,7 +214,8 @@ Exchange::Whole Exchange::whole() {
 // What the client has not been told, and how it stands.
 Usage Exchange::take_all(std::vector<News>& news, std::optional<ApiError>& problem) {
   const std::lock_guard lock(mutex_);
-  for (const auto& choice : choices_) news.push_back({std::exchange(choice->unheard, {}), choice->finish_reason});
+  for (const auto& choice : choices_)
+    news.push_back({std::exchange(choice->output.unheard(), {}), choice->finish_reason});
   told_end_ = all_ended();
   problem = problem_;
   return usage_;

@@ -15,6 +15,7 @@
 #include "server/api_error.h"
 #include "server/metrics.h"
 #include "server/wire_answer.h"
+#include "session/choice_output.h"
 #include "session/output_parser.h"
 
 namespace paceline {
@@ -75,11 +76,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   class Ear;
   // Of a choice, what the engine's thread knows.
   struct Choice {
-    explicit Choice(OutputParser made) : parser(std::move(made)) {}
-    OutputParser parser;
+    explicit Choice(ChoiceOutput made) : output(std::move(made)) {}
+    ChoiceOutput output;
     EngineClock::time_point last_token{};
-    int32_t cached = 0;
-    std::vector<OutputDelta> unheard;
     std::string finish_reason;  // "": it goes on
   };
   // And how far the client has been told.

@@ -36,7 +36,7 @@ MediaFetch::MediaFetch(asio::any_io_executor strand, asio::ssl::context& tls, co
 
 asio::awaitable<std::optional<ApiError>> MediaFetch::run(std::vector<MediaFile>& files) {
   for (size_t i = 0; i < files.size(); ++i) {
-    if (!files[i].url) continue;
+    if (files[i].url.empty()) continue;
     const size_t most = std::min(files[i].is_video ? ClipLimits{}.bytes : PictureLimits{}.bytes, limits_.media_bytes);
     const auto takes = [this](size_t bytes) { return take(bytes); };
     auto fetch = std::make_shared<UrlFetch>(strand_, tls_, FetchTerms{limits_.media_hosts, most, deadline_, takes});
@@ -64,8 +64,13 @@ Taken MediaFetch::take(size_t bytes) {
 asio::awaitable<void> MediaFetch::run_one(std::shared_ptr<UrlFetch> fetch, MediaFile& file, size_t number) {
   Fetched fetched;
   try {
-    MediaUrl url = *file.url;
-    fetched = co_await fetch->run(std::move(url));
+    // It was read before; what is wrong with it has been said then.
+    auto url = read_media_url(file.url);
+    if (url.ok()) {
+      fetched = co_await fetch->run(std::move(*url));
+    } else {
+      fetched.problem = url.error().message;
+    }
   } catch (const std::exception&) {
     fetched.problem = "there is no room for it";  // memory
   }
@@ -75,8 +80,9 @@ asio::awaitable<void> MediaFetch::run_one(std::shared_ptr<UrlFetch> fetch, Media
     problem_ = too_busy("too many bytes of media are being fetched for other requests; try again later");
     cancel();
   } else if (!problem_) {
-    problem_ = bad_field(file.field, fmt::format("{} {} of the request: {}", file.is_video ? "video" : "image", number,
-                                                 fetched.problem));
+    problem_ =
+        api_error(bad_field(file.field, fmt::format("{} {} of the request: {}", file.is_video ? "video" : "image",
+                                                    number, fetched.problem)));
     problem_->code = "media_not_fetched";
     cancel();
   }

@@ -10,7 +10,7 @@
 #include "server/byte_budget.h"
 #include "server/settings.h"
 #include "server/url_fetch.h"
-#include "server/wire_messages.h"
+#include "session/chat_messages.h"
 
 namespace paceline {
 

@@ -139,7 +139,7 @@ TEST_F(MediaFetchTest, WhatIsFetchedIsBoundedOverRequests) {
     caller.write(MediaHost::with_length(std::string(90'000, 'x')));
   };
   for (int i = 0; i < 3; ++i) EXPECT_EQ(ask(server, part(host_.url("/most"))).status, 400) << "no picture";
-  expect_picture_seen(ask(server, part(host_.url("/picture.png"))));
+  expect_picture_seen(server, ask(server, part(host_.url("/picture.png"))));
 }
 
 TEST_F(MediaFetchTest, SlowHostsAreNotWaitedFor) {

@@ -4,15 +4,15 @@
 #include <optional>
 #include <string>
 
-#include "server/api_error.h"
 #include "server/settings.h"
 #include "session/chat_request.h"
+#include "session/field_problem.h"
 #include "session/text_model.h"
 
 namespace paceline {
 
 // None: the problem has been said. The conversation is told its time, and stays as it is otherwise.
 std::optional<std::string> render_within(const TextModel& model, ChatRequest& chat, const RequestLimits& limits,
-                                         WireProblem& problem);
+                                         FieldProblem& problem);
 
 }  // namespace paceline

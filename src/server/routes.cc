@@ -55,9 +55,9 @@ ApiError refused(const Submission& submission, size_t kv_bytes) {
     case Refusal::queue_full: return too_busy("too many requests are waiting; try again later");
     case Refusal::draining: return shutting_down();
     case Refusal::never_fits: {
-      ApiError error =
+      ApiError error = api_error(
           bad_field("max_tokens", fmt::format("prompt and max_tokens need {} bytes of KV memory; this server has {}",
-                                              submission.needs_bytes, kv_bytes));
+                                              submission.needs_bytes, kv_bytes)));
       error.code = "context_length_exceeded";
       return error;
     }
@@ -145,7 +145,8 @@ Reply Routes::go_on(const HttpCall& call, CompletionPlanner& planner) {
     request.scope = cache_scope(keys_.check(call.authorization), call.cache_scope, made.cache_salt);
   }
   auto exchange = std::make_shared<Exchange>(
-      std::move(made), Exchange::Around{&model_.text().tokenizer, &model_.marks(), &model_.engine(), sources_.metrics});
+      std::move(made),
+      Exchange::Around{&model_.text().tokenizer, &model_.maker().marks(), &model_.engine(), sources_.metrics});
   remember(exchange);
   const Submission submission = exchange->submit();
   if (submission.refusal != Refusal::none) {
@@ -212,31 +213,31 @@ HttpAnswer Routes::metrics() const {
 }
 
 HttpAnswer Routes::tokenize(const HttpCall& call) {
-  WireProblem problem;
+  FieldProblem problem;
   TokenizeAsk ask;
   if (const auto body = parse_body(call.body, problem)) ask = read_tokenize(*body, settings_.limits, problem);
-  if (problem.none() && !model_.is_called(ask.model)) problem.say(no_such_model(ask.model));
-  if (!problem.none()) return error_answer(*problem.first());
+  if (!problem.none()) return error_answer(api_error(*problem.first()));
+  if (!model_.is_called(ask.model)) return error_answer(no_such_model(ask.model));
   std::vector<TokenId> ids;
   if (ask.chat) {
     const auto text = render_within(model_.text(), *ask.chat, settings_.limits, problem);
-    if (!text) return error_answer(*problem.first());
+    if (!text) return error_answer(api_error(*problem.first()));
     // The template writes <bos> itself.
     ids = model_.text().tokenizer.encode(*text, false);
   } else {
     ids = model_.text().tokenizer.encode(ask.text, ask.add_special);
   }
   return json_answer({{"count", ids.size()},
-                      {"max_model_len", model_.context(settings_.limits.context)},
+                      {"max_model_len", model_.maker().context(settings_.limits.context)},
                       {"tokens", json::array(ids.begin(), ids.end())}});
 }
 
 HttpAnswer Routes::detokenize(const HttpCall& call) {
-  WireProblem problem;
+  FieldProblem problem;
   DetokenizeAsk ask;
   if (const auto body = parse_body(call.body, problem)) ask = read_detokenize(*body, problem);
-  if (problem.none() && !model_.is_called(ask.model)) problem.say(no_such_model(ask.model));
-  if (!problem.none()) return error_answer(*problem.first());
+  if (!problem.none()) return error_answer(api_error(*problem.first()));
+  if (!model_.is_called(ask.model)) return error_answer(no_such_model(ask.model));
   return json_answer({{"prompt", model_.text().tokenizer.decode(ask.ids, false)}});
 }
 

@@ -1,6 +1,5 @@
 #include "server/served_model.h"
 
-#include <algorithm>
 #include <boost/json/value.hpp>
 #include <ctime>
 
@@ -28,22 +27,13 @@ ServedModel::ServedModel(const TextModel& text, Engine& engine, const Vision* vi
       vision_(vision),
       name_(std::move(name)),
       description_(std::move(description)),
-      marks_(find_output_marks(text.tokenizer)),
-      forms_(text),
+      maker_(text),
       created_(std::time(nullptr)) {
-  for (TokenId id = 0; id < text.tokenizer.id_end(); ++id) {
-    longest_piece_ = std::max(longest_piece_, text.tokenizer.piece(id).value_or("").size());
-  }
   if (name_.empty()) name_ = folder_name(text.loaded.checkpoint->folder());
 }
 
 bool ServedModel::is_called(std::string_view name) const {
   return name.empty() || name == name_ || name == "default" || name == folder_name(text_.loaded.checkpoint->folder());
-}
-
-int32_t ServedModel::context(int32_t limit) const {
-  const int32_t most = text_.loaded.config.context;
-  return limit > 0 ? std::min(limit, most) : most;
 }
 
 json::object ServedModel::object(int32_t context_limit) const {
@@ -63,8 +53,8 @@ json::object ServedModel::object(int32_t context_limit) const {
   drafter["depth"] = settings.fixed_depth ? json::value(*settings.fixed_depth) : json::value("adaptive");
 
   json::object object{{"id", name_}, {"object", "model"}, {"created", created_}, {"owned_by", "paceline"}};
-  object["context_length"] = context(context_limit);
-  object["max_model_len"] = context(context_limit);  // as vLLM calls it
+  object["context_length"] = maker_.context(context_limit);
+  object["max_model_len"] = maker_.context(context_limit);  // as vLLM calls it
   object["chat"] = text_.has_chat();
   object["images"] = vision_ != nullptr;
   object["videos"] = vision_ != nullptr && text_.loaded.config.ids.video >= 0;

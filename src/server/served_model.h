@@ -9,9 +9,8 @@
 #include <thread>
 
 #include "engine/engine.h"
+#include "session/completion_maker.h"
 #include "session/engine_description.h"
-#include "session/output_forms.h"
-#include "session/output_parser.h"
 #include "session/text_model.h"
 #include "session/vision.h"
 
@@ -27,16 +26,11 @@ class ServedModel {
   [[nodiscard]] Engine& engine() const { return engine_; }
   [[nodiscard]] const Vision* vision() const { return vision_; }
   [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] const OutputMarks& marks() const { return marks_; }
   [[nodiscard]] const EngineDescription& description() const { return description_; }
-  OutputForms& forms() { return forms_; }
+  CompletionMaker& maker() { return maker_; }
 
   // By its name, its folder's name, "default", or by saying nothing.
   [[nodiscard]] bool is_called(std::string_view name) const;
-  // The most tokens of a request, where at most `limit` are allowed (0: no limit).
-  [[nodiscard]] int32_t context(int32_t limit) const;
-  // The fewest tokens that so many bytes of text can be: what is sure to be too long need not be encoded.
-  [[nodiscard]] size_t fewest_tokens(size_t bytes) const { return bytes / longest_piece_; }
   // An entry of GET /v1/models.
   [[nodiscard]] boost::json::object object(int32_t context_limit) const;
 
@@ -51,9 +45,7 @@ class ServedModel {
   const Vision* vision_;
   std::string name_;
   EngineDescription description_;
-  OutputMarks marks_;
-  size_t longest_piece_ = 1;  // bytes
-  OutputForms forms_;
+  CompletionMaker maker_;
   int64_t created_;
   mutable std::mutex digest_mutex_;
   std::optional<std::string> target_digest_, drafter_digest_;

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "base/utf8.h"
-#include "tokenizer/decode_plan.h"
+#include "session/token_bytes.h"
 
 namespace paceline {
 namespace {
@@ -25,13 +25,6 @@ json::object token_object(const Tokenizer& tokenizer, TokenId id, float logprob)
 }
 
 }  // namespace
-
-std::string token_bytes(const Tokenizer& tokenizer, TokenId id) {
-  const auto piece = tokenizer.piece(id);
-  if (!piece) return "";
-  if (const int byte = byte_of_piece(*piece); byte >= 0) return std::string(1, static_cast<char>(byte));
-  return tokenizer.decode(std::span(&id, 1), false);
-}
 
 json::object usage_object(const Usage& usage) {
   const SpeculationCounters& counters = usage.speculation;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/event.h"
+#include "session/choice_output.h"
 #include "session/output_parser.h"
 #include "tokenizer/tokenizer.h"
 
@@ -23,10 +24,6 @@ struct AnswerHead {
   std::string model;
 };
 
-struct Usage {
-  int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0, reasoning_tokens = 0;
-  SpeculationCounters speculation;
-};
 boost::json::object usage_object(const Usage& usage);
 
 // A choice as far as it has come.
@@ -68,8 +65,5 @@ class AnswerWriter {
   const Tokenizer* tokenizer_;
   bool has_logprobs_;
 };
-
-// The bytes that a token adds to a text.
-std::string token_bytes(const Tokenizer& tokenizer, TokenId id);
 
 }  // namespace paceline

@@ -13,12 +13,12 @@ namespace json = boost::json;
 constexpr size_t kMaxBiases = 1024;
 constexpr int32_t kMostTokens = std::numeric_limits<int32_t>::max() / 2;
 
-std::optional<float> real(WireFields& fields, std::string_view name, double low, double high) {
+std::optional<float> real(AskFields& fields, std::string_view name, double low, double high) {
   const auto value = fields.number(name, low, high);
   return value ? std::optional(static_cast<float>(*value)) : std::nullopt;
 }
 
-void read_sampling(WireFields& fields, Wishes& wishes) {
+void read_sampling(AskFields& fields, Wishes& wishes) {
   wishes.temperature = real(fields, "temperature", 0, 2);
   wishes.top_p = real(fields, "top_p", 0, 1);
   // The smallest set that has a probability of 0 is the likeliest token.
@@ -35,7 +35,7 @@ void read_sampling(WireFields& fields, Wishes& wishes) {
 }
 
 // {"1234": -100}
-void read_biases(WireFields& fields, SampleSettings& sampling) {
+void read_biases(AskFields& fields, SampleSettings& sampling) {
   const json::object* biases = fields.object("logit_bias");
   if (biases == nullptr) return;
   if (biases->size() > kMaxBiases) {
@@ -57,7 +57,7 @@ void read_biases(WireFields& fields, SampleSettings& sampling) {
 }
 
 // A string or a list of strings.
-void read_stop(WireFields& fields, Ask& ask) {
+void read_stop(AskFields& fields, Ask& ask) {
   const json::value* stop = fields.any("stop");
   if (stop == nullptr) return;
   const auto wrong = [&] {
@@ -82,7 +82,7 @@ void read_stop(WireFields& fields, Ask& ask) {
   }
 }
 
-void read_stop_ids(WireFields& fields, Wishes& wishes) {
+void read_stop_ids(AskFields& fields, Wishes& wishes) {
   const json::array* ids = fields.array("stop_token_ids");
   if (ids == nullptr) return;
   for (const json::value& value : *ids) {
@@ -95,17 +95,17 @@ void read_stop_ids(WireFields& fields, Wishes& wishes) {
 }
 
 // {"enabled": true, "max_depth": 4}
-void read_speculative(WireFields& fields, Wishes& wishes) {
+void read_speculative(AskFields& fields, Wishes& wishes) {
   const json::object* object = fields.object("speculative");
   if (object == nullptr) return;
-  WireFields inner(*object, fields.path("speculative"), fields.problem());
+  AskFields inner(*object, fields.path("speculative"), fields.problem());
   if (const auto depth = inner.integer("max_depth", 0, kMaxDraftTokens))
     wishes.max_depth = static_cast<int32_t>(*depth);
   if (!inner.boolean("enabled").value_or(true)) wishes.max_depth = 0;
   inner.finish();
 }
 
-void read_stream(WireFields& fields, Ask& ask) {
+void read_stream(AskFields& fields, Ask& ask) {
   ask.stream = fields.boolean("stream").value_or(false);
   const json::object* object = fields.object("stream_options");
   if (object == nullptr) return;
@@ -113,14 +113,14 @@ void read_stream(WireFields& fields, Ask& ask) {
     return fields.problem().say(
         bad_field("stream_options", "stream_options is only for requests with \"stream\": true"));
   }
-  WireFields inner(*object, fields.path("stream_options"), fields.problem());
+  AskFields inner(*object, fields.path("stream_options"), fields.problem());
   ask.include_usage = inner.boolean("include_usage").value_or(false);
   // Padding against an observer who counts bytes; there is none to switch off.
   inner.ignore({"include_obfuscation"});
   inner.finish();
 }
 
-void read_lengths(WireFields& fields, const RequestLimits& limits, Ask& ask) {
+void read_lengths(AskFields& fields, const RequestLimits& limits, Ask& ask) {
   const auto most = fields.integer("max_tokens", 1, kMostTokens);
   const auto completion = fields.integer("max_completion_tokens", 1, kMostTokens);
   if (completion) {
@@ -133,7 +133,7 @@ void read_lengths(WireFields& fields, const RequestLimits& limits, Ask& ask) {
 
 }  // namespace
 
-void read_ask(WireFields& fields, const RequestLimits& limits, Ask& ask) {
+void read_ask(AskFields& fields, const RequestLimits& limits, Ask& ask) {
   ask.model = fields.string("model").value_or("");
   ask.wishes.context = limits.context;
   read_lengths(fields, limits, ask);

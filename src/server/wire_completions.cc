@@ -30,7 +30,7 @@ bool read_one(const json::value& value, CompletionPrompt& prompt) {
 }
 
 // A string, a list of ids, or a list of either.
-void read_prompts(WireFields& fields, int32_t most, CompletionAsk& ask) {
+void read_prompts(AskFields& fields, int32_t most, CompletionAsk& ask) {
   constexpr const char* kWanted = "a string or a list of token ids, or a list of those; none of them empty";
   const json::value* prompt = fields.any("prompt");
   if (prompt == nullptr) return fields.missing("prompt", kWanted);
@@ -49,7 +49,7 @@ void read_prompts(WireFields& fields, int32_t most, CompletionAsk& ask) {
 }
 
 // Fields of the protocol that would change the answer if they were set.
-void refuse_others(WireFields& fields, const CompletionAsk& ask) {
+void refuse_others(AskFields& fields, const CompletionAsk& ask) {
   if (fields.boolean("echo").value_or(false)) fields.problem().say(unsupported("echo", "echo is not supported"));
   if (fields.any("suffix") != nullptr) fields.problem().say(unsupported("suffix", "suffix is not supported"));
   const auto best = fields.integer("best_of", 1, 1 << 20);
@@ -60,9 +60,9 @@ void refuse_others(WireFields& fields, const CompletionAsk& ask) {
 
 }  // namespace
 
-CompletionAsk read_completion(const json::object& body, const RequestLimits& limits, WireProblem& problem) {
+CompletionAsk read_completion(const json::object& body, const RequestLimits& limits, FieldProblem& problem) {
   CompletionAsk ask;
-  WireFields fields(body, "", problem);
+  AskFields fields(body, "", problem);
   read_ask(fields, limits, ask);
   read_prompts(fields, limits.max_choices, ask);
   if (const auto top = fields.integer("logprobs", 0, kMaxTopLogprobs)) {

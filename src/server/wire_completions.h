@@ -19,6 +19,6 @@ struct CompletionAsk : Ask {
 };
 
 // What is wrong is said in `problem`; the result is of no use then.
-CompletionAsk read_completion(const boost::json::object& body, const RequestLimits& limits, WireProblem& problem);
+CompletionAsk read_completion(const boost::json::object& body, const RequestLimits& limits, FieldProblem& problem);
 
 }  // namespace paceline

@@ -13,14 +13,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   using namespace paceline;
   const std::string_view body(reinterpret_cast<const char*>(bytes), size);
   (void)read_tool_call(body);
-  WireProblem unreadable;
+  FieldProblem unreadable;
   const auto object = parse_body(body, unreadable);
   if (!object) {
     if (unreadable.none()) std::abort();
     return 0;
   }
   for (int kind = 0; kind < 4; ++kind) {
-    WireProblem problem;
+    FieldProblem problem;
     switch (kind) {
       case 0: (void)read_chat(*object, {}, problem); break;
       case 1: (void)read_completion(*object, {}, problem); break;
@@ -28,8 +28,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
       default: (void)read_detokenize(*object, problem);
     }
     // All that can be wrong with a body is the client's.
-    if (!problem.none() && problem.first()->status != 400) std::abort();
-    if (!problem.none()) (void)error_object(*problem.first());
+    if (problem.none()) continue;
+    const ApiError error = api_error(*problem.first());
+    if (error.status != 400) std::abort();
+    (void)error_object(error);
   }
   return 0;
 }

@@ -4,12 +4,13 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 
+#include "server/api_error.h"
 #include "server/api_keys.h"
-#include "server/data_uri.h"
 #include "server/sse.h"
 #include "server/wire_chat.h"
 #include "server/wire_completions.h"
 #include "server/wire_tokens.h"
+#include "session/data_uri.h"
 
 namespace paceline {
 namespace {
@@ -19,7 +20,7 @@ namespace json = boost::json;
 struct Read {
   ChatAsk chat;
   CompletionAsk text;
-  WireProblem problem;
+  FieldProblem problem;
 };
 
 Read read(bool chat, std::string_view body) {
@@ -127,8 +128,8 @@ TEST(Wire, FieldsThatAreWrongAreNamed) {
     for (const bool is_chat : {true, false}) {
       const Read read = is_chat ? chat_with(c.fields) : text_with(c.fields);
       ASSERT_FALSE(read.problem.none()) << c.fields;
-      EXPECT_EQ(read.problem.first()->status, 400);
-      EXPECT_EQ(read.problem.first()->param, c.param) << c.fields;
+      EXPECT_EQ(api_error(*read.problem.first()).status, 400);
+      EXPECT_EQ(read.problem.first()->field, c.param) << c.fields;
       EXPECT_NE(read.problem.first()->message.find(c.param), std::string::npos) << read.problem.first()->message;
     }
   }
@@ -168,7 +169,7 @@ TEST(Wire, ChatFieldsThatAreWrongAreNamed) {
   for (const auto& c : cases) {
     const Read read = chat_with(c.fields);
     ASSERT_FALSE(read.problem.none()) << c.fields;
-    EXPECT_EQ(read.problem.first()->param, c.param) << c.fields;
+    EXPECT_EQ(read.problem.first()->field, c.param) << c.fields;
   }
 }
 
@@ -201,7 +202,7 @@ TEST(Wire, MessagesThatAreWrongAreNamed) {
   for (const auto& c : cases) {
     const Read read = paceline::read(true, std::string(R"({"messages":)") + c.messages + "}");
     ASSERT_FALSE(read.problem.none()) << c.messages;
-    EXPECT_EQ(read.problem.first()->param, c.param) << c.messages;
+    EXPECT_EQ(read.problem.first()->field, c.param) << c.messages;
   }
 }
 
@@ -239,7 +240,7 @@ TEST(Wire, NamesOfToolsArePlain) {
     const auto field = [&](const std::string& name) {
       const Read read = chat_with(R"("tools":[{"type":"function","function":{"name":")" + name +
                                   R"("}}],"tool_choice":")" + choice + "\"");
-      return read.problem.none() ? "" : read.problem.first()->param.value_or("?");
+      return read.problem.none() ? "" : read.problem.first()->field.value_or("?");
     };
     EXPECT_EQ(field("get_the-weather.2"), "");
     for (const char* name : {"a{}<tool|>\\n", "two words", "\u00e9"}) EXPECT_EQ(field(name), "tools[0].function.name");
@@ -265,7 +266,7 @@ TEST(Wire, PromptsOfEveryKind) {
   EXPECT_EQ(read(false, R"({"prompt":[[1],[2,3]]})").text.prompts.at(1).ids, (std::vector<TokenId>{2, 3}));
   for (const char* prompt :
        {"null", "\"\"", "[]", "[\"\"]", "[[]]", "[1,\"x\"]", "[1.5]", "[-1]", "{}", "3", "[[[1]]]"}) {
-    EXPECT_EQ(read(false, std::string(R"({"prompt":)") + prompt + "}").problem.first().value().param, "prompt")
+    EXPECT_EQ(read(false, std::string(R"({"prompt":)") + prompt + "}").problem.first().value().field, "prompt")
         << prompt;
   }
   for (const char* field : {"\"echo\":true", "\"suffix\":\"x\"", "\"best_of\":2"}) {
@@ -284,22 +285,22 @@ TEST(Wire, BodiesThatAreNoRequests) {
     for (const bool is_chat : {true, false}) {
       const Read made = read(is_chat, body);
       ASSERT_FALSE(made.problem.none());
-      EXPECT_EQ(made.problem.first()->status, 400);
+      EXPECT_EQ(api_error(*made.problem.first()).status, 400);
     }
   }
-  const auto object = error_object(*read(true, "[]").problem.first());
+  const auto object = error_object(api_error(*read(true, "[]").problem.first()));
   EXPECT_EQ(json::serialize(object),
             R"({"error":{"message":"the body must be a JSON object, not an array","type":"invalid_request_error",)"
             R"("param":null,"code":"invalid_json"}})");
 }
 
 TEST(Wire, Tokens) {
-  WireProblem problem;
+  FieldProblem problem;
   EXPECT_EQ(read_tokenize(*parse_body(R"({"prompt":"x","add_special_tokens":false})", problem), {}, problem).text, "x");
   EXPECT_EQ(read_detokenize(*parse_body(R"({"tokens":[1,2]})", problem), problem).ids, (std::vector<TokenId>{1, 2}));
   EXPECT_TRUE(problem.none());
   (void)read_detokenize(*parse_body(R"({"tokens":[1,-2]})", problem), problem);
-  EXPECT_EQ(problem.first().value().param, "tokens");
+  EXPECT_EQ(problem.first().value().field, "tokens");
 }
 
 TEST(Wire, DataUris) {

@@ -2,15 +2,15 @@
 
 #include <limits>
 
-#include "server/wire_messages.h"
+#include "session/chat_messages.h"
 
 namespace paceline {
 
 namespace json = boost::json;
 
-TokenizeAsk read_tokenize(const json::object& body, const RequestLimits& limits, WireProblem& problem) {
+TokenizeAsk read_tokenize(const json::object& body, const RequestLimits& limits, FieldProblem& problem) {
   TokenizeAsk ask;
-  WireFields fields(body, "", problem);
+  AskFields fields(body, "", problem);
   ask.model = fields.string("model").value_or("");
   const auto text = fields.string("prompt");
   if (fields.any("messages") != nullptr) {
@@ -26,9 +26,9 @@ TokenizeAsk read_tokenize(const json::object& body, const RequestLimits& limits,
   return ask;
 }
 
-DetokenizeAsk read_detokenize(const json::object& body, WireProblem& problem) {
+DetokenizeAsk read_detokenize(const json::object& body, FieldProblem& problem) {
   DetokenizeAsk ask;
-  WireFields fields(body, "", problem);
+  AskFields fields(body, "", problem);
   ask.model = fields.string("model").value_or("");
   const json::array* ids = fields.array("tokens");
   if (ids == nullptr && problem.none()) fields.missing("tokens", "a list of token ids");

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "server/settings.h"
-#include "server/wire_fields.h"
+#include "session/ask_fields.h"
 #include "session/chat_request.h"
 #include "tensor/dtype.h"
 
@@ -19,12 +19,12 @@ struct TokenizeAsk {
   std::optional<ChatRequest> chat;  // instead of the text
   bool add_special = true;
 };
-TokenizeAsk read_tokenize(const boost::json::object& body, const RequestLimits& limits, WireProblem& problem);
+TokenizeAsk read_tokenize(const boost::json::object& body, const RequestLimits& limits, FieldProblem& problem);
 
 struct DetokenizeAsk {
   std::string model;
   std::vector<TokenId> ids;
 };
-DetokenizeAsk read_detokenize(const boost::json::object& body, WireProblem& problem);
+DetokenizeAsk read_detokenize(const boost::json::object& body, FieldProblem& problem);
 
 }  // namespace paceline

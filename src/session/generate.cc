@@ -6,6 +6,7 @@
 
 #include "session/media_places.h"
 #include "session/prompt_checks.h"
+#include "session/refusal.h"
 #include "session/stop_strings.h"
 #include "tokenizer/stream_decoder.h"
 
@@ -14,20 +15,10 @@ namespace {
 
 Result<MediaPrompt> encode_prompt(const TextModel& model, const GenerateRequest& request) {
   if (request.prompt.empty()) return Error{"the prompt is empty"};
-  const auto has = [&](const std::string& place) {
-    return !place.empty() && request.prompt.find(place) != std::string::npos;
-  };
-  const std::string place_of_picture = picture_place(model), place_of_clip = clip_place(model);
-  const bool picture_inside = has(place_of_picture), clip_inside = has(place_of_clip);
-  std::vector<Medium> before;
-  for (const Medium& medium : request.media) {
-    if (!(is_clip(medium) ? clip_inside : picture_inside)) before.push_back(medium);
-  }
   if (request.raw) {
-    std::string text;
-    for (const Medium& medium : before) text += is_clip(medium) ? place_of_clip : place_of_picture;
-    return encode_with_media(model, text + request.prompt, true, request.media);
+    return encode_with_media(model, with_places_before(model, request.prompt, request.media), true, request.media);
   }
+  const std::vector<Medium> before = media_without_place(model, request.prompt, request.media);
   TRY_ASSIGN(const std::string text, render_chat(model, request.system, {request.prompt, before}));
   // The template writes <bos> itself.
   return encode_with_media(model, text, false, request.media);
@@ -138,20 +129,6 @@ class Reader : public Listener {
   std::optional<std::string> problem_;
 };
 
-std::string why_refused(const Submission& submission, const EngineStats& stats) {
-  switch (submission.refusal) {
-    case Refusal::never_fits:
-      return fmt::format("prompt and output need {} bytes of KV memory; there are {}", submission.needs_bytes,
-                         stats.kv_bytes);
-    case Refusal::queue_full: return "too many requests are waiting";
-    case Refusal::draining: return "the engine takes no more requests";
-    case Refusal::invalid:
-    case Refusal::failed:
-    case Refusal::none: break;
-  }
-  return submission.problem;
-}
-
 }  // namespace
 
 const char* finish_reason_name(FinishReason reason) {
@@ -195,7 +172,7 @@ Result<GenerateResult> generate(const TextModel& model, Engine& engine, const Pr
                                 const GenerateCallbacks& callbacks) {
   const auto reader = std::make_shared<Reader>(model.tokenizer, prepared, callbacks);
   const Submission submission = engine.submit(prepared.request, reader);
-  if (submission.refusal != Refusal::none) return Error{why_refused(submission, engine.stats())};
+  if (submission.refusal != Refusal::none) return Error{why_refused(submission, engine.stats().kv_bytes)};
   while (!reader->ended()) {
     if (reader->gave_up()) engine.cancel(submission.id);
     if (!engine.step() && !reader->ended()) return Error{"the engine has left the request behind"};

@@ -5,17 +5,15 @@
 #include <algorithm>
 #include <cmath>
 
+#include "session/fingerprint.h"
 #include "session/prompt_checks.h"
-#include "weights/sha256.h"
 
 namespace paceline {
 namespace {
 
-Result<Fingerprint> fingerprint_of(const Patches& patches) {
+Result<Fingerprint> picture_fingerprint(const Patches& patches) {
   const int32_t shape[] = {patches.side, patches.columns, patches.rows, patches.tokens};
-  TRY_ASSIGN(const std::string hex, sha256_hex(std::as_bytes(std::span(patches.values))));
-  Fingerprint print{};
-  for (size_t half = 0; half < print.size(); ++half) print[half] = std::stoull(hex.substr(16 * half, 16), nullptr, 16);
+  TRY_ASSIGN(Fingerprint print, fingerprint_of(std::as_bytes(std::span(patches.values))));
   // The same values in another grid are another picture.
   for (const int32_t number : shape) print[0] = print[0] * 0x100000001b3U ^ static_cast<uint64_t>(number);
   return print;
@@ -49,6 +47,26 @@ Status check_count(const char* what, const std::vector<TokenId>& written, TokenI
 
 std::string picture_place(const TextModel& model) { return piece_of(model, model.loaded.config.ids.image); }
 std::string clip_place(const TextModel& model) { return piece_of(model, model.loaded.config.ids.video); }
+
+std::vector<Medium> media_without_place(const TextModel& model, std::string_view text, std::span<const Medium> media) {
+  const auto has = [&](const std::string& place) {
+    return !place.empty() && text.find(place) != std::string_view::npos;
+  };
+  const bool picture_inside = has(picture_place(model)), clip_inside = has(clip_place(model));
+  std::vector<Medium> without;
+  for (const Medium& medium : media) {
+    if (!(is_clip(medium) ? clip_inside : picture_inside)) without.push_back(medium);
+  }
+  return without;
+}
+
+std::string with_places_before(const TextModel& model, std::string_view text, std::span<const Medium> media) {
+  std::string whole;
+  for (const Medium& medium : media_without_place(model, text, media)) {
+    whole += is_clip(medium) ? clip_place(model) : picture_place(model);
+  }
+  return whole.append(text);
+}
 
 Result<std::string> with_frame_places(std::string_view text, const std::string& place, std::span<const Medium> media) {
   const auto clips = std::count_if(media.begin(), media.end(), is_clip);
@@ -90,7 +108,7 @@ Result<MediaPrompt> place_media(const TokenIds& ids, const std::vector<TokenId>&
     }
     const std::shared_ptr<const Patches>& picture = id == ids.image ? *next_picture++ : *next_frame++;
     if (ids.image_begin >= 0) prompt.tokens.push_back(ids.image_begin);
-    TRY_ASSIGN(const Fingerprint content, fingerprint_of(*picture));
+    TRY_ASSIGN(const Fingerprint content, picture_fingerprint(*picture));
     prompt.pictures.push_back({static_cast<int32_t>(prompt.tokens.size()), picture->tokens, picture, content});
     prompt.tokens.insert(prompt.tokens.end(), static_cast<size_t>(picture->tokens), id);
     if (ids.image_end >= 0) prompt.tokens.push_back(ids.image_end);

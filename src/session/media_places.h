@@ -19,6 +19,11 @@ namespace paceline {
 std::string picture_place(const TextModel& model);
 std::string clip_place(const TextModel& model);
 
+// Those of a kind that the text has no place for at all: where they stand is for the asker to say.
+std::vector<Medium> media_without_place(const TextModel& model, std::string_view text, std::span<const Medium> media);
+// The text with a place before it for each of those.
+std::string with_places_before(const TextModel& model, std::string_view text, std::span<const Medium> media);
+
 struct MediaPrompt {
   std::vector<TokenId> tokens;
   std::vector<RequestPicture> pictures;  // pictures and frames, for Request

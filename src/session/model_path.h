@@ -9,7 +9,11 @@
 namespace paceline {
 
 // A folder; or org/name, found in the local Hugging Face cache; or nothing: PACELINE_MODEL, then the model that
-// ships with the program.
+// ships with the program, or with the library where that is what runs.
 Result<std::filesystem::path> find_model(const std::string& asked);
+
+// How a model is called that was asked for in such words and found in this folder: as it was asked for where that is
+// no path, or as the folder is called.
+std::string model_name(const std::string& asked, const std::filesystem::path& folder);
 
 }  // namespace paceline

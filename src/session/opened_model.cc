@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "session/kv_size.h"
 #include "session/model_path.h"
+#include "state/kv.h"
 
 namespace paceline {
 namespace {
@@ -14,9 +17,38 @@ void say(const OpenOptions& options, const std::string& text) {
   if (options.tell && !text.empty()) options.tell(text);
 }
 
+Status check_range(const char* what, int64_t found, int64_t least, int64_t most) {
+  if (found >= least && found <= most) return Done{};
+  return Error{fmt::format("{} must be from {} to {}, not {}", what, least, most, found)};
+}
+
+Status check_draft(const DraftOptions& options) {
+  if (options.draft.empty()) return Error{"draft must be auto, ngram, none or a drafter's folder, not empty"};
+  if (options.kind != "auto" && options.kind != "mtp") {
+    return Error{fmt::format("draft_kind must be auto or mtp, not {}", options.kind)};
+  }
+  if (options.kind == "mtp" && (options.draft == "ngram" || options.draft == "none")) {
+    return Error{fmt::format("draft_kind mtp wants a drafter's folder or auto, not {}", options.draft)};
+  }
+  return check_range("depth", options.depth.value_or(0), 0, kMaxDraftTokens);
+}
+
 }  // namespace
 
+Status check_open_options(const OpenOptions& options) {
+  constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  const EngineSettings& engine = options.engine;
+  TRY(check_range("threads", options.run.threads, 0, 1024));
+  TRY(check_draft(options.draft));
+  TRY(check_range("batch_rows", engine.batch_rows, 1, kMaxImageRows));
+  TRY(check_range("chunk_rows", engine.chunk_rows, 1, kMaxForwardRows));
+  TRY(check_range("chunk_rows_beside", engine.chunk_rows_beside, 1, kMaxForwardRows));
+  TRY(check_range("max_running", engine.most_running, 1, kMost));
+  return check_range("queue_length", engine.queue_length, 1, kMost);
+}
+
 Result<std::unique_ptr<OpenedModel>> OpenedModel::open(const OpenOptions& options) {
+  TRY(check_open_options(options));
   std::unique_ptr<OpenedModel> made(new OpenedModel());
   TRY(made->load(options));
   TRY(made->add_drafter(options));

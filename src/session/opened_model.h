@@ -43,6 +43,9 @@ struct OpenOptions {
   std::function<void(int64_t done, int64_t total)> progress = {};
 };
 
+// Whether the numbers make sense, before anything is looked for; open() asks too.
+Status check_open_options(const OpenOptions& options);
+
 class OpenedModel {
  public:
   static Result<std::unique_ptr<OpenedModel>> open(const OpenOptions& options);

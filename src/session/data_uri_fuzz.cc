@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "server/data_uri.h"
+#include "session/data_uri.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   using namespace paceline;

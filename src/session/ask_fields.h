@@ -1,5 +1,5 @@
-// Reading a request's JSON field by field. What is wrong is said once, with the field's name; a field that nobody read
-// is unknown, so that a misspelt one is not passed over in silence.
+// Reading what is asked for in JSON, field by field. What is wrong is said once, with the field's name; a field that
+// nobody read is unknown, so that a misspelt one is not passed over in silence.
 #pragma once
 
 #include <boost/json/array.hpp>
@@ -12,17 +12,19 @@
 #include <string>
 #include <string_view>
 
-#include "server/api_error.h"
+#include "session/field_problem.h"
 
 namespace paceline {
 
-// A request's body: valid UTF-8, an object, not too deep. None: the problem has been said.
-std::optional<boost::json::object> parse_body(std::string_view body, WireProblem& problem);
+// Any JSON that is valid UTF-8 and not too deep. `what`: how it is called in messages. None: the problem has been said.
+std::optional<boost::json::value> parse_json(std::string_view text, std::string_view what, FieldProblem& problem);
+// A request's body: the same, and an object.
+std::optional<boost::json::object> parse_body(std::string_view body, FieldProblem& problem);
 
-class WireFields {
+class AskFields {
  public:
   // `place`: how the object is called in messages; "" for the body itself.
-  WireFields(const boost::json::object& object, std::string place, WireProblem& problem)
+  AskFields(const boost::json::object& object, std::string place, FieldProblem& problem)
       : object_(&object), place_(std::move(place)), problem_(&problem) {}
 
   // Each is none where the field is missing or null, and where it is wrong, which is then said.
@@ -43,12 +45,12 @@ class WireFields {
   // "FIELD must be WANTED, not what it is".
   void wrong(std::string_view name, std::string_view wanted, const boost::json::value& found);
   void missing(std::string_view name, std::string_view wanted);
-  [[nodiscard]] WireProblem& problem() { return *problem_; }
+  [[nodiscard]] FieldProblem& problem() { return *problem_; }
 
  private:
   const boost::json::object* object_;
   std::string place_;
-  WireProblem* problem_;
+  FieldProblem* problem_;
   std::set<std::string_view> read_;
 };
 

@@ -1,11 +1,11 @@
-#include "server/wire_messages.h"
+#include "session/chat_messages.h"
 
 #include <fmt/format.h>
 
 #include <boost/json/parse.hpp>
 #include <exception>
 
-#include "server/data_uri.h"
+#include "session/data_uri.h"
 
 namespace paceline {
 namespace {
@@ -14,13 +14,13 @@ namespace json = boost::json;
 
 class MessageReader {
  public:
-  MessageReader(WireProblem& problem, const MediaTerms& terms, Messages& out)
-      : problem_(problem), left_(terms), out_(out) {}
+  MessageReader(FieldProblem& problem, const MediaTerms& terms, Messages& out)
+      : problem_(problem), terms_(terms), images_left_(terms.images), videos_left_(terms.videos), out_(out) {}
 
   void read(const json::value& value, size_t index) {
     const std::string place = fmt::format("messages[{}]", index);
     if (!value.is_object()) return problem_.say(bad_field(place, fmt::format("{} must be an object", place)));
-    WireFields fields(value.get_object(), place, problem_);
+    AskFields fields(value.get_object(), place, problem_);
     json::object message;
     const std::string role = fields.string("role").value_or("");
     if (!is_role(role)) {
@@ -46,7 +46,7 @@ class MessageReader {
     return role == "system" || role == "developer" || role == "user" || role == "assistant" || role == "tool";
   }
 
-  void read_content(WireFields& fields, std::string_view role, json::object& message) {
+  void read_content(AskFields& fields, std::string_view role, json::object& message) {
     const json::value* content = fields.any("content");
     // An answer that only calls tools has none.
     if (content == nullptr) {
@@ -69,13 +69,13 @@ class MessageReader {
         problem_.say(bad_field(place, fmt::format("{} must be an object", place)));
         break;
       }
-      WireFields part(parts[i].get_object(), place, problem_);
+      AskFields part(parts[i].get_object(), place, problem_);
       made.push_back(read_part(part, role));
     }
     return made;
   }
 
-  json::object read_part(WireFields& part, std::string_view role) {
+  json::object read_part(AskFields& part, std::string_view role) {
     const std::string type = part.string("type").value_or("");
     if (type == "text") {
       const auto text = part.string("text");
@@ -86,6 +86,8 @@ class MessageReader {
     if (type == "refusal") return {{"type", "text"}, {"text", part.string("refusal").value_or("")}};
     const bool is_medium = type == "image_url" || type == "video_url";
     if (is_medium && role == "user") return read_medium(part, type == "video_url");
+    if (terms_.beside && role == "user" && (type == "image" || type == "video"))
+      return read_place(part, type == "video");
     if (is_medium || type == "input_audio" || type == "file") {
       problem_.say(unsupported(part.path("type"), fmt::format("parts of type {} are not supported here", type)));
     } else {
@@ -95,56 +97,65 @@ class MessageReader {
     return {};
   }
 
+  bool takes_one_more(bool is_video, const std::string& field) {
+    if ((is_video ? videos_left_ : images_left_)-- > 0) return true;
+    problem_.say(bad_field(field, fmt::format("too many {} for one request", is_video ? "videos" : "images")));
+    return false;
+  }
+
+  // {"type": "image"}: the next of those that come from beside
+  json::object read_place(AskFields& part, bool is_video) {
+    part.finish();
+    if (takes_one_more(is_video, part.path("type"))) {
+      MediaFile file;
+      file.is_video = is_video;
+      file.is_beside = true;
+      out_.media.push_back(std::move(file));
+    }
+    return {{"type", is_video ? "video" : "image"}};
+  }
+
   // {"type": "image_url", "image_url": {"url": "data:image/png;base64,..."}}, and likewise video_url
-  json::object read_medium(WireFields& part, bool is_video) {
+  json::object read_medium(AskFields& part, bool is_video) {
     const char* name = is_video ? "video_url" : "image_url";
     const json::object* medium = part.object(name);
     if (medium == nullptr) {
       part.missing(name, "an object with a url");
       return {};
     }
-    WireFields fields(*medium, part.path(name), problem_);
+    AskFields fields(*medium, part.path(name), problem_);
     const auto url = fields.string("url");
     fields.ignore({"detail"});
     fields.finish();
     part.finish();
     if (!url) {
       fields.missing("url", "a URL");
-    } else if ((is_video ? left_.videos : left_.images)-- <= 0) {
-      problem_.say(
-          bad_field(fields.path("url"), fmt::format("too many {} for one request", is_video ? "videos" : "images")));
-    } else {
-      read_url(
-          *url,
-          {.is_video = is_video, .bytes = {}, .url = {}, .field = fields.path("url"), .written_bytes = url->size()});
+    } else if (takes_one_more(is_video, fields.path("url"))) {
+      MediaFile file;
+      file.is_video = is_video;
+      file.field = fields.path("url");
+      file.written_bytes = url->size();
+      read_url(*url, std::move(file));
     }
     return {{"type", is_video ? "video" : "image"}};
   }
 
-  // data:image/png;base64,... or, where the operator lists hosts, https://one.of.them/picture.png
+  // data:image/png;base64,... or, where the asker's terms allow it, https://one.of.them/picture.png
   void read_url(const std::string& written, MediaFile file) {
     if (written.starts_with("data:")) {
       auto bytes = read_data_uri(written);
       if (!bytes) return problem_.say(bad_field(file.field, "a data: URI must be data:TYPE;base64,..."));
       file.bytes = std::move(*bytes);
-    } else if (left_.hosts.empty()) {
-      return problem_.say(unsupported(
-          file.field, "this server fetches no media (its option --media-hosts): the url must be data:...;base64,..."));
+    } else if (!terms_.refuse_url) {
+      return problem_.say(unsupported(file.field, "no media are fetched: the url must be data:...;base64,..."));
     } else {
-      auto url = read_media_url(written);
-      if (!url.ok()) return problem_.say(bad_field(file.field, url.error().message));
-      if (!is_listed(*url, left_.hosts)) {
-        return problem_.say(unsupported(
-            file.field, fmt::format("{} is not among the hosts that this server fetches media from (its option "
-                                    "--media-hosts)",
-                                    url->authority())));
-      }
-      file.url = std::move(*url);
+      if (auto error = terms_.refuse_url(written, file.field)) return problem_.say(std::move(*error));
+      file.url = written;
     }
     out_.media.push_back(std::move(file));
   }
 
-  void read_assistant(WireFields& fields, json::object& message) {
+  void read_assistant(AskFields& fields, json::object& message) {
     // Both spellings are in use; templates know the first.
     const auto reasoning = fields.string("reasoning"), other = fields.string("reasoning_content");
     if (reasoning || other) message["reasoning"] = reasoning ? *reasoning : *other;
@@ -157,13 +168,13 @@ class MessageReader {
       if (!(*calls)[i].is_object()) {
         return problem_.say(bad_field(place, fmt::format("{} must be an object", place)));
       }
-      WireFields call((*calls)[i].get_object(), place, problem_);
+      AskFields call((*calls)[i].get_object(), place, problem_);
       made.push_back(read_call(call));
     }
     if (!made.empty()) message["tool_calls"] = std::move(made);
   }
 
-  json::object read_call(WireFields& call) {
+  json::object read_call(AskFields& call) {
     json::object made{{"type", "function"}};
     if (const auto id = call.string("id", 256)) made["id"] = *id;
     call.ignore({"type", "index"});
@@ -172,7 +183,7 @@ class MessageReader {
       call.missing("function", "an object with name and arguments");
       return made;
     }
-    WireFields fields(*function, call.path("function"), problem_);
+    AskFields fields(*function, call.path("function"), problem_);
     const auto name = fields.string("name", 256);
     if (!name) fields.missing("name", "a string");
     made["function"] = {{"name", name.value_or("")}, {"arguments", read_arguments(fields)}};
@@ -182,10 +193,10 @@ class MessageReader {
   }
 
   // A string with a JSON object in it; templates want the object.
-  json::value read_arguments(WireFields& fields) {
+  json::value read_arguments(AskFields& fields) {
     const auto text = fields.string("arguments");
     if (!text || text->empty()) return json::object();
-    WireProblem inner;
+    FieldProblem inner;
     auto object = parse_body(*text, inner);
     if (object) return std::move(*object);
     problem_.say(bad_field(fields.path("arguments"),
@@ -193,14 +204,15 @@ class MessageReader {
     return json::object();
   }
 
-  WireProblem& problem_;
-  MediaTerms left_;  // of images and videos, what may still come
+  FieldProblem& problem_;
+  const MediaTerms& terms_;
+  int32_t images_left_, videos_left_;  // that may still come
   Messages& out_;
 };
 
 }  // namespace
 
-Messages read_messages(WireFields& body, int32_t most, const MediaTerms& terms) {
+Messages read_messages(AskFields& body, int32_t most, const MediaTerms& terms) {
   Messages messages;
   const json::array* array = body.array("messages");
   if (array == nullptr || array->empty()) {

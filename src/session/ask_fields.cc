@@ -1,4 +1,4 @@
-#include "server/wire_fields.h"
+#include "session/ask_fields.h"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,8 @@ namespace {
 
 namespace json = boost::json;
 
-// Levels of a body: those of the deepest schema that is read, and some around it.
-constexpr size_t kMaxBodyDepth = 128;
+// Levels: those of the deepest schema that is read, and some around it.
+constexpr size_t kMaxJsonDepth = 128;
 
 std::string shown(const json::value& value) {
   if (value.is_bool()) return value.get_bool() ? "true" : "false";
@@ -27,26 +27,34 @@ std::string shown(const json::value& value) {
 
 }  // namespace
 
-std::optional<json::object> parse_body(std::string_view body, WireProblem& problem) {
+std::optional<json::value> parse_json(std::string_view text, std::string_view what, FieldProblem& problem) {
   const auto wrong = [&](std::string message) {
     problem.say({.message = std::move(message), .code = "invalid_json"});
     return std::nullopt;
   };
   json::parse_options options;
-  options.max_depth = kMaxBodyDepth;
+  options.max_depth = kMaxJsonDepth;
   json::error_code failed;
   json::value value;
   try {
-    value = json::parse(body, failed, {}, options);
+    value = json::parse(text, failed, {}, options);
   } catch (const std::exception&) {
-    return wrong("the body could not be read as JSON");
+    return wrong(fmt::format("{} could not be read as JSON", what));
   }
   if (failed == json::error::too_deep) {
-    return wrong(fmt::format("the body's JSON is nested deeper than {} levels", kMaxBodyDepth));
+    return wrong(fmt::format("the JSON of {} is nested deeper than {} levels", what, kMaxJsonDepth));
   }
-  if (failed) return wrong(fmt::format("the body must be JSON in UTF-8: {}", failed.message()));
-  if (!value.is_object()) return wrong(fmt::format("the body must be a JSON object, not {}", shown(value)));
-  return std::move(value.get_object());
+  if (failed) return wrong(fmt::format("{} must be JSON in UTF-8: {}", what, failed.message()));
+  return value;
+}
+
+std::optional<json::object> parse_body(std::string_view body, FieldProblem& problem) {
+  auto value = parse_json(body, "the body", problem);
+  if (!value) return std::nullopt;
+  if (value->is_object()) return std::move(value->get_object());
+  problem.say(
+      {.message = fmt::format("the body must be a JSON object, not {}", shown(*value)), .code = "invalid_json"});
+  return std::nullopt;
 }
 
 std::optional<int64_t> whole_number(const json::value& value) {
@@ -58,27 +66,27 @@ std::optional<int64_t> whole_number(const json::value& value) {
   return static_cast<int64_t>(number);
 }
 
-std::string WireFields::path(std::string_view name) const {
+std::string AskFields::path(std::string_view name) const {
   return place_.empty() ? std::string(name) : fmt::format("{}.{}", place_, name);
 }
 
-void WireFields::wrong(std::string_view name, std::string_view wanted, const json::value& found) {
+void AskFields::wrong(std::string_view name, std::string_view wanted, const json::value& found) {
   problem_->say(bad_field(path(name), fmt::format("{} must be {}, not {}", path(name), wanted, shown(found))));
 }
 
-void WireFields::missing(std::string_view name, std::string_view wanted) {
-  ApiError error = bad_field(path(name), fmt::format("{} is missing: {}", path(name), wanted));
+void AskFields::missing(std::string_view name, std::string_view wanted) {
+  FieldError error = bad_field(path(name), fmt::format("{} is missing: {}", path(name), wanted));
   error.code = "missing_required_parameter";
   problem_->say(std::move(error));
 }
 
-const json::value* WireFields::any(std::string_view name) {
+const json::value* AskFields::any(std::string_view name) {
   read_.insert(name);
   const json::value* value = object_->if_contains(name);
   return value == nullptr || value->is_null() ? nullptr : value;
 }
 
-std::optional<double> WireFields::number(std::string_view name, double low, double high) {
+std::optional<double> AskFields::number(std::string_view name, double low, double high) {
   const json::value* value = any(name);
   if (value == nullptr) return std::nullopt;
   if (value->is_number()) {
@@ -89,7 +97,7 @@ std::optional<double> WireFields::number(std::string_view name, double low, doub
   return std::nullopt;
 }
 
-std::optional<int64_t> WireFields::integer(std::string_view name, int64_t low, int64_t high) {
+std::optional<int64_t> AskFields::integer(std::string_view name, int64_t low, int64_t high) {
   const json::value* value = any(name);
   if (value == nullptr) return std::nullopt;
   const auto number = whole_number(*value);
@@ -98,7 +106,7 @@ std::optional<int64_t> WireFields::integer(std::string_view name, int64_t low, i
   return std::nullopt;
 }
 
-std::optional<bool> WireFields::boolean(std::string_view name) {
+std::optional<bool> AskFields::boolean(std::string_view name) {
   const json::value* value = any(name);
   if (value == nullptr) return std::nullopt;
   if (value->is_bool()) return value->get_bool();
@@ -106,7 +114,7 @@ std::optional<bool> WireFields::boolean(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<std::string> WireFields::string(std::string_view name, size_t most_bytes) {
+std::optional<std::string> AskFields::string(std::string_view name, size_t most_bytes) {
   const json::value* value = any(name);
   if (value == nullptr) return std::nullopt;
   if (value->is_string() && value->get_string().size() <= most_bytes) return std::string(value->get_string());
@@ -114,7 +122,7 @@ std::optional<std::string> WireFields::string(std::string_view name, size_t most
   return std::nullopt;
 }
 
-const json::array* WireFields::array(std::string_view name) {
+const json::array* AskFields::array(std::string_view name) {
   const json::value* value = any(name);
   if (value == nullptr) return nullptr;
   if (value->is_array()) return &value->get_array();
@@ -122,7 +130,7 @@ const json::array* WireFields::array(std::string_view name) {
   return nullptr;
 }
 
-const json::object* WireFields::object(std::string_view name) {
+const json::object* AskFields::object(std::string_view name) {
   const json::value* value = any(name);
   if (value == nullptr) return nullptr;
   if (value->is_object()) return &value->get_object();
@@ -130,12 +138,12 @@ const json::object* WireFields::object(std::string_view name) {
   return nullptr;
 }
 
-void WireFields::finish() {
+void AskFields::finish() {
   if (!problem_->none()) return;
   for (const auto& field : *object_) {
     if (read_.contains(field.key())) continue;
     const std::string name = field.key().size() > 100 ? "a field with a long name" : path(field.key());
-    ApiError error = bad_field(name, fmt::format("{} is not known here", name));
+    FieldError error = bad_field(name, fmt::format("{} is not known here", name));
     error.code = "unknown_parameter";
     problem_->say(std::move(error));
     return;

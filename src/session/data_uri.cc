@@ -1,4 +1,4 @@
-#include "server/data_uri.h"
+#include "session/data_uri.h"
 
 #include <array>
 #include <cstdint>

@@ -1,0 +1,308 @@
+// paceline.h for C++17 and later: handles that close themselves, texts as std::string, errors thrown. All of it is in
+// this header, over the C interface; what holds there about threads and callbacks holds here.
+//
+//     paceline::Model model;  // the one that was installed with the library
+//     paceline::Request request;
+//     request.set_chat(paceline::Chat().user("Why is the sky blue?"));
+//     std::cout << model.generate(request).text();
+#ifndef PACELINE_PACELINE_HPP
+#define PACELINE_PACELINE_HPP
+
+#include <paceline/paceline.h>
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace paceline {
+// Of this version of the header, so that no other code of that name is taken for it.
+inline namespace cpp1 {
+
+class Error : public std::runtime_error {
+ public:
+  Error(paceline_result result, const std::string& message) : std::runtime_error(message), result_(result) {}
+  paceline_result result() const { return result_; }
+
+ private:
+  paceline_result result_;
+};
+
+namespace detail {
+
+struct Free {
+  void operator()(void* memory) const { paceline_free(memory); }
+};
+using Text = std::unique_ptr<char, Free>;
+
+inline void check(paceline_result result, char* problem) {
+  const Text owned(problem);
+  if (result != PACELINE_OK) throw Error(result, owned ? owned.get() : paceline_result_name(result));
+}
+
+}  // namespace detail
+
+using Event = paceline_event;
+using Facts = paceline_facts;
+using Usage = paceline_usage;
+// Called on the model's own thread. False: no more.
+using OnEvent = std::function<bool(const Event&)>;
+
+struct OpenOptions : paceline_open_options {
+  OpenOptions() { paceline_open_options_init(this, sizeof(paceline_open_options)); }
+};
+
+// A conversation. Its settings are those of paceline_chat.
+class Chat : public paceline_chat {
+ public:
+  Chat() { paceline_chat_init(this, sizeof(paceline_chat)); }
+
+  Chat& add(std::string role, std::string content) {
+    said_.emplace_back(std::move(role), std::move(content));
+    return *this;
+  }
+  Chat& system(std::string content) { return add("system", std::move(content)); }
+  Chat& user(std::string content) { return add("user", std::move(content)); }
+  Chat& assistant(std::string content) { return add("assistant", std::move(content)); }
+
+ private:
+  friend class Model;
+  friend class Request;
+  // The same for C, as long as this is there and `messages` too.
+  paceline_chat for_c(std::vector<paceline_message>& messages_out) const {
+    paceline_chat made = *this;
+    if (said_.empty()) return made;
+    for (const auto& message : said_) messages_out.push_back({message.first.c_str(), message.second.c_str()});
+    made.messages = messages_out.data();
+    made.message_count = messages_out.size();
+    return made;
+  }
+
+  std::vector<std::pair<std::string, std::string>> said_;
+};
+
+// Settings are those of paceline_request; what is set by a function here is kept here.
+class Request : public paceline_request {
+ public:
+  Request() { paceline_request_init(this, sizeof(paceline_request)); }
+
+  Request& set_chat(Chat asked) {
+    asked_ = std::make_shared<const Chat>(std::move(asked));
+    return *this;
+  }
+  Request& set_prompt(std::string text) {
+    text_ = std::make_shared<const std::string>(std::move(text));
+    return *this;
+  }
+  Request& set_seed(uint64_t number) {
+    has_seed = 1;
+    seed = number;
+    return *this;
+  }
+  Request& add_stop_string(std::string text) {
+    stops_.push_back(std::move(text));
+    return *this;
+  }
+  Request& add_picture(std::string path_of_file) {
+    pictures_.push_back(std::move(path_of_file));
+    return *this;
+  }
+
+ private:
+  friend class Model;
+  // What for_c() points to.
+  struct Parts {
+    paceline_chat chat;
+    std::vector<paceline_message> messages;
+    std::vector<const char*> stops;
+    std::vector<paceline_medium> media;
+  };
+  paceline_request for_c(Parts& parts) const {
+    paceline_request made = *this;
+    if (asked_) {
+      parts.chat = asked_->for_c(parts.messages);
+      made.chat = &parts.chat;
+    }
+    if (text_) {
+      made.prompt = text_->data();
+      made.prompt_bytes = text_->size();
+    }
+    for (const std::string& text : stops_) parts.stops.push_back(text.c_str());
+    if (!stops_.empty()) {
+      made.stop_strings = parts.stops.data();
+      made.stop_string_count = parts.stops.size();
+    }
+    for (const std::string& path : pictures_) {
+      paceline_medium picture;
+      paceline_medium_init(&picture, sizeof(picture));
+      picture.path = path.c_str();
+      parts.media.push_back(picture);
+    }
+    if (!pictures_.empty()) {
+      made.media = parts.media.data();
+      made.media_count = parts.media.size();
+    }
+    return made;
+  }
+
+  std::shared_ptr<const Chat> asked_;
+  std::shared_ptr<const std::string> text_;
+  std::vector<std::string> stops_, pictures_;
+};
+
+// A request that is being computed, or has been. Where it goes out of scope while it runs, it is cancelled.
+class Generation {
+ public:
+  // Until it has ended. What it threw in OnEvent is thrown again here.
+  void wait() {
+    char* problem = nullptr;
+    const paceline_result result = paceline_wait(handle_.get(), &problem);
+    if (ear_->thrown) {
+      paceline_free(problem);
+      std::rethrow_exception(std::exchange(ear_->thrown, nullptr));
+    }
+    detail::check(result, problem);
+  }
+  // From any thread.
+  void cancel() const { paceline_cancel(handle_.get()); }
+
+  // Once it has ended.
+  Usage usage() const {
+    Usage made{};
+    made.size = sizeof(made);
+    char* problem = nullptr;
+    detail::check(paceline_usage_of(handle_.get(), &made, &problem), problem);
+    return made;
+  }
+  // What it points to lives as long as this does.
+  paceline_choice choice(int32_t number = 0) const {
+    paceline_choice made{};
+    made.size = sizeof(made);
+    char* problem = nullptr;
+    detail::check(paceline_choice_of(handle_.get(), number, &made, &problem), problem);
+    return made;
+  }
+  std::string text(int32_t number = 0) const {
+    const paceline_choice found = choice(number);
+    return std::string(found.text, found.text_bytes);
+  }
+  paceline_generation* get() const { return handle_.get(); }
+
+ private:
+  friend class Model;
+  struct Ear {
+    OnEvent hear;
+    std::exception_ptr thrown;
+  };
+  struct Release {
+    void operator()(paceline_generation* handle) const { paceline_release(handle); }
+  };
+  Generation(paceline_generation* handle, std::unique_ptr<Ear> ear) : ear_(std::move(ear)), handle_(handle) {}
+
+  static int32_t hear(void* user, const paceline_event* event) {
+    auto* ear = static_cast<Ear*>(user);
+    try {
+      return ear->hear(*event) ? 0 : 1;
+    } catch (...) {
+      ear->thrown = std::current_exception();
+      return 1;
+    }
+  }
+
+  std::unique_ptr<Ear> ear_;  // outlives the handle, which calls it
+  std::unique_ptr<paceline_generation, Release> handle_;
+};
+
+class Model {
+ public:
+  using OnProgress = std::function<void(int64_t done, int64_t total)>;
+
+  explicit Model(const OpenOptions& options = OpenOptions(), const OnProgress& on_progress = OnProgress()) {
+    paceline_open_options asked = options;
+    if (on_progress) {
+      asked.on_progress = [](void* user, int64_t done, int64_t total) {
+        (*static_cast<const OnProgress*>(user))(done, total);
+      };
+      asked.user = const_cast<OnProgress*>(&on_progress);
+    }
+    paceline_model* opened = nullptr;
+    char* problem = nullptr;
+    detail::check(paceline_open(&asked, &opened, &problem), problem);
+    handle_.reset(opened);
+  }
+
+  // What its pointers point to lives as long as the model does.
+  Facts facts() const {
+    Facts made{};
+    made.size = sizeof(made);
+    char* problem = nullptr;
+    detail::check(paceline_model_facts(handle_.get(), &made, &problem), problem);
+    return made;
+  }
+
+  std::string render(const Chat& chat) const {
+    std::vector<paceline_message> messages;
+    const paceline_chat asked = chat.for_c(messages);
+    char *text = nullptr, *problem = nullptr;
+    detail::check(paceline_render(handle_.get(), &asked, &text, &problem), problem);
+    return detail::Text(text).get();
+  }
+  std::vector<int32_t> tokenize(std::string_view text, bool add_special = true) const {
+    int32_t* ids = nullptr;
+    size_t count = 0;
+    char* problem = nullptr;
+    detail::check(
+        paceline_tokenize(handle_.get(), text.data(), text.size(), add_special ? 1 : 0, &ids, &count, &problem),
+        problem);
+    const std::unique_ptr<int32_t, detail::Free> owned(ids);
+    return std::vector<int32_t>(ids, ids + count);
+  }
+  std::string detokenize(const std::vector<int32_t>& ids, bool skip_special = true) const {
+    char *text = nullptr, *problem = nullptr;
+    size_t bytes = 0;
+    detail::check(
+        paceline_detokenize(handle_.get(), ids.data(), ids.size(), skip_special ? 1 : 0, &text, &bytes, &problem),
+        problem);
+    const detail::Text owned(text);
+    return std::string(text, bytes);
+  }
+
+  // Returns at once; many may be on their way.
+  Generation submit(const Request& request, OnEvent on_event = OnEvent()) {
+    Request::Parts parts;
+    paceline_request asked = request.for_c(parts);
+    std::unique_ptr<Generation::Ear> ear(new Generation::Ear{std::move(on_event), nullptr});
+    if (ear->hear) {
+      asked.on_event = &Generation::hear;
+      asked.user = ear.get();
+    }
+    paceline_generation* made = nullptr;
+    char* problem = nullptr;
+    detail::check(paceline_submit(handle_.get(), &asked, &made, &problem), problem);
+    return Generation(made, std::move(ear));
+  }
+  // And waits.
+  Generation generate(const Request& request, OnEvent on_event = OnEvent()) {
+    Generation generation = submit(request, std::move(on_event));
+    generation.wait();
+    return generation;
+  }
+
+  paceline_model* get() const { return handle_.get(); }
+
+ private:
+  struct Close {
+    void operator()(paceline_model* model) const { paceline_close(model); }
+  };
+  std::unique_ptr<paceline_model, Close> handle_;
+};
+
+}  // namespace cpp1
+}  // namespace paceline
+
+#endif

@@ -1,0 +1,243 @@
+// What callers and files can get wrong: said in words, and nothing ends by it.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "api/model_for_tests.h"
+
+namespace paceline::api {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(CErrors, NamesOfWhatHappened) {
+  EXPECT_STREQ(paceline_result_name(PACELINE_OK), "ok");
+  EXPECT_STREQ(paceline_result_name(PACELINE_BUSY), "busy");
+  EXPECT_STREQ(paceline_result_name(99), "unknown");
+  EXPECT_STREQ(paceline_finish_name(PACELINE_FINISH_LENGTH), "length");
+  EXPECT_EQ(paceline_abi_version(), PACELINE_ABI_VERSION);
+  EXPECT_GT(std::strlen(paceline_version()), 4u);
+}
+
+TEST(CErrors, OpeningWhatCannotBeOpened) {
+  struct Case {
+    std::function<void(paceline_open_options&)> change;
+    paceline_result result;
+    const char* words;
+  };
+  const std::vector<Case> cases = {
+      {[](auto& options) { options.model = "/no/such/folder"; }, PACELINE_NO_MODEL, "/no/such/folder"},
+      {[](auto& options) { options.model = PACELINE_SOURCE_DIR; }, PACELINE_NO_MODEL, "config.json"},
+      {[](auto& options) { options.draft = "/no/such/drafter"; }, PACELINE_NO_MODEL, "/no/such/drafter"},
+      {[](auto& options) { options.draft = ""; }, PACELINE_INVALID, "draft"},
+      {[](auto& options) { options.draft_kind = "magic"; }, PACELINE_INVALID, "draft_kind"},
+      {[](auto& options) { options.depth = -2; }, PACELINE_INVALID, "depth"},
+      {[](auto& options) { options.depth = 1000; }, PACELINE_INVALID, "depth"},
+      {[](auto& options) { options.device = 17; }, PACELINE_INVALID, "device"},
+      {[](auto& options) { options.precision = 17; }, PACELINE_INVALID, "precision"},
+      {[](auto& options) { options.vision = -1; }, PACELINE_INVALID, "vision"},
+      {[](auto& options) { options.threads = -1; }, PACELINE_INVALID, "threads"},
+      {[](auto& options) { options.batch_rows = 0; }, PACELINE_INVALID, "batch_rows"},
+      {[](auto& options) { options.chunk_rows = 100000; }, PACELINE_INVALID, "chunk_rows"},
+      {[](auto& options) { options.chunk_rows_beside = 0; }, PACELINE_INVALID, "chunk_rows_beside"},
+      {[](auto& options) { options.max_running = 0; }, PACELINE_INVALID, "max_running"},
+      {[](auto& options) { options.queue_length = -5; }, PACELINE_INVALID, "queue_length"},
+      {[](auto& options) { options.kv_bytes = 1; }, PACELINE_NO_MODEL, "kv_bytes"},
+      {[](auto& options) { options.size = 0; }, PACELINE_INVALID, "options.size"},
+  };
+  const std::string folder = default_model_folder();
+  for (const Case& c : cases) {
+    paceline_open_options options;
+    paceline_open_options_init(&options, sizeof(options));
+    options.model = folder.c_str();
+    c.change(options);
+    auto* model = reinterpret_cast<paceline_model*>(&options);  // must be overwritten
+    Problem problem;
+    EXPECT_EQ(paceline_open(&options, &model, &problem.text), c.result) << c.words;
+    EXPECT_EQ(model, nullptr) << c.words;
+    EXPECT_THAT(problem.said(), HasSubstr(c.words));
+    // Whoever does not want to know is not told.
+    EXPECT_EQ(paceline_open(&options, &model, nullptr), c.result);
+  }
+  EXPECT_EQ(paceline_open(nullptr, nullptr, nullptr), PACELINE_INVALID);
+}
+
+TEST(CErrors, HandlesThatAreNone) {
+  Problem problem;
+  paceline_request request;
+  paceline_request_init(&request, sizeof(request));
+  paceline_generation* generation = nullptr;
+  EXPECT_EQ(paceline_submit(nullptr, &request, &generation, nullptr), PACELINE_INVALID);
+  EXPECT_EQ(paceline_submit(shared_model(), nullptr, &generation, &problem.text), PACELINE_INVALID);
+  EXPECT_THAT(problem.said(), HasSubstr("request is NULL"));
+  EXPECT_EQ(paceline_submit(shared_model(), &request, nullptr, nullptr), PACELINE_INVALID);
+  EXPECT_EQ(paceline_generate(nullptr, &request, nullptr, nullptr), PACELINE_INVALID);
+  EXPECT_EQ(paceline_wait(nullptr, nullptr), PACELINE_INVALID);
+  EXPECT_EQ(paceline_usage_of(nullptr, nullptr, nullptr), PACELINE_INVALID);
+  EXPECT_EQ(paceline_choice_of(nullptr, 0, nullptr, nullptr), PACELINE_INVALID);
+  EXPECT_EQ(paceline_model_facts(nullptr, nullptr, nullptr), PACELINE_INVALID);
+  EXPECT_EQ(paceline_model_facts(shared_model(), nullptr, nullptr), PACELINE_INVALID);
+  EXPECT_EQ(paceline_model_load(nullptr, nullptr, nullptr), PACELINE_INVALID);
+  EXPECT_EQ(paceline_render(shared_model(), nullptr, nullptr, nullptr), PACELINE_INVALID);
+  EXPECT_EQ(paceline_tokenize(shared_model(), nullptr, 0, 0, nullptr, nullptr, nullptr), PACELINE_INVALID);
+  EXPECT_EQ(paceline_detokenize(shared_model(), nullptr, 3, 0, nullptr, nullptr, nullptr), PACELINE_INVALID);
+  EXPECT_EQ(paceline_close(nullptr), PACELINE_OK);
+  paceline_cancel(nullptr);
+  paceline_release(nullptr);
+  paceline_free(nullptr);
+  paceline_request_init(nullptr, 100);
+}
+
+// A request that is right but for one thing.
+paceline_result submit_changed(const std::function<void(TestAsk&)>& change, std::string& said) {
+  TestAsk ask("Hello");
+  change(ask);
+  Problem problem;
+  paceline_generation* generation = nullptr;
+  const paceline_result result = paceline_submit(shared_model(), &ask.request, &generation, &problem.text);
+  said = problem.said();
+  EXPECT_EQ(generation == nullptr, result != PACELINE_OK);
+  paceline_release(generation);
+  return result;
+}
+
+TEST(CErrors, RequestsThatMakeNoSense) {
+  static const int32_t ids[] = {5, 1 << 30};
+  static const char* const empty[] = {""};
+  static const paceline_logit_bias bias = {1 << 30, 1};
+  static const std::string long_text(3 << 20, 'x');
+  struct Case {
+    std::function<void(TestAsk&)> change;
+    const char* words;
+  };
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const std::vector<Case> cases = {
+      {[](auto& ask) { ask.request.chat = nullptr; }, "a chat, a prompt or prompt_ids"},
+      {[](auto& ask) { ask.request.prompt = "x"; }, "one of them; found 2"},
+      {[](auto& ask) { ask.request.max_tokens = -1; }, "max_tokens"},
+      {[](auto& ask) { ask.request.context = -1; }, "context"},
+      {[](auto& ask) { ask.request.context = 1 << 30; }, "context"},
+      {[](auto& ask) { ask.request.temperature = -0.5f; }, "temperature"},
+      {[nan](auto& ask) { ask.request.temperature = nan; }, "temperature"},
+      {[](auto& ask) { ask.request.top_p = 2; }, "top_p"},
+      {[](auto& ask) { ask.request.top_k = -2; }, "top_k"},
+      {[nan](auto& ask) { ask.request.min_p = nan; }, "min_p"},
+      {[](auto& ask) { ask.request.repetition_penalty = 0; }, "repetition_penalty"},
+      {[nan](auto& ask) { ask.request.presence_penalty = nan; }, "presence_penalty"},
+      {[](auto& ask) { ask.request.choices = 0; }, "choices"},
+      {[](auto& ask) { ask.request.choices = std::numeric_limits<int32_t>::max(); }, "choices"},
+      {[](auto& ask) { ask.request.top_logprobs = 21; }, "top_logprobs"},
+      {[](auto& ask) { ask.request.max_depth = 1000; }, "max_depth"},
+      {[](auto& ask) { ask.request.deadline_ms = -1; }, "deadline_ms"},
+      {[](auto& ask) { ask.request.stop_string_count = 2; }, "stop_strings is NULL"},
+      {[](auto& ask) { ask.request.stop_strings = empty, ask.request.stop_string_count = 1; }, "stop string"},
+      {[](auto& ask) { ask.request.logit_bias = &bias, ask.request.logit_bias_count = 1; }, "logit_bias"},
+      {[](auto& ask) { ask.request.media_count = 1; }, "media"},
+      {[](auto& ask) { ask.request.picture_tokens = 3; }, "max_soft_tokens"},
+      {[](auto& ask) { ask.request.tool_choice = "required"; }, "no tools"},
+      {[](auto& ask) { ask.request.response_format_json = "{"; }, "response_format_json must be JSON"},
+      {[](auto& ask) { ask.request.response_format_json = R"({"type":"poem"})"; }, "response_format.type"},
+      {[](auto& ask) { ask.request.response_format_json = R"({"type":"json_object"})", ask.request.ignore_eos = 1; },
+       "ignore_eos"},
+      {[](auto& ask) { ask.chat.size = 3; }, "chat.size"},
+      {[](auto& ask) { ask.chat.messages = nullptr; }, "messages is missing"},
+      {[](auto& ask) { ask.message.role = "king"; }, "messages[0].role"},
+      {[](auto& ask) { ask.message.content = nullptr; }, "messages[0]"},
+      {[](auto& ask) { ask.chat.messages = nullptr, ask.chat.messages_json = "[{]"; }, "messages_json must be JSON"},
+      {[](auto& ask) { ask.chat.messages_json = "[]"; }, "not both"},
+      {[](auto& ask) { ask.chat.messages = nullptr, ask.chat.messages_json = "{}"; }, "messages must be an array"},
+      {[](auto& ask) { ask.chat.tools_json = "[1]"; }, "tools[0]"},
+      {[](auto& ask) { ask.chat.variables_json = "7"; }, "chat_template_kwargs"},
+      {[](auto& ask) { ask.chat.variables_json = "\xff"; }, "variables_json must be JSON"},
+      {[](auto& ask) { ask.message.content = long_text.c_str(); }, "tokens at least"},
+      {[](auto& ask) { ask.request.chat = nullptr, ask.request.prompt = ""; }, ""},
+      {[](auto& ask) { ask.request.chat = nullptr, ask.request.prompt_ids = ids; }, "no tokens"},
+      {[](auto& ask) { ask.request.chat = nullptr, ask.request.prompt_ids = ids, ask.request.prompt_id_count = 2; },
+       "token 1073741824"},
+      {[](auto& ask) { ask.request.chat = nullptr, ask.request.prompt = "x", ask.request.tool_choice = "auto"; },
+       "tool_choice is for chats"},
+  };
+  for (size_t i = 0; i < cases.size(); ++i) {
+    std::string said;
+    // An empty prompt still has <bos>, which can be continued.
+    const bool is_right = cases[i].words[0] == '\0';
+    EXPECT_EQ(submit_changed(cases[i].change, said), is_right ? PACELINE_OK : PACELINE_INVALID) << i << said;
+    EXPECT_THAT(said, HasSubstr(cases[i].words)) << i;
+  }
+}
+
+TEST(CErrors, MediaThatAreNone) {
+  struct Case {
+    std::function<void(paceline_medium&)> change;
+    const char* words;
+  };
+  const std::vector<Case> cases = {
+      {[](auto& medium) { medium.path = "/no/such/picture.png"; }, "/no/such/picture.png"},
+      {[](auto& medium) { medium.bytes = "no picture", medium.byte_count = 10; }, "media[0]"},
+      {[](auto&) {}, "bytes or a path"},
+      {[](auto& medium) { medium.bytes = "x", medium.byte_count = 1, medium.path = "x"; }, "bytes or a path"},
+      {[](auto& medium) { medium.bytes = "no clip", medium.byte_count = 7, medium.is_clip = 1; }, "media[0]"},
+      {[](auto& medium) { medium.size = 4; }, "size"},
+  };
+  for (const Case& c : cases) {
+    paceline_medium medium;
+    paceline_medium_init(&medium, sizeof(medium));
+    c.change(medium);
+    std::string said;
+    const auto add = [&](TestAsk& ask) { ask.request.media = &medium, ask.request.media_count = 1; };
+    EXPECT_EQ(submit_changed(add, said), PACELINE_INVALID) << c.words;
+    EXPECT_THAT(said, HasSubstr(c.words));
+  }
+}
+
+// Callers of other versions: what they do not know has its default, and what the library does not know must not be set.
+TEST(CErrors, StructsOfOtherVersions) {
+  struct Newer {
+    paceline_request known;
+    int64_t later[4];
+  } newer;
+  TestAsk ask("Hello");
+  std::memset(static_cast<void*>(&newer), 0xAA, sizeof(newer));
+  paceline_request_init(&newer.known, sizeof(newer));
+  EXPECT_EQ(newer.known.size, sizeof(newer));
+  EXPECT_EQ(newer.later[0] | newer.later[3], 0);
+  newer.known.chat = &ask.chat;
+  newer.known.max_tokens = 3;
+  Problem problem;
+  EXPECT_EQ(paceline_generate(shared_model(), &newer.known, nullptr, &problem.text), PACELINE_OK) << problem.said();
+  newer.later[3] = 1;
+  EXPECT_EQ(paceline_generate(shared_model(), &newer.known, nullptr, &problem.text), PACELINE_INVALID);
+  EXPECT_THAT(problem.said(), HasSubstr("does not know"));
+
+  // One that ends before max_tokens gets 512 of them, and not what lies behind it in memory.
+  struct Older {
+    size_t size;
+    const paceline_chat* chat;
+    int64_t behind[8];
+  } older;
+  std::memset(static_cast<void*>(&older), 0xAA, sizeof(older));
+  constexpr size_t kKnown = offsetof(Older, behind);
+  paceline_request_init(reinterpret_cast<paceline_request*>(&older), kKnown);
+  EXPECT_EQ(older.behind[0], static_cast<int64_t>(0xAAAAAAAAAAAAAAAA));
+  older.chat = &ask.chat;
+  EXPECT_EQ(paceline_generate(shared_model(), reinterpret_cast<paceline_request*>(&older), nullptr, nullptr),
+            PACELINE_OK);
+  for (const size_t size : {size_t{0}, size_t{7}, kKnown - 1, size_t{1} << 30}) {
+    older.size = size;
+    EXPECT_EQ(paceline_generate(shared_model(), reinterpret_cast<paceline_request*>(&older), nullptr, nullptr),
+              PACELINE_INVALID);
+  }
+
+  // Of what is handed out, as much as there is room for.
+  paceline_facts facts;
+  std::memset(static_cast<void*>(&facts), 0xAA, sizeof(facts));
+  facts.size = offsetof(paceline_facts, kernels);
+  ASSERT_EQ(paceline_model_facts(shared_model(), &facts, nullptr), PACELINE_OK);
+  EXPECT_STREQ(facts.name, "default");
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(facts.kernels), 0xAAAAAAAAAAAAAAAA);
+}
+
+}  // namespace
+}  // namespace paceline::api

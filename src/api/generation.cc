@@ -1,0 +1,273 @@
+#include "api/generation.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/structs.h"
+
+namespace paceline::api {
+namespace {
+
+paceline_finish finish_of(OutputEnd end) {
+  switch (end) {
+    case OutputEnd::none: return PACELINE_FINISH_NONE;
+    case OutputEnd::stop: return PACELINE_FINISH_STOP;
+    case OutputEnd::length: return PACELINE_FINISH_LENGTH;
+    case OutputEnd::tool_calls: return PACELINE_FINISH_TOOL_CALLS;
+    case OutputEnd::cancelled: return PACELINE_FINISH_CANCELLED;
+    case OutputEnd::deadline: return PACELINE_FINISH_DEADLINE;
+    case OutputEnd::failed: break;
+  }
+  return PACELINE_FINISH_FAILED;
+}
+
+paceline_event event_of(int32_t kind, int32_t choice) {
+  paceline_event event{};
+  event.size = sizeof(event);
+  event.kind = kind;
+  event.choice = choice;
+  return event;
+}
+
+constexpr const char* kRunning = "the generation has not ended yet: paceline_wait, or PACELINE_EVENT_END";
+
+}  // namespace
+
+Generation::Generation(std::shared_ptr<RunningModel> model, const MadeCompletion& made, const Ear& ear)
+    : model_(std::move(model)), ear_(ear) {
+  usage_.prompt_tokens = static_cast<int64_t>(made.request.prompt.size());
+  for (int32_t i = 0; i < made.request.choices; ++i) {
+    choices_.push_back(
+        std::make_unique<Choice>(ChoiceOutput(model_->text().tokenizer, model_->maker().marks(), made.output)));
+  }
+}
+
+Heard Generation::hear(const Event& event) {
+  Heard heard;
+  const Outcome done = caught([&]() -> Outcome {
+    hear_event(event, heard);
+    return {};
+  });
+  // There is no memory to keep more of it.
+  if (!done.ok()) {
+    heard = {event.tokens.size(), true};
+    if (event.end != nullptr) end_choice(event.choice, *event.end);
+  }
+  return heard;
+}
+
+void Generation::hear_event(const Event& event, Heard& heard) {
+  Choice& choice = *choices_[static_cast<size_t>(event.choice)];
+  choice.output.note_prompt(event, usage_);
+  if (event.end == nullptr) tell_prompt(event);
+  // Token by token, so that a text which the caller ends is the same however many came at once.
+  while (heard.stand < event.tokens.size() && !heard.ends) {
+    const NewToken& token = event.tokens[heard.stand++];
+    choice.ids.push_back(token.id);
+    heard.ends = !choice.output.push(token, usage_);
+    if (tell_news(event.choice)) continue;
+    heard.ends = true;
+    cancel();
+  }
+  if (event.end != nullptr) end_choice(event.choice, *event.end);
+}
+
+void Generation::tell_prompt(const Event& event) {
+  if (event.choice != 0 || event.prompt_done <= prompt_told_) return;
+  prompt_told_ = event.prompt_done;
+  paceline_event told = event_of(PACELINE_EVENT_PROMPT, 0);
+  told.prompt_done = event.prompt_done;
+  told.prompt_tokens = static_cast<int32_t>(usage_.prompt_tokens);
+  told.cached_tokens = event.cached;
+  if (!tell(told)) cancel();
+}
+
+bool Generation::tell_news(int32_t number) {
+  std::vector<OutputDelta>& unheard = choices_[static_cast<size_t>(number)]->output.unheard();
+  if (unheard.empty()) return true;
+  bool goes_on = true;
+  for (OutputDelta& delta : std::exchange(unheard, {})) goes_on = tell_delta(number, delta) && goes_on;
+  return goes_on;
+}
+
+bool Generation::tell_delta(int32_t number, OutputDelta& delta) {
+  Choice& choice = *choices_[static_cast<size_t>(number)];
+  paceline_event event = event_of(PACELINE_EVENT_TEXT, number);
+  event.text = delta.text.c_str();
+  event.text_bytes = delta.text.size();
+  const size_t known = choice.tokens.size();
+  for (const NewToken& token : delta.tokens) choice.tokens.add(token, model_->text().tokenizer);
+  event.tokens = choice.tokens.from(known).data();
+  event.token_count = choice.tokens.size() - known;
+  switch (delta.kind) {
+    case OutputDelta::Kind::content: choice.text += delta.text; break;
+    case OutputDelta::Kind::reasoning:
+      event.kind = PACELINE_EVENT_THOUGHT;
+      choice.thoughts += delta.text;
+      break;
+    case OutputDelta::Kind::call: {
+      event.kind = PACELINE_EVENT_CALL;
+      const ToolCall& call = choice.calls.emplace_back(std::move(delta.call));
+      event.call = choice.call_list.emplace_back(paceline_tool_call{call.name.c_str(), call.arguments.c_str()});
+    }
+  }
+  return tell(event);
+}
+
+bool Generation::tell(paceline_event event) {
+  const std::lock_guard lock(ear_mutex_);
+  if (ear_.on_event == nullptr) return true;
+  event.generation = ear_.handle;
+  // Callers that write C++ may throw; it is theirs to remember what.
+  try {
+    return ear_.on_event(ear_.user, &event) == 0;
+  } catch (...) {
+    return false;
+  }
+}
+
+void Generation::end_choice(int32_t number, const SequenceEnd& end) {
+  Choice& choice = *choices_[static_cast<size_t>(number)];
+  if (choice.output.end() != OutputEnd::none) return;
+  choice.output.finish(end, usage_);
+  queued_ms_ = std::max(queued_ms_, end.queued_ms);
+  prompt_ms_ = std::max(prompt_ms_, end.prompt_ms);
+  decode_ms_ = std::max(decode_ms_, end.decode_ms);
+  bool goes_on = tell_news(number);
+  paceline_event event = event_of(PACELINE_EVENT_FINISH, number);
+  event.finish = finish_of(choice.output.end());
+  goes_on = tell(event) && goes_on;
+  if (++choices_ended_ == choices_.size()) {
+    end_all();
+  } else if (!goes_on) {
+    cancel();
+  }
+}
+
+void Generation::end_all() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+  }
+  (void)tell(event_of(PACELINE_EVENT_END, 0));
+  // Under the lock: whoever waits may give the last reference back as soon as it is woken.
+  const std::lock_guard lock(mutex_);
+  told_ = true;
+  told_changed_.notify_all();
+}
+
+void Generation::fail(const std::string& why) {
+  SequenceEnd end;
+  end.reason = EndReason::failed;
+  end.problem = why;
+  for (size_t i = 0; i < choices_.size(); ++i) end_choice(static_cast<int32_t>(i), end);
+}
+
+void Generation::begin(RequestId id) {
+  bool is_late = false;
+  {
+    const std::lock_guard lock(mutex_);
+    id_ = id;
+    is_late = cancelled_ && !ended_;
+  }
+  if (is_late) model_->cancel(id);
+}
+
+void Generation::cancel() {
+  RequestId id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(cancelled_, true) || ended_) return;
+    id = id_;
+  }
+  if (id != 0) model_->cancel(id);
+}
+
+void Generation::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!cancelled_ && !ended_) closed_ = true;
+  }
+  cancel();
+}
+
+void Generation::mute() {
+  const std::lock_guard lock(ear_mutex_);
+  ear_ = {};
+}
+
+bool Generation::has_ended() const {
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
+Outcome Generation::wait() {
+  if (model_->is_own_thread()) {
+    return invalid("paceline_wait was called from within on_event: its model's own thread would wait for itself");
+  }
+  {
+    std::unique_lock lock(mutex_);
+    told_changed_.wait(lock, [this] { return told_; });
+  }
+  return outcome();
+}
+
+Outcome Generation::outcome() const {
+  for (const auto& choice : choices_) {
+    switch (choice->output.end()) {
+      case OutputEnd::none:
+      case OutputEnd::stop:
+      case OutputEnd::length:
+      case OutputEnd::tool_calls: continue;
+      case OutputEnd::deadline: return {PACELINE_DEADLINE, "the request's time was over before its end"};
+      case OutputEnd::failed: return {PACELINE_FAILED, choice->output.problem()};
+      case OutputEnd::cancelled: break;
+    }
+    const std::lock_guard lock(mutex_);
+    if (closed_) return {PACELINE_CLOSED, "the model was closed before the request's end"};
+    return {PACELINE_CANCELLED, "the request was cancelled"};
+  }
+  return {};
+}
+
+Outcome Generation::usage(paceline_usage* out) const {
+  if (!has_ended()) return invalid(kRunning);
+  const SpeculationCounters& counters = usage_.speculation;
+  paceline_usage made{};
+  made.size = sizeof(made);
+  made.prompt_tokens = usage_.prompt_tokens;
+  made.cached_tokens = usage_.cached_tokens;
+  made.completion_tokens = usage_.completion_tokens;
+  made.thought_tokens = usage_.reasoning_tokens;
+  made.rounds = counters.rounds;
+  made.drafted = counters.drafted;
+  made.accepted = counters.accepted;
+  made.queued_ms = queued_ms_;
+  made.prompt_ms = prompt_ms_;
+  made.decode_ms = decode_ms_;
+  return fill_struct(made, "usage", out);
+}
+
+Outcome Generation::choice(int32_t number, paceline_choice* out) const {
+  if (!has_ended()) return invalid(kRunning);
+  if (number < 0 || static_cast<size_t>(number) >= choices_.size()) {
+    return invalid(fmt::format("there is no choice {}; there are {}, from 0", number, choices_.size()));
+  }
+  const Choice& choice = *choices_[static_cast<size_t>(number)];
+  paceline_choice made{};
+  made.size = sizeof(made);
+  made.text = choice.text.c_str();
+  made.text_bytes = choice.text.size();
+  made.thoughts = choice.thoughts.c_str();
+  made.thought_bytes = choice.thoughts.size();
+  made.calls = choice.call_list.data();
+  made.call_count = choice.call_list.size();
+  made.ids = choice.ids.data();
+  made.id_count = choice.ids.size();
+  made.tokens = choice.tokens.from(0).data();
+  made.token_count = choice.tokens.size();
+  made.finish = finish_of(choice.output.end());
+  return fill_struct(made, "choice", out);
+}
+
+}  // namespace paceline::api

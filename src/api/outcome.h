@@ -1,0 +1,52 @@
+// How a call of the C interface ended, and the border that no exception crosses.
+#pragma once
+
+#include <paceline/paceline.h>
+
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace paceline::api {
+
+struct Outcome {
+  paceline_result code = PACELINE_OK;
+  std::string message = {};
+
+  [[nodiscard]] bool ok() const { return code == PACELINE_OK; }
+};
+
+inline Outcome invalid(std::string message) { return {PACELINE_INVALID, std::move(message)}; }
+
+// The code; and the message in memory of the caller's, where it wants one. Where there is no memory, it has none.
+paceline_result tell(const Outcome& outcome, char** problem) noexcept;
+
+// A copy that paceline_free() takes, with a zero byte behind it; throws where there is no memory.
+char* handed_out(std::string_view text);
+
+// What is thrown within is the standard library's: mostly that there is no memory.
+template <class Body>
+Outcome caught(Body&& body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc&) {
+    return {PACELINE_FAILED, {}};  // the message may be too long for what is left
+  } catch (const std::exception& thrown) {
+    try {
+      return {PACELINE_FAILED, thrown.what()};
+    } catch (...) {
+      return {PACELINE_FAILED, {}};
+    }
+  } catch (...) {
+    return {PACELINE_FAILED, {}};
+  }
+}
+
+template <class Body>
+paceline_result guarded(char** problem, Body&& body) noexcept {
+  return tell(caught(std::forward<Body>(body)), problem);
+}
+
+}  // namespace paceline::api

@@ -1,0 +1,109 @@
+#include "api/running_model.h"
+
+#include <algorithm>
+
+#include "api/generation.h"
+#include "session/model_path.h"
+#include "session/refusal.h"
+
+namespace paceline::api {
+namespace {
+
+constexpr const char* kBroken = "the engine has stopped: there was no memory";
+
+paceline_result code_of(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::none: return PACELINE_OK;
+    case Refusal::queue_full: return PACELINE_BUSY;
+    case Refusal::draining: return PACELINE_CLOSED;
+    case Refusal::never_fits:
+    case Refusal::invalid: return PACELINE_INVALID;
+    case Refusal::failed: break;
+  }
+  return PACELINE_FAILED;
+}
+
+}  // namespace
+
+Outcome RunningModel::open(const OpenOptions& options, std::shared_ptr<RunningModel>& made) {
+  if (const Status status = check_open_options(options); !status.ok()) return invalid(status.error().message);
+  auto opened = OpenedModel::open(options);
+  if (!opened.ok()) return {PACELINE_NO_MODEL, opened.error().message};
+  std::shared_ptr<RunningModel> model(new RunningModel());
+  model->opened_ = std::move(*opened);
+  model->folder_ = model->opened_->folder().string();
+  model->name_ = model_name(options.run.model, model->opened_->folder());
+  model->maker_ = std::make_unique<CompletionMaker>(model->opened_->text());
+  model->thread_ = std::thread([raw = model.get()] { raw->run(); });
+  made = std::move(model);
+  return {};
+}
+
+RunningModel::~RunningModel() {
+  if (thread_.joinable()) (void)close();
+}
+
+// What the engine cannot go on from, nobody waits for.
+void RunningModel::run() noexcept {
+  const Outcome ended = caught([this]() -> Outcome {
+    opened_->engine().run();
+    return {};
+  });
+  if (ended.ok()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    broken_ = true;
+  }
+  for (const auto& generation : living()) generation->fail(kBroken);
+}
+
+Outcome RunningModel::submit(Request request, const std::shared_ptr<Generation>& generation) {
+  remember(generation);
+  const Submission made = opened_->engine().submit(std::move(request), generation);
+  if (made.refusal != Refusal::none) {
+    return {code_of(made.refusal), why_refused(made, opened_->description().settings.kv_bytes)};
+  }
+  generation->begin(made.id);
+  const std::lock_guard lock(mutex_);
+  if (broken_) return {PACELINE_FAILED, kBroken};
+  return {};
+}
+
+void RunningModel::cancel(RequestId id) {
+  const std::lock_guard lock(mutex_);
+  if (opened_ != nullptr) opened_->engine().cancel(id);
+}
+
+Outcome RunningModel::close() {
+  if (is_own_thread())
+    return invalid("a model cannot be closed from within on_event: its own thread would wait for itself");
+  opened_->engine().drain();
+  for (const auto& generation : living()) generation->close();
+  opened_->engine().stop();
+  thread_.join();
+  opened_->keep_costs();
+  const std::lock_guard lock(mutex_);
+  maker_.reset();
+  opened_.reset();
+  return {};
+}
+
+void RunningModel::remember(const std::shared_ptr<Generation>& generation) {
+  const std::lock_guard lock(mutex_);
+  if (generations_.size() >= tidy_at_) {
+    std::erase_if(generations_, [](const auto& weak) { return weak.expired(); });
+    tidy_at_ = 64 + 2 * generations_.size();
+  }
+  generations_.push_back(generation);
+}
+
+std::vector<std::shared_ptr<Generation>> RunningModel::living() {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::shared_ptr<Generation>> found;
+  for (const auto& weak : generations_) {
+    if (auto generation = weak.lock()) found.push_back(std::move(generation));
+  }
+  return found;
+}
+
+}  // namespace paceline::api

@@ -1,0 +1,56 @@
+// An opened model whose engine runs on a thread of its own, and the generations that it has on its way.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "api/outcome.h"
+#include "session/completion_maker.h"
+#include "session/opened_model.h"
+
+namespace paceline::api {
+
+class Generation;
+
+class RunningModel {
+ public:
+  static Outcome open(const OpenOptions& options, std::shared_ptr<RunningModel>& made);
+  ~RunningModel();
+
+  [[nodiscard]] const TextModel& text() const { return opened_->text(); }
+  [[nodiscard]] const OpenedModel& opened() const { return *opened_; }
+  [[nodiscard]] CompletionMaker& maker() const { return *maker_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] EngineStats stats() const { return opened_->engine().stats(); }
+
+  // Whether the caller is the thread that computes, which must not wait for what it computes.
+  [[nodiscard]] bool is_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
+
+  Outcome submit(Request request, const std::shared_ptr<Generation>& generation);
+  // Of one that has been closed there is nothing left to cancel.
+  void cancel(RequestId id);
+  // Everything ends, and the memory is given back.
+  Outcome close();
+
+ private:
+  RunningModel() = default;
+  void run() noexcept;
+  void remember(const std::shared_ptr<Generation>& generation);
+  [[nodiscard]] std::vector<std::shared_ptr<Generation>> living();
+
+  std::string name_, folder_;
+  std::unique_ptr<OpenedModel> opened_;
+  std::unique_ptr<CompletionMaker> maker_;
+  std::thread thread_;
+
+  std::mutex mutex_;  // guards all below, and opened_ where it is closed
+  std::vector<std::weak_ptr<Generation>> generations_;
+  size_t tidy_at_ = 64;
+  bool broken_ = false;  // its thread ended by something that was thrown
+};
+
+}  // namespace paceline::api

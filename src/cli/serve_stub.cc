@@ -1,0 +1,8 @@
+// A build without the server has no command for it.
+#include "cli/commands.h"
+
+namespace paceline {
+
+void add_serve_command(CLI::App& /*app*/, Action& /*action*/) {}
+
+}  // namespace paceline

@@ -1,0 +1,37 @@
+// A conversation to be answered, as those who ask write it in JSON: messages with their media, tools and which of them
+// to call, the form of the answer, what else the model's template is told.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/ask_fields.h"
+#include "session/chat_messages.h"
+#include "session/chat_request.h"
+#include "session/output_forms.h"
+
+namespace paceline {
+
+struct ChatParts {
+  ChatRequest chat;                     // as templates want it: arguments of calls are objects, pictures are places
+  std::vector<MediaFile> media;         // pictures and clips, in the order of their places
+  int32_t picture_tokens = 0;           // soft tokens that each picture may become; 0: what the model's files say
+  bool reads_calls = false;             // tools were given, and may be called
+  std::vector<std::string> tool_names;  // of those
+  std::optional<OutputForm> form;       // that the answer must have
+};
+
+// What there may be.
+struct ChatTerms {
+  int32_t messages = 0;
+  MediaTerms media = {};
+};
+
+// The fields messages, tools, tool_choice, parallel_tool_calls, response_format, reasoning_effort, chat_template_kwargs
+// and mm_processor_kwargs, as OpenAI's clients and vLLM's write them. What is wrong is said in the fields' problem; the
+// result is of no use then.
+ChatParts read_chat_parts(AskFields& fields, const ChatTerms& terms);
+
+}  // namespace paceline

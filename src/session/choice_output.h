@@ -1,0 +1,50 @@
+// A choice on its way out: the engine's tokens made into what its reader is told, why it ended, and what all of a
+// request's choices took.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/event.h"
+#include "session/output_parser.h"
+
+namespace paceline {
+
+// Of one request, or of several that are answered together.
+struct Usage {
+  int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0, reasoning_tokens = 0;
+  SpeculationCounters speculation;
+};
+
+// cancelled: by whoever reads it, or with the engine. failed: the choice's problem says why.
+enum class OutputEnd : uint8_t { none, stop, length, tool_calls, cancelled, deadline, failed };
+const char* output_end_name(OutputEnd end);
+
+class ChoiceOutput {
+ public:
+  // The tokenizer must outlive it.
+  ChoiceOutput(const Tokenizer& tokenizer, const OutputMarks& marks, const OutputSettings& settings)
+      : parser_(tokenizer, marks, settings) {}
+
+  // Of an event, before its tokens: what it says about the prompt.
+  void note_prompt(const Event& event, Usage& usage);
+  // False: the output ends with this token.
+  bool push(const NewToken& token, Usage& usage);
+  // No more tokens come. What comes behind it changes nothing.
+  void finish(const SequenceEnd& end, Usage& usage);
+
+  // What has not been taken out yet. Neighbours of one kind are one.
+  [[nodiscard]] std::vector<OutputDelta>& unheard() { return unheard_; }
+  [[nodiscard]] OutputEnd end() const { return end_; }
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+
+ private:
+  OutputParser parser_;
+  int32_t cached_ = 0;
+  std::vector<OutputDelta> unheard_;
+  OutputEnd end_ = OutputEnd::none;
+  std::string problem_;
+};
+
+}  // namespace paceline

@@ -1,0 +1,131 @@
+#include "session/completion_maker.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace paceline {
+namespace {
+
+FieldError too_long(const char* field, std::string message) {
+  FieldError error = bad_field(field, std::move(message));
+  error.code = "context_length_exceeded";
+  return error;
+}
+
+std::optional<MediaPrompt> checked(Result<MediaPrompt> prompt, const char* field, FieldProblem& problem) {
+  if (prompt.ok()) return std::move(*prompt);
+  problem.say(bad_field(field, prompt.error().message));
+  return std::nullopt;
+}
+
+// For each choice: its parser and decoder before they have read anything, with room to spare.
+constexpr size_t kChoiceBytes = size_t{4} << 10;
+
+// What whoever reads the output holds for a request that waits.
+size_t listener_bytes(const OutputSettings& output, int32_t choices) {
+  size_t bytes = static_cast<size_t>(choices) * kChoiceBytes;
+  if (output.stops != nullptr) bytes += output.stops->bytes();
+  if (output.tool_names == nullptr) return bytes;
+  for (const std::string& name : *output.tool_names) bytes += sizeof(name) + name.capacity();
+  return bytes;
+}
+
+}  // namespace
+
+CompletionMaker::CompletionMaker(const TextModel& model)
+    : model_(model), marks_(find_output_marks(model.tokenizer)), forms_(model) {
+  for (TokenId id = 0; id < model.tokenizer.id_end(); ++id) {
+    longest_piece_ = std::max(longest_piece_, model.tokenizer.piece(id).value_or("").size());
+  }
+}
+
+int32_t CompletionMaker::context(int32_t limit) const {
+  const int32_t most = model_.loaded.config.context;
+  return limit > 0 ? std::min(limit, most) : most;
+}
+
+// Also without media: a place for some that the asker wrote would stand for nothing.
+std::optional<MediaPrompt> CompletionMaker::encode(std::string_view text, bool with_bos, std::span<const Medium> media,
+                                                   const CompletionTerms& terms, FieldProblem& problem) const {
+  const auto most = static_cast<size_t>(context(terms.context));
+  const size_t fewest = fewest_tokens(text.size());
+  if (fewest >= most) {
+    problem.say(
+        too_long(terms.field,
+                 fmt::format("the prompt has {} tokens at least; the context of {} must hold it and at least one more",
+                             fewest, most)));
+    return std::nullopt;
+  }
+  return checked(encode_with_media(model_, text, with_bos, media), terms.field, problem);
+}
+
+std::optional<MediaPrompt> CompletionMaker::take_ids(const std::vector<TokenId>& ids, std::span<const Medium> media,
+                                                     const CompletionTerms& terms, FieldProblem& problem) const {
+  return checked(place_media(model_.loaded.config.ids, ids, media), terms.field, problem);
+}
+
+std::optional<MadeCompletion> CompletionMaker::make(MediaPrompt prompt, const OutputAsk& ask,
+                                                    const CompletionTerms& terms, FieldProblem& problem) {
+  return make(std::move(prompt), ask, std::nullopt, terms, problem);
+}
+
+std::optional<MadeCompletion> CompletionMaker::make(MediaPrompt prompt, const OutputAsk& ask, const ChatParts& chat,
+                                                    const CompletionTerms& terms, FieldProblem& problem) {
+  const bool begins_in_thought = ends_in_thought(marks_, prompt.tokens);
+  auto made = make(std::move(prompt), ask, chat.form, terms, problem);
+  if (!made) return std::nullopt;
+  made->output.reads_thoughts = true;
+  made->output.reads_calls = chat.reads_calls;
+  made->output.tool_names = std::make_shared<const std::vector<std::string>>(chat.tool_names);
+  made->request.listener_bytes = listener_bytes(made->output, made->request.choices);
+  made->output.begins_in_thought = begins_in_thought;
+  return made;
+}
+
+std::optional<MadeCompletion> CompletionMaker::make(MediaPrompt prompt, const OutputAsk& ask,
+                                                    const std::optional<OutputForm>& form, const CompletionTerms& terms,
+                                                    FieldProblem& problem) {
+  const int32_t most = context(terms.context);
+  if (const Status fits = check_prompt(model_, prompt.tokens, most); !fits.ok()) {
+    const bool is_long = prompt.tokens.size() >= static_cast<size_t>(most);
+    problem.say(is_long ? too_long(terms.field, fits.error().message) : bad_field(terms.field, fits.error().message));
+    return std::nullopt;
+  }
+  Wishes wishes = ask.wishes;
+  wishes.context = most;
+  // What does not fit behind the prompt need not be reserved.
+  const auto room = most - static_cast<int32_t>(prompt.tokens.size());
+  wishes.max_tokens = std::min(ask.max_tokens.value_or(terms.default_max_tokens), room);
+  if (form && !add_form(*form, wishes, problem)) return std::nullopt;
+  auto request = make_request(model_, std::move(prompt.tokens), wishes);
+  if (!request.ok()) {
+    // "top_p must be …": the field is its first word.
+    const std::string& message = request.error().message;
+    problem.say(bad_field(message.substr(0, message.find(' ')), message));
+    return std::nullopt;
+  }
+  request->pictures = std::move(prompt.pictures);
+  OutputSettings output;
+  output.keeps_tokens = wishes.top_logprobs.has_value();
+  if (!ask.stop_strings.empty()) output.stops = std::make_shared<const StopAutomaton>(ask.stop_strings);
+  request->listener_bytes = listener_bytes(output, request->choices);
+  return MadeCompletion{std::move(*request), std::move(output)};
+}
+
+bool CompletionMaker::add_form(const OutputForm& form, Wishes& wishes, FieldProblem& problem) {
+  if (wishes.ignore_eos) {
+    problem.say(bad_field("ignore_eos", "ignore_eos makes no sense with an output of a given form, which has an end"));
+    return false;
+  }
+  auto constraint = forms_.find(form);
+  if (constraint.ok()) {
+    wishes.sampling.constraint = std::move(*constraint);
+    return true;
+  }
+  const char* field = form.kind == OutputForm::Kind::tool_calls ? "tools" : "response_format";
+  problem.say(unsupported(field, fmt::format("{}: {}", field, constraint.error().message)));
+  return false;
+}
+
+}  // namespace paceline

@@ -30,12 +30,6 @@ bool is_port(std::string_view text) {
 
 }  // namespace
 
-std::string in_lower_case(std::string_view text) {
-  std::string made(text);
-  std::transform(made.begin(), made.end(), made.begin(), lower);
-  return made;
-}
-
 Result<Authority> read_authority(std::string_view text) {
   Authority made;
   std::string_view rest;

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/ascii.h"
 #include "base/result.h"
 
 namespace paceline {
@@ -15,8 +16,5 @@ struct Authority {
 
 // "host", "host:port", "[::1]", "[::1]:port"
 Result<Authority> read_authority(std::string_view text);
-
-// ASCII alone.
-std::string in_lower_case(std::string_view text);
 
 }  // namespace paceline

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "server/authority.h"
+#include "base/ascii.h"
 
 namespace paceline {
 namespace {

@@ -56,7 +56,7 @@ IdentityPlan plan_of(const GoldenFile& golden, const Forward& forward, bool whol
   plan.seeds = {1, 2, 3};
   for (int32_t depth = 0; depth <= 15; ++depth) plan.depths.push_back(depth);
   plan.max_tokens = 40;
-  plan.stride = whole ? 1 : 97;
+  plan.stride = whole ? 1 : 211;
   return plan;
 }
 

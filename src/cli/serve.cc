@@ -10,6 +10,7 @@
 #include "base/units_text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/draft_options.h"
 #include "cli/serve_options.h"
 #include "server/server.h"
 #include "session/model_path.h"

@@ -4,7 +4,7 @@ JOBS ?= $(shell nproc)
 PROMPT ?= Tell a story about a small boat that wanted to see the sea.
 SHAPE ?= dense-220m
 FUZZ_SECONDS ?= 30
-SOURCES = $(shell git ls-files --cached --others --exclude-standard 'src/*.h' 'src/*.cc' 'bench/*.cc')
+SOURCES = $(shell git ls-files --cached --others --exclude-standard 'include/*' 'src/*.h' 'src/*.cc' 'bench/*.cc')
 
 .DEFAULT_GOAL := build
 .PHONY: build run test test-dev test-long test-tsan bench package gpu gpu-programs gpu-test gpu-bench fuzz format tidy clean deps deps-dev deps-package

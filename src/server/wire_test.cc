@@ -10,7 +10,6 @@
 #include "server/wire_chat.h"
 #include "server/wire_completions.h"
 #include "server/wire_tokens.h"
-#include "session/data_uri.h"
 
 namespace paceline {
 namespace {
@@ -301,16 +300,6 @@ TEST(Wire, Tokens) {
   EXPECT_TRUE(problem.none());
   (void)read_detokenize(*parse_body(R"({"tokens":[1,-2]})", problem), problem);
   EXPECT_EQ(problem.first().value().field, "tokens");
-}
-
-TEST(Wire, DataUris) {
-  EXPECT_EQ(read_data_uri("data:image/png;base64,aGk="), "hi");
-  EXPECT_EQ(read_data_uri("data:;base64,aGk"), "hi");
-  EXPECT_EQ(read_data_uri("DATA:image/PNG;Base64,aGk="), "hi");
-  for (const char* uri :
-       {"", "data:", "data:image/png,hi", "http://x", "file:///etc/passwd", "data:;base64,a", "data:;base64,a!"}) {
-    EXPECT_FALSE(read_data_uri(uri)) << uri;
-  }
 }
 
 TEST(Wire, EventsAreOneLineEach) {

@@ -1,0 +1,14 @@
+// What a build without the server says of measuring one.
+#include "bench/serve_bench.h"
+
+namespace paceline {
+
+Result<ServeReport> bench_serving(const ServeBenchSettings& /*settings*/) {
+  return Error{"this program was built without the server: configure with -DPACELINE_SERVER=ON"};
+}
+
+std::string serve_table(const ServeReport& /*report*/) { return ""; }
+boost::json::object serve_json(const ServeReport& /*report*/) { return {}; }
+std::string plot_serving(const ServeReport& /*report*/) { return ""; }
+
+}  // namespace paceline

@@ -1,0 +1,98 @@
+// What paceline.hpp adds to the C interface: texts and lists, errors that are thrown, handles that close themselves.
+#include <cstdio>
+#include <cstdlib>
+#include <paceline/paceline.hpp>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+void check(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "wrapper: %s\n", what);
+  std::exit(1);
+}
+
+paceline::Request story(uint64_t seed) {
+  paceline::Request request;
+  request.set_chat(paceline::Chat().system("You tell stories.").user("Tell one about a boat.")).set_seed(seed);
+  request.max_tokens = 30;
+  return request;
+}
+
+void check_texts(paceline::Model& model) {
+  const std::string text = model.render(paceline::Chat().user("Hello"));
+  check(text.find("Hello") != std::string::npos, "render");
+  const std::vector<int32_t> ids = model.tokenize(text, false);
+  check(model.detokenize(ids, false) == text, "tokens and back");
+  check(model.facts().vocab > 0 && model.facts().has_chat == 1, "facts");
+}
+
+void check_requests(paceline::Model& model) {
+  std::string heard;
+  const auto append = [&](const paceline::Event& event) {
+    if (event.kind == PACELINE_EVENT_TEXT) heard.append(event.text, event.text_bytes);
+    return true;
+  };
+  const paceline::Generation whole = model.generate(story(1), append);
+  check(!heard.empty() && whole.text() == heard, "pieces make up the text");
+  check(whole.usage().completion_tokens > 0, "usage");
+  // A request may be copied, and kept.
+  paceline::Request copy = story(1);
+  copy = paceline::Request(copy);
+  check(model.generate(copy).text() == heard, "the same again");
+  paceline::Request stopped = story(1);
+  stopped.add_stop_string(heard.substr(10, 4));
+  check(model.generate(stopped).text().size() < heard.size(), "a stop string");
+  paceline::Request raw;
+  raw.set_prompt("Once upon a time").max_tokens = 5;
+  check(model.generate(raw).usage().completion_tokens <= 5, "a prompt as it is");
+}
+
+void check_errors(paceline::Model& model) {
+  const auto result_of = [](const auto& does) {
+    try {
+      does();
+    } catch (const paceline::Error& error) {
+      check(error.what()[0] != '\0', "an error without words");
+      return error.result();
+    }
+    return paceline_result{PACELINE_OK};
+  };
+  paceline::OpenOptions nowhere;
+  nowhere.model = "/nowhere";
+  check(result_of([&] { paceline::Model none(nowhere); }) == PACELINE_NO_MODEL, "a model that is not there");
+  paceline::Request wrong = story(1);
+  wrong.top_p = 7;
+  check(result_of([&] { model.submit(wrong); }) == PACELINE_INVALID, "a setting that makes no sense");
+  check(
+      result_of([&] { model.generate(story(1), [](const paceline::Event&) { return false; }); }) == PACELINE_CANCELLED,
+      "a callback that wants no more");
+  std::string thrown;
+  try {
+    model.generate(story(1), [](const paceline::Event&) -> bool { throw std::runtime_error("mine"); });
+  } catch (const std::runtime_error& error) {
+    thrown = error.what();
+  }
+  check(thrown == "mine", "what a callback throws comes out of wait()");
+  paceline::Request endless = story(1);
+  endless.max_tokens = 0;
+  endless.ignore_eos = 1;
+  paceline::Generation running = model.submit(endless);
+  running.cancel();
+  check(result_of([&] { running.wait(); }) == PACELINE_CANCELLED, "cancel");
+  const paceline::Generation left = model.submit(endless);  // cancelled where it goes out of scope
+}
+
+}  // namespace
+
+int main() {
+  int64_t last = -1;
+  paceline::Model model(paceline::OpenOptions(), [&](int64_t done, int64_t) { last = done; });
+  check(last > 0, "progress");
+  check_texts(model);
+  check_requests(model);
+  check_errors(model);
+  return 0;
+}

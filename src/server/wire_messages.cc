@@ -5,6 +5,7 @@
 #include <boost/json/parse.hpp>
 #include <exception>
 
+#include "server/authority.h"
 #include "server/data_uri.h"
 
 namespace paceline {
@@ -123,7 +124,7 @@ class MessageReader {
 
   // data:image/png;base64,... or, where the operator lists hosts, https://one.of.them/picture.png
   void read_url(const std::string& written, MediaFile file) {
-    if (written.starts_with("data:")) {
+    if (in_lower_case(std::string_view(written).substr(0, 5)) == "data:") {
       auto bytes = read_data_uri(written);
       if (!bytes) return problem_.say(bad_field(file.field, "a data: URI must be data:TYPE;base64,..."));
       file.bytes = std::move(*bytes);

@@ -205,6 +205,14 @@ TEST(Wire, MessagesThatAreWrongAreNamed) {
   }
 }
 
+TEST(Wire, SchemesOfMediaMayBeCapitals) {
+  const Read read = paceline::read(
+      true,
+      R"({"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"DATA:;BASE64,aGk="}}]}]})");
+  ASSERT_TRUE(read.problem.none()) << read.problem.first()->message;
+  EXPECT_EQ(read.chat.media.at(0).bytes, "hi");
+}
+
 TEST(Wire, ConversationsAreMadeForTemplates) {
   const Read read = paceline::read(
       true,

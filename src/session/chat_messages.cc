@@ -5,232 +5,230 @@
 #include <boost/json/parse.hpp>
 #include <exception>
 
-<<<<<<< HEAD:src/session/chat_messages.cc
+#include "base/ascii.h"
 #include "session/data_uri.h"
-    =======
->>>>>>> str:src/server/wire_messages.cc
 
-    namespace paceline {
-  namespace {
+namespace paceline {
+namespace {
 
-  namespace json = boost::json;
+namespace json = boost::json;
 
-  class MessageReader {
-   public:
-    MessageReader(FieldProblem& problem, const MediaTerms& terms, Messages& out)
-        : problem_(problem), terms_(terms), images_left_(terms.images), videos_left_(terms.videos), out_(out) {}
+class MessageReader {
+ public:
+  MessageReader(FieldProblem& problem, const MediaTerms& terms, Messages& out)
+      : problem_(problem), terms_(terms), images_left_(terms.images), videos_left_(terms.videos), out_(out) {}
 
-    void read(const json::value& value, size_t index) {
-      const std::string place = fmt::format("messages[{}]", index);
-      if (!value.is_object()) return problem_.say(bad_field(place, fmt::format("{} must be an object", place)));
-      AskFields fields(value.get_object(), place, problem_);
-      json::object message;
-      const std::string role = fields.string("role").value_or("");
-      if (!is_role(role)) {
-        return problem_.say(
-            bad_field(fields.path("role"),
-                      fmt::format("{} must be system, developer, user, assistant or tool", fields.path("role"))));
-      }
-      message["role"] = role;
-      read_content(fields, role, message);
-      if (const auto name = fields.string("name", 256)) message["name"] = *name;
-      if (role == "assistant") read_assistant(fields, message);
-      if (role == "tool") {
-        const auto id = fields.string("tool_call_id", 256);
-        if (!id) return fields.missing("tool_call_id", "the id of the call that this answers");
-        message["tool_call_id"] = *id;
-      }
-      fields.finish();
-      out_.for_template.push_back(std::move(message));
+  void read(const json::value& value, size_t index) {
+    const std::string place = fmt::format("messages[{}]", index);
+    if (!value.is_object()) return problem_.say(bad_field(place, fmt::format("{} must be an object", place)));
+    AskFields fields(value.get_object(), place, problem_);
+    json::object message;
+    const std::string role = fields.string("role").value_or("");
+    if (!is_role(role)) {
+      return problem_.say(
+          bad_field(fields.path("role"),
+                    fmt::format("{} must be system, developer, user, assistant or tool", fields.path("role"))));
     }
-
-   private:
-    static bool is_role(std::string_view role) {
-      return role == "system" || role == "developer" || role == "user" || role == "assistant" || role == "tool";
+    message["role"] = role;
+    read_content(fields, role, message);
+    if (const auto name = fields.string("name", 256)) message["name"] = *name;
+    if (role == "assistant") read_assistant(fields, message);
+    if (role == "tool") {
+      const auto id = fields.string("tool_call_id", 256);
+      if (!id) return fields.missing("tool_call_id", "the id of the call that this answers");
+      message["tool_call_id"] = *id;
     }
+    fields.finish();
+    out_.for_template.push_back(std::move(message));
+  }
 
-    void read_content(AskFields& fields, std::string_view role, json::object& message) {
-      const json::value* content = fields.any("content");
-      // An answer that only calls tools has none.
-      if (content == nullptr) {
-        message["content"] = "";
-        if (role != "assistant") fields.missing("content", "a string or a list of parts");
-      } else if (content->is_string()) {
-        message["content"] = content->get_string();
-      } else if (content->is_array()) {
-        message["content"] = read_parts(content->get_array(), role, fields.path("content"));
-      } else {
-        fields.wrong("content", "a string or a list of parts", *content);
+ private:
+  static bool is_role(std::string_view role) {
+    return role == "system" || role == "developer" || role == "user" || role == "assistant" || role == "tool";
+  }
+
+  void read_content(AskFields& fields, std::string_view role, json::object& message) {
+    const json::value* content = fields.any("content");
+    // An answer that only calls tools has none.
+    if (content == nullptr) {
+      message["content"] = "";
+      if (role != "assistant") fields.missing("content", "a string or a list of parts");
+    } else if (content->is_string()) {
+      message["content"] = content->get_string();
+    } else if (content->is_array()) {
+      message["content"] = read_parts(content->get_array(), role, fields.path("content"));
+    } else {
+      fields.wrong("content", "a string or a list of parts", *content);
+    }
+  }
+
+  json::array read_parts(const json::array& parts, std::string_view role, const std::string& path) {
+    json::array made;
+    for (size_t i = 0; i < parts.size() && problem_.none(); ++i) {
+      const std::string place = fmt::format("{}[{}]", path, i);
+      if (!parts[i].is_object()) {
+        problem_.say(bad_field(place, fmt::format("{} must be an object", place)));
+        break;
       }
+      AskFields part(parts[i].get_object(), place, problem_);
+      made.push_back(read_part(part, role));
     }
+    return made;
+  }
 
-    json::array read_parts(const json::array& parts, std::string_view role, const std::string& path) {
-      json::array made;
-      for (size_t i = 0; i < parts.size() && problem_.none(); ++i) {
-        const std::string place = fmt::format("{}[{}]", path, i);
-        if (!parts[i].is_object()) {
-          problem_.say(bad_field(place, fmt::format("{} must be an object", place)));
-          break;
-        }
-        AskFields part(parts[i].get_object(), place, problem_);
-        made.push_back(read_part(part, role));
-      }
-      return made;
-    }
-
-    json::object read_part(AskFields& part, std::string_view role) {
-      const std::string type = part.string("type").value_or("");
-      if (type == "text") {
-        const auto text = part.string("text");
-        if (!text) part.missing("text", "a string");
-        part.finish();
-        return {{"type", "text"}, {"text", text.value_or("")}};
-      }
-      if (type == "refusal") return {{"type", "text"}, {"text", part.string("refusal").value_or("")}};
-      const bool is_medium = type == "image_url" || type == "video_url";
-      if (is_medium && role == "user") return read_medium(part, type == "video_url");
-      if (terms_.beside && role == "user" && (type == "image" || type == "video"))
-        return read_place(part, type == "video");
-      if (is_medium || type == "input_audio" || type == "file") {
-        problem_.say(unsupported(part.path("type"), fmt::format("parts of type {} are not supported here", type)));
-      } else {
-        problem_.say(
-            bad_field(part.path("type"), fmt::format("{} must be text, image_url or video_url", part.path("type"))));
-      }
-      return {};
-    }
-
-    bool takes_one_more(bool is_video, const std::string& field) {
-      if ((is_video ? videos_left_ : images_left_)-- > 0) return true;
-      problem_.say(bad_field(field, fmt::format("too many {} for one request", is_video ? "videos" : "images")));
-      return false;
-    }
-
-    // {"type": "image"}: the next of those that come from beside
-    json::object read_place(AskFields& part, bool is_video) {
+  json::object read_part(AskFields& part, std::string_view role) {
+    const std::string type = part.string("type").value_or("");
+    if (type == "text") {
+      const auto text = part.string("text");
+      if (!text) part.missing("text", "a string");
       part.finish();
-      if (takes_one_more(is_video, part.path("type"))) {
-        MediaFile file;
-        file.is_video = is_video;
-        file.is_beside = true;
-        out_.media.push_back(std::move(file));
-      }
-      return {{"type", is_video ? "video" : "image"}};
+      return {{"type", "text"}, {"text", text.value_or("")}};
     }
-
-    // {"type": "image_url", "image_url": {"url": "data:image/png;base64,..."}}, and likewise video_url
-    json::object read_medium(AskFields& part, bool is_video) {
-      const char* name = is_video ? "video_url" : "image_url";
-      const json::object* medium = part.object(name);
-      if (medium == nullptr) {
-        part.missing(name, "an object with a url");
-        return {};
-      }
-      AskFields fields(*medium, part.path(name), problem_);
-      const auto url = fields.string("url");
-      fields.ignore({"detail"});
-      fields.finish();
-      part.finish();
-      if (!url) {
-        fields.missing("url", "a URL");
-      } else if (takes_one_more(is_video, fields.path("url"))) {
-        MediaFile file;
-        file.is_video = is_video;
-        file.field = fields.path("url");
-        file.written_bytes = url->size();
-        read_url(*url, std::move(file));
-      }
-      return {{"type", is_video ? "video" : "image"}};
+    if (type == "refusal") return {{"type", "text"}, {"text", part.string("refusal").value_or("")}};
+    const bool is_medium = type == "image_url" || type == "video_url";
+    if (is_medium && role == "user") return read_medium(part, type == "video_url");
+    if (terms_.beside && role == "user" && (type == "image" || type == "video"))
+      return read_place(part, type == "video");
+    if (is_medium || type == "input_audio" || type == "file") {
+      problem_.say(unsupported(part.path("type"), fmt::format("parts of type {} are not supported here", type)));
+    } else {
+      problem_.say(
+          bad_field(part.path("type"), fmt::format("{} must be text, image_url or video_url", part.path("type"))));
     }
+    return {};
+  }
 
-    // data:image/png;base64,... or, where the asker's terms allow it, https://one.of.them/picture.png
-    void read_url(const std::string& written, MediaFile file) {
-      if (in_lower_case(std::string_view(written).substr(0, 5)) == "data:") {
-        auto bytes = read_data_uri(written);
-        if (!bytes) return problem_.say(bad_field(file.field, "a data: URI must be data:TYPE;base64,..."));
-        file.bytes = std::move(*bytes);
-      } else if (!terms_.refuse_url) {
-        return problem_.say(unsupported(file.field, "no media are fetched: the url must be data:...;base64,..."));
-      } else {
-        if (auto error = terms_.refuse_url(written, file.field)) return problem_.say(std::move(*error));
-        file.url = written;
-      }
+  bool takes_one_more(bool is_video, const std::string& field) {
+    if ((is_video ? videos_left_ : images_left_)-- > 0) return true;
+    problem_.say(bad_field(field, fmt::format("too many {} for one request", is_video ? "videos" : "images")));
+    return false;
+  }
+
+  // {"type": "image"}: the next of those that come from beside
+  json::object read_place(AskFields& part, bool is_video) {
+    part.finish();
+    if (takes_one_more(is_video, part.path("type"))) {
+      MediaFile file;
+      file.is_video = is_video;
+      file.is_beside = true;
       out_.media.push_back(std::move(file));
     }
+    return {{"type", is_video ? "video" : "image"}};
+  }
 
-    void read_assistant(AskFields& fields, json::object& message) {
-      // Both spellings are in use; templates know the first.
-      const auto reasoning = fields.string("reasoning"), other = fields.string("reasoning_content");
-      if (reasoning || other) message["reasoning"] = reasoning ? *reasoning : *other;
-      fields.ignore({"refusal", "annotations", "audio", "function_call"});
-      const json::array* calls = fields.array("tool_calls");
-      if (calls == nullptr) return;
-      json::array made;
-      for (size_t i = 0; i < calls->size() && problem_.none(); ++i) {
-        const std::string place = fmt::format("{}[{}]", fields.path("tool_calls"), i);
-        if (!(*calls)[i].is_object()) {
-          return problem_.say(bad_field(place, fmt::format("{} must be an object", place)));
-        }
-        AskFields call((*calls)[i].get_object(), place, problem_);
-        made.push_back(read_call(call));
-      }
-      if (!made.empty()) message["tool_calls"] = std::move(made);
+  // {"type": "image_url", "image_url": {"url": "data:image/png;base64,..."}}, and likewise video_url
+  json::object read_medium(AskFields& part, bool is_video) {
+    const char* name = is_video ? "video_url" : "image_url";
+    const json::object* medium = part.object(name);
+    if (medium == nullptr) {
+      part.missing(name, "an object with a url");
+      return {};
     }
+    AskFields fields(*medium, part.path(name), problem_);
+    const auto url = fields.string("url");
+    fields.ignore({"detail"});
+    fields.finish();
+    part.finish();
+    if (!url) {
+      fields.missing("url", "a URL");
+    } else if (takes_one_more(is_video, fields.path("url"))) {
+      MediaFile file;
+      file.is_video = is_video;
+      file.field = fields.path("url");
+      file.written_bytes = url->size();
+      read_url(*url, std::move(file));
+    }
+    return {{"type", is_video ? "video" : "image"}};
+  }
 
-    json::object read_call(AskFields& call) {
-      json::object made{{"type", "function"}};
-      if (const auto id = call.string("id", 256)) made["id"] = *id;
-      call.ignore({"type", "index"});
-      const json::object* function = call.object("function");
-      if (function == nullptr) {
-        call.missing("function", "an object with name and arguments");
-        return made;
+  // data:image/png;base64,... or, where the asker's terms allow it, https://one.of.them/picture.png
+  void read_url(const std::string& written, MediaFile file) {
+    if (in_lower_case(std::string_view(written).substr(0, 5)) == "data:") {
+      auto bytes = read_data_uri(written);
+      if (!bytes) return problem_.say(bad_field(file.field, "a data: URI must be data:TYPE;base64,..."));
+      file.bytes = std::move(*bytes);
+    } else if (!terms_.refuse_url) {
+      return problem_.say(unsupported(file.field, "no media are fetched: the url must be data:...;base64,..."));
+    } else {
+      if (auto error = terms_.refuse_url(written, file.field)) return problem_.say(std::move(*error));
+      file.url = written;
+    }
+    out_.media.push_back(std::move(file));
+  }
+
+  void read_assistant(AskFields& fields, json::object& message) {
+    // Both spellings are in use; templates know the first.
+    const auto reasoning = fields.string("reasoning"), other = fields.string("reasoning_content");
+    if (reasoning || other) message["reasoning"] = reasoning ? *reasoning : *other;
+    fields.ignore({"refusal", "annotations", "audio", "function_call"});
+    const json::array* calls = fields.array("tool_calls");
+    if (calls == nullptr) return;
+    json::array made;
+    for (size_t i = 0; i < calls->size() && problem_.none(); ++i) {
+      const std::string place = fmt::format("{}[{}]", fields.path("tool_calls"), i);
+      if (!(*calls)[i].is_object()) {
+        return problem_.say(bad_field(place, fmt::format("{} must be an object", place)));
       }
-      AskFields fields(*function, call.path("function"), problem_);
-      const auto name = fields.string("name", 256);
-      if (!name) fields.missing("name", "a string");
-      made["function"] = {{"name", name.value_or("")}, {"arguments", read_arguments(fields)}};
-      fields.finish();
-      call.finish();
+      AskFields call((*calls)[i].get_object(), place, problem_);
+      made.push_back(read_call(call));
+    }
+    if (!made.empty()) message["tool_calls"] = std::move(made);
+  }
+
+  json::object read_call(AskFields& call) {
+    json::object made{{"type", "function"}};
+    if (const auto id = call.string("id", 256)) made["id"] = *id;
+    call.ignore({"type", "index"});
+    const json::object* function = call.object("function");
+    if (function == nullptr) {
+      call.missing("function", "an object with name and arguments");
       return made;
     }
+    AskFields fields(*function, call.path("function"), problem_);
+    const auto name = fields.string("name", 256);
+    if (!name) fields.missing("name", "a string");
+    made["function"] = {{"name", name.value_or("")}, {"arguments", read_arguments(fields)}};
+    fields.finish();
+    call.finish();
+    return made;
+  }
 
-    // A string with a JSON object in it; templates want the object.
-    json::value read_arguments(AskFields& fields) {
-      const auto text = fields.string("arguments");
-      if (!text || text->empty()) return json::object();
-      FieldProblem inner;
-      auto object = parse_body(*text, inner);
-      if (object) return std::move(*object);
-      problem_.say(bad_field(fields.path("arguments"),
-                             fmt::format("{} must be a JSON object written as a string", fields.path("arguments"))));
-      return json::object();
-    }
+  // A string with a JSON object in it; templates want the object.
+  json::value read_arguments(AskFields& fields) {
+    const auto text = fields.string("arguments");
+    if (!text || text->empty()) return json::object();
+    FieldProblem inner;
+    auto object = parse_body(*text, inner);
+    if (object) return std::move(*object);
+    problem_.say(bad_field(fields.path("arguments"),
+                           fmt::format("{} must be a JSON object written as a string", fields.path("arguments"))));
+    return json::object();
+  }
 
-    FieldProblem& problem_;
-    const MediaTerms& terms_;
-    int32_t images_left_, videos_left_;  // that may still come
-    Messages& out_;
-  };
+  FieldProblem& problem_;
+  const MediaTerms& terms_;
+  int32_t images_left_, videos_left_;  // that may still come
+  Messages& out_;
+};
 
-  }  // namespace
+}  // namespace
 
-  Messages read_messages(AskFields & body, int32_t most, const MediaTerms& terms) {
-    Messages messages;
-    const json::array* array = body.array("messages");
-    if (array == nullptr || array->empty()) {
-      body.missing("messages", "a list of at least one message");
-      return messages;
-    }
-    if (array->size() > static_cast<size_t>(most)) {
-      body.problem().say(bad_field("messages", fmt::format("{} messages; this server takes at most {} (its option "
-                                                           "--max-messages)",
-                                                           array->size(), most)));
-      return messages;
-    }
-    MessageReader reader(body.problem(), terms, messages);
-    for (size_t i = 0; i < array->size() && body.problem().none(); ++i) reader.read((*array)[i], i);
+Messages read_messages(AskFields& body, int32_t most, const MediaTerms& terms) {
+  Messages messages;
+  const json::array* array = body.array("messages");
+  if (array == nullptr || array->empty()) {
+    body.missing("messages", "a list of at least one message");
     return messages;
   }
+  if (array->size() > static_cast<size_t>(most)) {
+    body.problem().say(bad_field("messages", fmt::format("{} messages; this server takes at most {} (its option "
+                                                         "--max-messages)",
+                                                         array->size(), most)));
+    return messages;
+  }
+  MessageReader reader(body.problem(), terms, messages);
+  for (size_t i = 0; i < array->size() && body.problem().none(); ++i) reader.read((*array)[i], i);
+  return messages;
+}
 
 }  // namespace paceline

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/matmul.h"
+#include "kernels/choosing_ops.h"
 #include "kernels/ops.h"
 
 namespace paceline::kernels::cuda {

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "kernels/row_buffer.h"
+#include "model/gemma4/gemma4_forward.h"
 #include "model/gemma4/mtp_binding.h"
 #include "model/gemma4/place.h"
 #include "model/rope.h"

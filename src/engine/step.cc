@@ -185,7 +185,8 @@ Status Stepper::choose() {
   for (Sequence* seq : first_choosing_) seq->first_choice = end;
   TRY_ASSIGN(const RoundTimes times, ran);
   choose_ms_ = times.choose_ms;
-  forward_ms_ += ms_between(begin, end) - times.choose_ms - times.draft_ms;
+  // Drafts that were enqueued ran while the host was still busy with what comes behind them.
+  forward_ms_ = std::max(0.0, forward_ms_ + ms_between(begin, end) - times.choose_ms - times.draft_ms);
   if (drafts_unknown) drafting_.set_draft_ms(times.draft_ms);
   return Done{};
 }

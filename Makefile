@@ -37,7 +37,7 @@ test-dev: deps
 	@cmake --build --preset dev -j $(JOBS) --target $(addsuffix _test,$(ROOMS))
 	@tools/run_sanitized build/dev $(ROOMS)
 
-test-tsan: ROOMS ?= base engine server api
+test-tsan: ROOMS ?= base engine proof server api
 test-tsan: deps
 	@cmake --preset tsan
 	@cmake --build --preset tsan -j $(JOBS) --target $(addsuffix _test,$(ROOMS))

@@ -16,14 +16,14 @@ void check(bool holds, const char* what) {
 
 paceline::Request story(uint64_t seed) {
   paceline::Request request;
-  request.set_chat(paceline::Chat().system("You tell stories.").user("Tell one about a boat.")).set_seed(seed);
+  request.set_chat(paceline::Chat().user("Tell a story about a small boat.")).set_seed(seed);
   request.max_tokens = 30;
   return request;
 }
 
 void check_texts(paceline::Model& model) {
-  const std::string text = model.render(paceline::Chat().user("Hello"));
-  check(text.find("Hello") != std::string::npos, "render");
+  const std::string text = model.render(paceline::Chat().system("Be kind.").user("Hello"));
+  check(text.find("Be kind.") < text.find("Hello"), "render");
   const std::vector<int32_t> ids = model.tokenize(text, false);
   check(model.detokenize(ids, false) == text, "tokens and back");
   check(model.facts().vocab > 0 && model.facts().has_chat == 1, "facts");
@@ -36,7 +36,7 @@ void check_requests(paceline::Model& model) {
     return true;
   };
   const paceline::Generation whole = model.generate(story(1), append);
-  check(!heard.empty() && whole.text() == heard, "pieces make up the text");
+  check(heard.size() > 20 && whole.text() == heard, "pieces make up the text");
   check(whole.usage().completion_tokens > 0, "usage");
   // A request may be copied, and kept.
   paceline::Request copy = story(1);

@@ -94,8 +94,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       Parser parser;
       parser.header_limit(static_cast<uint32_t>(settings_.max_header_bytes));
       parser.body_limit(settings_.max_body_bytes);
-      const bool goes_on = co_await serve_one(parser);
-      if (!goes_on) break;
+      const bool next = co_await serve_one(parser);
+      if (!next) break;
     }
     disarm();
     close();
@@ -134,7 +134,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       if (has_body) keep_alive_ = false;
       co_await answer(call, *refusal);
       if (has_body) co_await discard();
-      co_return stays();
+      co_return goes_on();
     }
     arm(settings_.body_s);
     const bool whole = co_await read_body(parser, call);
@@ -142,11 +142,16 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     call.body = std::move(parser.get().body());
     call.arrived = EngineClock::now();
     co_await handle(call);
-    co_return stays();
+    co_return goes_on();
   }
 
-  // Whether another request may follow. A server that is about to go lets nobody stay.
-  [[nodiscard]] bool stays() const { return keep_alive_ && !last_ && !routes_.leaving(); }
+  // Whether another request may follow, decided once for each answer, which says so. A server that is about to go lets
+  // nobody stay; but who was told to stay is not closed before the others are.
+  [[nodiscard]] bool decide_to_stay() {
+    keep_alive_ = keep_alive_ && !last_ && !routes_.leaving();
+    return keep_alive_;
+  }
+  [[nodiscard]] bool goes_on() const { return keep_alive_ && !last_; }
 
   asio::awaitable<bool> read_body(Parser& parser, const HttpCall& call) {
     if (parser.is_done()) co_return true;
@@ -378,7 +383,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     if (chunked) head.chunked(true);
     if (!chunked) keep_alive_ = false;
     for (const auto& [name, value] : routes_.answer_headers(call)) head.set(name, value);
-    head.keep_alive(stays());
+    head.keep_alive(decide_to_stay());
     http::response_serializer<http::empty_body> serializer(head);
     arm(settings_.write_stall_s);
     const auto [failed, head_bytes] = co_await http::async_write_header(socket_, serializer, kAwaitTuple);
@@ -430,7 +435,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     set_fields(response, made.content_type);
     for (const auto& [name, value] : made.headers) response.set(name, value);
     for (const auto& [name, value] : routes_.answer_headers(call)) response.set(name, value);
-    response.keep_alive(stays());
+    response.keep_alive(decide_to_stay());
     if (made.status != 204) response.content_length(made.body.size());
     if (call.method != "HEAD") response.body() = made.body;
     http::response_serializer<http::string_body> serializer(response);

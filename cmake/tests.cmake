@@ -48,7 +48,7 @@ if(NOT PACELINE_ASAN AND NOT PACELINE_TSAN)
   set_tests_properties(package PROPERTIES LABELS package SKIP_RETURN_CODE 77 TIMEOUT 300)
   # Installed, and used from there as others would: examples in C, C++ and Python.
   add_test(NAME installed_library COMMAND ${CMAKE_SOURCE_DIR}/tests/library/run ${CMAKE_BINARY_DIR})
-  set_tests_properties(installed_library PROPERTIES TIMEOUT 300)
+  set_tests_properties(installed_library PROPERTIES TIMEOUT 900)
 endif()
 
 # Strangers beside honest clients, two minutes here and an hour in `make test-long`; alone, since times are part of it.

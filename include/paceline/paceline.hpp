@@ -155,7 +155,8 @@ class Request : public paceline_request {
   std::vector<std::string> stops_, pictures_;
 };
 
-// A request that is being computed, or has been. Where it goes out of scope while it runs, it is cancelled.
+// A request that is being computed, or has been. Where it goes out of scope while it runs, it is cancelled; its own
+// OnEvent is the one place where it must not.
 class Generation {
  public:
   // Until it has ended. What it threw in OnEvent is thrown again here.

@@ -63,7 +63,7 @@ def measured_step(port):
     for attempt in range(3):
         path, body = honest.ids(f"step {attempt}", 3840, max_tokens=1, cache_salt="step")
         begin = time.monotonic()
-        if wire.ask(port, path, body, 60)[0] != 200:
+        if wire.ask(port, path, body, 600)[0] != 200:
             return 0.0
         seconds.append((time.monotonic() - begin) / (3840 / 256))
     return percentile(seconds, 0.5)

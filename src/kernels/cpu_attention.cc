@@ -217,11 +217,12 @@ void store_value(const HeadShape& shape, const KvPages& pages, int32_t pos, int3
 void CpuOps::heads(const HeadsArgs& args) {
   const HeadShape& shape = args.shape;
   const int32_t dim = shape.head_dim;
-  const int32_t part = dim / args.rope_parts;
+  const int32_t rotated = args.rotated(), part = rotated / args.rope_parts;
+  CHECK(args.rope_parts == 1 || rotated == dim);
   const auto rotate = [&](float* x, int64_t row) {
-    const float* cos = args.cos + row * (dim / 2);
-    const float* sin = args.sin + row * (dim / 2);
-    for (int32_t at = 0; at < dim; at += part) table_.rope(x + at, cos + at / 2, sin + at / 2, part);
+    const float* cos = args.cos + row * (rotated / 2);
+    const float* sin = args.sin + row * (rotated / 2);
+    for (int32_t at = 0; at < rotated; at += part) table_.rope(x + at, cos + at / 2, sin + at / 2, part);
   };
   const auto one_row = [&](const SeqSpan& seq, int64_t row) {
     for (int32_t h = 0; h < shape.heads; ++h) {
@@ -233,8 +234,9 @@ void CpuOps::heads(const HeadsArgs& args) {
     const auto pos = static_cast<int32_t>(seq.first_pos + row - seq.first_row);
     float normed[kMaxHeadDim];
     for (int32_t h = 0; h < shape.kv_heads; ++h) {
-      table_.rms_norm(args.v + (row * shape.kv_heads + h) * dim, nullptr, normed, dim, args.eps, 1.0f);
-      store_value(shape, seq.pages, pos, h, normed);
+      const float* v = args.v + (row * shape.kv_heads + h) * dim;
+      if (args.norms_values) table_.rms_norm(v, nullptr, normed, dim, args.eps, 1.0f);
+      store_value(shape, seq.pages, pos, h, args.norms_values ? normed : v);
       table_.rms_norm(args.k + (row * shape.kv_heads + h) * dim, args.k_weight, normed, dim, args.eps, 1.0f);
       rotate(normed, row);
       store_key(shape, seq.pages, pos, h, normed);

@@ -33,6 +33,10 @@ void for_tiles(int64_t begin, int64_t end, size_t count, MatrixAt matrix_at, F f
   }
 }
 
+auto gate_mul_of(const CpuTable& table, GateFunction function) {
+  return function == GateFunction::silu ? table.silu_mul : table.gelu_mul;
+}
+
 }  // namespace
 
 void GrowingBuffer::Free::operator()(void* p) const { std::free(p); }
@@ -88,8 +92,11 @@ void CpuOps::rms_norm(const NormArgs& args) {
 void CpuOps::add_norm(const AddNormArgs& args) {
   pool_.run(args.rows, std::max<int64_t>(1, kElementsPerPiece / args.width), [&](int64_t begin, int64_t end) {
     for (int64_t r = begin; r < end; ++r)
-      table_.add_norm(args.x + r * args.width, args.branch + r * args.width, args.weight, args.width, args.eps,
-                      args.scale);
+      if (args.weight != nullptr)
+        table_.add_norm(args.x + r * args.width, args.branch + r * args.width, args.weight, args.width, args.eps,
+                        args.scale);
+      else
+        table_.add_scaled(args.x + r * args.width, args.branch + r * args.width, args.scale, args.width);
   });
 }
 
@@ -109,8 +116,10 @@ void CpuOps::linear(const float* x, int32_t rows, Activation activation, std::sp
   });
 }
 
-void CpuOps::gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
-                   float* y) {
+void CpuOps::gated(const float* x, int32_t rows, Activation activation, const GatedArgs& args) {
+  const Matrix &gate = *args.gate, &up = *args.up;
+  float* const y = args.y;
+  const auto gate_mul = gate_mul_of(table_, args.function);
   const Act gate_act = prepared(x, rows, gate, activation, true);
   const Act up_act = prepared(x, rows, up, activation, false);
   const int64_t width = gate.rows;
@@ -121,20 +130,20 @@ void CpuOps::gated(const float* x, int32_t rows, Activation activation, const Ma
     const auto n_end = static_cast<int32_t>(std::min<int64_t>(end * kOutputTile, width));
     table_.matmul(gate, gate_act, y, width, n_begin, n_end);
     table_.matmul(up, up_act, other, width, n_begin, n_end);
-    for (int32_t r = 0; r < rows; ++r)
-      table_.gelu_mul(y + r * width + n_begin, other + r * width + n_begin, n_end - n_begin);
+    for (int32_t r = 0; r < rows; ++r) gate_mul(y + r * width + n_begin, other + r * width + n_begin, n_end - n_begin);
   });
 }
 
-void CpuOps::gelu_mul(const GeluMulArgs& args) {
+void CpuOps::gate_mul(const GateMulArgs& args) {
   const int64_t width = args.width;
+  const auto one = gate_mul_of(table_, args.function);
   if (width == args.stride) {
     pool_.run(args.rows * width, kElementsPerPiece,
-              [&](int64_t begin, int64_t end) { table_.gelu_mul(args.y + begin, args.x + begin, end - begin); });
+              [&](int64_t begin, int64_t end) { one(args.y + begin, args.x + begin, end - begin); });
     return;
   }
   pool_.run(args.rows, std::max<int64_t>(1, kElementsPerPiece / width), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) table_.gelu_mul(args.y + r * width, args.x + r * args.stride, width);
+    for (int64_t r = begin; r < end; ++r) one(args.y + r * width, args.x + r * args.stride, width);
   });
 }
 
@@ -223,13 +232,14 @@ void CpuOps::experts(const ExpertsArgs& args, Activation activation) {
               [&](int64_t begin, int64_t end) { for_tiles(begin, end, touched.size(), matrix_at, f); });
   };
 
+  const auto gate_mul = gate_mul_of(table_, args.function);
   prepare_all(gathered, *args.gate);
   multiply_all(*args.gate, [&](size_t i, int32_t n_begin, int32_t n_end) {
     const int64_t at = static_cast<int64_t>(first[static_cast<size_t>(touched[i])]) * width;
     table_.matmul(args.gate->at(touched[i]), acts[i], gate_out + at, width, n_begin, n_end);
     table_.matmul(args.up->at(touched[i]), acts[i], up_out + at, width, n_begin, n_end);
     for (int32_t r = 0; r < acts[i].shape.rows; ++r)
-      table_.gelu_mul(gate_out + at + r * width + n_begin, up_out + at + r * width + n_begin, n_end - n_begin);
+      gate_mul(gate_out + at + r * width + n_begin, up_out + at + r * width + n_begin, n_end - n_begin);
   });
   prepare_all(gate_out, *args.down);
   multiply_all(*args.down, [&](size_t i, int32_t n_begin, int32_t n_end) {

@@ -59,13 +59,12 @@ class CpuOps : public Ops, public VisionOps {
   void rms_norm(const NormArgs& args) override;
   void add_norm(const AddNormArgs& args) override;
   void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) override;
-  void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
-             float* y) override;
+  void gated(const float* x, int32_t rows, Activation activation, const GatedArgs& args) override;
   void heads(const HeadsArgs& args) override;
   void attention(const AttentionArgs& args) override;
   void route(const RouteArgs& args) override;
   void experts(const ExpertsArgs& args, Activation activation) override;
-  void gelu_mul(const GeluMulArgs& args) override;
+  void gate_mul(const GateMulArgs& args) override;
   void add_scaled(float* y, const float* x, float scale, int64_t count) override;
   void softcap(float* y, float cap, int64_t count) override;
   void rope(const RopeArgs& args) override;

@@ -58,8 +58,9 @@ struct CpuTable {
   void (*rope)(float* x, const float* cos, const float* sin, int32_t width);
   // y = row `row` of the matrix * scale.
   void (*dequantise)(const Matrix& w, int32_t row, float scale, float* y);
-  // y = gelu(y) * x
+  // y = gelu(y) * x, y = silu(y) * x
   void (*gelu_mul)(float* y, const float* x, int64_t count);
+  void (*silu_mul)(float* y, const float* x, int64_t count);
   void (*add_scaled)(float* y, const float* x, float scale, int64_t count);
   void (*softcap)(float* y, float cap, int64_t count);
   // y = y * keep + x * part

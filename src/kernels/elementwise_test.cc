@@ -109,19 +109,27 @@ TEST_P(ElementwiseTest, Rope) {
   }
 }
 
-TEST_P(ElementwiseTest, GeluMul) {
-  for (const int32_t count : lengths()) {
-    const Row y = row(count, 4), x = row(count);
-    Row got = y, want = y;
-    table_.gelu_mul(got.data(), x.data(), count);
-    oracle_.gelu_mul(want.data(), x.data(), count);
-    ASSERT_NO_FATAL_FAILURE(expect_close(got, want, 1e-6));
+TEST_P(ElementwiseTest, GeluMulAndSiluMul) {
+  for (const auto mul : {&CpuTable::gelu_mul, &CpuTable::silu_mul}) {
+    for (const int32_t count : lengths()) {
+      const Row y = row(count, 4), x = row(count);
+      Row got = y, want = y;
+      (table_.*mul)(got.data(), x.data(), count);
+      (oracle_.*mul)(want.data(), x.data(), count);
+      ASSERT_NO_FATAL_FAILURE(expect_close(got, want, 1e-6));
+    }
+    expect_cuts_do_not_matter(row(500, 4), row(500), table_.*mul);
+    // Far out it is 0 or x itself.
+    Row far = {-1e4f, -100, -20, 20, 100, 1e4f, 0};
+    (table_.*mul)(far.data(), Row(7, 1.0f).data(), 7);
+    expect_close(far, {0, 0, 0, 20, 100, 1e4f, 0}, 1e-6);
   }
-  expect_cuts_do_not_matter(row(500, 4), row(500), table_.gelu_mul);
-  // Far out it is 0 or x itself.
-  Row far = {-1e4f, -100, -20, 20, 100, 1e4f, 0};
-  table_.gelu_mul(far.data(), Row(7, 1.0f).data(), 7);
-  expect_close(far, {0, 0, 0, 20, 100, 1e4f, 0}, 1e-6);
+  // Their definitions, and that they are two.
+  Row gelu = {1, -1}, silu = gelu;
+  table_.gelu_mul(gelu.data(), Row(2, 1.0f).data(), 2);
+  table_.silu_mul(silu.data(), Row(2, 1.0f).data(), 2);
+  expect_close(gelu, {0.841192f, -0.158808f}, 1e-6);
+  expect_close(silu, {0.731059f, -0.268941f}, 1e-6);
 }
 
 TEST_P(ElementwiseTest, AddScaledAndBlend) {

@@ -29,7 +29,10 @@ Doubles product(const Matrix& w, const Doubles& x) {
   return y;
 }
 
-double gelu(double x) { return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x))); }
+double through(GateFunction function, double x) {
+  if (function == GateFunction::silu) return x / (1 + std::exp(-x));
+  return 0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
 
 struct Chosen {
   std::vector<int32_t> experts;
@@ -65,24 +68,25 @@ class ExpertsTest : public testing::TestWithParam<const CpuTable*> {
   };
 
   std::vector<float> run(CpuOps& ops, const Stacks& stacks, const Chosen& chosen, int32_t first, int32_t rows,
-                         Activation activation) {
+                         Activation activation, GateFunction function = GateFunction::gelu) {
     std::vector<std::shared_ptr<const void>> owners;
     const MatrixStack gate = ops.place(stack_of(stacks.gate, kWidth), owners),
                       up = ops.place(stack_of(stacks.up, kWidth), owners);
     const MatrixStack down = ops.place(stack_of(stacks.down, kHidden), owners);
     std::vector<float> y(static_cast<size_t>(rows * kHidden), NAN);
     ops.experts({&gate, &up, &down, row_of(first), chosen.experts.data() + first * kTop,
-                 chosen.shares.data() + first * kTop, rows, kTop, y.data()},
+                 chosen.shares.data() + first * kTop, rows, kTop, y.data(), function},
                 activation);
     return y;
   }
 
-  static Doubles want(const Stacks& stacks, const Doubles& x, const int32_t* experts, const float* shares) {
+  static Doubles want(const Stacks& stacks, const Doubles& x, const int32_t* experts, const float* shares,
+                      GateFunction function) {
     Doubles y(kHidden, 0.0);
     for (int32_t rank = 0; rank < kTop; ++rank) {
       Doubles inner = product(stack_of(stacks.gate, kWidth).at(experts[rank]), x);
       const Doubles up = product(stack_of(stacks.up, kWidth).at(experts[rank]), x);
-      for (size_t i = 0; i < inner.size(); ++i) inner[i] = gelu(inner[i]) * up[i];
+      for (size_t i = 0; i < inner.size(); ++i) inner[i] = through(function, inner[i]) * up[i];
       const Doubles out = product(stack_of(stacks.down, kHidden).at(experts[rank]), inner);
       for (size_t i = 0; i < y.size(); ++i) y[i] += static_cast<double>(shares[rank]) * out[i];
     }
@@ -142,14 +146,69 @@ TEST_P(ExpertsTest, SumOfTheChosen) {
                {WeightFormat::q4, Activation::bf16, 0.1}};
   for (const auto& c : cases) {
     const Stacks stacks(c.format, random_);
-    const std::vector<float> got = run(ops_, stacks, chosen, 0, kRows, c.activation);
+    const GateFunction function = &c == cases ? GateFunction::silu : GateFunction::gelu;
+    const std::vector<float> got = run(ops_, stacks, chosen, 0, kRows, c.activation, function);
     for (int32_t r = 0; r < kRows; ++r) {
-      const Doubles y = want(stacks, wide_row(r), chosen.experts.data() + r * kTop, chosen.shares.data() + r * kTop);
+      const Doubles y =
+          want(stacks, wide_row(r), chosen.experts.data() + r * kTop, chosen.shares.data() + r * kTop, function);
       double largest = 1;
       for (const double v : y) largest = std::max(largest, std::fabs(v));
       for (size_t i = 0; i < y.size(); ++i)
         ASSERT_NEAR(static_cast<double>(got[static_cast<size_t>(r) * kHidden + i]), y[i], c.tolerance * largest)
             << weight_format_name(c.format) << " row " << r << " element " << i;
+    }
+  }
+}
+
+// The end of a layer: each of its norms is there where it has a weight.
+TEST_P(ExpertsTest, MixtureHasTheNormsThatHaveWeights) {
+  const Chosen chosen = route(0, kRows);
+  const Stacks stacks(WeightFormat::f32, random_);
+  const RandomMatrix gate(WeightFormat::f32, kWidth, kHidden, 0, DType::bf16, random_);
+  const RandomMatrix up(WeightFormat::f32, kWidth, kHidden, 0, DType::bf16, random_);
+  const RandomMatrix down(WeightFormat::f32, kHidden, kWidth, 0, DType::bf16, random_);
+  const std::vector<float> weights = random_rows(3, kHidden, random_), before = random_rows(kRows, kHidden, random_);
+  const MatrixStack all[3] = {stack_of(stacks.gate, kWidth), stack_of(stacks.up, kWidth),
+                              stack_of(stacks.down, kHidden)};
+  const auto normed = [](Doubles x, const float* weight) {
+    double squares = 0;
+    for (const double v : x) squares += v * v;
+    for (size_t i = 0; i < x.size() && weight != nullptr; ++i)
+      x[i] *= static_cast<double>(weight[i]) / std::sqrt(squares / kHidden + 1e-6);
+    return x;
+  };
+  for (int which = 0; which < 8; ++which) {
+    const auto weight = [&](int i) { return which >> i & 1 ? weights.data() + i * kHidden : nullptr; };
+    std::vector<float> x = before, wide(kRows * kWidth), dense(kRows * kHidden), y(kRows * kHidden);
+    MixtureArgs args;
+    args.gate = &gate.view;
+    args.up = &up.view;
+    args.down = &down.view;
+    args.x = x_.data();
+    args.wide = wide.data();
+    args.dense = dense.data();
+    args.experts = {&all[0], &all[1], &all[2],  x_.data(),         chosen.experts.data(), chosen.shares.data(),
+                    kRows,   kTop,    y.data(), GateFunction::silu};
+    args.dense_weight = weight(0);
+    args.expert_weight = weight(1);
+    args.add = {x.data(), dense.data(), weight(2), kRows, kHidden, 1e-6f, 0.5f};
+    ops_.mixture(args, Activation::f32);
+    for (int32_t r = 0; r < kRows; ++r) {
+      Doubles inner = product(gate.view, wide_row(r));
+      const Doubles by = product(up.view, wide_row(r));
+      for (size_t i = 0; i < inner.size(); ++i) inner[i] = through(GateFunction::silu, inner[i]) * by[i];
+      Doubles sum = normed(product(down.view, inner), weight(0));
+      const Doubles mixed = normed(want(stacks, wide_row(r), chosen.experts.data() + r * kTop,
+                                        chosen.shares.data() + r * kTop, GateFunction::silu),
+                                   weight(1));
+      for (size_t i = 0; i < sum.size(); ++i) sum[i] += mixed[i];
+      sum = normed(sum, weight(2));
+      for (size_t i = 0; i < sum.size(); ++i) {
+        const auto at = static_cast<size_t>(r) * kHidden + i;
+        const double value = (static_cast<double>(before[at]) + sum[i]) * 0.5;
+        ASSERT_NEAR(static_cast<double>(x[at]), value, 5e-5 * std::max(1.0, std::fabs(value)))
+            << "norms " << which << " row " << r << " element " << i;
+      }
     }
   }
 }

@@ -30,6 +30,9 @@ inline constexpr int32_t kMaxHeadDim = 512;
 // What an unquantised matrix is multiplied with. Quantised ones take 8-bit activations, one scale per row and group.
 enum class Activation : uint8_t { f32, bf16 };
 
+// What a gate goes through before it multiplies: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))), x * sigmoid(x).
+enum class GateFunction : uint8_t { gelu, silu };
+
 // The most products that one call takes.
 inline constexpr size_t kMaxProjections = 32;
 
@@ -47,11 +50,11 @@ struct NormArgs {
   float scale = 1;  // y = norm(x) * weight * scale
 };
 
-// x = (x + norm(branch) * weight) * scale
+// x = (x + norm(branch) * weight) * scale; where the branch has no norm behind it, x = (x + branch) * scale
 struct AddNormArgs {
   float* x = nullptr;             // [rows, width]
   const float* branch = nullptr;  // [rows, width]
-  const float* weight = nullptr;  // [width]
+  const float* weight = nullptr;  // [width], or none: no norm
   int32_t rows = 0, width = 0;
   float eps = 0;
   float scale = 1;
@@ -96,7 +99,7 @@ struct HeadShape {
   DType kv_dtype = DType::bf16;  // bf16 or f32
 };
 
-// Per head: q = rope(norm(q) * q_weight) in place; k likewise and v = norm(v) into the pages.
+// Per head: q = rope(norm(q) * q_weight) in place; k likewise and v, or norm(v), into the pages.
 struct HeadsArgs {
   HeadShape shape;
   float* q = nullptr;               // [rows, heads, head_dim]
@@ -104,13 +107,18 @@ struct HeadsArgs {
   const float* v = nullptr;         // likewise; k again where V is the raw K projection
   const float* q_weight = nullptr;  // [head_dim]
   const float* k_weight = nullptr;  // [head_dim]
-  const float* cos = nullptr;       // [rows, head_dim / 2]
-  const float* sin = nullptr;       // [rows, head_dim / 2]
+  const float* cos = nullptr;       // [rows, rotary / 2]
+  const float* sin = nullptr;       // [rows, rotary / 2]
   float eps = 0;
   std::span<const SeqSpan> seqs;
+  bool norms_values = true;
+  // So many numbers of a head are rotated, the first ones, in pairs (i, i + rotary / 2); the others stay. 0: all.
+  int32_t rotary = 0;
   // A head is cut into so many equal parts, each rotated by itself with its share of the cosines: 2 for patches of a
-  // picture, by column and by row.
+  // picture, by column and by row. Only where all of it is rotated.
   int32_t rope_parts = 1;
+
+  [[nodiscard]] int32_t rotated() const { return rotary == 0 ? shape.head_dim : rotary; }
 };
 
 // out = softmax(q · keys) · values; row at position p sees keys max(0, p - window + 1) … p (window 0: all).
@@ -146,12 +154,13 @@ struct ExpertsArgs {
   const float* share = nullptr;     // [rows, top]
   int32_t rows = 0, top = 0;
   float* y = nullptr;  // [rows, hidden]: sum over ranks, best first
+  GateFunction function = GateFunction::gelu;
 };
 
 // The feed-forward half of a layer with experts: a dense part and the experts side by side.
-//   dense = down (gelu(gate x) * up x), y: what experts() gives
-//   dense = norm(dense) * dense_weight + norm(y) * expert_weight
-//   add.x = (add.x + norm(dense) * add.weight) * add.scale
+//   dense = down (f(gate x) * up x), y: what experts() gives, with the same f
+//   dense = norm(dense) * dense_weight + norm(y) * expert_weight, each without its norm where it has no weight
+//   add.x: as add_norm() does it
 struct MixtureArgs {
   const Matrix* gate = nullptr;  // [width, hidden]
   const Matrix* up = nullptr;    // [width, hidden]
@@ -160,8 +169,8 @@ struct MixtureArgs {
   float* wide = nullptr;         // [rows, width], scratch
   float* dense = nullptr;        // [rows, hidden], scratch, as the experts' y is
   ExpertsArgs experts;
-  const float* dense_weight = nullptr;   // [hidden]
-  const float* expert_weight = nullptr;  // [hidden]
+  const float* dense_weight = nullptr;   // [hidden], or none: no norm
+  const float* expert_weight = nullptr;  // [hidden], or none: no norm
   AddNormArgs add;                       // its branch is `dense`
 };
 
@@ -193,11 +202,20 @@ struct ClustersArgs {
   TokenId* best = nullptr;  // [rows]
 };
 
-// y = gelu(y) * x, row by row.
-struct GeluMulArgs {
+// y = f(gate x) * up x
+struct GatedArgs {
+  const Matrix* gate = nullptr;  // [out, in]
+  const Matrix* up = nullptr;    // [out, in]
+  float* y = nullptr;            // [rows, out]
+  GateFunction function = GateFunction::gelu;
+};
+
+// y = f(y) * x, row by row.
+struct GateMulArgs {
   float* y = nullptr;        // [rows, width]
   const float* x = nullptr;  // [rows, stride]
   int32_t rows = 0, width = 0, stride = 0;
+  GateFunction function = GateFunction::gelu;
 };
 
 // The largest shapes that a backend's kernels take. Loading asks (model/backend_limits.h); what was not asked for and
@@ -271,9 +289,7 @@ class Ops {
   }
   // Up to kMaxProjections products of the same rows x [rows, in].
   virtual void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) = 0;
-  // y [rows, out] = gelu(gate x) * up x
-  virtual void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
-                     float* y) = 0;
+  virtual void gated(const float* x, int32_t rows, Activation activation, const GatedArgs& args) = 0;
   virtual void heads(const HeadsArgs& args) = 0;
   virtual void attention(const AttentionArgs& args) = 0;
   // heads() and then attention() of the same rows; what q holds afterwards is not said.
@@ -285,21 +301,24 @@ class Ops {
   virtual void experts(const ExpertsArgs& args, Activation activation) = 0;
   virtual void mixture(const MixtureArgs& args, Activation activation) {
     const AddNormArgs& a = args.add;
-    gated(args.x, a.rows, activation, *args.gate, *args.up, args.wide);
+    const auto norm = [&](float* x, const float* weight) {
+      if (weight != nullptr) rms_norm({x, weight, x, a.rows, a.width, a.eps, 1.0f});
+    };
+    gated(args.x, a.rows, activation, {args.gate, args.up, args.wide, args.experts.function});
     const Projection down_out{args.down, args.dense};
     linear(args.wide, a.rows, activation, {&down_out, 1});
-    rms_norm({args.dense, args.dense_weight, args.dense, a.rows, a.width, a.eps, 1.0f});
+    norm(args.dense, args.dense_weight);
     experts(args.experts, activation);
-    rms_norm({args.experts.y, args.expert_weight, args.experts.y, a.rows, a.width, a.eps, 1.0f});
+    norm(args.experts.y, args.expert_weight);
     add_scaled(args.dense, args.experts.y, 1.0f, static_cast<int64_t>(a.rows) * a.width);
     add_norm(a);
   }
-  virtual void gelu_mul(const GeluMulArgs& args) = 0;
-  // y = gelu(gate x) * by.x, with y and by.x as gelu_mul has them
-  virtual void gated_by(const float* x, Activation activation, const Matrix& gate, const GeluMulArgs& by) {
+  virtual void gate_mul(const GateMulArgs& args) = 0;
+  // y = f(gate x) * by.x, with y and by.x as gate_mul has them
+  virtual void gated_by(const float* x, Activation activation, const Matrix& gate, const GateMulArgs& by) {
     const Projection out{&gate, by.y};
     linear(x, by.rows, activation, {&out, 1});
-    gelu_mul(by);
+    gate_mul(by);
   }
   // y = (y + x) * scale, both [count]
   virtual void add_scaled(float* y, const float* x, float scale, int64_t count) = 0;

@@ -224,7 +224,7 @@ void Model::layer(const Layer& l, int32_t all, int32_t i, const std::vector<SeqS
     mix.add = add;
     ops_.mixture(mix, Activation::bf16);
   } else {
-    ops_.gated(normed_, all, Activation::bf16, l.gate, l.up, wide_);
+    ops_.gated(normed_, all, Activation::bf16, {&l.gate, &l.up, wide_});
     const Projection down{&l.down, branch_};
     ops_.linear(wide_, all, Activation::bf16, {&down, 1});
     ops_.add_norm(add);

@@ -58,7 +58,7 @@ void bench_products(CudaOps& ops, Model& m, const Ceilings& c, const std::string
         static_cast<double>(l.o.bytes()));
     product(
         "gate up", rows,
-        [&](const Layer& at) { ops.gated(m.normed_, rows, Activation::bf16, at.gate, at.up, m.wide_); },
+        [&](const Layer& at) { ops.gated(m.normed_, rows, Activation::bf16, {&at.gate, &at.up, m.wide_}); },
         static_cast<double>(l.gate.bytes() + l.up.bytes()));
     product(
         "down", rows,
@@ -118,7 +118,7 @@ void bench_parts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& n
       });
   product(
       "gate up", [&](const Layer& l) { return of(l.gate) + of(l.up); },
-      [&](const Layer& l) { ops.gated(m.normed_, rows, Activation::bf16, l.gate, l.up, m.wide_); });
+      [&](const Layer& l) { ops.gated(m.normed_, rows, Activation::bf16, {&l.gate, &l.up, m.wide_}); });
   product(
       "down", [&](const Layer& l) { return of(l.down); },
       [&](const Layer& l) {

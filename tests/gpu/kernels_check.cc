@@ -64,6 +64,7 @@ int run_few(Backends& b, const std::string& named) {
       {"heads",
        [&] {
          check_attention(b, {4, 2, 256, 100, 80}, DType::bf16);
+         check_attention(b, {4, 2, 256, 0, 80, 64, false}, DType::bf16);
        }},
       {"experts", [&] { check_experts(b, kCases[0], 8, 2, 64, 48, 20); }},
       {"rows", [&] { check_elementwise(b), check_placing(b); }},
@@ -119,7 +120,10 @@ int run_all(const std::string& which, const std::string& named) {
                                  {8, 2, 256, 512, 640},
                                  {16, 2, 512, 0, 600},
                                  {16, 1, 512, 0, 300},
-                                 {4, 4, 128, 100, 333}}) {
+                                 {4, 4, 128, 100, 333},
+                                 {4, 2, 32, 0, 200, 8, false},
+                                 {8, 2, 128, 0, 300, 128, false},
+                                 {8, 2, 256, 0, 500, 64, false}}) {
     check_attention(b, c, DType::bf16);
     if (c.dim < 256) check_attention(b, c, DType::f32);
   }

@@ -44,6 +44,8 @@ void check_elementwise(Backends& b);
 
 struct AttentionCase {
   int32_t heads, kv_heads, dim, window, length;
+  int32_t rotary = 0;  // 0: all of a head
+  bool norms_values = true;
 };
 void check_attention(Backends& b, const AttentionCase& c, DType dtype);
 

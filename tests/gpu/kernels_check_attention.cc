@@ -37,7 +37,7 @@ struct Pages {
 
 void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
   const HeadShape shape{c.heads, c.kv_heads, c.dim, dtype};
-  const int32_t width = c.heads * c.dim, kv_width = c.kv_heads * c.dim, half = c.dim / 2;
+  const int32_t width = c.heads * c.dim, kv_width = c.kv_heads * c.dim, half = (c.rotary == 0 ? c.dim : c.rotary) / 2;
   const std::vector<float> q = random_rows(c.length, width, b.random), k = random_rows(c.length, kv_width, b.random);
   const std::vector<float> v = random_rows(c.length, kv_width, b.random);
   std::vector<float> q_weight = random_rows(1, c.dim, b.random), k_weight = random_rows(1, c.dim, b.random);
@@ -82,6 +82,8 @@ void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
       heads.sin = gsin.at();
       heads.eps = 1e-6f;
       heads.seqs = spans;
+      heads.rotary = c.rotary;
+      heads.norms_values = c.norms_values;
       ops.attend(heads, {shape, gq.at(), gout.at(), c.window, true, spans, nullptr});
       const std::vector<float> got = gout.read();
       out.insert(out.end(), got.begin() + static_cast<int64_t>(guests) * width, got.end());
@@ -114,7 +116,8 @@ void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
   };
   const std::string name = "attention " + std::to_string(c.heads) + "/" + std::to_string(c.kv_heads) + " x " +
                            std::to_string(c.dim) + " window " + std::to_string(c.window) + " length " +
-                           std::to_string(c.length) + (dtype == DType::f32 ? " f32" : "");
+                           std::to_string(c.length) + (dtype == DType::f32 ? " f32" : "") +
+                           (c.rotary > 0 ? " rotated " + std::to_string(c.rotary) : "");
   const auto chunked = [&](int32_t size, int32_t tail) {
     std::vector<int32_t> chunks;
     int32_t left = c.length - tail;

@@ -62,7 +62,7 @@ void check_norms(Backends& b, int32_t width, int32_t rows) {
   b.checks.expect(distance(got, run(b.cpu, true, 0, rows)) < 1e-6, name);
 }
 
-void check_gated_by(Backends& b, int32_t n, int32_t k, int32_t rows) {
+void check_gated_by(Backends& b, int32_t n, int32_t k, int32_t rows, kernels::GateFunction function) {
   RandomMatrix w(WeightFormat::bf16, n, k, 0, DType::bf16, b.random);
   std::vector<std::shared_ptr<const void>> owners;
   const Matrix placed = b.gpu.place(w.view, owners);
@@ -71,7 +71,8 @@ void check_gated_by(Backends& b, int32_t n, int32_t k, int32_t rows) {
   const auto run = [&](Ops& ops, const Matrix& matrix, int32_t first, int32_t count) {
     const Block in(ops, rows_of(x, first, count, k)), by(ops, rows_of(times, first, count, stride));
     const Block y(ops, static_cast<size_t>(count) * static_cast<size_t>(n));
-    ops.gated_by(in.at(), Activation::bf16, matrix, {y.at(), by.at(static_cast<size_t>(n)), count, n, stride});
+    ops.gated_by(in.at(), Activation::bf16, matrix,
+                 {y.at(), by.at(static_cast<size_t>(n)), count, n, stride, function});
     return y.read();
   };
   const std::string name = "gated by rows [" + std::to_string(n) + ", " + std::to_string(k) + "]";
@@ -112,7 +113,7 @@ void check_bytes(Backends& b, WeightFormat format, int32_t group, DType scales, 
       b.gpu.rms_norm({in.at(), weight.at(), normed.at(), rows, width, 1e-6f, 1.0f});
       const std::vector<float> mixed = turn % 3 == 2 ? product(o, normed.at(), rows) : std::vector<float>();
       std::vector<float> all = product(p, normed.at(), rows);
-      b.gpu.gated(normed.at(), rows, Activation::bf16, g, u, wide.at());
+      b.gpu.gated(normed.at(), rows, Activation::bf16, {&g, &u, wide.at()});
       append(all, product(d, wide.at(), rows));
       const Block normed_copy(b.gpu, normed.read()), wide_copy(b.gpu, wide.read());
       std::vector<float> want = product(p, normed_copy.at(), rows);
@@ -195,7 +196,9 @@ void check_clusters(Backends& b) {
   b.checks.expect(same_bits(got.data(), want.data(), want.size()), "best of clusters");
 }
 
-void check_mix(Backends& b, int32_t experts, int32_t top, int32_t hidden, int32_t width, int32_t rows) {
+// plain: no norm behind either part nor their sum, and silu in the gates.
+void check_mix(Backends& b, int32_t experts, int32_t top, int32_t hidden, int32_t width, int32_t rows,
+               bool plain = false) {
   RandomMatrix gate_up(WeightFormat::bf16, experts * 2 * width, hidden, 0, DType::bf16, b.random);
   RandomMatrix down(WeightFormat::bf16, experts * hidden, width, 0, DType::bf16, b.random);
   RandomMatrix router(WeightFormat::bf16, experts, hidden, 0, DType::bf16, b.random);
@@ -232,10 +235,12 @@ void check_mix(Backends& b, int32_t experts, int32_t top, int32_t hidden, int32_
     mix.down = &matrices[2];
     mix.x = gn.at();
     mix.wide = wide.at();
-    mix.experts = {&stacks[0], &stacks[1], &stacks[2], gi.at(), ids, share.at(), count, top, y.at()};
-    mix.dense_weight = gw.at();
-    mix.expert_weight = gw.at(h);
-    mix.add = {gx.at(), gd.at(), gw.at(2 * h), count, hidden, 1e-6f, 0.8f};
+    mix.experts = {
+        &stacks[0], &stacks[1], &stacks[2], gi.at(), ids,
+        share.at(), count,      top,        y.at(),  plain ? kernels::GateFunction::silu : kernels::GateFunction::gelu};
+    mix.dense_weight = plain ? nullptr : gw.at();
+    mix.expert_weight = plain ? nullptr : gw.at(h);
+    mix.add = {gx.at(), gd.at(), plain ? nullptr : gw.at(2 * h), count, hidden, 1e-6f, 0.8f};
     mix.dense = gd.at();
     ops.mixture(mix, Activation::bf16);
     ops.rms_norm({gx.at(), gw.at(3 * h), next.at(), count, hidden, 1e-6f, 1.0f});
@@ -244,7 +249,7 @@ void check_mix(Backends& b, int32_t experts, int32_t top, int32_t hidden, int32_
     return all;
   };
   const std::string name = "mixture of " + std::to_string(top) + " of " + std::to_string(experts) + ", " +
-                           std::to_string(hidden) + " by " + std::to_string(width);
+                           std::to_string(hidden) + " by " + std::to_string(width) + (plain ? ", without norms" : "");
   check_cuts(b, name, rows, {hidden, hidden}, [&](int32_t first, int32_t count) { return run(true, first, count); });
   b.checks.expect(distance(run(true, 0, 3), run(false, 0, 3)) < 2e-3, name);
 }
@@ -254,11 +259,13 @@ void check_mix(Backends& b, int32_t experts, int32_t top, int32_t hidden, int32_
 void check_joined(Ops& gpu, CpuOps& cpu, Checks& checks, bool few) {
   Backends b{gpu, cpu, checks, std::mt19937(11)};
   check_norms(b, 100, 20);
-  check_gated_by(b, 48, 128, 20);
+  check_gated_by(b, 48, 128, 20, kernels::GateFunction::gelu);
+  check_gated_by(b, 48, 128, 20, kernels::GateFunction::silu);
   check_many_outputs(b);
   check_clusters(b);
   check_beside(b);
   check_mix(b, 8, 2, 64, 48, 20);
+  check_mix(b, 8, 2, 64, 48, 20, true);
   check_bytes(b, WeightFormat::q4, 64, DType::bf16, 320, 256);
   if (few) return;
   for (const WeightFormat format : {WeightFormat::q8, WeightFormat::q4}) {
@@ -270,9 +277,10 @@ void check_joined(Ops& gpu, CpuOps& cpu, Checks& checks, bool few) {
     check_bytes(b, format, 128, DType::f32, 6016, 256);
   }
   for (const int32_t width : {256, 1024, 2816, 3840, 5376, 6000}) check_norms(b, width, 21);
-  check_gated_by(b, 256, 2560, 40);
+  check_gated_by(b, 256, 2560, 40, kernels::GateFunction::gelu);
   check_mix(b, 128, 8, 640, 192, 40);
   check_mix(b, 16, 8, 2816, 64, 20);
+  check_mix(b, 16, 8, 2816, 64, 20, true);
   check_mix(b, 24, 12, 256, 48, 20);
 }
 

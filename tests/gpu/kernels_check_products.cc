@@ -28,6 +28,12 @@ std::string name_of(const Case& c, int32_t n, int32_t k) {
   return std::string(c.name) + " [" + std::to_string(n) + ", " + std::to_string(k) + "]";
 }
 
+// None: a product without a gate.
+using Gate = std::optional<kernels::GateFunction>;
+constexpr Gate kGates[] = {std::nullopt, kernels::GateFunction::gelu, kernels::GateFunction::silu};
+
+std::string name_of(Gate gate) { return !gate ? "" : *gate == kernels::GateFunction::gelu ? " gelu" : " silu"; }
+
 // Row 1 has a value that is not a number: so are all of its outputs, and others' bits are what they are without it.
 constexpr int32_t kStrayRow = 1;
 
@@ -55,22 +61,22 @@ void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows
   std::vector<std::shared_ptr<const void>> owners;
   const Matrix placed = b.gpu.place(w.view, owners), placed_up = b.gpu.place(up.view, owners);
   const std::vector<float> x = random_rows(rows, k, b.random);
-  const auto run = [&](int32_t first, int32_t count, bool gated) {
+  const auto run = [&](int32_t first, int32_t count, Gate gate) {
     const Block in(b.gpu, rows_of(x, first, count, k)), out(b.gpu, static_cast<size_t>(count) * static_cast<size_t>(n));
     out.poison();
-    if (gated) {
-      b.gpu.gated(in.at(), count, c.activation, placed, placed_up, out.at());
+    if (gate) {
+      b.gpu.gated(in.at(), count, c.activation, {&placed, &placed_up, out.at(), *gate});
     } else {
       const Projection to{&placed, out.at()};
       b.gpu.linear(in.at(), count, c.activation, {&to, 1});
     }
     return out.read();
   };
-  for (const bool gated : {false, true}) {
-    const std::string name = name_of(c, n, k) + (gated ? " gated" : "");
-    const std::vector<float> whole = run(0, rows, gated);
+  for (const Gate gate : kGates) {
+    const std::string name = name_of(c, n, k) + name_of(gate);
+    const std::vector<float> whole = run(0, rows, gate);
     for (const Cut& cut : cuts_of(rows)) {
-      const std::vector<float> some = run(cut.first, cut.count, gated);
+      const std::vector<float> some = run(cut.first, cut.count, gate);
       b.checks.expect(same_bits(some.data(), whole.data() + static_cast<int64_t>(cut.first) * n, some.size()),
                       name + ": rows " + std::to_string(cut.first) + " + " + std::to_string(cut.count) + " of " +
                           std::to_string(rows) + " have other bits");
@@ -78,8 +84,8 @@ void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows
     if (!oracle) continue;
     const int32_t few = std::min(rows, 3);
     std::vector<float> want(static_cast<size_t>(few) * static_cast<size_t>(n));
-    if (gated) {
-      b.cpu.gated(x.data(), few, c.activation, w.view, up.view, want.data());
+    if (gate) {
+      b.cpu.gated(x.data(), few, c.activation, {&w.view, &up.view, want.data(), *gate});
     } else {
       const Projection to{&w.view, want.data()};
       b.cpu.linear(x.data(), few, c.activation, {&to, 1});
@@ -97,18 +103,18 @@ void check_not_a_number(Backends& b, const Case& c) {
   const Matrix placed = b.gpu.place(w.view, owners), placed_up = b.gpu.place(up.view, owners);
   for (const int32_t rows : {3, 20, 40}) {
     const std::vector<float> x = random_rows(rows, kWidth, b.random);
-    const auto run = [&](const std::vector<float>& from, bool gated) {
+    const auto run = [&](const std::vector<float>& from, Gate gate) {
       const Block in(b.gpu, from), out(b.gpu, static_cast<size_t>(rows) * kOutputs);
       const Projection to{&placed, out.at()};
-      if (gated)
-        b.gpu.gated(in.at(), rows, c.activation, placed, placed_up, out.at());
+      if (gate)
+        b.gpu.gated(in.at(), rows, c.activation, {&placed, &placed_up, out.at(), *gate});
       else
         b.gpu.linear(in.at(), rows, c.activation, {&to, 1});
       return out.read();
     };
-    for (const bool gated : {false, true})
-      expect_stray(b, name_of(c, kOutputs, kWidth) + (gated ? " gated" : ""), run(with_stray(x, kWidth), gated),
-                   run(x, gated), kOutputs);
+    for (const Gate gate : kGates)
+      expect_stray(b, name_of(c, kOutputs, kWidth) + name_of(gate), run(with_stray(x, kWidth), gate), run(x, gate),
+                   kOutputs);
   }
 }
 

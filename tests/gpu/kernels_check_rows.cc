@@ -14,7 +14,12 @@ void check_rows(Backends& b) {
     const std::vector<float> x = random_rows(rows, width, b.random), branch = random_rows(rows, width, b.random);
     const std::vector<float> w = random_rows(1, width, b.random), w2 = random_rows(1, width, b.random);
     const Block weight(b.gpu, w), weight2(b.gpu, w2);
-    std::vector<float> want = x, want_y(x.size());
+    std::vector<float> want = x, want_y(x.size()), plain = x;
+    b.cpu.add_norm({plain.data(), branch.data(), nullptr, rows, width, 1e-6f, 0.7f});
+    const Block gplain(b.gpu, x), gbranch(b.gpu, branch);
+    b.gpu.add_norm({gplain.at(), gbranch.at(), nullptr, rows, width, 1e-6f, 0.7f});
+    const std::vector<float> added = gplain.read();
+    b.checks.expect(same_bits(added.data(), plain.data(), plain.size()), "a branch of " + std::to_string(width));
     b.cpu.add_norm({want.data(), branch.data(), w.data(), rows, width, 1e-6f, 0.7f});
     b.cpu.rms_norm({want.data(), w2.data(), want_y.data(), rows, width, 1e-6f, 1.5f});
     const auto run = [&](int32_t first, int32_t count, bool apart) {
@@ -45,11 +50,14 @@ void check_rows(Backends& b) {
 void check_elementwise(Backends& b) {
   const int32_t rows = 5, width = 300, stride = 1200;
   const std::vector<float> y = random_rows(rows, width, b.random), x = random_rows(rows, stride, b.random);
-  std::vector<float> want = y;
-  b.cpu.gelu_mul({want.data(), x.data() + 300, rows, width, stride});
-  const Block gy(b.gpu, y), gx(b.gpu, x);
-  b.gpu.gelu_mul({gy.at(), gx.at(300), rows, width, stride});
-  b.checks.expect(distance(gy.read(), want) < 1e-6, "gelu_mul");
+  std::vector<float> want = y, silu = y;
+  const Block gy(b.gpu, y), gx(b.gpu, x), gsilu(b.gpu, y);
+  b.cpu.gate_mul({want.data(), x.data() + 300, rows, width, stride, kernels::GateFunction::gelu});
+  b.gpu.gate_mul({gy.at(), gx.at(300), rows, width, stride, kernels::GateFunction::gelu});
+  b.checks.expect(distance(gy.read(), want) < 1e-6, "gate_mul, gelu");
+  b.cpu.gate_mul({silu.data(), x.data() + 300, rows, width, stride, kernels::GateFunction::silu});
+  b.gpu.gate_mul({gsilu.at(), gx.at(300), rows, width, stride, kernels::GateFunction::silu});
+  b.checks.expect(distance(gsilu.read(), silu) < 1e-6, "gate_mul, silu");
   b.cpu.add_scaled(want.data(), x.data(), 0.3f, rows * width);
   b.gpu.add_scaled(gy.at(), gx.at(), 0.3f, rows * width);
   b.checks.expect(distance(gy.read(), want) < 1e-6, "add_scaled");

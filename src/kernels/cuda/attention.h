@@ -41,8 +41,10 @@ struct HeadsArgs {
   const float* v = nullptr;         // likewise; k again where V is the raw K projection
   const float* q_weight = nullptr;  // [head_dim]
   const float* k_weight = nullptr;  // [head_dim]
-  const float* cos = nullptr;       // [rows, head_dim / 2]
+  const float* cos = nullptr;       // [rows, turned]
   const float* sin = nullptr;
+  int32_t turned = 0;  // pairs of a head that are rotated, a multiple of 4: the numbers in front
+  int32_t norms_values = 1;
   float eps = 0;
   int32_t rows = 0;
   const DeviceSeq* seqs = nullptr;      // device memory

@@ -55,21 +55,22 @@ __device__ __forceinline__ void stage_queries(const AttentionArgs& args, const W
           *reinterpret_cast<uint4*>(to + (first + i * kWarps) * stride + at * 2) = make_uint4(0, 0, 0, 0);
       return;
     }
+    const HeadHalves halves{dim / 2, args.head.turned};
     HeadRow<kPairs> values[kAtOnce], angle[kAtOnce];
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       const int32_t query = first + i * kWarps;
       const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
       const bool has = query < w.queries;
-      values[i].load(has ? args.q + (row * args.heads + head) * dim : nullptr, dim / 2, 0.0f);
-      angle[i].load(has ? args.head.cos + row * (dim / 2) : nullptr, has ? args.head.sin + row * (dim / 2) : nullptr,
-                    dim / 2, 0.0f);
+      values[i].load(has ? args.q + (row * args.heads + head) * dim : nullptr, halves, 0.0f);
+      angle[i].load_angle(has ? args.head.cos + row * halves.turned : nullptr,
+                          has ? args.head.sin + row * halves.turned : nullptr, halves);
     }
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       values[i].norm(weights, dim, args.head.eps);
       values[i].turn(angle[i]);
-      values[i].each_four(dim / 2, [&](int32_t at, const float4& four) {
+      values[i].each_four(halves, [&](int32_t at, const float4& four) {
         *reinterpret_cast<uint2*>(to + (first + i * kWarps) * stride + at * 2) =
             make_uint2(pack_bf16(four.x, four.y), pack_bf16(four.z, four.w));
       });
@@ -102,7 +103,8 @@ struct NewKeys {
     if (first >= jobs) return;
     const bool is_key = first % 2 == 0;
     const int32_t half = dim / 2;
-    weights.load(is_key ? args.head.k_weight : nullptr, half, 1.0f);
+    const HeadHalves halves{half, args.head.turned};
+    weights.load(is_key ? args.head.k_weight : nullptr, halves, 1.0f);
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       const int32_t job = first + i * kWarps;
@@ -110,8 +112,8 @@ struct NewKeys {
       const int64_t row = w.seq->first_row + begin + job / 2 - w.seq->first_pos;
       const int64_t from = (row * args.kv_heads + w.kv_head) * dim;
       if (is_key) {
-        values[i].load(args.head.k + from, half, 0.0f);
-        angle[i].load(args.head.cos + row * half, args.head.sin + row * half, half, 0.0f);
+        values[i].load(args.head.k + from, halves, 0.0f);
+        angle[i].load_angle(args.head.cos + row * halves.turned, args.head.sin + row * halves.turned, halves);
       } else {
         values[i].load_apart(args.head.v + from, half);
       }
@@ -129,11 +131,11 @@ struct NewKeys {
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       if (first + i * kWarps >= jobs) continue;
-      values[i].norm(weights, dim, args.head.eps);
+      if (first % 2 == 0 || args.head.norms_values) values[i].norm(weights, dim, args.head.eps);
       if (first % 2 == 0) values[i].turn(angle[i]);
     }
   }
-  __device__ __forceinline__ void put(int32_t dim, char* shared, const Layout& l) const {
+  __device__ __forceinline__ void put(int32_t dim, int32_t turned, char* shared, const Layout& l) const {
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
       const int32_t job = first + i * kWarps;
@@ -141,7 +143,7 @@ struct NewKeys {
       const bool is_key = first % 2 == 0;
       const int32_t token = (begin + job / 2) % kPageTokens;
       if (is_key)
-        values[i].each_four(dim / 2, [&](int32_t at, const float4& four) {
+        values[i].each_four(HeadHalves{dim / 2, turned}, [&](int32_t at, const float4& four) {
           *reinterpret_cast<uint2*>(shared + l.keys + token * l.key_stride + at * 2) =
               make_uint2(pack_bf16(four.x, four.y), pack_bf16(four.z, four.w));
         });
@@ -158,12 +160,12 @@ struct NewKeys {
     make(args, dim);
     wait_copies<0>();
     __syncthreads();
-    put(dim, shared, l);
+    put(dim, args.head.turned, shared, l);
 #pragma unroll 1
     for (first += kWarps * kAtOnce; first < jobs; first += kWarps * kAtOnce) {
       ask(args, w, dim);
       make(args, dim);
-      put(dim, shared, l);
+      put(dim, args.head.turned, shared, l);
     }
   }
 };

@@ -138,6 +138,9 @@ cuda::HeadsArgs CudaOps::heads_of(const kernels::HeadsArgs& args, const SeqTable
   a.k_weight = args.k_weight;
   a.cos = args.cos;
   a.sin = args.sin;
+  a.turned = args.rotated() / 2;
+  if (args.rope_parts == 1) takes("what is rotated of a head beyond a multiple of 8", args.rotated() % kHeadStep, 0);
+  a.norms_values = args.norms_values ? 1 : 0;
   a.eps = args.eps;
   a.rows = tables.rows;
   a.seqs = tables.seqs;
@@ -149,7 +152,7 @@ void CudaOps::heads(const kernels::HeadsArgs& args) {
   flush();
   const cuda::HeadsArgs a = heads_of(args, tables_of(args.seqs));
   written(args.q, static_cast<int64_t>(a.rows) * a.heads * a.head_dim);
-  CHECK(args.rope_parts == 1 || args.k != nullptr);
+  CHECK(args.rope_parts == 1 || (args.k != nullptr && args.norms_values && args.rotated() == a.head_dim));
   if (args.rope_parts > 1) takes("the width of a picture's head", a.head_dim, kMaxPictureHead);
   if (!status_.ok()) return;
   if (args.rope_parts == 1)

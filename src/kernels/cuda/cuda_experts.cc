@@ -75,12 +75,14 @@ CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation a
     dense.dense = 1;
     dense.weight = weight_of(*beside->gate);
     dense.up = weight_of(*beside->up);
+    dense.silu = args.function == GateFunction::silu ? 1 : 0;
     dense.x = rows_for(beside->x, args.rows, dense.weight, activation);
     dense.y_bf16 = make_ready(beside->wide, args.rows, dense.weight.rows, dense.y_stride);
   }
   Product& gated_product = first.out[first.count++];
   gated_product.weight = gate;
   gated_product.up = weight_of(*args.up, args.top);
+  gated_product.silu = args.function == GateFunction::silu ? 1 : 0;
   // Nobody but the second product reads them.
   if (gate.format == Format::bf16 && activation == Activation::bf16)
     gated_product.y_bf16 = make_ready(wide, slots, width, gated_product.y_stride);
@@ -125,7 +127,7 @@ void CudaOps::mixture(const MixtureArgs& args, Activation activation) {
     all.out[all.count++].weight = weight_of(*m);
   const bool joined = activation == Activation::bf16 && joins(all);
   if (!joined) {
-    gated(args.x, args.add.rows, activation, *args.gate, *args.up, args.wide);
+    gated(args.x, args.add.rows, activation, {args.gate, args.up, args.wide, args.experts.function});
     const Projection down{args.down, args.dense};
     linear(args.wide, args.add.rows, activation, {&down, 1});
   }

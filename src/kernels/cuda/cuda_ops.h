@@ -66,16 +66,15 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
   void add_norm(const AddNormArgs& args) override;
   void rms_norms(const kernels::NormsArgs& args) override;
   void linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) override;
-  void gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
-             float* y) override;
+  void gated(const float* x, int32_t rows, Activation activation, const GatedArgs& args) override;
   void heads(const kernels::HeadsArgs& args) override;
   void attention(const kernels::AttentionArgs& args) override;
   void attend(const kernels::HeadsArgs& heads_args, const kernels::AttentionArgs& args) override;
   void route(const kernels::RouteArgs& args) override;
   void experts(const ExpertsArgs& args, Activation activation) override;
   void mixture(const MixtureArgs& args, Activation activation) override;
-  void gelu_mul(const kernels::GeluMulArgs& args) override;
-  void gated_by(const float* x, Activation activation, const Matrix& gate, const kernels::GeluMulArgs& by) override;
+  void gate_mul(const kernels::GateMulArgs& args) override;
+  void gated_by(const float* x, Activation activation, const Matrix& gate, const kernels::GateMulArgs& by) override;
   void add_scaled(float* y, const float* x, float scale, int64_t count) override;
   void softcap(float* y, float cap, int64_t count) override;
   void rope(const RopeArgs& args) override;

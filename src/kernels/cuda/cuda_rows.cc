@@ -193,15 +193,17 @@ void CudaOps::multiply_waiting(float* left) {
   multiply(waiting_, Activation::bf16);
 }
 
-void CudaOps::gated(const float* x, int32_t rows, Activation activation, const Matrix& gate, const Matrix& up,
-                    float* y) {
+void CudaOps::gated(const float* x, int32_t rows, Activation activation, const GatedArgs& gated_args) {
   flush();
+  const Matrix &gate = *gated_args.gate, &up = *gated_args.up;
+  float* const y = gated_args.y;
   if (gate.format != up.format || gate.group != up.group)
     return fail("CUDA: a gate and what it gates differ in format");
   MatmulArgs args;
   Product& product = args.out[0];
   product.weight = weight_of(gate);
   product.up = weight_of(up);
+  product.silu = gated_args.function == GateFunction::silu ? 1 : 0;
   args.x = rows_for(x, rows, product.weight, activation);
   args.rows = rows;
   args.count = 1;
@@ -304,14 +306,15 @@ void CudaOps::embed(const Matrix& table, const TokenId* tokens, int32_t rows, fl
   if (status_.ok()) cuda::embed(a, stream_);
 }
 
-void CudaOps::gelu_mul(const kernels::GeluMulArgs& args) {
+void CudaOps::gate_mul(const kernels::GateMulArgs& args) {
   flush();
-  cuda::GeluMulArgs a{args.y, args.x, args.rows, args.width, args.stride};
+  cuda::GateMulArgs a{args.y, args.x, args.rows, args.width, args.stride};
   a.y_bf16 = make_ready(args.y, args.rows, args.width, a.y_stride);
-  if (status_.ok()) cuda::gelu_mul(a, stream_);
+  a.silu = args.function == GateFunction::silu ? 1 : 0;
+  if (status_.ok()) cuda::gate_mul(a, stream_);
 }
 
-void CudaOps::gated_by(const float* x, Activation activation, const Matrix& gate, const kernels::GeluMulArgs& by) {
+void CudaOps::gated_by(const float* x, Activation activation, const Matrix& gate, const kernels::GateMulArgs& by) {
   MatmulArgs args;
   Product& product = args.out[0];
   product.weight = weight_of(gate);
@@ -322,6 +325,7 @@ void CudaOps::gated_by(const float* x, Activation activation, const Matrix& gate
   args.x = rows_for(x, by.rows, product.weight, activation);
   product.times = by.x;
   product.times_stride = by.stride;
+  product.silu = by.function == GateFunction::silu ? 1 : 0;
   product.y = by.y;
   product.y_bf16 = make_ready(by.y, by.rows, by.width, product.y_stride);
   multiply(args, activation);

@@ -99,6 +99,11 @@ __device__ __forceinline__ float gelu(float a) {
   return 0.5f * a * (1.0f + t);
 }
 
+// What a gate goes through: that, or x * sigmoid(x).
+__device__ __forceinline__ float gate(int32_t silu, float a) {
+  return silu ? __fdividef(a, 1.0f + __expf(-a)) : gelu(a);
+}
+
 __device__ __forceinline__ float warp_sum(float x) {
   for (int offset = 16; offset > 0; offset /= 2) x += __shfl_xor_sync(~0u, x, offset);
   return x;

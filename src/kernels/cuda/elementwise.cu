@@ -1,4 +1,4 @@
-// Element by element: gelu, sums, softcap, gathers, the largest of a row. Bound by bytes.
+// Element by element: gates, sums, softcap, gathers, the largest of a row. Bound by bytes.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/order.cuh"
@@ -12,13 +12,13 @@ constexpr int kThreads = 256;
 __device__ int64_t thread_number() { return static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; }
 dim3 blocks_for(int64_t threads) { return dim3(static_cast<unsigned>((threads + kThreads - 1) / kThreads)); }
 
-__global__ void gelu_mul_kernel(const GeluMulArgs args, int64_t count) {
+__global__ void gate_mul_kernel(const GateMulArgs args, int64_t count) {
   let_next_start();
   wait_for_previous();
   const int64_t at = thread_number();
   if (at >= count) return;
   const int64_t row = at / args.width, col = at % args.width;
-  const float value = gelu(args.y[at]) * args.x[row * args.x_stride + col];
+  const float value = gate(args.silu, args.y[at]) * args.x[row * args.x_stride + col];
   args.y[at] = value;
   reinterpret_cast<__nv_bfloat16*>(args.y_bf16)[row * args.y_stride + col] = __float2bfloat16_rn(value);
 }
@@ -100,9 +100,9 @@ void read_all(void* block, size_t bytes, Stream stream) {
          static_cast<int64_t>(bytes / 16), static_cast<uint32_t*>(block));
 }
 
-void gelu_mul(const GeluMulArgs& args, Stream stream) {
+void gate_mul(const GateMulArgs& args, Stream stream) {
   const int64_t count = int64_t{args.rows} * args.width;
-  launch(gelu_mul_kernel, blocks_for(count), dim3(kThreads), 0, stream, true, args, count);
+  launch(gate_mul_kernel, blocks_for(count), dim3(kThreads), 0, stream, true, args, count);
 }
 
 void add_scaled(float* y, const float* x, float scale, int64_t count, Stream stream) {

@@ -34,13 +34,14 @@ __global__ void heads_kernel(const HeadsArgs args) {
   if (kind == 1) head -= args.heads;
   if (kind == 2) head -= args.heads + args.kv_heads;
   const int32_t dim = args.head_dim, half = dim / 2;
+  const HeadHalves halves{half, args.turned};
   const float* from = kind == 0   ? args.q + (row * args.heads + head) * dim
                       : kind == 1 ? args.k + (row * args.kv_heads + head) * dim
                                   : args.v + (row * args.kv_heads + head) * dim;
   const float* weight = kind == 0 ? args.q_weight : kind == 1 ? args.k_weight : nullptr;
   // Weights and tables do not depend on the kernel in front.
   HeadRow<kPairs> weights, values, angle;
-  weights.load(weight, half, 1.0f);
+  weights.load(weight, halves, 1.0f);
   int32_t token = 0;
   void* page_of_row = nullptr;
   if (kind != 0) {
@@ -54,17 +55,17 @@ __global__ void heads_kernel(const HeadsArgs args) {
   if (kind == 2)
     values.load_apart(from, half);
   else
-    values.load(from, half, 0.0f);
-  if (kind != 2) angle.load(args.cos + row * half, args.sin + row * half, half, 0.0f);
-  values.norm(weights, dim, args.eps);
+    values.load(from, halves, 0.0f);
+  if (kind != 2) angle.load_angle(args.cos + row * args.turned, args.sin + row * args.turned, halves);
+  if (kind != 2 || args.norms_values) values.norm(weights, dim, args.eps);
   if (kind != 2) values.turn(angle);
   const int64_t base = static_cast<int64_t>(head) * kPageTokens * dim;
   if (kind == 0) {
     float* to = args.q + (row * args.heads + head) * dim;
-    values.each_four(half, [&](int32_t at, const float4& four) { *reinterpret_cast<float4*>(to + at) = four; });
+    values.each_four(halves, [&](int32_t at, const float4& four) { *reinterpret_cast<float4*>(to + at) = four; });
   } else if (kind == 1) {
     const int64_t first = base + static_cast<int64_t>(token) * dim;
-    values.each_four(half, [&](int32_t at, const float4& four) {
+    values.each_four(halves, [&](int32_t at, const float4& four) {
       if (args.wide_kv)
         *reinterpret_cast<float4*>(static_cast<float*>(page_of_row) + first + at) = four;
       else
@@ -93,9 +94,9 @@ __global__ void __launch_bounds__(kValueRows * 32) values_kernel(const HeadsArgs
   if (row < args.rows) {
     const float* from = args.v + (row * args.kv_heads + head) * dim;
     HeadRow<kPairs> weights, values;
-    weights.load(nullptr, half, 1.0f);
+    weights.load(nullptr, {half, half}, 1.0f);
     values.load_apart(from, half);
-    values.norm(weights, dim, args.eps);
+    if (args.norms_values) values.norm(weights, dim, args.eps);
     values.each_apart(half, [&](int32_t at, float value) { turned[at][own] = __float2bfloat16_rn(value); });
   }
   __syncthreads();

@@ -6,8 +6,18 @@
 
 namespace paceline::kernels::cuda {
 
+// Where the numbers of a head lie for whoever turns it: place p of the low half and place p of the high one are turned
+// together where p is below `turned`, and stay as they are otherwise.
+struct HeadHalves {
+  int32_t half;    // of the head's numbers
+  int32_t turned;  // pairs; half: all of them
+
+  __device__ __forceinline__ int32_t low_at(int32_t p) const { return p < turned ? p : p + turned; }
+  __device__ __forceinline__ int32_t high_at(int32_t p) const { return (p < turned ? turned : half) + p; }
+};
+
 // Of both halves of a head four elements in a row at a time, or elements that lie apart, which is how values go into
-// their page; what is beyond the half is `otherwise`. Halves are multiples of four.
+// their page; what is beyond the half is `otherwise`. Halves, and what is turned of them, are multiples of four.
 template <int kPairs>
 struct HeadRow {
   static_assert(kPairs % 4 == 0);
@@ -18,21 +28,25 @@ struct HeadRow {
   }
   static __device__ __forceinline__ int32_t apart(int i) { return i * 32 + static_cast<int32_t>(threadIdx.x % 32); }
 
-  static __device__ __forceinline__ void load_half(const float* from, int32_t half, float otherwise,
-                                                   float (&to)[kPairs]) {
+  template <class At>
+  static __device__ __forceinline__ void load_half(const float* from, int32_t end, float otherwise,
+                                                   float (&to)[kPairs], const At& at) {
 #pragma unroll
     for (int i = 0; i < kPairs; i += 4) {
       float4 v = make_float4(otherwise, otherwise, otherwise, otherwise);
-      if (from != nullptr && in_a_row(i) < half) v = *reinterpret_cast<const float4*>(from + in_a_row(i));
+      if (from != nullptr && in_a_row(i) < end) v = *reinterpret_cast<const float4*>(from + at(in_a_row(i)));
       to[i] = v.x, to[i + 1] = v.y, to[i + 2] = v.z, to[i + 3] = v.w;
     }
   }
-  __device__ __forceinline__ void load(const float* low_from, const float* high_from, int32_t half, float otherwise) {
-    load_half(low_from, half, otherwise, low);
-    load_half(high_from, half, otherwise, high);
+  __device__ __forceinline__ void load(const float* head, const HeadHalves& halves, float otherwise) {
+    load_half(head, halves.half, otherwise, low, [&](int32_t p) { return halves.low_at(p); });
+    load_half(head, halves.half, otherwise, high, [&](int32_t p) { return halves.high_at(p); });
   }
-  __device__ __forceinline__ void load(const float* head, int32_t half, float otherwise) {
-    load(head, head == nullptr ? nullptr : head + half, half, otherwise);
+  // Cosines and sines of a row, [turned] each; no turn at all for what is not turned.
+  __device__ __forceinline__ void load_angle(const float* cos, const float* sin, const HeadHalves& halves) {
+    const auto as_it_is = [](int32_t p) { return p; };
+    load_half(cos, halves.turned, 1.0f, low, as_it_is);
+    load_half(sin, halves.turned, 0.0f, high, as_it_is);
   }
   __device__ __forceinline__ void load_apart(const float* head, int32_t half) {
 #pragma unroll
@@ -70,12 +84,12 @@ struct HeadRow {
 
   // Calls write(at, four) for every four elements of the head, where they are in a row.
   template <class Write>
-  __device__ __forceinline__ void each_four(int32_t half, const Write& write) const {
+  __device__ __forceinline__ void each_four(const HeadHalves& halves, const Write& write) const {
 #pragma unroll
     for (int i = 0; i < kPairs; i += 4) {
-      if (in_a_row(i) >= half) continue;
-      write(in_a_row(i), make_float4(low[i], low[i + 1], low[i + 2], low[i + 3]));
-      write(in_a_row(i) + half, make_float4(high[i], high[i + 1], high[i + 2], high[i + 3]));
+      if (in_a_row(i) >= halves.half) continue;
+      write(halves.low_at(in_a_row(i)), make_float4(low[i], low[i + 1], low[i + 2], low[i + 3]));
+      write(halves.high_at(in_a_row(i)), make_float4(high[i], high[i + 1], high[i + 2], high[i + 3]));
     }
   }
   // Calls write(at, value) for every element, where they lie apart.

@@ -38,21 +38,22 @@ struct ExpertRows {
 
 struct Product {
   Weight weight;
-  Weight up;  // present: y = gelu(weight x) * (up x)
+  Weight up;  // present: y = f(weight x) * (up x)
   // Of no expert, though the launch has a plan, and with rows of its own. Only where joins().
   int32_t dense = 0;
   int32_t times_stride = 0;
   Rows x;
-  // [rows, times_stride], or none: y = gelu(weight x) * times. Only where joins().
+  // [rows, times_stride], or none: y = f(weight x) * times. Only where joins().
   const float* times = nullptr;
   float* y = nullptr;          // [rows, outputs], or none
   float* left = nullptr;       // y once more, left for the next launch (handover.cuh), or none; only where leaves()
   uint16_t* y_bf16 = nullptr;  // [rows, y_stride] as bf16, or none
   ByteRows y_bytes;            // or none; only where makes_bytes()
   int32_t y_stride = 0;
+  int32_t silu = 0;  // what f is; else gelu
   // Filled in by the launch. fours: four outputs in a row can be written at once.
   int32_t first_block = 0, units = 0, split = 1;
-  int32_t fours = 0, filler = 0;
+  int32_t fours = 0;
 
   PACELINE_BOTH bool gated() const { return up.values != nullptr; }
 };

@@ -49,7 +49,7 @@ __global__ void __launch_bounds__(kThreads) matmul_f32_kernel(const __grid_const
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
     float value = warp_sum(sums[r]);
-    if (product.gated()) value = gelu(value) * warp_sum(up[r]);
+    if (product.gated()) value = gate(product.silu, value) * warp_sum(up[r]);
     if (lane == 0 && first_row + r < rows)
       product.y[static_cast<int64_t>(first_slot + first_row + r) * product.weight.rows + output] = value;
   }

@@ -144,9 +144,9 @@ __device__ inline Tile find_tile(const Unit& u, int warp) {
 }
 
 // For one output and for four neighbours, which have to lie where four are one access.
-__device__ __forceinline__ float gelu_times(float v, float by) { return gelu(v) * by; }
-__device__ __forceinline__ float4 gelu_times(const float4& v, const float4& by) {
-  return make_float4(gelu(v.x) * by.x, gelu(v.y) * by.y, gelu(v.z) * by.z, gelu(v.w) * by.w);
+__device__ __forceinline__ float gate_times(int32_t silu, float v, float by) { return gate(silu, v) * by; }
+__device__ __forceinline__ float4 gate_times(int32_t silu, const float4& v, const float4& by) {
+  return make_float4(gate(silu, v.x) * by.x, gate(silu, v.y) * by.y, gate(silu, v.z) * by.z, gate(silu, v.w) * by.w);
 }
 __device__ __forceinline__ void store_bf16(uint16_t* to, float v) {
   *reinterpret_cast<__nv_bfloat16*>(to) = __float2bfloat16_rn(v);
@@ -163,9 +163,9 @@ __device__ __forceinline__ void write_output(const Unit& u, int32_t r, int32_t o
   if (output >= p.weight.rows) return;
   const auto values_at = [](const float* at) { return *reinterpret_cast<const Values*>(at); };
   Values v = values_at(sums);
-  if (p.gated()) v = gelu_times(v, values_at(up));
+  if (p.gated()) v = gate_times(p.silu, v, values_at(up));
   const int64_t row = u.first_slot + u.row_base + r, at = row * p.weight.rows + output;
-  if (p.times != nullptr) v = gelu_times(v, values_at(p.times + row * p.times_stride + output));
+  if (p.times != nullptr) v = gate_times(p.silu, v, values_at(p.times + row * p.times_stride + output));
   // First: somebody waits for it.
   if (p.left != nullptr) leave(p.left + at, v);
   if (p.y != nullptr) *reinterpret_cast<Values*>(p.y + at) = v;
@@ -189,7 +189,7 @@ __device__ void write_byte_outputs(const Unit& u, const float* sums) {
     uint32_t top[kWidth / 32];
 #pragma unroll
     for (int i = 0; i < kWidth / 32; ++i) {
-      values[i] = gelu(at[i * 32]) * at[i * 32 + kWidth];
+      values[i] = gate(u.product->silu, at[i * 32]) * at[i * 32 + kWidth];
       top[i] = warp_top(magnitude(values[i]));
     }
     if constexpr (kWidth == 64)

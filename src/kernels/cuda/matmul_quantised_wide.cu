@@ -175,7 +175,7 @@ __device__ void write_sums(const WidePlace& at, const float (&sums)[kWarpTiles][
     for (int i = 0; i < 4; ++i) {
       float* to = shared + (j * 8 + t * 2 + i % 2) * stride + g + i / 2 * 8;
       if (gated) {
-        to[warp * kTileOutputs] = gelu(sums[0][j][i]) * sums[1][j][i];
+        to[warp * kTileOutputs] = gate(at.product->silu, sums[0][j][i]) * sums[1][j][i];
       } else {
         to[warp * 2 * kTileOutputs] = sums[0][j][i];
         to[warp * 2 * kTileOutputs + kTileOutputs] = sums[1][j][i];

@@ -149,8 +149,8 @@ __device__ __forceinline__ void mix_row(const NormsArgs& args, const Cols& colum
 #pragma unroll
         for (int i = 0; i < kEach; ++i) mixed[i] = fmaf(from[r][i], ranks.share[r], mixed[i]);
   }
-  const float factor = factor_of<kThreads>(branch, args, scratch[0]);
-  const float mixed_factor = factor_of<kThreads>(mixed, args, scratch[1]);
+  const float factor = args.mixed.dense_weight == nullptr ? 1.0f : factor_of<kThreads>(branch, args, scratch[0]);
+  const float mixed_factor = args.mixed.expert_weight == nullptr ? 1.0f : factor_of<kThreads>(mixed, args, scratch[1]);
 #pragma unroll
   for (int i = 0; i < kEach; ++i)
     branch[i] = branch[i] * factor * dense_weights[i] + mixed[i] * mixed_factor * expert_weights[i];
@@ -210,7 +210,7 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__
       if (!args.mixed.known) ranks.read(args, row, 0);
       mix_row<kThreads>(args, columns, row, ranks, dense_weights, expert_weights, branch, scratch + 2);
     }
-    const float factor = factor_of<kThreads>(branch, args, scratch[0]);
+    const float factor = args.branch_weight == nullptr ? 1.0f : factor_of<kThreads>(branch, args, scratch[0]);
 #pragma unroll
     for (int i = 0; i < kEach; ++i)
       values[i] = (values[i] + branch[i] * factor * branch_weights[i]) * args.branch_scale;

@@ -43,14 +43,15 @@ struct Mixed {
   const float* slots = nullptr;          // [slots, width], or none: the branch as it is
   const int32_t* slot_of = nullptr;      // [rows, top]
   const float* share = nullptr;          // [rows, top]
-  const float* dense_weight = nullptr;   // [width]
-  const float* expert_weight = nullptr;  // [width]
+  const float* dense_weight = nullptr;   // [width], or none
+  const float* expert_weight = nullptr;  // [width], or none
   int32_t top = 0;
   int32_t known = 0;  // slot_of and share are older than the kernel in front
 };
 
 // Norms in one pass, any of which may be missing.
-//   x = (x + norm(branch) * branch_weight) * branch_scale      where there is a branch
+//   x = (x + norm(branch) * branch_weight) * branch_scale      where there is a branch; without a weight
+//                                                              it is not normed, nor are the parts of a mixed one
 //   y = norm(x) * weight * scale                               for each of `to`
 // Where a product leaves the branch (handover.cuh), it is the kernel in front, its y is none of what is written here,
 // and all that it leaves is taken.
@@ -59,7 +60,7 @@ struct NormsArgs {
   float* x = nullptr;                    // [rows, width]; written where there is a branch
   const float* branch = nullptr;         // [rows, width]
   float* left = nullptr;                 // [rows, width], or none: the branch as the kernel in front leaves it
-  const float* branch_weight = nullptr;  // [width]
+  const float* branch_weight = nullptr;  // [width], or none
   float branch_scale = 1;
   float eps = 0;
   uint16_t* x_bf16 = nullptr;  // [rows, y_stride], or none: x once more, where there is a branch
@@ -72,15 +73,17 @@ struct NormsArgs {
 inline constexpr int32_t kMaxNormWidth = 8192;
 void norms(const NormsArgs& args, Stream stream);
 
-// y = gelu(y) * x per row; rows of x lie x_stride apart.
-struct GeluMulArgs {
+// y = f(y) * x per row; rows of x lie x_stride apart.
+struct GateMulArgs {
   float* y = nullptr;        // [rows, width]
   const float* x = nullptr;  // [rows, x_stride]
   int32_t rows = 0, width = 0, x_stride = 0;
   int32_t y_stride = 0;
   uint16_t* y_bf16 = nullptr;  // [rows, y_stride]
+  int32_t silu = 0;            // what f is; else gelu
+  int32_t filler = 0;
 };
-void gelu_mul(const GeluMulArgs& args, Stream stream);
+void gate_mul(const GateMulArgs& args, Stream stream);
 // y = (y + x) * scale
 void add_scaled(float* y, const float* x, float scale, int64_t count, Stream stream);
 // y = cap * tanh(y / cap)

@@ -91,10 +91,10 @@ __device__ __forceinline__ void write_rows(const WidePlace& at, const float* sum
     float value[4] = {four.x, four.y, four.z, four.w};
     if constexpr (kUp > 0) {
       const float4 up = *reinterpret_cast<const float4*>(sums + r * kStride + kUp + o);
-      value[0] = gelu(value[0]) * up.x;
-      value[1] = gelu(value[1]) * up.y;
-      value[2] = gelu(value[2]) * up.z;
-      value[3] = gelu(value[3]) * up.w;
+      value[0] = gate(p.silu, value[0]) * up.x;
+      value[1] = gate(p.silu, value[1]) * up.y;
+      value[2] = gate(p.silu, value[2]) * up.z;
+      value[3] = gate(p.silu, value[3]) * up.w;
     }
     const int64_t row = at.first_slot + at.row_base + r;
     if (n % 4 == 0) {

@@ -113,6 +113,11 @@ void gelu_mul(float* y, const float* x, int64_t count) {
 }
 
 template <class V>
+void silu_mul(float* y, const float* x, int64_t count) {
+  map2<V>(y, x, count, [](auto a, auto b) { return V::mul(silu<V>(a), b); });
+}
+
+template <class V>
 void add_scaled(float* y, const float* x, float scale, int64_t count) {
   const auto s = V::set1(scale);
   map2<V>(y, x, count, [&](auto a, auto b) { return V::mul(V::add(a, b), s); });

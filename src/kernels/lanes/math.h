@@ -2,7 +2,7 @@
 //   V::F, V::kLanes, load, store, set1, add, sub, mul, div, max, fma(a, b, c) = a * b + c,
 //   round (to nearest even), pow2 (2^n for integral n in [-126, 127]), zero_below(x, limit, y) = x < limit ? 0 : y,
 //   sum (over the lanes, in an order of its own that never changes)
-// So each set has one exp, one tanh and one gelu, the same in every kernel.
+// So each set has one exp, one tanh, one gelu and one silu, the same in every kernel.
 #pragma once
 
 namespace paceline::kernels::lanes {
@@ -42,6 +42,12 @@ inline typename V::F gelu(typename V::F x) {
   const auto inner = V::fma(V::set1(0.044715f), cube, x);
   const auto e = exp<V>(V::mul(inner, V::set1(-2.0f * 0.7978845608028654f)));
   return V::div(x, V::add(V::set1(1.0f), e));
+}
+
+// x * sigmoid(x)
+template <class V>
+inline typename V::F silu(typename V::F x) {
+  return V::div(x, V::add(V::set1(1.0f), exp<V>(V::sub(V::set1(0.0f), x))));
 }
 
 }  // namespace paceline::kernels::lanes

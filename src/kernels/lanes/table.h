@@ -17,6 +17,7 @@ constexpr CpuTable elementwise_table(const char* name) {
   table.rope = rope<V>;
   table.dequantise = portable::dequantise;
   table.gelu_mul = gelu_mul<V>;
+  table.silu_mul = silu_mul<V>;
   table.add_scaled = add_scaled<V>;
   table.softcap = softcap<V>;
   table.blend = blend<V>;

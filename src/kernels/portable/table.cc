@@ -42,6 +42,13 @@ void gelu_mul(float* y, const float* x, int64_t count) {
   }
 }
 
+void silu_mul(float* y, const float* x, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    const double a = static_cast<double>(y[i]);
+    y[i] = static_cast<float>(a / (1.0 + std::exp(-a))) * x[i];
+  }
+}
+
 void add_scaled(float* y, const float* x, float scale, int64_t count) {
   for (int64_t i = 0; i < count; ++i) y[i] = (y[i] + x[i]) * scale;
 }
@@ -82,6 +89,7 @@ const CpuTable& table() {
       .rope = rope,
       .dequantise = dequantise,
       .gelu_mul = gelu_mul,
+      .silu_mul = silu_mul,
       .add_scaled = add_scaled,
       .softcap = softcap,
       .blend = blend,

@@ -65,7 +65,7 @@ void Gemma4Layer::feed_forward(LayerRows& r) {
   const kernels::AddNormArgs add{r.x, branch_, l_.post_ffn_norm.for_ops(), r.rows, c_.hidden, c_.rms_eps, scale};
   if (c_.experts > 0) return mixture(r, wide, add);
   norm(r, l_.pre_ffn_norm);
-  ops_.gated(normed_, r.rows, act_, l_.gate, l_.up, wide);
+  ops_.gated(normed_, r.rows, act_, {&l_.gate, &l_.up, wide, kernels::GateFunction::gelu});
   const Projection down{&l_.down, branch_};
   ops_.linear(wide, r.rows, act_, {&down, 1});
   ops_.add_norm(add);
@@ -101,7 +101,8 @@ void Gemma4Layer::mixture(LayerRows& r, float* wide, const kernels::AddNormArgs&
                  share,
                  r.rows,
                  c_.experts_per_token,
-                 sized(s_.expert_out, floats)};
+                 sized(s_.expert_out, floats),
+                 kernels::GateFunction::gelu};
   mix.dense_weight = l_.post_ffn_norm_1.for_ops();
   mix.expert_weight = l_.post_ffn_norm_2.for_ops();
   mix.add = add;
@@ -123,7 +124,8 @@ void Gemma4Layer::per_layer_input(LayerRows& r) {
   const int32_t width = c_.ple_width;
   float* gate = sized(s_.ffn, static_cast<int64_t>(r.rows) * width);
   ops_.gated_by(r.x, act_, l_.ple_gate,
-                {gate, s_.ple.data() + static_cast<int64_t>(index_) * width, r.rows, width, c_.layer_count() * width});
+                {gate, s_.ple.data() + static_cast<int64_t>(index_) * width, r.rows, width, c_.layer_count() * width,
+                 kernels::GateFunction::gelu});
   const Projection up{&l_.ple_projection, branch_};
   ops_.linear(gate, r.rows, act_, {&up, 1});
   ops_.add_norm({r.x, branch_, l_.post_ple_norm.for_ops(), r.rows, c_.hidden, c_.rms_eps, l_.layer_scalar});

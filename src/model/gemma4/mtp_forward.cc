@@ -162,7 +162,7 @@ class MtpPass {
     const LayerWeights& l = w_.layers[static_cast<size_t>(i)];
     float* wide = sized(s_.ffn, static_cast<int64_t>(rows_) * l.gate.rows);
     norm(x_, l.pre_ffn_norm, normed_);
-    ops_.gated(normed_, rows_, act_, l.gate, l.up, wide);
+    ops_.gated(normed_, rows_, act_, {&l.gate, &l.up, wide, kernels::GateFunction::gelu});
     linear(wide, l.down, branch_);
     ops_.add_norm({x_, branch_, l.post_ffn_norm.for_ops(), rows_, c_.hidden, c_.rms_eps, l.layer_scalar});
   }

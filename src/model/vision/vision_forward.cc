@@ -308,9 +308,9 @@ class Passage final : public VisionPassage {
       float* up = sized(s_.up, floats);
       linear(normed_, count, l.gate, gate);
       linear(normed_, count, l.up, up);
-      ops_.gelu_mul({gate, up, count, c_.ffn, c_.ffn});
+      ops_.gate_mul({gate, up, count, c_.ffn, c_.ffn, kernels::GateFunction::gelu});
     } else {
-      ops_.gated(normed_, count, act_, l.gate.weight, l.up.weight, gate);
+      ops_.gated(normed_, count, act_, {&l.gate.weight, &l.up.weight, gate, kernels::GateFunction::gelu});
     }
     linear(gate, count, l.down, branch_);
     ops_.add_norm({x, branch_, l.post_ffn_norm.for_ops(), count, c_.hidden, c_.rms_eps, 1.0f});

@@ -92,16 +92,12 @@ __device__ __forceinline__ uint32_t pack_bf16(float low, float high) {
   return *reinterpret_cast<const uint32_t*>(&pair);
 }
 
-// Gelu in its tanh form; tanh(u) = 1 - 2 / (exp(2u) + 1), exact at both ends.
-__device__ __forceinline__ float gelu(float a) {
-  const float u = 0.7978845608028654f * fmaf(0.044715f * a * a, a, a);
-  const float t = 1.0f - __fdividef(2.0f, __expf(2.0f * u) + 1.0f);
-  return 0.5f * a * (1.0f + t);
-}
-
-// What a gate goes through: that, or x * sigmoid(x).
+// What a gate goes through: gelu in its tanh form, tanh(u) = 1 - 2 / (exp(2u) + 1), exact at both ends; or silu,
+// a / (1 + exp(-a)). One exponential and one division whichever it is: wide products have many gates on their way.
 __device__ __forceinline__ float gate(int32_t silu, float a) {
-  return silu ? __fdividef(a, 1.0f + __expf(-a)) : gelu(a);
+  const float u = 0.7978845608028654f * fmaf(0.044715f * a * a, a, a);
+  const float part = __fdividef(silu ? a : 2.0f, __expf(silu ? -a : 2.0f * u) + 1.0f);
+  return silu ? part : 0.5f * a * (1.0f + (1.0f - part));
 }
 
 __device__ __forceinline__ float warp_sum(float x) {

@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 30
 SOURCES = $(shell git ls-files --cached --others --exclude-standard 'include/*' 'src/*.h' 'src/*.cc' 'bench/*.cc')
 
 .DEFAULT_GOAL := build
-.PHONY: build run test test-dev test-long test-tsan bench package gpu gpu-programs gpu-test gpu-bench fuzz format tidy clean deps deps-dev deps-package
+.PHONY: build run test test-dev test-long test-tsan bench package gpu gpu-programs gpu-test gpu-bench fuzz format format-check tidy clean deps deps-dev deps-package
 
 deps:
 	@tools/install_deps
@@ -29,10 +29,10 @@ run: deps
 test: build
 	@ctest --test-dir build/release --output-on-failure -j $(JOBS) -LE long
 
-# The same tests under AddressSanitizer and UndefinedBehaviorSanitizer, and under ThreadSanitizer those of the rooms with
-# threads. ROOMS="base engine" names others.
+# The same tests under AddressSanitizer and UndefinedBehaviorSanitizer (the build that fuzzers are of, too), and under
+# ThreadSanitizer those of the rooms with threads. ROOMS="base engine" names others.
 test-dev: ROOMS ?= $(patsubst src/%/,%,$(sort $(dir $(wildcard src/*/*_test.cc))))
-test-dev: deps
+test-dev: deps-dev
 	@cmake --preset dev
 	@cmake --build --preset dev -j $(JOBS) --target $(addsuffix _test,$(ROOMS))
 	@tools/run_sanitized build/dev $(ROOMS)
@@ -75,12 +75,16 @@ gpu-bench: gpu-programs
 	@build/cuda/gpu_bench --json build/cuda/gpu_bench.json
 
 fuzz: deps-dev
-	@cmake --preset fuzz
-	@cmake --build --preset fuzz -j $(JOBS)
-	@tools/run_fuzzers build/fuzz $(FUZZ_SECONDS)
+	@cmake --preset dev
+	@cmake --build --preset dev -j $(JOBS) --target fuzzers
+	@tools/run_fuzzers build/dev $(FUZZ_SECONDS)
 
 format: deps-dev
 	@clang-format -i $(SOURCES)
+
+# Fails where `make format` would change something.
+format-check: deps-dev
+	@clang-format --dry-run -Werror $(SOURCES)
 
 tidy: deps-dev
 	@cmake --preset tidy

@@ -1,9 +1,11 @@
-# One libFuzzer program per *_fuzz.cc.
+# One libFuzzer program per *_fuzz.cc; `fuzzers` builds them all.
+add_custom_target(fuzzers)
 foreach(source ${PACELINE_FUZZ_SOURCES})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} ${source})
   target_link_libraries(${name} PRIVATE paceline_outer)
   target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzzers ${name})
   # Some read the model that ships with the program.
   target_compile_definitions(${name} PRIVATE PACELINE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 endforeach()

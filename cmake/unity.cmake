@@ -2,6 +2,8 @@
 # a time: as many as make a changed file quick to build again, in the order of their names. (Names without linkage must
 # therefore be unique within a room.) Files with flags of their own, such as an instruction set's, stay alone.
 set(PACELINE_UNITY_LINES 1500 CACHE STRING "Lines of a room's files that are compiled together, about; 0: each file alone")
+# Of rooms whose headers are others' templates (Asio, CLI11), of which each line costs more.
+set(PACELINE_UNITY_OUTER_LINES 600 CACHE STRING "The same, of bench/, server/ and cli/")
 
 # unity_groups(TARGET FILES...): deals the files out to groups, room by room.
 function(unity_groups target)
@@ -15,13 +17,17 @@ function(unity_groups target)
   foreach(file ${files})
     file(RELATIVE_PATH path ${CMAKE_SOURCE_DIR}/src ${file})
     string(REGEX REPLACE "/.*" "" room ${path})
+    set(most ${PACELINE_UNITY_LINES})
+    if(room MATCHES "^(bench|server|cli)$")
+      set(most ${PACELINE_UNITY_OUTER_LINES})
+    endif()
     file(STRINGS ${file} text)
     list(LENGTH text lines)
     if(NOT room STREQUAL group_room)
       set(group_room ${room})
       set(number 0)
       set(filled 0)
-    elseif(filled GREATER_EQUAL PACELINE_UNITY_LINES)
+    elseif(filled GREATER_EQUAL most)
       math(EXPR number "${number} + 1")
       set(filled 0)
     endif()

@@ -2,11 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <boost/beast/core.hpp>
-#include <boost/beast/http.hpp>
+#include <boost/asio/write.hpp>
+#include <boost/beast/core/buffers_to_string.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <boost/json.hpp>
 #include <chrono>
+#include <memory>
 #include <string_view>
 
 namespace paceline {
@@ -116,28 +122,81 @@ http::request<http::string_body> request_of(http::verb verb, const std::string& 
   return request;
 }
 
+// One request and its answer, over a connection of their own.
+class HttpAsk {
+ public:
+  explicit HttpAsk(const asio::any_io_executor& executor) : socket_(std::make_shared<asio::ip::tcp::socket>(executor)) {
+    parser_.body_limit(boost::none);
+    parser_.eager(true);
+  }
+  ~HttpAsk() { close(*socket_); }
+  HttpAsk(const HttpAsk&) = delete;
+  HttpAsk& operator=(const HttpAsk&) = delete;
+
+  // After so long the connection is closed.
+  void limit(std::chrono::seconds time) {
+    limit_ = std::make_unique<asio::steady_timer>(socket_->get_executor(), time);
+    limit_->async_wait([weak = std::weak_ptr(socket_)](boost::system::error_code cancelled) {
+      const auto socket = weak.lock();
+      if (!cancelled && socket != nullptr) close(*socket);
+    });
+  }
+  asio::awaitable<void> send(const asio::ip::tcp::endpoint& server, const http::request<http::string_body>& request) {
+    co_await socket_->async_connect(server, asio::use_awaitable);
+    socket_->set_option(asio::ip::tcp::no_delay(true));
+    http::fields::writer head(request, request.version(), request.method());
+    const std::string bytes = beast::buffers_to_string(head.get()) + request.body();
+    co_await asio::async_write(*socket_, asio::buffer(bytes), asio::use_awaitable);
+  }
+  // Some more of the answer, unless it is there already.
+  asio::awaitable<void> read_some() {
+    boost::system::error_code failed;
+    const auto [read_failed, count] =
+        co_await socket_->async_read_some(buffer_.prepare(size_t{16} << 10), asio::as_tuple(asio::use_awaitable));
+    if (read_failed == asio::error::eof) {
+      parser_.put_eof(failed);
+    } else if (read_failed) {
+      failed = read_failed;
+    } else {
+      buffer_.commit(count);
+      buffer_.consume(parser_.put(buffer_.cdata(), failed));
+      if (failed == http::error::need_more) failed = {};
+    }
+    if (failed) throw boost::system::system_error(failed);
+  }
+  [[nodiscard]] bool has_header() const { return parser_.is_header_done(); }
+  [[nodiscard]] bool is_done() const { return parser_.is_done(); }
+  [[nodiscard]] http::response<http::string_body>& answer() { return parser_.get(); }
+
+ private:
+  static void close(asio::ip::tcp::socket& socket) {
+    boost::system::error_code ignored;
+    socket.close(ignored);
+  }
+
+  std::shared_ptr<asio::ip::tcp::socket> socket_;
+  std::unique_ptr<asio::steady_timer> limit_;
+  beast::flat_buffer buffer_;
+  http::response_parser<http::string_body> parser_;
+};
+
 asio::awaitable<void> run(const LoadCall& call, LoadOutcome& outcome) {
   EventReader reader(outcome);
-  beast::tcp_stream stream(co_await asio::this_coro::executor);
-  co_await stream.async_connect(call.server, asio::use_awaitable);
-  stream.socket().set_option(asio::ip::tcp::no_delay(true));
+  HttpAsk ask(co_await asio::this_coro::executor);
   http::request<http::string_body> request = request_of(http::verb::post, call.path, call.api_key, call.server);
   request.set(http::field::content_type, "application/json");
   request.body() = call.body;
   request.prepare_payload();
-  co_await http::async_write(stream, request, asio::use_awaitable);
-
-  beast::flat_buffer buffer;
-  http::response_parser<http::string_body> parser;
-  parser.body_limit(boost::none);
-  co_await http::async_read_header(stream, buffer, parser, asio::use_awaitable);
-  outcome.status = static_cast<int>(parser.get().result_int());
-  const bool streams = outcome.status == 200;
-  while (!parser.is_done() && !reader.done() && outcome.problem.empty()) {
-    co_await http::async_read_some(stream, buffer, parser, asio::use_awaitable);
+  co_await ask.send(call.server, request);
+  bool streams = false;
+  while (!ask.is_done() && !reader.done() && outcome.problem.empty()) {
+    co_await ask.read_some();
+    if (!ask.has_header()) continue;
+    outcome.status = static_cast<int>(ask.answer().result_int());
+    streams = outcome.status == 200;
     if (!streams) continue;
-    reader.take(parser.get().body());
-    parser.get().body().clear();
+    reader.take(ask.answer().body());
+    ask.answer().body().clear();
     if (call.cancel_after && outcome.pieces >= *call.cancel_after) {
       outcome.cancelled = true;
       break;
@@ -145,7 +204,7 @@ asio::awaitable<void> run(const LoadCall& call, LoadOutcome& outcome) {
   }
   reader.finish();
   if (!streams) {
-    outcome.problem = fmt::format("HTTP {}: {}", outcome.status, parser.get().body());
+    outcome.problem = fmt::format("HTTP {}: {}", outcome.status, ask.answer().body());
   } else if (outcome.problem.empty() && !outcome.cancelled && !reader.done()) {
     outcome.problem = "the stream ended without [DONE]";
   }
@@ -166,15 +225,12 @@ asio::awaitable<LoadOutcome> run_load_call(LoadCall call) {
 asio::awaitable<std::string> fetch_text(asio::ip::tcp::endpoint server, const std::string& path,
                                         const std::string& api_key) {
   try {
-    beast::tcp_stream stream(co_await asio::this_coro::executor);
-    stream.expires_after(std::chrono::seconds(5));
-    co_await stream.async_connect(server, asio::use_awaitable);
+    HttpAsk ask(co_await asio::this_coro::executor);
+    ask.limit(std::chrono::seconds(5));
     const http::request<http::string_body> request = request_of(http::verb::get, path, api_key, server);
-    co_await http::async_write(stream, request, asio::use_awaitable);
-    beast::flat_buffer buffer;
-    http::response<http::string_body> response;
-    co_await http::async_read(stream, buffer, response, asio::use_awaitable);
-    co_return response.result() == http::status::ok ? response.body() : std::string();
+    co_await ask.send(server, request);
+    while (!ask.is_done()) co_await ask.read_some();
+    co_return ask.answer().result() == http::status::ok ? ask.answer().body() : std::string();
   } catch (const std::exception&) {
     co_return std::string();
   }

@@ -1,6 +1,7 @@
 // paceline serve: the model behind HTTP, for OpenAI's clients.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -41,6 +42,17 @@ void hold_standard_files() {
     // The lowest number that is free is this one.
     if (::fcntl(fd, F_GETFD) == -1) (void)::open("/dev/null", O_RDWR);
   }
+}
+
+// What a stranger made the server take, it gives back. glibc's allocator takes large blocks from the system one by one,
+// until the first of them is freed: from then on blocks of up to 32 MB are cut from heaps, one for every few threads,
+// which hardly shrink again. (Ten minutes of hostile load: 1.9 GB that way, and growing.)
+void give_memory_back() {
+#ifdef __GLIBC__
+  ::mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  ::mallopt(M_TRIM_THRESHOLD, 1 << 20);
+  ::mallopt(M_ARENA_MAX, 4);
+#endif
 }
 
 class ServeCommand {
@@ -115,6 +127,7 @@ void add_serve_command(CLI::App& app, Action& action) {
         if (!read.ok()) return fail(kExitUsage, read.error().message);
       }
       hold_standard_files();
+      give_memory_back();
       return ServeCommand(*options).run();
     };
   });

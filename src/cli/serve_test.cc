@@ -1,6 +1,8 @@
 // The settings of the server, from wherever they come; and the program that serves, as operators meet it.
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -321,6 +323,21 @@ TEST(ServeProgram, DoesNotMindALogThatNobodyReads) {
     EXPECT_GT(std::stod(metrics.substr(metrics.find("} ", at) + 2)), 0);
   }
   EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
+TEST(ServeProgram, ListensOnAddressesOfBothKinds) {
+  std::string log;
+  const char* const options = " --port 0 --draft none --kv-bytes 64MB --drain-grace 0";
+  EXPECT_EQ(serve(std::string("--host 127.0.0.1") + options, "serving default on http://127.0.0.1:", SIGTERM, &log), 0)
+      << log;
+  const int probe = ::socket(AF_INET6, SOCK_STREAM, 0);
+  const sockaddr_in6 address{.sin6_family = AF_INET6, .sin6_port = 0, .sin6_flowinfo = 0, .sin6_addr = in6addr_loopback,
+                             .sin6_scope_id = 0};
+  const bool has_ipv6 =
+      probe >= 0 && ::bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  if (probe >= 0) ::close(probe);
+  if (!has_ipv6) GTEST_SKIP() << "no IPv6 here";
+  EXPECT_EQ(serve(std::string("--host ::1") + options, "serving default on http://[::1]:", SIGTERM, &log), 0) << log;
 }
 
 TEST(ServeProgram, DoesNotMindALogWhoseReaderHasGone) {

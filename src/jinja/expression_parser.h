@@ -2,18 +2,17 @@
 // what stands behind a value (attributes, items, calls, filters, tests).
 #pragma once
 
-#include <algorithm>
-#include <initializer_list>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "jinja/ast.h"
-#include "jinja/lexer.h"
+#include "jinja/token_reader.h"
 
 namespace paceline::jinja {
 
-class ExpressionParser {
+class ExpressionParser : protected TokenReader {
  public:
   explicit ExpressionParser(std::vector<Token> tokens);
 
@@ -26,26 +25,6 @@ class ExpressionParser {
     std::string_view end_name = {};  // a name that ends it
   };
 
-  // ---- tokens
-  [[nodiscard]] const Token& here() const { return tokens_[at_]; }
-  [[nodiscard]] const Token& behind() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
-  const Token& take();
-  [[nodiscard]] bool at_op(std::string_view op) const { return is_op(here(), op); }
-  [[nodiscard]] bool at_name(std::string_view name) const { return is_name(here(), name); }
-  [[nodiscard]] bool at_any_name(std::initializer_list<std::string_view> names) const;
-  static bool is_op(const Token& token, std::string_view op) { return token.kind == TokenKind::op && token.text == op; }
-  static bool is_name(const Token& token, std::string_view name) {
-    return token.kind == TokenKind::name && token.text == name;
-  }
-  bool skip_op(std::string_view op);
-  bool skip_name(std::string_view name);
-  Status expect_op(std::string_view op);
-  Status expect(TokenKind kind, std::string_view what);
-  Result<std::string> expect_name(std::string_view what);
-  [[nodiscard]] Error error(int line, const std::string& what) const;
-  [[nodiscard]] Error unexpected(std::string_view wanted) const;
-
-  // ---- expressions
   Result<ExprPtr> parse_expression(bool conditions = true);
   Result<ExprPtr> parse_tuple(const TupleRules& rules);
   Result<ExprPtr> parse_filters(ExprPtr input, bool first_is_bare = false);
@@ -56,7 +35,6 @@ class ExpressionParser {
   [[nodiscard]] Status enter(int line);
   void leave() { --nesting_; }
 
-  size_t at_ = 0;
   std::vector<std::string> symbols_;
   std::map<std::string, Symbol> numbers_;
   std::vector<Signature*> signatures_;  // of the macros that are being read
@@ -95,9 +73,12 @@ class ExpressionParser {
   Result<ExprPtr> make(ExprKind kind, int line, std::vector<ExprPtr> parts,
                        std::unique_ptr<CallArguments> arguments = {});
   template <class... Parts>
-  Result<ExprPtr> make_of(ExprKind kind, int line, Parts... parts);
+  Result<ExprPtr> make_of(ExprKind kind, int line, Parts... parts) {
+    std::vector<ExprPtr> list;
+    (list.push_back(std::move(parts)), ...);
+    return make(kind, line, std::move(list));
+  }
 
-  std::vector<Token> tokens_;
   int nesting_ = 0;
 };
 

@@ -272,25 +272,25 @@ TEST_P(AttentionTest, WhatIsNotANumberIsPassedOn) {
 
 // Values with and without a norm, and heads of which only the first numbers are rotated.
 TEST_P(AttentionTest, HeadsAreNormedAndRotatedAsTold) {
-  constexpr int32_t kHeads = 2, kDim = 48, kPos = 5;
+  constexpr int32_t kHeads = 2, kOneHead = 48, kPos = 5;
   std::mt19937 random(4);
   ThreadPool pool(1);
   CpuOps ops(*GetParam(), pool);
-  const std::vector<float> q_weight = random_rows(1, kDim, random), k_weight = random_rows(1, kDim, random);
+  const std::vector<float> q_weight = random_rows(1, kOneHead, random), k_weight = random_rows(1, kOneHead, random);
   const auto normed = [](const float* x, const float* weight) {
     double squares = 0;
-    for (int32_t i = 0; i < kDim; ++i) squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
-    std::vector<double> out(kDim);
-    for (int32_t i = 0; i < kDim; ++i)
-      out[static_cast<size_t>(i)] = static_cast<double>(x[i]) / std::sqrt(squares / kDim + 1e-6) *
+    for (int32_t i = 0; i < kOneHead; ++i) squares += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+    std::vector<double> out(kOneHead);
+    for (int32_t i = 0; i < kOneHead; ++i)
+      out[static_cast<size_t>(i)] = static_cast<double>(x[i]) / std::sqrt(squares / kOneHead + 1e-6) *
                                     (weight != nullptr ? static_cast<double>(weight[i]) : 1.0);
     return out;
   };
   for (const int32_t rotary : {0, 48, 16, 8})
     for (const bool norms_values : {true, false}) {
-      const int32_t rotated = rotary == 0 ? kDim : rotary, pairs = rotated / 2;
-      const std::vector<float> q = random_rows(1, kHeads * kDim, random), k = random_rows(1, kDim, random),
-                               v = random_rows(1, kDim, random);
+      const int32_t rotated = rotary == 0 ? kOneHead : rotary, pairs = rotated / 2;
+      const std::vector<float> q = random_rows(1, kHeads * kOneHead, random), k = random_rows(1, kOneHead, random),
+                               v = random_rows(1, kOneHead, random);
       std::vector<float> cos(static_cast<size_t>(pairs)), sin(cos.size()), turned = q;
       for (size_t i = 0; i < cos.size(); ++i) {
         cos[i] = std::cos(static_cast<float>(i) + 1);
@@ -305,11 +305,11 @@ TEST_P(AttentionTest, HeadsAreNormedAndRotatedAsTold) {
         }
         return x;
       };
-      std::vector<float> keys(kDim * kPageTokens), values(keys.size());
+      std::vector<float> keys(kOneHead * kPageTokens), values(keys.size());
       void *key_page = keys.data(), *value_page = values.data();
       const SeqSpan seq{0, 1, kPos, {&key_page, &value_page, 0}};
       HeadsArgs args;
-      args.shape = {kHeads, 1, kDim, DType::f32};
+      args.shape = {kHeads, 1, kOneHead, DType::f32};
       args.q = turned.data();
       args.k = k.data();
       args.v = v.data();
@@ -324,15 +324,15 @@ TEST_P(AttentionTest, HeadsAreNormedAndRotatedAsTold) {
       ops.heads(args);
       const std::vector<double> want_k = rotate(normed(k.data(), k_weight.data())), want_v = normed(v.data(), nullptr);
       for (int32_t h = 0; h < kHeads; ++h) {
-        const std::vector<double> want_q = rotate(normed(q.data() + h * kDim, q_weight.data()));
-        for (int32_t i = 0; i < kDim; ++i)
-          ASSERT_NEAR(static_cast<double>(turned[static_cast<size_t>(h * kDim + i)]), want_q[static_cast<size_t>(i)],
-                      1e-5)
+        const std::vector<double> want_q = rotate(normed(q.data() + h * kOneHead, q_weight.data()));
+        for (int32_t i = 0; i < kOneHead; ++i)
+          ASSERT_NEAR(static_cast<double>(turned[static_cast<size_t>(h * kOneHead + i)]),
+                      want_q[static_cast<size_t>(i)], 1e-5)
               << rotary << " rotated, head " << h << " element " << i;
       }
-      for (int32_t i = 0; i < kDim; ++i) {
+      for (int32_t i = 0; i < kOneHead; ++i) {
         const auto at = static_cast<size_t>(i);
-        ASSERT_NEAR(static_cast<double>(keys[static_cast<size_t>(kPos * kDim + i)]), want_k[at], 1e-5) << i;
+        ASSERT_NEAR(static_cast<double>(keys[static_cast<size_t>(kPos * kOneHead + i)]), want_k[at], 1e-5) << i;
         const float value = values[static_cast<size_t>(i * kPageTokens + kPos)];
         if (norms_values)
           ASSERT_NEAR(static_cast<double>(value), want_v[at], 1e-5) << i;

@@ -1,23 +1,20 @@
 #include "server/connection.h"
 
 #include <fmt/format.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
 
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/read.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
+#include <boost/beast/core/string.hpp>
 #include <chrono>
 #include <type_traits>
 
 #include "server/await.h"
+#include "server/client_socket.h"
+#include "server/http_bytes.h"
 #include "server/http_terms.h"
 #include "server/sse.h"
 
@@ -30,24 +27,6 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// Beyond the header: what a client may have sent of its next request, or of a body, before it is read.
-constexpr size_t kSpareBuffer = size_t{128} << 10;
-// What is still read from a client that was refused, so that its answer is not lost to a reset.
-constexpr size_t kMostDiscarded = size_t{64} << 20;
-constexpr auto kDiscardTime = std::chrono::seconds(2);
-
-// A peer that vanished without a word is noticed within about a minute.
-void watch_peer(tcp::socket& socket) {
-  error_code ignored;
-  socket.set_option(tcp::no_delay(true), ignored);
-  socket.set_option(asio::socket_base::keep_alive(true), ignored);
-  const int handle = socket.native_handle();
-  const int idle_s = 30, interval_s = 10, count = 3;
-  ::setsockopt(handle, IPPROTO_TCP, TCP_KEEPIDLE, &idle_s, sizeof(idle_s));
-  ::setsockopt(handle, IPPROTO_TCP, TCP_KEEPINTVL, &interval_s, sizeof(interval_s));
-  ::setsockopt(handle, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
-}
-
 class HttpConnection final : public Connection, public std::enable_shared_from_this<HttpConnection> {
  public:
   HttpConnection(tcp::socket socket, const ConnectionContext& context, std::function<void()> on_close)
@@ -55,12 +34,9 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
         on_close_(std::move(on_close)),
         routes_(*context.by.routes),
         settings_(*context.by.settings),
-        socket_(std::move(socket)),
-        deadline_(socket_.get_executor()),
-        bell_(socket_.get_executor()),
-        buffer_(settings_.max_header_bytes + kSpareBuffer) {
+        client_(std::make_shared<ClientSocket>(std::move(socket), settings_.max_header_bytes)),
+        bell_(client_->executor()) {
     bell_.expires_at(asio::steady_timer::time_point::max());
-    watch_peer(socket_);
   }
   ~HttpConnection() override {
     // Where the server ends before the request does, nobody is to be called any more.
@@ -70,25 +46,26 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
 
   void start() {
     asio::co_spawn(
-        socket_.get_executor(), [self = shared_from_this()] { return self->serve(); }, asio::detached);
+        client_->executor(), [self = shared_from_this()] { return self->serve(); }, asio::detached);
   }
 
   void finish_up() override {
-    asio::post(socket_.get_executor(), [self = shared_from_this()] {
+    asio::post(client_->executor(), [self = shared_from_this()] {
       self->last_ = true;
-      if (self->idle_) self->close();
+      if (self->idle_) self->client_->close();
       // Nobody would take the request any more.
       if (self->preparation_ != nullptr) self->preparation_->hurry();
     });
   }
 
  private:
-  using Parser = http::request_parser<http::string_body>;
+  using Parser = ClientSocket::Parser;
 
   asio::awaitable<void> serve() {
-    while (!last_ && socket_.is_open()) {
+    while (!last_ && client_->is_open()) {
       idle_ = true;
-      const bool begun = co_await wait_for_request();
+      client_->arm(settings_.idle_s);
+      const bool begun = co_await client_->wait_for_bytes();
       idle_ = false;
       if (!begun) break;
       Parser parser;
@@ -97,26 +74,15 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       const bool next = co_await serve_one(parser);
       if (!next) break;
     }
-    disarm();
-    close();
-  }
-
-  // Until the first byte of a request is there.
-  asio::awaitable<bool> wait_for_request() {
-    if (buffer_.size() > 0) co_return true;
-    arm(settings_.idle_s);
-    const auto [failed, count] = co_await socket_.async_read_some(buffer_.prepare(4096), kAwaitTuple);
-    if (failed) co_return false;
-    buffer_.commit(count);
-    co_return true;
+    client_->disarm();
+    client_->close();
   }
 
   // False: the connection is of no further use.
   asio::awaitable<bool> serve_one(Parser& parser) {
     HttpCall call;
-    arm(settings_.header_s);
-    const auto [header_failed, header_bytes] = co_await http::async_read_header(socket_, buffer_, parser, kAwaitTuple);
-    (void)header_bytes;
+    client_->arm(settings_.header_s);
+    const error_code header_failed = co_await client_->read_header(parser);
     if (header_failed) {
       call.method = "?";
       // Of one that says how long its body would be, all else is known.
@@ -133,10 +99,10 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       const bool has_body = !parser.is_done() || refusal->status == 501;
       if (has_body) keep_alive_ = false;
       co_await answer(call, *refusal);
-      if (has_body) co_await discard();
+      if (has_body) co_await client_->discard();
       co_return goes_on();
     }
-    arm(settings_.body_s);
+    client_->arm(settings_.body_s);
     const bool whole = co_await read_body(parser, call);
     if (!whole) co_return false;
     call.body = std::move(parser.get().body());
@@ -157,12 +123,11 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     if (parser.is_done()) co_return true;
     if (beast::iequals(parser.get()[http::field::expect], "100-continue")) {
       static constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-      const auto [failed, written] = co_await asio::async_write(socket_, asio::buffer(kContinue), kAwaitTuple);
-      (void)written;
-      if (failed) co_return false;
+      const bool told = co_await client_->write(kContinue, {}, settings_.write_stall_s);
+      if (!told) co_return false;
+      client_->arm(settings_.body_s);
     }
-    const auto [failed, count] = co_await http::async_read(socket_, buffer_, parser, kAwaitTuple);
-    (void)count;
+    const error_code failed = co_await client_->read_body(parser);
     if (!failed) co_return true;
     co_await refuse_bytes(call, failed);
     co_return false;
@@ -217,24 +182,11 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     }
     keep_alive_ = false;
     co_await answer(call, error_answer(error));
-    co_await discard();
-  }
-
-  // Closing a socket with unread bytes resets it, and the answer may be lost: reads on for a while.
-  asio::awaitable<void> discard() {
-    error_code ignored;
-    socket_.shutdown(tcp::socket::shutdown_send, ignored);
-    arm(std::chrono::duration<double>(kDiscardTime).count());
-    std::vector<char> bytes(size_t{64} << 10);
-    for (size_t total = 0; total < kMostDiscarded;) {
-      const auto [failed, count] = co_await socket_.async_read_some(asio::buffer(bytes), kAwaitTuple);
-      if (failed) break;
-      total += count;
-    }
+    co_await client_->discard();
   }
 
   asio::awaitable<void> handle(HttpCall& call) {
-    disarm();
+    client_->disarm();
     Reply reply;
     if (Routes::is_long(call)) {
       co_await prepare(call, reply);
@@ -260,14 +212,14 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     } else {
       co_await answer_whole(call);
     }
-    unwatch();
+    client_->unwatch();
     leave_exchange();
   }
 
   // A client may go while its request waits for its turn. (A short one is done before that is worth looking for; and
   // has its answer, also where the client has closed its sending side.)
   asio::awaitable<void> prepare(const HttpCall& call, Reply& reply) {
-    preparation_ = std::make_shared<Preparation>(context_.by, socket_.get_executor());
+    preparation_ = std::make_shared<Preparation>(context_.by, client_->executor());
     const bool is_short = RequestLanes::size_class(Routes::weight_of(call)) == 0;
     if (!is_short) watch();
     reply = co_await preparation_->read(call);
@@ -275,7 +227,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       if (is_short) watch();
       reply = co_await preparation_->go_on(call, std::move(reply.waiting));
     }
-    unwatch();
+    client_->unwatch();
     preparation_.reset();
     // What was submitted in the meantime is not wanted any more.
     if (gone_ && reply.exchange != nullptr) reply.exchange->cancel(client_gone());
@@ -291,7 +243,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   void listen_to_exchange() {
     std::weak_ptr<HttpConnection> weak = shared_from_this();
     const auto posted = std::make_shared<std::atomic<bool>>(false);
-    exchange_->set_wake([weak, posted, executor = socket_.get_executor()] {
+    exchange_->set_wake([weak, posted, executor = client_->executor()] {
       if (posted->exchange(true)) return;
       asio::post(executor, [weak, posted] {
         posted->store(false);
@@ -310,40 +262,13 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     rung_ = false;
   }
 
-  // Reads ahead, only to notice that the client closes. (One that closes its sending side alone looks the same.)
   void watch() {
-    ++watch_;
-    asio::co_spawn(
-        socket_.get_executor(), [self = shared_from_this(), watch = watch_] { return self->watch_loop(watch); },
-        asio::detached);
-  }
-  void unwatch() {
-    ++watch_;
-    error_code ignored;
-    socket_.cancel(ignored);
-  }
-
-  // `watch`: as long as this is the newest one; what was meant for an earlier request is of no interest.
-  asio::awaitable<void> watch_loop(uint64_t watch) {
-    while (watch == watch_ && buffer_.size() + 4096 <= buffer_.max_size()) {
-      const auto [failed] = co_await socket_.async_wait(tcp::socket::wait_read, kAwaitTuple);
-      if (watch != watch_) co_return;
-      error_code read_failed = failed;
-      size_t count = 0;
-      if (!failed) {
-        socket_.non_blocking(true, read_failed);
-        if (!read_failed) count = socket_.read_some(buffer_.prepare(4096), read_failed);
-      }
-      if (read_failed == asio::error::would_block) continue;
-      if (read_failed) {
-        gone_ = true;
-        if (preparation_ != nullptr) preparation_->abandon();
-        if (exchange_ != nullptr) exchange_->cancel(client_gone());
-        ring();
-        co_return;
-      }
-      buffer_.commit(count);
-    }
+    client_->watch([self = shared_from_this()] {
+      self->gone_ = true;
+      if (self->preparation_ != nullptr) self->preparation_->abandon();
+      if (self->exchange_ != nullptr) self->exchange_->cancel(client_gone());
+      self->ring();
+    });
   }
 
   // What the exchange has to say. All of a long answer, or all that a slow reader has let pile up, is written by a
@@ -384,12 +309,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     if (!chunked) keep_alive_ = false;
     for (const auto& [name, value] : routes_.answer_headers(call)) head.set(name, value);
     head.keep_alive(decide_to_stay());
-    http::response_serializer<http::empty_body> serializer(head);
-    arm(settings_.write_stall_s);
-    const auto [failed, head_bytes] = co_await http::async_write_header(socket_, serializer, kAwaitTuple);
-    (void)head_bytes;
-    disarm();
-    bool written = !failed;
+    bool written = co_await write(head_text(head));
     while (written && !gone_) {
       const Exchange::Step step = co_await make_aside([this] { return exchange_->take(); });
       if (!step.bytes.empty()) written = co_await write_piece(step.bytes, chunked);
@@ -397,7 +317,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       if (step.bytes.empty()) co_await wait_for_bell();
     }
     if (written && !gone_) {
-      if (chunked) written = co_await write_raw("0\r\n\r\n");
+      if (chunked) written = co_await write("0\r\n\r\n");
       note(call, 200);
     }
     if (!written || gone_) {
@@ -408,42 +328,33 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   }
 
   asio::awaitable<bool> write_piece(const std::string& bytes, bool chunked) {
-    if (!chunked) co_return co_await write_raw(bytes);
+    if (!chunked) co_return co_await write(bytes);
     std::string framed = fmt::format("{:x}\r\n", bytes.size());
     framed += bytes;
     framed += "\r\n";
-    co_return co_await write_raw(framed);
+    co_return co_await write(std::move(framed));
   }
 
-  // `bytes` lives until this is done.
-  asio::awaitable<bool> write_raw(std::string_view bytes) {
-    arm(settings_.write_stall_s);
-    const auto [failed, count] = co_await asio::async_write(socket_, asio::buffer(bytes), kAwaitTuple);
-    (void)count;
-    disarm();
-    co_return !failed;
+  asio::awaitable<bool> write(std::string bytes) {
+    co_return co_await client_->write(bytes, {}, settings_.write_stall_s);
   }
 
-  template <class Message>
-  void set_fields(Message& message, std::string_view content_type) {
+  static void set_fields(http::response<http::empty_body>& message, std::string_view content_type) {
     message.set(http::field::server, "paceline/" PACELINE_VERSION);
     if (!content_type.empty()) message.set(http::field::content_type, content_type);
   }
 
   asio::awaitable<void> answer(const HttpCall& call, const HttpAnswer& made) {
-    http::response<http::string_body> response(static_cast<http::status>(made.status), version_);
+    http::response<http::empty_body> response(static_cast<http::status>(made.status), version_);
     set_fields(response, made.content_type);
     for (const auto& [name, value] : made.headers) response.set(name, value);
     for (const auto& [name, value] : routes_.answer_headers(call)) response.set(name, value);
     response.keep_alive(decide_to_stay());
     if (made.status != 204) response.content_length(made.body.size());
-    if (call.method != "HEAD") response.body() = made.body;
-    http::response_serializer<http::string_body> serializer(response);
-    arm(settings_.write_stall_s);
-    const auto [failed, count] = co_await http::async_write(socket_, serializer, kAwaitTuple);
-    (void)count;
-    disarm();
-    if (failed) keep_alive_ = false;
+    const std::string head = head_text(response);
+    const std::string_view body = call.method != "HEAD" ? std::string_view(made.body) : std::string_view();
+    const bool written = co_await client_->write(head, body, settings_.write_stall_s);
+    if (!written) keep_alive_ = false;
     note(call, made.status);
   }
 
@@ -463,34 +374,17 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     context_.by.log->info(line);
   }
 
-  // From now on so long, or the connection is closed.
-  void arm(double limit_s) {
-    deadline_.expires_after(seconds(limit_s));
-    deadline_.async_wait([weak = weak_from_this()](error_code cancelled) {
-      if (cancelled) return;
-      if (const auto self = weak.lock()) self->close();
-    });
-  }
-  void disarm() { deadline_.cancel(); }
-
-  void close() {
-    error_code ignored;
-    socket_.close(ignored);
-  }
-
   ConnectionContext context_;
   std::function<void()> on_close_;
   Routes& routes_;
   const ServerSettings& settings_;
-  tcp::socket socket_;
-  asio::steady_timer deadline_, bell_;
-  beast::flat_buffer buffer_;
+  std::shared_ptr<ClientSocket> client_;
+  asio::steady_timer bell_;
   std::shared_ptr<Preparation> preparation_;  // of the request at hand
   std::shared_ptr<Exchange> exchange_;        // and of its answer
   unsigned version_ = 11;
   bool keep_alive_ = true, last_ = false, idle_ = false;
   bool gone_ = false, rung_ = false;
-  uint64_t watch_ = 0;
 };
 
 }  // namespace

@@ -2,13 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/ssl/host_name_verification.hpp>
+#include <boost/asio/connect.hpp>
+#include <boost/asio/ssl/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/http.hpp>
-#include <boost/beast/ssl/ssl_stream.hpp>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
 
 #include "server/await.h"
+#include "server/http_bytes.h"
 
 namespace paceline {
 namespace {
@@ -44,16 +46,6 @@ http::request<http::empty_body> request_for(const MediaUrl& url) {
   return request;
 }
 
-struct OpenStream {
-  OpenStream(beast::tcp_stream*& place, beast::tcp_stream& stream) : place_(place) { place_ = &stream; }
-  ~OpenStream() { place_ = nullptr; }
-  OpenStream(const OpenStream&) = delete;
-  OpenStream& operator=(const OpenStream&) = delete;
-
- private:
-  beast::tcp_stream*& place_;
-};
-
 }  // namespace
 
 std::unique_ptr<ssl::context> make_tls_context() {
@@ -75,6 +67,15 @@ struct UrlFetch::Names {
   tcp::resolver::results_type found;
 };
 
+struct UrlFetch::Open {
+  explicit Open(const asio::any_io_executor& strand) : socket(strand) {}
+  tcp::socket socket;
+  void close() {
+    error_code ignored;
+    socket.close(ignored);
+  }
+};
+
 void UrlFetch::cancel() {
   cancelled_ = true;
   if (names_ != nullptr) names_->bell.cancel();
@@ -83,7 +84,7 @@ void UrlFetch::cancel() {
 
 std::string UrlFetch::text_of(error_code failed) const {
   if (cancelled_) return "was not waited for";
-  if (failed == beast::error::timeout) return "took longer than it may";
+  if (late_) return "took longer than it may";
   if (failed == http::error::body_limit) return fmt::format("has more than the {} bytes allowed", terms_.most_bytes);
   if (failed == http::error::header_limit) return fmt::format("sent a header of over {} bytes", kMostHeaderBytes);
   if (failed == http::error::partial_message || failed == http::error::end_of_stream || failed == asio::error::eof ||
@@ -126,32 +127,37 @@ asio::awaitable<Fetched> UrlFetch::run(MediaUrl url) {
 }
 
 asio::awaitable<void> UrlFetch::ask(const MediaUrl& url, Step& step) {
+  const auto open = std::make_shared<Open>(strand_);
+  open_ = open;
+  deadline_.async_wait([this, weak = std::weak_ptr<Open>(open)](error_code cancelled) {
+    const auto late = weak.lock();
+    if (cancelled || late == nullptr) return;
+    late_ = true;
+    late->close();
+  });
+  co_await ask(open->socket, url, step);
+  open_.reset();
+  deadline_.cancel();
+}
+
+asio::awaitable<void> UrlFetch::ask(tcp::socket& socket, const MediaUrl& url, Step& step) {
+  const bool connected = co_await connect(socket, url, step);
+  if (!connected) co_return;
   if (!url.is_secure) {
-    beast::tcp_stream stream(strand_);
-    const OpenStream opened(open_, stream);
-    const bool connected = co_await connect(stream, url, step);
-    if (connected) co_await exchange(stream, url, step);
+    TcpBytes bytes(socket);
+    co_await exchange(bytes, url, step);
     co_return;
   }
-  beast::ssl_stream<beast::tcp_stream> stream(strand_, tls_);
-  const OpenStream opened(open_, stream.next_layer());
-  const bool connected = co_await connect(stream.next_layer(), url, step);
-  if (!connected) co_return;
-  // The name in the clear, for hosts with several certificates; addresses have none.
-  error_code is_name;
-  (void)asio::ip::make_address(url.host, is_name);
-  if (is_name) SSL_set_tlsext_host_name(stream.native_handle(), url.host.c_str());
-  stream.set_verify_mode(ssl::verify_peer);
-  stream.set_verify_callback(ssl::host_name_verification(url.host));
-  const auto [failed] = co_await stream.async_handshake(ssl::stream_base::client, kAwaitTuple);
+  TlsBytes bytes(socket, tls_);
+  const error_code failed = co_await bytes.shake_hands(url.host);
   if (failed) {
     step.problem = text_of(failed);
     co_return;
   }
-  co_await exchange(stream, url, step);
+  co_await exchange(bytes, url, step);
 }
 
-asio::awaitable<bool> UrlFetch::connect(beast::tcp_stream& stream, const MediaUrl& url, Step& step) {
+asio::awaitable<bool> UrlFetch::connect(tcp::socket& socket, const MediaUrl& url, Step& step) {
   const auto names = std::make_shared<Names>(strand_);
   names_ = names;
   names->bell.expires_at(terms_.deadline);
@@ -164,23 +170,20 @@ asio::awaitable<bool> UrlFetch::connect(beast::tcp_stream& stream, const MediaUr
                                 });
   co_await names->bell.async_wait(kAwaitTuple);
   names_.reset();
-  if (!names->done || names->failed || cancelled_) {
-    const error_code failed = names->done ? names->failed : error_code(beast::error::timeout);
-    step.problem = text_of(failed);
+  late_ = late_ || !names->done;
+  if (late_ || names->failed || cancelled_) {
+    step.problem = text_of(names->failed);
     co_return false;
   }
-  stream.expires_at(terms_.deadline);
-  const auto [failed, endpoint] = co_await stream.async_connect(names->found, kAwaitTuple);
+  const auto [failed, endpoint] = co_await asio::async_connect(socket, names->found, kAwaitTuple);
   (void)endpoint;
   if (failed) step.problem = text_of(failed);
   co_return !failed;
 }
 
-template <class Stream>
-asio::awaitable<void> UrlFetch::exchange(Stream& stream, const MediaUrl& url, Step& step) {
-  const http::request<http::empty_body> request = request_for(url);
-  const auto [write_failed, written] = co_await http::async_write(stream, request, kAwaitTuple);
-  (void)written;
+asio::awaitable<void> UrlFetch::exchange(ByteStream& stream, const MediaUrl& url, Step& step) {
+  const std::string request = head_text(request_for(url));
+  const error_code write_failed = co_await stream.write(asio::buffer(request), {});
   if (write_failed) {
     step.problem = text_of(write_failed);
     co_return;
@@ -189,8 +192,7 @@ asio::awaitable<void> UrlFetch::exchange(Stream& stream, const MediaUrl& url, St
   http::response_parser<http::string_body> parser;
   parser.header_limit(kMostHeaderBytes);
   parser.body_limit(terms_.most_bytes);
-  const auto [header_failed, header_bytes] = co_await http::async_read_header(stream, buffer, parser, kAwaitTuple);
-  (void)header_bytes;
+  const error_code header_failed = co_await read_http(stream, buffer, parser, HttpPart::header);
   const auto& answer = parser.get();
   // Too long a body is known from the header; but what a status says goes first.
   if (header_failed && header_failed != http::error::body_limit) {
@@ -207,8 +209,7 @@ asio::awaitable<void> UrlFetch::exchange(Stream& stream, const MediaUrl& url, St
   }
   if (!step.problem.empty() || !step.location.empty()) co_return;
   for (size_t kept = 0; !parser.is_done();) {
-    const auto [failed, count] = co_await http::async_read_some(stream, buffer, parser, kAwaitTuple);
-    (void)count;
+    const error_code failed = co_await read_http(stream, buffer, parser, HttpPart::some);
     if (failed) {
       step.problem = text_of(failed);
       co_return;

@@ -3,9 +3,9 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/steady_timer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -13,6 +13,7 @@
 #include <span>
 #include <string>
 
+#include "server/byte_stream.h"
 #include "server/media_url.h"
 
 namespace paceline {
@@ -43,7 +44,7 @@ struct Fetched {
 class UrlFetch {
  public:
   UrlFetch(boost::asio::any_io_executor strand, boost::asio::ssl::context& tls, FetchTerms terms)
-      : strand_(std::move(strand)), tls_(tls), terms_(std::move(terms)) {}
+      : strand_(std::move(strand)), tls_(tls), terms_(std::move(terms)), deadline_(strand_, terms_.deadline) {}
 
   // Once. The URL's host is listed.
   boost::asio::awaitable<Fetched> run(MediaUrl url);
@@ -57,18 +58,21 @@ class UrlFetch {
     std::string problem, location, bytes;
     bool found_no_room = false;
   };
+  // A connection, which is closed when it is late or no longer wanted.
+  struct Open;
   boost::asio::awaitable<void> ask(const MediaUrl& url, Step& step);
-  boost::asio::awaitable<bool> connect(boost::beast::tcp_stream& stream, const MediaUrl& url, Step& step);
-  template <class Stream>
-  boost::asio::awaitable<void> exchange(Stream& stream, const MediaUrl& url, Step& step);
+  boost::asio::awaitable<void> ask(boost::asio::ip::tcp::socket& socket, const MediaUrl& url, Step& step);
+  boost::asio::awaitable<bool> connect(boost::asio::ip::tcp::socket& socket, const MediaUrl& url, Step& step);
+  boost::asio::awaitable<void> exchange(ByteStream& stream, const MediaUrl& url, Step& step);
   [[nodiscard]] std::string text_of(boost::system::error_code failed) const;
 
   boost::asio::any_io_executor strand_;
   boost::asio::ssl::context& tls_;
   FetchTerms terms_;
-  bool cancelled_ = false;
-  std::shared_ptr<Names> names_;              // while a name is looked up
-  boost::beast::tcp_stream* open_ = nullptr;  // while one is
+  boost::asio::steady_timer deadline_;
+  bool cancelled_ = false, late_ = false;
+  std::shared_ptr<Names> names_;  // while a name is looked up
+  std::shared_ptr<Open> open_;    // while one is
 };
 
 }  // namespace paceline

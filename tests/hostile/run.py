@@ -131,6 +131,9 @@ class Segment:
             time.sleep(0.5)
             if samples:
                 self.memory.append(server.resident_bytes())
+                if self.options.samples:
+                    with open(self.options.samples, "a") as file:
+                        print(f"{self.name}, {time.monotonic():.1f}, {self.memory[-1]}", file=file)
         for _, stop, _ in workers:
             stop.set()
         return [found_by(worker) for worker in workers]
@@ -206,6 +209,7 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()), help="for what is chosen at random")
     parser.add_argument("--only", type=int, help="one of the segments: 0, 1, 2")
     parser.add_argument("--read-log", action="store_true", help="the server's log is read throughout")
+    parser.add_argument("--samples", help="a file that the resident bytes are written to, every half second")
     options = parser.parse_args()
     print(f"seed {options.seed}")
     missed = False

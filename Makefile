@@ -7,7 +7,7 @@ FUZZ_SECONDS ?= 30
 SOURCES = $(shell git ls-files --cached --others --exclude-standard 'include/*' 'src/*.h' 'src/*.cc' 'bench/*.cc')
 
 .DEFAULT_GOAL := build
-.PHONY: build run test test-dev test-long test-tsan bench package gpu gpu-programs gpu-test gpu-bench fuzz format format-check tidy clean deps deps-dev deps-package
+.PHONY: build run test test-dev test-long test-sanitized test-tsan bench package gpu gpu-programs gpu-test gpu-bench fuzz format format-check tidy clean deps deps-dev deps-package
 
 deps:
 	@tools/install_deps
@@ -42,6 +42,14 @@ test-tsan: deps
 	@cmake --preset tsan
 	@cmake --build --preset tsan -j $(JOBS) --target $(addsuffix _test,$(ROOMS))
 	@tools/run_sanitized build/tsan $(ROOMS)
+
+# What reads bytes of strangers and counts memory under AddressSanitizer, fuzzed for a while, what has threads under
+# ThreadSanitizer, and the format.
+test-sanitized:
+	@$(MAKE) format-check
+	@$(MAKE) test-dev ROOMS="base state engine server session weights tokenizer grammar media"
+	@$(MAKE) fuzz FUZZ_SECONDS=20
+	@$(MAKE) test-tsan ROOMS="base engine server"
 
 # Everything: the tests of `make test`, those labelled long, the sanitizers, and each fuzzer for a while.
 test-long: test test-dev test-tsan fuzz

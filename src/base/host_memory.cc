@@ -6,15 +6,13 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/sanitized.h"
+
 namespace paceline {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__)
-// Of the heap, where a row that is written beside its piece is noticed.
-constexpr bool kMaps = false;
-#else
-constexpr bool kMaps = true;
-#endif
+// With AddressSanitizer of the heap, where a row that is written beside its piece is noticed.
+constexpr bool kMaps = !kAddressSanitized;
 // Smaller ones would waste most of their last page.
 constexpr size_t kLeastMapped = size_t{32} << 10;
 

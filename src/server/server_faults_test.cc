@@ -405,7 +405,7 @@ TEST(ServerFaults, SlowReadersAreTheirOwnProblem) {
   EXPECT_TRUE(TestServer::soon([&] { return server.stats().running == 1; }));
   for (int i = 0; i < 5; ++i) EXPECT_EQ(server.chat(R"("max_tokens":10)").status, 200);
   // It has all been computed, though most was not read.
-  EXPECT_TRUE(TestServer::soon([&] { return server.stats().running == 0; }, 60));
+  EXPECT_TRUE(TestServer::soon([&] { return server.stats().running == 0; }, 300));
   const int large = 1 << 20;
   ::setsockopt(slow.handle(), SOL_SOCKET, SO_RCVBUF, &large, sizeof(large));
   EXPECT_TRUE(slow.read_answer().done());

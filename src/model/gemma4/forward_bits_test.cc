@@ -13,6 +13,7 @@
 #include <ostream>
 #include <random>
 
+#include "base/sanitized.h"
 #include "kernels/cpu_ops.h"
 #include "model/forward.h"
 #include "model/gemma4/gemma4_forward.h"
@@ -28,13 +29,6 @@ struct RowResult {
   std::vector<float> logits, hidden;
 };
 using Results = std::vector<RowResult>;
-
-// Sanitized builds look for other faults and are ten to thirty times slower; they take the shortest slice.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 bool long_form() {
   const char* value = std::getenv("PACELINE_TEST_LONG");  // NOLINT(concurrency-mt-unsafe)
@@ -208,6 +202,7 @@ class ForwardBitsTest : public testing::TestWithParam<BitsCase> {
 
   // The portable table is slow and simple; what it is spared runs in the long form.
   [[nodiscard]] static bool thorough() {
+    // Sanitized builds look for other faults; they take the shortest slice.
     return long_form() || (!kSanitized && GetParam().table != kernels::cpu_tables().back());
   }
 

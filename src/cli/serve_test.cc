@@ -331,10 +331,9 @@ TEST(ServeProgram, ListensOnAddressesOfBothKinds) {
   EXPECT_EQ(serve(std::string("--host 127.0.0.1") + options, "serving default on http://127.0.0.1:", SIGTERM, &log), 0)
       << log;
   const int probe = ::socket(AF_INET6, SOCK_STREAM, 0);
-  const sockaddr_in6 address{.sin6_family = AF_INET6, .sin6_port = 0, .sin6_flowinfo = 0, .sin6_addr = in6addr_loopback,
-                             .sin6_scope_id = 0};
-  const bool has_ipv6 =
-      probe >= 0 && ::bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+  const sockaddr_in6 address{
+      .sin6_family = AF_INET6, .sin6_port = 0, .sin6_flowinfo = 0, .sin6_addr = in6addr_loopback, .sin6_scope_id = 0};
+  const bool has_ipv6 = probe >= 0 && ::bind(probe, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
   if (probe >= 0) ::close(probe);
   if (!has_ipv6) GTEST_SKIP() << "no IPv6 here";
   EXPECT_EQ(serve(std::string("--host ::1") + options, "serving default on http://[::1]:", SIGTERM, &log), 0) << log;

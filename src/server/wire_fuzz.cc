@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "server/api_error.h"
 #include "server/wire_chat.h"
 #include "server/wire_completions.h"
 #include "server/wire_tokens.h"

@@ -122,8 +122,8 @@ json::value schema_of(Choices& choices, int depth) {
 
 // ---- a vocabulary of some eighty tokens, with single bytes among them
 
-struct Vocabulary {
-  Vocabulary() {
+struct FuzzedVocabulary {
+  FuzzedVocabulary() {
     std::vector<std::string> pieces{"<eos>",      "<|\"|>",     "<|tool_call>", "<tool_call|>",
                                     "<|channel>", "<channel|>", "<unk>"};
     const size_t special = pieces.size();
@@ -275,7 +275,8 @@ bool is_set(std::span<const uint64_t> mask, TokenId id) {
 }
 
 // Some tokens, and whether the text may end.
-void check_mask(const Vocabulary& vocabulary, SlowMatcher& slow, std::span<const uint64_t> mask, Choices& choices) {
+void check_mask(const FuzzedVocabulary& vocabulary, SlowMatcher& slow, std::span<const uint64_t> mask,
+                Choices& choices) {
   const int tried = choices.next() % 8;
   for (int i = 0; i < tried; ++i) {
     const auto id = static_cast<TokenId>(1 + choices.next() % (vocabulary.count - 1));
@@ -287,7 +288,7 @@ void check_mask(const Vocabulary& vocabulary, SlowMatcher& slow, std::span<const
   if (slow.is_complete()) CHECK(is_set(mask, vocabulary.end));
 }
 
-void check_document(const Vocabulary& vocabulary, const std::vector<TokenId>& tokens, const json::value& schema) {
+void check_document(const FuzzedVocabulary& vocabulary, const std::vector<TokenId>& tokens, const json::value& schema) {
   json::error_code failed;
   json::parse_options options;
   options.max_depth = 512;
@@ -297,7 +298,8 @@ void check_document(const Vocabulary& vocabulary, const std::vector<TokenId>& to
   CHECK(satisfies(document, schema, schema, 0, &steps));
 }
 
-void write(const Vocabulary& vocabulary, const Automaton& automaton, const json::value& schema, Choices& choices) {
+void write(const FuzzedVocabulary& vocabulary, const Automaton& automaton, const json::value& schema,
+           Choices& choices) {
   constexpr size_t kMostTokens = 12;
   auto made = GrammarConstraint::make(automaton, vocabulary.index, {vocabulary.end});
   CHECK(made.ok());
@@ -335,7 +337,7 @@ void write(const Vocabulary& vocabulary, const Automaton& automaton, const json:
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
-  static const Vocabulary kVocabulary;
+  static const FuzzedVocabulary kVocabulary;
   Choices choices(bytes, size);
   json::value schema;
   // Text that begins as JSON does is read as it stands, up to a byte of 0.

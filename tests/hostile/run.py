@@ -124,6 +124,7 @@ class Segment:
             if not self.opening:
                 self.judge_gaps(calm, found, step_s, program.step_p99(before, server.figures()))
                 self.judge_memory()
+                self.judge_rest(server)
 
     def watch(self, server, workers, seconds, samples):
         end = time.monotonic() + seconds
@@ -185,6 +186,12 @@ class Segment:
         self.check("memory over the last half", "flat within 2 %",
                    f"{third / 1e6:.1f} → {fourth / 1e6:.1f} MB ({growth * 100:+.1f} %), most {max(self.memory) / 1e6:.0f}",
                    growth <= 0.02, False)
+
+    def judge_rest(self, server):
+        """What strangers made it take is given back: keys and values stay, and a few hundred megabytes besides."""
+        rest = server.resident_bytes()
+        most = self.kv_bytes + 600e6
+        self.check("memory once everybody has gone", f"≤ {most / 1e6:.0f} MB", f"{rest / 1e6:.1f} MB", 0 < rest <= most)
 
     def print(self):
         print(f"\n{self.name}: {self.kv_bytes} bytes of KV, {self.seconds:.0f} s")

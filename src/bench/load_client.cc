@@ -148,7 +148,7 @@ class HttpAsk {
     const std::string bytes = beast::buffers_to_string(head.get()) + request.body();
     co_await asio::async_write(*socket_, asio::buffer(bytes), asio::use_awaitable);
   }
-  // Some more of the answer, unless it is there already.
+  // Some more of the answer; only while it is not done.
   asio::awaitable<void> read_some() {
     boost::system::error_code failed;
     const auto [read_failed, count] =

@@ -6,7 +6,7 @@
 
 namespace paceline::kernels::cuda::attention_block {
 
-// Sums of four kinds that queries have in shared memory, [queries] each, and two of four warps.
+// What queries have in shared memory beside their rows: three numbers, [queries] each, and two more of four warps each.
 struct QueryStats {
   float *sum, *before, *now;
   float *warp_top, *warp_total;  // [4][queries]

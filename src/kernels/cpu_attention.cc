@@ -93,16 +93,15 @@ class Walk {
   void visit(int32_t page) {
     const HeadShape& shape = args_.shape;
     const int32_t base = page * kPageTokens, queries = block_.queries(), dim = shape.head_dim;
-    const int32_t slot = block_.seq->pages.slot_of(page);
     const int32_t begin = std::max(0, first_key(0) - base) / kOutputTile * kOutputTile;
     const int32_t end = std::min(kPageTokens, last_ - base + 1);
-    table_.matmul(page_matrix(shape, block_.seq->pages.keys[slot], block_.kv_head, false), s_.q_act, s_.scores,
+    table_.matmul(page_matrix(shape, block_.seq->pages.keys_of(page), block_.kv_head, false), s_.q_act, s_.scores,
                   kPageTokens, begin, end);
     float keep[kBlockQueries];
     for (int32_t i = 0; i < queries; ++i) keep[i] = settle(i, base);
     table_.prepare(s_.score_act, s_.scores, kPageTokens, 0, units());
-    table_.matmul(page_matrix(shape, block_.seq->pages.values[slot], block_.kv_head, true), s_.score_act, s_.part, dim,
-                  0, dim);
+    table_.matmul(page_matrix(shape, block_.seq->pages.values_of(page), block_.kv_head, true), s_.score_act, s_.part,
+                  dim, 0, dim);
     for (int32_t i = 0; i < queries; ++i)
       table_.blend(s_.out + static_cast<int64_t>(i) * dim, keep[i], s_.part + static_cast<int64_t>(i) * dim, 1.0f, dim);
   }
@@ -190,7 +189,7 @@ namespace {
 
 void store_key(const HeadShape& shape, const KvPages& pages, int32_t pos, int32_t kv_head, const float* x) {
   const int32_t token = pos % kPageTokens, dim = shape.head_dim;
-  auto* page = static_cast<char*>(pages.keys[pages.slot_of(pos / kPageTokens)]) + page_offset(shape, kv_head);
+  auto* page = static_cast<char*>(pages.keys_of(pos / kPageTokens)) + page_offset(shape, kv_head);
   if (shape.kv_dtype == DType::f32) {
     std::memcpy(reinterpret_cast<float*>(page) + static_cast<int64_t>(token) * dim, x,
                 static_cast<size_t>(dim) * sizeof(float));
@@ -202,7 +201,7 @@ void store_key(const HeadShape& shape, const KvPages& pages, int32_t pos, int32_
 
 void store_value(const HeadShape& shape, const KvPages& pages, int32_t pos, int32_t kv_head, const float* x) {
   const int32_t token = pos % kPageTokens;
-  auto* page = static_cast<char*>(pages.values[pages.slot_of(pos / kPageTokens)]) + page_offset(shape, kv_head);
+  auto* page = static_cast<char*>(pages.values_of(pos / kPageTokens)) + page_offset(shape, kv_head);
   for (int32_t i = 0; i < shape.head_dim; ++i) {
     const int64_t at = static_cast<int64_t>(i) * kPageTokens + token;
     if (shape.kv_dtype == DType::f32)

@@ -84,6 +84,8 @@ struct KvPages {
   int32_t slots = 0;
 
   [[nodiscard]] int32_t slot_of(int32_t page) const { return slots == 0 ? page : page % slots; }
+  [[nodiscard]] void* keys_of(int32_t page) const { return keys[slot_of(page)]; }
+  [[nodiscard]] void* values_of(int32_t page) const { return values[slot_of(page)]; }
 };
 
 // Consecutive rows of one sequence.

@@ -35,22 +35,19 @@ struct PageCopies {
   uint32_t base;
   int32_t dim;
 
-  [[nodiscard]] __device__ __forceinline__ int32_t slot_of(int32_t page) const {
-    return w.seq->slots == 0 ? page : page % w.seq->slots;
-  }
   [[nodiscard]] __device__ __forceinline__ int64_t head_bytes() const {
     return static_cast<int64_t>(dim) * kPageTokens * 2;
   }
   __device__ __forceinline__ void keys(int32_t page, bool wanted) const {
     if (wanted)
-      copy_page<kDim * 2>(w.seq->keys[slot_of(page)], head_bytes(), w.kv_head, kPageTokens, dim * 2, base + l.keys,
+      copy_page<kDim * 2>(w.seq->keys_of(page), head_bytes(), w.kv_head, kPageTokens, dim * 2, base + l.keys,
                           l.key_stride);
     commit_copies();
   }
   __device__ __forceinline__ void values(int32_t page, bool wanted) const {
     if (wanted)
-      copy_page<kPageTokens * 2>(w.seq->values[slot_of(page)], head_bytes(), w.kv_head, dim, kPageTokens * 2,
-                                 base + l.values, l.value_stride);
+      copy_page<kPageTokens * 2>(w.seq->values_of(page), head_bytes(), w.kv_head, dim, kPageTokens * 2, base + l.values,
+                                 l.value_stride);
     commit_copies();
   }
 };

@@ -22,6 +22,10 @@ struct DeviceSeq {
   int32_t slots = 0;              // of the ring; 0: page p is slot p
   void* const* keys = nullptr;    // [slots], device memory
   void* const* values = nullptr;  // [slots]
+
+  [[nodiscard]] PACELINE_BOTH int32_t slot_of(int32_t page) const { return slots == 0 ? page : page % slots; }
+  [[nodiscard]] PACELINE_BOTH void* keys_of(int32_t page) const { return keys[slot_of(page)]; }
+  [[nodiscard]] PACELINE_BOTH void* values_of(int32_t page) const { return values[slot_of(page)]; }
 };
 
 // Rows of one sequence that share a walk over keys.

@@ -21,10 +21,9 @@ __global__ void attention_f32_kernel(const AttentionArgs args) {
   float best = kNone, all = 0;
   float value[4] = {};
   for (int32_t page = begin / kPageTokens; page * kPageTokens <= last; ++page) {
-    const int32_t slot = seq.slots == 0 ? page : page % seq.slots;
     const int64_t head_floats = static_cast<int64_t>(kv_head) * kPageTokens * dim;
-    const float* keys = static_cast<const float*>(seq.keys[slot]) + head_floats;
-    const float* values = static_cast<const float*>(seq.values[slot]) + head_floats;
+    const float* keys = static_cast<const float*>(seq.keys_of(page)) + head_floats;
+    const float* values = static_cast<const float*>(seq.values_of(page)) + head_floats;
     __syncthreads();
     for (int32_t token = threadIdx.x; token < kPageTokens; token += blockDim.x) {
       const int32_t key = page * kPageTokens + token;

@@ -177,10 +177,9 @@ __device__ __forceinline__ void write_page(const Work& w, int32_t page, int32_t 
   const int32_t page_pos = page * kPageTokens;
   const int32_t begin = max(w.first_pos - page_pos, 0), end = min(w.first_pos + w.rows - page_pos, kPageTokens);
   if (begin >= end) return;
-  const int32_t slot = w.seq->slots == 0 ? page : page % w.seq->slots;
   const int64_t base = static_cast<int64_t>(w.kv_head) * kPageTokens * dim * 2;
-  char* keys = static_cast<char*>(w.seq->keys[slot]) + base;
-  char* values = static_cast<char*>(w.seq->values[slot]) + base;
+  char* keys = static_cast<char*>(w.seq->keys_of(page)) + base;
+  char* values = static_cast<char*>(w.seq->values_of(page)) + base;
   const int32_t chunks = dim / 8;
   for (int32_t i = thread; i < (end - begin) * chunks; i += threads) {
     const int32_t token = begin + i / chunks, at = i % chunks * 16;

@@ -174,13 +174,12 @@ __global__ void __launch_bounds__(kThreads, 1) attention_warpgroups(const Attent
   // The last rows see the most: they begin.
   const Work w = find_work(args, static_cast<int32_t>(gridDim.x - 1 - blockIdx.x));
   const int group = threadIdx.x / 128, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-  const auto slot_of = [&](int32_t page) { return w.seq->slots == 0 ? page : page % w.seq->slots; };
   const auto take_keys = [&](int32_t page, int slot) {
-    if (page < w.page_end) copy_keys<kDim>(w.seq->keys[slot_of(page)], w.kv_head, keys + slot * S::kPageBytes);
+    if (page < w.page_end) copy_keys<kDim>(w.seq->keys_of(page), w.kv_head, keys + slot * S::kPageBytes);
     commit_copies();
   };
   const auto take_values = [&](int32_t page, int slot) {
-    if (page < w.page_end) copy_values<kDim>(w.seq->values[slot_of(page)], w.kv_head, values + slot * S::kPageBytes);
+    if (page < w.page_end) copy_values<kDim>(w.seq->values_of(page), w.kv_head, values + slot * S::kPageBytes);
     commit_copies();
   };
   take_keys(w.page_begin, 0);

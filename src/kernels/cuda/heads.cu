@@ -47,9 +47,9 @@ __global__ void heads_kernel(const HeadsArgs args) {
   if (kind != 0) {
     const DeviceSeq& seq = args.seqs[args.seq_of_row[row]];
     const int32_t pos = seq.first_pos + static_cast<int32_t>(row) - seq.first_row;
-    const int32_t page = pos / kPageTokens, slot = seq.slots == 0 ? page : page % seq.slots;
+    const int32_t page = pos / kPageTokens;
     token = pos % kPageTokens;
-    page_of_row = kind == 1 ? seq.keys[slot] : seq.values[slot];
+    page_of_row = kind == 1 ? seq.keys_of(page) : seq.values_of(page);
   }
   wait_for_previous();
   if (kind == 2)
@@ -104,8 +104,8 @@ __global__ void __launch_bounds__(kValueRows * 32) values_kernel(const HeadsArgs
   if (first_row + mine >= args.rows) return;
   const DeviceSeq& seq = args.seqs[args.seq_of_row[first_row + mine]];
   const int32_t pos = seq.first_pos + first_row + mine - seq.first_row;
-  const int32_t page = pos / kPageTokens, slot = seq.slots == 0 ? page : page % seq.slots;
-  auto* to = static_cast<__nv_bfloat16*>(seq.values[slot]) + static_cast<int64_t>(head) * kPageTokens * dim +
+  const int32_t page = pos / kPageTokens;
+  auto* to = static_cast<__nv_bfloat16*>(seq.values_of(page)) + static_cast<int64_t>(head) * kPageTokens * dim +
              pos % kPageTokens;
   for (int32_t at = threadIdx.x / kValueRows; at < dim; at += 32)
     to[static_cast<int64_t>(at) * kPageTokens] = turned[at][mine];

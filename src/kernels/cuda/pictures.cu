@@ -40,9 +40,9 @@ __global__ void __launch_bounds__(kHeadThreads) heads_in_parts_kernel(const Head
   if (kind != 0) {
     const DeviceSeq& seq = args.seqs[args.seq_of_row[row]];
     const int32_t pos = seq.first_pos + static_cast<int32_t>(row) - seq.first_row;
-    const int32_t number = pos / kPageTokens, slot = seq.slots == 0 ? number : number % seq.slots;
+    const int32_t number = pos / kPageTokens;
     token = pos % kPageTokens;
-    page = kind == 1 ? seq.keys[slot] : seq.values[slot];
+    page = kind == 1 ? seq.keys_of(number) : seq.values_of(number);
   }
   const int32_t part = dim / parts, half = part / 2;
   for (int32_t i = lane; i < dim; i += 32) {

@@ -130,6 +130,12 @@ int run_all(const std::string& which, const std::string& named) {
   if (!quick) {
     check_attention(b, {32, 16, 256, 1024, 1500}, DType::bf16);
     check_attention(b, {32, 4, 512, 0, 1100}, DType::bf16);
+    // Several chunks: pages with blocks of their own, chunks with theirs, and blocks that walk all of them.
+    check_attention(b, {32, 4, 512, 0, 2600}, DType::bf16);
+    check_attention(b, {16, 8, 256, 1024, 2300}, DType::bf16);
+    check_attention(b, {8, 2, 256, 0, 2200}, DType::bf16);
+    check_attention(b, {4, 1, 16, 0, 3200}, DType::bf16);
+    check_attention(b, {4, 1, 16, 1500, 3200}, DType::f32);
   }
   check_pages(b.gpu, b.checks);
   std::printf("attention done\n");

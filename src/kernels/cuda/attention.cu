@@ -3,15 +3,16 @@
 //   q [rows, heads, dim], keys [kv_head][64][dim], values [kv_head][dim][64], bf16 -> out [rows, heads, dim]
 // A block has one KV head and up to 64 queries (rows times grouped heads; 32 where heads have 512 dims). Both products
 // have the pages as their fixed operand and queries as the narrow one: scores = K q, out = V^T p. A page gives each
-// query its top score m, the sum l of exp(score - m), and o = the values weighted so; pages are then merged in
-// ascending order,
+// query its top score m, the sum l of exp(score - m), and o = the values weighted so. Pages are merged in ascending
+// order,
 //   M' = max(M, m), a = exp(M - M'), b = exp(m - M'):  L = L a + l b,  O = O a + o b
-// either by the block that walks them all, or, where there are few blocks, each page by a block of its own and merged
-// by the last page's (attention_merge.cuh): the same operations, and so the same bits. A key that a query does not see
-// counts as minus infinity, and a page of such keys has b = 0 and a = 1: it changes nothing.
+// into chunks of kChunkPages absolute pages, each from nothing, and then chunks likewise. A block walks the pages of
+// one chunk, or, where there are few blocks, has a single page; parts are merged by the last one's
+// (attention_merge.cuh): the same operations, and so the same bits. A key that a query does not see counts as minus
+// infinity, and a page of such keys has b = 0 and a = 1: it changes nothing.
 //
-// Bound: bytes of keys and values at few rows, operations at many. Far from both: 8 us for one row of 31B at 512
-// positions on an H200 with its heads, and 13 us for eight rows, where the bytes would take 2.
+// Bound: bytes of keys and values at few rows, operations at many. Far from both at short contexts: 8 us for one row of
+// 31B at 512 positions on an H200 with its heads, and 13 us for eight rows, where the bytes would take 2.
 #include <type_traits>
 
 #include "kernels/cuda/attention.cuh"
@@ -52,23 +53,32 @@ struct PageCopies {
   }
 };
 
-// The pages that a block has: all that its rows see, or where it is one of several (kSplit) a single one. Behind the
-// blocks of pages there are those that only merge, and the first of these has time to write the last page meanwhile.
-// As far as that is what blocks of pages do, it is the same code: there is less to fetch.
+// The pages that a block has: a single one (kSplit), or those of a chunk that its rows see. Behind the blocks of parts
+// there are those that only merge, and the first of these has time to write the last page meanwhile. As far as that is
+// what blocks of pages do, it is the same code: there is less to fetch.
 template <bool kSplit>
 struct PagesHere {
   int32_t share, begin, end;
+  int32_t part, parts;  // which of the parts this is, of how many that there are
 
   __device__ __forceinline__ PagesHere(const AttentionArgs& args, const Work& w) {
-    const auto number = static_cast<int32_t>(blockIdx.z);
-    share = kSplit ? max(number - args.most_pages + 1, 0) : 0;
-    begin = !kSplit ? w.page_begin : share > 0 ? w.page_end - 1 : w.page_begin + number;
-    end = kSplit ? min(begin + 1, w.page_end) : w.page_end;
+    part = static_cast<int32_t>(blockIdx.z);
+    share = max(part - args.most_parts + 1, 0);
+    parts = kSplit ? w.page_end - w.page_begin : w.chunks();
+    if constexpr (kSplit) {
+      begin = share > 0 ? w.page_end - 1 : w.page_begin + part;
+      end = min(begin + 1, w.page_end);
+    } else {
+      const int32_t chunk = w.first_chunk() + part;
+      begin = share > 0 ? w.page_end : max(w.page_begin, chunk * kChunkPages);
+      end = min(w.page_end, (chunk + 1) * kChunkPages);
+    }
   }
   // Whether there is nothing to do. Of a block that sees nothing the first one says so.
   __device__ __forceinline__ bool none(const AttentionArgs& args, const Work& w, int32_t dim) const {
-    if (!kSplit || begin < end) return share > 0 && w.page_begin >= w.page_end;
-    if (share > 0 || begin != w.page_begin || w.page_begin < w.page_end) return true;
+    if (share > 0) return kSplit ? w.page_begin >= w.page_end : parts <= 1;
+    if (begin < end) return false;
+    if (part > 0 || w.page_begin < w.page_end) return true;
     wait_for_previous();
     for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < w.queries * dim; i += kThreads * 4)
       write_out(args, w, i / dim, i % dim, make_float4(0, 0, 0, 0));
@@ -76,13 +86,13 @@ struct PagesHere {
   }
 };
 
-// kNt, kDt, kDim: see PageProducts. kSplit: a block has one page, and the last page's merges. kHeads: the heads are not
-// ready yet.
+// kNt, kDt, kDim: see PageProducts. kSplit: a block has one page, not a chunk. The last part's merges. kHeads: the
+// heads are not ready yet.
 template <int kNt, int kDt, int kDim, bool kSplit, bool kHeads>
 __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
     attention_bf16(const __grid_constant__ AttentionArgs args) {
   constexpr int kQueries = kNt * 8;
-  // As many pages at once as there are registers for.
+  // As many parts at once as there are registers for.
   using Merging = std::conditional_t<(kDim > 0), MergedTogether<kNt <= 2 && kDt <= 2 ? 9 : 12>, MergedDims>;
   extern __shared__ __align__(16) char shared[];
   let_next_start();
@@ -112,13 +122,11 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
       stage_queries<kQueries, kPairs, kHeads>(args, w, dim, q_weights, shared + l.queries, l.query_stride);
     if (makes_these) new_keys.make_all(args, w, dim, shared, l);
   }
-  if constexpr (kSplit) {
-    if (merges_only) {
-      __syncthreads();
-      if (writes) write_page(w, pages.begin, dim, shared, l, static_cast<int32_t>(threadIdx.x), kThreads);
-      PageParts(args, w, kQueries, dim).merge_share<false, Merging>(pages.share, w.page_end - w.page_begin, {});
-      return;
-    }
+  if (merges_only) {
+    __syncthreads();
+    if (writes) write_page(w, pages.begin, dim, shared, l, static_cast<int32_t>(threadIdx.x), kThreads);
+    KeyParts(args, w, kQueries, dim).template merge_share<false, Merging>(pages.share, pages.parts, {});
+    return;
   }
 
   PageProducts<kNt, kDt, kDim> products(args, w, l, shared, dim);
@@ -150,35 +158,31 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
       products.take_part(part, out);
     }
   }
-  if constexpr (kSplit) {
-    if (kNt == 8) __syncthreads();
-    products.keep_part(out);
-    __syncthreads();
-    const PageParts parts(args, w, kQueries, dim);
-    const int32_t page = pages.begin - w.page_begin;
-    const bool last = pages.end == w.page_end;
-    if (!last || args.merge_shares > 1) parts.leave_part(page, products.own, last);
-    if (last) parts.merge_share<true, Merging>(0, page, products.own);
-  } else {
+  if constexpr (!kSplit) {
     wait_copies<0>();
-    products.write_all(args, merge, out);
+    if (pages.parts <= 1) return products.write_all(args, merge, out);
+    products.keep_stats(merge);
   }
+  if (!kSplit || kNt == 8) __syncthreads();
+  products.keep_part(out);
+  __syncthreads();
+  const KeyParts parts(args, w, kQueries, dim);
+  const bool last = pages.part == pages.parts - 1;
+  if (!last || args.merge_shares > 1) parts.leave_part(pages.part, products.own, last);
+  if (last) parts.template merge_share<true, Merging>(0, pages.part, products.own);
 }
 
 template <int kNt, int kDt, int kDim, bool kSplit, bool kHeads>
 void start(const AttentionArgs& args, Stream stream) {
   const auto bytes = static_cast<size_t>(layout_of(args.head_dim, kNt * 8).bytes);
   const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
-                  static_cast<unsigned>(kSplit ? args.most_pages + args.merge_shares - 1 : 1));
+                  static_cast<unsigned>(args.most_parts + args.merge_shares - 1));
   launch(attention_bf16<kNt, kDt, kDim, kSplit, kHeads>, grid, dim3(kThreads), bytes, stream, true, args);
 }
 
 template <int kNt, int kDt, int kDim>
 void start(const AttentionArgs& args, Stream stream) {
-  if (!attention_splits(args.block_count, args.kv_heads, args.most_pages)) {
-    start<kNt, kDt, kDim, false, false>(args, stream);
-    return;
-  }
+  if (!args.parts_are_pages) return start<kNt, kDt, kDim, false, false>(args, stream);
   if constexpr (kNt * 8 <= kMostQueriesMadeReady)
     if (args.makes_heads) return start<kNt, kDt, kDim, true, true>(args, stream);
   start<kNt, kDt, kDim, true, false>(args, stream);

@@ -17,6 +17,11 @@ struct Work {
   int32_t rows, grouped, kv_head;
   int32_t queries;               // that are there
   int32_t page_begin, page_end;  // that any of its rows sees
+
+  [[nodiscard]] __device__ __forceinline__ int32_t first_chunk() const { return page_begin / kChunkPages; }
+  [[nodiscard]] __device__ __forceinline__ int32_t chunks() const {
+    return page_begin < page_end ? (page_end - 1) / kChunkPages - first_chunk() + 1 : 0;
+  }
 };
 
 __device__ inline int32_t first_key(const AttentionArgs& args, int32_t pos) {
@@ -44,21 +49,21 @@ __device__ inline Work find_work(const AttentionArgs& args, int32_t block_number
   return w;
 }
 
-// The merging of one page, wherever it is done.
+// The merging of one page into its chunk, or of one chunk, wherever it is done.
 struct Merge {
   float top = kNone, sum = 0;
   float before = 0, now = 0;  // what is multiplied with what was, and with what comes
 
   // The factors where `higher` is the higher one of both tops.
-  __device__ void weigh(float top_before, float page_top, float higher) {
+  __device__ void weigh(float top_before, float part_top, float higher) {
     before = top_before == kNone ? 0.0f : __expf(top_before - higher);
-    now = page_top == kNone ? 0.0f : __expf(page_top - higher);
+    now = part_top == kNone ? 0.0f : __expf(part_top - higher);
   }
-  __device__ void add(float page_sum) { sum = fmaf(page_sum, now, sum * before); }
-  __device__ void take(float page_top, float page_sum) {
-    const float higher = fmaxf(top, page_top);
-    weigh(top, page_top, higher);
-    add(page_sum);
+  __device__ void add(float part_sum) { sum = fmaf(part_sum, now, sum * before); }
+  __device__ void take(float part_top, float part_sum) {
+    const float higher = fmaxf(top, part_top);
+    weigh(top, part_top, higher);
+    add(part_sum);
     top = higher;
   }
 };

@@ -76,13 +76,15 @@ struct AttentionArgs {
   RowBlock few_blocks[kFewBlocks];
   int32_t block_count = 0;
   int32_t block_rows = 0;  // the most rows of a block
-  int32_t most_pages = 0;  // that any block sees
+  // Into how many parts the keys of any block are cut: pages, or chunks of them.
+  int32_t most_parts = 1;
   // Where heads() has not run: attention's kernel does that, too. For blocks with pages of their own and up to
   // kMostQueriesMadeReady queries. q is left as it was.
   int32_t makes_heads = 0;
-  float* partial = nullptr;  // attention_partial_floats(), where attention_splits(): kNothing before and after
-  int32_t merge_shares = 1;  // blocks that merge the pages of one
-  int32_t filler = 0;
+  float* partial = nullptr;     // attention_partial_floats(), where there are parts: kNothing before and after
+  float* totals = nullptr;      // attention_total_floats(), of attention_wide(), where there are chunks
+  int32_t merge_shares = 1;     // blocks that merge the parts of one
+  int32_t parts_are_pages = 0;  // not chunks
   HeadsArgs head;
 };
 
@@ -105,9 +107,16 @@ PACELINE_BOTH constexpr int32_t pages_seen(int32_t first_pos, int32_t last_pos, 
   const int32_t begin = window == 0 || first_pos - window + 1 < 0 ? 0 : first_pos - window + 1;
   return last_pos / kPageTokens - begin / kPageTokens + 1;
 }
-// Whether pages get blocks of their own: where there are too few others to fill a device.
-PACELINE_BOTH constexpr bool attention_splits(int32_t blocks, int32_t kv_heads, int32_t pages) {
-  return pages > 1 && blocks * kv_heads < 100;
+// Likewise chunks.
+PACELINE_BOTH constexpr int32_t chunks_seen(int32_t first_pos, int32_t last_pos, int32_t window) {
+  constexpr int32_t kChunkTokens = kChunkPages * kPageTokens;
+  const int32_t begin = window == 0 || first_pos - window + 1 < 0 ? 0 : first_pos - window + 1;
+  return last_pos / kChunkTokens - begin / kChunkTokens + 1;
+}
+// Whether pages get blocks of their own: where there are too few others to fill a device, and not so many pages that it
+// is filled by their chunks.
+PACELINE_BOTH constexpr bool attention_splits(int32_t blocks, int32_t kv_heads, int32_t pages, int32_t head_dim) {
+  return pages > 1 && blocks * kv_heads < 100 && blocks * kv_heads * pages <= (head_dim > 256 ? 400 : 800);
 }
 PACELINE_BOTH constexpr int32_t queries_of(int32_t heads, int32_t kv_heads, int32_t block_rows) {
   int32_t queries = 8;
@@ -115,10 +124,10 @@ PACELINE_BOTH constexpr int32_t queries_of(int32_t heads, int32_t kv_heads, int3
   return queries;
 }
 
-// What pages with blocks of their own leave for each other: of each query values [head_dim], top and sum.
-PACELINE_BOTH constexpr size_t attention_partial_floats(int32_t blocks, int32_t kv_heads, int32_t pages,
+// What parts with blocks of their own leave for each other: of each query values [head_dim], top and sum.
+PACELINE_BOTH constexpr size_t attention_partial_floats(int32_t blocks, int32_t kv_heads, int32_t parts,
                                                         int32_t queries, int32_t head_dim) {
-  return static_cast<size_t>(blocks) * static_cast<size_t>(kv_heads) * static_cast<size_t>(pages) *
+  return static_cast<size_t>(blocks) * static_cast<size_t>(kv_heads) * static_cast<size_t>(parts) *
          static_cast<size_t>(queries) * static_cast<size_t>(head_dim + 2);
 }
 void attention(const AttentionArgs& args, Stream stream);
@@ -127,6 +136,11 @@ void attention_f32(const AttentionArgs& args, Stream stream);
 // The same for many rows on devices with warpgroups: blocks of more queries, pages walked by one block. Same bits.
 PACELINE_BOTH constexpr int32_t wide_queries(int32_t head_dim) { return head_dim == 256 ? 128 : 64; }
 inline constexpr int32_t kWideAttentionBlocks = 64;  // with fewer, most of a device would wait
+// What its blocks have merged of the chunks in front.
+PACELINE_BOTH constexpr size_t attention_total_floats(int32_t blocks, int32_t kv_heads, int32_t head_dim) {
+  return static_cast<size_t>(blocks) * static_cast<size_t>(kv_heads) * static_cast<size_t>(wide_queries(head_dim)) *
+         static_cast<size_t>(head_dim);
+}
 bool can_attend_wide(int32_t heads, int32_t kv_heads, int32_t head_dim);
 void attention_wide(const AttentionArgs& args, Stream stream);
 

@@ -1,5 +1,5 @@
-// Attention over float32 pages, for checks: plain sums in the order of absolute positions. No share of anything
-// claimed.
+// Attention over float32 pages, for checks: plain sums in the order of absolute positions, chunk by chunk. No share of
+// anything claimed.
 #include "kernels/cuda/attention.cuh"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
@@ -18,9 +18,21 @@ __global__ void attention_f32_kernel(const AttentionArgs args) {
   const int32_t kv_head = head / (args.heads / args.kv_heads);
   const int64_t offset = (static_cast<int64_t>(row) * args.heads + head) * dim;
   auto* weights = reinterpret_cast<float*>(shared);  // [kPageTokens]
-  float best = kNone, all = 0;
-  float value[4] = {};
+  // Of the chunk, and of those in front.
+  float best = kNone, all = 0, total_best = kNone, total = 0;
+  float value[4] = {}, total_value[4] = {};
+  const auto end_chunk = [&] {
+    const float higher = fmaxf(total_best, best);
+    const float before = total_best == kNone ? 0.0f : expf(total_best - higher);
+    const float now = best == kNone ? 0.0f : expf(best - higher);
+    total = fmaf(all, now, total * before);
+    for (int i = 0; i < 4; ++i) total_value[i] = fmaf(value[i], now, total_value[i] * before);
+    total_best = higher;
+    best = kNone;
+    all = value[0] = value[1] = value[2] = value[3] = 0;
+  };
   for (int32_t page = begin / kPageTokens; page * kPageTokens <= last; ++page) {
+    if (page % kChunkPages == 0) end_chunk();
     const int64_t head_floats = static_cast<int64_t>(kv_head) * kPageTokens * dim;
     const float* keys = static_cast<const float*>(seq.keys_of(page)) + head_floats;
     const float* values = static_cast<const float*>(seq.values_of(page)) + head_floats;
@@ -53,9 +65,10 @@ __global__ void attention_f32_kernel(const AttentionArgs args) {
     }
     best = higher;
   }
+  end_chunk();
   for (int i = 0; i < 4; ++i) {
     const int32_t at = i * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x);
-    if (at < dim) args.out[offset + at] = all != 0 ? __fdiv_rn(value[i], all) : 0.0f;
+    if (at < dim) args.out[offset + at] = total != 0 ? __fdiv_rn(total_value[i], total) : 0.0f;
   }
 }
 

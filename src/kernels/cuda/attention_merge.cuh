@@ -1,10 +1,10 @@
-// The outputs of a block of attention, and the merging of pages that had a block each.
+// The outputs of a block of attention, and the merging of pages, or of chunks of them, that had a block each.
 //
-// The block of a page leaves its part, of the queries that are there, values [query][dim] and the top and sum of each
-// (handover.cuh). The block of the last page, which is the latest of them, keeps its own, waits for the others, and
-// merges all in ascending order. Where that is much for one block, further ones behind it have some of the queries
-// each: share s of n has queries s, s + n, ... A thread merges four dims of a query, all that it needs asked for at
-// once.
+// The block of such a part leaves it, of the queries that are there, values [query][dim] and the top and sum of each
+// (handover.cuh). The block of the last one, which is the latest of them, keeps its own, waits for the others, and
+// merges all in ascending order: pages into their chunk, which begins from nothing, and chunks. Where that is much for
+// one block, further ones behind it have some of the queries each: share s of n has queries s, s + n, ... A thread
+// merges four dims of a query, all that it needs asked for at once.
 #pragma once
 
 #include "kernels/cuda/attention.cuh"
@@ -37,11 +37,11 @@ __device__ __forceinline__ void write_out(const AttentionArgs& args, const Work&
              FourBytes(value, args.out_bytes.group));
 }
 
-// The part of a block's own page, in shared memory. Rows are 16 bytes longer than what they hold, so that the lanes
+// A block's own part, in shared memory. Rows are 16 bytes longer than what they hold, so that the lanes
 // that write a tile of it meet different banks.
 struct OwnPart {
   const float* values;  // [query][dim + 4]
-  const float* tops;    // [4][queries]: of 16 positions each
+  const float* tops;    // [4][queries]: of a page 16 positions each
   const float* sums;    // likewise
   int32_t queries, dim;
 
@@ -60,93 +60,121 @@ struct OwnPart {
   }
 };
 
-// Four dims of a query, merged page after page.
+// Where parts lie that are merged: so many, so far apart, of which the one numbered `border` begins a chunk.
+struct PartsAt {
+  const float *stats, *values;
+  int32_t apart, count, border;
+};
+
+// Four dims of a query, merged part after part.
 struct MergedDims {
   static constexpr int kAtOnce = 1;
-  Merge merge;
-  float4 value = make_float4(0, 0, 0, 0);
+  Merge merge, total;  // of the chunk so far, and of the chunks in front
+  float4 value = make_float4(0, 0, 0, 0), total_value = make_float4(0, 0, 0, 0);
 
-  __device__ __forceinline__ void add(const float4& part, float before, float now) {
-    value.x = fmaf(part.x, now, value.x * before);
-    value.y = fmaf(part.y, now, value.y * before);
-    value.z = fmaf(part.z, now, value.z * before);
-    value.w = fmaf(part.w, now, value.w * before);
+  static __device__ __forceinline__ void add(const float4& part, const Merge& merge, float4& to) {
+    to.x = fmaf(part.x, merge.now, to.x * merge.before);
+    to.y = fmaf(part.y, merge.now, to.y * merge.before);
+    to.z = fmaf(part.z, merge.now, to.z * merge.before);
+    to.w = fmaf(part.w, merge.now, to.w * merge.before);
   }
-  // The first of `count` pages, which lie so far apart.
-  __device__ __forceinline__ void take_pages(const float* stats_from, const float* from, int32_t, int32_t) {
+  __device__ __forceinline__ void end_chunk() {
+    total.take(merge.top, merge.sum);
+    add(value, total, total_value);
+    merge = Merge();
+    value = make_float4(0, 0, 0, 0);
+  }
+  __device__ __forceinline__ void take(float top, float sum, const float4& part, bool begins_chunk) {
+    if (begins_chunk) end_chunk();
+    merge.take(top, sum);
+    add(part, merge, value);
+  }
+  // The first of those.
+  __device__ __forceinline__ void take_parts(const PartsAt& at) {
     float2 stats;
     float4 part;
-    while (!is_there(stats = look_pair(stats_from)) || !is_there(part = look(from))) rest();
-    merge.take(stats.x, stats.y);
-    add(part, merge.before, merge.now);
+    while (!is_there(stats = look_pair(at.stats)) || !is_there(part = look(at.values))) rest();
+    take(stats.x, stats.y, part, at.border == 0);
   }
 };
 
-// The same where all lanes of a warp have dims of one query: all parts of kPages pages are asked for together, not a
-// trip to the cache each, and what is multiplied with a page's part is found by one lane, for all pages at the same
-// time. Little code: it runs once, and is fetched while it does.
-template <int kPages>
+// The same where all lanes of a warp have dims of one query: kParts parts are asked for together, not a trip to the
+// cache each, and what is multiplied with a part is found by one lane, for all parts at the same time. Little code: it
+// runs once, and is fetched while it does.
+template <int kParts>
 struct MergedTogether : MergedDims {
-  static constexpr int kAtOnce = kPages;
+  static constexpr int kAtOnce = kParts;
 
-  __device__ __forceinline__ void take_pages(const float* stats_from, const float* from, int32_t apart, int32_t count) {
-    static_assert(kPages <= 16);
+  __device__ __forceinline__ void take_parts(const PartsAt& at) {
+    static_assert(kParts <= kChunkPages);
     const auto lane = static_cast<int32_t>(threadIdx.x % 32);
-    float4 parts[kPages];
+    const int32_t count = min(at.count, kParts);
+    float4 parts[kParts];
     float2 stats;
     for (bool there = false; !there;) {
-      stats = look_pair(stats_from + min(lane, min(count, kPages) - 1) * apart);
+      stats = look_pair(at.stats + min(lane, count - 1) * at.apart);
       // Behind the last one that again: without a condition it takes fewer registers.
 #pragma unroll
-      for (int k = 0; k < kPages; ++k) parts[k] = look(from + min(k, count - 1) * apart);
+      for (int k = 0; k < kParts; ++k) parts[k] = look(at.values + min(k, count - 1) * at.apart);
       there = is_there(stats);
 #pragma unroll
-      for (int k = 0; k < kPages; ++k) there = there && is_there(parts[k]);
+      for (int k = 0; k < kParts; ++k) there = there && is_there(parts[k]);
       there = __all_sync(~0u, there);
       if (!there) rest();
     }
-    // The highest so far, of every page.
-    float highest = fmaxf(merge.top, stats.x);
+    // The highest so far of its chunk, of every part.
+    float highest = lane < at.border ? fmaxf(merge.top, stats.x) : stats.x;
 #pragma unroll 1
     for (int offset = 1; offset < 16; offset *= 2) {
       const float earlier = __shfl_up_sync(~0u, highest, offset);
-      if (lane >= offset) highest = fmaxf(highest, earlier);
+      if (lane >= offset && (lane < at.border || lane - offset >= at.border)) highest = fmaxf(highest, earlier);
     }
     const float earlier = __shfl_up_sync(~0u, highest, 1);
-    Merge page;
-    page.weigh(lane == 0 ? merge.top : earlier, stats.x, highest);
+    Merge part;
+    part.weigh(lane == at.border ? kNone : lane == 0 ? merge.top : earlier, stats.x, highest);
+    // Once, or twice where a chunk begins among them.
+#pragma unroll 1
+    for (int32_t begin = 0, end = 0; end < count; begin = end) {
+      end = begin < at.border ? min(count, at.border) : count;
+      if (begin == at.border) end_chunk();
 #pragma unroll
-    for (int k = 0; k < kPages; ++k) {
-      merge.before = __shfl_sync(~0u, page.before, k);
-      merge.now = __shfl_sync(~0u, page.now, k);
-      const float sum = __shfl_sync(~0u, stats.y, k);
-      if (k >= count) continue;
-      merge.add(sum);
-      add(parts[k], merge.before, merge.now);
+      for (int k = 0; k < kParts; ++k) {
+        merge.before = __shfl_sync(~0u, part.before, k);
+        merge.now = __shfl_sync(~0u, part.now, k);
+        const float sum = __shfl_sync(~0u, stats.y, k);
+        if (k < begin || k >= end) continue;
+        merge.add(sum);
+        add(parts[k], merge, value);
+      }
+      merge.top = __shfl_sync(~0u, highest, end - 1);
     }
-    merge.top = __shfl_sync(~0u, highest, min(count, kPages) - 1);
   }
 };
 
-struct PageParts {
+struct KeyParts {
   const AttentionArgs& args;
   const Work& w;
   int32_t queries, dim;  // queries: that there is room for
-  float* first;          // of the first page
+  float* first;          // part
 
-  __device__ __forceinline__ PageParts(const AttentionArgs& all, const Work& work, int32_t most_queries,
-                                       int32_t head_dim)
+  __device__ __forceinline__ KeyParts(const AttentionArgs& all, const Work& work, int32_t most_queries,
+                                      int32_t head_dim)
       : args(all), w(work), queries(most_queries), dim(head_dim) {
     const auto place = static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y;
-    first = args.partial + place * args.most_pages * page_floats();
+    first = args.partial + place * args.most_parts * part_floats();
   }
-  [[nodiscard]] __device__ __forceinline__ int32_t page_floats() const { return queries * (dim + 2); }
-  // Behind a page's values: of each query top and sum.
+  [[nodiscard]] __device__ __forceinline__ int32_t part_floats() const { return queries * (dim + 2); }
+  // Behind a part's values: of each query top and sum.
   [[nodiscard]] __device__ __forceinline__ int32_t stats_at(int32_t query) const { return queries * dim + query * 2; }
+  // How far behind a part a chunk begins: 0 if it does so itself. Parts that are chunks are not merged into others.
+  [[nodiscard]] __device__ __forceinline__ int32_t border_behind(int32_t part) const {
+    if (!args.parts_are_pages) return args.most_parts;
+    return (kChunkPages - (w.page_begin + part) % kChunkPages) % kChunkPages;
+  }
 
-  // What the last page's block leaves is only for others that merge.
-  __device__ __forceinline__ void leave_part(int32_t page, const OwnPart& own, bool last) const {
-    float* to = first + static_cast<int64_t>(page) * page_floats();
+  // What the last part's block leaves is only for others that merge.
+  __device__ __forceinline__ void leave_part(int32_t part, const OwnPart& own, bool last) const {
+    float* to = first + static_cast<int64_t>(part) * part_floats();
     const auto is_left = [&](int32_t query) { return !last || query % args.merge_shares != 0; };
     const int32_t thread = static_cast<int32_t>(threadIdx.x), quads = dim / 4;
     if (thread < w.queries && is_left(thread))
@@ -157,15 +185,15 @@ struct PageParts {
     }
   }
 
-  // Merges a share of the queries: the first `others` pages and then this block's own, if it has one.
+  // Merges a share of the queries: the first `others` parts and then this block's own, if it has one.
   template <bool kOwn, class Merging>
   __device__ __forceinline__ void merge_share(int32_t share, int32_t others, const OwnPart& own) const {
     const int32_t shares = args.merge_shares, quads = dim / 4;
     const int32_t mine = (w.queries - share + shares - 1) / shares, count = mine * quads;
     const int32_t thread = static_cast<int32_t>(threadIdx.x);
     if (!kOwn && thread < count) {
-      // Until it is worth asking for all: the page in front of the last is there a little earlier than that one.
-      const float* sign = first + max(others - 2, 0) * page_floats() + stats_at(share);
+      // Until it is worth asking for all: the part in front of the last is there a little earlier than that one.
+      const float* sign = first + max(others - 2, 0) * part_floats() + stats_at(share);
       while (!is_there(look_pair(sign))) rest();
     }
 #pragma unroll 1
@@ -173,27 +201,27 @@ struct PageParts {
       const int32_t query = share + i / quads * shares, at = i % quads * 4;
       Merging merging;
 #pragma unroll 1
-      for (int32_t base = 0; base < others; base += Merging::kAtOnce)
-        merging.take_pages(first + base * page_floats() + stats_at(query),
-                           first + base * page_floats() + query * dim + at, page_floats(), others - base);
-      if constexpr (kOwn) {
-        merging.merge.take(own.top(query), own.sum(query));
-        merging.add(own.four(query, at), merging.merge.before, merging.merge.now);
+      for (int32_t base = 0; base < others; base += Merging::kAtOnce) {
+        const float* from = first + base * part_floats();
+        merging.take_parts(
+            {from + stats_at(query), from + query * dim + at, part_floats(), others - base, border_behind(base)});
       }
-      const float4& value = merging.value;
-      const float factor = merging.merge.sum != 0 ? __fdividef(1.0f, merging.merge.sum) : 0.0f;
+      if constexpr (kOwn) merging.take(own.top(query), own.sum(query), own.four(query, at), border_behind(others) == 0);
+      merging.end_chunk();
+      const float4& value = merging.total_value;
+      const float factor = merging.total.sum != 0 ? __fdividef(1.0f, merging.total.sum) : 0.0f;
       write_out(args, w, query, at,
                 make_float4(value.x * factor, value.y * factor, value.z * factor, value.w * factor));
     }
     // All is taken away behind the outputs, and tops and sums once nobody looks at them any more.
     __syncthreads();
     for (int32_t i = thread; i < mine * others; i += kThreads)
-      take_away_pair(first + i / mine * page_floats() + stats_at(share + i % mine * shares));
+      take_away_pair(first + i / mine * part_floats() + stats_at(share + i % mine * shares));
 #pragma unroll 1
     for (int32_t i = thread; i < count; i += kThreads) {
       float* from = first + (share + i / quads * shares) * dim + i % quads * 4;
 #pragma unroll 1
-      for (int32_t page = 0; page < others; ++page) take_away(from + page * page_floats());
+      for (int32_t part = 0; part < others; ++part) take_away(from + part * part_floats());
     }
   }
 };

@@ -187,6 +187,15 @@ struct PageProducts {
     auto* values = reinterpret_cast<float*>(shared + l.keys);
     each(out, [&](int32_t query, int32_t at, float value) { values[query * (dim + 4) + at] = value; });
   }
+  // Of a block that has walked several pages: as that of one page.
+  __device__ __forceinline__ void keep_stats(const Merge& merge) const {
+    const auto query = static_cast<int32_t>(threadIdx.x);
+    if (query >= kQueries) return;
+    for (int i = 0; i < 4; ++i) {
+      stats.warp_top[i * kQueries + query] = i == 0 ? merge.top : kNone;
+      stats.warp_total[i * kQueries + query] = i == 0 ? merge.sum : 0.0f;
+    }
+  }
   // Of a block that has walked all pages.
   __device__ __forceinline__ void write_all(const AttentionArgs& args, const Merge& merge, const Sums& out) const {
     if (threadIdx.x < kQueries) stats.sum[threadIdx.x] = merge.sum != 0 ? __fdividef(1.0f, merge.sum) : 0.0f;

@@ -1,4 +1,6 @@
-// Attention of many rows, on warpgroups. The same pages, order and operations as attention.cu, and so the same bits.
+// Attention of many rows, on warpgroups. The same pages, chunks, order and operations as attention.cu, and so the same
+// bits. A block walks all chunks that its rows see; what it has merged of those in front waits in memory, since there
+// are no registers for it.
 //
 //   q [rows, heads, dim], keys [kv_head][64][dim], values [kv_head][dim][64], bf16 -> out [rows, heads, dim]
 // A block has one KV head and two warpgroups. Heads of 256 dims: each warpgroup has 64 queries of its own. Heads of 512
@@ -143,6 +145,38 @@ __device__ __forceinline__ void add_values(float (&out)[2][64], const uint4 (&we
   }
 }
 
+// What a block has merged of the chunks in front: of each query top and sum, and in memory, where only this thread
+// reads them again, its values.
+struct Total {
+  float4* values;  // [32][kThreads]
+  Merge merge[2];
+
+  template <int kDim>
+  __device__ __forceinline__ void place(const AttentionArgs& args) {
+    const auto block = static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y;
+    values = reinterpret_cast<float4*>(args.totals + block * Shape<kDim>::kQueries * kDim) + threadIdx.x;
+  }
+  // The chunk, which is `out`, with those in front; it stays in `out` where it is the last.
+  __device__ __forceinline__ void take(float (&out)[2][64], const Merge (&chunk)[2], bool first, bool last) {
+    merge[0].take(chunk[0].top, chunk[0].sum);
+    merge[1].take(chunk[1].top, chunk[1].sum);
+#pragma unroll
+    for (int half = 0; half < 2; ++half)
+#pragma unroll 8
+      for (int i = 0; i < 64; i += 4) {
+        float4& at = values[(half * 16 + i / 4) * kThreads];
+        float4 was = make_float4(0, 0, 0, 0);
+        if (!first) was = at;
+        float* is = out[half] + i;
+        is[0] = fmaf(is[0], merge[0].now, was.x * merge[0].before);
+        is[1] = fmaf(is[1], merge[0].now, was.y * merge[0].before);
+        is[2] = fmaf(is[2], merge[1].now, was.z * merge[1].before);
+        is[3] = fmaf(is[3], merge[1].now, was.w * merge[1].before);
+        if (!last) at = make_float4(is[0], is[1], is[2], is[3]);
+      }
+  }
+};
+
 template <int kDim>
 __device__ __forceinline__ void write_query(const AttentionArgs& args, const Work& w, int32_t query, int32_t first_dim,
                                             const float (&out)[2][64], int q, float inverse) {
@@ -200,7 +234,15 @@ __global__ void __launch_bounds__(kThreads, 1) attention_warpgroups(const Attent
   }
   float out[2][64] = {};
   Merge merge[2];
+  Total total;
+  total.place<kDim>(args);
   for (int32_t page = w.page_begin; page < w.page_end; ++page) {
+    if (page % kChunkPages == 0 && page > w.page_begin) {
+      total.take(out, merge, page - w.page_begin <= kChunkPages, false);
+#pragma unroll
+      for (int i = 0; i < 64; ++i) out[0][i] = out[1][i] = 0;
+      merge[0] = merge[1] = Merge();
+    }
     const int slot = S::kSlots == 1 ? 0 : (page - w.page_begin) % 2;
     if constexpr (S::kSlots == 1)
       wait_copies<1>();
@@ -241,10 +283,12 @@ __global__ void __launch_bounds__(kThreads, 1) attention_warpgroups(const Attent
     }
   }
   wait_copies<0>();
+  total.take(out, merge, w.chunks() <= 1, true);
 #pragma unroll
-  for (int q = 0; q < 2; ++q)
-    write_query<kDim>(args, w, query + q * 8, first_dim + t * 2, out, q,
-                      merge[q].sum != 0 ? __fdividef(1.0f, merge[q].sum) : 0.0f);
+  for (int q = 0; q < 2; ++q) {
+    const float sum = total.merge[q].sum;
+    write_query<kDim>(args, w, query + q * 8, first_dim + t * 2, out, q, sum != 0 ? __fdividef(1.0f, sum) : 0.0f);
+  }
 #endif
 }
 

@@ -11,20 +11,28 @@ namespace {
 
 // Floats that a block merges while another one would come to help it: four of each thread.
 constexpr int32_t kMergedFloats = 1024;
+// So many chunks the last one's block merges by itself.
+constexpr int32_t kFewChunks = 4;
 
-// Rows of each sequence in blocks of so many, and the most pages that one of them sees.
-std::vector<RowBlock> blocks_of(const kernels::AttentionArgs& args, int32_t block_rows, int32_t& most_pages) {
-  std::vector<RowBlock> blocks;
-  most_pages = 1;
+// Rows of each sequence in blocks of so many, and the most pages and chunks that one of them sees.
+struct RowBlocks {
+  std::vector<RowBlock> all;
+  int32_t pages = 1, chunks = 1;
+
+  [[nodiscard]] int32_t count() const { return static_cast<int32_t>(all.size()); }
+};
+RowBlocks blocks_of(const kernels::AttentionArgs& args, int32_t block_rows) {
+  RowBlocks blocks;
   for (size_t s = 0; s < args.seqs.size(); ++s) {
     const SeqSpan& seq = args.seqs[s];
     for (int32_t first = 0; first < seq.count; first += block_rows) {
       const int32_t count = std::min(block_rows, seq.count - first);
-      blocks.push_back({static_cast<int32_t>(s), first, count});
+      blocks.all.push_back({static_cast<int32_t>(s), first, count});
       int32_t last = seq.first_pos + first + count - 1;
       if (args.last_pos != nullptr)
         for (int32_t i = 0; i < count; ++i) last = std::max(last, args.last_pos[seq.first_row + first + i]);
-      most_pages = std::max(most_pages, pages_seen(seq.first_pos + first, last, args.window));
+      blocks.pages = std::max(blocks.pages, pages_seen(seq.first_pos + first, last, args.window));
+      blocks.chunks = std::max(blocks.chunks, chunks_seen(seq.first_pos + first, last, args.window));
     }
   }
   return blocks;
@@ -37,20 +45,22 @@ int32_t places(int32_t head_dim) { return head_dim > 256 ? 120 : 240; }
 int32_t few_rows_of_block(const kernels::AttentionArgs& args, int32_t most) {
   const HeadShape& shape = args.shape;
   int32_t rows = std::min(most, rows_of_block(shape.heads, shape.kv_heads, shape.head_dim, 1));
-  for (int32_t pages = 1; rows < most; rows *= 2) {
-    const auto blocks = static_cast<int32_t>(blocks_of(args, rows, pages).size());
-    if (blocks * shape.kv_heads * pages <= places(shape.head_dim)) break;
+  for (; rows < most; rows *= 2) {
+    const RowBlocks blocks = blocks_of(args, rows);
+    if (blocks.count() * shape.kv_heads * blocks.pages <= places(shape.head_dim)) break;
   }
   return rows;
 }
 
-// Into how many blocks the merging of pages goes: a block should have little of it, while all find a place at once.
+// Into how many blocks the merging of parts goes: a block should have little of it, while all find a place at once.
 int32_t shares_of_merge(const AttentionArgs& a) {
   const int32_t queries = a.block_rows * (a.heads / a.kv_heads);
   const int32_t wanted = (queries * a.head_dim + kMergedFloats - 1) / kMergedFloats;
+  // Chunks fill a device more than once, or are done before it is worth to merge: those who wait take nobody's place.
+  if (!a.parts_are_pages) return a.most_parts > kFewChunks ? std::min(wanted, queries) : 1;
   // Of heads with 512 dims some more than places() has: pages' blocks are gone when these are needed. Measured.
   const int32_t most = a.head_dim > 256 ? 152 : places(a.head_dim);
-  const int32_t room = most / (a.block_count * a.kv_heads) - a.most_pages + 1;
+  const int32_t room = most / (a.block_count * a.kv_heads) - a.most_parts + 1;
   return std::clamp(std::min(wanted, room), 1, queries);
 }
 
@@ -191,15 +201,17 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
                     rows / wide_rows * a.kv_heads >= kWideAttentionBlocks;
   a.block_rows = wide ? wide_rows : rows_of_block(a.heads, a.kv_heads, a.head_dim, most_rows);
   if (rows <= kNarrowRows) a.block_rows = few_rows_of_block(args, a.block_rows);
-  const std::vector<RowBlock> blocks = blocks_of(args, a.block_rows, a.most_pages);
-  // In steps, so that what is started recurs from token to token: a block without a page has nothing to do.
-  a.most_pages = round_up(a.most_pages, a.most_pages <= 4 ? 1 : a.most_pages <= 32 ? 4 : 16);
-  a.block_count = static_cast<int32_t>(blocks.size());
+  const RowBlocks blocks = blocks_of(args, a.block_rows);
+  a.block_count = blocks.count();
   const int32_t width = a.heads * a.head_dim, queries = queries_of(a.heads, a.kv_heads, a.block_rows);
-  const bool splits = !wide && attention_splits(a.block_count, a.kv_heads, a.most_pages);
+  const bool splits = !wide && !a.wide_kv && attention_splits(a.block_count, a.kv_heads, blocks.pages, a.head_dim);
+  a.parts_are_pages = splits ? 1 : 0;
+  a.most_parts = wide ? 1 : splits ? blocks.pages : blocks.chunks;
+  // In steps, so that what is started recurs from token to token: a block without a part has nothing to do.
+  a.most_parts = round_up(a.most_parts, a.most_parts <= 4 ? 1 : a.most_parts <= 32 ? 4 : 16);
   if (heads_args != nullptr) {
     // A row that is not seen by itself would not be written by whoever makes its key.
-    a.makes_heads = splits && !a.wide_kv && queries <= kMostQueriesMadeReady && args.last_pos == nullptr &&
+    a.makes_heads = splits && queries <= kMostQueriesMadeReady && args.last_pos == nullptr &&
                     (args.sees_self || heads_args->k == nullptr);
     if (!a.makes_heads) heads(*heads_args);
   }
@@ -210,20 +222,24 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   a.seq_of_row = tables.seq_of_row;
   if (a.makes_heads) a.head = heads_of(*heads_args, tables);
   if (args.last_pos != nullptr) a.last_pos = sent(std::span(args.last_pos, static_cast<size_t>(rows)));
-  if (blocks.size() <= kFewBlocks)
-    std::copy(blocks.begin(), blocks.end(), a.few_blocks);
+  if (blocks.count() <= kFewBlocks)
+    std::copy(blocks.all.begin(), blocks.all.end(), a.few_blocks);
   else
-    a.blocks = sent(std::span<const RowBlock>(blocks));
+    a.blocks = sent(std::span<const RowBlock>(blocks.all));
   written(args.out, static_cast<int64_t>(a.rows) * width);
   if (args.shape.kv_dtype == DType::bf16) {
     if (wants_bf16(args.out)) a.out_bf16 = make_bf16(args.out, a.rows, width, a.out_stride);
     if (const int32_t group = wanted_group(args.out); group != 0 && makes_bytes(splits, a.head_dim))
       a.out_bytes = make_bytes(args.out, group, a.rows, width);
   }
-  if (splits) {
-    const size_t floats = attention_partial_floats(a.block_count, a.kv_heads, a.most_pages, queries, a.head_dim);
+  if (a.most_parts > 1 && !a.wide_kv) {
+    const size_t floats = attention_partial_floats(a.block_count, a.kv_heads, a.most_parts, queries, a.head_dim);
     a.partial = handover(attention_partial_, floats);
     a.merge_shares = shares_of_merge(a);
+  }
+  if (wide && blocks.chunks > 1) {
+    const size_t floats = attention_total_floats(a.block_count, a.kv_heads, a.head_dim);
+    a.totals = static_cast<float*>(grown(attention_totals_, floats * sizeof(float)));
   }
   if (!status_.ok()) return;
   if (wide)

@@ -38,6 +38,8 @@ inline constexpr int32_t kBlockK = 64;       // parts are cut at multiples of th
 inline constexpr int32_t kStepK = 128;       // K of q8 and q4 is padded to it
 inline constexpr int32_t kNarrowRows = 16;   // the most that all narrow kernels take at once
 inline constexpr int32_t kPageTokens = 64;
+// Pages of a chunk, 1,024 absolute positions: attention merges pages in chunks from nothing, and then chunks.
+inline constexpr int32_t kChunkPages = 16;
 
 // Every byte of a float that is not there yet, where blocks wait for each other's (handover.cuh): not a number, and
 // none that arithmetic gives, since those have no sign.

@@ -99,6 +99,10 @@ struct SeqSpan {
 struct HeadShape {
   int32_t heads = 0, kv_heads = 0, head_dim = 0;
   DType kv_dtype = DType::bf16;  // bf16 or f32
+  // Joined: V is the raw K projection and its norm has no weight, so that a key is the value times k_weight wherever it
+  // is not rotated. Pages keep the values and, of the keys, only what is rotated: so many numbers, the first half of
+  // them from 0 on, the other half from head_dim / 2 on. 0: keys and values apart.
+  int32_t joined = 0;
 };
 
 // Per head: q = rope(norm(q) * q_weight) in place; k likewise and v, or norm(v), into the pages.

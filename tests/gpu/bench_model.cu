@@ -39,7 +39,8 @@ void fill(void* to, size_t bytes, uint64_t seed, const Bits& bits, cudaStream_t 
                                                                               bits);
 }
 
-Model::Model(CudaOps& ops, const Shape& shape, WeightFormat format) : ops_(ops), s_(shape), format_(format) {
+Model::Model(CudaOps& ops, const Shape& shape, WeightFormat format, int32_t most_context)
+    : ops_(ops), s_(shape), format_(format) {
   head_ = matrix(kVocab, s_.hidden);
   int32_t last[2] = {0, 0};
   for (int32_t i = 0; i < s_.layers; ++i) {
@@ -74,15 +75,16 @@ Model::Model(CudaOps& ops, const Shape& shape, WeightFormat format) : ops_(ops),
   ones_ = floats(kernels::cuda::kMaxNormWidth);
   const std::vector<float> ones(kernels::cuda::kMaxNormWidth, 1.0f);
   ops_.upload(ones_, ones.data(), ones.size() * 4);
-  const int32_t pages = 4096 / kPageTokens + 40;
   for (Layer& l : layers_) {
     keys_.emplace_back();
     values_.emplace_back();
     if (!l.owns) continue;
-    const size_t bytes = static_cast<size_t>(l.kv_heads * l.dim) * kPageTokens * 2;
-    for (int32_t p = 0; p < pages; ++p) {
-      keys_.back().push_back(random(bytes, {}));
-      values_.back().push_back(random(bytes, {}));
+    const size_t bytes = static_cast<size_t>(l.kv_heads * l.dim) * kPageTokens * 2;  // joined, it takes less
+    const int32_t pages = (l.global ? most_context : std::min(most_context, 4096)) / kPageTokens + 40;
+    auto* all = static_cast<char*>(random(bytes * 2 * static_cast<size_t>(pages), {}));
+    for (int32_t p = 0; p < pages; ++p, all += 2 * bytes) {
+      keys_.back().push_back(all);
+      values_.back().push_back(all + bytes);
     }
   }
   must(cudaDeviceSynchronize(), "making weights");
@@ -98,11 +100,16 @@ double Model::bytes(double touched) const {
   return sum;
 }
 
+// Of the layers that keep keys and values in one, where the device can.
+int32_t Model::joined_of(const Layer& l) const {
+  return joins_ && l.value_is_key && kernels::cuda::can_attend_joined(s_.heads, l.kv_heads) ? 128 : 0;
+}
+
 double Model::kv_bytes(int32_t pos) const {
   double sum = 0;
   for (const Layer& l : layers_) {
     const int32_t seen = l.global ? pos + 1 : std::min(pos + 1, s_.window);
-    sum += 4.0 * l.kv_heads * l.dim * seen;
+    sum += 2.0 * l.kv_heads * (joined_of(l) > 0 ? l.dim + joined_of(l) : 2 * l.dim) * seen;
   }
   return sum;
 }
@@ -169,12 +176,12 @@ void Model::logits(int32_t rows) {
 void Model::attend(const Layer& l, int32_t rows, int32_t pos, bool with_heads, bool attends) {
   const auto at = static_cast<size_t>(l.source);
   const std::vector<SeqSpan> spans = {{0, rows, pos, {keys_[at].data(), values_[at].data(), 0}}};
-  const HeadShape shape{s_.heads, l.kv_heads, l.dim, DType::bf16};
+  const HeadShape shape{s_.heads, l.kv_heads, l.dim, DType::bf16, joined_of(l)};
   kernels::HeadsArgs heads;
   heads.shape = shape;
   heads.q = q_;
   heads.k = l.owns ? k_ : nullptr;
-  heads.v = l.owns ? v_ : nullptr;
+  heads.v = l.owns ? (l.value_is_key ? k_ : v_) : nullptr;
   heads.q_weight = heads.k_weight = ones_;
   heads.cos = heads.sin = turns_;
   heads.eps = 1e-6f;
@@ -189,7 +196,7 @@ void Model::attend(const Layer& l, int32_t rows, int32_t pos, bool with_heads, b
 }
 
 void Model::layer(const Layer& l, int32_t all, int32_t i, const std::vector<SeqSpan>& spans) {
-  const HeadShape shape{s_.heads, l.kv_heads, l.dim, DType::bf16};
+  const HeadShape shape{s_.heads, l.kv_heads, l.dim, DType::bf16, joined_of(l)};
   ops_.rms_norm({x_, ones_, normed_, all, s_.hidden, 1e-6f, 1});
   project(l, all);
   kernels::HeadsArgs heads;

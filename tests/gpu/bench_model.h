@@ -44,7 +44,8 @@ void fill(void* to, size_t bytes, uint64_t seed, const Bits& bits, cudaStream_t 
 // A model of random bits in device memory.
 class Model {
  public:
-  Model(kernels::cuda::CudaOps& ops, const Shape& shape, WeightFormat format);
+  // With room for keys and values of so many positions.
+  Model(kernels::cuda::CudaOps& ops, const Shape& shape, WeightFormat format, int32_t most_context = 4096);
 
   // Bytes that a step of `rows` rows reads of weights; experts as `touched` says.
   [[nodiscard]] double bytes(double touched) const;
@@ -64,6 +65,9 @@ class Model {
   void logits(int32_t rows);
   const std::vector<Layer>& layers() const { return layers_; }
   const Shape& shape() const { return s_; }
+
+  void set_joins(bool joins) { joins_ = joins; }
+  [[nodiscard]] int32_t joined_of(const Layer& l) const;
 
   // Attention alone, with heads in front of it where asked.
   void attend(const Layer& l, int32_t rows, int32_t pos, bool with_heads, bool attends);
@@ -91,6 +95,7 @@ class Model {
   WeightFormat format_;
   uint64_t seed_ = 1;
   int32_t rows_ = 0;
+  bool joins_ = true;
   int64_t* touched_ = nullptr;  // where touched experts are counted, if they are
   std::vector<std::shared_ptr<void>> owners_;
   std::vector<Layer> layers_;

@@ -3,7 +3,7 @@
 // told.
 //
 //   kernels_bench [--json FILE] [--models 31b,26b-a4b,12b,e4b] [--formats bf16,q8,q4]
-//     [--brief yes] [--prompts only] [--layers AT_MOST] [--ceilings no]
+//     [--brief yes] [--prompts only] [--layers AT_MOST] [--ceilings no] [--contexts 512,30000,...]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -58,7 +58,9 @@ void bench_products(CudaOps& ops, Model& m, const Ceilings& c, const std::string
         static_cast<double>(l.o.bytes()));
     product(
         "gate up", rows,
-        [&](const Layer& at) { ops.gated(m.normed_, rows, Activation::bf16, {&at.gate, &at.up, m.wide_}); },
+        [&](const Layer& at) {
+          ops.gated(m.normed_, rows, Activation::bf16, {&at.gate, &at.up, m.wide_});
+        },
         static_cast<double>(l.gate.bytes() + l.up.bytes()));
     product(
         "down", rows,
@@ -118,7 +120,9 @@ void bench_parts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& n
       });
   product(
       "gate up", [&](const Layer& l) { return of(l.gate) + of(l.up); },
-      [&](const Layer& l) { ops.gated(m.normed_, rows, Activation::bf16, {&l.gate, &l.up, m.wide_}); });
+      [&](const Layer& l) {
+        ops.gated(m.normed_, rows, Activation::bf16, {&l.gate, &l.up, m.wide_});
+      });
   product(
       "down", [&](const Layer& l) { return of(l.down); },
       [&](const Layer& l) {
@@ -138,7 +142,38 @@ void bench_parts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& n
   if (m.shape().ple > 0) over_layers("per-layer inputs", [&](const Layer& l) { m.per_layer(l, rows, 0); });
 }
 
+// Attention of the layers that see everything, at each of these contexts: bytes of keys and values for a step's rows,
+// operations for a prompt's.
+void bench_contexts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& name,
+                    const std::vector<int32_t>& contexts) {
+  double layers = 0;
+  for (const Layer& l : m.layers()) layers += l.global ? 1 : 0;
+  for (const int32_t rows : {1, 5, 8, 256, 2048})
+    for (const int32_t pos : contexts) {
+      if (rows > 8 && pos < rows) continue;
+      const int32_t first = rows > 8 ? pos - rows : pos;
+      m.reserve(rows);
+      const double ms = time_graph_ms(ops.stream(), rows > 8 ? 3 : 9, [&] {
+        for (const Layer& l : m.layers())
+          if (l.global) m.attend(l, rows, first, true, true);
+      });
+      double bytes = 0, operations = 0;
+      for (const Layer& l : m.layers()) {
+        if (!l.global) continue;
+        const int32_t joined = m.joined_of(l);
+        bytes += 2.0 * l.kv_heads * (joined > 0 ? l.dim + joined : 2 * l.dim) * (first + rows);
+        operations += 4.0 * rows * (first + rows / 2.0) * m.shape().heads * l.dim;
+      }
+      const std::string what = "attention at " + std::to_string(pos) + ", " + std::to_string(rows) + " rows";
+      if (rows > 8)
+        report(name, what, ms / layers, operations / ms / c.operations_per_ms, "TFLOP/s", operations / ms / 1e9);
+      else
+        report(name, what, ms / layers, bytes / ms / c.bytes_per_ms, "GB/s", bytes / ms / 1e6);
+    }
+}
+
 bool brief = false, prompts_only = false;
+std::vector<int32_t> contexts;
 
 void bench_prompts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& name) {
   for (const int32_t rows : {256, 2048}) {
@@ -154,8 +189,15 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
   const std::string name = std::string(shape.name) + (format == WeightFormat::bf16 ? ""
                                                       : format == WeightFormat::q8 ? " q8"
                                                                                    : " q4");
-  Model m(ops, shape, format);
+  Model m(ops, shape, format, contexts.empty() ? 4096 : *std::max_element(contexts.begin(), contexts.end()));
   const int32_t pos = 512;
+  if (!contexts.empty()) {
+    for (const bool joins : {true, false}) {
+      m.set_joins(joins);
+      bench_contexts(ops, m, c, name + (joins ? " joined" : " apart"), contexts);
+    }
+    return;
+  }
   if (prompts_only) return bench_prompts(ops, m, c, name);
   bench_products(ops, m, c, name);
   for (const int32_t rows : {1, 8}) bench_parts(ops, m, c, name, rows, pos);
@@ -188,6 +230,13 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
   must(ops.wait());
 }
 
+std::vector<int32_t> numbers(const char* list) {
+  std::vector<int32_t> all;
+  for (char* at = nullptr; *list != 0; list = *at == ',' ? at + 1 : at)
+    all.push_back(static_cast<int32_t>(std::strtol(list, &at, 10)));
+  return all;
+}
+
 bool listed(const std::string& list, const std::string& name) {
   return ("," + list + ",").find("," + name + ",") != std::string::npos;
 }
@@ -199,6 +248,7 @@ int run(int argc, char** argv) {
   for (int i = 1; i + 1 < argc; i += 2) {
     if (std::strcmp(argv[i], "--brief") == 0) brief = std::strcmp(argv[i + 1], "yes") == 0;
     if (std::strcmp(argv[i], "--prompts") == 0) prompts_only = std::strcmp(argv[i + 1], "only") == 0;
+    if (std::strcmp(argv[i], "--contexts") == 0) contexts = numbers(argv[i + 1]);
     if (std::strcmp(argv[i], "--layers") == 0) layers = std::atoi(argv[i + 1]);
     if (std::strcmp(argv[i], "--ceilings") == 0) ceilings = std::strcmp(argv[i + 1], "no") != 0;
     if (std::strcmp(argv[i], "--json") == 0) file = argv[i + 1];

@@ -136,6 +136,11 @@ int run_all(const std::string& which, const std::string& named) {
     check_attention(b, {8, 2, 256, 0, 2200}, DType::bf16);
     check_attention(b, {4, 1, 16, 0, 3200}, DType::bf16);
     check_attention(b, {4, 1, 16, 1500, 3200}, DType::f32);
+    for (const AttentionCase& c : {AttentionCase{16, 1, 512, 0, 2600, 0, true, 128},
+                                   {32, 4, 512, 0, 1100, 0, true, 128},
+                                   {32, 4, 512, 0, 3300, 0, true, 128},
+                                   {16, 2, 512, 700, 2100, 0, true, 128}})
+      check_attention(b, c, DType::bf16);
   }
   check_pages(b.gpu, b.checks);
   std::printf("attention done\n");

@@ -46,6 +46,7 @@ struct AttentionCase {
   int32_t heads, kv_heads, dim, window, length;
   int32_t rotary = 0;  // 0: all of a head
   bool norms_values = true;
+  int32_t joined = 0;  // as HeadShape has it
 };
 void check_attention(Backends& b, const AttentionCase& c, DType dtype);
 

@@ -22,7 +22,8 @@ struct Pages {
 
   Pages(Ops& ops, const AttentionCase& c, DType dtype, int32_t ring) : slots(ring) {
     const int32_t count = ring > 0 ? ring : c.length / kPageTokens + 1;
-    floats = static_cast<size_t>(c.kv_heads) * static_cast<size_t>(c.dim) * kPageTokens * dtype_bytes(dtype) / 4;
+    floats =
+        static_cast<size_t>(c.kv_heads) * static_cast<size_t>(c.dim + c.joined) * kPageTokens * dtype_bytes(dtype) / 4;
     for (int32_t i = 0; i < count; ++i) {
       for (std::vector<void*>* to : {&keys, &values}) {
         memory.push_back(ops.memory(floats * 4));
@@ -36,16 +37,17 @@ struct Pages {
 }  // namespace
 
 void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
-  const HeadShape shape{c.heads, c.kv_heads, c.dim, dtype};
+  HeadShape shape{c.heads, c.kv_heads, c.dim, dtype, c.joined};
   const int32_t width = c.heads * c.dim, kv_width = c.kv_heads * c.dim, half = (c.rotary == 0 ? c.dim : c.rotary) / 2;
   const std::vector<float> q = random_rows(c.length, width, b.random), k = random_rows(c.length, kv_width, b.random);
-  const std::vector<float> v = random_rows(c.length, kv_width, b.random);
+  const std::vector<float> v = c.joined > 0 ? k : random_rows(c.length, kv_width, b.random);
   std::vector<float> q_weight = random_rows(1, c.dim, b.random), k_weight = random_rows(1, c.dim, b.random);
   for (float& w : q_weight) w *= 0.2f;
   std::vector<int32_t> positions(static_cast<size_t>(c.length));
   std::iota(positions.begin(), positions.end(), 0);
   std::vector<float> frequencies(static_cast<size_t>(half));
-  for (size_t i = 0; i < frequencies.size(); ++i) frequencies[i] = std::pow(0.7f, static_cast<float>(i));
+  for (size_t i = 0; i < frequencies.size(); ++i)
+    frequencies[i] = c.joined > 0 && 2 * i >= static_cast<size_t>(c.joined) ? 0 : std::pow(0.7f, static_cast<float>(i));
   std::vector<float> cos(static_cast<size_t>(c.length) * static_cast<size_t>(half)), sin(cos.size());
   b.cpu.rope({positions, frequencies, cos.data(), sin.data()});
   const int32_t ring = c.window == 0 ? 0 : (c.window + 320) / kPageTokens + 2;
@@ -117,7 +119,8 @@ void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
   const std::string name = "attention " + std::to_string(c.heads) + "/" + std::to_string(c.kv_heads) + " x " +
                            std::to_string(c.dim) + " window " + std::to_string(c.window) + " length " +
                            std::to_string(c.length) + (dtype == DType::f32 ? " f32" : "") +
-                           (c.rotary > 0 ? " rotated " + std::to_string(c.rotary) : "");
+                           (c.rotary > 0 ? " rotated " + std::to_string(c.rotary) : "") +
+                           (c.joined > 0 ? " joined" : "");
   const auto chunked = [&](int32_t size, int32_t tail) {
     std::vector<int32_t> chunks;
     int32_t left = c.length - tail;
@@ -132,6 +135,17 @@ void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
     const std::vector<float> got = run(b.gpu, ways[i], i % 2 == 1);
     b.checks.expect(same_bits(got.data(), whole.data(), whole.size()),
                     name + ": other bits in chunks, way " + std::to_string(i));
+  }
+  if (c.joined > 0) {
+    // Against the same keys and values apart: other roundings of the same numbers. But for the drafter's row, whose
+    // query no heads() has made ready.
+    shape.joined = 0;
+    std::vector<float> apart = run(b.gpu, chunked(256, 0), false), joined = whole;
+    apart.resize(apart.size() - static_cast<size_t>(width));
+    joined.resize(apart.size());
+    const double off = distance(joined, apart);
+    b.checks.expect(off < 6e-3, name + ": off by " + std::to_string(off * 1e6) + "e-6");
+    return;
   }
   if (int64_t{c.length} * c.length * width > 700 * 700 * 4096) return;
   const std::vector<float> want = run(b.cpu, chunked(256, 0), false);

@@ -51,6 +51,8 @@ struct HeadsArgs {
   int32_t norms_values = 1;
   float eps = 0;
   int32_t rows = 0;
+  int32_t joined = 0;  // pages are
+  int32_t filler = 0;
   const DeviceSeq* seqs = nullptr;      // device memory
   const int32_t* seq_of_row = nullptr;  // [rows], device memory
 };
@@ -82,9 +84,11 @@ struct AttentionArgs {
   // kMostQueriesMadeReady queries. q is left as it was.
   int32_t makes_heads = 0;
   float* partial = nullptr;     // attention_partial_floats(), where there are parts: kNothing before and after
-  float* totals = nullptr;      // attention_total_floats(), of attention_wide(), where there are chunks
+  float* totals = nullptr;      // of blocks that walk chunks: wide_queries() times head_dim each
   int32_t merge_shares = 1;     // blocks that merge the parts of one
   int32_t parts_are_pages = 0;  // not chunks
+  int32_t part_queries = 0;     // that a part has room for, where pages are joined
+  int32_t filler = 0;
   HeadsArgs head;
 };
 
@@ -113,10 +117,10 @@ PACELINE_BOTH constexpr int32_t chunks_seen(int32_t first_pos, int32_t last_pos,
   const int32_t begin = window == 0 || first_pos - window + 1 < 0 ? 0 : first_pos - window + 1;
   return last_pos / kChunkTokens - begin / kChunkTokens + 1;
 }
-// Whether pages get blocks of their own: where there are too few others to fill a device, and not so many pages that it
-// is filled by their chunks.
-PACELINE_BOTH constexpr bool attention_splits(int32_t blocks, int32_t kv_heads, int32_t pages, int32_t head_dim) {
-  return pages > 1 && blocks * kv_heads < 100 && blocks * kv_heads * pages <= (head_dim > 256 ? 400 : 800);
+// Whether pages get blocks of their own: where all of them find a place at once. Else those that merge would take the
+// places of those that they wait for.
+PACELINE_BOTH constexpr bool attention_splits(int32_t blocks, int32_t kv_heads, int32_t pages, int32_t places) {
+  return pages > 1 && blocks * kv_heads < 100 && blocks * kv_heads * pages <= places * 5 / 4;
 }
 PACELINE_BOTH constexpr int32_t queries_of(int32_t heads, int32_t kv_heads, int32_t block_rows) {
   int32_t queries = 8;
@@ -136,13 +140,12 @@ void attention_f32(const AttentionArgs& args, Stream stream);
 // The same for many rows on devices with warpgroups: blocks of more queries, pages walked by one block. Same bits.
 PACELINE_BOTH constexpr int32_t wide_queries(int32_t head_dim) { return head_dim == 256 ? 128 : 64; }
 inline constexpr int32_t kWideAttentionBlocks = 64;  // with fewer, most of a device would wait
-// What its blocks have merged of the chunks in front.
-PACELINE_BOTH constexpr size_t attention_total_floats(int32_t blocks, int32_t kv_heads, int32_t head_dim) {
-  return static_cast<size_t>(blocks) * static_cast<size_t>(kv_heads) * static_cast<size_t>(wide_queries(head_dim)) *
-         static_cast<size_t>(head_dim);
-}
 bool can_attend_wide(int32_t heads, int32_t kv_heads, int32_t head_dim);
 void attention_wide(const AttentionArgs& args, Stream stream);
+
+// Over joined pages, of heads of kJoinedDim, on devices with warpgroups.
+bool can_attend_joined(int32_t heads, int32_t kv_heads);
+void attention_joined(const AttentionArgs& args, Stream stream);
 
 #pragma GCC diagnostic pop
 

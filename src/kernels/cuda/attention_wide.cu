@@ -9,14 +9,15 @@
 //
 // Bound: operations, behind it the bytes of pages that L2 gives. A prompt of 2048 of 12B takes 0.2 ms a layer on an
 // H200, about 160 TFLOP/s.
-#include "kernels/cuda/attention.cuh"
+#include "kernels/cuda/attention_groups.cuh"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/warpgroup.cuh"
 
 namespace paceline::kernels::cuda {
+
+using namespace attention_groups;
+
 namespace {
 
-constexpr int kThreads = 256;
 template <int kDim>
 struct Shape {
   static constexpr int kQueries = wide_queries(kDim);
@@ -29,14 +30,6 @@ struct Shape {
 };
 
 #if PACELINE_WARPGROUPS
-constexpr int kGroupQueries = 64, kGroupDims = 256;
-constexpr int kPanel = kPageTokens * 128;  // bytes of 64 rows of 64 elements
-
-// Chunk `chunk` (16 bytes) of row `row`, in panels of 64 columns swizzled as the tensor cores take them.
-__device__ __forceinline__ uint32_t place_of(int32_t row, int32_t chunk) {
-  return chunk / 8 * kPanel + row * 128 + ((chunk % 8 ^ row % 8) << 4);
-}
-
 template <int kDim>
 __device__ __forceinline__ void copy_keys(const void* page, int32_t kv_head, uint32_t to) {
   constexpr int kChunks = kDim / 8;
@@ -51,24 +44,6 @@ __device__ __forceinline__ void copy_values(const void* page, int32_t kv_head, u
 #pragma unroll 8
   for (int32_t i = threadIdx.x; i < kDim * 8; i += kThreads)
     copy16_async(to + i / 8 * 128 + ((i % 8 ^ i / 8 % 8) << 4), from + i * 16, true);
-}
-
-template <int kDim>
-__device__ __forceinline__ void stage_queries(const AttentionArgs& args, const Work& w, char* to) {
-  constexpr int kChunks = kDim / 8;
-#pragma unroll 4
-  for (int32_t i = threadIdx.x; i < Shape<kDim>::kQueries * kChunks; i += kThreads) {
-    const int32_t query = i / kChunks, chunk = i % kChunks;
-    uint4 eight = make_uint4(0, 0, 0, 0);
-    if (query < w.queries) {
-      const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
-      const auto* from = reinterpret_cast<const float4*>(args.q + (row * args.heads + head) * kDim + chunk * 8);
-      const float4 a = from[0], b = from[1];
-      eight = make_uint4(pack_bf16(a.x, a.y), pack_bf16(a.z, a.w), pack_bf16(b.x, b.y), pack_bf16(b.z, b.w));
-    }
-    *reinterpret_cast<uint4*>(to + query / kGroupQueries * (kGroupQueries * kDim * 2) +
-                              place_of(query % kGroupQueries, chunk)) = eight;
-  }
 }
 
 // Scores of 64 queries and a page: [tile of 8 keys][query g: keys 2t, 2t + 1; query g + 8: the same]
@@ -91,41 +66,6 @@ __device__ __forceinline__ void score(float (&scores)[32], uint32_t queries, uin
   for (int i = 0; i < 32; ++i) scores[i] += odd[i];
 }
 
-// Scores become weights; gives each query's top score and the sum of its weights in attention.cu's order: over 16 keys
-// as a tree, these ascending.
-__device__ __forceinline__ void weigh(float (&scores)[32], int32_t first_pos, const int32_t (&begin)[2],
-                                      const int32_t (&end)[2], float (&top)[2], float (&total)[2]) {
-  const int t = threadIdx.x % 4;
-#pragma unroll
-  for (int q = 0; q < 2; ++q) {
-    top[q] = kNone;
-#pragma unroll
-    for (int n = 0; n < 8; ++n)
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        float& s = scores[n * 4 + q * 2 + e];
-        const int32_t pos = first_pos + n * 8 + t * 2 + e;
-        if (pos < begin[q] || pos > end[q]) s = kNone;
-        top[q] = fmaxf(top[q], s);
-      }
-    top[q] = fmaxf(top[q], __shfl_xor_sync(~0u, top[q], 1));
-    top[q] = fmaxf(top[q], __shfl_xor_sync(~0u, top[q], 2));
-    const float shift = top[q] == kNone ? 0.0f : top[q];
-#pragma unroll
-    for (int n = 0; n < 8; ++n)
-#pragma unroll
-      for (int e = 0; e < 2; ++e) scores[n * 4 + q * 2 + e] = __expf(scores[n * 4 + q * 2 + e] - shift);
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      const float* low = scores + k * 8 + q * 2;
-      float sum = (low[0] + low[4]) + (low[1] + low[5]);
-      sum += __shfl_xor_sync(~0u, sum, 1);
-      sum += __shfl_xor_sync(~0u, sum, 2);
-      total[q] = k == 0 ? sum : total[q] + sum;
-    }
-  }
-}
-
 // out = out * before + (weights x values) * now, 128 dims at a time.
 __device__ __forceinline__ void add_values(float (&out)[2][64], const uint4 (&weights)[4], uint32_t values,
                                            const Merge (&merge)[2]) {
@@ -145,55 +85,6 @@ __device__ __forceinline__ void add_values(float (&out)[2][64], const uint4 (&we
   }
 }
 
-// What a block has merged of the chunks in front: of each query top and sum, and in memory, where only this thread
-// reads them again, its values.
-struct Total {
-  float4* values;  // [32][kThreads]
-  Merge merge[2];
-
-  template <int kDim>
-  __device__ __forceinline__ void place(const AttentionArgs& args) {
-    const auto block = static_cast<int64_t>(blockIdx.x) * args.kv_heads + blockIdx.y;
-    values = reinterpret_cast<float4*>(args.totals + block * Shape<kDim>::kQueries * kDim) + threadIdx.x;
-  }
-  // The chunk, which is `out`, with those in front; it stays in `out` where it is the last.
-  __device__ __forceinline__ void take(float (&out)[2][64], const Merge (&chunk)[2], bool first, bool last) {
-    merge[0].take(chunk[0].top, chunk[0].sum);
-    merge[1].take(chunk[1].top, chunk[1].sum);
-#pragma unroll
-    for (int half = 0; half < 2; ++half)
-#pragma unroll 8
-      for (int i = 0; i < 64; i += 4) {
-        float4& at = values[(half * 16 + i / 4) * kThreads];
-        float4 was = make_float4(0, 0, 0, 0);
-        if (!first) was = at;
-        float* is = out[half] + i;
-        is[0] = fmaf(is[0], merge[0].now, was.x * merge[0].before);
-        is[1] = fmaf(is[1], merge[0].now, was.y * merge[0].before);
-        is[2] = fmaf(is[2], merge[1].now, was.z * merge[1].before);
-        is[3] = fmaf(is[3], merge[1].now, was.w * merge[1].before);
-        if (!last) at = make_float4(is[0], is[1], is[2], is[3]);
-      }
-  }
-};
-
-template <int kDim>
-__device__ __forceinline__ void write_query(const AttentionArgs& args, const Work& w, int32_t query, int32_t first_dim,
-                                            const float (&out)[2][64], int q, float inverse) {
-  if (query >= w.queries) return;
-  const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
-  float* to = args.out != nullptr ? args.out + (row * args.heads + head) * kDim + first_dim : nullptr;
-  uint16_t* to_bf16 =
-      args.out_bf16 != nullptr ? args.out_bf16 + row * args.out_stride + head * kDim + first_dim : nullptr;
-#pragma unroll
-  for (int half = 0; half < 2; ++half)
-#pragma unroll
-    for (int n = 0; n < 16; ++n) {
-      const float a = out[half][n * 4 + q * 2] * inverse, b = out[half][n * 4 + q * 2 + 1] * inverse;
-      if (to != nullptr) *reinterpret_cast<float2*>(to + half * 128 + n * 8) = make_float2(a, b);
-      if (to_bf16 != nullptr) *reinterpret_cast<uint32_t*>(to_bf16 + half * 128 + n * 8) = pack_bf16(a, b);
-    }
-}
 #endif
 
 template <int kDim>
@@ -218,7 +109,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_warpgroups(const Attent
   };
   take_keys(w.page_begin, 0);
   take_values(w.page_begin, 0);
-  stage_queries<kDim>(args, w, raw + skip);
+  stage_queries<kDim, S::kQueries>(args, w, raw + skip);
 
   const int own_group = kDim == 256 ? group : 0;  // of queries
   const int32_t first_dim = kDim == 256 ? 0 : group * kGroupDims;
@@ -235,7 +126,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_warpgroups(const Attent
   float out[2][64] = {};
   Merge merge[2];
   Total total;
-  total.place<kDim>(args);
+  total.place(args, S::kQueries * kDim);
   for (int32_t page = w.page_begin; page < w.page_end; ++page) {
     if (page % kChunkPages == 0 && page > w.page_begin) {
       total.take(out, merge, page - w.page_begin <= kChunkPages, false);

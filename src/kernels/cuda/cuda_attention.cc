@@ -14,6 +14,11 @@ constexpr int32_t kMergedFloats = 1024;
 // So many chunks the last one's block merges by itself.
 constexpr int32_t kFewChunks = 4;
 
+// With so many blocks chunks get none of their own.
+constexpr int32_t kManyBlocks = 100;
+// What parts may take.
+constexpr size_t kMostPartFloats = size_t{32} << 20;
+
 // Rows of each sequence in blocks of so many, and the most pages and chunks that one of them sees.
 struct RowBlocks {
   std::vector<RowBlock> all;
@@ -56,12 +61,24 @@ int32_t few_rows_of_block(const kernels::AttentionArgs& args, int32_t most) {
 int32_t shares_of_merge(const AttentionArgs& a) {
   const int32_t queries = a.block_rows * (a.heads / a.kv_heads);
   const int32_t wanted = (queries * a.head_dim + kMergedFloats - 1) / kMergedFloats;
-  // Chunks fill a device more than once, or are done before it is worth to merge: those who wait take nobody's place.
+  // Who waits for chunks takes nobody's place: they are behind all of them.
   if (!a.parts_are_pages) return a.most_parts > kFewChunks ? std::min(wanted, queries) : 1;
   // Of heads with 512 dims some more than places() has: pages' blocks are gone when these are needed. Measured.
   const int32_t most = a.head_dim > 256 ? 152 : places(a.head_dim);
   const int32_t room = most / (a.block_count * a.kv_heads) - a.most_parts + 1;
   return std::clamp(std::min(wanted, room), 1, queries);
+}
+
+// What the keys of a block are cut into.
+enum class Parts : uint8_t { none, pages, chunks };
+
+// In steps, so that what is started recurs from token to token: a block without a
+// part has nothing to do.
+void cut(cuda::AttentionArgs& a, const RowBlocks& blocks, Parts parts) {
+  a.block_count = blocks.count();
+  a.parts_are_pages = parts == Parts::pages ? 1 : 0;
+  a.most_parts = parts == Parts::none ? 1 : parts == Parts::pages ? blocks.pages : blocks.chunks;
+  a.most_parts = round_up(a.most_parts, a.most_parts <= 4 ? 1 : a.most_parts <= 32 ? 4 : 16);
 }
 
 }  // namespace
@@ -151,6 +168,7 @@ cuda::HeadsArgs CudaOps::heads_of(const kernels::HeadsArgs& args, const SeqTable
   a.turned = args.rotated() / 2;
   if (args.rope_parts == 1) takes("what is rotated of a head beyond a multiple of 8", args.rotated() % kHeadStep, 0);
   a.norms_values = args.norms_values ? 1 : 0;
+  a.joined = args.shape.joined > 0 ? 1 : 0;
   a.eps = args.eps;
   a.rows = tables.rows;
   a.seqs = tables.seqs;
@@ -181,11 +199,6 @@ void CudaOps::attend(const kernels::HeadsArgs& heads_args, const kernels::Attent
 // With heads in front where there are any: in the same kernel where rows are few.
 void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args) {
   flush();
-  int32_t most_rows = 0, rows = 0;
-  for (const SeqSpan& seq : args.seqs) {
-    most_rows = std::max(most_rows, seq.count);
-    rows += seq.count;
-  }
   cuda::AttentionArgs a;
   a.heads = args.shape.heads;
   a.kv_heads = args.shape.kv_heads;
@@ -195,6 +208,12 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   a.out = args.out;
   a.window = args.window;
   a.sees_self = args.sees_self ? 1 : 0;
+  if (args.shape.joined > 0) return attend_joined(heads_args, args, a);
+  int32_t most_rows = 0, rows = 0;
+  for (const SeqSpan& seq : args.seqs) {
+    most_rows = std::max(most_rows, seq.count);
+    rows += seq.count;
+  }
   // As many as large blocks would be.
   const int32_t wide_rows = wide_queries(a.head_dim) / (a.heads / a.kv_heads);
   const bool wide = !a.wide_kv && can_attend_wide(a.heads, a.kv_heads, a.head_dim) && most_rows >= wide_rows &&
@@ -202,50 +221,84 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   a.block_rows = wide ? wide_rows : rows_of_block(a.heads, a.kv_heads, a.head_dim, most_rows);
   if (rows <= kNarrowRows) a.block_rows = few_rows_of_block(args, a.block_rows);
   const RowBlocks blocks = blocks_of(args, a.block_rows);
-  a.block_count = blocks.count();
-  const int32_t width = a.heads * a.head_dim, queries = queries_of(a.heads, a.kv_heads, a.block_rows);
-  const bool splits = !wide && !a.wide_kv && attention_splits(a.block_count, a.kv_heads, blocks.pages, a.head_dim);
-  a.parts_are_pages = splits ? 1 : 0;
-  a.most_parts = wide ? 1 : splits ? blocks.pages : blocks.chunks;
-  // In steps, so that what is started recurs from token to token: a block without a part has nothing to do.
-  a.most_parts = round_up(a.most_parts, a.most_parts <= 4 ? 1 : a.most_parts <= 32 ? 4 : 16);
+  const int32_t queries = queries_of(a.heads, a.kv_heads, a.block_rows);
+  const bool splits =
+      !wide && !a.wide_kv && attention_splits(blocks.count(), a.kv_heads, blocks.pages, places(a.head_dim));
+  cut(a, blocks, wide ? Parts::none : splits ? Parts::pages : Parts::chunks);
   if (heads_args != nullptr) {
     // A row that is not seen by itself would not be written by whoever makes its key.
     a.makes_heads = splits && queries <= kMostQueriesMadeReady && args.last_pos == nullptr &&
                     (args.sees_self || heads_args->k == nullptr);
     if (!a.makes_heads) heads(*heads_args);
   }
-  // Nothing that is sent from here on may be given out anew before the kernel has it: there is room for all of it.
-  const SeqTables tables = tables_of(args.seqs);
-  a.rows = tables.rows;
-  a.seqs = tables.seqs;
-  a.seq_of_row = tables.seq_of_row;
-  if (a.makes_heads) a.head = heads_of(*heads_args, tables);
-  if (args.last_pos != nullptr) a.last_pos = sent(std::span(args.last_pos, static_cast<size_t>(rows)));
-  if (blocks.count() <= kFewBlocks)
-    std::copy(blocks.all.begin(), blocks.all.end(), a.few_blocks);
-  else
-    a.blocks = sent(std::span<const RowBlock>(blocks.all));
-  written(args.out, static_cast<int64_t>(a.rows) * width);
-  if (args.shape.kv_dtype == DType::bf16) {
-    if (wants_bf16(args.out)) a.out_bf16 = make_bf16(args.out, a.rows, width, a.out_stride);
-    if (const int32_t group = wanted_group(args.out); group != 0 && makes_bytes(splits, a.head_dim))
-      a.out_bytes = make_bytes(args.out, group, a.rows, width);
-  }
-  if (a.most_parts > 1 && !a.wide_kv) {
-    const size_t floats = attention_partial_floats(a.block_count, a.kv_heads, a.most_parts, queries, a.head_dim);
-    a.partial = handover(attention_partial_, floats);
-    a.merge_shares = shares_of_merge(a);
-  }
-  if (wide && blocks.chunks > 1) {
-    const size_t floats = attention_total_floats(a.block_count, a.kv_heads, a.head_dim);
-    a.totals = static_cast<float*>(grown(attention_totals_, floats * sizeof(float)));
-  }
+  send(a, args, blocks.all);
+  if (a.makes_heads) a.head = heads_of(*heads_args, {a.seqs, a.seq_of_row, a.rows});
+  if (a.most_parts > 1 && !a.wide_kv) hand_over(a, queries);
+  if (wide && blocks.chunks > 1) keep_totals(a, wide_queries(a.head_dim));
   if (!status_.ok()) return;
   if (wide)
     attention_wide(a, stream_);
   else
     cuda::attention(a, stream_);
+}
+
+// Over joined pages: a block takes as many queries as it has room for whatever the number of rows, and prompts and
+// steps alike. Where parts would take more memory than they are worth, blocks walk all chunks.
+void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args,
+                            cuda::AttentionArgs& a) {
+  if (heads_args != nullptr) heads(*heads_args);
+  const int32_t grouped = a.heads / a.kv_heads;
+  if (!takes("query heads of a joined KV head", grouped, wide_queries(kJoinedDim))) return;
+  a.block_rows = wide_queries(kJoinedDim) / grouped;
+  int32_t most_rows = 1, rows = 0;
+  for (const SeqSpan& seq : args.seqs) {
+    most_rows = std::max(most_rows, seq.count);
+    rows += seq.count;
+  }
+  if (rows <= kNarrowRows) a.block_rows = few_rows_of_block(args, a.block_rows);
+  const RowBlocks blocks = blocks_of(args, a.block_rows);
+  a.part_queries = queries_of(a.heads, a.kv_heads, std::min(most_rows, a.block_rows));
+  const size_t chunk_floats =
+      attention_partial_floats(blocks.count(), a.kv_heads, blocks.chunks, a.part_queries, a.head_dim);
+  const bool splits = attention_splits(blocks.count(), a.kv_heads, blocks.pages, places(a.head_dim));
+  const bool walks = !splits && (chunk_floats > kMostPartFloats || blocks.count() * a.kv_heads >= kManyBlocks);
+  cut(a, blocks, splits ? Parts::pages : walks ? Parts::none : Parts::chunks);
+  send(a, args, blocks.all);
+  if (a.most_parts > 1 || splits) hand_over(a, a.part_queries);
+  if (walks && blocks.chunks > 1) keep_totals(a, wide_queries(a.head_dim));
+  if (status_.ok()) attention_joined(a, stream_);
+}
+
+// All that the kernel reads and writes beside keys and values. Nothing that is sent from here on may be given out anew
+// before the kernel has it: there is room for all of it.
+void CudaOps::send(cuda::AttentionArgs& a, const kernels::AttentionArgs& args, const std::vector<RowBlock>& blocks) {
+  const SeqTables tables = tables_of(args.seqs);
+  a.rows = tables.rows;
+  a.seqs = tables.seqs;
+  a.seq_of_row = tables.seq_of_row;
+  if (args.last_pos != nullptr) a.last_pos = sent(std::span(args.last_pos, static_cast<size_t>(a.rows)));
+  if (blocks.size() <= kFewBlocks)
+    std::copy(blocks.begin(), blocks.end(), a.few_blocks);
+  else
+    a.blocks = sent(std::span<const RowBlock>(blocks));
+  const int32_t width = a.heads * a.head_dim;
+  written(args.out, static_cast<int64_t>(a.rows) * width);
+  if (args.shape.kv_dtype != DType::bf16) return;
+  if (wants_bf16(args.out)) a.out_bf16 = make_bf16(args.out, a.rows, width, a.out_stride);
+  if (const int32_t group = wanted_group(args.out); group != 0 && makes_bytes(a.parts_are_pages != 0, a.head_dim))
+    a.out_bytes = make_bytes(args.out, group, a.rows, width);
+}
+
+void CudaOps::hand_over(cuda::AttentionArgs& a, int32_t queries) {
+  const size_t floats = attention_partial_floats(a.block_count, a.kv_heads, a.most_parts, queries, a.head_dim);
+  a.partial = handover(attention_partial_, floats);
+  a.merge_shares = shares_of_merge(a);
+}
+
+void CudaOps::keep_totals(cuda::AttentionArgs& a, int32_t queries) {
+  const size_t floats = static_cast<size_t>(a.block_count) * static_cast<size_t>(a.kv_heads) *
+                        static_cast<size_t>(queries) * static_cast<size_t>(a.head_dim);
+  a.totals = static_cast<float*>(grown(attention_totals_, floats * sizeof(float)));
 }
 
 }  // namespace paceline::kernels::cuda

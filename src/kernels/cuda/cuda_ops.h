@@ -165,6 +165,10 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
   SeqTables tables_of(std::span<const SeqSpan> seqs);
   cuda::HeadsArgs heads_of(const kernels::HeadsArgs& args, const SeqTables& tables);
   void attend_with(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args);
+  void attend_joined(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args, cuda::AttentionArgs& a);
+  void send(cuda::AttentionArgs& a, const kernels::AttentionArgs& args, const std::vector<RowBlock>& blocks);
+  void hand_over(cuda::AttentionArgs& a, int32_t queries);
+  void keep_totals(cuda::AttentionArgs& a, int32_t queries);
 
   cudaStream_t cuda_stream_ = nullptr;
   std::shared_ptr<Launches> launches_;

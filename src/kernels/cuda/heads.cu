@@ -23,6 +23,23 @@ __device__ void store(void* page, int32_t wide, int64_t at, float value) {
     static_cast<__nv_bfloat16*>(page)[at] = __float2bfloat16_rn(value);
 }
 
+__device__ __forceinline__ void store_row(float* to, const HeadRow<kPairs>& values, const HeadHalves& halves) {
+  values.each_four(halves, [&](int32_t at, const float4& four) { *reinterpret_cast<float4*>(to + at) = four; });
+}
+
+// A value, or of a key what is turned of it.
+__device__ __forceinline__ void store_joined(void* page, int32_t head, int32_t token, const HeadRow<kPairs>& values,
+                                             const HeadHalves& halves, bool is_key) {
+  auto* to = static_cast<uint16_t*>(page) + static_cast<int64_t>(head) * kPageTokens * (kJoinedDim + kJoinedTurned);
+  values.each_four(halves, [&](int32_t at, const float4& four) {
+    const int32_t pair = at % halves.half;
+    if (is_key && pair >= kJoinedTurned / 2) return;
+    const int32_t place = !is_key ? at : kJoinedDim + (at < halves.half ? pair : kJoinedTurned / 2 + pair);
+    *reinterpret_cast<uint2*>(to + joined_place(token, place)) =
+        make_uint2(pack_bf16(four.x, four.y), pack_bf16(four.z, four.w));
+  });
+}
+
 __global__ void heads_kernel(const HeadsArgs args) {
   let_next_start();
   const int32_t per_row = heads_of_row(args);
@@ -49,20 +66,25 @@ __global__ void heads_kernel(const HeadsArgs args) {
     const int32_t pos = seq.first_pos + static_cast<int32_t>(row) - seq.first_row;
     const int32_t page = pos / kPageTokens;
     token = pos % kPageTokens;
-    page_of_row = kind == 1 ? seq.keys_of(page) : seq.values_of(page);
+    page_of_row = kind == 1 || args.joined ? seq.keys_of(page) : seq.values_of(page);
   }
   wait_for_previous();
-  if (kind == 2)
+  if (kind == 2 && !args.joined)
     values.load_apart(from, half);
   else
     values.load(from, halves, 0.0f);
   if (kind != 2) angle.load_angle(args.cos + row * args.turned, args.sin + row * args.turned, halves);
   if (kind != 2 || args.norms_values) values.norm(weights, dim, args.eps);
   if (kind != 2) values.turn(angle);
+  if (args.joined) {
+    if (kind == 0) values.weigh_beyond(args.k_weight, kJoinedTurned / 2, halves);
+    if (kind == 0) store_row(args.q + (row * args.heads + head) * dim, values, halves);
+    if (kind != 0) store_joined(page_of_row, head, token, values, halves, kind == 1);
+    return;
+  }
   const int64_t base = static_cast<int64_t>(head) * kPageTokens * dim;
   if (kind == 0) {
-    float* to = args.q + (row * args.heads + head) * dim;
-    values.each_four(halves, [&](int32_t at, const float4& four) { *reinterpret_cast<float4*>(to + at) = four; });
+    store_row(args.q + (row * args.heads + head) * dim, values, halves);
   } else if (kind == 1) {
     const int64_t first = base + static_cast<int64_t>(token) * dim;
     values.each_four(halves, [&](int32_t at, const float4& four) {
@@ -114,7 +136,7 @@ __global__ void __launch_bounds__(kValueRows * 32) values_kernel(const HeadsArgs
 }  // namespace
 
 void heads(const HeadsArgs& args, Stream stream) {
-  if (args.v != nullptr && args.rows >= 4 * kValueRows && !args.wide_kv) {
+  if (args.v != nullptr && args.rows >= 4 * kValueRows && !args.wide_kv && !args.joined) {
     HeadsArgs others = args;
     others.v = nullptr;
     const dim3 grid(static_cast<unsigned>(ceil_div(args.rows, kValueRows)), static_cast<unsigned>(args.kv_heads));

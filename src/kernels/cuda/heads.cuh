@@ -29,8 +29,8 @@ struct HeadRow {
   static __device__ __forceinline__ int32_t apart(int i) { return i * 32 + static_cast<int32_t>(threadIdx.x % 32); }
 
   template <class At>
-  static __device__ __forceinline__ void load_half(const float* from, int32_t end, float otherwise,
-                                                   float (&to)[kPairs], const At& at) {
+  static __device__ __forceinline__ void load_half(const float* from, int32_t end, float otherwise, float (&to)[kPairs],
+                                                   const At& at) {
 #pragma unroll
     for (int i = 0; i < kPairs; i += 4) {
       float4 v = make_float4(otherwise, otherwise, otherwise, otherwise);
@@ -79,6 +79,18 @@ struct HeadRow {
       const float a = low[i], b = high[i];
       low[i] = a * angle.low[i] - b * angle.high[i];
       high[i] = b * angle.low[i] + a * angle.high[i];
+    }
+  }
+
+  // Times a weight, [2 half], what is not among the first so many of each half.
+  __device__ __forceinline__ void weigh_beyond(const float* weight, int32_t first, const HeadHalves& halves) {
+    HeadRow by;
+    by.load(weight, halves, 1.0f);
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      if (in_a_row(i) + i % 4 < first) continue;
+      low[i] *= by.low[i];
+      high[i] *= by.high[i];
     }
   }
 

@@ -41,6 +41,15 @@ inline constexpr int32_t kPageTokens = 64;
 // Pages of a chunk, 1,024 absolute positions: attention merges pages in chunks from nothing, and then chunks.
 inline constexpr int32_t kChunkPages = 16;
 
+// Joined pages (ops.h), [kv_head][panel][64 tokens][64], of heads of 512 dims of which 128 are turned: values in the
+// first eight panels, and the turned dims of keys behind them. Rows are swizzled as the tensor cores take them.
+inline constexpr int32_t kJoinedDim = 512, kJoinedTurned = 128, kJoinedPanels = 10;
+// Where a number lies in a KV head's page, in elements: of the value, or of what is turned from kJoinedDim on. Eight in
+// a row lie in a row.
+PACELINE_BOTH constexpr int32_t joined_place(int32_t token, int32_t at) {
+  return at / 64 * (kPageTokens * 64) + token * 64 + ((at % 64 / 8 ^ token % 8) * 8) + at % 8;
+}
+
 // Every byte of a float that is not there yet, where blocks wait for each other's (handover.cuh): not a number, and
 // none that arithmetic gives, since those have no sign.
 inline constexpr int32_t kNothingByte = 0xff;

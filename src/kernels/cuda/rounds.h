@@ -1,8 +1,8 @@
 // What a round of drafting and choosing needs on the device around its products, as plain arguments.
 #pragma once
 
-#include "kernels/cuda/matmul.h"
 #include "kernels/choosing_ops.h"
+#include "kernels/cuda/matmul.h"
 #include "kernels/ops.h"
 
 namespace paceline::kernels::cuda {

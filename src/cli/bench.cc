@@ -2,12 +2,14 @@
 // it; many requests at once; and a server under load.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cstdlib>
 #include <fstream>
 #include <memory>
 
 #include "bench/busy.h"
+#include "bench/context_report.h"
 #include "bench/drafters.h"
 #include "bench/engine_report.h"
 #include "bench/forward_report.h"
@@ -114,8 +116,34 @@ class ModelBench {
   }
 
  private:
+  int measure_contexts() {
+    ContextBenchSettings settings;
+    settings.contexts = options_.contexts;
+    std::sort(settings.contexts.begin(), settings.contexts.end());
+    settings.chunk = options_.forward.chunk;
+    if (options_.widths_given) settings.widths = options_.forward.widths;
+    if (options_.rounds > 0) settings.rounds = options_.rounds;
+    const double busy = told_busy();
+    settings.progress = progress();
+    const auto result = bench_contexts(forward_, machine_.pool(), settings);
+    bar_.clear();
+    if (!result.ok()) return fail(kExitFailure, result.error().message);
+    const ContextReport report{.model = target_.name,
+                               .kernels = machine_.kernels_name(),
+                               .kv = forward_.precision() == Precision::f32 ? "f32" : "bf16",
+                               .threads = machine_.threads(),
+                               .weight_gigabytes = static_cast<double>(target_.weights->total_bytes()) / 1e9,
+                               .busy_before = busy,
+                               .result = *result};
+    const std::string json = line_of(context_json(report));
+    if (const int code = print(options_.json ? json : context_table(report)); code != kExitDone) return code;
+    return write_files(options_.out, json, plot_contexts(report));
+  }
+
   int measure_forward() {
+    if (options_.contexts.size() > 1) return measure_contexts();
     ForwardBenchSettings settings = options_.forward;
+    settings.context = options_.contexts.front();
     if (options_.rounds > 0) settings.rounds = options_.rounds;
     const double busy = told_busy();
     settings.progress = progress();

@@ -12,6 +12,7 @@ constexpr const char* kBenchExamples =
     "measured,\n"
     "a server of our own included.\n\n"
     "  paceline bench --synthetic dense-220m --format q8\n  paceline bench --synthetic moe-710m --format q4 --json\n"
+    "  paceline bench --synthetic dense-220m --context 512,8192,32768 --out contexts\n"
     "  paceline bench --speculation\n  paceline bench --speculation --synthetic dense-220m --draft random --depths "
     "auto\n  paceline bench --engine\n  paceline bench --serve --at-once 1,16 --prefix-words 1500\n"
     "  paceline bench --serve --device cuda\n"
@@ -37,9 +38,14 @@ void add_source_options(CLI::App& command, BenchOptions& options) {
 }
 
 void add_forward_options(CLI::App& command, BenchOptions& options) {
-  command.add_option("--context", options.forward.context, "Tokens that stand before each forward")
-      ->check(CLI::Range(1, 100000))
-      ->capture_default_str();
+  command
+      .add_option("--context", options.contexts,
+                  "Tokens that stand before each forward; of several, all in one run: tokens per second, bytes and the "
+                  "widths at each, with a picture if --out says where")
+      ->check(CLI::Range(1, 1000000).description(""))
+      ->delimiter(',')
+      ->type_name("LIST")
+      ->default_str("512");
   command.add_option("--prompt", options.forward.prompt, "Tokens of the prompt that is timed")
       ->check(CLI::Range(kMaxForwardRows, 100000))
       ->capture_default_str();
@@ -47,7 +53,8 @@ void add_forward_options(CLI::App& command, BenchOptions& options) {
       ->check(CLI::Range(1, kMaxForwardRows).description(""))
       ->delimiter(',')
       ->type_name("LIST")
-      ->default_str("1,2,4,8,16");
+      ->default_str("1,2,4,8,16; at several contexts 1,8")
+      ->each([&options](const std::string&) { options.widths_given = true; });
   command.add_option("--chunk", options.forward.chunk, "Rows of a prompt chunk")
       ->check(CLI::Range(1, kMaxForwardRows))
       ->capture_default_str();

@@ -18,6 +18,7 @@ struct BenchOptions {
   BenchSource source;
   bool json = false;
   ForwardBenchSettings forward;
+  std::vector<int32_t> contexts{512};  // several: at each in turn
   bool speculation = false, engine = false, serve = false;
   ServeBenchSettings serving;
   std::string ways = "both";  // of serving: plain, auto, both
@@ -28,7 +29,7 @@ struct BenchOptions {
   int32_t tokens = 128;
   float temperature = 0;
   std::string out;  // default: speculation or serving
-  bool out_given = false;
+  bool out_given = false, widths_given = false;
 };
 
 void add_bench_options(CLI::App& command, BenchOptions& options);

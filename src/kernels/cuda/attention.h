@@ -146,6 +146,9 @@ void attention_wide(const AttentionArgs& args, Stream stream);
 // Over joined pages, of heads of kJoinedDim, on devices with warpgroups.
 bool can_attend_joined(int32_t heads, int32_t kv_heads);
 void attention_joined(const AttentionArgs& args, Stream stream);
+// The same for parts of up to so many queries.
+inline constexpr int32_t kFewJoinedQueries = 32;
+void attention_joined_few(const AttentionArgs& args, Stream stream);
 
 #pragma GCC diagnostic pop
 

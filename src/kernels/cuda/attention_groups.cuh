@@ -11,15 +11,17 @@ constexpr int kThreads = 256;
 constexpr int kGroupQueries = 64, kGroupDims = 256;
 constexpr int kPanel = kPageTokens * 128;  // bytes of 64 rows of 64 elements
 
-// Chunk `chunk` (16 bytes) of row `row`, in panels of 64 columns swizzled as the tensor cores take them.
+// Chunk `chunk` (16 bytes) of row `row`, in panels of kRows rows and 64 columns, swizzled as the tensor cores take
+// them.
+template <int kRows = kPageTokens>
 __device__ __forceinline__ uint32_t place_of(int32_t row, int32_t chunk) {
-  return chunk / 8 * kPanel + row * 128 + ((chunk % 8 ^ row % 8) << 4);
+  return chunk / 8 * (kRows * 128) + row * 128 + ((chunk % 8 ^ row % 8) << 4);
 }
 
 #if PACELINE_WARPGROUPS
 template <int kDim, int kQueries>
 __device__ __forceinline__ void stage_queries(const AttentionArgs& args, const Work& w, char* to) {
-  constexpr int kChunks = kDim / 8;
+  constexpr int kChunks = kDim / 8, kRows = kQueries < kGroupQueries ? kQueries : kGroupQueries;
 #pragma unroll 4
   for (int32_t i = threadIdx.x; i < kQueries * kChunks; i += kThreads) {
     const int32_t query = i / kChunks, chunk = i % kChunks;
@@ -30,8 +32,7 @@ __device__ __forceinline__ void stage_queries(const AttentionArgs& args, const W
       const float4 a = from[0], b = from[1];
       eight = make_uint4(pack_bf16(a.x, a.y), pack_bf16(a.z, a.w), pack_bf16(b.x, b.y), pack_bf16(b.z, b.w));
     }
-    *reinterpret_cast<uint4*>(to + query / kGroupQueries * (kGroupQueries * kDim * 2) +
-                              place_of(query % kGroupQueries, chunk)) = eight;
+    *reinterpret_cast<uint4*>(to + query / kRows * (kRows * kDim * 2) + place_of<kRows>(query % kRows, chunk)) = eight;
   }
 }
 

@@ -13,18 +13,17 @@
 //
 // Bound: bytes of pages at few rows, operations at many.
 #include "kernels/cuda/attention_groups.cuh"
-#include "kernels/cuda/attention_merge.cuh"
-#include "kernels/cuda/bulk_copy.cuh"
+#include "kernels/cuda/joined_pages.cuh"
 #include "kernels/cuda/launch.cuh"
 
 namespace paceline::kernels::cuda {
 
 using namespace attention_groups;
+using namespace joined_pages;
 
 namespace {
 
-constexpr int kDim = kJoinedDim, kQueries = kGroupQueries;
-constexpr int kPageBytes = kJoinedPanels * kPanel;
+constexpr int kQueries = kGroupQueries;
 constexpr int kPagesAt = kQueries * kDim * 2;  // behind the queries
 constexpr int kBarriersAt = kPagesAt + 2 * kPageBytes;
 constexpr int kBytes = kBarriersAt + 32 + 1024;
@@ -33,62 +32,15 @@ static_assert(kBytes <= 232448);
 static_assert(kQueries * (kDim + 4) * 4 <= 2 * kPageBytes);
 
 #if PACELINE_WARPGROUPS
-// Two pages in shared memory, filled by turns.
-struct PageSlots {
-  uint32_t pages, barriers;
-  int32_t* done;  // [2]: warps that have used it
-  int32_t begin, end;
-  DeviceSeq seq;
-  int64_t head_at;
-
-  [[nodiscard]] __device__ __forceinline__ uint32_t slot_at(int32_t slot) const { return pages + slot * kPageBytes; }
-  // Where a page is; nowhere behind the last. Asked for early: it takes a trip to the memory.
-  [[nodiscard]] __device__ __forceinline__ const char* find(int32_t page) const {
-    return page < end ? static_cast<const char*>(seq.keys_of(page)) + head_at : nullptr;
-  }
-  __device__ __forceinline__ void init() const {
-    if (threadIdx.x > 0) return;
-    for (int i = 0; i < 2; ++i) {
-      init_barrier(barriers + i * 8, 1);
-      done[i] = 0;
-    }
-    show_barriers();
-  }
-  // By one thread.
-  __device__ __forceinline__ void ask(int32_t page, const char* from) const {
-    if (from == nullptr) return;
-    const uint32_t slot = (page - begin) % 2;
-    expect_bytes(barriers + slot * 8, kPageBytes);
-    copy_bulk(slot_at(slot), from, kPageBytes, barriers + slot * 8);
-  }
-  // Its place in shared memory.
-  __device__ __forceinline__ uint32_t wait(int32_t page) const {
-    const int32_t number = page - begin;
-    wait_barrier(barriers + number % 2 * 8, static_cast<uint32_t>(number / 2 % 2));
-    return slot_at(number % 2);
-  }
-  // By whole warps. `next`: the page after the next.
-  __device__ __forceinline__ void finish(int32_t page, const char* next) const {
-    __syncwarp();
-    if (threadIdx.x % 32 != 0) return;
-    int32_t* count = done + (page - begin) % 2;
-    __threadfence_block();
-    if (atomicAdd(count, 1) < kThreads / 32 - 1) return;
-    *count = 0;
-    __threadfence_block();
-    ask(page + 2, next);
-  }
-};
-
 // Scores of 64 queries and a page, as in attention_wide.cu.
 __device__ __forceinline__ void score(float (&scores)[32], uint32_t queries, uint32_t page) {
   float odd[32];
   warpgroup_fence();
 #pragma unroll
   for (int step = 0; step < kDim / 16; ++step) {
-    const int panel = step / 4, from = panel == 0 ? kJoinedPanels - 2 : panel == 4 ? kJoinedPanels - 1 : panel;
+    const int panel = step / 4;
     const uint64_t a = describe(queries + panel * kPanel + step % 4 * 32);
-    const uint64_t b = describe(page + from * kPanel + step % 4 * 32);
+    const uint64_t b = describe(page + key_panel(panel) * kPanel + step % 4 * 32);
     if (step % 2 == 0)
       warpgroup_mma(scores, a, b, step > 0);
     else
@@ -188,28 +140,6 @@ struct Own {
   }
 };
 
-// Of a block that sees nothing the first one says so.
-__device__ __forceinline__ void write_nothing(const AttentionArgs& args, const Work& w) {
-  wait_for_previous();
-  for (int32_t i = static_cast<int32_t>(threadIdx.x) * 4; i < w.queries * kDim; i += kThreads * 4)
-    attention_block::write_out(args, w, i / kDim, i % kDim, make_float4(0, 0, 0, 0));
-}
-
-// Which pages a block has, and which part of all that is.
-struct PartHere {
-  int32_t part, parts, share, begin, end;
-
-  __device__ __forceinline__ PartHere(const AttentionArgs& args, const Work& w) {
-    part = static_cast<int32_t>(blockIdx.z);
-    share = max(part - args.most_parts + 1, 0);
-    const bool walks = args.most_parts == 1 && !args.parts_are_pages;
-    parts = walks ? min(w.chunks(), 1) : args.parts_are_pages ? w.page_end - w.page_begin : w.chunks();
-    const int32_t chunk = w.first_chunk() + part;
-    begin = args.parts_are_pages ? w.page_begin + part : walks ? w.page_begin : max(w.page_begin, chunk * kChunkPages);
-    end = args.parts_are_pages ? min(begin + 1, w.page_end)
-                               : min(w.page_end, walks ? w.page_end : (chunk + 1) * kChunkPages);
-  }
-};
 #endif
 
 __global__ void __launch_bounds__(kThreads, 1) attention_joined_kernel(const __grid_constant__ AttentionArgs args) {
@@ -230,24 +160,8 @@ __global__ void __launch_bounds__(kThreads, 1) attention_joined_kernel(const __g
   if (here.parts == 0) return write_nothing(args, w);
   char* const shared = raw + ((shared_address(raw) + 1023) / 1024 * 1024 - shared_address(raw));
   const uint32_t queries = shared_address(shared);
-  const PageSlots slots{queries + kPagesAt,
-                        queries + kBarriersAt,
-                        reinterpret_cast<int32_t*>(shared + kBarriersAt + 16),
-                        here.begin,
-                        here.end,
-                        *w.seq,
-                        static_cast<int64_t>(w.kv_head) * kPageBytes};
-  slots.init();
-  // Pages below the sequence's first row are older than the kernel in front: those are read while it runs.
-  const auto is_old = [&](int32_t page) { return (page + 1) * kPageTokens <= w.seq->first_pos; };
-  const auto ask_first = [&](bool old) {
-    if (threadIdx.x > 0) return;
-    for (int32_t page = here.begin; page < here.begin + 2; ++page)
-      if (is_old(page) == old) slots.ask(page, slots.find(page));
-  };
-  ask_first(true);
-  wait_for_previous();
-  ask_first(false);
+  const PageSlots slots(shared, kPagesAt, kBarriersAt, w, here);
+  slots.ask_first();
   stage_queries<kDim, kQueries>(args, w, shared);
   show_copies_to_tensor_cores();
   __syncthreads();

@@ -17,7 +17,7 @@ constexpr int32_t kFewChunks = 4;
 // With so many blocks chunks get none of their own.
 constexpr int32_t kManyBlocks = 100;
 // What parts may take.
-constexpr size_t kMostPartFloats = size_t{32} << 20;
+constexpr size_t kMostPartFloats = size_t{64} << 20;
 
 // Rows of each sequence in blocks of so many, and the most pages and chunks that one of them sees.
 struct RowBlocks {
@@ -59,7 +59,7 @@ int32_t few_rows_of_block(const kernels::AttentionArgs& args, int32_t most) {
 
 // Into how many blocks the merging of parts goes: a block should have little of it, while all find a place at once.
 int32_t shares_of_merge(const AttentionArgs& a) {
-  const int32_t queries = a.block_rows * (a.heads / a.kv_heads);
+  const int32_t queries = a.part_queries > 0 ? a.part_queries : a.block_rows * (a.heads / a.kv_heads);
   const int32_t wanted = (queries * a.head_dim + kMergedFloats - 1) / kMergedFloats;
   // Who waits for chunks takes nobody's place: they are behind all of them.
   if (!a.parts_are_pages) return a.most_parts > kFewChunks ? std::min(wanted, queries) : 1;
@@ -255,18 +255,26 @@ void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels:
     most_rows = std::max(most_rows, seq.count);
     rows += seq.count;
   }
-  if (rows <= kNarrowRows) a.block_rows = few_rows_of_block(args, a.block_rows);
+  // Blocks of few queries are quicker than their number makes up for.
+  if (rows <= kNarrowRows)
+    a.block_rows =
+        few_rows_of_block(args, std::max(1, std::min(kFewJoinedQueries, wide_queries(kJoinedDim)) / grouped));
   const RowBlocks blocks = blocks_of(args, a.block_rows);
   a.part_queries = queries_of(a.heads, a.kv_heads, std::min(most_rows, a.block_rows));
   const size_t chunk_floats =
       attention_partial_floats(blocks.count(), a.kv_heads, blocks.chunks, a.part_queries, a.head_dim);
   const bool splits = attention_splits(blocks.count(), a.kv_heads, blocks.pages, places(a.head_dim));
-  const bool walks = !splits && (chunk_floats > kMostPartFloats || blocks.count() * a.kv_heads >= kManyBlocks);
+  const bool few = a.part_queries <= kFewJoinedQueries, many = blocks.count() * a.kv_heads >= kManyBlocks;
+  const bool walks = !splits && (chunk_floats > kMostPartFloats || (many && !few));
   cut(a, blocks, splits ? Parts::pages : walks ? Parts::none : Parts::chunks);
   send(a, args, blocks.all);
-  if (a.most_parts > 1 || splits) hand_over(a, a.part_queries);
+  if (!walks) hand_over(a, a.part_queries);
   if (walks && blocks.chunks > 1) keep_totals(a, wide_queries(a.head_dim));
-  if (status_.ok()) attention_joined(a, stream_);
+  if (!status_.ok()) return;
+  if (few && !walks)
+    attention_joined_few(a, stream_);
+  else
+    attention_joined(a, stream_);
 }
 
 // All that the kernel reads and writes beside keys and values. Nothing that is sent from here on may be given out anew

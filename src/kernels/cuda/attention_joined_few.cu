@@ -1,0 +1,269 @@
+// Attention over joined pages for few queries: the same pages, order and operations as attention_joined.cu, and so the
+// same bits, with keys and dims as the tensor cores' rows and up to 32 queries as their columns. There a page costs a
+// block of few queries what 64 would; here it is what reading it from shared memory takes.
+//
+// Two warpgroups: one multiplies the even steps of a score and one the odd ones, which are sums of their own; the first
+// makes weights of them; and each has half of the output's dims. Three meetings of both for a page.
+//
+// Bound: bytes of pages.
+#include "kernels/cuda/attention_groups.cuh"
+#include "kernels/cuda/joined_pages.cuh"
+#include "kernels/cuda/launch.cuh"
+
+namespace paceline::kernels::cuda {
+
+using namespace joined_pages;
+using attention_groups::kThreads;
+
+namespace {
+
+constexpr int kGroup = 128;  // threads
+
+template <int kQueries>
+struct FewLayout {
+  static constexpr int kQueryBytes = kQueries * kDim * 2;
+  static constexpr int kPagesAt = (kQueryBytes + 1023) / 1024 * 1024;
+  static constexpr int kWeightsAt = kPagesAt + 2 * kPageBytes;
+  static constexpr int kOddAt = kWeightsAt + (kQueries * 128 + 1023) / 1024 * 1024;
+  static constexpr int kStatsAt = kOddAt + kGroup * kQueries / 2 * 4;
+  static constexpr int kBarriersAt = kStatsAt + 10 * kQueries * 4;
+  static constexpr int kBytes = kBarriersAt + 32 + 1024;
+  static_assert(kBytes <= 232448);
+};
+
+#if PACELINE_WARPGROUPS
+// Of one page, and what it does to the sums so far, [queries] each.
+template <int kQueries>
+struct Stats {
+  float *tops, *sums;  // [4][queries]: of 16 positions each
+  float *before, *now;
+
+  __device__ __forceinline__ explicit Stats(char* at) : tops(reinterpret_cast<float*>(at)) {
+    sums = tops + 4 * kQueries;
+    before = sums + 4 * kQueries;
+    now = before + kQueries;
+  }
+  [[nodiscard]] __device__ __forceinline__ float top(int32_t query) const {
+    float best = tops[query];
+    for (int i = 1; i < 4; ++i) best = fmaxf(best, tops[i * kQueries + query]);
+    return best;
+  }
+  [[nodiscard]] __device__ __forceinline__ float sum(int32_t query) const {
+    float total = sums[query];
+    for (int i = 1; i < 4; ++i) total += sums[i * kQueries + query];
+    return total;
+  }
+};
+
+// A warpgroup's threads meet.
+__device__ __forceinline__ void meet_group() { asm volatile("bar.sync 1, 128;" ::: "memory"); }
+
+template <int kQueries>
+class FewQueries {
+ public:
+  using L = FewLayout<kQueries>;
+  static constexpr int kTiles = kQueries / 8;      // of queries
+  static constexpr int kSums = kQueries / 2;       // of a product that a thread has
+  static constexpr int kDimTiles = kDim / 2 / 64;  // of a warpgroup
+
+  __device__ __forceinline__ FewQueries(const AttentionArgs& args, const Work& w, char* shared)
+      : shared_(shared), base_(shared_address(shared)), stats_(shared + L::kStatsAt) {
+    if (group_ > 0) return;
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const int32_t query = query_of(j, e), r = query / w.grouped;
+        begin_[j][e] = query < w.queries ? first_key(args, w.first_pos + r) : 1;
+        end_[j][e] = query < w.queries ? last_key(args, w.first_row + r, w.first_pos + r) : 0;
+      }
+  }
+
+  // `page` in shared memory, of this number.
+  __device__ __forceinline__ void take_page(uint32_t page, int32_t number) {
+    float scores[kSums];
+    multiply_keys(page, scores);
+    auto* odd = reinterpret_cast<float*>(shared_ + L::kOddAt) + threadIdx.x % kGroup;
+    if (group_ == 1)
+      for (int i = 0; i < kSums; ++i) odd[i * kGroup] = scores[i];
+    __syncthreads();
+    if (group_ == 0) {
+#pragma unroll
+      for (int i = 0; i < kSums; ++i) scores[i] += odd[i * kGroup];
+      weigh(scores, number * kPageTokens);
+    }
+    __syncthreads();
+    float part[kDimTiles][kSums];
+    multiply_values(page, part);
+    if (threadIdx.x < kQueries) {
+      merge_.take(stats_.top(static_cast<int32_t>(threadIdx.x)), stats_.sum(static_cast<int32_t>(threadIdx.x)));
+      stats_.before[threadIdx.x] = merge_.before;
+      stats_.now[threadIdx.x] = merge_.now;
+    }
+    warpgroup_wait<0>();
+    // The page and its weights are free, and what they do to the sums is known.
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) {
+      const float was = stats_.before[query_of(i / 4, i % 2)], is = stats_.now[query_of(i / 4, i % 2)];
+#pragma unroll
+      for (int d = 0; d < kDimTiles; ++d) out_[d][i] = fmaf(part[d][i], is, out_[d][i] * was);
+    }
+  }
+
+  // The block's part, where the pages were.
+  __device__ __forceinline__ attention_block::OwnPart keep(const Work& w) {
+    __syncthreads();
+    auto* values = reinterpret_cast<float*>(shared_ + L::kPagesAt);
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) {
+      const int32_t query = query_of(i / 4, i % 2);
+      if (query >= w.queries) continue;
+#pragma unroll
+      for (int d = 0; d < kDimTiles; ++d)
+        values[query * (kDim + 4) + (group_ * kDimTiles + d) * 64 + warp_ * 16 + lane_ / 4 + i / 2 % 2 * 8] =
+            out_[d][i];
+    }
+    if (threadIdx.x < kQueries)
+      for (int i = 0; i < 4; ++i) {
+        stats_.tops[i * kQueries + threadIdx.x] = i == 0 ? merge_.top : kNone;
+        stats_.sums[i * kQueries + threadIdx.x] = i == 0 ? merge_.sum : 0.0f;
+      }
+    __syncthreads();
+    return {values, stats_.tops, stats_.sums, kQueries, kDim};
+  }
+
+ private:
+  [[nodiscard]] __device__ __forceinline__ int32_t query_of(int tile, int e) const {
+    return tile * 8 + lane_ % 4 * 2 + e;
+  }
+
+  // Half of the steps of all scores: [tile of 8 queries][key g: queries 2t, 2t + 1; key g + 8: the same]
+  __device__ __forceinline__ void multiply_keys(uint32_t page, float (&scores)[kSums]) const {
+    warpgroup_fence();
+#pragma unroll
+    for (int i = 0; i < kDim / 32; ++i) {
+      // Even steps are in the first half of 64 bytes, odd ones in the second.
+      const int panel = i / 2;
+      const uint32_t offset = i % 2 * 64 + group_ * 32;
+      warpgroup_mma_few<0>(scores, describe(page + key_panel(panel) * kPanelBytes + offset),
+                           describe(base_ + panel * (kQueries * 128) + offset), i > 0);
+    }
+    warpgroup_commit();
+    warpgroup_wait<0>();
+  }
+
+  // Scores become weights, with the top and the sum of each 16 positions.
+  __device__ __forceinline__ void weigh(const float (&scores)[kSums], int32_t first_pos) {
+    const int g = lane_ / 4;
+    const int32_t pos = first_pos + warp_ * 16 + g;
+    float low[kTiles][2], high[kTiles][2];
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        low[j][e] = pos < begin_[j][e] || pos > end_[j][e] ? kNone : scores[j * 4 + e];
+        high[j][e] = pos + 8 < begin_[j][e] || pos + 8 > end_[j][e] ? kNone : scores[j * 4 + 2 + e];
+        float best = fmaxf(low[j][e], high[j][e]);
+        for (int offset = 4; offset < 32; offset *= 2) best = fmaxf(best, __shfl_xor_sync(~0u, best, offset));
+        if (g == 0) stats_.tops[warp_ * kQueries + query_of(j, e)] = best;
+      }
+    meet_group();
+#pragma unroll
+    for (int j = 0; j < kTiles; ++j)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const int32_t query = query_of(j, e);
+        const float best = stats_.top(query);
+        const float shift = best == kNone ? 0.0f : best;
+        const float first = __expf(low[j][e] - shift), second = __expf(high[j][e] - shift);
+        float total = first + second;
+        for (int offset = 4; offset < 32; offset *= 2) total += __shfl_xor_sync(~0u, total, offset);
+        if (g == 0) stats_.sums[warp_ * kQueries + query] = total;
+        // [query][64 keys], swizzled.
+        char* row = shared_ + L::kWeightsAt + query * 128 + g * 2;
+        *reinterpret_cast<__nv_bfloat16*>(row + ((warp_ * 2 ^ query % 8) << 4)) = __float2bfloat16_rn(first);
+        *reinterpret_cast<__nv_bfloat16*>(row + ((warp_ * 2 + 1 ^ query % 8) << 4)) = __float2bfloat16_rn(second);
+      }
+    show_copies_to_tensor_cores();
+  }
+
+  // part = V^T p, on its way.
+  __device__ __forceinline__ void multiply_values(uint32_t page, float (&part)[kDimTiles][kSums]) const {
+    warpgroup_fence();
+#pragma unroll
+    for (int d = 0; d < kDimTiles; ++d)
+#pragma unroll
+      for (int k = 0; k < kPageTokens / 16; ++k)
+        warpgroup_mma_few<1>(part[d],
+                             describe_across(page + (group_ * kDimTiles + d) * kPanelBytes + k * 2048, kPanelBytes),
+                             describe(base_ + L::kWeightsAt + k * 32), k > 0);
+    warpgroup_commit();
+  }
+
+  char* shared_;
+  uint32_t base_;
+  Stats<kQueries> stats_;
+  int group_ = threadIdx.x / kGroup, warp_ = threadIdx.x / 32 % 4, lane_ = threadIdx.x % 32;
+  int32_t begin_[kTiles][2], end_[kTiles][2];  // keys that the queries see, where weights are made
+  float out_[kDimTiles][kSums] = {};
+  Merge merge_;  // of query threadIdx.x
+};
+#endif
+
+template <int kQueries>
+__global__ void __launch_bounds__(kThreads, 1) joined_few_kernel(const __grid_constant__ AttentionArgs args) {
+#if PACELINE_WARPGROUPS
+  using L = FewLayout<kQueries>;
+  using Merging = attention_block::MergedTogether<12>;
+  extern __shared__ char raw[];
+  let_next_start();
+  const Work w = find_work(args, static_cast<int32_t>(gridDim.x - 1 - blockIdx.x));
+  const PartHere here(args, w);
+  const attention_block::KeyParts parts(args, w, args.part_queries, kDim);
+  if (here.share > 0) {
+    wait_for_previous();
+    if (here.parts > 0) parts.template merge_share<false, Merging>(here.share, here.parts, {});
+    return;
+  }
+  if (here.part >= max(here.parts, 1)) return;
+  if (here.parts == 0) return write_nothing(args, w);
+  char* const shared = raw + ((shared_address(raw) + 1023) / 1024 * 1024 - shared_address(raw));
+  const PageSlots slots(shared, L::kPagesAt, L::kBarriersAt, w, here);
+  slots.ask_first();
+  attention_groups::stage_queries<kDim, kQueries>(args, w, shared);
+  show_copies_to_tensor_cores();
+  __syncthreads();
+
+  FewQueries<kQueries> queries(args, w, shared);
+  for (int32_t page = here.begin; page < here.end; ++page) {
+    const char* next = threadIdx.x == 0 ? slots.find(page + 2) : nullptr;
+    queries.take_page(slots.wait(page), page);
+    if (threadIdx.x == 0) slots.ask(page + 2, next);
+  }
+  const attention_block::OwnPart kept = queries.keep(w);
+  const bool last = here.part == here.parts - 1;
+  if (!last || args.merge_shares > 1) parts.leave_part(here.part, kept, last);
+  if (last) parts.template merge_share<true, Merging>(0, here.part, kept);
+#endif
+}
+
+template <int kQueries>
+void start_few(const AttentionArgs& args, Stream stream) {
+  const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
+                  static_cast<unsigned>(args.most_parts + args.merge_shares - 1));
+  launch(joined_few_kernel<kQueries>, grid, dim3(kThreads), FewLayout<kQueries>::kBytes, stream, true, args);
+}
+
+}  // namespace
+
+void attention_joined_few(const AttentionArgs& args, Stream stream) {
+  if (args.part_queries <= 8)
+    start_few<8>(args, stream);
+  else if (args.part_queries <= 16)
+    start_few<16>(args, stream);
+  else
+    start_few<32>(args, stream);
+}
+
+}  // namespace paceline::kernels::cuda

@@ -257,8 +257,7 @@ void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels:
   }
   // Blocks of few queries are quicker than their number makes up for.
   if (rows <= kNarrowRows)
-    a.block_rows =
-        few_rows_of_block(args, std::max(1, std::min(kFewJoinedQueries, wide_queries(kJoinedDim)) / grouped));
+    a.block_rows = few_rows_of_block(args, std::max(1, kFewJoinedQueries / grouped));
   const RowBlocks blocks = blocks_of(args, a.block_rows);
   a.part_queries = queries_of(a.heads, a.kv_heads, std::min(most_rows, a.block_rows));
   const size_t chunk_floats =

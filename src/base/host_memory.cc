@@ -16,14 +16,18 @@ constexpr bool kMaps = !kAddressSanitized;
 // Smaller ones would waste most of their last page.
 constexpr size_t kLeastMapped = size_t{32} << 10;
 
+std::shared_ptr<void> mapped(size_t bytes, int flags) {
+  void* pages = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+  if (pages == MAP_FAILED) return nullptr;
+  return {pages, [bytes](void* p) { ::munmap(p, bytes); }};
+}
+
 }  // namespace
 
 std::shared_ptr<void> host_memory(size_t bytes) {
-  constexpr int kReadWrite = PROT_READ | PROT_WRITE, kOwn = MAP_PRIVATE | MAP_ANONYMOUS;
   if (kMaps && bytes >= kLeastMapped) {
-    void* pages = ::mmap(nullptr, bytes, kReadWrite, kOwn, -1, 0);
     // It can fail where a process has as many mappings as it may: then the heap may still have some.
-    if (pages != MAP_FAILED) return {pages, [bytes](void* p) { ::munmap(p, bytes); }};
+    if (std::shared_ptr<void> pages = mapped(bytes, 0)) return pages;
   }
   const size_t whole = std::max<size_t>(64, (bytes + 63) / 64 * 64);
   void* memory = std::aligned_alloc(64, whole);
@@ -31,5 +35,7 @@ std::shared_ptr<void> host_memory(size_t bytes) {
   std::memset(memory, 0, whole);
   return {memory, [](void* p) { std::free(p); }};
 }
+
+std::shared_ptr<void> reserved_host_memory(size_t bytes) { return mapped(bytes, MAP_NORESERVE); }
 
 }  // namespace paceline

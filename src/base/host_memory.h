@@ -11,4 +11,8 @@ namespace paceline {
 // requests it grew by megabytes a minute.) None where there is no more.
 std::shared_ptr<void> host_memory(size_t bytes);
 
+// Addresses for so many bytes, zero where they were never written: the system gives memory for a page of its own when
+// that is first used, and not before. None where there are not even the addresses.
+std::shared_ptr<void> reserved_host_memory(size_t bytes);
+
 }  // namespace paceline

@@ -26,8 +26,8 @@ class EngineBench {
   EngineBench(Forward& forward, ThreadPool& pool, const std::vector<BenchText>& texts,
               const EngineBenchSettings& settings)
       : settings_(settings),
-        plain_(forward, pool, {}),
-        drafted_(forward, pool, {.drafter = settings.drafter, .costs = settings.costs}),
+        plain_(forward, pool, {.memory_share = 0.3}),
+        drafted_(forward, pool, {.drafter = settings.drafter, .costs = settings.costs, .memory_share = 0.4}),
         series_(settings.at_once.size()) {
     for (const BenchText& text : texts) requests_.insert(requests_.end(), text.requests.begin(), text.requests.end());
   }

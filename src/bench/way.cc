@@ -26,10 +26,12 @@ class TextWriter : public Listener {
   bool ended = false;
 };
 
-// Every prompt is run: what is compared is work. And nobody is sent away.
-EngineSettings settings_of(const WaySettings& way) {
+// Every prompt is run: what is compared is work. And nobody is sent away: of the host only what is used is taken.
+EngineSettings settings_of(const Forward& forward, const WaySettings& way) {
+  constexpr size_t kOfHost = size_t{64} << 30;
+  const size_t on_device = forward.ops().free_bytes();
   EngineSettings settings;
-  settings.kv_bytes = std::numeric_limits<size_t>::max() / 2;
+  settings.kv_bytes = on_device > 0 ? static_cast<size_t>(way.memory_share * static_cast<double>(on_device)) : kOfHost;
   settings.queue_length = std::numeric_limits<int32_t>::max();
   settings.keeps_prefixes = false;
   settings.fixed_depth = way.depth;
@@ -41,7 +43,7 @@ EngineSettings settings_of(const WaySettings& way) {
 Way::Way(Forward& forward, ThreadPool& pool, const WaySettings& settings)
     : costs_(settings.costs),
       engine_({.forward = &forward, .pool = &pool, .drafter = settings.drafter, .costs = &costs_},
-              settings_of(settings)) {}
+              settings_of(forward, settings)) {}
 
 Result<std::vector<WrittenText>> Way::write(std::span<const Request> requests, size_t count, size_t at_once) {
   std::vector<std::shared_ptr<TextWriter>> writers;

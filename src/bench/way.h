@@ -17,6 +17,7 @@ struct WaySettings {
   Drafter* drafter = nullptr;         // none: plain
   std::optional<int32_t> depth = {};  // none: chosen by the policy
   StepCosts costs = {};               // what is known before the first round; each way learns on by itself
+  double memory_share = 0.125;        // of what a device has free, for keys and values; others may stand beside it
 };
 
 struct WrittenText {

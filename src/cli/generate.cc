@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
-#include <limits>
 
 #include "base/units_text.h"
 #include "cli/commands.h"
@@ -72,7 +71,7 @@ const char* colour_of(TokenOrigin origin) {
 // All the memory that one request asks for, and nothing kept behind it.
 EngineSettings settings_for_one() {
   EngineSettings settings;
-  settings.kv_bytes = std::numeric_limits<size_t>::max() / 2;
+  settings.kv_bytes = 0;
   settings.keeps_prefixes = false;
   return settings;
 }
@@ -113,6 +112,7 @@ class GenerateCommand {
   Result<std::unique_ptr<OpenedModel>> open() {
     ProgressBar bar("loading", tells_ && stderr_is_terminal());
     OpenOptions open{.run = options_.run, .draft = options_.draft, .engine = settings_for_one()};
+    open.one_request = true;
     open.vision = options_.shown.empty() ? VisionUse::none : VisionUse::needed;
     open.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
     open.tell = [&](const std::string& text) {

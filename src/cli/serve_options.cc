@@ -102,7 +102,7 @@ void add_capacity(CLI::App& command, ServeOptions& options) {
   Group group(command, "Capacity");
   EngineSettings& engine = options.engine.engine;
   group.bytes("--kv-bytes", engine.kv_bytes, {},
-              "Memory for keys and values, as 512MB or 8GB; 0: half of what is free");
+              "Memory for keys and values, as 512MB or 8GB; 0: half of what is free, of a device the rest");
   group.number("--batch-rows", engine.batch_rows, 1, 1024, "Tokens of one step, drafts included");
   group.number("--chunk-rows", engine.chunk_rows, 1, 256, "Of them, tokens of prompts");
   group.number("--max-running", engine.most_running, 1, 65536, "Sequences computed at once");

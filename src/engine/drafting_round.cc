@@ -16,7 +16,8 @@ DraftingRound::DraftingRound(const EngineParts& parts, const EngineSettings& set
 void DraftingRound::start(Sequence& seq) {
   if (parts_.drafter == nullptr) return;
   seq.drafter_state = parts_.drafter->start();
-  if (policy_ != nullptr) seq.depth = std::make_unique<AdaptiveDepth>(*parts_.costs, settings_.deepest);
+  if (policy_ != nullptr && seq.depth == nullptr)
+    seq.depth = std::make_unique<AdaptiveDepth>(*parts_.costs, settings_.deepest);
 }
 
 // What the sequence taught about drafts is taken over when the next one begins.
@@ -35,8 +36,8 @@ void DraftingRound::propose(const StepPlan& plan) {
     part.seq->drafts.clear();
     part.seq->round = {};
     part.seq->round.context = part.seq->kv.length();
-    // The first choice has no row before it whose state a drafter could start from.
-    if (part.chooses && part.seq->chose) writers_.push_back(part.seq);
+    // The first choice has no row before it whose state a drafter could start from; nor has one that reads again.
+    if (!part.seq->reads()) writers_.push_back(part.seq);
   }
   if (parts_.drafter == nullptr || writers_.empty()) return;
   choose_depths(plan);
@@ -55,7 +56,8 @@ void DraftingRound::choose_depths(const StepPlan& plan) {
   const int32_t rows_free = std::max(0, settings_.batch_rows - plan.rows);
   depths_.clear();
   for (Sequence* seq : writers_) {
-    DepthAsk ask{seq->depth.get(), seq->kv.length(), std::min(seq->most_drafts(), rows_free), 0, DepthReason::policy};
+    DepthAsk ask{seq->depth.get(), seq->kv.length(), std::min({seq->most_drafts(), seq->draft_room, rows_free}), 0,
+                 DepthReason::policy};
     if (capped(plan, *seq)) ask.most = 0;
     depths_.push_back(ask);
   }

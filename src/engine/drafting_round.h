@@ -16,7 +16,7 @@ class DraftingRound {
   // may_leave_drafts: in the backend's memory, with nobody waiting for them.
   DraftingRound(const EngineParts& parts, const EngineSettings& settings, bool may_leave_drafts);
 
-  // A new sequence; one that has ended.
+  // A new sequence, or one that begins again; one that has ended.
   void start(Sequence& seq);
   void finish(Sequence& seq);
 

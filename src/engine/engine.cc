@@ -19,6 +19,7 @@ class Engine::Loop {
     stats_.kv_bytes = settings.kv_bytes;
     // Whoever hears that it failed, and asks, is told the same.
     stepper_.set_on_failure([this] { write_stats(); });
+    stepper_.write_stats(stats_);
   }
 
   Submission submit(Request request, std::shared_ptr<Listener> listener) {

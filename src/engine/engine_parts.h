@@ -43,7 +43,9 @@ struct EngineStats {
   int32_t running = 0;    // sequences
   int32_t waiting = 0;    // requests
   size_t held_bytes = 0;  // of requests, beside keys and values
-  size_t kv_bytes = 0, reserved_bytes = 0, used_bytes = 0, cached_bytes = 0;
+  // In all; that running sequences hold; that hold anything; of them, those that are only kept for later.
+  size_t kv_bytes = 0, running_bytes = 0, used_bytes = 0, cached_bytes = 0;
+  int64_t gave_way = 0;                         // how often a sequence gave its pages up, to be computed again
   int64_t prefix_queries = 0, prefix_hits = 0;  // tokens
   int64_t prompt_tokens = 0;                    // run, cached ones not among them
   int64_t steps = 0;

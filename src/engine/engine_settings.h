@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "speculate/drafter.h"
@@ -24,6 +25,9 @@ struct EngineSettings {
   // Caps that operators know from other systems; 0: none.
   int32_t speculates_up_to_running = 0;
   int32_t speculates_up_to_context = 0;
+  // For tests: who gives its pages up before a step though nobody asks for them, counted from the newest that runs;
+  // negative: nobody. Steps are counted from 0.
+  std::function<int32_t(int64_t step)> gives_way;
 };
 
 }  // namespace paceline

@@ -2,12 +2,33 @@
 
 #include <algorithm>
 
-#include "base/check.h"
-
 namespace paceline {
 
-Schedule::Schedule(const KvLayout& layout, const ModelConfig& config, const EngineSettings& settings)
-    : layout_(layout), config_(config), settings_(settings), memory_(layout, settings.kv_bytes) {}
+namespace {
+
+// Whoever fits only because its beginning is there already has that looked for now and then: it costs a look at every
+// page of it.
+constexpr uint64_t kStepsBetweenTries = 8;
+
+void put_in_order(Schedule::Sequences& among, std::unique_ptr<Sequence> seq) {
+  const auto behind =
+      std::find_if(among.begin(), among.end(), [&](const auto& other) { return seq->order < other->order; });
+  among.insert(behind, std::move(seq));
+}
+
+std::unique_ptr<Sequence> taken_out(Schedule::Sequences& among, const Sequence& seq) {
+  const auto found = std::find_if(among.begin(), among.end(), [&](const auto& one) { return one.get() == &seq; });
+  if (found == among.end()) return nullptr;
+  std::unique_ptr<Sequence> out = std::move(*found);
+  among.erase(found);
+  return out;
+}
+
+}  // namespace
+
+Schedule::Schedule(const KvLayout& layout, const ModelConfig& config, const EngineSettings& settings,
+                   const Drafter* drafter)
+    : layout_(layout), config_(config), settings_(settings), drafter_(drafter), memory_(layout, settings.kv_bytes) {}
 
 std::shared_ptr<Accepted> Schedule::accept(Request request, const KvLayout& layout, const ModelConfig& config,
                                            const Drafter* drafter) {
@@ -20,7 +41,9 @@ std::shared_ptr<Accepted> Schedule::accept(Request request, const KvLayout& layo
       accepted->most_rows = std::max(accepted->most_rows, picture.count);
   }
   accepted->bytes_per_choice = layout.sequence_bytes(accepted->positions, accepted->most_rows);
-  if (drafter != nullptr) accepted->bytes_per_choice += drafter->state_bytes(accepted->positions);
+  const size_t unit = layout.blocks.unit_bytes;
+  if (drafter != nullptr)
+    accepted->bytes_per_choice += (drafter->state_bytes(accepted->positions) + unit - 1) / unit * unit;
   accepted->request = std::move(request);
   accepted->text = {accepted->request.prompt, {}, accepted->request.scope};
   for (const RequestPicture& picture : accepted->request.pictures)
@@ -28,70 +51,173 @@ std::shared_ptr<Accepted> Schedule::accept(Request request, const KvLayout& layo
   return accepted;
 }
 
-void Schedule::admit(const std::function<void(Sequence&)>& start) {
+// For all that stands and a page more: whoever comes back does not have to go at once.
+int64_t Schedule::units_for(const Accepted& accepted, size_t standing) const {
+  const auto positions =
+      static_cast<int32_t>(std::min<int64_t>(static_cast<int64_t>(standing) + kPageTokens, accepted.positions));
+  const int64_t drafter_units = drafter_ == nullptr ? 0 : memory_.units_of(drafter_->state_bytes(positions));
+  return layout_.sequence_units(positions, accepted.most_rows) + drafter_units;
+}
+
+// What is available, less what those that run will take for what stands of them: prompts that are still being read do
+// not push each other out.
+int64_t Schedule::spare_units() const {
+  int64_t spare = memory_.available_units();
+  for (const auto& seq : running_) {
+    const int64_t held = seq->kv.units() + seq->drafter_units.count();
+    spare -= std::max<int64_t>(0, units_for(*seq->accepted, seq->standing.size()) - held);
+  }
+  return spare;
+}
+
+// Of sequences, with those that will be forked.
+int64_t Schedule::places_taken() const {
+  int64_t places = 0;
+  for (const Sequences* some : {&running_, &gave_way_})
+    for (const auto& seq : *some) places += seq->choice == 0 && !seq->forked ? seq->request().choices : 1;
+  return places;
+}
+
+bool Schedule::may_begin(const Accepted& accepted, size_t standing) const {
+  if (running_.empty() || units_for(accepted, standing) <= spare_units()) return true;
+  return settings_.keeps_prefixes && accepted.request.reads_prefixes && steps_ % kStepsBetweenTries == 0;
+}
+
+void Schedule::admit(const Start& start) {
+  while (!gave_way_.empty()) {
+    Sequence& seq = *gave_way_.front();
+    if (!may_begin(*seq.accepted, seq.standing.size()) || !begin(seq)) return;
+    put_in_order(running_, taken_out(gave_way_, seq));
+    start(seq);
+  }
   while (!waiting_.empty()) {
-    const Accepted& next = *waiting_.front();
-    const int32_t choices = next.request.choices;
-    const auto running = static_cast<int64_t>(running_.size()) + promised_;
-    if (running > 0 && running + choices > settings_.most_running) return;
-    if (!memory_.reserve(next.bytes())) return;
-    promised_ += choices - 1;
-    start_sequence(waiting_.front(), start);
+    const std::shared_ptr<const Accepted> next = waiting_.front();
+    const int64_t places = places_taken();
+    if (places > 0 && places + next->request.choices > settings_.most_running) return;
+    if (!may_begin(*next, next->request.prompt.size())) return;
+    KvCache kv(layout_, next->positions, next->most_rows, memory_.pool());
+    auto seq = std::make_unique<Sequence>(next, std::move(kv));
+    if (!begin(*seq)) return;
+    seq->order = {++last_order_, 0};
+    if (settings_.keeps_prefixes) prefix_queries_ += seq->prompt_size();
+    running_.push_back(std::move(seq));
     waiting_.pop_front();
-  }
-}
-
-void Schedule::start_sequence(const std::shared_ptr<const Accepted>& accepted,
-                              const std::function<void(Sequence&)>& start) {
-  const Request& request = accepted->request;
-  KvCache kv(layout_, accepted->positions, accepted->most_rows, memory_.pool());
-  auto seq = std::make_unique<Sequence>(accepted, std::move(kv));
-  seq->leaves_pages = settings_.keeps_prefixes;
-  if (settings_.keeps_prefixes) {
-    prefix_queries_ += seq->prompt_size();
-    if (request.reads_prefixes) {
-      seq->kv.adopt(memory_.prefixes().find(seq->text(), config_.images_see_both_ways, seq->walk));
-      seq->cached = seq->kv.length();
-      prefix_hits_ += seq->cached;
-    } else {
-      seq->leaves_pages = false;
-    }
-  }
-  start(*seq);
-  running_.push_back(std::move(seq));
-}
-
-void Schedule::fork_choices(Sequence& seq, std::vector<Sequence*>& forks, const std::function<void(Sequence&)>& start) {
-  seq.forked = true;
-  for (int32_t choice = 1; choice < seq.request().choices; ++choice) {
-    std::unique_ptr<Sequence> fork = seq.fork(choice);
-    --promised_;
-    forks.push_back(fork.get());
-    if (fork == nullptr) {
-      memory_.release(seq.accepted->bytes_per_choice);
-      continue;
-    }
-    running_.push_back(std::move(fork));
     start(*running_.back());
   }
+}
+
+// From pages that are there already, where its beginning is known. False: what is left to be computed does not fit.
+bool Schedule::begin(Sequence& seq) {
+  const int64_t needed = units_for(*seq.accepted, seq.standing.size());
+  const bool fits = needed <= spare_units();
+  seq.begin_reading();
+  seq.leaves_pages = settings_.keeps_prefixes && seq.request().reads_prefixes;
+  if (seq.leaves_pages) seq.kv.adopt(memory_.prefixes().find(seq.text(), config_.images_see_both_ways, seq.walk));
+  if (!fits && needed - seq.kv.units() > spare_units()) {
+    seq.walk.end();
+    seq.kv.release();
+    return false;
+  }
+  count_found(seq);
+  seq.waits = false;
+  return true;
+}
+
+// What came from others, and had not been run here before.
+void Schedule::count_found(Sequence& seq) {
+  const int32_t before = seq.prompt_done;
+  if (!seq.note_progress()) return;
+  seq.cached += seq.prompt_done - before;
+  prefix_hits_ += seq.prompt_done - before;
+}
+
+void Schedule::fork_choices(Sequence& seq, std::vector<Sequence*>& forks, const Start& start) {
+  seq.forked = true;
+  for (int32_t choice = 1; choice < seq.request().choices; ++choice) {
+    std::unique_ptr<Sequence> made = seq.fork(choice);
+    Sequence& fork = *made;
+    put_in_order(fork.waits ? gave_way_ : running_, std::move(made));
+    if (fork.waits) {
+      ++times_given_way_;
+      continue;
+    }
+    forks.push_back(&fork);
+    start(fork);
+  }
+}
+
+void Schedule::give_way(Sequence& seq) {
+  seq.give_way();
+  ++times_given_way_;
+  put_in_order(gave_way_, taken_out(running_, seq));
+}
+
+void Schedule::make_give_way(int32_t behind_newest) {
+  const auto count = static_cast<int32_t>(running_.size());
+  if (behind_newest < 0 || behind_newest >= count) return;
+  give_way(*running_[static_cast<size_t>(count - 1 - behind_newest)]);
+}
+
+bool Schedule::hold_rows(Sequence& seq, int32_t rows) {
+  if (!seq.kv.reserve(rows)) return false;
+  if (drafter_ == nullptr) return true;
+  const int64_t units = memory_.units_of(drafter_->state_bytes(seq.kv.length() + rows));
+  if (!seq.drafter_units.grow(memory_.arena(), static_cast<int32_t>(units))) return false;
+  if (seq.drafter_state == nullptr) return true;
+  std::vector<void*>& told = seq.drafter_state->units;
+  seq.drafter_state->unit_bytes = memory_.arena().unit_bytes();
+  for (const int32_t number : seq.drafter_units.numbers().subspan(told.size()))
+    told.push_back(memory_.arena().at(number));
+  return true;
+}
+
+// Nobody gives way for a draft: there are fewer of them.
+void Schedule::hold_drafts(Sequence& seq) {
+  const int32_t rows = seq.rows_left();
+  const int32_t wanted = std::min(seq.most_drafts(), settings_.fixed_depth.value_or(settings_.deepest));
+  if (hold_rows(seq, rows + wanted)) {
+    seq.draft_room = wanted;
+    return;
+  }
+  seq.draft_room = std::clamp(seq.kv.room() - rows, 0, wanted);
+  while (seq.draft_room > 0 && !hold_rows(seq, rows + seq.draft_room)) --seq.draft_room;
+}
+
+void Schedule::hold(StepPlan& plan, std::vector<Sequence*>& lost) {
+  std::vector<StepPart> parts = plan.parts;
+  std::sort(parts.begin(), parts.end(),
+            [](const StepPart& a, const StepPart& b) { return a.seq->order < b.seq->order; });
+  for (const StepPart& part : parts) {
+    while (!part.seq->waits && !hold_rows(*part.seq, part.rows)) {
+      if (running_.size() == 1) {
+        lost.push_back(part.seq);
+        break;
+      }
+      give_way(*running_.back());
+    }
+  }
+  std::erase_if(plan.parts, [&](const StepPart& part) {
+    return part.seq->waits || std::find(lost.begin(), lost.end(), part.seq) != lost.end();
+  });
+  plan.count();
+  if (drafter_ == nullptr) return;
+  for (const StepPart& part : plan.parts)
+    if (!part.seq->reads()) hold_drafts(*part.seq);
 }
 
 void Schedule::plan(StepPlan& plan) {
   ++steps_;
   plan.clear();
   plan_writers(plan);
-  plan_prompts(plan);
-  for (const StepPart& part : plan.parts) {
-    part.seq->last_step = steps_;
-    plan.rows += part.rows;
-    plan.choosing += part.chooses ? 1 : 0;
-  }
+  plan_readers(plan);
+  for (const StepPart& part : plan.parts) part.seq->last_step = steps_;
+  plan.count();
 }
 
 // Those that have waited longest, where not all fit.
 void Schedule::plan_writers(StepPlan& plan) {
   for (const auto& seq : running_) {
-    if (!seq->reads_prompt()) plan.parts.push_back({seq.get(), seq->rows_left(), true});
+    if (!seq->reads()) plan.parts.push_back({seq.get(), seq->rows_left(), true});
   }
   // A quarter of the rows is for prompts where there are any: however many write, nobody waits for all of them.
   const bool has_prompts = plan.parts.size() < running_.size();
@@ -103,7 +229,7 @@ void Schedule::plan_writers(StepPlan& plan) {
   plan.parts.resize(most);
 }
 
-void Schedule::plan_prompts(StepPlan& plan) {
+void Schedule::plan_readers(StepPlan& plan) {
   const auto writers = static_cast<int32_t>(plan.parts.size());
   const int32_t chunk =
       writers > 0 ? std::min(settings_.chunk_rows, settings_.chunk_rows_beside) : settings_.chunk_rows;
@@ -111,7 +237,7 @@ void Schedule::plan_prompts(StepPlan& plan) {
   const int32_t most = std::max(1, std::min(chunk, settings_.batch_rows - writers));
   for (const auto& seq : running_) {
     if (plan.prompt_rows >= most) return;
-    if (!seq->reads_prompt()) continue;
+    if (!seq->reads()) continue;
     look_again(*seq);
     if (waits_for_another(*seq, plan)) continue;
     const int32_t rows = seq->next_rows(most - plan.prompt_rows, config_.images_see_both_ways);
@@ -128,16 +254,14 @@ void Schedule::plan_prompts(StepPlan& plan) {
 void Schedule::look_again(Sequence& seq) {
   const auto more = memory_.prefixes().find_more(seq.text(), config_.images_see_both_ways, seq.walk);
   if (more.empty()) return;
-  const int32_t before = seq.kv.length();
   seq.kv.adopt(more);
-  seq.cached += seq.kv.length() - before;
-  prefix_hits_ += seq.kv.length() - before;
+  count_found(seq);
 }
 
 // The page that it would run is another's in this very step: it is there for both behind it.
 bool Schedule::waits_for_another(const Sequence& seq, const StepPlan& plan) {
   return std::any_of(plan.parts.begin(), plan.parts.end(), [&](const StepPart& part) {
-    return part.seq->reads_prompt() && Prefixes::read_the_same(seq.walk, seq.text(), part.seq->walk, part.seq->text());
+    return part.seq->reads() && Prefixes::read_the_same(seq.walk, seq.text(), part.seq->walk, part.seq->text());
   });
 }
 
@@ -148,22 +272,13 @@ void Schedule::leave_pages(Sequence& seq) {
 }
 
 void Schedule::remove(const Sequence& seq) {
-  memory_.release(seq.accepted->bytes_per_choice);
-  // One that ends before it has forked takes its other choices with it.
-  if (seq.choice == 0 && !seq.forked) {
-    const int32_t others = seq.request().choices - 1;
-    promised_ -= others;
-    memory_.release(seq.accepted->bytes_per_choice * static_cast<size_t>(others));
-  }
-  const auto found = std::find_if(running_.begin(), running_.end(), [&](const auto& one) { return one.get() == &seq; });
-  CHECK(found != running_.end());
-  running_.erase(found);
+  if (taken_out(running_, seq) == nullptr) (void)taken_out(gave_way_, seq);
 }
 
 const char* Schedule::integrity_problem() const {
   if (!running_.empty()) return "sequences run";
+  if (!gave_way_.empty()) return "sequences wait to be computed again";
   if (!waiting_.empty()) return "requests wait";
-  if (promised_ != 0) return "choices are still promised";
   return memory_.problem_when_idle();
 }
 

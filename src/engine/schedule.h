@@ -1,5 +1,8 @@
-// Who runs and who waits. Requests are admitted oldest first, once the bytes that they may need are free; running out
-// of memory is a matter of waiting. Every step serves the sequences that write, and behind them the oldest prompts.
+// Who runs, who waits, and who gives way. Requests are admitted oldest first, once there is memory for what stands of
+// them: nothing is held for what may come. Memory is taken page by page, before the step that writes it. When there is
+// none left, the newest that runs gives all its pages up and goes back to the front of the line, to be computed again
+// later; the oldest always goes on. Texts are a function of the request, so nobody can tell. Every step serves the
+// sequences that write, and behind them the oldest that read.
 #pragma once
 
 #include <cstdint>
@@ -17,50 +20,70 @@ namespace paceline {
 
 class Schedule {
  public:
-  Schedule(const KvLayout& layout, const ModelConfig& config, const EngineSettings& settings);
+  using Sequences = std::vector<std::unique_ptr<Sequence>>;
+  using Start = std::function<void(Sequence&)>;
 
-  // What a request may need at most; all choices together.
+  Schedule(const KvLayout& layout, const ModelConfig& config, const EngineSettings& settings,
+           const Drafter* drafter = nullptr);
+
+  // What a request takes at most; all choices together.
   [[nodiscard]] static std::shared_ptr<Accepted> accept(Request request, const KvLayout& layout,
                                                         const ModelConfig& config, const Drafter* drafter = nullptr);
 
   void enqueue(std::shared_ptr<const Accepted> accepted) { waiting_.push_back(std::move(accepted)); }
-  // From waiting to running, as many as fit. `start` sees each new sequence.
-  void admit(const std::function<void(Sequence&)>& start);
+  // To those that run, as many as fit: first whoever gave way. `start` sees each that begins, or begins again.
+  void admit(const Start& start);
   // The rows of the next step; none where nothing runs.
   void plan(StepPlan& plan);
-  // The other choices of a sequence whose prompt has just been run; they run from now on. None in the place of one that
-  // there was no memory for: it has ended.
-  void fork_choices(Sequence& seq, std::vector<Sequence*>& forks, const std::function<void(Sequence&)>& start);
+  // Takes all memory that the plan's rows write, and as much for drafts as there is. Whoever gives way for that leaves
+  // the plan. `lost`: those that get none though they run alone, which is a mistake of ours.
+  void hold(StepPlan& plan, std::vector<Sequence*>& lost);
+  // The other choices of a sequence whose prompt has just been run; they run from now on, but for those that there is
+  // no memory for.
+  void fork_choices(Sequence& seq, std::vector<Sequence*>& forks, const Start& start);
   // Pages of the sequence that will not change any more are kept for others.
   void leave_pages(Sequence& seq);
+  // For tests: so many behind the newest that runs.
+  void make_give_way(int32_t behind_newest);
 
-  [[nodiscard]] const std::vector<std::unique_ptr<Sequence>>& running() const { return running_; }
+  [[nodiscard]] const Sequences& running() const { return running_; }    // oldest first
+  [[nodiscard]] const Sequences& gave_way() const { return gave_way_; }  // likewise; all are older than who waits
   [[nodiscard]] std::deque<std::shared_ptr<const Accepted>>& waiting() { return waiting_; }
-  [[nodiscard]] int32_t waiting_count() const { return static_cast<int32_t>(waiting_.size()); }
+  [[nodiscard]] int32_t waiting_count() const { return static_cast<int32_t>(waiting_.size() + gave_way_.size()); }
   // The sequence and all that it held goes.
   void remove(const Sequence& seq);
 
   [[nodiscard]] const Memory& memory() const { return memory_; }
+  [[nodiscard]] int64_t times_given_way() const { return times_given_way_; }
   [[nodiscard]] int64_t prefix_queries() const { return prefix_queries_; }
   [[nodiscard]] int64_t prefix_hits() const { return prefix_hits_; }
   // "": nothing runs or waits, and every byte but those of kept prefixes was given back.
   [[nodiscard]] const char* integrity_problem() const;
 
  private:
-  void start_sequence(const std::shared_ptr<const Accepted>& accepted, const std::function<void(Sequence&)>& start);
+  [[nodiscard]] int64_t units_for(const Accepted& accepted, size_t standing) const;
+  [[nodiscard]] int64_t spare_units() const;
+  [[nodiscard]] int64_t places_taken() const;
+  [[nodiscard]] bool may_begin(const Accepted& accepted, size_t standing) const;
+  bool begin(Sequence& seq);
+  bool hold_rows(Sequence& seq, int32_t rows);
+  void hold_drafts(Sequence& seq);
+  void give_way(Sequence& seq);
+  void count_found(Sequence& seq);
   void plan_writers(StepPlan& plan);
-  void plan_prompts(StepPlan& plan);
+  void plan_readers(StepPlan& plan);
   void look_again(Sequence& seq);
   [[nodiscard]] static bool waits_for_another(const Sequence& seq, const StepPlan& plan);
 
   const KvLayout& layout_;
   const ModelConfig& config_;
   EngineSettings settings_;
+  const Drafter* drafter_;
   Memory memory_;
   std::deque<std::shared_ptr<const Accepted>> waiting_;
-  std::vector<std::unique_ptr<Sequence>> running_;  // oldest first
-  int32_t promised_ = 0;                            // sequences that will be forked from those that run
-  int64_t prefix_queries_ = 0, prefix_hits_ = 0;
+  Sequences running_, gave_way_;
+  uint64_t last_order_ = 0;
+  int64_t times_given_way_ = 0, prefix_queries_ = 0, prefix_hits_ = 0;
   uint64_t steps_ = 0;
 };
 

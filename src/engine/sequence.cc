@@ -12,6 +12,28 @@ Sequence::Sequence(std::shared_ptr<const Accepted> accepted_in, KvCache cache)
   if (sampling.penalised()) counts.add_prompt(request().prompt);
   for (const RequestPicture& picture : request().pictures) soft.push_back({picture.first_pos, picture.count, nullptr});
   features.resize(soft.size());
+  begin_reading();
+}
+
+void Sequence::begin_reading() {
+  text_read = accepted->text;
+  text_read.prompt = standing;
+}
+
+void Sequence::give_way() {
+  walk.end();
+  kv.release();
+  drafter_state.reset();
+  drafter_units.give_back();
+  drafts.clear();
+  waits = true;
+}
+
+bool Sequence::note_progress() {
+  const int32_t done = std::min(kv.length(), prompt_size());
+  if (done <= prompt_done) return false;
+  prompt_done = done;
+  return true;
 }
 
 std::optional<size_t> Sequence::unseen_picture() const {
@@ -28,14 +50,20 @@ void Sequence::show(size_t picture, std::shared_ptr<const std::vector<float>> ro
 
 std::unique_ptr<Sequence> Sequence::fork(int32_t other_choice) const {
   std::optional<KvCache> cache = kv.fork();
-  if (!cache) return nullptr;
-  auto other = std::make_unique<Sequence>(accepted, std::move(*cache));
+  const bool has_memory = cache.has_value();
+  auto other = std::make_unique<Sequence>(accepted, has_memory ? std::move(*cache) : kv.empty_one());
+  other->waits = !has_memory;
   other->choice = other_choice;
+  other->order = {order.request, other_choice};
+  other->forked = true;
   other->standing = standing;
+  other->begin_reading();
   other->soft = soft;
   other->features = features;
   other->sampling.seed += static_cast<uint64_t>(other_choice);
+  other->prompt_done = prompt_size();
   other->cached = cached;
+  other->admitted = admitted;
   return other;
 }
 

@@ -31,7 +31,7 @@ struct Accepted {
   PrefixText text;  // of the request
   std::shared_ptr<Listener> listener;
   std::shared_ptr<const void> holding;  // of its memory beside keys and values: request_bytes.h
-  size_t bytes_per_choice = 0;          // that a choice may need
+  size_t bytes_per_choice = 0;          // that a choice takes at most, at its end
   // All choices; the largest number there is where that is not enough.
   [[nodiscard]] size_t bytes() const {
     const auto choices = static_cast<size_t>(request.choices);
@@ -52,20 +52,36 @@ struct Verdict {
   bool cut = false;     // the text ended within the round: a draft behind the last one kept was not judged
 };
 
+// Who came before whom: by its request, and of one request by its choice.
+struct SequenceOrder {
+  uint64_t request = 0;
+  int32_t choice = 0;
+  auto operator<=>(const SequenceOrder&) const = default;
+};
+
 struct Sequence {
   Sequence(std::shared_ptr<const Accepted> accepted, KvCache cache);
-  // The same text so far, of another choice. None: there is no memory for it.
+  // The same text so far, of another choice. Where there is no memory for it, it begins as one that gave way.
   [[nodiscard]] std::unique_ptr<Sequence> fork(int32_t other_choice) const;
+  // Gives up all that is computed again when it runs the next time. What the text is made of stays.
+  void give_way();
+  // What is to be read before it goes on is all that stands: the prompt, or with it what was written before it gave
+  // way.
+  void begin_reading();
+  // How much of the prompt has been run; never less than before. False: no more than before.
+  bool note_progress();
 
   [[nodiscard]] const Request& request() const { return accepted->request; }
-  [[nodiscard]] const PrefixText& text() const { return accepted->text; }
+  // As far as it stood when it began to read.
+  [[nodiscard]] const PrefixText& text() const { return text_read; }
   [[nodiscard]] int32_t prompt_size() const { return static_cast<int32_t>(request().prompt.size()); }
   [[nodiscard]] std::span<const TokenId> generated() const {
     return std::span(standing).subspan(request().prompt.size());
   }
   // Rows that stand and were not run.
   [[nodiscard]] int32_t rows_left() const { return static_cast<int32_t>(standing.size()) - kv.length(); }
-  [[nodiscard]] bool reads_prompt() const { return kv.length() < prompt_size(); }
+  // Others write: all but the newest of their tokens have been run.
+  [[nodiscard]] bool reads() const { return !chose || rows_left() > 1; }
   // A round emits one token more than the drafts it keeps: the last one that may be emitted needs no draft.
   [[nodiscard]] int32_t most_drafts() const;
   // The first picture that is still to be run and has not been seen.
@@ -77,7 +93,9 @@ struct Sequence {
 
   std::shared_ptr<const Accepted> accepted;
   int32_t choice = 0;
+  SequenceOrder order;
   KvCache kv;
+  HeldUnits drafter_units;  // where drafter_state lies
   std::vector<TokenId> standing;
   std::vector<SoftTokens> soft;                                     // of the request's pictures
   std::vector<std::shared_ptr<const std::vector<float>>> features;  // likewise; none: not seen
@@ -91,13 +109,18 @@ struct Sequence {
   std::unique_ptr<DrafterState> drafter_state;
   std::unique_ptr<AdaptiveDepth> depth;
   Prefixes::Walk walk;
-  int32_t cached = 0;  // tokens that came from the prefixes
+  PrefixText text_read;
+  int32_t prompt_done = 0;  // tokens of the prompt that have been run or were cached, at some time
+  int32_t cached = 0;       // of them, those that came from the prefixes
   bool leaves_pages = false;
+  bool started = false;  // has run
+  bool waits = false;    // gave way, and has not come back
   uint64_t last_step = 0;
   bool cancelled = false;
 
   // This step's.
   std::vector<TokenId> drafts;
+  int32_t draft_room = kMaxDraftTokens;       // that there is memory for
   int32_t first_draft = 0, draft_stride = 0;  // where they lie in the backend's memory, while only it knows them
   RoundReport round;
   Verdict verdict;

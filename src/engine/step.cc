@@ -1,5 +1,7 @@
 #include "engine/step.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/check.h"
@@ -7,15 +9,12 @@
 namespace paceline {
 namespace {
 
-// Kept prefixes are counted page by page: now and then is enough.
-constexpr int64_t kStepsBetweenCounts = 64;
-
 constexpr const char* kNoMemory = "the engine has no memory left for the keys and values of this text";
 
 Event event_of(const Sequence& seq) {
   Event event;
   event.choice = seq.choice;
-  event.prompt_done = std::min(seq.kv.length(), seq.prompt_size());
+  event.prompt_done = seq.prompt_done;
   event.cached = seq.cached;
   return event;
 }
@@ -25,12 +24,15 @@ Event event_of(const Sequence& seq) {
 Stepper::Stepper(const EngineParts& parts, const EngineSettings& settings)
     : parts_(parts),
       config_(parts.forward->config()),
-      schedule_(parts.forward->kv_layout(), config_, settings),
+      schedule_(parts.forward->kv_layout(), config_, settings, parts.drafter),
       features_(parts.vision, settings.feature_bytes),
       round_(ChoosingRound::make(parts)),
-      drafting_(parts, settings, round_->takes_unknown_drafts()) {
+      drafting_(parts, settings, round_->takes_unknown_drafts()),
+      gives_way_(settings.gives_way) {
   CHECK(settings.batch_rows > 0 && settings.batch_rows <= kMaxImageRows);
   CHECK(settings.chunk_rows > 0 && settings.chunk_rows <= kMaxForwardRows && settings.chunk_rows_beside > 0);
+  if (schedule_.memory().is_missing())
+    failure_ = fmt::format("the machine has not the {} bytes that are wanted for keys and values", settings.kv_bytes);
 }
 
 bool Stepper::step() {
@@ -39,6 +41,7 @@ bool Stepper::step() {
     return false;
   }
   end_overdue();
+  if (gives_way_) schedule_.make_give_way(gives_way_(steps_));
   schedule_.admit([this](Sequence& seq) { start(seq); });
   const bool looked = features_.look(schedule_.running(), writing_ms_);
   schedule_.plan(plan_);
@@ -47,9 +50,10 @@ bool Stepper::step() {
     return looked;
   }
   idle_ = false;
+  hold();
+  if (plan_.parts.empty()) return true;
   round_->begin();
   drafting_.propose(plan_);
-  if (!hold_rows()) return true;
   forward();
   if (const Status chose = choose(); !chose.ok()) {
     fail(chose.error().message);
@@ -71,35 +75,39 @@ void Stepper::fail(std::string why) {
 
 void Stepper::end_failed() {
   ended_.clear();
-  for (const auto& seq : schedule_.running()) ended_.push_back({seq.get(), EndReason::failed, failure_});
+  each_sequence([this](Sequence& seq) { ended_.push_back({&seq, EndReason::failed, failure_}); });
   end_all();
   end_waiting([](const Accepted&) { return true; }, EndReason::failed);
 }
 
-// Memory for the rows of this step and the drafts behind them, before anything is computed. Whoever runs has had it
-// reserved; one who does not get it all the same ends, and the others' step is planned anew.
-bool Stepper::hold_rows() {
+// Memory for the rows of this step and the drafts behind them, before anything is computed.
+void Stepper::hold() {
+  lost_.clear();
+  schedule_.hold(plan_, lost_);
   ended_.clear();
-  for (const StepPart& part : plan_.parts) {
-    if (part.seq->kv.reserve(part.rows + static_cast<int32_t>(part.seq->drafts.size()))) continue;
-    ended_.push_back({part.seq, EndReason::failed, kNoMemory});
-  }
-  const bool all_hold = ended_.empty();
+  for (Sequence* seq : lost_) ended_.push_back({seq, EndReason::failed, kNoMemory});
   end_all();
-  return all_hold;
 }
 
-// A sequence that has just been admitted, or forked.
+// A sequence that has just been admitted, or forked, or has come back after it gave way: then all but the drafter's
+// part is as it was.
 void Stepper::start(Sequence& seq) {
   drafting_.start(seq);
+  if (seq.started) return;
+  seq.started = true;
   (void)seq.hidden.sized(parts_.forward->ops(), config_.hidden);
   round_->start(seq);
   if (seq.choice == 0) seq.admitted = EngineClock::now();
 }
 
+template <class Visit>
+void Stepper::each_sequence(const Visit& visit) {
+  for (const Schedule::Sequences* some : {&schedule_.running(), &schedule_.gave_way()})
+    for (const auto& seq : *some) visit(*seq);
+}
+
 void Stepper::cancel(RequestId id) {
-  for (const auto& seq : schedule_.running())
-    if (seq->accepted->id == id) seq->cancelled = true;
+  each_sequence([&](Sequence& seq) { seq.cancelled |= seq.accepted->id == id; });
   end_waiting([&](const Accepted& accepted) { return accepted.id == id; }, EndReason::cancelled);
 }
 
@@ -107,13 +115,13 @@ void Stepper::end_overdue() {
   const EngineClock::time_point now = EngineClock::now();
   const auto overdue = [&](const Request& request) { return request.deadline && *request.deadline <= now; };
   ended_.clear();
-  for (const auto& seq : schedule_.running()) {
-    if (seq->cancelled) {
-      ended_.push_back({seq.get(), EndReason::cancelled});
-    } else if (overdue(seq->request())) {
-      ended_.push_back({seq.get(), EndReason::deadline});
+  each_sequence([&](Sequence& seq) {
+    if (seq.cancelled) {
+      ended_.push_back({&seq, EndReason::cancelled});
+    } else if (overdue(seq.request())) {
+      ended_.push_back({&seq, EndReason::deadline});
     }
-  }
+  });
   end_all();
   end_waiting([&](const Accepted& accepted) { return overdue(accepted.request); }, EndReason::deadline);
 }
@@ -191,24 +199,16 @@ Status Stepper::choose() {
   return Done{};
 }
 
-// The first choice of the prompt's last row: all choices have it in common.
+// The first choice of the prompt's last row: all choices have it in common. One that there is no memory for reads the
+// prompt later, by itself.
 void Stepper::fork_choices(const Choosing& first) {
   Sequence& seq = *first.seq;
   const int32_t row = first.first_row, logits = first.first_logits;
   first_choosing_.push_back(&seq);
-  if (seq.request().choices == 1) return;
+  if (seq.forked || seq.request().choices == 1) return;
   forks_.clear();
   schedule_.fork_choices(seq, forks_, [this](Sequence& fork) { start(fork); });
-  for (size_t i = 0; i < forks_.size(); ++i) {
-    Sequence* fork = forks_[i];
-    if (fork == nullptr) {
-      SequenceEnd end;
-      end.reason = EndReason::failed;
-      end.problem = kNoMemory;
-      tell_end(seq, static_cast<int32_t>(i) + 1, end);
-      continue;
-    }
-    fork->admitted = seq.admitted;
+  for (Sequence* fork : forks_) {
     first_choosing_.push_back(fork);
     choosing_.push_back({fork, row, logits});
   }
@@ -231,7 +231,8 @@ void Stepper::commit() {
 void Stepper::publish() {
   ended_.clear();
   for (const StepPart& part : plan_.parts) {
-    if (!part.chooses) part.seq->accepted->listener->hear(event_of(*part.seq));
+    // What is read for the second time is no progress.
+    if (part.seq->note_progress() && !part.chooses) part.seq->accepted->listener->hear(event_of(*part.seq));
   }
   for (const Choosing& one : choosing_) publish(*one.seq);
   end_all();
@@ -305,8 +306,6 @@ void Stepper::count_step() {
   ++steps_;
   if (plan_.prompt_rows == 0) writing_ms_ = forward_ms_ + choose_ms_;
   prompt_tokens_ += plan_.prompt_rows;
-  const bool counts_pages = steps_ % kStepsBetweenCounts == 0;
-  if (counts_pages) kept_bytes_ = schedule_.memory().kept_bytes();
   if (parts_.observer == nullptr) return;
   StepReport report;
   report.prompt_rows = plan_.prompt_rows;
@@ -320,7 +319,6 @@ void Stepper::count_step() {
 
 void Stepper::become_idle() {
   idle_ = true;
-  kept_bytes_ = schedule_.memory().kept_bytes();
   // Whoever counts wrong must not go on counting.
   const std::string problem = schedule_.integrity_problem();
   if (!problem.empty()) fail("the engine's memory does not add up: " + problem);
@@ -328,9 +326,10 @@ void Stepper::become_idle() {
 
 void Stepper::write_stats(EngineStats& stats) const {
   stats.running = static_cast<int32_t>(schedule_.running().size());
-  stats.reserved_bytes = schedule_.memory().reserved_bytes();
+  stats.running_bytes = schedule_.memory().running_bytes();
   stats.used_bytes = schedule_.memory().used_bytes();
-  stats.cached_bytes = kept_bytes_;
+  stats.cached_bytes = schedule_.memory().kept_bytes();
+  stats.gave_way = schedule_.times_given_way();
   stats.prefix_queries = schedule_.prefix_queries();
   stats.prefix_hits = schedule_.prefix_hits();
   stats.prompt_tokens = prompt_tokens_;

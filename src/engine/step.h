@@ -36,7 +36,7 @@ class Stepper {
  private:
   void start(Sequence& seq);
   void end_overdue();
-  bool hold_rows();
+  void hold();
   void forward();
   void find_choosing();
   Status choose();
@@ -51,6 +51,9 @@ class Stepper {
   void fail(std::string why);
   void end_failed();
   void become_idle();
+  // Those that run, and those that gave way.
+  template <class Visit>
+  void each_sequence(const Visit& visit);
   template <class Which>
   void end_waiting(const Which& which, EndReason reason);
   [[nodiscard]] bool failed() const { return !failure_.empty(); }
@@ -62,6 +65,7 @@ class Stepper {
   Features features_;
   std::unique_ptr<ChoosingRound> round_;
   DraftingRound drafting_;
+  std::function<int32_t(int64_t)> gives_way_;
 
   // This step's.
   StepPlan plan_;
@@ -72,7 +76,7 @@ class Stepper {
   ForwardRows rows_;
   std::vector<Choosing> choosing_;
   std::vector<Sequence*> first_choosing_;  // of those, who had not chosen before
-  std::vector<Sequence*> forks_;
+  std::vector<Sequence*> forks_, lost_;
   struct Ended {
     Sequence* seq;
     EndReason reason;
@@ -85,7 +89,6 @@ class Stepper {
   bool idle_ = true;
   std::string failure_;  // none: it goes on
   int64_t steps_ = 0, prompt_tokens_ = 0;
-  size_t kept_bytes_ = 0;
   SpeculationCounters totals_;
 };
 

@@ -27,13 +27,22 @@ struct Choosing {
 
 struct StepPlan {
   std::vector<StepPart> parts;
-  int32_t prompt_rows = 0;  // of prompts
+  int32_t prompt_rows = 0;  // of those that read
   int32_t rows = 0;         // all, without drafts
   int32_t choosing = 0;     // parts that choose
 
   void clear() {
     parts.clear();
     prompt_rows = rows = choosing = 0;
+  }
+  // What the parts come to.
+  void count() {
+    prompt_rows = rows = choosing = 0;
+    for (const StepPart& part : parts) {
+      prompt_rows += part.seq->reads() ? part.rows : 0;
+      rows += part.rows;
+      choosing += part.chooses ? 1 : 0;
+    }
   }
 };
 

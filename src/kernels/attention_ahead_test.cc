@@ -22,14 +22,9 @@ struct Sequence {
     float next = static_cast<float>(seed);
     const auto number = [&next] { return std::sin(next += 1.37f); };
     const auto cells = static_cast<size_t>(shape.kv_heads) * kPageTokens * kDim;
-    for (int32_t page = 0; page * kPageTokens < length; ++page) {
-      for (auto* side : {&keys, &values}) {
-        side->emplace_back(cells);
-        std::generate(side->back().begin(), side->back().end(), number);
-      }
-    }
-    for (auto& page : keys) key_pages.push_back(page.data());
-    for (auto& page : values) value_pages.push_back(page.data());
+    for (int32_t page = 0; page * kPageTokens < length; ++page) numbers.push_back(page);
+    pages.resize(2 * cells * numbers.size());
+    std::generate(pages.begin(), pages.end(), number);
     q.resize(static_cast<size_t>(rows) * shape.heads * kDim);
     std::generate(q.begin(), q.end(), number);
     for (int32_t i = 0; i < rows; ++i) last_pos.push_back(length - rows + i);
@@ -39,15 +34,18 @@ struct Sequence {
     std::fill_n(last_pos.begin() + first_row, count, length - rows + first_row + count - 1);
   }
 
-  [[nodiscard]] SeqSpan span(int32_t first_row) const {
-    return {first_row, rows, length - rows, {key_pages.data(), value_pages.data(), 0}};
+  [[nodiscard]] KvPages view() const {
+    const auto page_floats = static_cast<size_t>(shape.kv_heads) * kPageTokens * kDim;
+    return pages_in_a_row(const_cast<float*>(pages.data()), page_floats * sizeof(float), numbers.data());
   }
+  [[nodiscard]] SeqSpan span(int32_t first_row) const { return {first_row, rows, length - rows, view()}; }
 
   [[nodiscard]] double key(int32_t pos, int32_t head, int32_t i) const {
-    return keys[pos / kPageTokens][(head * kPageTokens + pos % kPageTokens) * kDim + i];
+    return static_cast<float*>(view().keys_of(pos / kPageTokens))[(head * kPageTokens + pos % kPageTokens) * kDim + i];
   }
   [[nodiscard]] double value(int32_t pos, int32_t head, int32_t i) const {
-    return values[pos / kPageTokens][(head * kDim + i) * kPageTokens + pos % kPageTokens];
+    return static_cast<float*>(
+        view().values_of(pos / kPageTokens))[(head * kDim + i) * kPageTokens + pos % kPageTokens];
   }
 
   // [heads, head_dim] of one row
@@ -74,8 +72,8 @@ struct Sequence {
 
   HeadShape shape;
   int32_t length, rows;
-  std::vector<std::vector<float>> keys, values;  // pages
-  std::vector<void*> key_pages, value_pages;
+  std::vector<float> pages;
+  std::vector<int32_t> numbers;
   std::vector<float> q;
   std::vector<int32_t> last_pos;
 };

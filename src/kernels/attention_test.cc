@@ -19,21 +19,22 @@ namespace {
 class RandomPages {
  public:
   RandomPages(const HeadShape& shape, int32_t length, int32_t slots, std::mt19937& random) : shape_(shape) {
-    const int32_t pages = slots > 0 ? slots : (length + kPageTokens - 1) / kPageTokens;
+    const int32_t count = slots > 0 ? slots : (length + kPageTokens - 1) / kPageTokens;
     const auto floats = static_cast<size_t>(shape.kv_heads) * static_cast<size_t>(shape.head_dim) * kPageTokens;
     std::normal_distribution<float> value(0, 1);
-    for (int32_t i = 0; i < 2 * pages; ++i) {
-      std::vector<float>& numbers = numbers_.emplace_back(floats);
-      for (float& v : numbers) v = value(random);
-      if (shape.kv_dtype == DType::bf16) {
-        std::vector<uint16_t>& narrow = narrow_.emplace_back(floats);
-        std::transform(numbers.begin(), numbers.end(), narrow.begin(), f32_to_bf16);
-        std::transform(narrow.begin(), narrow.end(), numbers.begin(), bf16_to_f32);
-      }
-      void* bytes = shape.kv_dtype == DType::bf16 ? static_cast<void*>(narrow_.back().data()) : numbers.data();
-      (i % 2 == 0 ? keys_ : values_).push_back(bytes);
+    numbers_.resize(2 * floats * static_cast<size_t>(count));
+    for (float& v : numbers_) v = value(random);
+    void* first = numbers_.data();
+    if (shape.kv_dtype == DType::bf16) {
+      narrow_.resize(numbers_.size());
+      std::transform(numbers_.begin(), numbers_.end(), narrow_.begin(), f32_to_bf16);
+      std::transform(narrow_.begin(), narrow_.end(), numbers_.begin(), bf16_to_f32);
+      first = narrow_.data();
     }
-    pages_ = {keys_.data(), values_.data(), slots};
+    // In any order: where a page lies is what its number says.
+    for (int32_t page = 0; page < count; ++page) order_.push_back(page);
+    std::shuffle(order_.begin(), order_.end(), random);
+    pages_ = pages_in_a_row(first, floats * dtype_bytes(shape.kv_dtype), order_.data(), slots);
   }
   RandomPages(const RandomPages&) = delete;
   RandomPages& operator=(const RandomPages&) = delete;
@@ -53,14 +54,16 @@ class RandomPages {
  private:
   [[nodiscard]] size_t dim() const { return static_cast<size_t>(shape_.head_dim); }
   [[nodiscard]] double at(int32_t pos, size_t which, size_t i) const {
-    return static_cast<double>(numbers_[2 * static_cast<size_t>(pages_.slot_of(pos / kPageTokens)) + which][i]);
+    const auto page = static_cast<size_t>(order_[static_cast<size_t>(pages_.slot_of(pos / kPageTokens))]);
+    const size_t floats = static_cast<size_t>(shape_.kv_heads) * dim() * kPageTokens;
+    return static_cast<double>(numbers_[(2 * page + which) * floats + i]);
   }
 
   HeadShape shape_;
   KvPages pages_;
-  std::vector<std::vector<float>> numbers_;    // [2 * slot + (0 keys, 1 values)]
-  std::vector<std::vector<uint16_t>> narrow_;  // the same, as bf16
-  std::vector<void*> keys_, values_;
+  std::vector<float> numbers_;    // [page][0 keys, 1 values]
+  std::vector<uint16_t> narrow_;  // the same, as bf16
+  std::vector<int32_t> order_;
 };
 
 struct AttentionCase {
@@ -252,12 +255,12 @@ TEST_P(AttentionTest, WhatIsNotANumberIsPassedOn) {
       const HeadShape shape{1, 1, 16, dtype};
       const RandomPages pages(shape, 200, 0, random);
       const KvPages kv = pages.pages();
-      const int32_t slot = broken / kPageTokens, at = broken % kPageTokens;
+      const int32_t page = broken / kPageTokens, at = broken % kPageTokens;
       for (int32_t i = 0; i < 16; ++i) {
         if (dtype == DType::f32) {
-          static_cast<float*>(kv.keys[slot])[at * 16 + i] = NAN;
+          static_cast<float*>(kv.keys_of(page))[at * 16 + i] = NAN;
         } else {
-          static_cast<uint16_t*>(kv.keys[slot])[at * 16 + i] = f32_to_bf16(NAN);
+          static_cast<uint16_t*>(kv.keys_of(page))[at * 16 + i] = f32_to_bf16(NAN);
         }
       }
       for (const int32_t pos : {0, 60, 69, 70, 71, 199}) {
@@ -305,9 +308,11 @@ TEST_P(AttentionTest, HeadsAreNormedAndRotatedAsTold) {
         }
         return x;
       };
-      std::vector<float> keys(kOneHead * kPageTokens), values(keys.size());
-      void *key_page = keys.data(), *value_page = values.data();
-      const SeqSpan seq{0, 1, kPos, {&key_page, &value_page, 0}};
+      std::vector<float> page(2 * kOneHead * kPageTokens);
+      const std::span<const float> keys = std::span(page).first(kOneHead * kPageTokens),
+                                   values = std::span(page).last(kOneHead * kPageTokens);
+      const int32_t number = 0;
+      const SeqSpan seq{0, 1, kPos, pages_in_a_row(page.data(), keys.size_bytes(), &number)};
       HeadsArgs args;
       args.shape = {kHeads, 1, kOneHead, DType::f32};
       args.q = turned.data();

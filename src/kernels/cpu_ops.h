@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/host_memory.h"
 #include "base/thread_pool.h"
 #include "kernels/cpu_table.h"
 #include "kernels/ops.h"
@@ -35,6 +36,7 @@ class CpuOps : public Ops, public VisionOps {
   CpuOps(const CpuTable& table, ThreadPool& pool) : table_(table), pool_(pool) {}
 
   std::shared_ptr<void> memory(size_t bytes) override;
+  std::shared_ptr<void> arena(size_t bytes) override { return reserved_host_memory(bytes); }
   void upload(void* to, const void* from, size_t bytes) override;
   void copy(void* to, const void* from, size_t bytes) override;
   void clear(void* to, size_t bytes) override;

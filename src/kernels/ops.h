@@ -5,6 +5,7 @@
 // Shapes are written [outer, inner], contiguous, float32 unless said otherwise.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -78,15 +79,37 @@ struct NormsArgs {
 // slots is 0.
 //   keys:   [kv_head][kPageTokens][head_dim]
 //   values: [kv_head][head_dim][kPageTokens], so that both products of attention run along contiguous memory
+// Memory is dealt out in units of one size, by number; a page of all layers of a kind is a block of some units, which
+// lie anywhere. The numbers are the same for all of these layers: a layer only has its own place in a block.
 struct KvPages {
-  void* const* keys = nullptr;
-  void* const* values = nullptr;
+  const int32_t* numbers = nullptr;  // [slots, block_units], host memory
+  std::byte* keys = nullptr;         // where the layer's keys would lie if its unit were number 0
+  std::byte* values = nullptr;       // likewise
+  int64_t unit_bytes = 0;
+  int32_t block_units = 1;
+  int32_t key_unit = 0, value_unit = 0;  // of a block's units: where the keys lie, where the values
   int32_t slots = 0;
 
   [[nodiscard]] int32_t slot_of(int32_t page) const { return slots == 0 ? page : page % slots; }
-  [[nodiscard]] void* keys_of(int32_t page) const { return keys[slot_of(page)]; }
-  [[nodiscard]] void* values_of(int32_t page) const { return values[slot_of(page)]; }
+  [[nodiscard]] void* keys_of(int32_t page) const { return keys + offset_of(page, key_unit); }
+  [[nodiscard]] void* values_of(int32_t page) const { return values + offset_of(page, value_unit); }
+
+ private:
+  [[nodiscard]] int64_t offset_of(int32_t page, int32_t unit) const {
+    return numbers[int64_t{slot_of(page)} * block_units + unit] * unit_bytes;
+  }
 };
+
+// Pages that lie one behind the other, each its keys and then its values; numbers: 0, 1, 2 …
+inline KvPages pages_in_a_row(void* first, size_t page_bytes, const int32_t* numbers, int32_t slots = 0) {
+  KvPages pages;
+  pages.numbers = numbers;
+  pages.keys = static_cast<std::byte*>(first);
+  pages.values = pages.keys + page_bytes;
+  pages.unit_bytes = static_cast<int64_t>(2 * page_bytes);
+  pages.slots = slots;
+  return pages;
+}
 
 // Consecutive rows of one sequence.
 struct SeqSpan {
@@ -251,6 +274,8 @@ class Ops {
 
   // Zeroed, 64-byte aligned; none where there is no more.
   virtual std::shared_ptr<void> memory(size_t bytes) = 0;
+  // The same for a large piece that may never be used to its end: the host's is only taken as far as it is written.
+  virtual std::shared_ptr<void> arena(size_t bytes) { return memory(bytes); }
   // From host memory, which may change once this returns.
   virtual void upload(void* to, const void* from, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;

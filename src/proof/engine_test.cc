@@ -251,11 +251,11 @@ TEST_P(EngineTest, CancellingGivesEverythingBack) {
   std::vector<RequestId> ids;
   for (int i = 0; i < 6; ++i) ids.push_back(engine.submit(many, texts).id);
   for (int i = 0; i < 4; ++i) engine.step();
-  EXPECT_GT(engine.stats().reserved_bytes, 0u);
+  EXPECT_GT(engine.stats().running_bytes, 0u);
   for (const RequestId id : ids) engine.cancel(id);
   engine.cancel(99);
   finish(engine);
-  EXPECT_EQ(engine.stats().reserved_bytes, 0u);
+  EXPECT_EQ(engine.stats().running_bytes, 0u);
   EXPECT_EQ(engine.stats().running, 0);
   ASSERT_EQ(texts->ends.size(), 12u);
   for (const SequenceEnd& end : texts->ends) EXPECT_EQ(end.reason, EndReason::cancelled);

@@ -67,7 +67,7 @@ class Faults : public GoldenEngineTest<Failing<Backend>> {
       }
       ASSERT_TRUE(engine.stats().failed);
       EXPECT_EQ(engine.stats().failure, kFault);
-      EXPECT_EQ(engine.stats().reserved_bytes, 0u);
+      EXPECT_EQ(engine.stats().running_bytes, 0u);
       EXPECT_EQ(engine.stats().running, 0);
       EXPECT_STREQ(engine.integrity_problem(), "");
       ASSERT_EQ(many->ends.size(), 4u);

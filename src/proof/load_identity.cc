@@ -68,6 +68,7 @@ class Load {
     result_.pictures_seen = stats.pictures_seen;
     result_.pictures_known = stats.pictures_known;
     result_.counters = stats.speculation;
+    result_.gave_way = stats.gave_way;
     if (result_.difference.empty()) result_.difference = engine_.integrity_problem();
     return result_;
   }

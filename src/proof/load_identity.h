@@ -27,6 +27,7 @@ struct LoadResult {
   int64_t prefix_hits = 0;                        // tokens
   int64_t pictures_seen = 0, pictures_known = 0;  // as EngineStats
   int32_t most_running = 0;
+  int64_t gave_way = 0;  // as EngineStats
   SpeculationCounters counters;
   std::string difference;  // the first; "": none
 };

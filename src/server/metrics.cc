@@ -107,7 +107,8 @@ struct Metrics::Families {
   Gauge& acceptance = gauge("paceline:acceptance_ratio", "Accepted drafts over verified ones, since the start");
   Gauge& held_bytes =
       gauge("paceline:queue_bytes", "Memory that waiting and running requests hold beside their KV memory");
-  Gauge& reserved_bytes = gauge("paceline:kv_reserved_bytes", "KV memory promised to running requests");
+  Counter& preemptions = counter("vllm:num_preemptions_total", "Sequences that gave their KV memory up for others");
+  Gauge& running_bytes = gauge("paceline:kv_reserved_bytes", "KV memory that running requests hold");
   Gauge& used_bytes = gauge("paceline:kv_used_bytes", "KV memory that holds something");
   Gauge& cached_bytes = gauge("paceline:kv_cached_bytes", "KV memory with prefixes of requests that have ended");
   Gauge& kv_bytes = gauge("paceline:kv_bytes", "KV memory in all");
@@ -182,7 +183,8 @@ std::string Metrics::text(const EngineStats& stats, const std::vector<LaneState>
     follow(f.accepted_at.Add({{"position", fmt::format("{}", i)}}), stats.speculation.accepted_at[i]);
   }
   f.acceptance.Set(stats.speculation.accepted_of_drafted());
-  f.reserved_bytes.Set(static_cast<double>(stats.reserved_bytes));
+  follow(f.preemptions, stats.gave_way);
+  f.running_bytes.Set(static_cast<double>(stats.running_bytes));
   f.used_bytes.Set(static_cast<double>(stats.used_bytes));
   f.cached_bytes.Set(static_cast<double>(stats.cached_bytes));
   f.kv_bytes.Set(static_cast<double>(stats.kv_bytes));

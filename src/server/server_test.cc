@@ -385,14 +385,26 @@ TEST_F(ServerTest, PrefixesAreSharedWithinAScopeOnly) {
 TEST_F(ServerTest, MetricsHaveTheNamesThatRoutersRead) {
   (void)server_->chat(R"("max_tokens":5)");
   const TestAnswer answer = server_->client().get("/metrics");
-  for (const char* name :
-       {"vllm:num_requests_running", "vllm:num_requests_waiting", "vllm:kv_cache_usage_perc", "vllm:cache_config_info",
-        "vllm:prompt_tokens_total", "vllm:generation_tokens_total", "vllm:time_to_first_token_seconds_bucket",
-        "vllm:inter_token_latency_seconds_bucket", "vllm:e2e_request_latency_seconds_bucket",
-        "vllm:prefix_cache_queries_total", "vllm:prefix_cache_hits_total", "vllm:spec_decode_num_drafts_total",
-        "vllm:spec_decode_num_draft_tokens_total", "vllm:spec_decode_num_accepted_tokens_total",
-        "vllm:spec_decode_num_accepted_tokens_per_pos_total", "paceline:step_seconds_bucket",
-        "paceline:acceptance_ratio", "paceline:kv_reserved_bytes", "paceline:kv_used_bytes"}) {
+  for (const char* name : {"vllm:num_requests_running",
+                           "vllm:num_requests_waiting",
+                           "vllm:kv_cache_usage_perc",
+                           "vllm:cache_config_info",
+                           "vllm:prompt_tokens_total",
+                           "vllm:generation_tokens_total",
+                           "vllm:time_to_first_token_seconds_bucket",
+                           "vllm:inter_token_latency_seconds_bucket",
+                           "vllm:e2e_request_latency_seconds_bucket",
+                           "vllm:prefix_cache_queries_total",
+                           "vllm:prefix_cache_hits_total",
+                           "vllm:spec_decode_num_drafts_total",
+                           "vllm:spec_decode_num_draft_tokens_total",
+                           "vllm:spec_decode_num_accepted_tokens_total",
+                           "vllm:spec_decode_num_accepted_tokens_per_pos_total",
+                           "paceline:step_seconds_bucket",
+                           "paceline:acceptance_ratio",
+                           "vllm:num_preemptions_total",
+                           "paceline:kv_reserved_bytes",
+                           "paceline:kv_used_bytes"}) {
     EXPECT_NE(answer.body.find(std::string("\n") + name + "{"), std::string::npos) << name;
   }
 }

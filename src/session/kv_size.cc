@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/schedule.h"
+#include "session/largest_steps.h"
 
 namespace paceline {
 namespace {
@@ -22,11 +23,17 @@ size_t free_host_bytes() {
 
 }  // namespace
 
-size_t automatic_kv_bytes(const kernels::Ops& ops) {
+size_t automatic_kv_bytes(const Forward& forward, const EngineSettings& settings) {
   constexpr size_t kLeast = size_t{256} << 20, kMost = size_t{64} << 30;
-  // A device has memory of its own; a tenth stays for the rows of steps.
-  const size_t on_device = ops.free_bytes() / 10 * 9;
-  return on_device > 0 ? on_device : std::clamp(free_host_bytes() / 2, kLeast, kMost);
+  // A device has memory of its own.
+  const size_t on_device = forward.ops().free_bytes();
+  if (on_device > 0) return on_device - bytes_beside_steps(forward.config(), settings, on_device);
+  return std::clamp(free_host_bytes() / 2, kLeast, kMost);
+}
+
+size_t kv_bytes_for_one(const Forward& forward, const EngineSettings& settings) {
+  const size_t longest = forward.kv_layout().sequence_bytes(forward.config().context, kMaxImageRows);
+  return forward.ops().free_bytes() > 0 ? std::min(longest, automatic_kv_bytes(forward, settings)) : longest;
 }
 
 Status check_kv_bytes(size_t bytes, const Forward& forward) {

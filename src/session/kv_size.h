@@ -4,14 +4,17 @@
 #include <cstddef>
 
 #include "base/result.h"
-#include "kernels/ops.h"
+#include "engine/engine_settings.h"
 #include "model/forward.h"
 
 namespace paceline {
 
-// What seems right where nobody says: of a device nearly all that is free, of the host half of it within bounds.
-// (Weights that were mapped come and go with their use, and count as free.)
-size_t automatic_kv_bytes(const kernels::Ops& ops);
+// What seems right where nobody says: of a device all that is free once steps have what they scribble on (see
+// largest_steps.h), of the host half of it within bounds. (Weights that were mapped come and go with their use, and
+// count as free.)
+size_t automatic_kv_bytes(const Forward& forward, const EngineSettings& settings);
+// The same for one request at a time, however long: of the host only as much is taken as is used.
+size_t kv_bytes_for_one(const Forward& forward, const EngineSettings& settings);
 
 // An error where not even the smallest request could ever run, with both numbers.
 Status check_kv_bytes(size_t bytes, const Forward& forward);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "session/kv_size.h"
+#include "session/largest_steps.h"
 #include "session/model_path.h"
 #include "state/kv.h"
 
@@ -104,9 +105,14 @@ Status OpenedModel::add_vision(const OpenOptions& options) {
 Status OpenedModel::add_engine(const OpenOptions& options) {
   EngineSettings& settings = description_.settings;
   settings = options.engine;
-  if (settings.kv_bytes == 0) settings.kv_bytes = automatic_kv_bytes(machine_->ops());
-  TRY(check_kv_bytes(settings.kv_bytes, *forward_));
   settings.fixed_depth = options.draft.depth;
+  // A device's memory is dealt out once, and what steps scribble on comes first.
+  if (machine_->ops().free_bytes() > 0)
+    TRY(run_largest_steps({forward_.get(), drafting_->drafter(), vision_.get()}, settings));
+  if (settings.kv_bytes == 0)
+    settings.kv_bytes =
+        options.one_request ? kv_bytes_for_one(*forward_, settings) : automatic_kv_bytes(*forward_, settings);
+  TRY(check_kv_bytes(settings.kv_bytes, *forward_));
   const EngineParts parts{.forward = forward_.get(),
                           .pool = &machine_->pool(),
                           .drafter = drafting_->drafter(),
@@ -114,6 +120,7 @@ Status OpenedModel::add_engine(const OpenOptions& options) {
                           .observer = options.observer,
                           .vision = vision_ != nullptr ? &vision_->forward() : nullptr};
   engine_ = std::make_unique<Engine>(parts, settings);
+  if (const EngineStats stats = engine_->stats(); stats.failed) return Error{stats.failure};
   return Done{};
 }
 

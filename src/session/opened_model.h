@@ -34,7 +34,8 @@ enum class VisionUse : uint8_t { none, if_possible, needed };
 struct OpenOptions {
   RunOptions run;
   DraftOptions draft;
-  EngineSettings engine;  // kv_bytes 0: what seems right for the memory that is free
+  EngineSettings engine;     // kv_bytes 0: what seems right for the memory that is free
+  bool one_request = false;  // at a time: then that is no more than the longest one takes
   VisionUse vision = VisionUse::if_possible;
   StepObserver* observer = nullptr;  // outlives the model
   // Hears what was found and decided. May be empty.

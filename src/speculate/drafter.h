@@ -33,6 +33,11 @@ class DrafterState {
   DrafterState(const DrafterState&) = delete;
   DrafterState& operator=(const DrafterState&) = delete;
   virtual ~DrafterState() = default;
+
+  // What it keeps in the backend's memory lies here: pieces of one size, of the same account as keys and values. Before
+  // every step there are so many that Drafter::state_bytes() of all positions that the step runs fit.
+  std::vector<void*> units;
+  size_t unit_bytes = 0;
 };
 
 // One sequence's part of a round of drafting.
@@ -62,12 +67,12 @@ class Drafter {
 
   // Layers of the target whose input it wants to see of every row that is run (ForwardInput::tap_layers).
   [[nodiscard]] virtual std::span<const int32_t> tap_layers() const { return {}; }
-  // What it keeps in the backend's memory of a sequence that may reach so many positions: promised with the sequence.
+  // What it keeps in the backend's memory of a sequence of so many positions.
   [[nodiscard]] virtual size_t state_bytes(int32_t positions) const {
     (void)positions;
     return 0;
   }
-  // Another sequence begins; may be none.
+  // Another sequence begins, or one that gave its memory up begins again; may be none.
   virtual std::unique_ptr<DrafterState> start() { return nullptr; }
 
   virtual void propose(std::span<DraftAsk> asks) = 0;

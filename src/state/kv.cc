@@ -8,27 +8,34 @@ namespace paceline {
 
 KvLayout::KvLayout(const ModelState& state, DType dtype_in, kernels::Ops* backend)
     : dtype(dtype_in), window(state.window) {
-  block_bytes.backend = backend;
   ring_pages = ring_pages_for(kMaxForwardRows);
-  std::vector<int32_t> owner_of;
+  std::vector<StatePart> parts;
   for (const LayerState& reader : state.layers) {
-    const LayerState& from = state.layers[static_cast<size_t>(reader.kv_layer)];
-    Layer layer;
-    layer.kind = from.kind;
-    layer.kv_heads = from.kv_heads;
-    layer.head_dim = from.head_dim;
-    layer.owns = static_cast<size_t>(reader.kv_layer) == layers.size();
-    layer.owner = layer.owns ? owners++ : owner_of[static_cast<size_t>(reader.kv_layer)];
-    owner_of.push_back(layer.owner);
-    layer.page_bytes =
-        static_cast<size_t>(from.kv_heads) * static_cast<size_t>(from.head_dim) * kPageTokens * dtype_bytes(dtype);
-    if (layer.owns) {
-      size_t& block = block_bytes[layer.kind];
-      layer.offset = block;
-      block += (2 * layer.page_bytes + 63) / 64 * 64;
+    const auto from_layer = static_cast<size_t>(reader.kv_layer);
+    if (from_layer < layers.size()) {
+      layers.push_back(layers[from_layer]);
+      layers.back().owns = false;
+      continue;
     }
+    Layer layer;
+    layer.kind = reader.kind;
+    layer.kv_heads = reader.kv_heads;
+    layer.head_dim = reader.head_dim;
+    layer.owner = owners++;
+    layer.page_bytes =
+        static_cast<size_t>(reader.kv_heads) * static_cast<size_t>(reader.head_dim) * kPageTokens * dtype_bytes(dtype);
+    for (int part = 0; part < 2; ++part) parts.push_back({layer.kind, layer.page_bytes});
     layers.push_back(layer);
   }
+  const UnitPlan plan = plan_units(parts);
+  for (Layer& layer : layers) {
+    layer.keys = plan.places[2 * static_cast<size_t>(layer.owner)];
+    layer.values = plan.places[2 * static_cast<size_t>(layer.owner) + 1];
+  }
+  blocks = {plan.unit_bytes, plan.block_units, backend};
+  waste = plan.waste;
+  for (const StateKind kind : kStateKinds)
+    block_bytes[kind] = static_cast<size_t>(plan.block_units[kind]) * plan.unit_bytes;
 }
 
 // The window, the rows of one forward beyond it (of which kMaxForwardRows may be taken back again), and the part of a
@@ -57,22 +64,29 @@ size_t KvLayout::ring_bytes() const {
   return bytes;
 }
 
-size_t KvLayout::sequence_bytes(int32_t positions, int32_t most_rows) const {
-  const auto pages = static_cast<size_t>((int64_t{positions} + kPageTokens - 1) / kPageTokens);
-  const size_t ring = std::min(pages, static_cast<size_t>(ring_pages_for(most_rows)));
-  return pages * block_bytes[StateKind::paged] + ring * block_bytes[StateKind::window];
+int64_t KvLayout::sequence_units(int32_t positions, int32_t most_rows) const {
+  const int64_t pages = (int64_t{positions} + kPageTokens - 1) / kPageTokens;
+  const int64_t ring = std::min<int64_t>(pages, ring_pages_for(most_rows));
+  return pages * blocks.units[StateKind::paged] + ring * blocks.units[StateKind::window];
 }
 
 int32_t KvLayout::first_page_seen(int32_t pos) const { return std::max(0, pos - window + 1) / kPageTokens; }
 
 KvCache::KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows, std::shared_ptr<KvBlockPool> pool)
     : layout_(&layout),
-      pool_(pool != nullptr ? std::move(pool) : std::make_shared<KvBlockPool>(layout.block_bytes)),
+      pool_(std::move(pool)),
       capacity_(capacity),
       most_rows_(most_rows),
-      ring_pages_(layout.ring_pages_for(most_rows)),
-      owners_(static_cast<size_t>(layout.owners)) {
+      ring_pages_(layout.ring_pages_for(most_rows)) {
   CHECK(most_rows >= kMaxForwardRows && most_rows <= kMaxImageRows);
+  if (pool_ == nullptr)
+    pool_ = std::make_shared<KvBlockPool>(layout.blocks, layout.sequence_bytes(capacity, most_rows));
+  // Where the numbers lie is what a device knows them by.
+  const auto pages = static_cast<size_t>((int64_t{capacity} + kPageTokens - 1) / kPageTokens);
+  const auto ring = static_cast<size_t>(ring_pages_);
+  numbers_[StateKind::paged].reserve(pages * static_cast<size_t>(layout.blocks.units[StateKind::paged]));
+  numbers_[StateKind::window].reserve(std::min(pages, ring) *
+                                      static_cast<size_t>(layout.blocks.units[StateKind::window]));
 }
 
 size_t KvCache::slot_of(StateKind kind, int32_t page) const {
@@ -82,16 +96,11 @@ size_t KvCache::slot_of(StateKind kind, int32_t page) const {
 void KvCache::put(StateKind kind, size_t slot, KvBlockRef block) {
   std::vector<KvBlockRef>& blocks = held_[kind];
   if (blocks.size() <= slot) blocks.resize(slot + 1);
-  for (const KvLayout::Layer& layer : layout_->layers) {
-    if (!layer.owns || layer.kind != kind) continue;
-    LayerPages& pages = owners_[static_cast<size_t>(layer.owner)];
-    if (pages.keys.size() <= slot) {
-      pages.keys.resize(slot + 1);
-      pages.values.resize(slot + 1);
-    }
-    pages.keys[slot] = block.memory() + layer.offset;
-    pages.values[slot] = block.memory() + layer.offset + layer.page_bytes;
-  }
+  const std::span<const int32_t> units = block.units();
+  std::vector<int32_t>& numbers = numbers_[kind];
+  if (numbers.size() < (slot + 1) * units.size()) numbers.resize((slot + 1) * units.size());
+  std::copy(units.begin(), units.end(), numbers.begin() + static_cast<std::ptrdiff_t>(slot * units.size()));
+  units_ += static_cast<int64_t>(units.size()) - (blocks[slot] ? static_cast<int64_t>(units.size()) : 0);
   blocks[slot] = std::move(block);
 }
 
@@ -107,6 +116,7 @@ bool KvCache::reserve(int32_t count) {
       if (slot < blocks.size() && blocks[slot]) {
         if (blocks[slot].alone()) continue;
         blocks[slot].give_back();
+        units_ -= layout_->blocks.units[kind];
       }
       KvBlockRef block = pool_->take(kind);
       if (!block) return false;
@@ -129,22 +139,33 @@ void KvCache::truncate(int32_t length) {
   if (length == 0) written_ = placed_pages_ = 0;
 }
 
+void KvCache::release() {
+  for (const StateKind kind : kStateKinds) {
+    held_[kind].clear();
+    numbers_[kind].clear();
+  }
+  length_ = written_ = placed_pages_ = 0;
+  units_ = 0;
+}
+
 kernels::KvPages KvCache::pages(int32_t layer) const {
   const KvLayout::Layer& where = layout_->layers[static_cast<size_t>(layer)];
-  const LayerPages& pages = owners_[static_cast<size_t>(where.owner)];
-  return {pages.keys.data(), pages.values.data(), where.kind == StateKind::paged ? 0 : ring_pages_};
+  kernels::KvPages pages;
+  pages.numbers = numbers_[where.kind].data();
+  pages.keys = pool_->arena().base() + where.keys.offset;
+  pages.values = pool_->arena().base() + where.values.offset;
+  pages.unit_bytes = static_cast<int64_t>(layout_->blocks.unit_bytes);
+  pages.block_units = layout_->blocks.units[where.kind];
+  pages.key_unit = where.keys.unit;
+  pages.value_unit = where.values.unit;
+  pages.slots = where.kind == StateKind::paged ? 0 : ring_pages_;
+  return pages;
 }
 
 void KvCache::visit_blocks(const std::function<void(StateKind, const KvBlockRef&)>& visit) const {
   for (const StateKind kind : kStateKinds)
     for (const KvBlockRef& block : held_[kind])
       if (block) visit(kind, block);
-}
-
-size_t KvCache::bytes() const {
-  size_t bytes = 0;
-  visit_blocks([&](StateKind kind, const KvBlockRef&) { bytes += layout_->block_bytes[kind]; });
-  return bytes;
 }
 
 KvCache::PageBlocks KvCache::page_blocks(int32_t page) const {
@@ -178,7 +199,7 @@ void KvCache::adopt(std::span<const PageBlocks> pages) {
 }
 
 std::optional<KvCache> KvCache::fork() const {
-  std::optional<KvCache> made(std::in_place, *layout_, capacity_, most_rows_, pool_);
+  std::optional<KvCache> made(empty_one());
   KvCache& other = *made;
   other.length_ = length_;
   other.written_ = written_;
@@ -194,7 +215,7 @@ std::optional<KvCache> KvCache::fork() const {
       const size_t slot = slot_of(kind, page);
       KvBlockRef copy = pool_->take(kind);
       if (!copy) return std::nullopt;
-      pool_->copy(copy, mine[slot], kind);
+      pool_->copy(copy, mine[slot]);
       other.put(kind, slot, std::move(copy));
     }
   }

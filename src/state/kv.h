@@ -7,6 +7,7 @@
 // and the tokens that may be taken back.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -18,6 +19,7 @@
 #include "kernels/ops.h"
 #include "state/kv_blocks.h"
 #include "state/state_kind.h"
+#include "state/unit_plan.h"
 #include "tensor/dtype.h"
 
 namespace paceline {
@@ -36,17 +38,19 @@ struct KvLayout {
     StateKind kind = StateKind::window;
     int32_t kv_heads = 0;
     int32_t head_dim = 0;
-    int32_t owner = 0;      // index among the owning layers: where its pages are
-    bool owns = true;       // false: reads an earlier layer's
-    size_t page_bytes = 0;  // of keys; values take as much again
-    size_t offset = 0;      // of its keys in a block of its kind; values lie behind them
+    int32_t owner = 0;             // index among the owning layers
+    bool owns = true;              // false: reads an earlier layer's
+    size_t page_bytes = 0;         // of keys; values take as much again
+    UnitPlan::Place keys, values;  // in a block of its kind
   };
   DType dtype = DType::bf16;  // bf16, or f32 for checks
   int32_t window = 0;
   int32_t ring_pages = 0;
   int32_t owners = 0;
   std::vector<Layer> layers;  // one per model layer; shared layers repeat their owner's entry
-  KvBlockPool::Sizes block_bytes;
+  KvBlockPool::Shape blocks;
+  ByKind<size_t> block_bytes;  // as taken
+  ByKind<double> waste;        // the share of a block that no layer uses
 
   KvLayout() = default;
   // backend: whose memory keys and values are; none: the host's.
@@ -58,7 +62,10 @@ struct KvLayout {
   [[nodiscard]] size_t window_bytes() const;     // window layers: window tokens, without slack
   [[nodiscard]] size_t ring_bytes() const;       // window layers as allocated
   // The most that a sequence of so many positions, run in up to so many rows at once, takes of a pool.
-  [[nodiscard]] size_t sequence_bytes(int32_t positions, int32_t most_rows) const;
+  [[nodiscard]] int64_t sequence_units(int32_t positions, int32_t most_rows) const;
+  [[nodiscard]] size_t sequence_bytes(int32_t positions, int32_t most_rows) const {
+    return static_cast<size_t>(sequence_units(positions, most_rows)) * blocks.unit_bytes;
+  }
   // The first page that rows at `pos` and later see of a window.
   [[nodiscard]] int32_t first_page_seen(int32_t pos) const;
 };
@@ -66,7 +73,7 @@ struct KvLayout {
 class KvCache {
  public:
   // capacity: the most positions this sequence may reach. Memory is taken page by page: of the pool, or without one of
-  // the cache's own.
+  // an arena of its own, as large as the capacity needs.
   // most_rows: of one forward, kMaxForwardRows to kMaxImageRows; the ring of window layers is as long as that needs.
   KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows = kMaxForwardRows,
           std::shared_ptr<KvBlockPool> pool = nullptr);
@@ -78,15 +85,20 @@ class KvCache {
   // Takes back all tokens from `length` on. Exact on every layer kind for up to kMaxForwardRows tokens back
   // from the longest the sequence has been, and to 0.
   void truncate(int32_t length);
+  // Gives all pages up: nothing has been run.
+  void release();
 
   // For forward: makes room for `count` more positions, then (after the rows are written) counts them in. False: the
   // pool has no more; then nothing may be written behind what stands.
   [[nodiscard]] bool reserve(int32_t count);
   void commit(int32_t count);
+  // Positions behind what stands that there is room for already.
+  [[nodiscard]] int32_t room() const { return std::min(placed_pages_ * kPageTokens, capacity_) - length_; }
 
   [[nodiscard]] kernels::KvPages pages(int32_t layer) const;
   // Taken so far.
-  [[nodiscard]] size_t bytes() const;
+  [[nodiscard]] int64_t units() const { return units_; }
+  [[nodiscard]] size_t bytes() const { return static_cast<size_t>(units()) * layout_->blocks.unit_bytes; }
 
   // A page's blocks, for others to start from; of the window none where the ring has gone on. The page lies wholly
   // below length(), and is never written again.
@@ -100,14 +112,13 @@ class KvCache {
   // Goes on from the same positions by itself: whole pages are shared, the last one is copied where it is not full.
   // None: the pool has no more.
   [[nodiscard]] std::optional<KvCache> fork() const;
+  // Of the same shape and the same pool, and nothing in it.
+  [[nodiscard]] KvCache empty_one() const { return {*layout_, capacity_, most_rows_, pool_}; }
 
   // All that it holds.
   void visit_blocks(const std::function<void(StateKind, const KvBlockRef&)>& visit) const;
 
  private:
-  struct LayerPages {
-    std::vector<void*> keys, values;
-  };
   void put(StateKind kind, size_t slot, KvBlockRef block);
   [[nodiscard]] size_t slot_of(StateKind kind, int32_t page) const;
   // Its place has not been given to a later page, as in a ring.
@@ -125,7 +136,8 @@ class KvCache {
   int32_t written_ = 0;
   int32_t placed_pages_ = 0;  // pages 0 … have had their blocks
   ByKind<std::vector<KvBlockRef>> held_;
-  std::vector<LayerPages> owners_;
+  ByKind<std::vector<int32_t>> numbers_;  // [slots, block_units] of the units of those that are held
+  int64_t units_ = 0;                     // of those that are held
 };
 
 }  // namespace paceline

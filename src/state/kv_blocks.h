@@ -1,16 +1,14 @@
-// Memory for keys and values in blocks: one block holds kPageTokens positions of all layers of a kind. Blocks have
-// counted owners: sequences that share a beginning share its blocks, and so does whoever keeps them for later.
+// Blocks of an arena's units: one holds kPageTokens positions of all layers of a kind. Blocks have counted owners:
+// sequences that share a beginning share its blocks, and so does whoever keeps them for later.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <limits>
-#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "kernels/ops.h"
+#include "state/arena.h"
 #include "state/state_kind.h"
 
 namespace paceline {
@@ -21,17 +19,17 @@ struct KvBlock {
   KvBlockPool* pool = nullptr;
   StateKind kind = StateKind::window;
   int32_t owners = 0;
-  std::byte* memory = nullptr;  // aligned to 64 bytes; none where the model has no layers of the kind
-  std::shared_ptr<void> keeps;  // it
+  int32_t keepers = 0;         // of them, those that keep it for later
+  std::vector<int32_t> units;  // none where the model has no layers of the kind
 };
 
 // One of a block's owners.
 class KvBlockRef {
  public:
   KvBlockRef() = default;
-  explicit KvBlockRef(KvBlock* block) : block_(block) { ++block->owners; }
+  explicit KvBlockRef(KvBlock* block) : block_(block) { count(1, 0); }
   KvBlockRef(const KvBlockRef& other) : block_(other.block_) {
-    if (block_ != nullptr) ++block_->owners;
+    if (block_ != nullptr) count(1, 0);
   }
   KvBlockRef(KvBlockRef&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
   KvBlockRef& operator=(KvBlockRef other) noexcept {
@@ -41,7 +39,7 @@ class KvBlockRef {
   ~KvBlockRef() { give_back(); }
 
   explicit operator bool() const { return block_ != nullptr; }
-  [[nodiscard]] std::byte* memory() const { return block_->memory; }
+  [[nodiscard]] std::span<const int32_t> units() const { return block_->units; }
   // Nobody else would see what is written.
   [[nodiscard]] bool alone() const { return block_->owners == 1; }
   // Which one, for who counts them.
@@ -49,49 +47,64 @@ class KvBlockRef {
   void give_back();
 
  private:
+  friend class KeptBlock;
+  void count(int32_t owners, int32_t keepers);
+
   KvBlock* block_ = nullptr;
+};
+
+// An owner that keeps a block for later, and would give it up for others.
+class KeptBlock {
+ public:
+  KeptBlock() = default;
+  KeptBlock(const KeptBlock&) = delete;
+  KeptBlock& operator=(const KeptBlock&) = delete;
+  ~KeptBlock() { give_up(); }
+
+  void keep(KvBlockRef block);
+  void give_up();
+  explicit operator bool() const { return static_cast<bool>(block_); }
+  [[nodiscard]] const KvBlockRef& block() const { return block_; }
+
+ private:
+  KvBlockRef block_;
 };
 
 // Of one engine, and one thread.
 class KvBlockPool {
  public:
-  // Bytes of a block.
-  struct Sizes : ByKind<size_t> {
-    kernels::Ops* backend = nullptr;  // whose memory blocks are; none: the host's
+  struct Shape {
+    size_t unit_bytes = 0;
+    ByKind<int32_t> units;            // of a block
+    kernels::Ops* backend = nullptr;  // whose memory it is; none: the host's
   };
-  // capacity: of all blocks together.
-  explicit KvBlockPool(Sizes sizes, size_t capacity_bytes = std::numeric_limits<size_t>::max());
-  ~KvBlockPool();
+  KvBlockPool(const Shape& shape, size_t capacity_bytes);
   KvBlockPool(const KvBlockPool&) = delete;
   KvBlockPool& operator=(const KvBlockPool&) = delete;
 
-  // Zeroed: attention multiplies what it masks by zero, so it must be a number. None: the capacity is reached, and
-  // there is nothing left to be given up. Whoever takes has made sure before that this does not happen.
+  // Zeroed. None: there are not so many units, and there is nothing left to be given up.
   [[nodiscard]] KvBlockRef take(StateKind kind);
+  void copy(const KvBlockRef& to, const KvBlockRef& from) const;
 
-  // Asked when the capacity is reached: gives up some block that is only kept for later. False: there is none.
-  void set_reclaim(std::function<bool()> reclaim) { reclaim_ = std::move(reclaim); }
-
-  void copy(const KvBlockRef& to, const KvBlockRef& from, StateKind kind) const;
-
-  [[nodiscard]] const Sizes& sizes() const { return sizes_; }
-  [[nodiscard]] size_t capacity_bytes() const { return capacity_bytes_; }
-  // Of blocks that somebody owns.
-  [[nodiscard]] size_t used_bytes() const { return used_bytes_; }
+  [[nodiscard]] Arena& arena() { return arena_; }
+  [[nodiscard]] const Arena& arena() const { return arena_; }
+  [[nodiscard]] int32_t block_units(StateKind kind) const { return shape_.units[kind]; }
+  // Of blocks that are only kept for later.
+  [[nodiscard]] int32_t kept_units() const { return kept_units_; }
+  // That whoever asks can have: nobody's, or given up when they are asked for.
+  [[nodiscard]] int32_t available_units() const { return arena_.free_units() + kept_units_; }
+  [[nodiscard]] size_t used_bytes() const { return bytes(arena_.units() - arena_.free_units()); }
+  [[nodiscard]] size_t kept_bytes() const { return bytes(kept_units_); }
+  [[nodiscard]] size_t capacity_bytes() const { return bytes(arena_.units()); }
 
  private:
   friend class KvBlockRef;
-  KvBlock* fresh(StateKind kind);
   void free(KvBlock* block);
-  void release_idle(StateKind kind);
-  // Some block of another kind that nobody owns. False: there is none.
-  bool release_idle_other(StateKind kind);
+  [[nodiscard]] size_t bytes(int32_t units) const { return static_cast<size_t>(units) * shape_.unit_bytes; }
 
-  Sizes sizes_;
-  size_t capacity_bytes_;
-  size_t used_bytes_ = 0, idle_bytes_ = 0;
-  ByKind<std::vector<KvBlock*>> idle_;
-  std::function<bool()> reclaim_;
+  Shape shape_;
+  Arena arena_;
+  int32_t kept_units_ = 0;
 };
 
 }  // namespace paceline

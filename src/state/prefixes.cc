@@ -15,7 +15,7 @@ struct Prefixes::Page {
   int32_t depth = 0;  // pages before it
   int32_t walks = 0;
   uint64_t used = 0;
-  KvCache::PageBlocks blocks;
+  ByKind<KeptBlock> blocks;
   // By the hash of their keys: a root may have as many as there are texts, and anybody can write one.
   std::unordered_multimap<uint64_t, std::unique_ptr<Page>> children;
 };
@@ -172,7 +172,8 @@ std::vector<KvCache::PageBlocks> Prefixes::take(const PrefixText& text, bool who
     Page& found = *path[static_cast<size_t>(page)];
     // The window's parts before are not what made this a hit.
     if (page >= first_seen || !found.blocks[StateKind::window]) touch(found);
-    blocks.push_back(found.blocks);
+    KvCache::PageBlocks& page_blocks = blocks.emplace_back();
+    for (const StateKind kind : kStateKinds) page_blocks[kind] = found.blocks[kind].block();
   }
   move_walk(walk, *path[static_cast<size_t>(count - 1)], count);
   return blocks;
@@ -200,17 +201,18 @@ void Prefixes::leave(Walk& walk, const PrefixText& text, std::span<const TokenId
     next->key = std::move(key);
     next->depth = parent.depth + 1;
     next->used = ++clock_;
-    next->blocks = std::move(blocks);
+    for (const StateKind kind : kStateKinds) next->blocks[kind].keep(std::move(blocks[kind]));
     list(*next);
     list(parent);
   } else {
     // Both hold the same numbers; whose they are makes no difference.
     if (!next->blocks[StateKind::window] && blocks[StateKind::window]) {
       unlist(*next);
-      next->blocks[StateKind::window] = std::move(blocks[StateKind::window]);
+      next->blocks[StateKind::window].keep(std::move(blocks[StateKind::window]));
       list(*next);
     }
-    kv.share(page, next->blocks);
+    for (const StateKind kind : kStateKinds) blocks[kind] = next->blocks[kind].block();
+    kv.share(page, blocks);
   }
   move_walk(walk, *next, page + 1);
 }
@@ -238,11 +240,11 @@ void Prefixes::drop_empty(Page& page) {
 
 bool Prefixes::reclaim() {
   if (leaves_.empty() && window_.empty()) return false;
-  const bool has_window = layout_.block_bytes[StateKind::window] > 0 && !window_.empty();
+  const bool has_window = layout_.blocks.units[StateKind::window] > 0 && !window_.empty();
   if (has_window && (leaves_.empty() || window_.begin()->used <= leaves_.begin()->used)) {
     Page& page = *window_.begin()->page;
     unlist(page);
-    page.blocks[StateKind::window].give_back();
+    page.blocks[StateKind::window].give_up();
     list(page);
     return true;
   }
@@ -263,16 +265,8 @@ void Prefixes::visit_blocks(const std::function<void(StateKind, const KvBlockRef
     open.pop_back();
     for (const auto& [hash, child] : page->children) open.push_back(child.get());
     for (const StateKind kind : kStateKinds)
-      if (page->blocks[kind]) visit(kind, page->blocks[kind]);
+      if (page->blocks[kind]) visit(kind, page->blocks[kind].block());
   }
-}
-
-size_t Prefixes::kept_bytes() const {
-  size_t bytes = 0;
-  visit_blocks([&](StateKind kind, const KvBlockRef& block) {
-    if (block.alone()) bytes += layout_.block_bytes[kind];
-  });
-  return bytes;
 }
 
 }  // namespace paceline

@@ -58,8 +58,8 @@ class Prefixes {
   static bool read_the_same(const Walk& walk, const PrefixText& text, const Walk& other, const PrefixText& other_text);
 
   // The page behind the walk's, of the sequence's tokens, has been computed. Where it is here already, the sequence
-  // goes on with the blocks that are: those of pages that a walk stands on are a running sequence's, always, and
-  // whoever runs has had its blocks reserved.
+  // goes on with the blocks that are: those of pages that a walk stands on are a running sequence's, always, so all
+  // that only the tree owns can be given up.
   void leave(Walk& walk, const PrefixText& text, std::span<const TokenId> tokens, KvCache& kv);
 
   // Gives up the blocks that were used the longest ago. False: there are none.
@@ -67,8 +67,6 @@ class Prefixes {
   // Gives up everything that no walk stands at.
   void clear();
 
-  // Bytes of the blocks that only the tree owns.
-  [[nodiscard]] size_t kept_bytes() const;
   // Scopes that it has pages of, or walks in.
   [[nodiscard]] size_t scopes() const { return roots_.size(); }
   // Pages that were looked at so far, to find one or to take one out: what finding costs.

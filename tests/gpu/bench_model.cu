@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <numeric>
 #include <set>
 
 #include "bench_clock.h"
@@ -75,17 +76,14 @@ Model::Model(CudaOps& ops, const Shape& shape, WeightFormat format, int32_t most
   ones_ = floats(kernels::cuda::kMaxNormWidth);
   const std::vector<float> ones(kernels::cuda::kMaxNormWidth, 1.0f);
   ops_.upload(ones_, ones.data(), ones.size() * 4);
+  page_numbers_.resize(static_cast<size_t>(std::max(most_context, 4096) / kPageTokens + 40));
+  std::iota(page_numbers_.begin(), page_numbers_.end(), 0);
   for (Layer& l : layers_) {
-    keys_.emplace_back();
-    values_.emplace_back();
+    pages_.emplace_back();
     if (!l.owns) continue;
     const size_t bytes = static_cast<size_t>(l.kv_heads * l.dim) * kPageTokens * 2;  // joined, it takes less
-    const int32_t pages = (l.global ? most_context : std::min(most_context, 4096)) / kPageTokens + 40;
-    auto* all = static_cast<char*>(random(bytes * 2 * static_cast<size_t>(pages), {}));
-    for (int32_t p = 0; p < pages; ++p, all += 2 * bytes) {
-      keys_.back().push_back(all);
-      values_.back().push_back(all + bytes);
-    }
+    const auto pages = static_cast<size_t>((l.global ? most_context : std::min(most_context, 4096)) / kPageTokens + 40);
+    pages_.back() = kernels::pages_in_a_row(random(2 * bytes * pages, {}), bytes, page_numbers_.data());
   }
   must(cudaDeviceSynchronize(), "making weights");
 }
@@ -156,7 +154,7 @@ void Model::step(int32_t seqs, int32_t rows, int32_t pos, bool with_head) {
     const Layer& l = layers_[static_cast<size_t>(i)];
     for (int32_t s = 0; s < seqs; ++s) {
       const auto at = static_cast<size_t>(l.source);
-      spans[static_cast<size_t>(s)] = {s * rows, rows, pos, {keys_[at].data(), values_[at].data(), 0}};
+      spans[static_cast<size_t>(s)] = {s * rows, rows, pos, pages_[at]};
     }
     layer(l, all, i, spans);
   }
@@ -175,7 +173,7 @@ void Model::logits(int32_t rows) {
 
 void Model::attend(const Layer& l, int32_t rows, int32_t pos, bool with_heads, bool attends) {
   const auto at = static_cast<size_t>(l.source);
-  const std::vector<SeqSpan> spans = {{0, rows, pos, {keys_[at].data(), values_[at].data(), 0}}};
+  const std::vector<SeqSpan> spans = {{0, rows, pos, pages_[at]}};
   const HeadShape shape{s_.heads, l.kv_heads, l.dim, DType::bf16, joined_of(l)};
   kernels::HeadsArgs heads;
   heads.shape = shape;

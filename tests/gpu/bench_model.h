@@ -99,7 +99,8 @@ class Model {
   int64_t* touched_ = nullptr;  // where touched experts are counted, if they are
   std::vector<std::shared_ptr<void>> owners_;
   std::vector<Layer> layers_;
-  std::vector<std::vector<void*>> keys_, values_;
+  std::vector<int32_t> page_numbers_;
+  std::vector<kernels::KvPages> pages_;  // of each layer
   Matrix head_, ple_projection_;
   float *ones_ = nullptr, *turns_ = nullptr, *k_ = nullptr, *v_ = nullptr, *best_ = nullptr, *logits_ = nullptr;
   float *routed_ = nullptr, *tokens_ = nullptr;

@@ -15,23 +15,21 @@ namespace {
 
 // Pages of one sequence on both backends.
 struct Pages {
-  std::vector<std::shared_ptr<void>> memory;
-  std::vector<void*> keys, values;
+  std::shared_ptr<void> memory;
+  std::vector<int32_t> numbers;
   int32_t slots = 0;
-  size_t floats;
+  size_t page_bytes;
 
   Pages(Ops& ops, const AttentionCase& c, DType dtype, int32_t ring) : slots(ring) {
-    const int32_t count = ring > 0 ? ring : c.length / kPageTokens + 1;
-    floats =
-        static_cast<size_t>(c.kv_heads) * static_cast<size_t>(c.dim + c.joined) * kPageTokens * dtype_bytes(dtype) / 4;
-    for (int32_t i = 0; i < count; ++i) {
-      for (std::vector<void*>* to : {&keys, &values}) {
-        memory.push_back(ops.memory(floats * 4));
-        to->push_back(memory.back().get());
-      }
-    }
+    numbers.resize(static_cast<size_t>(ring > 0 ? ring : c.length / kPageTokens + 1));
+    std::iota(numbers.begin(), numbers.end(), 0);
+    page_bytes =
+        static_cast<size_t>(c.kv_heads) * static_cast<size_t>(c.dim + c.joined) * kPageTokens * dtype_bytes(dtype);
+    memory = ops.memory(2 * page_bytes * numbers.size());
   }
-  [[nodiscard]] kernels::KvPages view() const { return {keys.data(), values.data(), slots}; }
+  [[nodiscard]] kernels::KvPages view() const {
+    return kernels::pages_in_a_row(memory.get(), page_bytes, numbers.data(), slots);
+  }
 };
 
 }  // namespace

@@ -61,19 +61,18 @@ class Prepared {
         sin_(ops, random_rows(rows_, launch.dim / 2, random)),
         out_(ops, static_cast<size_t>(rows_ * launch.heads) * static_cast<size_t>(launch.dim)) {
     const auto elements = static_cast<size_t>(launch.kv_heads * launch.dim) * kPageTokens;
-    tables_.resize(launch.seqs.size() * 2);
-    int32_t row = 0;
-    for (size_t s = 0; s < launch.seqs.size(); ++s) {
-      const Rows& rows = launch.seqs[s];
-      for (size_t kind = 0; kind < 2; ++kind)
-        for (int32_t page = 0; page <= (rows.pos + rows.count - 1) / kPageTokens; ++page) {
-          std::vector<uint16_t> bits(elements);  // up to a half either way
-          for (uint16_t& b : bits) b = static_cast<uint16_t>((random() & 0x80ff) | 0x3e00);
-          memory_.push_back(ops.memory(elements * 2));
-          ops.upload(memory_.back().get(), bits.data(), elements * 2);
-          tables_[s * 2 + kind].push_back(memory_.back().get());
-        }
-      spans_.push_back({row, rows.count, rows.pos, {tables_[s * 2].data(), tables_[s * 2 + 1].data(), 0}});
+    int32_t row = 0, most_pages = 0;
+    for (const Rows& rows : launch.seqs)
+      most_pages = std::max(most_pages, (rows.pos + rows.count - 1) / kPageTokens + 1);
+    // Behind each other from the last one on: where a page lies is what its number says.
+    for (int32_t page = most_pages; page-- > 0;) numbers_.push_back(page);
+    for (const Rows& rows : launch.seqs) {
+      std::vector<uint16_t> bits(2 * elements * static_cast<size_t>(most_pages));  // up to a half either way
+      for (uint16_t& b : bits) b = static_cast<uint16_t>((random() & 0x80ff) | 0x3e00);
+      memory_.push_back(ops.memory(bits.size() * 2));
+      ops.upload(memory_.back().get(), bits.data(), bits.size() * 2);
+      spans_.push_back(
+          {row, rows.count, rows.pos, kernels::pages_in_a_row(memory_.back().get(), elements * 2, numbers_.data())});
       row += rows.count;
     }
     out_.poison();
@@ -104,7 +103,7 @@ class Prepared {
   int32_t window_, rows_;
   Block q_, k_, v_, weight_, cos_, sin_, out_;
   std::vector<std::shared_ptr<void>> memory_;
-  std::vector<std::vector<void*>> tables_;
+  std::vector<int32_t> numbers_;
   std::vector<SeqSpan> spans_;
 };
 

@@ -16,16 +16,24 @@ inline constexpr int32_t kPictureHeadStep = 16;
 // Queries that a block of heads with 512 dims takes: registers for more there are not.
 inline constexpr int32_t kMaxQueries512 = 32;
 
-// Consecutive rows of one sequence, in device memory.
+// Consecutive rows of one sequence, in device memory. Pages as in kernels::KvPages.
 struct DeviceSeq {
   int32_t first_row = 0, count = 0, first_pos = 0;
-  int32_t slots = 0;              // of the ring; 0: page p is slot p
-  void* const* keys = nullptr;    // [slots], device memory
-  void* const* values = nullptr;  // [slots]
+  int32_t slots = 0;                 // of the ring; 0: page p is slot p
+  const int32_t* numbers = nullptr;  // [slots, block_units], device memory
+  char* keys = nullptr;              // where the layer's keys would lie if its unit were number 0
+  char* values = nullptr;            // likewise
+  int64_t unit_bytes = 0;
+  int32_t block_units = 1;
+  int32_t key_unit = 0, value_unit = 0;
+  int32_t filler = 0;
 
   [[nodiscard]] PACELINE_BOTH int32_t slot_of(int32_t page) const { return slots == 0 ? page : page % slots; }
-  [[nodiscard]] PACELINE_BOTH void* keys_of(int32_t page) const { return keys[slot_of(page)]; }
-  [[nodiscard]] PACELINE_BOTH void* values_of(int32_t page) const { return values[slot_of(page)]; }
+  [[nodiscard]] PACELINE_BOTH void* keys_of(int32_t page) const { return keys + offset_of(page, key_unit); }
+  [[nodiscard]] PACELINE_BOTH void* values_of(int32_t page) const { return values + offset_of(page, value_unit); }
+  [[nodiscard]] PACELINE_BOTH int64_t offset_of(int32_t page, int32_t unit) const {
+    return numbers[slot_of(page) * block_units + unit] * unit_bytes;
+  }
 };
 
 // Rows of one sequence that share a walk over keys.

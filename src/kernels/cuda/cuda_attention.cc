@@ -85,54 +85,91 @@ void cut(cuda::AttentionArgs& a, const RowBlocks& blocks, Parts parts) {
 
 // At once, in front of all that is only written down: a page that is still read keeps its place in the table. From the
 // far end of the ring, so that what else is sent lies where it lay before, and the list recurs.
-void CudaOps::send_pages(void** to, void* const* from, size_t count) {
-  const size_t bytes = count * sizeof(void*);
-  ring_pages_ += bytes;
+void CudaOps::send_numbers(int32_t* to, std::span<const int32_t> numbers) {
+  const size_t bytes = numbers.size_bytes();
+  ring_pages_ += (bytes + 15) / 16 * 16;
   if (ring_used_ + ring_pages_ > kRingBytes) {
-    ring_pages_ -= bytes;
+    ring_pages_ -= (bytes + 15) / 16 * 16;
     return fail("CUDA: the page tables of one step take more than " + std::to_string(kRingBytes >> 20) + " MiB");
   }
   void* stage = static_cast<char*>(host_ring_.get()) + (kRingBytes - ring_pages_);
-  std::memcpy(stage, from, bytes);
+  std::memcpy(stage, numbers.data(), bytes);
   fine(cudaMemcpyAsync(to, stage, bytes, cudaMemcpyHostToDevice, cuda_stream_), "sending pages");
 }
 
-// The spans with their page tables in device memory. Tables are kept by where they lie on the host and sent again only
-// as far as they changed; spans are sent once per distinct content between waits.
+namespace {
+
+// The numbers of all pages that a span's rows see or write.
+std::span<const int32_t> numbers_of(const SeqSpan& seq) {
+  const int32_t pages = (seq.first_pos + seq.count - 1) / kPageTokens + 1;
+  const int32_t slots = seq.pages.slots == 0 ? pages : std::min(pages, seq.pages.slots);
+  return {seq.pages.numbers, static_cast<size_t>(slots) * static_cast<size_t>(seq.pages.block_units)};
+}
+
+}  // namespace
+
+// What is sent from here on must not meet the end of the staging ring, where waiting gives everything out anew. And all
+// tables lie in one piece of memory, behind each other: when it is full, they are forgotten and sent anew. Whoever has
+// read them has run by then.
+bool CudaOps::make_room_for_numbers(std::span<const SeqSpan> seqs) {
+  size_t wanted = 0;
+  for (const SeqSpan& seq : seqs) wanted += room_for(numbers_of(seq).size());
+  if (wanted > kPageNumbers) {
+    fail("CUDA: the page tables of one call take " + std::to_string(wanted) + " numbers, kernels have room for " +
+         std::to_string(kPageNumbers));
+    return false;
+  }
+  make_room(kRoomForTables + wanted * sizeof(int32_t));
+  if (numbers_used_ + wanted > kPageNumbers) {
+    (void)wait();
+    page_tables_.clear();
+    numbers_used_ = 0;
+  }
+  return status_.ok();
+}
+
+// A sequence's numbers in device memory, the same for all layers of a kind. They are known by where they lie on the
+// host, and sent again only as far as they changed.
+const int32_t* CudaOps::numbers_on_device(const SeqSpan& seq) {
+  const std::span<const int32_t> numbers = numbers_of(seq);
+  PageTable& table = page_tables_[seq.pages.numbers];
+  size_t same = 0;
+  if (table.room < numbers.size()) {
+    table.room = room_for(numbers.size());
+    table.device = static_cast<int32_t*>(page_numbers_.get()) + numbers_used_;
+    table.mirror.clear();
+    numbers_used_ += table.room;
+  } else {
+    const size_t known = std::min(numbers.size(), table.mirror.size());
+    same = static_cast<size_t>(
+        std::mismatch(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(known), table.mirror.begin())
+            .first -
+        numbers.begin());
+  }
+  if (same == numbers.size()) return table.device;
+  table.mirror.assign(numbers.begin(), numbers.end());
+  send_numbers(table.device + same, numbers.subspan(same));
+  return table.device;
+}
+
+// The spans, with their pages' numbers in device memory; sent once per distinct content between waits.
 CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs) {
   SeqTables out;
-  // What is sent below must not meet the end of the staging ring, where waiting gives everything out anew.
-  make_room(kRoomForTables);
+  if (!make_room_for_numbers(seqs)) return out;
   std::vector<DeviceSeq> all;
   std::vector<int32_t> seq_of_row;
   for (const SeqSpan& seq : seqs) {
-    const int32_t pages = (seq.first_pos + seq.count - 1) / kPageTokens + 1;
-    const auto count = static_cast<size_t>(seq.pages.slots == 0 ? pages : std::min(pages, seq.pages.slots));
-    void* tables[2];
-    int which = 0;
-    for (void* const* host : {seq.pages.keys, seq.pages.values}) {
-      PageTable& table = page_tables_[host];
-      size_t same = 0;
-      while (same < count && same < table.mirror.size() && table.mirror[same] == host[same]) ++same;
-      if (same < count) {
-        if (table.device.bytes < count * sizeof(void*)) {
-          grown(table.device, std::max<size_t>(64, count * 2) * sizeof(void*));
-          same = 0;
-        }
-        table.mirror.assign(host, host + count);
-        if (!status_.ok()) return out;
-        send_pages(static_cast<void**>(table.device.memory.get()) + same, host + same, count - same);
-      }
-      tables[which++] = table.device.memory.get();
-    }
-    all.push_back({seq.first_row, seq.count, seq.first_pos, seq.pages.slots, static_cast<void* const*>(tables[0]),
-                   static_cast<void* const*>(tables[1])});
+    const KvPages& pages = seq.pages;
+    all.push_back({seq.first_row, seq.count, seq.first_pos, pages.slots, numbers_on_device(seq),
+                   reinterpret_cast<char*>(pages.keys), reinterpret_cast<char*>(pages.values), pages.unit_bytes,
+                   pages.block_units, pages.key_unit, pages.value_unit, 0});
     for (int32_t i = 0; i < seq.count; ++i) {
       const auto row = static_cast<size_t>(seq.first_row + i);
       if (seq_of_row.size() <= row) seq_of_row.resize(row + 1, 0);
       seq_of_row[row] = static_cast<int32_t>(all.size()) - 1;
     }
   }
+  if (!status_.ok()) return out;
   out.rows = static_cast<int32_t>(seq_of_row.size());
   const size_t seq_bytes = (all.size() * sizeof(DeviceSeq) + 15) / 16 * 16;
   std::vector<char> content(seq_bytes + seq_of_row.size() * sizeof(int32_t));

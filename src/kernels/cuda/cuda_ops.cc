@@ -1,6 +1,7 @@
 #include "kernels/cuda/cuda_ops.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "base/check.h"
@@ -69,6 +70,7 @@ Result<std::unique_ptr<CudaOps>> CudaOps::make() {
     return Error{"taking host memory for the CUDA device: " + text_of(error)};
   ops->host_ring_ = {host, [](void* p) { (void)cudaFreeHost(p); }};
   ops->device_ring_ = ops->memory(kRingBytes);
+  ops->page_numbers_ = ops->memory(kPageNumbers * sizeof(int32_t));
   ops->handover(ops->partial_, kPartialFloats);
   ops->grown(ops->counted_, kCountedFloats * sizeof(float));
   ops->grown(ops->arrivals_, kMaxArrivals * sizeof(int32_t));
@@ -82,6 +84,8 @@ CudaOps::~CudaOps() {
   if (cuda_stream_ == nullptr) return;
   (void)cudaStreamSynchronize(cuda_stream_);
   launches_.reset();
+  for (const auto& [bytes, blocks] : kept_)
+    for (void* block : blocks) (void)cudaFree(block);
   for (cudaEvent_t event : marks_)
     if (event != nullptr) (void)cudaEventDestroy(event);
   (void)cudaStreamDestroy(cuda_stream_);
@@ -118,26 +122,47 @@ bool CudaOps::fine(cudaError_t error, const char* what) {
   return status_.ok();
 }
 
-std::shared_ptr<void> CudaOps::memory(size_t bytes) {
-  if (!status_.ok()) return nullptr;
-  void* block = nullptr;
-  const size_t whole = std::max<size_t>(256, (bytes + 255) / 256 * 256);
-  if (const cudaError_t error = cudaMalloc(&block, whole); error != cudaSuccess) {
-    (void)cudaGetLastError();  // of this call alone: the device goes on
-    size_t free_bytes = 0, all_bytes = 0;
-    (void)cudaMemGetInfo(&free_bytes, &all_bytes);
-    fail("the CUDA device has " + std::to_string(free_bytes >> 20) + " MiB of memory left, needed " +
-         std::to_string(whole >> 20) + " MiB more (" + text_of(error) + ")");
-    return nullptr;
+// A piece of this size: one that was given back, or the driver's.
+void* CudaOps::taken(size_t bytes) {
+  if (const auto kept = kept_.find(bytes); kept != kept_.end() && !kept->second.empty()) {
+    void* block = kept->second.back();
+    kept->second.pop_back();
+    return block;
   }
+  void* block = nullptr;
+  const cudaError_t error = cudaMalloc(&block, bytes);
+  if (error == cudaSuccess) return block;
+  (void)cudaGetLastError();  // of this call alone: the device goes on
+  size_t free_bytes = 0, all_bytes = 0;
+  (void)cudaMemGetInfo(&free_bytes, &all_bytes);
+  fail("the CUDA device has " + std::to_string(free_bytes >> 20) + " MiB of memory left, needed " +
+       std::to_string(bytes >> 20) + " MiB more (" + text_of(error) + ")");
+  return nullptr;
+}
+
+// Small ones in few sizes, so that they can be used again.
+std::shared_ptr<void> CudaOps::memory(size_t bytes) {
+  return bytes <= kMostKeptBytes ? owned(std::bit_ceil(std::max<size_t>(256, bytes)), true) : arena(bytes);
+}
+
+std::shared_ptr<void> CudaOps::arena(size_t bytes) {
+  return owned(std::max<size_t>(256, (bytes + 255) / 256 * 256), false);
+}
+
+std::shared_ptr<void> CudaOps::owned(size_t whole, bool comes_again) {
+  if (!status_.ok()) return nullptr;
+  void* block = taken(whole);
+  if (block == nullptr) return nullptr;
   fine(cudaMemsetAsync(block, 0, whole, cuda_stream_), "clearing memory");
-  // Memory may outlive the stream, and this. What waits or is written down may use it: that is started, and cudaFree
-  // waits for it.
+  // Memory may outlive the stream, and this. What waits or is written down may use it: that is started, and comes
+  // before whatever is done with a piece that is used again; cudaFree waits for it.
   const std::weak_ptr<Launches> launches = launches_;
-  return {block, [this, launches](void* p) {
-            if (const std::shared_ptr<Launches> list = launches.lock()) {
+  return {block, [this, launches, whole, comes_again](void* p) {
+            const std::shared_ptr<Launches> list = launches.lock();
+            if (list != nullptr) {
               flush();
               list->push();
+              if (comes_again) return kept_[whole].push_back(p);
             }
             (void)cudaFree(p);
           }};
@@ -252,7 +277,6 @@ Status CudaOps::wait() {
   launches_->begin();
   ring_used_ = ring_sent_ = ring_pages_ = 0;
   sent_.clear();
-  if (page_tables_.size() > kMostPageTables) page_tables_.clear();
   return status_;
 }
 
@@ -349,7 +373,7 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
   }
   const Weight shape = weight_of(w.first);
   const size_t bytes = bytes_of(shape);
-  const std::shared_ptr<void> block = memory(bytes * static_cast<size_t>(w.count));
+  const std::shared_ptr<void> block = arena(bytes * static_cast<size_t>(w.count));
   if (block == nullptr) return w;
   // Raw rows pass through a staging block, so many whole pairs of tiles at a time.
   const Matrix& m = w.first;
@@ -409,7 +433,7 @@ Matrix CudaOps::place_table(const Matrix& w, std::vector<std::shared_ptr<const v
 
 const float* CudaOps::place(std::span<const float> vector, std::vector<std::shared_ptr<const void>>& owners) {
   if (vector.empty()) return nullptr;
-  const std::shared_ptr<void> block = memory(vector.size_bytes());
+  const std::shared_ptr<void> block = arena(vector.size_bytes());
   if (block == nullptr) return nullptr;
   upload(block.get(), vector.data(), vector.size_bytes());
   owners.push_back(block);

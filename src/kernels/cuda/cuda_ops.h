@@ -25,8 +25,10 @@ namespace paceline::kernels::cuda {
 inline constexpr size_t kRingBytes = size_t{64} << 20;
 // Spans, blocks and page tables of one call; the longest context has 4096 pages.
 inline constexpr size_t kRoomForTables = size_t{8} << 20;
-// Page tables are kept until there are so many (256 sequences of 60 layers), then forgotten at the next wait.
-inline constexpr size_t kMostPageTables = 32768;
+// Numbers of pages' units that the device is told, of all sequences together: 128 of 4096 pages with 8 units each.
+inline constexpr size_t kPageNumbers = size_t{4} << 20;
+// Memory up to this size is kept when it is given back, for who asks next: taking and freeing wait for the device.
+inline constexpr size_t kMostKeptBytes = size_t{4} << 20;
 
 // Device memory that only grows. What it held is gone when it grows.
 struct Grown {
@@ -42,6 +44,8 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
   CudaOps& operator=(const CudaOps&) = delete;
 
   std::shared_ptr<void> memory(size_t bytes) override;
+  // To the byte, for what stays: weights, and keys and values.
+  std::shared_ptr<void> arena(size_t bytes) override;
   void upload(void* to, const void* from, size_t bytes) override;
   void copy(void* to, const void* from, size_t bytes) override;
   void clear(void* to, size_t bytes) override;
@@ -104,6 +108,8 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
   void fail(std::string message);
   // Whether a kernel takes so much; else it is the backend's error.
   bool takes(const char* what, int32_t found, int32_t most);
+  void* taken(size_t bytes);
+  std::shared_ptr<void> owned(size_t whole, bool comes_again);
   void* grown(Grown& buffer, size_t bytes);
   // Floats that blocks of a launch leave for each other.
   float* handover(Grown& buffer, size_t floats);
@@ -112,7 +118,11 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
   void* staged(size_t bytes);
   void make_room(size_t bytes);
   void send_staged();
-  void send_pages(void** to, void* const* from, size_t count);
+  void send_numbers(int32_t* to, std::span<const int32_t> numbers);
+  // A table's room: twice what it has now, so that it grows seldom.
+  [[nodiscard]] static size_t room_for(size_t numbers) { return (2 * numbers + 63) / 64 * 64; }
+  bool make_room_for_numbers(std::span<const SeqSpan> seqs);
+  const int32_t* numbers_on_device(const SeqSpan& seq);
   // `bytes` of host memory, in device memory that stays until the next wait().
   const void* sent(const void* from, size_t bytes);
   template <class T>
@@ -199,10 +209,15 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
 
   // Page tables by where they lie on the host, with what was sent of them.
   struct PageTable {
-    Grown device;
-    std::vector<void*> mirror;
+    int32_t* device = nullptr;
+    size_t room = 0;
+    std::vector<int32_t> mirror;
   };
   std::map<const void*, PageTable> page_tables_;
+  std::shared_ptr<void> page_numbers_;  // [kPageNumbers]
+  size_t numbers_used_ = 0;
+  // Small pieces that were given back, by their size.
+  std::map<size_t, std::vector<void*>> kept_;
   struct SentTables {
     std::vector<char> key;
     const void* device = nullptr;

@@ -6,7 +6,9 @@
 #include <cstring>
 #include <string>
 
+#include "model/gemma4/state_of.h"
 #include "model/gemma4/tiny_config.h"
+#include "state/kv.h"
 
 namespace paceline {
 namespace {
@@ -41,6 +43,23 @@ TEST(SyntheticTest, NamedShapesHaveTheirSize) {
     EXPECT_GE(billions(*config), size.low) << size.name;
     EXPECT_LE(billions(*config), size.high) << size.name;
   }
+}
+
+// Memory is dealt out in units of one size: of the family's shapes hardly a byte of a block is nobody's, and blocks
+// have few units.
+TEST(SyntheticTest, UnitsOfKeysAndValuesAreFull) {
+  for (const std::string_view name : synthetic_names())
+    for (const DType dtype : {DType::bf16, DType::f32}) {
+      const KvLayout layout(state_of(*synthetic_config(name)), dtype);
+      for (const StateKind kind : kStateKinds) {
+        EXPECT_LE(layout.waste[kind], 0.02) << name;
+        EXPECT_LE(layout.blocks.units[kind], kind == StateKind::paged ? 2 : 20) << name;
+      }
+      size_t bytes = 0;
+      for (const KvLayout::Layer& layer : layout.layers) bytes += layer.owns ? 2 * layer.page_bytes : 0;
+      const size_t taken = layout.block_bytes[StateKind::paged] + layout.block_bytes[StateKind::window];
+      EXPECT_LE(static_cast<double>(taken), 1.01 * static_cast<double>(bytes)) << name;
+    }
 }
 
 TEST(SyntheticTest, EveryNameIsKnownAndSound) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 
 #include "base/check.h"
 #include "kernels/row_buffer.h"
@@ -26,8 +27,7 @@ struct VisionForward::Scratch {
   std::vector<TokenId> columns, rows;  // of each patch: its rows of the table of positions
   std::vector<int32_t> members, last_pos;
   std::vector<kernels::SeqSpan> spans, block_spans;
-  // Keys and values of the layer that runs, each picture beginning on a page of its own.
-  std::vector<void*> keys, values;
+  std::vector<int32_t> page_numbers;
 };
 
 namespace {
@@ -205,7 +205,8 @@ class Passage final : public VisionPassage {
     (void)uploaded(s_.sin, s_.sines);
   }
 
-  // Zeroed, since attention multiplies what it masks by zero: that must be a number.
+  // Keys and values of the layer that runs, each picture beginning on a page of its own. Zeroed, since attention
+  // multiplies what it masks by zero: that must be a number.
   void make_pages() {
     const auto page_bytes =
         static_cast<size_t>(c_.heads) * static_cast<size_t>(c_.head_dim) * kPageTokens * dtype_bytes(kv_dtype());
@@ -213,20 +214,16 @@ class Passage final : public VisionPassage {
     for (const Patches* picture : pictures_) pages += static_cast<size_t>(pages_of(*picture));
     auto* next = reinterpret_cast<std::byte*>(sized(s_.pages, static_cast<int64_t>(2 * pages * page_bytes / 4)));
     ops_.clear(next, 2 * pages * page_bytes);
-    s_.keys.clear();
-    s_.values.clear();
-    for (size_t i = 0; i < pages; ++i, next += 2 * page_bytes) {
-      s_.keys.push_back(next);
-      s_.values.push_back(next + page_bytes);
-    }
+    s_.page_numbers.resize(pages);
+    std::iota(s_.page_numbers.begin(), s_.page_numbers.end(), 0);
     s_.spans.clear();
     s_.last_pos.clear();
-    int32_t row = 0, page = 0;
+    int32_t row = 0;
     for (const Patches* picture : pictures_) {
-      s_.spans.push_back({row, picture->count(), 0, {s_.keys.data() + page, s_.values.data() + page, 0}});
+      s_.spans.push_back({row, picture->count(), 0, kernels::pages_in_a_row(next, page_bytes, s_.page_numbers.data())});
       s_.last_pos.insert(s_.last_pos.end(), static_cast<size_t>(picture->count()), picture->count() - 1);
       row += picture->count();
-      page += pages_of(*picture);
+      next += 2 * page_bytes * static_cast<size_t>(pages_of(*picture));
     }
   }
 

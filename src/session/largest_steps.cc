@@ -1,0 +1,130 @@
+#include "session/largest_steps.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "kernels/row_buffer.h"
+
+namespace paceline {
+namespace {
+
+class Steps {
+ public:
+  Steps(const LargestSteps& of, const EngineSettings& settings)
+      : of_(of),
+        settings_(settings),
+        layout_(of.forward->kv_layout()),
+        pool_(std::make_shared<KvBlockPool>(
+            layout_.blocks, layout_.block_bytes[StateKind::paged] + layout_.block_bytes[StateKind::window])) {
+    for (const StateKind kind : kStateKinds) page_[kind] = pool_->take(kind);
+  }
+
+  Status run() {
+    if (!page_[StateKind::paged] || !page_[StateKind::window]) return of_.forward->settle();
+    TRY(step(1, std::min(settings_.batch_rows, kMaxForwardRows)));
+    for (int32_t seqs = 1; seqs < settings_.batch_rows; seqs *= 2) TRY(step(seqs, 1));
+    TRY(step(settings_.batch_rows, 1));
+    if (of_.drafter != nullptr) TRY(draft());
+    return Done{};
+  }
+
+ private:
+  // So many rows before the end of a context; all its pages are the one there is.
+  KvCache sequence(int32_t context, int32_t rows) {
+    const int32_t pages = std::max(1, context / kPageTokens);
+    KvCache kv(layout_, pages * kPageTokens, kMaxForwardRows, pool_);
+    kv.adopt(std::vector<KvCache::PageBlocks>(static_cast<size_t>(pages), page_));
+    kv.truncate(std::max(1, kv.length() - rows));
+    return kv;
+  }
+  // One as long as the context is; how many pages a step walks is a matter of the longest.
+  std::vector<KvCache> sequences(int32_t count, int32_t rows) {
+    std::vector<KvCache> made;
+    for (int32_t i = 0; i < count; ++i)
+      made.push_back(sequence(i == 0 ? of_.forward->config().context : kPageTokens, rows));
+    return made;
+  }
+
+  Status step(int32_t count, int32_t rows) {
+    std::vector<KvCache> caches = sequences(count, rows);
+    std::vector<SeqRows> seqs;
+    std::vector<int32_t> logit_rows;
+    int32_t all = 0;
+    for (KvCache& kv : caches) {
+      const int32_t some = std::min(rows, kv.room());
+      seqs.push_back({&kv, some});
+      all += some;
+      logit_rows.push_back(all - 1);
+    }
+    const std::vector<TokenId> tokens(static_cast<size_t>(all), 0);
+    ForwardInput input;
+    input.tokens = tokens;
+    input.seqs = seqs;
+    input.logit_rows = logit_rows;
+    if (of_.drafter != nullptr) input.tap_layers = of_.drafter->tap_layers();
+    (void)of_.forward->enqueue(input);
+    return of_.forward->settle();
+  }
+
+  // Many with a draft each, and few with many. What a drafter remembers of a sequence is not asked for.
+  Status draft() {
+    const int32_t half = std::max(1, settings_.batch_rows / 2);
+    TRY(draft(half, 1));
+    return draft(std::min(half, 8), settings_.fixed_depth.value_or(settings_.deepest));
+  }
+  Status draft(int32_t count, int32_t depth) {
+    if (depth == 0) return Done{};
+    std::vector<KvCache> caches = sequences(count, 1);
+    kernels::Ops& ops = of_.forward->ops();
+    kernels::RowBuffer hidden;
+    const float* row = hidden.sized(ops, of_.forward->config().hidden);
+    std::vector<std::vector<TokenId>> tokens, drafts(caches.size(), std::vector<TokenId>(static_cast<size_t>(depth)));
+    std::vector<std::unique_ptr<DrafterState>> states;
+    for (const KvCache& kv : caches) {
+      tokens.emplace_back(static_cast<size_t>(kv.length()) + 1, 0);
+      states.push_back(of_.drafter->start());
+    }
+    std::vector<DraftAsk> asks;
+    for (size_t i = 0; i < caches.size(); ++i)
+      asks.push_back({{tokens[i], &caches[i], row}, states[i].get(), drafts[i]});
+    if (of_.drafter->enqueue(asks) == nullptr) of_.drafter->propose(asks);
+    return of_.forward->settle();
+  }
+
+  const LargestSteps& of_;
+  const EngineSettings& settings_;
+  const KvLayout& layout_;
+  std::shared_ptr<KvBlockPool> pool_;
+  KvCache::PageBlocks page_;
+};
+
+// The largest picture there can be, all grey.
+Status look(Vision& vision) {
+  constexpr int32_t kSide = 2048, kMostTokens = *std::max_element(std::begin(kBudgets), std::end(kBudgets));
+  Picture grey;
+  grey.width = grey.height = kSide;
+  grey.rgb.assign(static_cast<size_t>(kSide) * kSide * 3, 127);
+  TRY_ASSIGN(const Patches patches, vision.cut(grey, kMostTokens));
+  const Patches* const one = &patches;
+  (void)vision.forward().run({&one, 1});
+  return Done{};
+}
+
+}  // namespace
+
+Status run_largest_steps(const LargestSteps& of, const EngineSettings& settings) {
+  TRY(Steps(of, settings).run());
+  if (of.vision != nullptr) TRY(look(*of.vision));
+  return of.forward->settle();
+}
+
+// Of a sequence: the row it drafts from, counts and biases of all tokens, and bits of what is barred and of what is
+// allowed at each of a round's choices. Graphs are small and many; and not all of a driver's memory is in one piece.
+size_t bytes_beside_steps(const ModelConfig& config, const EngineSettings& settings, size_t free_bytes) {
+  const auto vocab = static_cast<size_t>(config.vocab), hidden = static_cast<size_t>(config.hidden);
+  const size_t each = hidden * sizeof(float) + 2 * vocab * sizeof(float) + (kMaxDraftTokens + 2) * vocab / 8;
+  const size_t graphs = std::min(size_t{1} << 30, free_bytes / 10);
+  return std::min(free_bytes / 2, graphs + each * static_cast<size_t>(std::min(settings.most_running, 1024)));
+}
+
+}  // namespace paceline

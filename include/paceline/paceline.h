@@ -100,7 +100,7 @@ typedef struct paceline_open_options {
   uint64_t kv_bytes;           /* memory for keys and values; 0: what seems right for the memory that is free */
   uint64_t picture_bytes;      /* memory for what became of pictures */
   int32_t batch_rows;          /* tokens of one step, guesses included */
-  int32_t chunk_rows;          /* of them, tokens of prompts */
+  int32_t chunk_rows;          /* tokens of prompts where nobody writes; 0: what suits the device */
   int32_t chunk_rows_beside;   /* likewise while others write: how long they are held up */
   int32_t max_running;         /* sequences computed at once */
   int32_t queue_length;        /* requests that may wait; more are PACELINE_BUSY */

@@ -15,8 +15,8 @@ namespace paceline {
 struct ContextBenchSettings {
   std::vector<int32_t> contexts;  // ascending
   std::vector<int32_t> widths = {1, 8};
-  int32_t chunk = kMaxForwardRows;  // rows of a prompt chunk
-  int32_t rounds = 5;               // at each context
+  int32_t chunk = 0;   // rows of a prompt chunk; 0: what suits the device
+  int32_t rounds = 5;  // at each context
   std::function<void(int64_t done, int64_t total)> progress;
 };
 

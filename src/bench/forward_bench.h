@@ -15,7 +15,7 @@ namespace paceline {
 struct ForwardBenchSettings {
   int32_t context = 512;
   int32_t prompt = 512;
-  int32_t chunk = kMaxForwardRows;  // rows of a prompt chunk
+  int32_t chunk = 0;  // rows of a prompt chunk; 0: what suits the device
   int32_t rounds = 9;
   std::vector<int32_t> widths = {1, 2, 4, 8, 16};
   // After each round. May be empty.

@@ -13,13 +13,18 @@ double now_ms() {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
+int32_t chunk_of(const Forward& forward, int32_t chunk) {
+  if (chunk > 0) return chunk;
+  return forward.ops().free_bytes() > 0 ? kMostForwardRows : kMaxForwardRows;
+}
+
 }  // namespace
 
 Stand::Stand(Forward& forward, int32_t longest, int32_t chunk)
     : forward_(forward),
-      chunk_(chunk),
-      kv_(forward.kv_layout(), longest + kMaxForwardRows),
-      tokens_(static_cast<size_t>(std::max(longest, kMaxForwardRows))) {
+      chunk_(chunk_of(forward, chunk)),
+      kv_(forward.kv_layout(), longest + kMaxForwardRows, std::max(chunk_, kMaxForwardRows)),
+      tokens_(static_cast<size_t>(std::max(longest, kMostForwardRows))) {
   const int32_t vocab = forward.config().vocab;
   uint32_t state = 1;
   for (TokenId& token : tokens_) {

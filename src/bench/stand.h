@@ -11,7 +11,7 @@ namespace paceline {
 
 class Stand {
  public:
-  // longest: the most tokens that will stand. chunk: rows of a prompt chunk.
+  // longest: the most tokens that will stand. chunk: rows of a prompt chunk; 0: what suits the device.
   Stand(Forward& forward, int32_t longest, int32_t chunk);
 
   // Milliseconds to read on from what stands up to so many tokens.

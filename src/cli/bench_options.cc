@@ -55,9 +55,8 @@ void add_forward_options(CLI::App& command, BenchOptions& options) {
       ->type_name("LIST")
       ->default_str("1,2,4,8,16; at several contexts 1,8")
       ->each([&options](const std::string&) { options.widths_given = true; });
-  command.add_option("--chunk", options.forward.chunk, "Rows of a prompt chunk")
-      ->check(CLI::Range(1, kMaxForwardRows))
-      ->capture_default_str();
+  command.add_option("--chunk", options.forward.chunk, "Rows of a prompt chunk; default: 256, on a GPU 2048")
+      ->check(CLI::Range(1, kMostForwardRows).description(""));
   command
       .add_option(
           "--rounds", options.rounds,

@@ -104,7 +104,8 @@ void add_capacity(CLI::App& command, ServeOptions& options) {
   group.bytes("--kv-bytes", engine.kv_bytes, {},
               "Memory for keys and values, as 512MB or 8GB; 0: half of what is free, of a device the rest");
   group.number("--batch-rows", engine.batch_rows, 1, 1024, "Tokens of one step, drafts included");
-  group.number("--chunk-rows", engine.chunk_rows, 1, 256, "Of them, tokens of prompts");
+  group.number("--chunk-rows", engine.chunk_rows, 0, 2048,
+               "Tokens of prompts in a step where nobody writes; 0: 256, on a GPU 2048");
   group.number("--max-running", engine.most_running, 1, 65536, "Sequences computed at once");
   group.number("--queue-length", engine.queue_length, 1, 1 << 20, "Requests that may wait; more are answered 429");
   group.bytes("--queue-bytes", engine.queue_bytes, {.low = kMegabyte},

@@ -11,9 +11,11 @@
 namespace paceline {
 
 struct EngineSettings {
-  size_t kv_bytes = size_t{1} << 30;     // for keys and values: of running requests, and what is kept of earlier ones
-  int32_t batch_rows = 256;              // of one step, drafts included
-  int32_t chunk_rows = 256;              // of prompts in one step
+  size_t kv_bytes = size_t{1} << 30;  // for keys and values: of running requests, and what is kept of earlier ones
+  int32_t batch_rows = 256;           // of one step, drafts included
+  // Of prompts in a step where nobody writes; 0: kMaxForwardRows, or more where a session knows that the device likes
+  // it.
+  int32_t chunk_rows = 0;
   int32_t chunk_rows_beside = 64;        // likewise where others write meanwhile: how long they are held up
   int32_t most_running = 256;            // sequences
   int32_t queue_length = 2048;           // requests that wait

@@ -28,7 +28,9 @@ std::unique_ptr<Sequence> taken_out(Schedule::Sequences& among, const Sequence& 
 
 Schedule::Schedule(const KvLayout& layout, const ModelConfig& config, const EngineSettings& settings,
                    const Drafter* drafter)
-    : layout_(layout), config_(config), settings_(settings), drafter_(drafter), memory_(layout, settings.kv_bytes) {}
+    : layout_(layout), config_(config), settings_(settings), drafter_(drafter), memory_(layout, settings.kv_bytes) {
+  if (settings_.chunk_rows == 0) settings_.chunk_rows = kMaxForwardRows;
+}
 
 std::shared_ptr<Accepted> Schedule::accept(Request request, const KvLayout& layout, const ModelConfig& config,
                                            const Drafter* drafter) {
@@ -229,12 +231,20 @@ void Schedule::plan_writers(StepPlan& plan) {
   plan.parts.resize(most);
 }
 
+// Nobody gives way for a larger chunk: it takes half of what is free at most, and what a sequence always has room for.
+int32_t Schedule::prompt_rows_alone() const {
+  int64_t page_units = 0;
+  for (const StateKind kind : kStateKinds) page_units += layout_.blocks.units[kind];
+  const int64_t pages = memory_.available_units() / std::max<int64_t>(1, 2 * page_units);
+  const int64_t rows = std::max<int64_t>(pages * kPageTokens, kMaxForwardRows);
+  return static_cast<int32_t>(std::min<int64_t>(rows, settings_.chunk_rows));
+}
+
 void Schedule::plan_readers(StepPlan& plan) {
   const auto writers = static_cast<int32_t>(plan.parts.size());
-  const int32_t chunk =
-      writers > 0 ? std::min(settings_.chunk_rows, settings_.chunk_rows_beside) : settings_.chunk_rows;
   // At least a row, whatever the settings.
-  const int32_t most = std::max(1, std::min(chunk, settings_.batch_rows - writers));
+  const int32_t beside = std::min({settings_.chunk_rows, settings_.chunk_rows_beside, settings_.batch_rows - writers});
+  const int32_t most = writers > 0 ? std::max(1, beside) : prompt_rows_alone();
   for (const auto& seq : running_) {
     if (plan.prompt_rows >= most) return;
     if (!seq->reads()) continue;
@@ -244,7 +254,7 @@ void Schedule::plan_readers(StepPlan& plan) {
     if (rows == 0) continue;
     // A picture that must not be cut is the only prompt of its step, and others wait where it is very large.
     if (plan.prompt_rows > 0 && plan.prompt_rows + rows > most) return;
-    if (writers + rows > kMaxImageRows) plan.parts.resize(static_cast<size_t>(kMaxImageRows - rows));
+    if (writers + rows > kMostForwardRows) plan.parts.resize(static_cast<size_t>(kMostForwardRows - rows));
     plan.parts.push_back({seq.get(), rows, rows == seq->rows_left()});
     plan.prompt_rows += rows;
   }

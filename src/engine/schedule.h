@@ -72,6 +72,7 @@ class Schedule {
   void count_found(Sequence& seq);
   void plan_writers(StepPlan& plan);
   void plan_readers(StepPlan& plan);
+  [[nodiscard]] int32_t prompt_rows_alone() const;
   void look_again(Sequence& seq);
   [[nodiscard]] static bool waits_for_another(const Sequence& seq, const StepPlan& plan);
 

@@ -30,7 +30,7 @@ Stepper::Stepper(const EngineParts& parts, const EngineSettings& settings)
       drafting_(parts, settings, round_->takes_unknown_drafts()),
       gives_way_(settings.gives_way) {
   CHECK(settings.batch_rows > 0 && settings.batch_rows <= kMaxImageRows);
-  CHECK(settings.chunk_rows > 0 && settings.chunk_rows <= kMaxForwardRows && settings.chunk_rows_beside > 0);
+  CHECK(settings.chunk_rows >= 0 && settings.chunk_rows <= kMostForwardRows && settings.chunk_rows_beside > 0);
   if (schedule_.memory().is_missing())
     failure_ = fmt::format("the machine has not the {} bytes that are wanted for keys and values", settings.kv_bytes);
 }

@@ -13,7 +13,7 @@ Forward::Forward(std::shared_ptr<const ModelWeights> weights, kernels::Ops& ops,
       layout_(weights_->state(), precision == Precision::f32 ? DType::f32 : DType::bf16, &ops) {}
 
 ForwardRows Forward::enqueue(const ForwardInput& input) {
-  CHECK(!input.tokens.empty() && input.tokens.size() <= static_cast<size_t>(kMaxImageRows));
+  CHECK(!input.tokens.empty() && input.tokens.size() <= static_cast<size_t>(kMostForwardRows));
   CHECK(input.drafted_at.empty() || input.drafted_at.size() == input.tokens.size());
   const ForwardRows out = pass(input);
   for (const SeqRows& seq : input.seqs) seq.kv->commit(seq.count);

@@ -33,7 +33,7 @@ struct SeqRows {
 };
 
 struct ForwardInput {
-  std::span<const TokenId> tokens;      // all rows, sequence after sequence; at most kMaxImageRows
+  std::span<const TokenId> tokens;      // all rows, sequence after sequence; at most kMostForwardRows
   std::span<const SeqRows> seqs;        // their counts add up to tokens.size()
   std::span<const int32_t> logit_rows;  // rows whose logits are wanted, ascending
   std::span<const int32_t> tap_layers;  // layers whose input is wanted too (layer_count(): the last one's output)

@@ -15,13 +15,14 @@ class Steps {
         settings_(settings),
         layout_(of.forward->kv_layout()),
         pool_(std::make_shared<KvBlockPool>(
-            layout_.blocks, layout_.block_bytes[StateKind::paged] + layout_.block_bytes[StateKind::window])) {
+            layout_.blocks, (layout_.block_bytes[StateKind::paged] + layout_.block_bytes[StateKind::window]) *
+                                static_cast<size_t>(2 + new_pages(most_rows(settings))))) {
     for (const StateKind kind : kStateKinds) page_[kind] = pool_->take(kind);
   }
 
   Status run() {
     if (!page_[StateKind::paged] || !page_[StateKind::window]) return of_.forward->settle();
-    TRY(step(1, std::min(settings_.batch_rows, kMaxForwardRows)));
+    TRY(step(1, std::max(settings_.batch_rows, most_rows(settings_))));
     for (int32_t seqs = 1; seqs < settings_.batch_rows; seqs *= 2) TRY(step(seqs, 1));
     TRY(step(settings_.batch_rows, 1));
     if (of_.drafter != nullptr) TRY(draft());
@@ -29,12 +30,17 @@ class Steps {
   }
 
  private:
-  // So many rows before the end of a context; all its pages are the one there is.
+  // Of one forward.
+  static int32_t most_rows(const EngineSettings& settings) { return std::max(settings.chunk_rows, kMaxForwardRows); }
+  // Pages that so many rows take of the pool. Few are written over what is there.
+  static int32_t new_pages(int32_t rows) { return rows > kMaxForwardRows ? (rows - 1) / kPageTokens + 1 : 0; }
+
+  // So many rows before the end of a context; all its pages up to there are the one there is.
   KvCache sequence(int32_t context, int32_t rows) {
-    const int32_t pages = std::max(1, context / kPageTokens);
+    const int32_t pages = std::max(1, context / kPageTokens), known = std::max(1, pages - new_pages(rows));
     KvCache kv(layout_, pages * kPageTokens, kMaxForwardRows, pool_);
-    kv.adopt(std::vector<KvCache::PageBlocks>(static_cast<size_t>(pages), page_));
-    kv.truncate(std::max(1, kv.length() - rows));
+    kv.adopt(std::vector<KvCache::PageBlocks>(static_cast<size_t>(known), page_));
+    if (known == pages) kv.truncate(std::max(1, kv.length() - rows));
     return kv;
   }
   // One as long as the context is; how many pages a step walks is a matter of the longest.
@@ -51,7 +57,7 @@ class Steps {
     std::vector<int32_t> logit_rows;
     int32_t all = 0;
     for (KvCache& kv : caches) {
-      const int32_t some = std::min(rows, kv.room());
+      const int32_t some = std::min(rows, kv.capacity() - kv.length());
       seqs.push_back({&kv, some});
       all += some;
       logit_rows.push_back(all - 1);

@@ -42,7 +42,7 @@ Status check_open_options(const OpenOptions& options) {
   TRY(check_range("threads", options.run.threads, 0, 1024));
   TRY(check_draft(options.draft));
   TRY(check_range("batch_rows", engine.batch_rows, 1, kMaxImageRows));
-  TRY(check_range("chunk_rows", engine.chunk_rows, 1, kMaxForwardRows));
+  TRY(check_range("chunk_rows", engine.chunk_rows, 0, kMostForwardRows));
   TRY(check_range("chunk_rows_beside", engine.chunk_rows_beside, 1, kMaxForwardRows));
   TRY(check_range("max_running", engine.most_running, 1, kMost));
   return check_range("queue_length", engine.queue_length, 1, kMost);
@@ -106,6 +106,9 @@ Status OpenedModel::add_engine(const OpenOptions& options) {
   EngineSettings& settings = description_.settings;
   settings = options.engine;
   settings.fixed_depth = options.draft.depth;
+  // A device is only filled by many rows; a processor by few.
+  if (settings.chunk_rows == 0)
+    settings.chunk_rows = machine_->ops().free_bytes() > 0 ? kMostForwardRows : kMaxForwardRows;
   // A device's memory is dealt out once, and what steps scribble on comes first.
   if (machine_->ops().free_bytes() > 0)
     TRY(run_largest_steps({forward_.get(), drafting_->drafter(), vision_.get()}, settings));

@@ -40,7 +40,9 @@ KvLayout::KvLayout(const ModelState& state, DType dtype_in, kernels::Ops* backen
 
 // The window, the rows of one forward beyond it (of which kMaxForwardRows may be taken back again), and the part of a
 // page that lies before the first position needed.
-int32_t KvLayout::ring_pages_for(int32_t rows) const { return (window + rows + kPageTokens - 1) / kPageTokens + 1; }
+int32_t KvLayout::ring_pages_for(int32_t rows) const {
+  return (window + std::max(rows, kMaxForwardRows) + kPageTokens - 1) / kPageTokens + 1;
+}
 
 size_t KvLayout::bytes_per_token() const {
   size_t bytes = 0;
@@ -77,8 +79,8 @@ KvCache::KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows, st
       pool_(std::move(pool)),
       capacity_(capacity),
       most_rows_(most_rows),
-      ring_pages_(layout.ring_pages_for(most_rows)) {
-  CHECK(most_rows >= kMaxForwardRows && most_rows <= kMaxImageRows);
+      ring_pages_(layout.ring_pages_for(kMostForwardRows)) {
+  CHECK(most_rows >= kMaxForwardRows && most_rows <= kMostForwardRows);
   if (pool_ == nullptr)
     pool_ = std::make_shared<KvBlockPool>(layout.blocks, layout.sequence_bytes(capacity, most_rows));
   // Where the numbers lie is what a device knows them by.
@@ -105,18 +107,16 @@ void KvCache::put(StateKind kind, size_t slot, KvBlockRef block) {
 }
 
 bool KvCache::reserve(int32_t count) {
-  CHECK(count <= most_rows_ && length_ + count <= capacity_);
+  CHECK(count <= kMostForwardRows && length_ + count <= capacity_);
+  drop_behind(count);
   const int32_t pages_needed = (length_ + count + kPageTokens - 1) / kPageTokens;
   for (; placed_pages_ < pages_needed; ++placed_pages_) {
     for (const StateKind kind : kStateKinds) {
       const size_t slot = slot_of(kind, placed_pages_);
-      std::vector<KvBlockRef>& blocks = held_[kind];
-      // A ring's old page is written over, unless others still read it. Then it is theirs alone before another is
-      // taken: a ring never holds more blocks than it has slots, and what only the pool's owner keeps can be given up.
-      if (slot < blocks.size() && blocks[slot]) {
-        if (blocks[slot].alone()) continue;
-        blocks[slot].give_back();
-        units_ -= layout_->blocks.units[kind];
+      // What an earlier text has left is written over, unless others still read it.
+      if (slot < held_[kind].size() && held_[kind][slot]) {
+        if (held_[kind][slot].alone()) continue;
+        drop(kind, placed_pages_);
       }
       KvBlockRef block = pool_->take(kind);
       if (!block) return false;
@@ -124,6 +124,20 @@ bool KvCache::reserve(int32_t count) {
     }
   }
   return true;
+}
+
+void KvCache::drop(StateKind kind, int32_t page) {
+  KvBlockRef& block = held_[kind][slot_of(kind, page)];
+  if (!block) return;
+  block.give_back();
+  units_ -= layout_->blocks.units[kind];
+}
+
+// What the rows see that come now, and those that come in the place of any that are taken back behind them.
+void KvCache::drop_behind(int32_t count) {
+  const int32_t longest = std::max(written_, length_ + count);
+  const int32_t seen = layout_->first_page_seen(std::min(length_, std::max(0, longest - kMaxForwardRows)));
+  for (; window_begin_ < std::min(seen, placed_pages_); ++window_begin_) drop(StateKind::window, window_begin_);
 }
 
 void KvCache::commit(int32_t count) {
@@ -136,7 +150,9 @@ void KvCache::truncate(int32_t length) {
   // What the ring still holds must reach back to the window of the new last position.
   CHECK(length == 0 || written_ - length <= kMaxForwardRows);
   length_ = length;
-  if (length == 0) written_ = placed_pages_ = 0;
+  if (length > 0) return;
+  while (window_begin_ < placed_pages_) drop(StateKind::window, window_begin_++);
+  written_ = placed_pages_ = window_begin_ = 0;
 }
 
 void KvCache::release() {
@@ -144,7 +160,7 @@ void KvCache::release() {
     held_[kind].clear();
     numbers_[kind].clear();
   }
-  length_ = written_ = placed_pages_ = 0;
+  length_ = written_ = placed_pages_ = window_begin_ = 0;
   units_ = 0;
 }
 
@@ -186,6 +202,8 @@ void KvCache::adopt(std::span<const PageBlocks> pages) {
   const auto count = static_cast<int32_t>(pages.size());
   const int32_t first_seen = layout_->first_page_seen(count * kPageTokens);
   CHECK(placed_pages_ <= count && count * kPageTokens <= capacity_ && count - first_seen <= ring_pages_);
+  while (window_begin_ < std::min(first_seen, placed_pages_)) drop(StateKind::window, window_begin_++);
+  window_begin_ = first_seen;
   for (int32_t page = 0; page < count; ++page) {
     const PageBlocks& blocks = pages[static_cast<size_t>(page)];
     for (const StateKind kind : kStateKinds) {
@@ -204,6 +222,7 @@ std::optional<KvCache> KvCache::fork() const {
   other.length_ = length_;
   other.written_ = written_;
   other.placed_pages_ = placed_pages_;
+  other.window_begin_ = window_begin_;
   const int32_t open_page = length_ / kPageTokens;
   for (const StateKind kind : kStateKinds) {
     const std::vector<KvBlockRef>& mine = held_[kind];

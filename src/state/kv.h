@@ -2,9 +2,9 @@
 // kernels/ops.h says: keys [kv_head][token][head_dim], values [kv_head][head_dim][token].
 //
 // Page borders are absolute positions (page = pos / kPageTokens), so attention walks the same tiles whatever was
-// computed beside. Paged layers have one page per kPageTokens positions. Window layers have a ring: the page of
-// pos is slot (pos / kPageTokens) mod ring_pages, and the ring is long enough for the window, the rows of one forward
-// and the tokens that may be taken back.
+// computed beside. Paged layers have one page per kPageTokens positions. Window layers have a ring of slots, as many as
+// the window and the most rows of one forward need, and hold only pages that are still seen: as many as the window, the
+// rows that run and the tokens that may be taken back.
 #pragma once
 
 #include <algorithm>
@@ -25,12 +25,14 @@
 namespace paceline {
 
 using kernels::kPageTokens;
-// Rows that one forward may hold; also how far back truncate() is exact in a window.
+// The most rows that one forward may hold.
+inline constexpr int32_t kMostForwardRows = 2048;
+// Rows that a sequence has room for however short memory is; also how far back truncate() is exact in a window.
 inline constexpr int32_t kMaxForwardRows = 256;
 // Where an image's tokens see each other both ways, one forward has to hold them all: as many as the largest budget
 // gives. Only sequences made for it (KvCache) take so many at once.
 inline constexpr int32_t kMaxImageRows = 1120;
-static_assert(kMaxImageRows >= kMaxForwardRows);
+static_assert(kMaxForwardRows <= kMaxImageRows && kMaxImageRows <= kMostForwardRows);
 
 // Where the layers' keys and values lie; the same for all sequences of a model.
 struct KvLayout {
@@ -56,7 +58,7 @@ struct KvLayout {
   // backend: whose memory keys and values are; none: the host's.
   KvLayout(const ModelState& state, DType dtype, kernels::Ops* backend = nullptr);
 
-  // The ring of a sequence that runs up to so many rows at once.
+  // Pages of the window that a sequence holds while up to so many rows run at once.
   [[nodiscard]] int32_t ring_pages_for(int32_t rows) const;
   [[nodiscard]] size_t bytes_per_token() const;  // paged layers only: what grows
   [[nodiscard]] size_t window_bytes() const;     // window layers: window tokens, without slack
@@ -74,7 +76,7 @@ class KvCache {
  public:
   // capacity: the most positions this sequence may reach. Memory is taken page by page: of the pool, or without one of
   // an arena of its own, as large as the capacity needs.
-  // most_rows: of one forward, kMaxForwardRows to kMaxImageRows; the ring of window layers is as long as that needs.
+  // most_rows: of one forward, kMaxForwardRows to kMostForwardRows, which an arena of its own has room for.
   KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows = kMaxForwardRows,
           std::shared_ptr<KvBlockPool> pool = nullptr);
 
@@ -121,10 +123,13 @@ class KvCache {
  private:
   void put(StateKind kind, size_t slot, KvBlockRef block);
   [[nodiscard]] size_t slot_of(StateKind kind, int32_t page) const;
-  // Its place has not been given to a later page, as in a ring.
+  // It has not been given back, as what lies behind the window is.
   [[nodiscard]] bool stays(StateKind kind, int32_t page) const {
-    return kind == StateKind::paged || page + ring_pages_ >= placed_pages_;
+    return kind == StateKind::paged || page >= window_begin_;
   }
+  void drop(StateKind kind, int32_t page);
+  // Pages of the window that nobody sees any more, once so many rows are run.
+  void drop_behind(int32_t count);
 
   const KvLayout* layout_;
   std::shared_ptr<KvBlockPool> pool_;
@@ -132,8 +137,8 @@ class KvCache {
   int32_t most_rows_;
   int32_t ring_pages_;
   int32_t length_ = 0;
-  // Window layers hold keys of positions from here on, minus the ring; see truncate().
-  int32_t written_ = 0;
+  int32_t written_ = 0;       // the longest that it has been
+  int32_t window_begin_ = 0;  // pages of the window from here on are held
   int32_t placed_pages_ = 0;  // pages 0 … have had their blocks
   ByKind<std::vector<KvBlockRef>> held_;
   ByKind<std::vector<int32_t>> numbers_;  // [slots, block_units] of the units of those that are held

@@ -49,27 +49,32 @@ TEST(KvCacheTest, MemoryGrowsByPagesAndStaysWhenTakenBack) {
   KvCache kv(layout, 1000);
   EXPECT_EQ(kv.bytes(), 0u);
   EXPECT_EQ(kv.capacity(), 1000);
-  const auto expected = [&](int32_t length) {
-    const int32_t pages = (length + kPageTokens - 1) / kPageTokens, ring = std::min(pages, layout.ring_pages);
+  // Of the window from the first page that is seen from where rows begin, or would if the most were taken back.
+  const auto expected = [&](int32_t length, int32_t rows) {
+    const int32_t pages = (length + rows + kPageTokens - 1) / kPageTokens;
+    const int32_t first = layout.first_page_seen(std::min(length, std::max(0, length + rows - kMaxForwardRows)));
     size_t bytes = 0;
     for (const KvLayout::Layer& layer : layout.layers)
-      bytes += 2 * layer.page_bytes * static_cast<size_t>(layer.kind == StateKind::paged ? pages : ring);
+      bytes += 2 * layer.page_bytes * static_cast<size_t>(layer.kind == StateKind::paged ? pages : pages - first);
     return bytes;
   };
   for (const int32_t step : {1, 62, 1, 1, 200, 256, 256, 200, 23}) {
+    const size_t bytes = expected(kv.length(), step);
     ASSERT_TRUE(kv.reserve(step));
-    EXPECT_EQ(kv.bytes(), expected(kv.length() + step));
+    EXPECT_EQ(kv.bytes(), bytes);
     kv.commit(step);
-    EXPECT_EQ(kv.bytes(), expected(kv.length()));
+    EXPECT_EQ(kv.bytes(), bytes);
   }
   EXPECT_EQ(kv.length(), 1000);
   const size_t full = kv.bytes();
   kv.truncate(900);
   EXPECT_EQ(kv.length(), 900);
   ASSERT_TRUE(kv.reserve(100));
+  EXPECT_EQ(kv.bytes(), full);
+  // What grows stays for the next text, the window goes.
   kv.truncate(0);
   ASSERT_TRUE(kv.reserve(1));
-  EXPECT_EQ(kv.bytes(), full);
+  EXPECT_EQ(kv.bytes(), expected(0, 1) + 15 * layout.block_bytes[StateKind::paged]);
 }
 
 // Who gives everything up has nothing, and what it takes again is zero.
@@ -145,7 +150,8 @@ TEST(KvCacheTest, PagesAreAlignedAndZeroed) {
   ASSERT_TRUE(kv.reserve(200));
   for (int32_t layer = 0; layer < 6; ++layer) {
     const kernels::KvPages pages = kv.pages(layer);
-    EXPECT_EQ(pages.slots, layout.layers[static_cast<size_t>(layer)].kind == StateKind::paged ? 0 : layout.ring_pages);
+    const bool grows = layout.layers[static_cast<size_t>(layer)].kind == StateKind::paged;
+    EXPECT_EQ(pages.slots, grows ? 0 : layout.ring_pages_for(kMostForwardRows));
     for (int32_t page = 0; page < 4; ++page)
       for (const void* which : {pages.keys_of(page), pages.values_of(page)}) {
         const auto* bytes = static_cast<const unsigned char*>(which);
@@ -158,8 +164,8 @@ TEST(KvCacheTest, PagesAreAlignedAndZeroed) {
 TEST(KvCacheDeathTest, RefusesWhatItCannotHold) {
   const KvLayout layout(tiny_state("dense", 24), DType::bf16);
   KvCache kv(layout, 600);
-  EXPECT_DEATH((void)kv.reserve(kMaxForwardRows + 1), "CHECK failed");
-  EXPECT_DEATH(KvCache(layout, 600, kMaxImageRows + 1), "CHECK failed");
+  EXPECT_DEATH((void)KvCache(layout, 4000).reserve(kMostForwardRows + 1), "CHECK failed");
+  EXPECT_DEATH(KvCache(layout, 600, kMostForwardRows + 1), "CHECK failed");
   for (const int32_t step : {256, 256, 80}) {
     ASSERT_TRUE(kv.reserve(step));
     kv.commit(step);
@@ -173,17 +179,21 @@ TEST(KvCacheDeathTest, RefusesWhatItCannotHold) {
   EXPECT_DEATH(kv.truncate(592 - kMaxForwardRows - 1), "CHECK failed");
 }
 
-// A sequence made for a large image takes it at once, and its ring holds window and image.
-TEST(KvCacheTest, ALargeImageMakesTheRingLonger) {
+// Many rows at once hold the window and themselves; the next one holds what the window needs again.
+TEST(KvCacheTest, WhatManyRowsTookOfTheWindowGoesBack) {
   const KvLayout layout(tiny_state("dense", 24), DType::bf16);
-  KvCache usual(layout, 2000), large(layout, 2000, 1000);
-  ASSERT_TRUE(large.reserve(1000));
-  large.commit(1000);
-  for (size_t i = 0; i < layout.layers.size(); ++i) {
-    const auto layer = static_cast<int32_t>(i);
-    if (layout.layers[i].kind == StateKind::paged) continue;
-    EXPECT_EQ(usual.pages(layer).slots, layout.ring_pages);
-    EXPECT_GE(large.pages(layer).slots * kPageTokens, layout.window + 1000);
+  KvCache kv(layout, 5000, kMostForwardRows);
+  const auto window_pages = [&] {
+    int32_t count = 0;
+    kv.visit_blocks([&](StateKind kind, const KvBlockRef&) { count += kind == StateKind::window ? 1 : 0; });
+    return count;
+  };
+  for (int turn = 0; turn < 2; ++turn) {
+    grow(kv, kMostForwardRows);
+    EXPECT_GE(window_pages() * kPageTokens, kMostForwardRows);
+    EXPECT_LE(window_pages(), layout.ring_pages_for(kMostForwardRows));
+    grow(kv, 1);
+    EXPECT_LE(window_pages(), layout.ring_pages);
   }
 }
 
@@ -241,11 +251,12 @@ TEST(KvCacheTest, TruncateIsExactOnEveryStateKind) {
   for (const char* model : {"dense", "ple"})
     for (const int32_t window : {1, 24, 64, 65, 200}) {
       const KvLayout layout(tiny_state(model, window), DType::f32);
-      KvCache kv(layout, 3000);
+      KvCache kv(layout, 9000, kMostForwardRows);
       Stamps stamps(kv);
-      for (int32_t longest = 0, step = 0; step < 60 && kv.length() + kMaxForwardRows <= 3000; ++step) {
+      for (int32_t longest = 0, step = 0; step < 60 && kv.length() + kMostForwardRows <= 9000; ++step) {
         SCOPED_TRACE(testing::Message() << model << " window " << window << " step " << step);
-        ASSERT_NO_FATAL_FAILURE(stamps.append(pick(0, 3) == 0 ? kMaxForwardRows : pick(1, 100)));
+        const int32_t many = pick(0, 9) == 0 ? kMostForwardRows : kMaxForwardRows;
+        ASSERT_NO_FATAL_FAILURE(stamps.append(pick(0, 3) == 0 ? many : pick(1, 100)));
         longest = std::max(longest, kv.length());
         ASSERT_NO_FATAL_FAILURE(stamps.check());
         const int32_t furthest = std::max(0, longest - kMaxForwardRows);

@@ -24,6 +24,10 @@ class VisionOps;
 // Positions per KV page, and the attention tile: page borders are absolute positions.
 inline constexpr int32_t kPageTokens = 64;
 
+// Attention merges pages in chunks of so many, from nothing each, and then the chunks, both in ascending order. A chunk
+// is the unit of work, whatever the number of rows and threads.
+inline constexpr int32_t kChunkPages = 16;
+
 // The widest head; loading checks it.
 inline constexpr int32_t kMaxHeadDim = 512;
 

@@ -1,0 +1,141 @@
+// Both products run through the table's matrix kernels, with KV pages as the matrices: keys [tokens, head_dim] and
+// values [head_dim, tokens]. So every table has one arithmetic for weights and for attention.
+//
+// Pages come in absolute order, with a running maximum and sum (keys outside a query's range count as -infinity, which
+// adds exact zeros); nothing in the walk depends on which other queries share the block.
+#include "kernels/cpu_walk.h"
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "kernels/cpu_pages.h"
+
+namespace paceline::kernels {
+namespace {
+
+constexpr float kNone = -std::numeric_limits<float>::infinity();
+
+ActKind act_kind(const HeadShape& shape) { return shape.kv_dtype == DType::f32 ? ActKind::f32 : ActKind::bf16; }
+
+constexpr size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
+Matrix page_matrix(const HeadShape& shape, const void* page, int32_t kv_head, bool values) {
+  Matrix m;
+  m.format = shape.kv_dtype == DType::f32 ? WeightFormat::f32 : WeightFormat::bf16;
+  m.rows = values ? shape.head_dim : kPageTokens;
+  m.cols = values ? kPageTokens : shape.head_dim;
+  m.values = static_cast<const char*>(page) + head_offset(shape, kv_head);
+  return m;
+}
+
+class ChunkWalk {
+ public:
+  ChunkWalk(const CpuTable& table, const AttentionArgs& args, const QueryBlock& block, WalkScratch& scratch,
+            const WalkPart& part)
+      : table_(table), args_(args), block_(block), s_(scratch), part_(part) {}
+
+  void run(int32_t chunk) {
+    const int32_t queries = block_.queries(), dim = args_.shape.head_dim;
+    std::fill_n(part_.top, queries, kNone);
+    std::fill_n(part_.sum, queries, 0.0f);
+    std::memset(part_.out, 0, static_cast<size_t>(queries) * static_cast<size_t>(dim) * sizeof(float));
+    first_ = block_.first_key(args_, 0);
+    last_ = block_.last_key(args_, 0);
+    for (int32_t i = 1; i < queries; ++i) last_ = std::max(last_, block_.last_key(args_, i));
+    const int32_t begin = std::max(chunk * kChunkPages, first_ / kPageTokens);
+    const int32_t end = last_ < 0 ? begin : std::min((chunk + 1) * kChunkPages, last_ / kPageTokens + 1);
+    if (begin >= end) return;
+    prepare_queries();
+    for (int32_t page = begin; page < end; ++page) visit(page);
+  }
+
+ private:
+  [[nodiscard]] int32_t units() const { return (block_.queries() + table_.act_unit - 1) / table_.act_unit; }
+
+  void prepare_queries() {
+    const int32_t dim = args_.shape.head_dim;
+    for (int32_t i = 0; i < block_.queries(); ++i) {
+      const int64_t head = static_cast<int64_t>(block_.row_of(i)) * args_.shape.heads + block_.head_of(i);
+      std::memcpy(s_.rows + static_cast<int64_t>(i) * dim, args_.q + head * dim,
+                  static_cast<size_t>(dim) * sizeof(float));
+    }
+    s_.set_queries(block_.queries());
+    table_.prepare(s_.q_act, s_.rows, dim, 0, units());
+  }
+
+  void visit(int32_t page) {
+    const HeadShape& shape = args_.shape;
+    const int32_t base = page * kPageTokens, queries = block_.queries(), dim = shape.head_dim;
+    const int32_t begin = std::max(0, first_ - base) / kOutputTile * kOutputTile;
+    const int32_t end = std::min(kPageTokens, last_ - base + 1);
+    table_.matmul(page_matrix(shape, block_.seq->pages.keys_of(page), block_.kv_head, false), s_.q_act, s_.scores,
+                  kPageTokens, begin, end);
+    float keep[kBlockQueries];
+    for (int32_t i = 0; i < queries; ++i) keep[i] = settle(i, base);
+    table_.prepare(s_.share_act, s_.scores, kPageTokens, 0, units());
+    table_.matmul(page_matrix(shape, block_.seq->pages.values_of(page), block_.kv_head, true), s_.share_act, s_.rows,
+                  dim, 0, dim);
+    for (int32_t i = 0; i < queries; ++i) {
+      const int64_t at = static_cast<int64_t>(i) * dim;
+      table_.blend(part_.out + at, keep[i], s_.rows + at, 1.0f, dim);
+    }
+  }
+
+  // Masks query i's scores, turns them into exponentials; returns the factor for what was summed before.
+  float settle(int32_t i, int32_t base) {
+    float* scores = s_.scores + static_cast<int64_t>(i) * kPageTokens;
+    float &top = part_.top[i], &sum = part_.sum[i];
+    const int32_t begin = std::clamp(block_.first_key(args_, i) - base, 0, kPageTokens);
+    const int32_t end = std::clamp(block_.last_key(args_, i) - base + 1, begin, kPageTokens);
+    std::fill(scores, scores + begin, kNone);
+    std::fill(scores + end, scores + kPageTokens, kNone);
+    const float before = top;
+    if (begin < end) top = std::max(top, table_.max_of(scores + begin, end - begin));
+    if (top == kNone) {
+      // Keys there are, and none of them has a number: nor has what comes of it.
+      if (begin < end) sum = std::numeric_limits<float>::quiet_NaN();
+      std::fill(scores, scores + kPageTokens, 0.0f);
+      return 1.0f;
+    }
+    float keep = before;
+    table_.exp_sum(&keep, top, 1);
+    sum = sum * keep + table_.exp_sum(scores, top, kPageTokens);
+    return keep;
+  }
+
+  const CpuTable& table_;
+  const AttentionArgs& args_;
+  const QueryBlock& block_;
+  WalkScratch& s_;
+  const WalkPart& part_;
+  int32_t first_ = 0, last_ = 0;  // that any of the queries sees
+};
+
+}  // namespace
+
+size_t WalkScratch::bytes(const CpuTable& table, const HeadShape& shape) {
+  const size_t dim = static_cast<size_t>(shape.head_dim);
+  return aligned(table.act_bytes({act_kind(shape), kBlockQueries, shape.head_dim, 0})) +
+         aligned(table.act_bytes({act_kind(shape), kBlockQueries, kPageTokens, 0})) +
+         aligned(kBlockQueries * (dim + kPageTokens) * sizeof(float));
+}
+
+WalkScratch::WalkScratch(const CpuTable& table, const HeadShape& shape, void* memory) {
+  q_act.shape = {act_kind(shape), kBlockQueries, shape.head_dim, 0};
+  share_act.shape = {act_kind(shape), kBlockQueries, kPageTokens, 0};
+  auto* next = static_cast<char*>(memory);
+  q_act.bytes = next;
+  next += aligned(table.act_bytes(q_act.shape));
+  share_act.bytes = next;
+  next += aligned(table.act_bytes(share_act.shape));
+  rows = reinterpret_cast<float*>(next);
+  scores = rows + static_cast<int64_t>(kBlockQueries) * shape.head_dim;
+}
+
+void walk_chunk(const CpuTable& table, const AttentionArgs& args, const QueryBlock& block, int32_t chunk,
+                WalkScratch& scratch, const WalkPart& part) {
+  ChunkWalk(table, args, block, scratch, part).run(chunk);
+}
+
+}  // namespace paceline::kernels

@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "base/check.h"
 #include "kernels/cpu_ops.h"
 #include "kernels/cpu_walk.h"
+#include "kernels/kv_rotation.h"
 
 namespace paceline::kernels {
 namespace {
@@ -94,7 +96,8 @@ Cut cut(const AttentionArgs& args, int threads) {
 struct Merged {
   const CpuTable& table;
   const AttentionArgs& args;
-  float *top, *sum;  // [rows, heads]
+  const Rotation* rotation;  // of codes
+  float *top, *sum;          // [rows, heads]
 
   [[nodiscard]] int64_t head_at(const QueryBlock& block, int32_t query) const {
     return int64_t{block.row_of(query)} * args.shape.heads + block.head_of(query);
@@ -127,16 +130,23 @@ struct Merged {
     top[at] = most;
   }
 
-  // Divides by the sum. 0: it sees nothing. What is not a number stays one: somebody has to hear of it.
+  // Divides by the sum, and turns back what is rotated or ordered. 0: it sees nothing. What is not a number stays one:
+  // somebody has to hear of it.
   void finish(const QueryBlock& block, int32_t query) const {
     static constexpr float kZeros[kMaxHeadDim] = {};
     const int32_t dim = args.shape.head_dim;
     const int64_t at = head_at(block, query);
     float* out = args.out + at * dim;
-    if (sum[at] == 0)
+    if (sum[at] == 0) {
       std::memset(out, 0, static_cast<size_t>(dim) * sizeof(float));
-    else
-      table.blend(out, 1.0f / sum[at], kZeros, 0.0f, dim);  // so that a zero has no sign, whatever was masked
+      return;
+    }
+    table.blend(out, 1.0f / sum[at], kZeros, 0.0f, dim);  // so that a zero has no sign, whatever was masked
+    if (rotation != nullptr) rotation->turn_back(out, 0, dim);
+    if (args.shape.joined == 0) return;
+    float ordered[kMaxHeadDim];
+    std::copy_n(out, dim, ordered);
+    order_back(args.shape, ordered, out);
   }
 };
 
@@ -148,12 +158,13 @@ class AttentionCall {
         pool_(pool),
         args_(args),
         cut_(cut(args, pool.threads())),
-        merged_{table, args, nullptr, nullptr} {
+        merged_{table, args, nullptr, nullptr, nullptr} {
     for (const SeqSpan& seq : args.seqs)
       heads_ = std::max(heads_, static_cast<size_t>(seq.first_row + seq.count) * static_cast<size_t>(args.shape.heads));
     const size_t floats = static_cast<size_t>(cut_.most_queries) * static_cast<size_t>(args.shape.head_dim + 2);
     part_bytes_ = (floats * sizeof(float) + 63) / 64 * 64;
     scratch_bytes_ = WalkScratch::bytes(table, args.shape);
+    if (args.shape.kv_dtype == DType::i8) merged_.rotation = &rotation_.emplace(args.shape);
     wave_ = cut_.whole() ? cut_.tasks.size()
                          : std::min(cut_.tasks.size(), std::max(8 * threads(), kPartBytes / part_bytes_));
   }
@@ -172,7 +183,8 @@ class AttentionCall {
     for (size_t first = 0; first < cut_.tasks.size(); first += wave_) {
       const size_t end = std::min(first + wave_, cut_.tasks.size());
       pool_.run(static_cast<int64_t>(end - first), 1, [&](int64_t from, int64_t to, int worker) {
-        for (int64_t i = from; i < to; ++i) walk(first, static_cast<size_t>(i), static_cast<size_t>(worker));
+        WalkScratch scratch(table_, args_.shape, scratch_ + scratch_bytes_ * static_cast<size_t>(worker));
+        for (int64_t i = from; i < to; ++i) walk(first, static_cast<size_t>(i), static_cast<size_t>(worker), scratch);
       });
       if (!cut_.whole()) merge(first, end);
     }
@@ -186,12 +198,11 @@ class AttentionCall {
     return {tail, tail + cut_.most_queries, floats};
   }
 
-  void walk(size_t first, size_t i, size_t worker) {
+  void walk(size_t first, size_t i, size_t worker, WalkScratch& scratch) {
     const WalkTask& task = cut_.tasks[first + i];
     const QueryBlock& block = cut_.blocks[task.block];
     const bool alone = cut_.chunks(task.block) == 1;
     const WalkPart part = part_at(alone ? worker : threads() + i);
-    WalkScratch scratch(table_, args_.shape, scratch_ + scratch_bytes_ * worker);
     walk_chunk(table_, args_, block, task.chunk, scratch, part);
     for (int32_t query = 0; alone && query < block.queries(); ++query) {
       merged_.start(block, query);
@@ -222,6 +233,7 @@ class AttentionCall {
   ThreadPool& pool_;
   const AttentionArgs& args_;
   Cut cut_;
+  std::optional<Rotation> rotation_;
   size_t heads_ = 0;  // of all rows
   size_t part_bytes_ = 0, scratch_bytes_ = 0;
   size_t wave_ = 0;  // tasks

@@ -1,6 +1,3 @@
-// Both products run through the table's matrix kernels, with KV pages as the matrices: keys [tokens, head_dim] and
-// values [head_dim, tokens]. So every table has one arithmetic for weights and for attention.
-//
 // Pages come in absolute order, with a running maximum and sum (keys outside a query's range count as -infinity, which
 // adds exact zeros); nothing in the walk depends on which other queries share the block.
 #include "kernels/cpu_walk.h"
@@ -9,25 +6,12 @@
 #include <cstring>
 #include <limits>
 
-#include "kernels/cpu_pages.h"
-
 namespace paceline::kernels {
 namespace {
 
 constexpr float kNone = -std::numeric_limits<float>::infinity();
 
-ActKind act_kind(const HeadShape& shape) { return shape.kv_dtype == DType::f32 ? ActKind::f32 : ActKind::bf16; }
-
 constexpr size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
-Matrix page_matrix(const HeadShape& shape, const void* page, int32_t kv_head, bool values) {
-  Matrix m;
-  m.format = shape.kv_dtype == DType::f32 ? WeightFormat::f32 : WeightFormat::bf16;
-  m.rows = values ? shape.head_dim : kPageTokens;
-  m.cols = values ? kPageTokens : shape.head_dim;
-  m.values = static_cast<const char*>(page) + head_offset(shape, kv_head);
-  return m;
-}
 
 class ChunkWalk {
  public:
@@ -51,8 +35,6 @@ class ChunkWalk {
   }
 
  private:
-  [[nodiscard]] int32_t units() const { return (block_.queries() + table_.act_unit - 1) / table_.act_unit; }
-
   void prepare_queries() {
     const int32_t dim = args_.shape.head_dim;
     for (int32_t i = 0; i < block_.queries(); ++i) {
@@ -60,26 +42,17 @@ class ChunkWalk {
       std::memcpy(s_.rows + static_cast<int64_t>(i) * dim, args_.q + head * dim,
                   static_cast<size_t>(dim) * sizeof(float));
     }
-    s_.set_queries(block_.queries());
-    table_.prepare(s_.q_act, s_.rows, dim, 0, units());
+    s_.products->set_queries(s_.rows, block_.queries());
   }
 
   void visit(int32_t page) {
-    const HeadShape& shape = args_.shape;
-    const int32_t base = page * kPageTokens, queries = block_.queries(), dim = shape.head_dim;
+    const int32_t base = page * kPageTokens;
+    const HeadPage at{&block_.seq->pages, page, block_.kv_head};
     const int32_t begin = std::max(0, first_ - base) / kOutputTile * kOutputTile;
-    const int32_t end = std::min(kPageTokens, last_ - base + 1);
-    table_.matmul(page_matrix(shape, block_.seq->pages.keys_of(page), block_.kv_head, false), s_.q_act, s_.scores,
-                  kPageTokens, begin, end);
+    s_.products->score(at, begin, std::min(kPageTokens, last_ - base + 1), s_.scores);
     float keep[kBlockQueries];
-    for (int32_t i = 0; i < queries; ++i) keep[i] = settle(i, base);
-    table_.prepare(s_.share_act, s_.scores, kPageTokens, 0, units());
-    table_.matmul(page_matrix(shape, block_.seq->pages.values_of(page), block_.kv_head, true), s_.share_act, s_.rows,
-                  dim, 0, dim);
-    for (int32_t i = 0; i < queries; ++i) {
-      const int64_t at = static_cast<int64_t>(i) * dim;
-      table_.blend(part_.out + at, keep[i], s_.rows + at, 1.0f, dim);
-    }
+    for (int32_t i = 0; i < block_.queries(); ++i) keep[i] = settle(i, base);
+    s_.products->add_values(at, s_.scores, keep, part_.out);
   }
 
   // Masks query i's scores, turns them into exponentials; returns the factor for what was summed before.
@@ -115,21 +88,13 @@ class ChunkWalk {
 }  // namespace
 
 size_t WalkScratch::bytes(const CpuTable& table, const HeadShape& shape) {
-  const size_t dim = static_cast<size_t>(shape.head_dim);
-  return aligned(table.act_bytes({act_kind(shape), kBlockQueries, shape.head_dim, 0})) +
-         aligned(table.act_bytes({act_kind(shape), kBlockQueries, kPageTokens, 0})) +
-         aligned(kBlockQueries * (dim + kPageTokens) * sizeof(float));
+  return products_bytes(table, shape) +
+         aligned(kBlockQueries * static_cast<size_t>(shape.head_dim + kPageTokens) * sizeof(float));
 }
 
-WalkScratch::WalkScratch(const CpuTable& table, const HeadShape& shape, void* memory) {
-  q_act.shape = {act_kind(shape), kBlockQueries, shape.head_dim, 0};
-  share_act.shape = {act_kind(shape), kBlockQueries, kPageTokens, 0};
-  auto* next = static_cast<char*>(memory);
-  q_act.bytes = next;
-  next += aligned(table.act_bytes(q_act.shape));
-  share_act.bytes = next;
-  next += aligned(table.act_bytes(share_act.shape));
-  rows = reinterpret_cast<float*>(next);
+WalkScratch::WalkScratch(const CpuTable& table, const HeadShape& shape, void* memory)
+    : products(make_products(table, shape, memory)) {
+  rows = reinterpret_cast<float*>(static_cast<char*>(memory) + products_bytes(table, shape));
   scores = rows + static_cast<int64_t>(kBlockQueries) * shape.head_dim;
 }
 

@@ -3,15 +3,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
+#include "kernels/cpu_products.h"
 #include "kernels/cpu_table.h"
 #include "kernels/ops.h"
 
 namespace paceline::kernels {
-
-// The most queries (rows times heads of one KV head) that share a walk: what they hold lies in the second cache beside
-// a page.
-inline constexpr int32_t kBlockQueries = 64;
 
 // Consecutive rows of one sequence times some heads of one KV head.
 struct QueryBlock {
@@ -49,12 +47,9 @@ class WalkScratch {
   // memory: so many bytes, 64-byte aligned.
   WalkScratch(const CpuTable& table, const HeadShape& shape, void* memory);
 
-  // Ready for a block of so many queries.
-  void set_queries(int32_t queries) { q_act.shape.rows = share_act.shape.rows = queries; }
-
-  float* rows = nullptr;    // [queries, head_dim]
-  float* scores = nullptr;  // [queries, kPageTokens]
-  Act q_act, share_act;
+  float* rows = nullptr;    // [kBlockQueries, head_dim]
+  float* scores = nullptr;  // [kBlockQueries, kPageTokens]
+  std::unique_ptr<PageProducts> products;
 };
 
 // Pages [chunk * kChunkPages, …), from nothing.

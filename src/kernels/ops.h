@@ -79,7 +79,7 @@ struct NormsArgs {
 };
 
 // The pages of one layer of one sequence. Position p lies in slot (p / kPageTokens) mod slots, or p / kPageTokens where
-// slots is 0.
+// slots is 0. Unless they are joined or in codes,
 //   keys:   [kv_head][kPageTokens][head_dim]
 //   values: [kv_head][head_dim][kPageTokens], so that both products of attention run along contiguous memory
 struct KvPages {
@@ -102,17 +102,37 @@ struct SeqSpan {
 
 struct HeadShape {
   int32_t heads = 0, kv_heads = 0, head_dim = 0;
-  DType kv_dtype = DType::bf16;  // bf16 or f32
+  DType kv_dtype = DType::bf16;  // bf16, f32, or i8: codes with scales (kv_rotation.h)
+  // Joined: V is the raw K projection and its norm has no weight, so that a key is the value times k_weight wherever it
+  // is not rotated. Pages keep the values and, of the keys, only what is rotated: so many numbers, the first half of
+  // them from 0 on, the other half from head_dim / 2 on. 0: keys and values apart.
+  int32_t joined = 0;
 };
 
-// Per head: q = rope(norm(q) * q_weight) in place; k likewise and v, or norm(v), into the pages.
+// What a page of a layer takes; how it lies inside is the backend's own business. Joined, all of it is where keys are.
+struct KvPageBytes {
+  size_t keys = 0, values = 0;
+};
+
+constexpr KvPageBytes kv_page_bytes(const HeadShape& shape) {
+  const auto vectors = static_cast<size_t>(shape.kv_heads) * kPageTokens;
+  const size_t scale = shape.kv_dtype == DType::i8 ? sizeof(float) : 0;
+  const auto bytes_of = [&](int32_t numbers) {
+    return static_cast<size_t>(numbers) * dtype_bytes(shape.kv_dtype) + scale;
+  };
+  if (shape.joined > 0) return {vectors * (bytes_of(shape.head_dim) + bytes_of(shape.joined)), 0};
+  return {vectors * bytes_of(shape.head_dim), vectors * bytes_of(shape.head_dim)};
+}
+
+// Per head: q = rope(norm(q) * q_weight) in place; k likewise and v, or norm(v), into the pages. Joined or in codes, q
+// is left as attention() of the same backend takes it.
 struct HeadsArgs {
   HeadShape shape;
   float* q = nullptr;               // [rows, heads, head_dim]
   const float* k = nullptr;         // [rows, kv_heads, head_dim], or none: the layer reads another's keys
   const float* v = nullptr;         // likewise; k again where V is the raw K projection
   const float* q_weight = nullptr;  // [head_dim]
-  const float* k_weight = nullptr;  // [head_dim]
+  const float* k_weight = nullptr;  // [head_dim]; joined, also where k is none: whose keys are read
   const float* cos = nullptr;       // [rows, rotary / 2]
   const float* sin = nullptr;       // [rows, rotary / 2]
   float eps = 0;
@@ -235,6 +255,8 @@ struct Limits {
   int32_t picture_head_step = 1;  // heads of which keys and values may be bf16 there are multiples of it
   int32_t clusters = kNone, cluster_width = kNone;
   bool gates_alike = false;  // gated() takes both matrices in one format
+  bool joins = false;        // keys and values may be joined
+  bool codes = false;        // and be codes
 };
 
 // A copy that the host can read; kept by whoever asked for it, so that memory is taken once.

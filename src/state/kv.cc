@@ -6,8 +6,9 @@
 
 namespace paceline {
 
-KvLayout::KvLayout(const ModelState& state, DType dtype_in, kernels::Ops* backend)
-    : dtype(dtype_in), window(state.window) {
+KvLayout::KvLayout(const ModelState& state, const KvFormats& formats_in, kernels::Ops* backend)
+    : formats(formats_in), window(state.window) {
+  const bool joins = formats.joined && backend != nullptr && backend->limits().joins;
   block_bytes.backend = backend;
   ring_pages = ring_pages_for(kMaxForwardRows);
   std::vector<int32_t> owner_of;
@@ -20,12 +21,15 @@ KvLayout::KvLayout(const ModelState& state, DType dtype_in, kernels::Ops* backen
     layer.owns = static_cast<size_t>(reader.kv_layer) == layers.size();
     layer.owner = layer.owns ? owners++ : owner_of[static_cast<size_t>(reader.kv_layer)];
     owner_of.push_back(layer.owner);
-    layer.page_bytes =
-        static_cast<size_t>(from.kv_heads) * static_cast<size_t>(from.head_dim) * kPageTokens * dtype_bytes(dtype);
+    layer.dtype = formats.dtype[from.kind];
+    layer.joined = joins ? from.joined : 0;
+    const kernels::KvPageBytes bytes = kernels::kv_page_bytes(layer.shape(0));
+    layer.page_bytes = bytes.keys;
+    layer.value_bytes = bytes.values;
     if (layer.owns) {
       size_t& block = block_bytes[layer.kind];
       layer.offset = block;
-      block += (2 * layer.page_bytes + 63) / 64 * 64;
+      block += (layer.both_bytes() + 63) / 64 * 64;
     }
     layers.push_back(layer);
   }
@@ -38,7 +42,7 @@ int32_t KvLayout::ring_pages_for(int32_t rows) const { return (window + rows + k
 size_t KvLayout::bytes_per_token() const {
   size_t bytes = 0;
   for (const Layer& layer : layers)
-    if (layer.owns && layer.kind == StateKind::paged) bytes += 2 * layer.page_bytes / kPageTokens;
+    if (layer.owns && layer.kind == StateKind::paged) bytes += layer.both_bytes() / kPageTokens;
   return bytes;
 }
 
@@ -46,14 +50,14 @@ size_t KvLayout::window_bytes() const {
   size_t bytes = 0;
   for (const Layer& layer : layers)
     if (layer.owns && layer.kind == StateKind::window)
-      bytes += 2 * layer.page_bytes / kPageTokens * static_cast<size_t>(window);
+      bytes += layer.both_bytes() / kPageTokens * static_cast<size_t>(window);
   return bytes;
 }
 
 size_t KvLayout::ring_bytes() const {
   size_t bytes = 0;
   for (const Layer& layer : layers)
-    if (layer.owns && layer.kind == StateKind::window) bytes += 2 * layer.page_bytes * static_cast<size_t>(ring_pages);
+    if (layer.owns && layer.kind == StateKind::window) bytes += layer.both_bytes() * static_cast<size_t>(ring_pages);
   return bytes;
 }
 

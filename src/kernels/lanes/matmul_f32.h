@@ -88,8 +88,7 @@ inline void rows_f32(const Matrix& w, const float* x, int64_t stride, float* y, 
     const typename Read::Element* rows[kOutputs];
     float out[MR][kOutputs];
     float* outs[MR];
-    for (int i = 0; i < kOutputs; ++i)
-      rows[i] = values + static_cast<int64_t>(n + i < n_end ? n + i : n_end - 1) * w.cols;
+    for (int i = 0; i < kOutputs; ++i) rows[i] = values + (n + i < n_end ? n + i : n_end - 1) * w.stride();
     for (int m = 0; m < MR; ++m) outs[m] = out[m];
     tile_f32<V, Read, kOutputs, MR>(rows, x, stride, w.cols, outs);
     for (int m = 0; m < MR; ++m)

@@ -15,22 +15,23 @@
 namespace paceline::kernels {
 namespace {
 
-constexpr int32_t kChunk = kChunkPages * kPageTokens;
+constexpr int32_t kChunkPositions = kChunkPages * kPageTokens;
 
 // Rows before, on and behind borders of chunks, and far behind.
 std::vector<AttentionCase> chunk_cases() {
-  const std::vector<std::pair<int32_t, int32_t>> rows = {{kChunk - 2, 5}, {2 * kChunk - 1, 3}, {5000, 9}, {700, 2}};
+  const std::vector<std::pair<int32_t, int32_t>> rows = {
+      {kChunkPositions - 2, 5}, {2 * kChunkPositions - 1, 3}, {5000, 9}, {700, 2}};
   std::vector<AttentionCase> all;
   for (const DType dtype : {DType::f32, DType::bf16})
-    for (const int32_t window : {0, 600, kChunk})
+    for (const int32_t window : {0, 600, kChunkPositions})
       for (const auto& [heads, kv_heads] : {std::pair{8, 1}, {4, 2}})
         all.push_back({{heads, kv_heads, 16, dtype}, window, window != 600, rows});
   // More queries than a block takes.
-  all.push_back({{16, 1, 16, DType::bf16}, 0, true, {{2 * kChunk - 7, 19}}});
+  all.push_back({{16, 1, 16, DType::bf16}, 0, true, {{2 * kChunkPositions - 7, 19}}});
   return all;
 }
 
-bool same(const std::vector<float>& a, const std::vector<float>& b) {
+bool same_floats(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
@@ -46,14 +47,14 @@ TEST_P(AttentionChunksTest, ThreadsAndCompanyChangeNoBit) {
     const std::vector<float> all = scene.run(*GetParam(), one);
     for (const int threads : {2, 3, 8}) {
       ThreadPool pool(threads);
-      ASSERT_TRUE(same(scene.run(*GetParam(), pool), all)) << threads << " threads";
+      ASSERT_TRUE(same_floats(scene.run(*GetParam(), pool), all)) << threads << " threads";
     }
     for (const SeqSpan& seq : scene.seqs())
       for (int32_t row = 0; row < seq.count;) {
         const int32_t count = row == 0 ? 1 : std::min(seq.count - row, 4);
         const std::vector<float> alone = scene.run_alone(ops, seq, row, count);
         const float* there = all.data() + (seq.first_row + row) * scene.row_floats();
-        ASSERT_TRUE(same(alone, {there, there + alone.size()})) << "position " << seq.first_pos + row;
+        ASSERT_TRUE(same_floats(alone, {there, there + alone.size()})) << "position " << seq.first_pos + row;
         row += count;
       }
   }
@@ -85,7 +86,7 @@ TEST_P(AttentionChunksTest, ChunksAreMergedOneAfterAnother) {
   const CpuTable& table = *GetParam();
   constexpr int32_t kDim = 16, kHeads = 2;
   std::mt19937 random(23);
-  const AttentionCase c{{kHeads, 1, kDim, DType::f32}, 0, true, {{3 * kChunk + 40, 1}}};
+  const AttentionCase c{{kHeads, 1, kDim, DType::f32}, 0, true, {{3 * kChunkPositions + 40, 1}}};
   const Scene scene(c, random);
   ThreadPool pool(2);
   const std::vector<float> got = scene.run(table, pool);
@@ -115,7 +116,7 @@ TEST_P(AttentionChunksTest, ErrorsDoNotGrowWithTheContext) {
   ThreadPool pool(2);
   for (const DType dtype : {DType::f32, DType::bf16}) {
     std::vector<double> errors;
-    for (const int32_t length : {kChunk, 128 * kChunk}) {
+    for (const int32_t length : {kChunkPositions, 128 * kChunkPositions}) {
       std::mt19937 random(24);
       const AttentionCase c{{16, 1, 8, dtype}, 0, true, {{length - 1, 1}}};
       const Scene scene(c, random);
@@ -131,7 +132,9 @@ TEST_P(AttentionChunksTest, ErrorsDoNotGrowWithTheContext) {
       }
       errors.push_back(std::sqrt(wrong / all));
     }
-    EXPECT_LE(errors[1], 2 * errors[0]) << dtype_name(dtype) << ": " << errors[0] << " at 1,024";
+    // float32 keys have no rounding of their own: what is left are the sums' and merges', far below bf16's.
+    EXPECT_LE(errors[1], dtype == DType::f32 ? 1e-6 : 2 * errors[0])
+        << dtype_name(dtype) << ": " << errors[0] << " at 1,024";
   }
 }
 

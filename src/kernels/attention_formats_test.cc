@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -107,26 +108,26 @@ double error_of(const std::vector<float>& a, const std::vector<float>& b) {
   return std::sqrt(wrong / all);
 }
 
-HeadShape with(HeadShape shape, DType dtype, int32_t joined) {
+HeadShape kept_in(HeadShape shape, DType dtype, int32_t joined) {
   shape.kv_dtype = dtype;
   shape.joined = joined;
   return shape;
 }
 
-struct Form {
+struct KvForm {
   DType dtype;
   bool joined;
   double error;  // at most, beside float32 apart
 };
 
-constexpr Form kForms[] = {{DType::f32, true, 1e-5},
-                           {DType::bf16, false, 6e-3},
-                           {DType::bf16, true, 6e-3},
-                           {DType::i8, false, 3e-2},
-                           {DType::i8, true, 3e-2}};
+constexpr KvForm kKvForms[] = {{DType::f32, true, 1e-5},
+                               {DType::bf16, false, 6e-3},
+                               {DType::bf16, true, 6e-3},
+                               {DType::i8, false, 3e-2},
+                               {DType::i8, true, 3e-2}};
 
 // Heads, KV heads, numbers of a head, how many are rotated.
-constexpr std::array<std::array<int32_t, 4>, 5> kShapes{
+constexpr std::array<std::array<int32_t, 4>, 5> kRawShapes{
     {{4, 2, 32, 8}, {3, 1, 64, 16}, {8, 1, 128, 32}, {16, 1, 512, 128}, {2, 2, 16, 4}}};
 
 class AttentionFormatsTest : public testing::TestWithParam<const CpuTable*> {};
@@ -134,12 +135,12 @@ class AttentionFormatsTest : public testing::TestWithParam<const CpuTable*> {};
 TEST_P(AttentionFormatsTest, EveryFormIsNearFloat32Apart) {
   ThreadPool pool(2);
   CpuOps ops(*GetParam(), pool);
-  for (const auto& [heads, kv_heads, dim, rotated] : kShapes) {
+  for (const auto& [heads, kv_heads, dim, rotated] : kRawShapes) {
     const HeadShape apart{heads, kv_heads, dim, DType::f32};
     const RawSequence raw(apart, rotated, dim > 128 ? 70 : 150, 31);
     const std::vector<float> want = raw.run_all(ops, apart, raw.length());
-    for (const Form& form : kForms) {
-      const auto got = raw.run_all(ops, with(apart, form.dtype, form.joined ? rotated : 0), raw.length());
+    for (const KvForm& form : kKvForms) {
+      const auto got = raw.run_all(ops, kept_in(apart, form.dtype, form.joined ? rotated : 0), raw.length());
       EXPECT_LE(error_of(got, want), form.error)
           << dim << " " << dtype_name(form.dtype) << (form.joined ? " joined" : "");
     }
@@ -149,12 +150,12 @@ TEST_P(AttentionFormatsTest, EveryFormIsNearFloat32Apart) {
 TEST_P(AttentionFormatsTest, RowsDoNotDependOnTheirCompanyOrThreads) {
   ThreadPool one(1), three(3);
   CpuOps ops(*GetParam(), one), threaded(*GetParam(), three);
-  for (const auto& [heads, kv_heads, dim, rotated] : kShapes) {
+  for (const auto& [heads, kv_heads, dim, rotated] : kRawShapes) {
     if (dim > 128) continue;
     const HeadShape apart{heads, kv_heads, dim, DType::f32};
     const RawSequence raw(apart, rotated, 1100, 32);
-    for (const Form& form : kForms) {
-      const HeadShape shape = with(apart, form.dtype, form.joined ? rotated : 0);
+    for (const KvForm& form : kKvForms) {
+      const HeadShape shape = kept_in(apart, form.dtype, form.joined ? rotated : 0);
       const std::vector<float> want = raw.run_all(ops, shape, raw.length());
       SCOPED_TRACE(std::to_string(dim) + " " + dtype_name(form.dtype) + (form.joined ? " joined" : ""));
       for (const int32_t at_once : {1, 7, 256}) {
@@ -192,8 +193,8 @@ TEST_P(AttentionFormatsTest, ReadersSeeWhatWasWritten) {
     return out;
   };
   const std::vector<float> want = read(apart);
-  EXPECT_LE(error_of(read(with(apart, DType::f32, 16)), want), 1e-5);
-  EXPECT_LE(error_of(read(with(apart, DType::i8, 16)), want), 3e-2);
+  EXPECT_LE(error_of(read(kept_in(apart, DType::f32, 16)), want), 1e-5);
+  EXPECT_LE(error_of(read(kept_in(apart, DType::i8, 16)), want), 3e-2);
 }
 
 TEST_P(AttentionFormatsTest, IntegerProductsAreThePortableOnes) {
@@ -215,12 +216,31 @@ TEST_P(AttentionFormatsTest, IntegerProductsAreThePortableOnes) {
       std::fill_n(shares.begin(), kPageTokens, uint8_t{255});
       const CodeRows page{w.data(), stride, cols};
       std::vector<int32_t> got(static_cast<size_t>(rows * std::max(cols, kPageTokens))), want(got.size());
-      table.code_scores(page, x.data(), rows, got.data());
-      portable.code_scores(page, x.data(), rows, want.data());
+      std::vector<int32_t> sums;
+      for (int32_t r = 0; r < rows; ++r)
+        sums.push_back(std::accumulate(x.begin() + r * cols, x.begin() + (r + 1) * cols, 0));
+      table.code_scores(page, x.data(), sums.data(), rows, got.data());
+      portable.code_scores(page, x.data(), sums.data(), rows, want.data());
       ASSERT_EQ(got, want) << "scores, " << rows << " rows of " << cols;
       table.code_mix(page, shares.data(), rows, got.data());
       portable.code_mix(page, shares.data(), rows, want.data());
       ASSERT_EQ(got, want) << "values, " << rows << " rows of " << cols;
+    }
+}
+
+TEST_P(AttentionFormatsTest, CodesAreThePortableOnes) {
+  const CpuTable& portable = *cpu_tables().back();
+  std::mt19937 random(37);
+  for (const int32_t count : {8, 32, 96, 128, 512})
+    for (const float size : {0.0f, 1e-44f, 1e-30f, 1.0f, 1e30f, INFINITY}) {
+      std::vector<float> x = random_rows(1, count, random);
+      for (float& v : x) v *= size;
+      x[3] = x[5] * 0.5f;
+      std::vector<int8_t> got(x.size(), 1), want(x.size(), 2);
+      const float scale = GetParam()->encode(x.data(), count, got.data());
+      const float expected = portable.encode(x.data(), count, want.data());
+      EXPECT_TRUE(scale == expected || (std::isnan(scale) && std::isnan(expected))) << count << " " << size;
+      EXPECT_EQ(got, want) << count << " " << size;
     }
 }
 

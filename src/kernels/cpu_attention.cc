@@ -18,7 +18,6 @@
 namespace paceline::kernels {
 namespace {
 
-constexpr float kNone = -std::numeric_limits<float>::infinity();
 // As many pieces of work for each thread keep them from waiting for each other at the end.
 constexpr int64_t kTasksPerThread = 4;
 // Blocks this small still fill the tiles of the matrix kernels.
@@ -104,7 +103,7 @@ struct Merged {
   }
 
   void start(const QueryBlock& block, int32_t query) const {
-    top[head_at(block, query)] = kNone;
+    top[head_at(block, query)] = kNoScore;
     sum[head_at(block, query)] = 0;
   }
 
@@ -114,8 +113,8 @@ struct Merged {
     const float part_top = part.top[query], part_sum = part.sum[query];
     const float* values = part.out + int64_t{query} * dim;
     float* out = args.out + at * dim;
-    if (part_top == kNone && part_sum == 0) return;
-    if (top[at] == kNone && sum[at] == 0) {
+    if (part_top == kNoScore && part_sum == 0) return;
+    if (top[at] == kNoScore && sum[at] == 0) {
       top[at] = part_top;
       sum[at] = part_sum;
       std::memcpy(out, values, static_cast<size_t>(dim) * sizeof(float));

@@ -107,14 +107,14 @@ class HeadsOfRow {
     rotation_->turn(ordered_, 0, dim_);
     rotation_->turn(rotated_keys, 0, shape_.joined);
     int8_t* row = static_cast<int8_t*>(head) + static_cast<int64_t>(token) * row_numbers(shape_);
-    scales_in(shape_, page, h)[token] = encode(ordered_, dim_, row);
-    scales_in(shape_, page, h, true)[token] = encode(rotated_keys, shape_.joined, row + dim_);
+    scales_in(shape_, page, h)[token] = table_.encode(ordered_, dim_, row);
+    scales_in(shape_, page, h, true)[token] = table_.encode(rotated_keys, shape_.joined, row + dim_);
   }
 
   void store_codes(void* page, int32_t h, int32_t token, float* x) {
     rotation_->turn(x, 0, dim_);
     int8_t* row = static_cast<int8_t*>(head_in(shape_, page, h)) + static_cast<int64_t>(token) * dim_;
-    scales_in(shape_, page, h)[token] = encode(x, dim_, row);
+    scales_in(shape_, page, h)[token] = table_.encode(x, dim_, row);
   }
 
   const CpuTable& table_;

@@ -11,8 +11,6 @@
 namespace paceline::kernels {
 namespace {
 
-constexpr size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 ActShape act_of(const HeadShape& shape, int32_t cols) {
   return {shape.kv_dtype == DType::f32 ? ActKind::f32 : ActKind::bf16, kBlockQueries, cols, 0};
 }
@@ -24,11 +22,11 @@ struct PlainMemory {
   void* turned = nullptr;
 };
 
-size_t lay_out(const CpuTable& table, const HeadShape& shape, char* memory, PlainMemory* out) {
+size_t lay_out_plain(const CpuTable& table, const HeadShape& shape, char* memory, PlainMemory* out) {
   size_t used = 0;
   const auto next = [&](size_t bytes) {
     char* at = memory == nullptr ? nullptr : memory + used;
-    used += aligned(bytes);
+    used += in_lines(bytes);
     return at;
   };
   out->q.shape = act_of(shape, shape.head_dim);
@@ -45,7 +43,7 @@ size_t lay_out(const CpuTable& table, const HeadShape& shape, char* memory, Plai
 class PlainProducts : public PageProducts {
  public:
   PlainProducts(const CpuTable& table, const HeadShape& shape, void* memory) : table_(table), shape_(shape) {
-    lay_out(table, shape, static_cast<char*>(memory), &m_);
+    lay_out_plain(table, shape, static_cast<char*>(memory), &m_);
   }
 
   void set_queries(const float* q, int32_t queries) override {
@@ -135,7 +133,7 @@ class JoinedProducts : public PlainProducts {
 size_t products_bytes(const CpuTable& table, const HeadShape& shape) {
   if (shape.kv_dtype == DType::i8) return coded_products_bytes(shape);
   PlainMemory none;
-  return lay_out(table, shape, nullptr, &none);
+  return lay_out_plain(table, shape, nullptr, &none);
 }
 
 std::unique_ptr<PageProducts> make_products(const CpuTable& table, const HeadShape& shape, void* memory) {

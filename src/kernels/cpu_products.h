@@ -15,6 +15,9 @@ namespace paceline::kernels {
 // a page.
 inline constexpr int32_t kBlockQueries = 64;
 
+// Bytes in whole lines of the cache.
+constexpr size_t in_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
+
 // A head's part of a page.
 struct HeadPage {
   const KvPages* pages = nullptr;

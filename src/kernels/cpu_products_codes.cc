@@ -2,6 +2,7 @@
 // what meets values and one for what meets keys), and so are a query's shares of a page times the values' scales. What
 // is exact is the same on every table; scales come last, in float32.
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/cpu_pages.h"
 #include "kernels/cpu_products.h"
@@ -10,27 +11,27 @@
 namespace paceline::kernels {
 namespace {
 
-constexpr size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 struct CodedMemory {
   int8_t* q = nullptr;        // [2][kBlockQueries, numbers of the part]
   float* q_scales = nullptr;  // [2][kBlockQueries]
+  int32_t* q_sums = nullptr;  // [2][kBlockQueries]: of codes
   uint8_t* shares = nullptr;  // [kBlockQueries, kPageTokens]
   float* parts = nullptr;     // [kBlockQueries]: the shares' scales
   int32_t* scores = nullptr;  // [kBlockQueries, kPageTokens]
   int32_t* values = nullptr;  // [kBlockQueries, head_dim]
 };
 
-size_t lay_out(const HeadShape& shape, char* memory, CodedMemory* out) {
+size_t lay_out_codes(const HeadShape& shape, char* memory, CodedMemory* out) {
   size_t used = 0;
   const auto next = [&](auto*& pointer, size_t count) {
     if (memory != nullptr) pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(memory + used);
-    used += aligned(count * sizeof *pointer);
+    used += in_lines(count * sizeof *pointer);
   };
   constexpr size_t kQueries = kBlockQueries;
   const auto dim = static_cast<size_t>(shape.head_dim);
   next(out->q, kQueries * dim);
   next(out->q_scales, 2 * kQueries);
+  next(out->q_sums, 2 * kQueries);
   next(out->shares, kQueries * kPageTokens);
   next(out->parts, kQueries);
   next(out->scores, kQueries * kPageTokens);
@@ -42,7 +43,7 @@ class CodedProducts : public PageProducts {
  public:
   CodedProducts(const CpuTable& table, const HeadShape& shape, void* memory)
       : table_(table), shape_(shape), size_(1.0f / static_cast<float>(rotation_block(shape))) {
-    lay_out(shape, static_cast<char*>(memory), &m_);
+    lay_out_codes(shape, static_cast<char*>(memory), &m_);
   }
 
   void set_queries(const float* q, int32_t queries) override {
@@ -51,8 +52,9 @@ class CodedProducts : public PageProducts {
       for (int32_t i = 0; i < queries; ++i) {
         const int32_t count = part_numbers(part);
         const float* from = q + static_cast<int64_t>(i) * shape_.head_dim + (part == 0 ? 0 : part_numbers(0));
-        m_.q_scales[part * kBlockQueries + i] =
-            encode(from, count, q_part(part) + static_cast<int64_t>(i) * count) * size_;
+        int8_t* codes = q_part(part) + static_cast<int64_t>(i) * count;
+        m_.q_scales[part * kBlockQueries + i] = table_.encode(from, count, codes) * size_;
+        m_.q_sums[part * kBlockQueries + i] = std::accumulate(codes, codes + count, 0);
       }
   }
 
@@ -62,7 +64,8 @@ class CodedProducts : public PageProducts {
     for (int32_t part = 0; part < parts(); ++part) {
       const int32_t first = part == 0 ? shape_.joined : shape_.head_dim;
       const float* scales = scales_in(shape_, page, at.kv_head, part == 1);
-      table_.code_scores({head + first, row_numbers(shape_), part_numbers(part)}, q_part(part), queries_, m_.scores);
+      table_.code_scores({head + first, row_numbers(shape_), part_numbers(part)}, q_part(part),
+                         m_.q_sums + part * kBlockQueries, queries_, m_.scores);
       for (int32_t i = 0; i < queries_; ++i)
         table_.scale_scores(m_.scores + i * kPageTokens, m_.q_scales[part * kBlockQueries + i], scales, part == 1,
                             scores + static_cast<int64_t>(i) * kPageTokens);
@@ -104,7 +107,7 @@ class CodedProducts : public PageProducts {
 
 size_t coded_products_bytes(const HeadShape& shape) {
   CodedMemory none;
-  return lay_out(shape, nullptr, &none);
+  return lay_out_codes(shape, nullptr, &none);
 }
 
 std::unique_ptr<PageProducts> make_coded_products(const CpuTable& table, const HeadShape& shape, void* memory) {

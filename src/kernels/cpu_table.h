@@ -62,9 +62,11 @@ struct CpuTable {
   // [rows, kPageTokens]: y[r * ldy + k] = y[r * ldy + k] * keep[r] + Σ x[r][t] * W[t][k], tokens ascending. None: pages
   // are turned for matmul.
   void (*mix)(const Matrix& w, const float* x, int32_t rows, const float* keep, float* y, int64_t ldy);
-  // The same two products in codes, exact: y[r * kPageTokens + t] = Σ x[r * cols + k] * w[t][k], and
-  // y[r * cols + k] = Σ x[r * kPageTokens + t] * w[t][k].
-  void (*code_scores)(const CodeRows& w, const int8_t* x, int32_t rows, int32_t* y);
+  // Codes of x [count] at -127 … 127; returns their scale (kv_rotation.h).
+  float (*encode)(const float* x, int32_t count, int8_t* codes);
+  // The same two products in codes, exact: y[r * kPageTokens + t] = Σ x[r * cols + k] * w[t][k], sums[r] being
+  // Σ x[r * cols + k], and y[r * cols + k] = Σ x[r * kPageTokens + t] * w[t][k].
+  void (*code_scores)(const CodeRows& w, const int8_t* x, const int32_t* sums, int32_t rows, int32_t* y);
   void (*code_mix)(const CodeRows& w, const uint8_t* x, int32_t rows, int32_t* y);
   // y[t] = x[t] * (part * scales[t]), or added to y; [kPageTokens]
   void (*scale_scores)(const int32_t* x, float part, const float* scales, bool add, float* y);

@@ -9,10 +9,6 @@
 namespace paceline::kernels {
 namespace {
 
-constexpr float kNone = -std::numeric_limits<float>::infinity();
-
-constexpr size_t aligned(size_t bytes) { return (bytes + 63) / 64 * 64; }
-
 class ChunkWalk {
  public:
   ChunkWalk(const CpuTable& table, const AttentionArgs& args, const QueryBlock& block, WalkScratch& scratch,
@@ -21,7 +17,7 @@ class ChunkWalk {
 
   void run(int32_t chunk) {
     const int32_t queries = block_.queries(), dim = args_.shape.head_dim;
-    std::fill_n(part_.top, queries, kNone);
+    std::fill_n(part_.top, queries, kNoScore);
     std::fill_n(part_.sum, queries, 0.0f);
     std::memset(part_.out, 0, static_cast<size_t>(queries) * static_cast<size_t>(dim) * sizeof(float));
     first_ = block_.first_key(args_, 0);
@@ -61,18 +57,21 @@ class ChunkWalk {
     float &top = part_.top[i], &sum = part_.sum[i];
     const int32_t begin = std::clamp(block_.first_key(args_, i) - base, 0, kPageTokens);
     const int32_t end = std::clamp(block_.last_key(args_, i) - base + 1, begin, kPageTokens);
-    std::fill(scores, scores + begin, kNone);
-    std::fill(scores + end, scores + kPageTokens, kNone);
+    std::fill(scores, scores + begin, kNoScore);
+    std::fill(scores + end, scores + kPageTokens, kNoScore);
     const float before = top;
     if (begin < end) top = std::max(top, table_.max_of(scores + begin, end - begin));
-    if (top == kNone) {
+    if (top == kNoScore) {
       // Keys there are, and none of them has a number: nor has what comes of it.
       if (begin < end) sum = std::numeric_limits<float>::quiet_NaN();
       std::fill(scores, scores + kPageTokens, 0.0f);
       return 1.0f;
     }
-    float keep = before;
-    table_.exp_sum(&keep, top, 1);
+    float keep = 1.0f;  // what exp(0) is
+    if (before != top) {
+      keep = before;
+      table_.exp_sum(&keep, top, 1);
+    }
     sum = sum * keep + table_.exp_sum(scores, top, kPageTokens);
     return keep;
   }
@@ -89,7 +88,7 @@ class ChunkWalk {
 
 size_t WalkScratch::bytes(const CpuTable& table, const HeadShape& shape) {
   return products_bytes(table, shape) +
-         aligned(kBlockQueries * static_cast<size_t>(shape.head_dim + kPageTokens) * sizeof(float));
+         in_lines(kBlockQueries * static_cast<size_t>(shape.head_dim + kPageTokens) * sizeof(float));
 }
 
 WalkScratch::WalkScratch(const CpuTable& table, const HeadShape& shape, void* memory)

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "kernels/cpu_products.h"
@@ -31,6 +32,9 @@ struct QueryBlock {
     return pos_of(query) - (args.sees_self ? 0 : 1);
   }
 };
+
+// The score of a key that is not seen.
+inline constexpr float kNoScore = -std::numeric_limits<float>::infinity();
 
 // What comes of a walk: per query the largest score, the sum of exponentials below it and the values that they weigh.
 // A query that saw nothing has -infinity, 0 and zeros.

@@ -12,7 +12,7 @@
 namespace paceline::kernels {
 namespace {
 
-double dot(const std::vector<float>& a, const std::vector<float>& b) {
+double product_of(const std::vector<float>& a, const std::vector<float>& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0, std::plus<>(),
                             [](float x, float y) { return static_cast<double>(x) * static_cast<double>(y); });
 }
@@ -37,7 +37,7 @@ TEST(KvRotation, KeepsProductsAndTurnsBack) {
     std::vector<float> turned = a, other = b;
     rotation.turn(turned.data(), 0, shape.head_dim);
     rotation.turn(other.data(), 0, shape.head_dim);
-    EXPECT_NEAR(dot(turned, other) / rotation.block(), dot(a, b), 1e-4 * shape.head_dim);
+    EXPECT_NEAR(product_of(turned, other) / rotation.block(), product_of(a, b), 1e-4 * shape.head_dim);
     rotation.turn_back(turned.data(), 0, shape.head_dim);
     for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(turned[i], a[i], 1e-5) << i;
   }

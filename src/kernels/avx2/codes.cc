@@ -17,7 +17,7 @@
 namespace paceline::kernels::avx2 {
 namespace {
 
-__m256i load(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
+__m256i load_codes(const void* p) { return _mm256_loadu_si256(static_cast<const __m256i*>(p)); }
 
 int32_t sum_of(__m256i v) {
   __m128i four = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
@@ -34,10 +34,10 @@ void score_tile(const CodeRows& w, const int8_t* x, int32_t token, int32_t* y) {
   for (auto& row : sums)
     for (auto& sum : row) sum = _mm256_setzero_si256();
   for (int32_t k = 0; k < w.cols; k += 32) {
-    const __m256i w0 = load(first + k), w1 = load(second + k);
+    const __m256i w0 = load_codes(first + k), w1 = load_codes(second + k);
     const __m256i a0 = _mm256_abs_epi8(w0), a1 = _mm256_abs_epi8(w1);
     for (int m = 0; m < MR; ++m) {
-      const __m256i xs = load(x + m * w.cols + k);
+      const __m256i xs = load_codes(x + m * w.cols + k);
       const __m256i p0 = _mm256_maddubs_epi16(a0, _mm256_sign_epi8(xs, w0));
       const __m256i p1 = _mm256_maddubs_epi16(a1, _mm256_sign_epi8(xs, w1));
       sums[m][0] = _mm256_add_epi32(sums[m][0], _mm256_madd_epi16(p0, ones));
@@ -48,12 +48,15 @@ void score_tile(const CodeRows& w, const int8_t* x, int32_t token, int32_t* y) {
     for (int i = 0; i < 2; ++i) y[m * kPageTokens + token + i] = sum_of(sums[m][i]);
 }
 
+// Tokens that stay in the first cache while all rows pass over them.
+constexpr int32_t kBlockTokens = 16;
+
 template <int MR>
-void score_rows(const CodeRows& w, const int8_t* x, int32_t* y) {
-  for (int32_t token = 0; token < kPageTokens; token += 2) score_tile<MR>(w, x, token, y);
+void score_rows(const CodeRows& w, int32_t first, const int8_t* x, int32_t* y) {
+  for (int32_t token = first; token < first + kBlockTokens; token += 2) score_tile<MR>(w, x, token, y);
 }
 
-constexpr int32_t kColumns = 16;
+constexpr int32_t kCodeColumns = 16;
 
 // [token pair][first 8 columns, other 8]: in each lane of 32 bits one column of both tokens.
 struct Paired {
@@ -95,19 +98,21 @@ void mix_tile(const Paired& w, const uint8_t* x, int32_t* y, int64_t ldy) {
 
 }  // namespace
 
-void code_scores(const CodeRows& w, const int8_t* x, int32_t rows, int32_t* y) {
-  if (w.cols % 32 != 0) return portable::code_scores(w, x, rows, y);
-  int32_t r = 0;
-  const auto at = [&] { return x + static_cast<int64_t>(r) * w.cols; };
-  for (; r + 4 <= rows; r += 4) score_rows<4>(w, at(), y + r * kPageTokens);
-  for (; r + 2 <= rows; r += 2) score_rows<2>(w, at(), y + r * kPageTokens);
-  for (; r < rows; ++r) score_rows<1>(w, at(), y + r * kPageTokens);
+void code_scores(const CodeRows& w, const int8_t* x, const int32_t* sums, int32_t rows, int32_t* y) {
+  if (w.cols % 32 != 0) return portable::code_scores(w, x, sums, rows, y);
+  for (int32_t first = 0; first < kPageTokens; first += kBlockTokens) {
+    int32_t r = 0;
+    const auto at = [&] { return x + static_cast<int64_t>(r) * w.cols; };
+    for (; r + 4 <= rows; r += 4) score_rows<4>(w, first, at(), y + r * kPageTokens);
+    for (; r + 2 <= rows; r += 2) score_rows<2>(w, first, at(), y + r * kPageTokens);
+    for (; r < rows; ++r) score_rows<1>(w, first, at(), y + r * kPageTokens);
+  }
 }
 
 void code_mix(const CodeRows& w, const uint8_t* x, int32_t rows, int32_t* y) {
-  if (w.cols % kColumns != 0) return portable::code_mix(w, x, rows, y);
+  if (w.cols % kCodeColumns != 0) return portable::code_mix(w, x, rows, y);
   Paired paired;
-  for (int32_t k = 0; k < w.cols; k += kColumns) {
+  for (int32_t k = 0; k < w.cols; k += kCodeColumns) {
     pair_tokens(w, k, paired);
     int32_t r = 0;
     const auto out = [&] { return y + static_cast<int64_t>(r) * w.cols + k; };

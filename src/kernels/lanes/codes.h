@@ -4,13 +4,41 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "kernels/cpu_table.h"
+#include "kernels/kv_rotation.h"
 #include "kernels/lanes/elementwise.h"
 #include "kernels/lanes/matmul_f32.h"
 #include "kernels/ops.h"
 
 namespace paceline::kernels::lanes {
+
+// As kv_rotation.cc has it.
+template <class V>
+float encode(const float* x, int32_t count, int8_t* codes) {
+  if (count % V::kLanes != 0) return kernels::encode(x, count, codes);
+  auto top = V::set1(0), nothing = V::set1(0);
+  for (int32_t i = 0; i < count; i += V::kLanes) {
+    const auto value = V::load(x + i);
+    top = V::max(top, V::max(value, V::sub(V::set1(0), value)));
+    nothing = V::add(nothing, V::mul(value, V::set1(0)));
+  }
+  const float most = V::top(top);
+  const float inverse = most > 0 ? 127.0f / most : 0.0f;
+  // What has no codes.
+  if (!(V::sum(nothing) == 0 && inverse > 0 && inverse <= std::numeric_limits<float>::max()))
+    return kernels::encode(x, count, codes);
+  constexpr int32_t kStep = 64;
+  float rounded[kStep];
+  const auto factor = V::set1(inverse);
+  for (int32_t first = 0; first < count; first += kStep) {
+    const int32_t n = count - first < kStep ? count - first : kStep;
+    for (int32_t i = 0; i < n; i += V::kLanes) V::store(rounded + i, V::round(V::mul(V::load(x + first + i), factor)));
+    for (int32_t i = 0; i < n; ++i) codes[first + i] = static_cast<int8_t>(static_cast<int32_t>(rounded[i]));
+  }
+  return most / 127.0f;
+}
 
 template <class V>
 void scale_scores(const int32_t* x, float part, const float* scales, bool add, float* y) {

@@ -75,8 +75,9 @@ inline void tile_f32(const typename Read::Element* const* w, const float* x, int
       for (int m = 0; m < MR; ++m) sums[n][m] = V::fma(weight, V::load(x + m * stride + k), sums[n][m]);
     }
   }
-  for (int n = 0; n < NR; ++n)
-    for (int m = 0; m < MR; ++m) y[m][n] = V::sum(sums[n][m]);
+  static_assert(NR % 4 == 0);
+  for (int n = 0; n < NR; n += 4)
+    for (int m = 0; m < MR; ++m) V::sum4(sums[n][m], sums[n + 1][m], sums[n + 2][m], sums[n + 3][m], y[m] + n);
 }
 
 template <class V, class Read, int MR>

@@ -14,6 +14,7 @@ template <class V>
 constexpr CpuTable elementwise_table(const char* name) {
   CpuTable table{};
   table.name = name;
+  table.encode = encode<V>;
   table.code_scores = portable::code_scores;
   table.code_mix = portable::code_mix;
   table.scale_scores = scale_scores<V>;

@@ -7,7 +7,7 @@
 
 namespace paceline::kernels::portable {
 
-void code_scores(const CodeRows& w, const int8_t* x, int32_t rows, int32_t* y) {
+void code_scores(const CodeRows& w, const int8_t* x, const int32_t* /*sums*/, int32_t rows, int32_t* y) {
   for (int32_t r = 0; r < rows; ++r)
     for (int32_t t = 0; t < kPageTokens; ++t) {
       const int8_t *token = w.codes + t * w.stride, *row = x + static_cast<int64_t>(r) * w.cols;

@@ -5,7 +5,7 @@
 
 namespace paceline::kernels::portable {
 
-void code_scores(const CodeRows& w, const int8_t* x, int32_t rows, int32_t* y);
+void code_scores(const CodeRows& w, const int8_t* x, const int32_t* sums, int32_t rows, int32_t* y);
 void code_mix(const CodeRows& w, const uint8_t* x, int32_t rows, int32_t* y);
 void scale_scores(const int32_t* x, float part, const float* scales, bool add, float* y);
 float encode_shares(const float* x, const float* scales, uint8_t* codes);

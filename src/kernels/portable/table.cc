@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/kv_rotation.h"
 #include "kernels/portable/act.h"
 #include "kernels/portable/codes.h"
 #include "kernels/portable/matmul.h"
@@ -86,6 +87,7 @@ const CpuTable& table() {
       .prepare = prepare,
       .matmul = matmul,
       .mix = mix,
+      .encode = encode,
       .code_scores = code_scores,
       .code_mix = code_mix,
       .scale_scores = scale_scores,

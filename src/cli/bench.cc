@@ -231,7 +231,10 @@ int run_bench(const BenchOptions& options) {
   const auto target = load_bench_target(options.source, **machine, news);
   bar.clear();
   if (!target.ok()) return fail(options.source.synthetic.empty() ? kExitFailure : kExitUsage, target.error().message);
-  const auto forward = target->weights->make_forward((*machine)->ops(), options.run.precision);
+  const KvFormats kv = kv_formats(options.run);
+  const Status kept = check_formats(kv, target->weights->state(), (*machine)->ops().limits());
+  if (!kept.ok()) return fail(kExitUsage, kept.error().message);
+  const auto forward = target->weights->make_forward((*machine)->ops(), options.run.precision, kv);
   if (const Status placed = (*machine)->ops().wait(); !placed.ok()) return fail(kExitFailure, placed.error().message);
   return ModelBench(options, *target, *forward, **machine).run();
 }

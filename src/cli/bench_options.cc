@@ -8,7 +8,7 @@ namespace {
 
 constexpr const char* kBenchExamples =
     "Every round measures the read bandwidth, each width and a prompt in turn; figures are medians over rounds,\n"
-    "ratios are medians of the ratios within a round. --device, --threads and --precision hold for all that is "
+    "ratios are medians of the ratios within a round. --device, --threads, --precision and --kv hold for all that is "
     "measured,\n"
     "a server of our own included.\n\n"
     "  paceline bench --synthetic dense-220m --format q8\n  paceline bench --synthetic moe-710m --format q4 --json\n"
@@ -125,7 +125,9 @@ void add_serving_options(CLI::App& command, BenchOptions& options) {
       ->type_name("URL")
       ->excludes("--device")
       ->excludes("--threads")
-      ->excludes("--precision");
+      ->excludes("--precision")
+      ->excludes("--kv")
+      ->excludes("--kv-sliding");
   add("--rate", serving.per_second, "Requests per second, coming by chance (an open loop); 0: --at-once (a closed one)")
       ->check(CLI::Range(0.0, 1e6).description(""));
   add("--requests", serving.requests, "Requests of each run; 0: twice as many as run at once, and at least 48")
@@ -184,6 +186,11 @@ std::vector<std::string> server_arguments(const BenchOptions& options) {
   if (options.run.device != Device::automatic) add("--device", options.run.device == Device::cuda ? "cuda" : "cpu");
   if (options.run.threads > 0) add("--threads", std::to_string(options.run.threads));
   if (options.run.precision == Precision::f32) add("--precision", "f32");
+  const auto add_kv = [&](const char* name, KvChoice choice) {
+    if (choice != KvChoice::automatic) add(name, choice == KvChoice::q8 ? "q8" : "bf16");
+  };
+  add_kv("--kv", options.run.kv);
+  add_kv("--kv-sliding", options.run.kv_sliding);
   return arguments;
 }
 

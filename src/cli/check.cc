@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 #include <functional>
 
+#include "cli/check_kv.h"
 #include "cli/check_speculation.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -25,6 +26,7 @@ Examples:
   paceline check tests/goldens --speculation
   paceline check --tokenizer tokenizer.json encodings.json.xz
   paceline check --templates templates/
+  paceline check --text book.txt --kv q8 -m google/gemma-4-12B-it
 
 A goldens folder has golden.json, golden.safetensors and the checkpoint in target/; or subfolders that have them.
 A templates folder has chat templates, and in renderings.json conversations and what they become.
@@ -34,6 +36,7 @@ struct CheckOptions {
   std::string target;  // a goldens folder, or the encodings
   std::string tokenizer;
   std::string templates;
+  std::string text;
   RunOptions run;
   bool speculation = false;
   bool whole = false;
@@ -152,9 +155,15 @@ int run_check(const CheckOptions& options) {
       return fail(kExitUsage, "check --templates DIR goes alone");
     return check_templates_folder(options);
   }
+  if (!options.text.empty()) {
+    if (!options.target.empty() || !options.tokenizer.empty())
+      return fail(kExitUsage, "check --text FILE wants -m and --kv, and no goldens");
+    return check_kv_of(options.run, options.text, options.json);
+  }
   if (options.target.empty()) {
     return fail(kExitUsage,
-                "check wants a goldens folder, or --tokenizer and a file of encodings, or --templates and a folder");
+                "check wants a goldens folder, or --tokenizer and a file of encodings, or --templates and a folder, or "
+                "--text and a file");
   }
   return options.tokenizer.empty() ? check_goldens(options) : check_tokenizer(options);
 }
@@ -179,6 +188,14 @@ void add_check_command(CLI::App& app, Action& action) {
   auto* templates =
       command->add_option("--templates", options->templates, "Check our rendering of this folder's chat templates");
   templates->type_name("DIR");
+  auto* text =
+      command->add_option("--text", options->text,
+                          "What --kv costs: this text's next tokens with keys and values in it, beside float32 "
+                          "and bf16");
+  text->type_name("FILE")->excludes(templates);
+  command->add_option("-m,--model", options->run.model, "With --text: the checkpoint, as for generate")
+      ->type_name("DIR")
+      ->needs(text);
   add_compute_options(*command, options->run);
   command->add_flag("--json", options->json, "One JSON list instead of the table");
   command->footer(kCheckExamples);

@@ -156,6 +156,17 @@ void add_compute_options(CLI::App& command, RunOptions& options) {
       ->transform(CLI::CheckedTransformer(precisions).description(""))
       ->type_name("bf16|f32")
       ->default_str(options.precision == Precision::f32 ? "f32" : "bf16");
+  const auto add_kv = [&](const char* name, KvChoice& choice, const char* text) {
+    const std::map<std::string, KvChoice> choices{
+        {"auto", KvChoice::automatic}, {"bf16", KvChoice::bf16}, {"q8", KvChoice::q8}};
+    command.add_option(name, choice, text)
+        ->group(kGroup)
+        ->transform(CLI::CheckedTransformer(choices).description(""))
+        ->type_name("auto|bf16|q8")
+        ->default_str("auto");
+  };
+  add_kv("--kv", options.kv, "What keys and values are kept in; q8: half the memory; auto: what --precision says");
+  add_kv("--kv-sliding", options.kv_sliding, "The same for layers that see a window");
 }
 
 void add_generate_options(CLI::App& command, GenerateOptions& options) {

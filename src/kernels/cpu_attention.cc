@@ -1,150 +1,69 @@
-// Attention on the processor. Both products run through the table's matrix kernels, with KV pages as the matrices: keys
-// [tokens, head_dim] and values [head_dim, tokens]. So every table has one arithmetic for weights and for attention.
+// Attention on the processor: a call is cut into blocks of queries, and each block's walk into chunks of absolute
+// positions (cpu_walk.h), which threads take in any order. A block's parts are then merged, chunks ascending:
+//   M = max(m, m'), a = exp(m - M), b = exp(m' - M), sum = sum * a + sum' * b, out = out * a + out' * b
+// So bits depend on positions alone, and a chunk's keys and values are read once for all queries of a block.
 //
-// A row walks pages in absolute order with a running maximum and sum (keys outside its range count as -infinity, which
-// adds exact zeros); nothing in the walk depends on which other rows share the block.
+// Bound: with few queries to a KV head the bytes of keys and values; from about eight on (without dot products of bf16)
+// their products.
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
+#include "base/check.h"
 #include "kernels/cpu_ops.h"
+#include "kernels/cpu_walk.h"
+#include "kernels/kv_rotation.h"
 
 namespace paceline::kernels {
 namespace {
 
-constexpr float kNone = -std::numeric_limits<float>::infinity();
-// Queries (rows times heads of one KV head) that share a walk: what the narrow matrix kernels take at once.
-constexpr int32_t kBlockQueries = 16;
+// As many pieces of work for each thread keep them from waiting for each other at the end.
+constexpr int64_t kTasksPerThread = 4;
+// Blocks this small still fill the tiles of the matrix kernels.
+constexpr int64_t kLeastQueries = 8;
+// Parts that are held at once before they are merged.
+constexpr size_t kPartBytes = size_t{32} << 20;
 
-int64_t page_offset(const HeadShape& shape, int32_t kv_head) {
-  return static_cast<int64_t>(kv_head) * kPageTokens * shape.head_dim *
-         static_cast<int64_t>(dtype_bytes(shape.kv_dtype));
+constexpr int32_t kChunkTokens = kChunkPages * kPageTokens;
+
+// A block of queries and one of its chunks.
+struct WalkTask {
+  size_t block;
+  int32_t chunk;
+};
+
+// What a call is cut into; by what is fast, since no cut changes a bit.
+struct Cut {
+  std::vector<QueryBlock> blocks;
+  std::vector<WalkTask> tasks;     // block by block, chunks ascending
+  std::vector<size_t> first_task;  // of each block, and the number of all
+  int32_t most_queries = 1;        // of a block
+
+  [[nodiscard]] size_t chunks(size_t block) const { return first_task[block + 1] - first_task[block]; }
+  // No block has more than one chunk.
+  [[nodiscard]] bool whole() const { return tasks.size() == blocks.size(); }
+};
+
+// Queries of a block: many, so that a page is read once for all of them, and still work for every thread.
+int64_t queries_at_once(const AttentionArgs& args, int threads) {
+  if (threads == 1) return kBlockQueries;
+  int64_t work = 0;  // queries times chunks
+  for (const SeqSpan& seq : args.seqs) {
+    const int32_t end = seq.first_pos + seq.count, seen = args.window == 0 ? end : std::min(args.window, end);
+    work += int64_t{seq.count} * args.shape.heads * ((seen + kChunkTokens - 1) / kChunkTokens);
+  }
+  const int64_t least = std::clamp<int64_t>(work / threads, 1, kLeastQueries);
+  return std::clamp<int64_t>(work / (threads * kTasksPerThread), least, kBlockQueries);
 }
 
-Matrix page_matrix(const HeadShape& shape, const void* page, int32_t kv_head, bool values) {
-  Matrix m;
-  m.format = shape.kv_dtype == DType::f32 ? WeightFormat::f32 : WeightFormat::bf16;
-  m.rows = values ? shape.head_dim : kPageTokens;
-  m.cols = values ? kPageTokens : shape.head_dim;
-  m.values = static_cast<const char*>(page) + page_offset(shape, kv_head);
-  return m;
-}
-
-// Consecutive rows of one sequence times some heads of one KV head.
-struct Block {
-  const SeqSpan* seq;
-  int32_t row, rows;  // first, of the whole call
-  int32_t kv_head;
-  int32_t head, heads;  // first, among all query heads
-  [[nodiscard]] int32_t queries() const { return rows * heads; }
-  [[nodiscard]] int32_t pos_of(int32_t query) const { return seq->first_pos + row - seq->first_row + query / heads; }
-};
-
-struct Scratch {
-  float* q;       // [queries, head_dim]
-  float* out;     // [queries, head_dim]
-  float* part;    // [queries, head_dim]
-  float* scores;  // [queries, kPageTokens]
-  Act q_act, score_act;
-};
-
-class Walk {
- public:
-  Walk(const CpuTable& table, const AttentionArgs& args, const Block& block, const Scratch& scratch)
-      : table_(table), args_(args), block_(block), s_(scratch) {}
-
-  void run() {
-    const HeadShape& shape = args_.shape;
-    const int32_t queries = block_.queries(), dim = shape.head_dim;
-    for (int32_t i = 0; i < queries; ++i) {
-      std::memcpy(s_.q + static_cast<int64_t>(i) * dim, query(args_.q, i), static_cast<size_t>(dim) * sizeof(float));
-      top_[i] = kNone;
-      sum_[i] = 0;
-    }
-    std::memset(s_.out, 0, static_cast<size_t>(queries) * static_cast<size_t>(dim) * sizeof(float));
-    table_.prepare(s_.q_act, s_.q, dim, 0, units());
-    last_ = last_key(0);
-    for (int32_t i = 1; i < queries; ++i) last_ = std::max(last_, last_key(i));
-    for (int32_t page = first_key(0) / kPageTokens; page <= last_ / kPageTokens && last_ >= 0; ++page) visit(page);
-    for (int32_t i = 0; i < queries; ++i) {
-      float* out = const_cast<float*>(query(args_.out, i));
-      std::memset(out, 0, static_cast<size_t>(dim) * sizeof(float));
-      // 0: it sees nothing. What is not a number stays one: somebody has to hear of it.
-      if (sum_[i] != 0) table_.blend(out, 0.0f, s_.out + static_cast<int64_t>(i) * dim, 1.0f / sum_[i], dim);
-    }
-  }
-
- private:
-  [[nodiscard]] int32_t units() const { return (block_.queries() + table_.act_unit - 1) / table_.act_unit; }
-  [[nodiscard]] const float* query(const float* rows, int32_t i) const {
-    const int64_t row = block_.row + i / block_.heads, head = block_.head + i % block_.heads;
-    return rows + (row * args_.shape.heads + head) * args_.shape.head_dim;
-  }
-  [[nodiscard]] int32_t first_key(int32_t i) const {
-    return args_.window == 0 ? 0 : std::max(0, block_.pos_of(i) - args_.window + 1);
-  }
-  [[nodiscard]] int32_t last_key(int32_t i) const {
-    if (args_.last_pos != nullptr) return args_.last_pos[block_.row + i / block_.heads];
-    return block_.pos_of(i) - (args_.sees_self ? 0 : 1);
-  }
-
-  // Scores of the keys of a page, masked per query; updates top_ and sum_, leaves exponentials in scores.
-  void visit(int32_t page) {
-    const HeadShape& shape = args_.shape;
-    const int32_t base = page * kPageTokens, queries = block_.queries(), dim = shape.head_dim;
-    const int32_t begin = std::max(0, first_key(0) - base) / kOutputTile * kOutputTile;
-    const int32_t end = std::min(kPageTokens, last_ - base + 1);
-    table_.matmul(page_matrix(shape, block_.seq->pages.keys_of(page), block_.kv_head, false), s_.q_act, s_.scores,
-                  kPageTokens, begin, end);
-    float keep[kBlockQueries];
-    for (int32_t i = 0; i < queries; ++i) keep[i] = settle(i, base);
-    table_.prepare(s_.score_act, s_.scores, kPageTokens, 0, units());
-    table_.matmul(page_matrix(shape, block_.seq->pages.values_of(page), block_.kv_head, true), s_.score_act, s_.part,
-                  dim, 0, dim);
-    for (int32_t i = 0; i < queries; ++i)
-      table_.blend(s_.out + static_cast<int64_t>(i) * dim, keep[i], s_.part + static_cast<int64_t>(i) * dim, 1.0f, dim);
-  }
-
-  // Masks query i's scores, turns them into exponentials; returns the factor for what was summed before.
-  float settle(int32_t i, int32_t base) {
-    float* scores = s_.scores + static_cast<int64_t>(i) * kPageTokens;
-    const int32_t begin = std::clamp(first_key(i) - base, 0, kPageTokens);
-    const int32_t end = std::clamp(last_key(i) - base + 1, begin, kPageTokens);
-    std::fill(scores, scores + begin, kNone);
-    std::fill(scores + end, scores + kPageTokens, kNone);
-    const float top = begin < end ? std::max(top_[i], table_.max_of(scores + begin, end - begin)) : top_[i];
-    if (top == kNone) {
-      // Keys there are, and none of them has a number: nor has what comes of it.
-      if (begin < end) sum_[i] = std::numeric_limits<float>::quiet_NaN();
-      std::fill(scores, scores + kPageTokens, 0.0f);
-      return 1.0f;
-    }
-    float keep = top_[i];
-    table_.exp_sum(&keep, top, 1);
-    sum_[i] = sum_[i] * keep + table_.exp_sum(scores, top, kPageTokens);
-    top_[i] = top;
-    return keep;
-  }
-
-  const CpuTable& table_;
-  const AttentionArgs& args_;
-  const Block& block_;
-  const Scratch& s_;
-  int32_t last_ = 0;  // that any of the queries sees
-  float top_[kBlockQueries], sum_[kBlockQueries];
-};
-
-// Cuts the call into blocks: at most kBlockQueries queries each, and heads split further while there are fewer blocks
-// than threads.
-std::vector<Block> cut(const AttentionArgs& args, int threads) {
+std::vector<QueryBlock> blocks_of(const AttentionArgs& args, int threads) {
+  const int64_t queries = queries_at_once(args, threads);
   const int32_t grouped = args.shape.heads / args.shape.kv_heads;
-  int32_t rows_in_all = 0;
-  for (const SeqSpan& seq : args.seqs) rows_in_all += seq.count;
-  const int32_t parts = std::max(1, threads / std::max(1, args.shape.kv_heads * rows_in_all));
-  const int32_t heads = std::max(1, std::min(kBlockQueries, (grouped + parts - 1) / parts));
-  const int32_t rows = std::max(1, kBlockQueries / heads);
-  std::vector<Block> blocks;
+  const auto parts = static_cast<int32_t>((grouped + queries - 1) / queries);
+  const int32_t heads = (grouped + parts - 1) / parts;
+  const auto rows = static_cast<int32_t>(std::max<int64_t>(1, queries / heads));
+  std::vector<QueryBlock> blocks;
   for (const SeqSpan& seq : args.seqs)
     for (int32_t kv_head = 0; kv_head < args.shape.kv_heads; ++kv_head)
       for (int32_t row = 0; row < seq.count; row += rows)
@@ -154,97 +73,178 @@ std::vector<Block> cut(const AttentionArgs& args, int threads) {
   return blocks;
 }
 
+// A block that sees nothing has a chunk, too: somebody has to say so.
+Cut cut(const AttentionArgs& args, int threads) {
+  Cut cut;
+  cut.blocks = blocks_of(args, threads);
+  for (size_t i = 0; i < cut.blocks.size(); ++i) {
+    const QueryBlock& block = cut.blocks[i];
+    int32_t last = 0;
+    for (int32_t query = 0; query < block.queries(); query += block.heads)
+      last = std::max(last, block.last_key(args, query));
+    cut.first_task.push_back(cut.tasks.size());
+    for (int32_t chunk = block.first_key(args, 0) / kChunkTokens; chunk <= last / kChunkTokens; ++chunk)
+      cut.tasks.push_back({i, chunk});
+    cut.most_queries = std::max(cut.most_queries, block.queries());
+  }
+  cut.first_task.push_back(cut.tasks.size());
+  return cut;
+}
+
+// Results while they are merged: values in the call's own output, [rows, heads].
+struct Merged {
+  const CpuTable& table;
+  const AttentionArgs& args;
+  const Rotation* rotation;  // of codes
+  float *top, *sum;          // [rows, heads]
+
+  [[nodiscard]] int64_t head_at(const QueryBlock& block, int32_t query) const {
+    return int64_t{block.row_of(query)} * args.shape.heads + block.head_of(query);
+  }
+
+  void start(const QueryBlock& block, int32_t query) const {
+    top[head_at(block, query)] = kNoScore;
+    sum[head_at(block, query)] = 0;
+  }
+
+  void add(const QueryBlock& block, int32_t query, const WalkPart& part) const {
+    const int32_t dim = args.shape.head_dim;
+    const int64_t at = head_at(block, query);
+    const float part_top = part.top[query], part_sum = part.sum[query];
+    const float* values = part.out + int64_t{query} * dim;
+    float* out = args.out + at * dim;
+    if (part_top == kNoScore && part_sum == 0) return;
+    if (top[at] == kNoScore && sum[at] == 0) {
+      top[at] = part_top;
+      sum[at] = part_sum;
+      std::memcpy(out, values, static_cast<size_t>(dim) * sizeof(float));
+      return;
+    }
+    const float most = std::max(top[at], part_top);
+    float keep = top[at], share = part_top;
+    table.exp_sum(&keep, most, 1);
+    table.exp_sum(&share, most, 1);
+    table.blend(out, keep, values, share, dim);
+    sum[at] = sum[at] * keep + part_sum * share;
+    top[at] = most;
+  }
+
+  // Divides by the sum, and turns back what is rotated or ordered. 0: it sees nothing. What is not a number stays one:
+  // somebody has to hear of it.
+  void finish(const QueryBlock& block, int32_t query) const {
+    static constexpr float kZeros[kMaxHeadDim] = {};
+    const int32_t dim = args.shape.head_dim;
+    const int64_t at = head_at(block, query);
+    float* out = args.out + at * dim;
+    if (sum[at] == 0) {
+      std::memset(out, 0, static_cast<size_t>(dim) * sizeof(float));
+      return;
+    }
+    table.blend(out, 1.0f / sum[at], kZeros, 0.0f, dim);  // so that a zero has no sign, whatever was masked
+    if (rotation != nullptr) rotation->turn_back(out, 0, dim);
+    if (args.shape.joined == 0) return;
+    float ordered[kMaxHeadDim];
+    std::copy_n(out, dim, ordered);
+    order_back(args.shape, ordered, out);
+  }
+};
+
+// One call: as many tasks at a time as parts are held, then their merging.
+class AttentionCall {
+ public:
+  AttentionCall(const CpuTable& table, ThreadPool& pool, const AttentionArgs& args)
+      : table_(table),
+        pool_(pool),
+        args_(args),
+        cut_(cut(args, pool.threads())),
+        merged_{table, args, nullptr, nullptr, nullptr} {
+    for (const SeqSpan& seq : args.seqs)
+      heads_ = std::max(heads_, static_cast<size_t>(seq.first_row + seq.count) * static_cast<size_t>(args.shape.heads));
+    const size_t floats = static_cast<size_t>(cut_.most_queries) * static_cast<size_t>(args.shape.head_dim + 2);
+    part_bytes_ = (floats * sizeof(float) + 63) / 64 * 64;
+    scratch_bytes_ = WalkScratch::bytes(table, args.shape);
+    if (args.shape.kv_dtype == DType::i8) merged_.rotation = &rotation_.emplace(args.shape);
+    wave_ = cut_.whole() ? cut_.tasks.size()
+                         : std::min(cut_.tasks.size(), std::max(8 * threads(), kPartBytes / part_bytes_));
+  }
+
+  // Per thread scratch and a part of its own, then the parts of a wave, then what is merged.
+  [[nodiscard]] size_t bytes() const {
+    return (scratch_bytes_ + part_bytes_) * threads() + part_bytes_ * (cut_.whole() ? 0 : wave_) +
+           2 * heads_ * sizeof(float);
+  }
+
+  void run(void* memory) {
+    scratch_ = static_cast<char*>(memory);
+    parts_ = scratch_ + scratch_bytes_ * threads();
+    merged_.top = reinterpret_cast<float*>(parts_ + part_bytes_ * (threads() + (cut_.whole() ? 0 : wave_)));
+    merged_.sum = merged_.top + heads_;
+    for (size_t first = 0; first < cut_.tasks.size(); first += wave_) {
+      const size_t end = std::min(first + wave_, cut_.tasks.size());
+      pool_.run(static_cast<int64_t>(end - first), 1, [&](int64_t from, int64_t to, int worker) {
+        WalkScratch scratch(table_, args_.shape, scratch_ + scratch_bytes_ * static_cast<size_t>(worker));
+        for (int64_t i = from; i < to; ++i) walk(first, static_cast<size_t>(i), static_cast<size_t>(worker), scratch);
+      });
+      if (!cut_.whole()) merge(first, end);
+    }
+  }
+
+ private:
+  [[nodiscard]] size_t threads() const { return static_cast<size_t>(pool_.threads()); }
+  [[nodiscard]] WalkPart part_at(size_t i) const {
+    auto* floats = reinterpret_cast<float*>(parts_ + part_bytes_ * i);
+    float* tail = floats + int64_t{cut_.most_queries} * args_.shape.head_dim;
+    return {tail, tail + cut_.most_queries, floats};
+  }
+
+  void walk(size_t first, size_t i, size_t worker, WalkScratch& scratch) {
+    const WalkTask& task = cut_.tasks[first + i];
+    const QueryBlock& block = cut_.blocks[task.block];
+    const bool alone = cut_.chunks(task.block) == 1;
+    const WalkPart part = part_at(alone ? worker : threads() + i);
+    walk_chunk(table_, args_, block, task.chunk, scratch, part);
+    for (int32_t query = 0; alone && query < block.queries(); ++query) {
+      merged_.start(block, query);
+      merged_.add(block, query, part);
+      merged_.finish(block, query);
+    }
+  }
+
+  // Tasks [first, end) of blocks that have several.
+  void merge(size_t first, size_t end) {
+    const size_t first_block = cut_.tasks[first].block, blocks = cut_.tasks[end - 1].block + 1 - first_block;
+    const auto queries = static_cast<size_t>(cut_.most_queries);
+    pool_.run(static_cast<int64_t>(blocks * queries), 4, [&](int64_t from, int64_t to) {
+      for (auto i = static_cast<size_t>(from); i < static_cast<size_t>(to); ++i) {
+        const size_t b = first_block + i / queries;
+        const auto query = static_cast<int32_t>(i % queries);
+        const QueryBlock& block = cut_.blocks[b];
+        if (query >= block.queries() || cut_.chunks(b) == 1) continue;
+        if (first <= cut_.first_task[b]) merged_.start(block, query);
+        for (size_t t = std::max(first, cut_.first_task[b]); t < std::min(end, cut_.first_task[b + 1]); ++t)
+          merged_.add(block, query, part_at(threads() + t - first));
+        if (cut_.first_task[b + 1] <= end) merged_.finish(block, query);
+      }
+    });
+  }
+
+  const CpuTable& table_;
+  ThreadPool& pool_;
+  const AttentionArgs& args_;
+  Cut cut_;
+  std::optional<Rotation> rotation_;
+  size_t heads_ = 0;  // of all rows
+  size_t part_bytes_ = 0, scratch_bytes_ = 0;
+  size_t wave_ = 0;  // tasks
+  char *scratch_ = nullptr, *parts_ = nullptr;
+  Merged merged_;
+};
+
 }  // namespace
 
 void CpuOps::attention(const AttentionArgs& args) {
-  const std::vector<Block> blocks = cut(args, pool_.threads());
-  const int32_t dim = args.shape.head_dim;
-  const ActKind kind = args.shape.kv_dtype == DType::f32 ? ActKind::f32 : ActKind::bf16;
-  const size_t row_floats = static_cast<size_t>(kBlockQueries) * static_cast<size_t>(dim);
-  const auto aligned = [](size_t bytes) { return (bytes + 63) / 64 * 64; };
-  const size_t q_bytes = aligned(table_.act_bytes({kind, kBlockQueries, dim, 0}));
-  const size_t score_bytes = aligned(table_.act_bytes({kind, kBlockQueries, kPageTokens, 0}));
-  const size_t bytes =
-      3 * row_floats * sizeof(float) + kBlockQueries * kPageTokens * sizeof(float) + q_bytes + score_bytes;
-  auto* base = static_cast<char*>(attention_rows_.at_least(aligned(bytes) * static_cast<size_t>(pool_.threads())));
-  pool_.run(static_cast<int64_t>(blocks.size()), 1, [&](int64_t begin, int64_t end, int worker) {
-    char* mine = base + aligned(bytes) * static_cast<size_t>(worker);
-    Scratch s{};
-    s.q_act.bytes = mine;
-    s.score_act.bytes = mine + q_bytes;
-    s.q = reinterpret_cast<float*>(mine + q_bytes + score_bytes);
-    s.out = s.q + row_floats;
-    s.part = s.out + row_floats;
-    s.scores = s.part + row_floats;
-    for (int64_t i = begin; i < end; ++i) {
-      const Block& block = blocks[static_cast<size_t>(i)];
-      s.q_act.shape = {kind, block.queries(), dim, 0};
-      s.score_act.shape = {kind, block.queries(), kPageTokens, 0};
-      Walk(table_, args, block, s).run();
-    }
-  });
-}
-
-namespace {
-
-void store_key(const HeadShape& shape, const KvPages& pages, int32_t pos, int32_t kv_head, const float* x) {
-  const int32_t token = pos % kPageTokens, dim = shape.head_dim;
-  auto* page = static_cast<char*>(pages.keys_of(pos / kPageTokens)) + page_offset(shape, kv_head);
-  if (shape.kv_dtype == DType::f32) {
-    std::memcpy(reinterpret_cast<float*>(page) + static_cast<int64_t>(token) * dim, x,
-                static_cast<size_t>(dim) * sizeof(float));
-    return;
-  }
-  auto* out = reinterpret_cast<uint16_t*>(page) + static_cast<int64_t>(token) * dim;
-  for (int32_t i = 0; i < dim; ++i) out[i] = f32_to_bf16(x[i]);
-}
-
-void store_value(const HeadShape& shape, const KvPages& pages, int32_t pos, int32_t kv_head, const float* x) {
-  const int32_t token = pos % kPageTokens;
-  auto* page = static_cast<char*>(pages.values_of(pos / kPageTokens)) + page_offset(shape, kv_head);
-  for (int32_t i = 0; i < shape.head_dim; ++i) {
-    const int64_t at = static_cast<int64_t>(i) * kPageTokens + token;
-    if (shape.kv_dtype == DType::f32)
-      reinterpret_cast<float*>(page)[at] = x[i];
-    else
-      reinterpret_cast<uint16_t*>(page)[at] = f32_to_bf16(x[i]);
-  }
-}
-
-}  // namespace
-
-void CpuOps::heads(const HeadsArgs& args) {
-  const HeadShape& shape = args.shape;
-  const int32_t dim = shape.head_dim;
-  const int32_t rotated = args.rotated(), part = rotated / args.rope_parts;
-  CHECK(args.rope_parts == 1 || rotated == dim);
-  const auto rotate = [&](float* x, int64_t row) {
-    const float* cos = args.cos + row * (rotated / 2);
-    const float* sin = args.sin + row * (rotated / 2);
-    for (int32_t at = 0; at < rotated; at += part) table_.rope(x + at, cos + at / 2, sin + at / 2, part);
-  };
-  const auto one_row = [&](const SeqSpan& seq, int64_t row) {
-    for (int32_t h = 0; h < shape.heads; ++h) {
-      float* q = args.q + (row * shape.heads + h) * dim;
-      table_.rms_norm(q, args.q_weight, q, dim, args.eps, 1.0f);
-      rotate(q, row);
-    }
-    if (args.k == nullptr) return;
-    const auto pos = static_cast<int32_t>(seq.first_pos + row - seq.first_row);
-    float normed[kMaxHeadDim];
-    for (int32_t h = 0; h < shape.kv_heads; ++h) {
-      const float* v = args.v + (row * shape.kv_heads + h) * dim;
-      if (args.norms_values) table_.rms_norm(v, nullptr, normed, dim, args.eps, 1.0f);
-      store_value(shape, seq.pages, pos, h, args.norms_values ? normed : v);
-      table_.rms_norm(args.k + (row * shape.kv_heads + h) * dim, args.k_weight, normed, dim, args.eps, 1.0f);
-      rotate(normed, row);
-      store_key(shape, seq.pages, pos, h, normed);
-    }
-  };
-  for (const SeqSpan& seq : args.seqs)
-    pool_.run(seq.count, 2, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) one_row(seq, seq.first_row + i);
-    });
+  AttentionCall call(table_, pool_, args);
+  call.run(attention_rows_.at_least(call.bytes()));
 }
 
 }  // namespace paceline::kernels

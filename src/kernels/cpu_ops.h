@@ -44,6 +44,12 @@ class CpuOps : public Ops, public VisionOps {
   [[nodiscard]] std::optional<int32_t> count_distinct(const int32_t* values, int64_t count, int32_t end) const override;
   const void* fetch(const void* from, size_t, HostCopy&) override { return from; }
   Status wait() override { return Done{}; }
+  [[nodiscard]] Limits limits() const override {
+    Limits limits;
+    limits.codes = limits.joins_f32 = true;
+    limits.joined_head = Limits::kNone;
+    return limits;
+  }
 
   Matrix place(const Matrix& w, std::vector<std::shared_ptr<const void>>& owners) override;
   MatrixStack place(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) override;

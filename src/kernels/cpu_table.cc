@@ -45,8 +45,9 @@ void add_processor_tables(std::vector<const CpuTable*>& tables) {
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-                      __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bf16");
-  if (avx512) tables.push_back(&avx512::table());
+                      __builtin_cpu_supports("avx512vnni");
+  if (avx512 && __builtin_cpu_supports("avx512bf16")) tables.push_back(&avx512::table());
+  if (avx512) tables.push_back(&avx512::vnni_table());
   if (avx2) tables.push_back(&avx2::table());
 }
 #else

@@ -32,6 +32,13 @@ struct Act {
   void* bytes = nullptr;  // table->act_bytes(shape), 64-byte aligned
 };
 
+// Rows of codes, one for each token of a page.
+struct CodeRows {
+  const int8_t* codes = nullptr;
+  int64_t stride = 0;  // from one token to the next
+  int32_t cols = 0;
+};
+
 struct CpuTable {
   const char* name;
 
@@ -50,6 +57,23 @@ struct CpuTable {
 
   // y[r * ldy + n] = W[n] · x[r] for all rows r and n in [n_begin, n_end); n_begin is a multiple of kOutputTile.
   void (*matmul)(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
+
+  // Attention's second product where a page has a token's numbers side by side: W [kPageTokens, cols] unquantised, x
+  // [rows, kPageTokens]: y[r * ldy + k] = y[r * ldy + k] * keep[r] + Σ x[r][t] * W[t][k], tokens ascending. None: pages
+  // are turned for matmul.
+  void (*mix)(const Matrix& w, const float* x, int32_t rows, const float* keep, float* y, int64_t ldy);
+  // Codes of x [count] at -127 … 127; returns their scale (kv_rotation.h).
+  float (*encode)(const float* x, int32_t count, int8_t* codes);
+  // The same two products in codes, exact: y[r * kPageTokens + t] = Σ x[r * cols + k] * w[t][k], sums[r] being
+  // Σ x[r * cols + k], and y[r * cols + k] = Σ x[r * kPageTokens + t] * w[t][k].
+  void (*code_scores)(const CodeRows& w, const int8_t* x, const int32_t* sums, int32_t rows, int32_t* y);
+  void (*code_mix)(const CodeRows& w, const uint8_t* x, int32_t rows, int32_t* y);
+  // y[t] = x[t] * (part * scales[t]), or added to y; [kPageTokens]
+  void (*scale_scores)(const int32_t* x, float part, const float* scales, bool add, float* y);
+  // Codes 0 … 255 of x[t] * scales[t], none of them negative; returns their scale. [kPageTokens]
+  float (*encode_shares)(const float* x, const float* scales, uint8_t* codes);
+  // y = y * keep + x * part
+  void (*blend_codes)(float* y, float keep, const int32_t* x, float part, int64_t count);
 
   // One row each.
   void (*rms_norm)(const float* x, const float* weight, float* y, int32_t width, float eps, float scale);

@@ -25,6 +25,10 @@ class VisionOps;
 // Positions per KV page, and the attention tile: page borders are absolute positions.
 inline constexpr int32_t kPageTokens = 64;
 
+// Attention merges pages in chunks of so many, from nothing each, and then the chunks, both in ascending order. A chunk
+// is the unit of work, whatever the number of rows and threads.
+inline constexpr int32_t kChunkPages = 16;
+
 // The widest head; loading checks it.
 inline constexpr int32_t kMaxHeadDim = 512;
 
@@ -76,7 +80,7 @@ struct NormsArgs {
 };
 
 // The pages of one layer of one sequence. Position p lies in slot (p / kPageTokens) mod slots, or p / kPageTokens where
-// slots is 0.
+// slots is 0. Unless they are joined or in codes,
 //   keys:   [kv_head][kPageTokens][head_dim]
 //   values: [kv_head][head_dim][kPageTokens], so that both products of attention run along contiguous memory
 // Memory is dealt out in units of one size, by number; a page of all layers of a kind is a block of some units, which
@@ -100,15 +104,23 @@ struct KvPages {
   }
 };
 
+// What a page of a layer takes; how it lies inside is the backend's own business. Joined, all of it is where keys are.
+struct KvPageBytes {
+  size_t keys = 0, values = 0;
+};
+
 // Pages that lie one behind the other, each its keys and then its values; numbers: 0, 1, 2 …
-inline KvPages pages_in_a_row(void* first, size_t page_bytes, const int32_t* numbers, int32_t slots = 0) {
+inline KvPages pages_in_a_row(void* first, const KvPageBytes& bytes, const int32_t* numbers, int32_t slots = 0) {
   KvPages pages;
   pages.numbers = numbers;
   pages.keys = static_cast<std::byte*>(first);
-  pages.values = pages.keys + page_bytes;
-  pages.unit_bytes = static_cast<int64_t>(2 * page_bytes);
+  pages.values = pages.keys + bytes.keys;
+  pages.unit_bytes = static_cast<int64_t>(bytes.keys + bytes.values);
   pages.slots = slots;
   return pages;
+}
+inline KvPages pages_in_a_row(void* first, size_t each, const int32_t* numbers, int32_t slots = 0) {
+  return pages_in_a_row(first, KvPageBytes{each, each}, numbers, slots);
 }
 
 // Consecutive rows of one sequence.
@@ -121,21 +133,32 @@ struct SeqSpan {
 
 struct HeadShape {
   int32_t heads = 0, kv_heads = 0, head_dim = 0;
-  DType kv_dtype = DType::bf16;  // bf16 or f32
+  DType kv_dtype = DType::bf16;  // bf16, f32, or i8: codes with scales (kv_rotation.h)
   // Joined: V is the raw K projection and its norm has no weight, so that a key is the value times k_weight wherever it
   // is not rotated. Pages keep the values and, of the keys, only what is rotated: so many numbers, the first half of
   // them from 0 on, the other half from head_dim / 2 on. 0: keys and values apart.
   int32_t joined = 0;
 };
 
-// Per head: q = rope(norm(q) * q_weight) in place; k likewise and v, or norm(v), into the pages.
+constexpr KvPageBytes kv_page_bytes(const HeadShape& shape) {
+  const auto vectors = static_cast<size_t>(shape.kv_heads) * kPageTokens;
+  const size_t scale = shape.kv_dtype == DType::i8 ? sizeof(float) : 0;
+  const auto bytes_of = [&](int32_t numbers) {
+    return static_cast<size_t>(numbers) * dtype_bytes(shape.kv_dtype) + scale;
+  };
+  if (shape.joined > 0) return {vectors * (bytes_of(shape.head_dim) + bytes_of(shape.joined)), 0};
+  return {vectors * bytes_of(shape.head_dim), vectors * bytes_of(shape.head_dim)};
+}
+
+// Per head: q = rope(norm(q) * q_weight) in place; k likewise and v, or norm(v), into the pages. Joined or in codes, q
+// is left as attention() of the same backend takes it.
 struct HeadsArgs {
   HeadShape shape;
   float* q = nullptr;               // [rows, heads, head_dim]
   const float* k = nullptr;         // [rows, kv_heads, head_dim], or none: the layer reads another's keys
   const float* v = nullptr;         // likewise; k again where V is the raw K projection
   const float* q_weight = nullptr;  // [head_dim]
-  const float* k_weight = nullptr;  // [head_dim]
+  const float* k_weight = nullptr;  // [head_dim]; joined, also where k is none: whose keys are read
   const float* cos = nullptr;       // [rows, rotary / 2]
   const float* sin = nullptr;       // [rows, rotary / 2]
   float eps = 0;
@@ -258,6 +281,15 @@ struct Limits {
   int32_t picture_head_step = 1;  // heads of which keys and values may be bf16 there are multiples of it
   int32_t clusters = kNone, cluster_width = kNone;
   bool gates_alike = false;  // gated() takes both matrices in one format
+  bool codes = false;        // keys and values may be codes
+  // Heads whose keys and values may be joined: of so many numbers, so many of them rotated. kNone: any; 0: none.
+  int32_t joined_head = 0, joined_rotated = kNone;
+  bool joins_f32 = false;
+
+  [[nodiscard]] bool joins(const HeadShape& shape) const {
+    return (joined_head == kNone || joined_head == shape.head_dim) &&
+           (joined_rotated == kNone || joined_rotated == shape.joined) && (joins_f32 || shape.kv_dtype != DType::f32);
+  }
 };
 
 // A copy that the host can read; kept by whoever asked for it, so that memory is taken once.

@@ -14,6 +14,10 @@ struct RopeConfig {
   // Of the head dim's pairs, those below rotated_pairs(head_dim) turn; the divisor of the exponent stays head_dim.
   double partial_factor = 1.0;
 
+  [[nodiscard]] int32_t rotated_pairs(int32_t head_dim) const {
+    return static_cast<int32_t>(partial_factor * head_dim / 2);
+  }
+
   bool operator==(const RopeConfig&) const = default;
 };
 

@@ -6,11 +6,9 @@
 
 namespace paceline {
 
-Forward::Forward(std::shared_ptr<const ModelWeights> weights, kernels::Ops& ops, Precision precision)
-    : weights_(std::move(weights)),
-      ops_(ops),
-      precision_(precision),
-      layout_(weights_->state(), precision == Precision::f32 ? DType::f32 : DType::bf16, &ops) {}
+Forward::Forward(std::shared_ptr<const ModelWeights> weights, kernels::Ops& ops, Precision precision,
+                 const KvFormats& kv)
+    : weights_(std::move(weights)), ops_(ops), precision_(precision), layout_(weights_->state(), kv, &ops) {}
 
 ForwardRows Forward::enqueue(const ForwardInput& input) {
   CHECK(!input.tokens.empty() && input.tokens.size() <= static_cast<size_t>(kMostForwardRows));

@@ -88,7 +88,7 @@ class Forward {
 
  protected:
   // weights: placed for `ops`.
-  Forward(std::shared_ptr<const ModelWeights> weights, kernels::Ops& ops, Precision precision);
+  Forward(std::shared_ptr<const ModelWeights> weights, kernels::Ops& ops, Precision precision, const KvFormats& kv);
   // All of it, enqueued; the caches' lengths are raised behind it.
   virtual ForwardRows pass(const ForwardInput& input) = 0;
 

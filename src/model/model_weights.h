@@ -5,19 +5,23 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "base/result.h"
 #include "kernels/ops.h"
 #include "model/config.h"
+#include "state/kv_formats.h"
 #include "state/state_kind.h"
 
 namespace paceline {
 
 class Forward;
 
-// What unquantised matrices are multiplied with, and what keys and values are kept in. Quantised matrices always take
-// activations quantised to 8 bits per row and group.
+// What unquantised matrices are multiplied with, and what keys and values are kept in unless told. Quantised matrices
+// always take activations quantised to 8 bits per row and group.
 enum class Precision : uint8_t { f32, bf16 };
+
+inline DType kv_dtype_of(Precision precision) { return precision == Precision::f32 ? DType::f32 : DType::bf16; }
 
 // Layers done and in all, the head counting as one.
 using PlaceProgress = std::function<void(size_t, size_t)>;
@@ -36,8 +40,10 @@ class ModelWeights : public std::enable_shared_from_this<ModelWeights> {
   // placed already.
   [[nodiscard]] virtual std::shared_ptr<const ModelWeights> placed_for(kernels::Ops& ops,
                                                                        const PlaceProgress& progress = {}) const = 0;
-  // Places them, too, where that was not done. The backend outlives it.
-  [[nodiscard]] virtual std::unique_ptr<Forward> make_forward(kernels::Ops& ops, Precision precision) const = 0;
+  // Places them, too, where that was not done. The backend outlives it. kv: what check_formats() allows; none: what the
+  // precision says.
+  [[nodiscard]] virtual std::unique_ptr<Forward> make_forward(kernels::Ops& ops, Precision precision,
+                                                              const std::optional<KvFormats>& kv = {}) const = 0;
 
   // Bytes a plain decode step of one row reads: every matrix once, of the experts only those chosen, one row of
   // each embedding.

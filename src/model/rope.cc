@@ -8,7 +8,7 @@ RopeTable RopeRows::table(kernels::Ops& ops, const RopeConfig& config, int32_t h
   if (ready_dim_ == head_dim) return {cos_.data(), sin_.data()};
   ready_dim_ = head_dim;
   const int32_t pairs = head_dim / 2;
-  const auto turning = static_cast<int32_t>(config.partial_factor * head_dim / 2);
+  const int32_t turning = config.rotated_pairs(head_dim);
   frequencies_.assign(static_cast<size_t>(pairs), 0.0f);
   for (int32_t i = 0; i < turning; ++i)
     frequencies_[static_cast<size_t>(i)] = static_cast<float>(1.0 / std::pow(config.theta, 2.0 * i / head_dim));

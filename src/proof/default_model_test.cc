@@ -158,6 +158,24 @@ TEST_F(DefaultModel, SpeculationEmitsThePlainRunsTokens) {
   EXPECT_GE(compared, whole ? 25'000 : 300);
 }
 
+// The same with keys and values in codes, in all layers: another text, perhaps, but one.
+TEST_F(DefaultModel, InCodesSpeculationEmitsThePlainRunsTokens) {
+  Gemma4Forward forward(as_gemma4(model_.loaded.weights), ops_, Precision::bf16, DType::i8);
+  const auto mtp = FoundDrafter::load(kModel / "assistant", forward, pool_, ops_)->drafter();
+  const bool whole = std::getenv("PACELINE_TEST_LONG") != nullptr;
+  IdentityPlan plan;
+  for (const Golden& golden : goldens()) {
+    plan.text.insert(plan.text.end(), golden.prompt.ids.begin(), golden.prompt.ids.end());
+  }
+  plan.prompt_tokens = {1, 21, 600, 2048};
+  plan.seeds = {1, 2, 3};
+  for (int32_t depth = 0; depth <= 15; ++depth) plan.depths.push_back(depth);
+  plan.stride = whole ? 7 : 509;
+  const IdentityResult result = check_identity(forward, mtp.get(), plan);
+  EXPECT_FALSE(result.difference) << difference_text(*result.difference);
+  for (const IdentityCount& count : result.kinds) EXPECT_EQ(count.runs_equal, count.runs);
+}
+
 // Drawings such as it was made to see, in the midst of questions about them: at every depth and by the policy, greedy
 // and sampled, in company and with kept pages, each gets what it gets alone without drafts.
 TEST_F(DefaultModel, SpeculationChangesNothingAboutPictures) {

@@ -237,7 +237,7 @@ Result<GoldenCheck> check_golden_case(const std::filesystem::path& folder, const
   TRY_ASSIGN(const GoldenFile golden, GoldenFile::open(folder));
   TRY_ASSIGN(const LoadedModel model, load_model(folder / "target", pool));
   TRY(model.weights->check(ops.limits()));
-  const std::unique_ptr<Forward> made = model.weights->make_forward(ops, settings.precision);
+  const std::unique_ptr<Forward> made = model.weights->make_forward(ops, settings.precision, settings.kv);
   Forward& forward = *made;
   std::unique_ptr<GoldenVision> vision;
   if (!golden.images().empty() || !golden.clips().empty()) {

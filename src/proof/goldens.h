@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,7 @@ struct GoldenCheck {
 struct GoldenSettings {
   Precision precision = Precision::f32;
   int32_t chunk_rows = kMaxForwardRows;
+  std::optional<KvFormats> kv = {};  // none: what the precision says
 };
 
 Result<GoldenCheck> check_golden_case(const std::filesystem::path& folder, const GoldenSettings& settings,

@@ -70,6 +70,21 @@ TEST_P(GoldensTest, AgreesWithTheReference) {
       result->drafts.proposals);
 }
 
+// Where V is the raw K projection, keys and values are joined unless told otherwise: both are the reference's.
+TEST(GoldensApart, AgreeWithTheReference) {
+  KvFormats apart = DType::f32;
+  apart.joined = false;
+  ThreadPool pool(2);
+  kernels::CpuOps ops(*kernels::cpu_tables().front(), pool);
+  for (const char* golden : {"dense", "moe", "unified"}) {
+    const auto folder = folder_of(golden);
+    if (!std::filesystem::exists(folder)) continue;
+    const auto result = check_golden_case(folder, {Precision::f32, kMaxForwardRows, apart}, pool, ops);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_TRUE(result->passed(Precision::f32)) << golden << ": logits " << result->logit_error;
+  }
+}
+
 std::vector<GoldenRun> all_runs() {
   std::vector<GoldenRun> runs;
   for (const kernels::CpuTable* table : kernels::cpu_tables()) {

@@ -99,7 +99,7 @@ void collect_days(std::string_view text, std::set<std::string>& days) {
   }
 }
 
-struct Case {
+struct RenderingCase {
   std::string conversation;
   ChatRequest request;
   std::optional<std::string> expected;  // none: an error
@@ -108,7 +108,7 @@ struct Case {
 struct TemplateCases {
   std::string name;
   Result<jinja::Template> parsed;
-  std::vector<Case> cases;
+  std::vector<RenderingCase> cases;
 };
 
 struct Outcome {
@@ -120,7 +120,7 @@ Outcome run_cases(const TemplateCases& cases, const jinja::RenderOptions& option
   Outcome outcome;
   TemplateReport& report = outcome.report;
   report.name = cases.name;
-  for (const Case& each : cases.cases) {
+  for (const RenderingCase& each : cases.cases) {
     const auto found = cases.parsed.ok() ? render_chat_request(*cases.parsed, each.request, options)
                                          : Result<jinja::Rendering>(cases.parsed.error());
     ++report.conversations;
@@ -145,7 +145,7 @@ Result<TemplateCases> read_template(const std::string& folder, const TextJsonFie
   for (const auto& row : rows.object()) {
     TRY_ASSIGN(const TextJsonFields expected, rows.fields(row.key()));
     TRY_ASSIGN(const TextJsonFields conversation, conversations.fields(row.key()));
-    Case made{std::string(row.key()), {}, std::nullopt};
+    RenderingCase made{std::string(row.key()), {}, std::nullopt};
     TRY_ASSIGN(made.request, read_conversation(conversation, variables));
     if (expected.find("error") == nullptr) {
       TRY_ASSIGN(const std::string_view text, expected.string("text"));
@@ -164,7 +164,7 @@ std::optional<std::string> find_day(const std::vector<TemplateCases>& all) {
   for (const TemplateCases& cases : all) {
     if (!run_cases(cases, {}).used_clock) continue;
     dated.push_back(&cases);
-    for (const Case& each : cases.cases) {
+    for (const RenderingCase& each : cases.cases) {
       if (each.expected) collect_days(*each.expected, days);
     }
   }

@@ -41,6 +41,7 @@ json::object ServedModel::object(int32_t context_limit) const {
   json::object engine;
   engine["kernels"] = description_.kernels;
   engine["precision"] = description_.precision;
+  engine["kv"] = description_.kv;
   engine["threads"] = description_.threads;
   engine["kv_bytes"] = settings.kv_bytes;
   engine["batch_rows"] = settings.batch_rows;

@@ -11,7 +11,7 @@
 
 namespace paceline {
 
-// Times hold for one of each.
+// Times hold for one of each; the device's name says as well what keys and values are kept in.
 struct CostKey {
   std::string model, drafter, device, build;
 };

@@ -59,7 +59,7 @@ void Drafting::find(const fs::path& target_folder, const Forward& target, Machin
 void Drafting::learn_costs(const fs::path& target_folder, Forward& target, const Machine& machine) {
   const bool has_folder = name_ != "ngram";
   cost_key_ = CostKey{checkpoint_identity(target_folder), has_folder ? checkpoint_identity(name_) : name_,
-                      machine.identity(), build_identity()};
+                      machine.identity() + ", KV " + kv_formats_name(target.kv_layout().formats), build_identity()};
   if (const auto kept = CostStore::in_user_cache().load(*cost_key_)) {
     costs_ = *kept;
   } else {

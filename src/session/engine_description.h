@@ -13,6 +13,7 @@ struct EngineDescription {
   EngineSettings settings;
   std::string kernels;    // the table in use
   std::string precision;  // bf16, f32
+  std::string kv;         // what keys and values are kept in
   int32_t threads = 0;
   std::string drafter = "none";  // none, ngram, or how a drafter's folder is called
   std::string drafter_kind = "none";

@@ -36,6 +36,14 @@ Status check_draft(const DraftOptions& options) {
 
 }  // namespace
 
+KvFormats kv_formats(const RunOptions& options) {
+  const auto dtype = [&](KvChoice choice) {
+    if (choice == KvChoice::automatic) return kv_dtype_of(options.precision);
+    return choice == KvChoice::q8 ? DType::i8 : DType::bf16;
+  };
+  return {dtype(options.kv), dtype(options.kv_sliding)};
+}
+
 Status check_open_options(const OpenOptions& options) {
   constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
   const EngineSettings& engine = options.engine;
@@ -66,13 +74,16 @@ Status OpenedModel::load(const OpenOptions& options) {
   };
   TRY_ASSIGN(TextModel text, load_text_model(folder_, machine_->pool(), progress));
   TRY(text.loaded.weights->check(machine_->ops().limits()));
+  const KvFormats kv = kv_formats(options.run);
+  TRY(check_formats(kv, text.loaded.weights->state(), machine_->ops().limits()));
   // Reads and writes every quantised weight once, where the kernels want them in their own order.
   text.loaded.weights = text.loaded.weights->placed_for(machine_->ops(), progress);
   TRY(machine_->ops().wait());
   text_.emplace(std::move(text));
-  forward_ = text_->loaded.weights->make_forward(machine_->ops(), options.run.precision);
+  forward_ = text_->loaded.weights->make_forward(machine_->ops(), options.run.precision, kv);
   description_.kernels = machine_->kernels_name();
   description_.precision = options.run.precision == Precision::f32 ? "f32" : "bf16";
+  description_.kv = kv_formats_name(kv);
   description_.threads = machine_->threads();
   return Done{};
 }

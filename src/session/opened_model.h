@@ -20,13 +20,20 @@
 
 namespace paceline {
 
+// automatic: what the precision says.
+enum class KvChoice : uint8_t { automatic, bf16, q8 };
+
 // Which model, and how it is computed.
 struct RunOptions {
   std::string model;  // empty: see find_model()
   int32_t threads = 0;
   Device device = Device::automatic;
   Precision precision = Precision::bf16;
+  KvChoice kv = KvChoice::automatic;          // keys and values that grow with the text
+  KvChoice kv_sliding = KvChoice::automatic;  // of sliding layers
 };
+
+KvFormats kv_formats(const RunOptions& options);
 
 // if_possible: a model whose vision side cannot be read takes text all the same.
 enum class VisionUse : uint8_t { none, if_possible, needed };

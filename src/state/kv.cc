@@ -6,8 +6,9 @@
 
 namespace paceline {
 
-KvLayout::KvLayout(const ModelState& state, DType dtype_in, kernels::Ops* backend)
-    : dtype(dtype_in), window(state.window) {
+KvLayout::KvLayout(const ModelState& state, const KvFormats& formats_in, kernels::Ops* backend)
+    : formats(formats_in), window(state.window) {
+  const kernels::Limits limits = backend != nullptr ? backend->limits() : kernels::Limits();
   ring_pages = ring_pages_for(kMaxForwardRows);
   std::vector<StatePart> parts;
   for (const LayerState& reader : state.layers) {
@@ -22,9 +23,13 @@ KvLayout::KvLayout(const ModelState& state, DType dtype_in, kernels::Ops* backen
     layer.kv_heads = reader.kv_heads;
     layer.head_dim = reader.head_dim;
     layer.owner = owners++;
-    layer.page_bytes =
-        static_cast<size_t>(reader.kv_heads) * static_cast<size_t>(reader.head_dim) * kPageTokens * dtype_bytes(dtype);
-    for (int part = 0; part < 2; ++part) parts.push_back({layer.kind, layer.page_bytes});
+    layer.dtype = formats.dtype[reader.kind];
+    layer.joined = reader.joined;
+    if (!formats.joined || !limits.joins(layer.shape(0))) layer.joined = 0;
+    const kernels::KvPageBytes bytes = kernels::kv_page_bytes(layer.shape(0));
+    layer.page_bytes = bytes.keys;
+    layer.value_bytes = bytes.values;
+    for (const size_t part : {bytes.keys, bytes.values}) parts.push_back({layer.kind, part});
     layers.push_back(layer);
   }
   const UnitPlan plan = plan_units(parts);
@@ -47,7 +52,7 @@ int32_t KvLayout::ring_pages_for(int32_t rows) const {
 size_t KvLayout::bytes_per_token() const {
   size_t bytes = 0;
   for (const Layer& layer : layers)
-    if (layer.owns && layer.kind == StateKind::paged) bytes += 2 * layer.page_bytes / kPageTokens;
+    if (layer.owns && layer.kind == StateKind::paged) bytes += layer.both_bytes() / kPageTokens;
   return bytes;
 }
 
@@ -55,14 +60,14 @@ size_t KvLayout::window_bytes() const {
   size_t bytes = 0;
   for (const Layer& layer : layers)
     if (layer.owns && layer.kind == StateKind::window)
-      bytes += 2 * layer.page_bytes / kPageTokens * static_cast<size_t>(window);
+      bytes += layer.both_bytes() / kPageTokens * static_cast<size_t>(window);
   return bytes;
 }
 
 size_t KvLayout::ring_bytes() const {
   size_t bytes = 0;
   for (const Layer& layer : layers)
-    if (layer.owns && layer.kind == StateKind::window) bytes += 2 * layer.page_bytes * static_cast<size_t>(ring_pages);
+    if (layer.owns && layer.kind == StateKind::window) bytes += layer.both_bytes() * static_cast<size_t>(ring_pages);
   return bytes;
 }
 

@@ -1,5 +1,5 @@
-// Keys and values of one sequence. Every KV-owning layer keeps pages of kPageTokens positions, laid out as
-// kernels/ops.h says: keys [kv_head][token][head_dim], values [kv_head][head_dim][token].
+// Keys and values of one sequence. Every KV-owning layer keeps pages of kPageTokens positions, of as many bytes as
+// kernels/ops.h says.
 //
 // Page borders are absolute positions (page = pos / kPageTokens), so attention walks the same tiles whatever was
 // computed beside. Paged layers have one page per kPageTokens positions. Window layers have a ring of slots, as many as
@@ -18,6 +18,7 @@
 
 #include "kernels/ops.h"
 #include "state/kv_blocks.h"
+#include "state/kv_formats.h"
 #include "state/state_kind.h"
 #include "state/unit_plan.h"
 #include "tensor/dtype.h"
@@ -40,12 +41,19 @@ struct KvLayout {
     StateKind kind = StateKind::window;
     int32_t kv_heads = 0;
     int32_t head_dim = 0;
-    int32_t owner = 0;             // index among the owning layers
-    bool owns = true;              // false: reads an earlier layer's
-    size_t page_bytes = 0;         // of keys; values take as much again
+    int32_t owner = 0;  // index among the owning layers
+    bool owns = true;   // false: reads an earlier layer's
+    DType dtype = DType::bf16;
+    int32_t joined = 0;            // as kernels::HeadShape has it
+    size_t page_bytes = 0;         // of keys, or of both where they are joined
+    size_t value_bytes = 0;        // of values
     UnitPlan::Place keys, values;  // in a block of its kind
+
+    // For so many query heads.
+    [[nodiscard]] kernels::HeadShape shape(int32_t heads) const { return {heads, kv_heads, head_dim, dtype, joined}; }
+    [[nodiscard]] size_t both_bytes() const { return page_bytes + value_bytes; }
   };
-  DType dtype = DType::bf16;  // bf16, or f32 for checks
+  KvFormats formats = DType::bf16;
   int32_t window = 0;
   int32_t ring_pages = 0;
   int32_t owners = 0;
@@ -56,7 +64,7 @@ struct KvLayout {
 
   KvLayout() = default;
   // backend: whose memory keys and values are; none: the host's.
-  KvLayout(const ModelState& state, DType dtype, kernels::Ops* backend = nullptr);
+  KvLayout(const ModelState& state, const KvFormats& formats, kernels::Ops* backend = nullptr);
 
   // Pages of the window that a sequence holds while up to so many rows run at once.
   [[nodiscard]] int32_t ring_pages_for(int32_t rows) const;

@@ -26,6 +26,9 @@ struct LayerState {
   int32_t kv_heads = 0;
   int32_t head_dim = 0;
   int32_t kv_layer = 0;  // the layer whose keys and values it reads: itself, or an earlier one
+  // Where values are keys that nothing has rotated or weighed, so that both can be kept as one: the numbers of a key
+  // that are rotated. 0: they cannot.
+  int32_t joined = 0;
 };
 
 struct ModelState {

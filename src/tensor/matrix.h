@@ -39,7 +39,9 @@ struct Matrix {
   DType scale_dtype = DType::bf16;  // q8, q4: bf16 or f32
   const void* scales = nullptr;     // [rows, cols / group]
   const void* biases = nullptr;     // [rows, cols / group]
+  int32_t row_stride = 0;           // f32, f16, bf16: numbers from one row to the next; 0: cols
 
+  [[nodiscard]] int64_t stride() const { return row_stride > 0 ? row_stride : cols; }
   [[nodiscard]] bool present() const { return format != WeightFormat::none; }
   [[nodiscard]] bool quantised() const { return format == WeightFormat::q8 || format == WeightFormat::q4; }
   [[nodiscard]] size_t row_value_bytes() const {

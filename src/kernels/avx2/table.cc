@@ -1,6 +1,7 @@
 #include "kernels/avx2/table.h"
 
 #include "kernels/avx2/act.h"
+#include "kernels/avx2/codes.h"
 #include "kernels/avx2/matmul.h"
 #include "kernels/avx2/vec.h"
 #include "kernels/lanes/table.h"
@@ -23,6 +24,9 @@ constexpr CpuTable make_table() {
   made.act_unit = 1;
   made.prepare = prepare;
   made.matmul = matmul;
+  made.mix = lanes::mix<Vec>;
+  made.code_scores = code_scores;
+  made.code_mix = code_mix;
   return made;
 }
 

@@ -64,7 +64,7 @@ void rows(const Matrix& w, const Act& x, int32_t r, float* y, int64_t ldy, int32
   tile.x = static_cast<const uint16_t*>(x.bytes) + r * tile.x_stride;
   tile.cols = w.cols;
   for (int32_t n = n_begin; n < n_end; n += NR) {
-    for (int i = 0; i < NR; ++i) tile.w[i] = values + static_cast<int64_t>(n + i < n_end ? n + i : n_end - 1) * w.cols;
+    for (int i = 0; i < NR; ++i) tile.w[i] = values + (n + i < n_end ? n + i : n_end - 1) * w.stride();
     float out[NR][MR];
     tile.run(out);
     for (int i = 0; i < NR && n + i < n_end; ++i)

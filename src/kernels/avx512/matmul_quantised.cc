@@ -10,6 +10,7 @@
 #include <immintrin.h>
 
 #include "kernels/avx512/matmul.h"
+#include "kernels/avx512/turn.h"
 #include "kernels/avx512/vec.h"
 #include "kernels/lanes/matmul_packed.h"
 
@@ -22,35 +23,15 @@ struct Set {
   static constexpr int kRows = 8;
   static constexpr int kBlocks = 4;
 
-  static __m128i load_block(const uint8_t* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
   static Int four_bytes(const int8_t* p) {
     int32_t bytes;
     std::memcpy(&bytes, p, sizeof bytes);
     return _mm512_set1_epi32(bytes);
   }
 
-  // Quarters from memory are inserted without a shuffle; only the 4x4 turns within them need that port.
   template <int kCount>
   [[gnu::always_inline]] static inline void turn(const uint8_t* const* rows, int64_t at, Int* out) {
-    Int quarters[kCount][4];  // rows j, j + 4, j + 8, j + 12
-    for (int j = 0; j < 4; ++j) {
-      for (int b = 0; b < kCount; ++b) {
-        const int64_t from = at + 16 * b;
-        Int v = _mm512_castsi128_si512(load_block(rows[j] + from));
-        v = _mm512_inserti32x4(v, load_block(rows[j + 4] + from), 1);
-        v = _mm512_inserti32x4(v, load_block(rows[j + 8] + from), 2);
-        quarters[b][j] = _mm512_inserti32x4(v, load_block(rows[j + 12] + from), 3);
-      }
-    }
-    for (int b = 0; b < kCount; ++b) {
-      const auto& q = quarters[b];
-      const Int a = _mm512_unpacklo_epi32(q[0], q[1]), c = _mm512_unpacklo_epi32(q[2], q[3]);
-      const Int d = _mm512_unpackhi_epi32(q[0], q[1]), e = _mm512_unpackhi_epi32(q[2], q[3]);
-      out[4 * b] = _mm512_unpacklo_epi64(a, c);
-      out[4 * b + 1] = _mm512_unpackhi_epi64(a, c);
-      out[4 * b + 2] = _mm512_unpacklo_epi64(d, e);
-      out[4 * b + 3] = _mm512_unpackhi_epi64(d, e);
-    }
+    turn_rows<kCount>(rows, at, out);
   }
 
   static __m512 to_float(Int v) { return _mm512_cvtepi32_ps(v); }

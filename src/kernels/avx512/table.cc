@@ -1,6 +1,8 @@
 #include "kernels/avx512/table.h"
 
+#include "kernels/avx2/act.h"
 #include "kernels/avx512/act.h"
+#include "kernels/avx512/codes.h"
 #include "kernels/avx512/matmul.h"
 #include "kernels/avx512/vec.h"
 #include "kernels/lanes/table.h"
@@ -17,19 +19,45 @@ void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begi
   }
 }
 
-constexpr CpuTable make_table() {
-  CpuTable made = lanes::elementwise_table<Vec>("avx512");
-  made.act_bytes = act_bytes;
+// Without dot products of bf16: its values are rounded, the arithmetic is float32's.
+bool is_quantised(const ActShape& shape) { return shape.kind == ActKind::int8 || shape.kind == ActKind::nibbles; }
+
+size_t widened_act_bytes(const ActShape& shape) {
+  if (is_quantised(shape)) return avx2::act_bytes(shape);
+  return static_cast<size_t>(shape.rows * lanes::f32_stride<Vec>(shape.cols)) * sizeof(float);
+}
+
+void prepare_widened(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int32_t row_end) {
+  if (is_quantised(act.shape)) return avx2::prepare(act, x, ldx, row_begin, row_end);
+  lanes::prepare_f32<Vec>(act, x, ldx, row_begin, row_end);
+}
+
+void matmul_widened(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  if (is_quantised(x.shape)) return matmul_quantised(w, x, y, ldy, n_begin, n_end);
+  lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
+}
+
+constexpr CpuTable make_table(const char* name, bool bf16_products) {
+  CpuTable made = lanes::elementwise_table<Vec>(name);
+  made.act_bytes = bf16_products ? act_bytes : widened_act_bytes;
   made.act_unit = 1;
-  made.prepare = prepare;
-  made.matmul = matmul;
+  made.prepare = bf16_products ? prepare : prepare_widened;
+  made.matmul = bf16_products ? matmul : matmul_widened;
+  made.mix = lanes::mix<Vec>;
+  made.code_scores = code_scores;
+  made.code_mix = code_mix;
   return made;
 }
 
 }  // namespace
 
 const CpuTable& table() {
-  static constexpr CpuTable kTable = make_table();
+  static constexpr CpuTable kTable = make_table("avx512", true);
+  return kTable;
+}
+
+const CpuTable& vnni_table() {
+  static constexpr CpuTable kTable = make_table("avx512-vnni", false);
   return kTable;
 }
 

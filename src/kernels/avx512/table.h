@@ -5,5 +5,7 @@
 namespace paceline::kernels::avx512 {
 
 const CpuTable& table();
+// For processors without dot products of bf16.
+const CpuTable& vnni_table();
 
 }  // namespace paceline::kernels::avx512

@@ -114,6 +114,8 @@ Limits CudaOps::limits() const {
   limits.clusters = kMostCentroids;
   limits.cluster_width = kMostClusterHidden;
   limits.gates_alike = true;
+  limits.joined_head = has_warpgroups() ? kJoinedDim : 0;
+  limits.joined_rotated = kJoinedTurned;
   return limits;
 }
 

@@ -141,11 +141,7 @@ float max_of(const float* x, int32_t count) {
   int32_t i = 0;
   for (; i + V::kLanes <= count; i += V::kLanes) top = V::max(top, V::load(x + i));
   if (i < count) top = V::max(top, load_tail<V>(x + i, count - i, -INFINITY));
-  float lanes[V::kLanes];
-  V::store(lanes, top);
-  float best = lanes[0];
-  for (int lane = 1; lane < V::kLanes; ++lane) best = lanes[lane] > best ? lanes[lane] : best;
-  return best;
+  return V::top(top);
 }
 
 template <class V>

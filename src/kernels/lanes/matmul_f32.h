@@ -75,8 +75,9 @@ inline void tile_f32(const typename Read::Element* const* w, const float* x, int
       for (int m = 0; m < MR; ++m) sums[n][m] = V::fma(weight, V::load(x + m * stride + k), sums[n][m]);
     }
   }
-  for (int n = 0; n < NR; ++n)
-    for (int m = 0; m < MR; ++m) y[m][n] = V::sum(sums[n][m]);
+  static_assert(NR % 4 == 0);
+  for (int n = 0; n < NR; n += 4)
+    for (int m = 0; m < MR; ++m) V::sum4(sums[n][m], sums[n + 1][m], sums[n + 2][m], sums[n + 3][m], y[m] + n);
 }
 
 template <class V, class Read, int MR>
@@ -88,8 +89,7 @@ inline void rows_f32(const Matrix& w, const float* x, int64_t stride, float* y, 
     const typename Read::Element* rows[kOutputs];
     float out[MR][kOutputs];
     float* outs[MR];
-    for (int i = 0; i < kOutputs; ++i)
-      rows[i] = values + static_cast<int64_t>(n + i < n_end ? n + i : n_end - 1) * w.cols;
+    for (int i = 0; i < kOutputs; ++i) rows[i] = values + (n + i < n_end ? n + i : n_end - 1) * w.stride();
     for (int m = 0; m < MR; ++m) outs[m] = out[m];
     tile_f32<V, Read, kOutputs, MR>(rows, x, stride, w.cols, outs);
     for (int m = 0; m < MR; ++m)

@@ -2,8 +2,10 @@
 #pragma once
 
 #include "kernels/cpu_table.h"
+#include "kernels/lanes/codes.h"
 #include "kernels/lanes/elementwise.h"
 #include "kernels/lanes/matmul_f32.h"
+#include "kernels/portable/codes.h"
 #include "kernels/portable/matmul.h"
 
 namespace paceline::kernels::lanes {
@@ -12,6 +14,12 @@ template <class V>
 constexpr CpuTable elementwise_table(const char* name) {
   CpuTable table{};
   table.name = name;
+  table.encode = encode<V>;
+  table.code_scores = portable::code_scores;
+  table.code_mix = portable::code_mix;
+  table.scale_scores = scale_scores<V>;
+  table.encode_shares = encode_shares<V>;
+  table.blend_codes = blend_codes<V>;
   table.rms_norm = rms_norm<V>;
   table.add_norm = add_norm<V>;
   table.rope = rope<V>;

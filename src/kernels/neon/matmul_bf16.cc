@@ -130,7 +130,7 @@ void run(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, 
     int32_t n[2 * NP];
     for (int i = 0; i < 2 * NP; ++i) {
       n[i] = streams.row(t, i);
-      in.w[i] = static_cast<const uint16_t*>(w.values) + static_cast<int64_t>(n[i]) * w.cols;
+      in.w[i] = static_cast<const uint16_t*>(w.values) + n[i] * w.stride();
     }
     if constexpr (kPacked) pack(in, packed);
     for (int32_t pair = 0; pair < pairs;) {

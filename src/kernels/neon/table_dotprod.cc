@@ -91,6 +91,7 @@ constexpr CpuTable make_table() {
   made.act_unit = 1;
   made.prepare = prepare_dotprod;
   made.matmul = matmul_dotprod;
+  made.mix = lanes::mix<Vec>;
   return made;
 }
 

@@ -19,7 +19,7 @@ float dot(const Matrix& w, const Act& x, int32_t r, int32_t n) {
   const float* row = static_cast<const float*>(x.bytes) + static_cast<int64_t>(r) * w.cols;
   double sum = 0;
   for (int32_t k = 0; k < w.cols; ++k)
-    sum += static_cast<double>(weight_at(w, static_cast<int64_t>(n) * w.cols + k)) * static_cast<double>(row[k]);
+    sum += static_cast<double>(weight_at(w, n * w.stride() + k)) * static_cast<double>(row[k]);
   return static_cast<float>(sum);
 }
 
@@ -67,6 +67,18 @@ void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begi
   for (int32_t r = 0; r < x.shape.rows; ++r)
     for (int32_t n = n_begin; n < n_end; ++n)
       y[r * ldy + n] = w.quantised() ? quantised_dot(w, x, r, n) : dot(w, x, r, n);
+}
+
+void mix(const Matrix& w, const float* x, int32_t rows, const float* keep, float* y, int64_t ldy) {
+  for (int32_t r = 0; r < rows; ++r)
+    for (int32_t k = 0; k < w.cols; ++k) {
+      double sum = 0;
+      for (int32_t t = 0; t < w.rows; ++t)
+        sum += static_cast<double>(x[static_cast<int64_t>(r) * w.rows + t]) *
+               static_cast<double>(weight_at(w, t * w.stride() + k));
+      float& out = y[r * ldy + k];
+      out = out * keep[r] + static_cast<float>(sum);
+    }
 }
 
 }  // namespace paceline::kernels::portable

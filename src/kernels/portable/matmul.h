@@ -6,6 +6,8 @@ namespace paceline::kernels::portable {
 
 void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
 
+void mix(const Matrix& w, const float* x, int32_t rows, const float* keep, float* y, int64_t ldy);
+
 // Element (n, k) of a matrix's scales or biases.
 float scale_at(const Matrix& w, const void* scales, int32_t n, int32_t g);
 // The unsigned integer at (n, k).

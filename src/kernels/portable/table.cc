@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/kv_rotation.h"
 #include "kernels/portable/act.h"
+#include "kernels/portable/codes.h"
 #include "kernels/portable/matmul.h"
 
 namespace paceline::kernels::portable {
@@ -84,6 +86,13 @@ const CpuTable& table() {
       .act_unit = 1,
       .prepare = prepare,
       .matmul = matmul,
+      .mix = mix,
+      .encode = encode,
+      .code_scores = code_scores,
+      .code_mix = code_mix,
+      .scale_scores = scale_scores,
+      .encode_shares = encode_shares,
+      .blend_codes = blend_codes,
       .rms_norm = rms_norm,
       .add_norm = add_norm,
       .rope = rope,

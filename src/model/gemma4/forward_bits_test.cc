@@ -56,11 +56,13 @@ struct BitsCase {
   WeightFormat format;
   Precision precision;
   const kernels::CpuTable* table;
+  std::optional<DType> kv = {};  // none: the precision's
 };
 
 std::string name_of(const BitsCase& c) {
   std::string name = fmt::format("{}_{}{}_{}_{}", c.table->name, c.model, c.window, weight_format_name(c.format),
                                  c.precision == Precision::f32 ? "f32" : "bf16");
+  if (c.kv) name += "_codes";
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 }
@@ -77,7 +79,7 @@ struct Part {
 class Runner {
  public:
   Runner(const BitsCase& c, std::shared_ptr<const Gemma4Weights> weights, int threads)
-      : pool_(threads), ops_(*c.table, pool_), forward_(std::move(weights), ops_, c.precision) {}
+      : pool_(threads), ops_(*c.table, pool_), forward_(std::move(weights), ops_, c.precision, c.kv) {}
 
   [[nodiscard]] KvCache new_kv() const { return {forward_.kv_layout(), kCapacity}; }
 
@@ -285,9 +287,14 @@ TEST_P(ForwardBitsTest, ThreadsDoNotMatter) {
 constexpr struct {
   WeightFormat format;
   Precision precision;
-} kArithmetics[] = {{WeightFormat::bf16, Precision::bf16}, {WeightFormat::bf16, Precision::f32},
-                    {WeightFormat::q8, Precision::bf16},   {WeightFormat::q4, Precision::bf16},
-                    {WeightFormat::q8, Precision::f32},    {WeightFormat::q4, Precision::f32}};
+  std::optional<DType> kv = {};
+} kArithmetics[] = {{WeightFormat::bf16, Precision::bf16},
+                    {WeightFormat::bf16, Precision::f32},
+                    {WeightFormat::q8, Precision::bf16},
+                    {WeightFormat::q4, Precision::bf16},
+                    {WeightFormat::q8, Precision::f32},
+                    {WeightFormat::q4, Precision::f32},
+                    {WeightFormat::q8, Precision::bf16, DType::i8}};
 
 // The usual slice leaves out what differs least: quantised weights with float32 keys, and one window of each model.
 // Tables other than the best take the models with fewer formats; the portable one each model once.
@@ -310,8 +317,8 @@ std::vector<BitsCase> bits_cases() {
   for (const kernels::CpuTable* table : kernels::cpu_tables())
     for (const char* model : {"dense", "moe", "ple"})
       for (const int32_t window : {24, 64})
-        for (const auto& [format, precision] : kArithmetics) {
-          const BitsCase c{model, window, format, precision, table};
+        for (const auto& [format, precision, kv] : kArithmetics) {
+          const BitsCase c{model, window, format, precision, table, kv};
           if (long_form() || in_short_form(c)) all.push_back(c);
         }
   return all;

@@ -16,8 +16,8 @@ float embedding_scale(int32_t width, Precision precision) {
 }
 
 Gemma4Forward::Gemma4Forward(const std::shared_ptr<const Gemma4Weights>& weights, kernels::Ops& ops,
-                             Precision precision)
-    : Forward(weights->placed_for(ops), ops, precision),
+                             Precision precision, const std::optional<KvFormats>& kv)
+    : Forward(weights->placed_for(ops), ops, precision, kv.value_or(kv_dtype_of(precision))),
       w_(static_cast<const Gemma4Weights&>(*this->weights())),
       c_(w_.config),
       act_(precision == Precision::f32 ? kernels::Activation::f32 : kernels::Activation::bf16) {

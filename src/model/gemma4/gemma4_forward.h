@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "kernels/ops.h"
@@ -17,7 +18,9 @@ float embedding_scale(int32_t width, Precision precision);
 
 class Gemma4Forward : public Forward {
  public:
-  Gemma4Forward(const std::shared_ptr<const Gemma4Weights>& weights, kernels::Ops& ops, Precision precision);
+  // kv: none: what the precision says.
+  Gemma4Forward(const std::shared_ptr<const Gemma4Weights>& weights, kernels::Ops& ops, Precision precision,
+                const std::optional<KvFormats>& kv = {});
 
  protected:
   ForwardRows pass(const ForwardInput& in) override;

@@ -10,10 +10,10 @@ Gemma4Layer::Gemma4Layer(const Gemma4Weights& weights, int32_t index, const Back
     : c_(weights.config),
       l_(weights.layers[static_cast<size_t>(index)]),
       lc_(weights.config.layers[static_cast<size_t>(index)]),
+      k_norm_(weights.layers[static_cast<size_t>(lc_.kv_layer)].k_norm),
       index_(index),
       ops_(backend.ops),
       act_(backend.precision == Precision::f32 ? kernels::Activation::f32 : kernels::Activation::bf16),
-      kv_dtype_(backend.precision == Precision::f32 ? DType::f32 : DType::bf16),
       s_(scratch) {}
 
 void Gemma4Layer::run(LayerRows& rows) {
@@ -25,7 +25,7 @@ void Gemma4Layer::run(LayerRows& rows) {
 }
 
 void Gemma4Layer::attention(LayerRows& r) {
-  const kernels::HeadShape shape{c_.heads, lc_.kv_heads, lc_.head_dim, kv_dtype_};
+  const kernels::HeadShape shape = r.seqs[0].kv->layout().layers[static_cast<size_t>(index_)].shape(c_.heads);
   float* q = sized(s_.q, static_cast<int64_t>(r.rows) * c_.heads * lc_.head_dim);
   float* k = sized(s_.k, static_cast<int64_t>(r.rows) * lc_.kv_heads * lc_.head_dim);
   float* v = lc_.value_is_key ? k : sized(s_.v, static_cast<int64_t>(r.rows) * lc_.kv_heads * lc_.head_dim);
@@ -44,7 +44,7 @@ void Gemma4Layer::attention(LayerRows& r) {
   heads.k = owns ? k : nullptr;
   heads.v = owns ? v : nullptr;
   heads.q_weight = l_.q_norm.for_ops();
-  heads.k_weight = l_.k_norm.for_ops();
+  heads.k_weight = k_norm_.for_ops();
   heads.cos = rope.cos;
   heads.sin = rope.sin;
   heads.eps = c_.rms_eps;

@@ -32,10 +32,10 @@ class Gemma4Layer : public Layer {
   const Gemma4Config& c_;
   const LayerWeights& l_;
   const LayerConfig& lc_;
+  const Vector& k_norm_;  // of the keys that it reads
   int32_t index_;
   kernels::Ops& ops_;
   kernels::Activation act_;
-  DType kv_dtype_;
   Gemma4Scratch& s_;
   float* normed_ = nullptr;  // [rows, hidden]
   float* branch_ = nullptr;  // [rows, hidden]: what is about to be added to x

@@ -94,7 +94,7 @@ class MtpPass {
     const int32_t global_layer = mtp_source_layer(target_.config, LayerKind::global);
     for (int32_t row = 0; row < rows_; ++row) {
       const MtpContext& at = seq_of(row).at;
-      CHECK(at.kv->length() >= 1 && at.kv->layout().dtype == kv_dtype());
+      CHECK(at.kv->length() >= 1);
       // The same for every draft of the proposal.
       const int32_t pos = at.kv->length() + kMtpQueryOffset;
       s_.rope_sliding.add(pos);
@@ -109,8 +109,6 @@ class MtpPass {
     auto* newest = reinterpret_cast<TokenId*>(sized(s_.newest, std::max(1, rows_)));
     ops_.pick_tokens({s_.newest_tokens, {}, nullptr, newest});
   }
-
-  [[nodiscard]] DType kv_dtype() const { return precision_ == Precision::f32 ? DType::f32 : DType::bf16; }
 
   // x = pre_projection(the target's embedding of the token, hidden state)
   void join() {
@@ -128,7 +126,8 @@ class MtpPass {
     const LayerWeights& l = w_.layers[static_cast<size_t>(i)];
     const LayerConfig& lc = c_.layers[static_cast<size_t>(i)];
     const bool sliding = lc.kind == LayerKind::sliding;
-    const kernels::HeadShape shape{c_.heads, lc.kv_heads, lc.head_dim, kv_dtype()};
+    const int32_t source = mtp_source_layer(target_.config, lc.kind);
+    const kernels::HeadShape shape = seq_of(0).at.kv->layout().layers[static_cast<size_t>(source)].shape(c_.heads);
     const int64_t width = static_cast<int64_t>(rows_) * c_.heads * lc.head_dim;
     float* q = sized(s_.q, width);
     norm(x_, l.input_norm, normed_);
@@ -140,6 +139,7 @@ class MtpPass {
     heads.shape = shape;
     heads.q = q;
     heads.q_weight = l.q_norm.for_ops();
+    heads.k_weight = target_.layers[static_cast<size_t>(source)].k_norm.for_ops();
     heads.cos = rope.cos;
     heads.sin = rope.sin;
     heads.eps = c_.rms_eps;

@@ -36,8 +36,9 @@ std::shared_ptr<const ModelWeights> Gemma4Weights::placed_for(kernels::Ops& ops,
   return place_weights(as_gemma4(shared_from_this()), ops, progress);
 }
 
-std::unique_ptr<Forward> Gemma4Weights::make_forward(kernels::Ops& ops, Precision precision) const {
-  return std::make_unique<Gemma4Forward>(as_gemma4(shared_from_this()), ops, precision);
+std::unique_ptr<Forward> Gemma4Weights::make_forward(kernels::Ops& ops, Precision precision,
+                                                     const std::optional<KvFormats>& kv) const {
+  return std::make_unique<Gemma4Forward>(as_gemma4(shared_from_this()), ops, precision, kv);
 }
 
 std::shared_ptr<const Gemma4Weights> as_gemma4(const std::shared_ptr<const ModelWeights>& weights) {

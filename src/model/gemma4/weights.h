@@ -61,7 +61,8 @@ struct Gemma4Weights : ModelWeights {
   [[nodiscard]] Status check(const kernels::Limits& limits) const override;
   [[nodiscard]] std::shared_ptr<const ModelWeights> placed_for(kernels::Ops& ops,
                                                                const PlaceProgress& progress = {}) const override;
-  [[nodiscard]] std::unique_ptr<Forward> make_forward(kernels::Ops& ops, Precision precision) const override;
+  [[nodiscard]] std::unique_ptr<Forward> make_forward(kernels::Ops& ops, Precision precision,
+                                                      const std::optional<KvFormats>& kv = {}) const override;
   [[nodiscard]] size_t bytes_per_decode() const override;
   [[nodiscard]] size_t total_bytes() const override;
 };

@@ -1,0 +1,269 @@
+// Keys and values joined, and in codes: heads() and attention() together against float32 apart; rows' bits alone and in
+// company; and the tables' integer products against the portable ones.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/cpu_ops.h"
+#include "kernels/kv_rotation.h"
+#include "kernels/random_matrix.h"
+
+namespace paceline::kernels {
+namespace {
+
+// Raw projections of a sequence, V being that of K, and what attention makes of its last rows.
+class RawSequence {
+ public:
+  RawSequence(const HeadShape& shape, int32_t rotated, int32_t length, uint32_t seed)
+      : shape_(shape), length_(length), random_(seed) {
+    q_ = random_rows(length, shape.heads * shape.head_dim, random_);
+    k_ = random_rows(length, shape.kv_heads * shape.head_dim, random_);
+    q_weight_ = random_rows(1, shape.head_dim, random_);
+    k_weight_ = random_rows(1, shape.head_dim, random_);
+    for (float& w : q_weight_) w *= 2.0f / std::sqrt(static_cast<float>(shape.head_dim));
+    const int32_t pairs = shape.head_dim / 2;
+    for (int32_t pos = 0; pos < length; ++pos)
+      for (int32_t i = 0; i < pairs; ++i) {
+        const float angle = i < rotated / 2 ? static_cast<float>(pos) * std::pow(0.1f, static_cast<float>(i)) : 0.0f;
+        cos_.push_back(std::cos(angle));
+        sin_.push_back(std::sin(angle));
+      }
+  }
+
+  [[nodiscard]] int64_t row_floats() const { return static_cast<int64_t>(shape_.heads) * shape_.head_dim; }
+  [[nodiscard]] int32_t length() const { return length_; }
+  [[nodiscard]] const float* q_weight() const { return q_weight_.data(); }
+  [[nodiscard]] const float* k_weight() const { return k_weight_.data(); }
+  float* key(int32_t pos) { return k_.data() + static_cast<int64_t>(pos) * shape_.kv_heads * shape_.head_dim; }
+
+  // A cache of so many positions.
+  struct Pages {
+    std::vector<std::byte> memory;
+    std::vector<int32_t> numbers;
+    KvPageBytes bytes;
+    [[nodiscard]] KvPages pages() const {
+      return pages_in_a_row(const_cast<std::byte*>(memory.data()), bytes, numbers.data());
+    }
+  };
+  [[nodiscard]] Pages new_pages(const HeadShape& shape) const {
+    Pages made;
+    made.bytes = kv_page_bytes(shape);
+    for (int32_t page = 0; page * kPageTokens < length_; ++page) made.numbers.push_back(page);
+    made.memory.resize(made.numbers.size() * (made.bytes.keys + made.bytes.values));
+    return made;
+  }
+
+  // Rows [first, first + count) in one call, keys of all before being there. Their attention.
+  std::vector<float> run(CpuOps& ops, const HeadShape& shape, const Pages& pages, int32_t first, int32_t count) const {
+    std::vector<float> q(q_.begin() + first * row_floats(), q_.begin() + (first + count) * row_floats());
+    std::vector<float> out(q.size(), NAN);
+    const SeqSpan seq{0, count, first, pages.pages()};
+    HeadsArgs heads;
+    heads.shape = shape;
+    heads.q = q.data();
+    heads.k = heads.v = k_.data() + static_cast<int64_t>(first) * shape.kv_heads * shape.head_dim;
+    heads.q_weight = q_weight_.data();
+    heads.k_weight = k_weight_.data();
+    heads.cos = cos_.data() + static_cast<int64_t>(first) * shape.head_dim / 2;
+    heads.sin = sin_.data() + static_cast<int64_t>(first) * shape.head_dim / 2;
+    heads.eps = 1e-6f;
+    heads.seqs = {&seq, 1};
+    ops.attend(heads, {shape, q.data(), out.data(), 0, true, {&seq, 1}});
+    return out;
+  }
+
+  // All rows, so many a call.
+  std::vector<float> run_all(CpuOps& ops, const HeadShape& shape, int32_t at_once) const {
+    const Pages pages = new_pages(shape);
+    std::vector<float> all;
+    for (int32_t first = 0; first < length_; first += at_once) {
+      const std::vector<float> part = run(ops, shape, pages, first, std::min(at_once, length_ - first));
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    return all;
+  }
+
+ private:
+  HeadShape shape_;
+  int32_t length_;
+  std::mt19937 random_;
+  std::vector<float> q_, k_, q_weight_, k_weight_, cos_, sin_;
+};
+
+// The root of the mean square of a - b, over that of b.
+double error_of(const std::vector<float>& a, const std::vector<float>& b) {
+  double wrong = 0, all = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    const double off = static_cast<double>(a[i]) - static_cast<double>(b[i]);
+    wrong += off * off;
+    all += static_cast<double>(b[i]) * static_cast<double>(b[i]);
+  }
+  return std::sqrt(wrong / all);
+}
+
+HeadShape kept_in(HeadShape shape, DType dtype, int32_t joined) {
+  shape.kv_dtype = dtype;
+  shape.joined = joined;
+  return shape;
+}
+
+struct KvForm {
+  DType dtype;
+  bool joined;
+  double error;  // at most, beside float32 apart
+};
+
+constexpr KvForm kKvForms[] = {{DType::f32, true, 1e-5},
+                               {DType::bf16, false, 6e-3},
+                               {DType::bf16, true, 6e-3},
+                               {DType::i8, false, 3e-2},
+                               {DType::i8, true, 3e-2}};
+
+// Heads, KV heads, numbers of a head, how many are rotated.
+constexpr std::array<std::array<int32_t, 4>, 5> kRawShapes{
+    {{4, 2, 32, 8}, {3, 1, 64, 16}, {8, 1, 128, 32}, {16, 1, 512, 128}, {2, 2, 16, 4}}};
+
+class AttentionFormatsTest : public testing::TestWithParam<const CpuTable*> {};
+
+TEST_P(AttentionFormatsTest, EveryFormIsNearFloat32Apart) {
+  ThreadPool pool(2);
+  CpuOps ops(*GetParam(), pool);
+  for (const auto& [heads, kv_heads, dim, rotated] : kRawShapes) {
+    const HeadShape apart{heads, kv_heads, dim, DType::f32};
+    const RawSequence raw(apart, rotated, dim > 128 ? 70 : 150, 31);
+    const std::vector<float> want = raw.run_all(ops, apart, raw.length());
+    for (const KvForm& form : kKvForms) {
+      const auto got = raw.run_all(ops, kept_in(apart, form.dtype, form.joined ? rotated : 0), raw.length());
+      EXPECT_LE(error_of(got, want), form.error)
+          << dim << " " << dtype_name(form.dtype) << (form.joined ? " joined" : "");
+    }
+  }
+}
+
+TEST_P(AttentionFormatsTest, RowsDoNotDependOnTheirCompanyOrThreads) {
+  ThreadPool one(1), three(3);
+  CpuOps ops(*GetParam(), one), threaded(*GetParam(), three);
+  for (const auto& [heads, kv_heads, dim, rotated] : kRawShapes) {
+    if (dim > 128) continue;
+    const HeadShape apart{heads, kv_heads, dim, DType::f32};
+    const RawSequence raw(apart, rotated, 1100, 32);
+    for (const KvForm& form : kKvForms) {
+      const HeadShape shape = kept_in(apart, form.dtype, form.joined ? rotated : 0);
+      const std::vector<float> want = raw.run_all(ops, shape, raw.length());
+      SCOPED_TRACE(std::to_string(dim) + " " + dtype_name(form.dtype) + (form.joined ? " joined" : ""));
+      for (const int32_t at_once : {1, 7, 256}) {
+        const std::vector<float> got = raw.run_all(at_once == 7 ? threaded : ops, shape, at_once);
+        ASSERT_EQ(0, std::memcmp(got.data(), want.data(), want.size() * sizeof(float))) << at_once << " rows a call";
+      }
+    }
+  }
+}
+
+// Rows that only read, as a drafter's: they have a weight for the keys, and none of their own.
+TEST_P(AttentionFormatsTest, ReadersSeeWhatWasWritten) {
+  ThreadPool pool(2);
+  CpuOps ops(*GetParam(), pool);
+  constexpr int32_t kDim = 64, kLength = 100;
+  const HeadShape apart{4, 1, kDim, DType::f32};
+  const RawSequence raw(apart, 16, kLength, 33);
+  std::mt19937 random(34);
+  const std::vector<float> q = random_rows(1, 4 * kDim, random), cos(kDim / 2, 1.0f), sin(kDim / 2, 0.0f);
+  const auto read = [&](const HeadShape& shape) {
+    const RawSequence::Pages pages = raw.new_pages(shape);
+    (void)raw.run(ops, shape, pages, 0, kLength);
+    std::vector<float> mine = q, out(q.size());
+    const SeqSpan seq{0, 1, kLength, pages.pages()};
+    HeadsArgs args;
+    args.shape = shape;
+    args.q = mine.data();
+    args.q_weight = raw.q_weight();
+    args.k_weight = raw.k_weight();
+    args.cos = cos.data();
+    args.sin = sin.data();
+    args.eps = 1e-6f;
+    args.seqs = {&seq, 1};
+    ops.attend(args, {shape, mine.data(), out.data(), 0, false, {&seq, 1}});
+    return out;
+  };
+  const std::vector<float> want = read(apart);
+  EXPECT_LE(error_of(read(kept_in(apart, DType::f32, 16)), want), 1e-5);
+  EXPECT_LE(error_of(read(kept_in(apart, DType::i8, 16)), want), 3e-2);
+}
+
+TEST_P(AttentionFormatsTest, IntegerProductsAreThePortableOnes) {
+  const CpuTable& table = *GetParam();
+  const CpuTable& portable = *cpu_tables().back();
+  std::mt19937 random(35);
+  std::uniform_int_distribution<int> code(-127, 127), share(0, 255);
+  for (const int32_t cols : {4, 8, 16, 32, 64, 96, 128, 384, 512})
+    for (const int32_t rows : {1, 2, 3, 4, 7, 16}) {
+      const int64_t stride = cols + 32;
+      std::vector<int8_t> w(static_cast<size_t>(kPageTokens * stride)), x(static_cast<size_t>(rows * cols));
+      std::vector<uint8_t> shares(static_cast<size_t>(rows * kPageTokens));
+      for (int8_t& v : w) v = static_cast<int8_t>(code(random));
+      for (int8_t& v : x) v = static_cast<int8_t>(code(random));
+      for (uint8_t& v : shares) v = static_cast<uint8_t>(share(random));
+      // The largest there are.
+      std::fill_n(w.begin(), cols, int8_t{-127});
+      std::fill_n(x.begin(), cols, int8_t{127});
+      std::fill_n(shares.begin(), kPageTokens, uint8_t{255});
+      const CodeRows page{w.data(), stride, cols};
+      std::vector<int32_t> got(static_cast<size_t>(rows * std::max(cols, kPageTokens))), want(got.size());
+      std::vector<int32_t> sums;
+      for (int32_t r = 0; r < rows; ++r)
+        sums.push_back(std::accumulate(x.begin() + r * cols, x.begin() + (r + 1) * cols, 0));
+      table.code_scores(page, x.data(), sums.data(), rows, got.data());
+      portable.code_scores(page, x.data(), sums.data(), rows, want.data());
+      ASSERT_EQ(got, want) << "scores, " << rows << " rows of " << cols;
+      table.code_mix(page, shares.data(), rows, got.data());
+      portable.code_mix(page, shares.data(), rows, want.data());
+      ASSERT_EQ(got, want) << "values, " << rows << " rows of " << cols;
+    }
+}
+
+TEST_P(AttentionFormatsTest, CodesAreThePortableOnes) {
+  const CpuTable& portable = *cpu_tables().back();
+  std::mt19937 random(37);
+  for (const int32_t count : {8, 32, 96, 128, 512})
+    for (const float size : {0.0f, 1e-44f, 1e-30f, 1.0f, 1e30f, INFINITY}) {
+      std::vector<float> x = random_rows(1, count, random);
+      for (float& v : x) v *= size;
+      x[3] = x[5] * 0.5f;
+      std::vector<int8_t> got(x.size(), 1), want(x.size(), 2);
+      const float scale = GetParam()->encode(x.data(), count, got.data());
+      const float expected = portable.encode(x.data(), count, want.data());
+      EXPECT_TRUE(scale == expected || (std::isnan(scale) && std::isnan(expected))) << count << " " << size;
+      EXPECT_EQ(got, want) << count << " " << size;
+    }
+}
+
+// A key in codes that is not a number is passed on, as one in numbers is.
+TEST_P(AttentionFormatsTest, WhatIsNotANumberIsPassedOn) {
+  ThreadPool pool(1);
+  CpuOps ops(*GetParam(), pool);
+  for (const int32_t joined : {0, 8}) {
+    const HeadShape shape{2, 1, 32, DType::i8, joined};
+    RawSequence raw(shape, 8, 90, 36);
+    raw.key(70)[3] = NAN;
+    const std::vector<float> out = raw.run_all(ops, shape, 90);
+    for (int32_t row = 0; row < 90; ++row)
+      for (int64_t i = 0; i < raw.row_floats(); ++i)
+        ASSERT_EQ(std::isnan(out[static_cast<size_t>(row * raw.row_floats() + i)]), row >= 70) << row;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Tables, AttentionFormatsTest, testing::ValuesIn(cpu_tables()), [](const auto& run) {
+  std::string name = run.param->name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
+
+}  // namespace
+}  // namespace paceline::kernels

@@ -1,0 +1,142 @@
+// What surrounds attention's products in codes, over one query each; and its second product where codes are none.
+// Plain loops over a page's tokens or a head's numbers, which compilers turn into the set's vectors. Bound by
+// arithmetic: some operations a number, beside the products' head_dim.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "kernels/cpu_table.h"
+#include "kernels/kv_rotation.h"
+#include "kernels/lanes/elementwise.h"
+#include "kernels/lanes/matmul_f32.h"
+#include "kernels/ops.h"
+
+namespace paceline::kernels::lanes {
+
+// As kv_rotation.cc has it.
+template <class V>
+float encode(const float* x, int32_t count, int8_t* codes) {
+  if (count % V::kLanes != 0) return kernels::encode(x, count, codes);
+  auto top = V::set1(0), nothing = V::set1(0);
+  for (int32_t i = 0; i < count; i += V::kLanes) {
+    const auto value = V::load(x + i);
+    top = V::max(top, V::max(value, V::sub(V::set1(0), value)));
+    nothing = V::add(nothing, V::mul(value, V::set1(0)));
+  }
+  const float most = V::top(top);
+  const float inverse = most > 0 ? 127.0f / most : 0.0f;
+  // What has no codes.
+  if (!(V::sum(nothing) == 0 && inverse > 0 && inverse <= std::numeric_limits<float>::max()))
+    return kernels::encode(x, count, codes);
+  constexpr int32_t kStep = 64;
+  float rounded[kStep];
+  const auto factor = V::set1(inverse);
+  for (int32_t first = 0; first < count; first += kStep) {
+    const int32_t n = count - first < kStep ? count - first : kStep;
+    for (int32_t i = 0; i < n; i += V::kLanes) V::store(rounded + i, V::round(V::mul(V::load(x + first + i), factor)));
+    for (int32_t i = 0; i < n; ++i) codes[first + i] = static_cast<int8_t>(static_cast<int32_t>(rounded[i]));
+  }
+  return most / 127.0f;
+}
+
+template <class V>
+void scale_scores(const int32_t* x, float part, const float* scales, bool add, float* y) {
+  float scores[kPageTokens];
+  for (int32_t t = 0; t < kPageTokens; ++t) scores[t] = static_cast<float>(x[t]);
+  const auto p = V::set1(part);
+  for (int32_t t = 0; t < kPageTokens; t += V::kLanes) {
+    const auto score = V::mul(V::load(scores + t), V::mul(p, V::load(scales + t)));
+    V::store(y + t, add ? V::add(V::load(y + t), score) : score);
+  }
+}
+
+template <class V>
+float encode_shares(const float* x, const float* scales, uint8_t* codes) {
+  float products[kPageTokens];
+  for (int32_t t = 0; t < kPageTokens; t += V::kLanes)
+    V::store(products + t, V::mul(V::load(x + t), V::load(scales + t)));
+  float top = max_of<V>(products, kPageTokens);
+  // What is too small to divide by counts for nothing.
+  const float inverse = top > 0x1p-100f ? 255.0f / top : 0.0f;
+  const auto factor = V::set1(inverse), most = V::set1(255.0f);
+  for (int32_t t = 0; t < kPageTokens; t += V::kLanes)
+    V::store(products + t, V::round(V::min(most, V::mul(V::load(products + t), factor))));
+  for (int32_t t = 0; t < kPageTokens; ++t) codes[t] = static_cast<uint8_t>(static_cast<int32_t>(products[t]));
+  return inverse > 0 ? top / 255.0f : 0.0f;
+}
+
+template <class V>
+void blend_codes(float* y, float keep, const int32_t* x, float part, int64_t count) {
+  constexpr int64_t kStep = 64;
+  float values[kStep];
+  for (int64_t i = 0; i < count; i += kStep) {
+    const int64_t n = count - i < kStep ? count - i : kStep;
+    for (int64_t j = 0; j < n; ++j) values[j] = static_cast<float>(x[i + j]);
+    blend<V>(y + i, keep, values, part, n);
+  }
+}
+
+// Columns [k, k + NV * kLanes) of MR rows. Each sum takes the tokens in turn, so that tiles change no bit.
+template <class V, class Read, int MR, int NV>
+inline void mix_tile(const typename Read::Element* w, int64_t stride, const float* x, float (*out)[NV * V::kLanes]) {
+  typename V::F sums[MR][NV];
+  for (auto& row : sums)
+    for (auto& sum : row) sum = V::set1(0);
+  for (int32_t t = 0; t < kPageTokens; ++t, w += stride) {
+    typename V::F values[NV];
+    for (int v = 0; v < NV; ++v) values[v] = Read::load(w + v * V::kLanes);
+    for (int m = 0; m < MR; ++m) {
+      const auto share = V::set1(x[m * kPageTokens + t]);
+      for (int v = 0; v < NV; ++v) sums[m][v] = V::fma(values[v], share, sums[m][v]);
+    }
+  }
+  for (int m = 0; m < MR; ++m)
+    for (int v = 0; v < NV; ++v) V::store(out[m] + v * V::kLanes, sums[m][v]);
+}
+
+template <class V, class Read, int MR>
+inline void mix_rows(const Matrix& w, const float* x, const float* keep, float* y, int64_t ldy) {
+  constexpr int NV = 2, kStep = NV * V::kLanes;
+  const auto* values = static_cast<const typename Read::Element*>(w.values);
+  const auto add = [&](int32_t k, int32_t count, const float* sums, int m) {
+    blend<V>(y + m * ldy + k, keep[m], sums, 1.0f, count);
+  };
+  int32_t k = 0;
+  for (; k + kStep <= w.cols; k += kStep) {
+    float out[MR][kStep];
+    mix_tile<V, Read, MR, NV>(values + k, w.stride(), x, out);
+    for (int m = 0; m < MR; ++m) add(k, kStep, out[m], m);
+  }
+  for (; k < w.cols; k += V::kLanes) {
+    const int32_t count = w.cols - k < V::kLanes ? w.cols - k : V::kLanes;
+    typename Read::Element padded[kPageTokens * V::kLanes] = {};
+    for (int32_t t = 0; t < kPageTokens; ++t)
+      for (int32_t i = 0; i < count; ++i) padded[t * V::kLanes + i] = values[t * w.stride() + k + i];
+    float out[MR][V::kLanes];
+    mix_tile<V, Read, MR, 1>(padded, V::kLanes, x, out);
+    for (int m = 0; m < MR; ++m) add(k, count, out[m], m);
+  }
+}
+
+template <class V, class Read>
+inline void mix_as(const Matrix& w, const float* x, int32_t rows, const float* keep, float* y, int64_t ldy) {
+  int32_t m = 0;
+  const auto some = [&]<int MR>() {
+    for (; m + MR <= rows; m += MR) mix_rows<V, Read, MR>(w, x + m * kPageTokens, keep + m, y + m * ldy, ldy);
+  };
+  if constexpr (V::kLanes >= 16) some.template operator()<8>();
+  some.template operator()<4>();
+  some.template operator()<2>();
+  some.template operator()<1>();
+}
+
+template <class V>
+void mix(const Matrix& w, const float* x, int32_t rows, const float* keep, float* y, int64_t ldy) {
+  if (w.format == WeightFormat::f32)
+    mix_as<V, ReadF32<V>>(w, x, rows, keep, y, ldy);
+  else
+    mix_as<V, ReadBf16<V>>(w, x, rows, keep, y, ldy);
+}
+
+}  // namespace paceline::kernels::lanes

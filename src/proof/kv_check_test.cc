@@ -1,0 +1,129 @@
+// What keys and values in codes cost on the model that ships with the program: beside bf16, and beside 8-bit floats,
+// which take as many bytes.
+#include "proof/kv_check.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+
+#include "kernels/cpu_ops.h"
+#include "proof/decode.h"
+#include "session/text_model.h"
+
+namespace paceline {
+namespace {
+
+// The nearest float of four bits of exponent and three of fraction (e4m3), of those up to 448.
+float to_e4m3(float x) {
+  if (!(std::fabs(x) > 0)) return x;
+  const float size = std::min(std::fabs(x), 448.0f);
+  const int exponent = std::max(-6, std::ilogb(size));
+  const float step = std::ldexp(1.0f, exponent - 3);
+  return std::copysign(std::min(448.0f, std::nearbyint(size / step) * step), x);
+}
+
+// Rounds what is kept in bf16 to 8-bit floats, with one scale for all.
+class SmallFloatOps : public kernels::CpuOps {
+ public:
+  using CpuOps::CpuOps;
+  [[nodiscard]] kernels::Limits limits() const override { return {}; }
+
+  void heads(const kernels::HeadsArgs& args) override {
+    CpuOps::heads(args);
+    const kernels::HeadShape& shape = args.shape;
+    if (args.k == nullptr || shape.kv_dtype != DType::bf16) return;
+    for (const kernels::SeqSpan& seq : args.seqs)
+      for (int32_t pos = seq.first_pos; pos < seq.first_pos + seq.count; ++pos)
+        for (int32_t i = 0; i < shape.kv_heads * shape.head_dim; ++i) {
+          const int32_t page = pos / kernels::kPageTokens, token = pos % kernels::kPageTokens;
+          const int32_t head = i / shape.head_dim, number = i % shape.head_dim;
+          auto* keys = static_cast<uint16_t*>(seq.pages.keys_of(page));
+          auto* values = static_cast<uint16_t*>(seq.pages.values_of(page));
+          round(keys[(head * kernels::kPageTokens + token) * shape.head_dim + number]);
+          round(values[(head * shape.head_dim + number) * kernels::kPageTokens + token]);
+        }
+  }
+
+ private:
+  static void round(uint16_t& value) { value = f32_to_bf16(to_e4m3(bf16_to_f32(value) * 16) / 16); }
+};
+
+TEST(SmallFloats, AreTheNearest) {
+  EXPECT_EQ(to_e4m3(1.0f), 1.0f);
+  EXPECT_EQ(to_e4m3(1.06f), 1.0f);
+  EXPECT_EQ(to_e4m3(-1.07f), -1.125f);
+  EXPECT_EQ(to_e4m3(1000.0f), 448.0f);
+  EXPECT_EQ(to_e4m3(0x1p-9f), 0x1p-9f);
+  EXPECT_EQ(to_e4m3(0x1p-11f), 0.0f);
+}
+
+// What the model itself writes, sampled from nothing: text such as it was made for.
+std::vector<TokenId> written_text(Forward& forward, const TextModel& model, size_t tokens) {
+  std::vector<TokenId> text;
+  for (uint64_t seed = 1; text.size() < tokens; ++seed) {
+    DecodeRequest request;
+    request.prompt = model.tokenizer.encode("", true);
+    if (request.prompt.empty()) request.prompt = {*model.tokenizer.bos()};
+    request.sampling.temperature = 1;
+    request.sampling.seed = seed;
+    request.max_tokens = static_cast<int32_t>(std::min<size_t>(tokens - text.size(), 1500));
+    request.context = model.loaded.config.context;
+    const DecodeOutcome outcome = decode(forward, request, {});
+    text.insert(text.end(), request.prompt.begin(), request.prompt.end());
+    text.insert(text.end(), outcome.tokens.begin(), outcome.tokens.end());
+  }
+  return text;
+}
+
+TEST(KvCheckTest, CodesCostLittleOnTheDefaultModel) {
+  ThreadPool pool(2);
+  const kernels::CpuTable& table = **kernels::find_cpu_table("");
+  kernels::CpuOps ops(table, pool);
+  SmallFloatOps small(table, pool);
+  const TextModel model =
+      load_text_model(std::filesystem::path(PACELINE_SOURCE_DIR) / "models" / "default", pool).value();
+  const ModelWeights& weights = *model.loaded.weights;
+  const bool whole = std::getenv("PACELINE_TEST_LONG") != nullptr;
+  const auto writer = weights.make_forward(ops, Precision::bf16);
+  const std::vector<TokenId> text = written_text(*writer, model, whole ? 20'500 : 2'500);
+
+  KvCheckSettings settings;
+  settings.asked = DType::i8;
+  const KvBucket codes = check_kv(weights, ops, text, settings)->all();
+  settings.asked = DType::bf16;
+  const KvBucket floats = check_kv(weights, small, text, settings)->all();
+  const auto count = static_cast<double>(codes.positions);
+  fmt::print(
+      "{} positions: KL bf16 joined {:.3e}, codes {:.3e}, 8-bit floats {:.3e}; kept {:.3f} %; perplexity {:.4f} "
+      "{:.4f}\n",
+      codes.positions, codes.floor.kl / count, codes.asked.kl / count, floats.asked.kl / count,
+      100 * static_cast<double>(codes.asked.kept) / count, std::exp(codes.truth_surprisal / count),
+      std::exp(codes.asked.surprisal / count));
+  EXPECT_EQ(floats.positions, codes.positions);
+  EXPECT_GT(codes.floor.kl, 0);
+  EXPECT_LE(codes.asked.kl, 0.12 * floats.asked.kl);
+  EXPECT_GE(static_cast<double>(codes.asked.kept), 0.995 * count);
+  EXPECT_LE(codes.asked.surprisal - codes.truth_surprisal, std::log(1.001) * count);
+}
+
+// Joined, bf16 rounds other numbers than apart, and no more of them.
+TEST(KvCheckTest, JoiningCostsNothing) {
+  ThreadPool pool(2);
+  kernels::CpuOps ops(**kernels::find_cpu_table(""), pool);
+  const TextModel model =
+      load_text_model(std::filesystem::path(PACELINE_SOURCE_DIR) / "models" / "default", pool).value();
+  const ModelWeights& weights = *model.loaded.weights;
+  const auto writer = weights.make_forward(ops, Precision::bf16);
+  const std::vector<TokenId> text = written_text(*writer, model, 2'500);
+  KvCheckSettings settings;
+  settings.asked = DType::bf16;
+  settings.asked.joined = false;
+  const KvBucket both = check_kv(weights, ops, text, settings)->all();
+  EXPECT_LE(both.floor.kl, 1.2 * both.asked.kl);
+}
+
+}  // namespace
+}  // namespace paceline

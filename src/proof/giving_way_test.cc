@@ -126,7 +126,7 @@ class GivingWay : public GoldenEngineTest<Backend> {
     }
     // Again and again, as soon as it has gone on a little.
     ASSERT_EQ(run([&](int64_t step) { return step % 4 == 3 ? static_cast<int32_t>(step / 4 % 5) : -1; }), expected);
-    EXPECT_GT(gave_way_, 5);
+    EXPECT_GT(gave_way_, 2);
   }
 
   void expect_same() {
@@ -142,12 +142,12 @@ class GivingWay : public GoldenEngineTest<Backend> {
     LoadPlan plan;
     plan.text = text_of(700);
     plan.requests = requests;
-    plan.at_once = 24;
-    plan.longest_prompt = 330;
-    plan.most_tokens = 120;
+    plan.at_once = 16;
+    plan.longest_prompt = 80;
+    plan.most_tokens = 300;
     plan.stop_ids = {5, 77, 130};
     const KvLayout& layout = this->forward_->kv_layout();
-    this->settings_.kv_bytes = 24 * layout.sequence_bytes(230, kMaxForwardRows) / 3;
+    this->settings_.kv_bytes = 16 * layout.sequence_bytes(190, kMaxForwardRows) / 3;
     const LoadResult result = check_load(this->parts_, this->settings_, plan);
     EXPECT_EQ(result.difference, "");
     EXPECT_EQ(result.requests, requests);
@@ -178,51 +178,50 @@ TEST_P(DeviceGivingWay, BeforeAnyStepWithDrafts) {
   expect_same();
 }
 
-TEST_P(HostGivingWay, AThirdOfTheMemory) { expect_identity_in_little(60); }
+TEST_P(HostGivingWay, AThirdOfTheMemory) { expect_identity_in_little(24); }
 TEST_P(HostGivingWay, AThirdOfTheMemoryWithDrafts) {
   NgramDrafter ngrams;
   parts_.drafter = &ngrams;
   settings_.fixed_depth = 4;
-  expect_identity_in_little(60);
+  expect_identity_in_little(24);
 }
 TEST_P(HostGivingWay, AThirdOfTheMemoryAndNothingKept) {
   settings_.keeps_prefixes = false;
-  expect_identity_in_little(60);
+  expect_identity_in_little(24);
 }
 TEST_P(DeviceGivingWay, AThirdOfTheMemoryWithDrafts) {
   use_mtp();
   settings_.fixed_depth = 4;
-  expect_identity_in_little(40);
+  expect_identity_in_little(24);
 }
 
-// Memory for one and a bit: the others' choices give way, and are all there in the end.
+// Beside others that came first, there is no memory for all choices at once: they take turns, and are all there in the
+// end.
 TEST_P(HostGivingWay, ChoicesThatDoNotFitTogetherTakeTurns) {
-  Request four = request(200, 150, 2);
+  Request four = request(130, 60, 2);
   four.choices = 4;
-  const auto enough = std::make_shared<Stream>(), little = std::make_shared<Stream>();
-  for (const auto& heard : {enough, little}) {
-    if (heard == little) settings_.kv_bytes = 4 * forward_->kv_layout().sequence_bytes(350, kMaxForwardRows);
-    for (const bool keeps : {false, true}) {
-      if (heard == enough && keeps) continue;
-      settings_.keeps_prefixes = keeps;
-      heard->choices.clear();
-      Engine engine(parts_, settings_);
-      // Beside another one that came first.
-      const auto first = std::make_shared<Texts>();
-      ASSERT_EQ(engine.submit(request(100, 900, 9), first).refusal, Refusal::none);
-      engine.step();
-      const auto own = std::make_shared<Stream>();
-      ASSERT_EQ(engine.submit(four, own).refusal, Refusal::none);
-      while (engine.step()) {
-      }
-      EXPECT_STREQ(engine.integrity_problem(), "");
-      ASSERT_EQ(own->choices.size(), 4u);
-      heard->choices = own->choices;
-      if (heard == little) {
-        EXPECT_EQ(own->choices, enough->choices);
-        EXPECT_GT(engine.stats().gave_way, 0);
-      }
+  const auto run_beside = [&] {
+    Engine engine(parts_, settings_);
+    const auto others = std::make_shared<Texts>();
+    for (TokenId first = 10; first < 16; ++first) engine.submit(request(20, 200, first), others);
+    for (int i = 0; i < 20; ++i) engine.step();
+    const auto own = std::make_shared<Stream>();
+    EXPECT_EQ(engine.submit(four, own).refusal, Refusal::none);
+    while (engine.step()) {
     }
+    EXPECT_STREQ(engine.integrity_problem(), "");
+    EXPECT_EQ(others->ends.size(), 6u);
+    gave_way_ = engine.stats().gave_way;
+    return own->choices;
+  };
+  const auto expected = run_beside();
+  EXPECT_EQ(expected.size(), 4u);
+  EXPECT_EQ(gave_way_, 0);
+  settings_.kv_bytes = 4 * forward_->kv_layout().sequence_bytes(190, kMaxForwardRows);
+  for (const bool keeps : {false, true}) {
+    settings_.keeps_prefixes = keeps;
+    EXPECT_EQ(run_beside(), expected);
+    EXPECT_GT(gave_way_, 0);
   }
 }
 
@@ -250,15 +249,18 @@ TEST_P(HostGivingWay, NothingIsHeldForWhatMayCome) {
 
 // One that gave way and waits is cancelled, or its time is over: it ends once, and what it was told stands.
 TEST_P(HostGivingWay, WhoWaitsToComeBackCanBeEnded) {
+  // What it has run is lost each time.
+  settings_.keeps_prefixes = false;
+  settings_.chunk_rows = 64;
   for (const bool cancels : {true, false}) {
     bool forced = false;
     settings_.gives_way = [&](int64_t) { return forced ? 0 : -1; };
     settings_.kv_bytes = 2 * forward_->kv_layout().sequence_bytes(400, kMaxForwardRows);
     Engine engine(parts_, settings_);
     const auto first = std::make_shared<Stream>(), second = std::make_shared<Stream>();
-    engine.submit(request(300, 450, 2), first);
+    engine.submit(request(300, 250, 2), first);
     Request other = request(300, 60, 7);
-    if (!cancels) other.deadline = EngineClock::now() + std::chrono::milliseconds(1500);
+    if (!cancels) other.deadline = EngineClock::now() + std::chrono::milliseconds(700);
     const RequestId id = engine.submit(other, second).id;
     while (second->choices[0].tokens.size() < 5 && second->choices[0].ends.empty()) engine.step();
     // Every step: it never gets to run while this goes on.

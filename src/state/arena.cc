@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -17,26 +18,51 @@ Arena::Arena(kernels::Ops* backend, size_t unit_bytes, size_t capacity_bytes)
   if (units == 0) return;
   memory_ = backend_ == nullptr ? reserved_host_memory(units * unit_bytes) : backend_->arena(units * unit_bytes);
   is_missing_ = memory_ == nullptr;
-  if (memory_ != nullptr) units_ = static_cast<int32_t>(units);
+  if (memory_ == nullptr) return;
+  units_ = free_units_ = fresh_end_ = static_cast<int32_t>(units);
+  free_.emplace(0, units_);
 }
 
 Arena::~Arena() { CHECK(free_units() == units_); }
 
-bool Arena::take(std::span<int32_t> numbers) {
+bool Arena::take(std::span<int32_t> numbers, End end) {
   const auto count = static_cast<int32_t>(numbers.size());
-  while (free_units() < count) {
+  while (free_units_ < count) {
     if (!reclaim_ || !reclaim_()) return false;
   }
-  const size_t used_before = std::min(numbers.size(), idle_.size());
-  std::copy_n(idle_.rbegin(), used_before, numbers.begin());
-  idle_.resize(idle_.size() - used_before);
-  // Neighbours in one go.
-  for (size_t i = 0, end = 0; i < used_before; i = end) {
-    for (end = i + 1; end < used_before && numbers[end] == numbers[end - 1] + 1;) ++end;
-    clear(numbers[i], static_cast<int32_t>(end - i));
-  }
-  for (int32_t& number : numbers.subspan(used_before)) number = fresh_++;
+  for (int32_t& number : numbers) number = take_one(end);
+  clear_used(numbers);
   return true;
+}
+
+int32_t Arena::take_one(End end) {
+  --free_units_;
+  const auto range = end == End::low ? free_.begin() : std::prev(free_.end());
+  const auto [first, behind] = *range;
+  if (end == End::high) {
+    if (--range->second == first) free_.erase(range);
+    return behind - 1;
+  }
+  free_.erase(range);
+  if (first + 1 < behind) free_.emplace(first + 1, behind);
+  return first;
+}
+
+// Those that were used before; neighbours in one go.
+void Arena::clear_used(std::span<const int32_t> numbers) {
+  std::vector<int32_t> used;
+  for (const int32_t number : numbers)
+    if (number < fresh_begin_ || number >= fresh_end_) used.push_back(number);
+  std::sort(used.begin(), used.end());
+  for (size_t i = 0, end = 0; i < used.size(); i = end) {
+    for (end = i + 1; end < used.size() && used[end] == used[end - 1] + 1;) ++end;
+    clear(used[i], static_cast<int32_t>(end - i));
+  }
+  // What was fresh lay at one of its ends.
+  for (const int32_t number : numbers) {
+    if (number == fresh_begin_) ++fresh_begin_;
+    if (number == fresh_end_ - 1) --fresh_end_;
+  }
 }
 
 void Arena::clear(int32_t first, int32_t count) const {
@@ -47,8 +73,23 @@ void Arena::clear(int32_t first, int32_t count) const {
     std::memset(at(first), 0, bytes);
 }
 
-// The first comes out first again: what was taken together lies together as long as it can.
-void Arena::give_back(std::span<const int32_t> numbers) { idle_.insert(idle_.end(), numbers.rbegin(), numbers.rend()); }
+void Arena::add_free(int32_t number) {
+  ++free_units_;
+  auto behind = free_.upper_bound(number);
+  int32_t end = number + 1;
+  if (behind != free_.end() && behind->first == end) {
+    end = behind->second;
+    behind = free_.erase(behind);
+  }
+  if (behind != free_.begin() && std::prev(behind)->second == number)
+    std::prev(behind)->second = end;
+  else
+    free_.emplace(number, end);
+}
+
+void Arena::give_back(std::span<const int32_t> numbers) {
+  for (const int32_t number : numbers) add_free(number);
+}
 
 void Arena::copy(int32_t to, int32_t from) const {
   if (backend_ != nullptr)

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -23,8 +24,11 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   // As many units as `numbers` has room for, zeroed: attention multiplies what it masks by zero, so it must be a
-  // number. False: there are not so many, even with what was kept given up, and none was taken.
-  [[nodiscard]] bool take(std::span<int32_t> numbers);
+  // number. False: there are not so many, even with what was kept given up, and none was taken. Those nearest to one
+  // end of the memory: who takes from the same end one after the other has neighbours, and a device finds those
+  // quicker.
+  enum class End : uint8_t { low, high };
+  [[nodiscard]] bool take(std::span<int32_t> numbers, End end = End::low);
   void give_back(std::span<const int32_t> numbers);
   // One unit's content.
   void copy(int32_t to, int32_t from) const;
@@ -36,20 +40,24 @@ class Arena {
   [[nodiscard]] std::byte* at(int32_t number) const { return base() + static_cast<size_t>(number) * unit_bytes_; }
   [[nodiscard]] size_t unit_bytes() const { return unit_bytes_; }
   [[nodiscard]] int32_t units() const { return units_; }
-  [[nodiscard]] int32_t free_units() const { return units_ - fresh_ + static_cast<int32_t>(idle_.size()); }
+  [[nodiscard]] int32_t free_units() const { return free_units_; }
   // Memory was asked for that the machine does not have.
   [[nodiscard]] bool is_missing() const { return is_missing_; }
 
  private:
   void clear(int32_t first, int32_t count) const;
+  int32_t take_one(End end);
+  void clear_used(std::span<const int32_t> numbers);
+  void add_free(int32_t number);
 
   kernels::Ops* backend_;
   size_t unit_bytes_;
   int32_t units_ = 0;
   std::shared_ptr<void> memory_;
   bool is_missing_ = false;
-  int32_t fresh_ = 0;          // units from here on have never been used, and are zero as they came
-  std::vector<int32_t> idle_;  // used before, and free; the next one last
+  std::map<int32_t, int32_t> free_;  // where units are free: from the key up to the value
+  int32_t free_units_ = 0;
+  int32_t fresh_begin_ = 0, fresh_end_ = 0;  // have never been used, and are zero as they came
   std::function<bool()> reclaim_;
 };
 

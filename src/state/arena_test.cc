@@ -37,6 +37,35 @@ TEST(ArenaTest, UnitsAreDealtOutByNumberAndZeroed) {
   arena.give_back(five);
 }
 
+// From either end those nearest to it, zeroed whether they were used before or not.
+TEST(ArenaTest, WhoTakesFromOneEndHasNeighbours) {
+  Arena arena(nullptr, 4096, 20 * 4096);
+  using Numbers = std::vector<int32_t>;
+  const auto take = [&](size_t count, Arena::End end) {
+    Numbers numbers(count);
+    EXPECT_TRUE(arena.take(numbers, end));
+    for (const int32_t number : numbers) EXPECT_EQ(*arena.at(number), std::byte{0}) << number;
+    for (const int32_t number : numbers) *arena.at(number) = std::byte{1};
+    return numbers;
+  };
+  const Numbers low = take(2, Arena::End::low), high = take(3, Arena::End::high), more = take(2, Arena::End::low);
+  EXPECT_EQ(low, (Numbers{0, 1}));
+  EXPECT_EQ(high, (Numbers{19, 18, 17}));
+  EXPECT_EQ(more, (Numbers{2, 3}));
+  arena.give_back(low);
+  arena.give_back(Numbers{18});
+  EXPECT_EQ(take(3, Arena::End::low), (Numbers{0, 1, 4}));
+  EXPECT_EQ(take(2, Arena::End::high), (Numbers{18, 16}));
+  // Whatever is left fits whoever asks.
+  EXPECT_EQ(take(11, Arena::End::high).back(), 5);
+  EXPECT_EQ(arena.free_units(), 0);
+  for (int32_t number = 0; number < 20; ++number) arena.give_back(Numbers{number * 7 % 20});
+  EXPECT_EQ(take(20, Arena::End::low).front(), 0);
+  Numbers all(20);
+  for (int32_t number = 0; number < 20; ++number) all[static_cast<size_t>(number)] = number;
+  arena.give_back(all);
+}
+
 TEST(ArenaTest, WhatIsKeptIsGivenUpAsFarAsIsNeeded) {
   Arena arena(nullptr, 64, 640);
   std::deque<std::vector<int32_t>> kept;

@@ -35,7 +35,8 @@ KvBlockPool::KvBlockPool(const Shape& shape, size_t capacity_bytes)
 
 KvBlockRef KvBlockPool::take(StateKind kind) {
   std::vector<int32_t> units(static_cast<size_t>(shape_.units[kind]));
-  if (!arena_.take(units)) return {};
+  // What grows by itself lies together, and so do windows.
+  if (!arena_.take(units, kind == StateKind::paged ? Arena::End::low : Arena::End::high)) return {};
   return KvBlockRef(new KvBlock{this, kind, 0, 0, std::move(units)});
 }
 

@@ -148,6 +148,19 @@ void bench_contexts(CudaOps& ops, Model& m, const Ceilings& c, const std::string
                     const std::vector<int32_t>& contexts) {
   double layers = 0;
   for (const Layer& l : m.layers()) layers += l.global ? 1 : 0;
+  for (const int32_t rows : {1, 8})
+    for (const int32_t pos : contexts) {
+      // Further on a window sees as much.
+      if (pos > 4000) continue;
+      m.reserve(rows);
+      const double ms = time_graph_ms(ops.stream(), 9, [&] {
+        for (const Layer& l : m.layers())
+          if (!l.global) m.attend(l, rows, pos, true, true);
+      });
+      const double each = ms / (static_cast<double>(m.layers().size()) - layers);
+      report(name, "window at " + std::to_string(pos) + ", " + std::to_string(rows) + " rows", each, 0, "us",
+             each * 1000);
+    }
   for (const int32_t rows : {1, 5, 8, 256, 2048})
     for (const int32_t pos : contexts) {
       if (rows > 8 && pos < rows) continue;

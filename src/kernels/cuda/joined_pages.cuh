@@ -78,6 +78,14 @@ struct PageSlots {
     expect_bytes(barriers + slot * 8, kPageBytes);
     copy_bulk(slot_at(slot), from, kPageBytes, barriers + slot * 8);
   }
+  // Finding out where a place in memory is takes long where nobody has been near it lately: for all pages of a chunk at
+  // the same time.
+  __device__ __forceinline__ void touch_others() const {
+    const int32_t page = begin + static_cast<int32_t>(threadIdx.x) - 32;
+    if (page < begin + 2 || page >= min(end, begin + kChunkPages)) return;
+    uint32_t nothing;
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(nothing) : "l"(find(page)) : "memory");
+  }
   // The first two, and what comes in front of this kernel is waited for. Pages below the sequence's first row are
   // older: those are read while it runs.
   __device__ __forceinline__ void ask_first() const {
@@ -87,6 +95,7 @@ struct PageSlots {
         if (((page + 1) * kPageTokens <= seq.first_pos) == old) ask(page, find(page));
     };
     ask_some(true);
+    touch_others();
     wait_for_previous();
     ask_some(false);
   }

@@ -188,8 +188,8 @@ TEST_P(AttentionFormatsTest, ErrorsOfCodesDoNotGrowWithTheContext) {
       // Several rows, so that chance does not decide.
       const int32_t length = chunks * kChunkPages * kPageTokens;
       const RawSequence raw(apart, 4, length, 38);
-      const std::vector<float> want = raw.run_all(ops, apart, 16, length - 16);
-      errors.push_back(error_of(raw.run_all(ops, kept_in(apart, DType::i8, joined), 16, length - 16), want));
+      const std::vector<float> want = raw.run_all(ops, apart, 4096, length - 16);
+      errors.push_back(error_of(raw.run_all(ops, kept_in(apart, DType::i8, joined), 4096, length - 16), want));
     }
     EXPECT_LE(errors[1], 2 * errors[0]) << errors[0] << " after 1,024, " << joined << " joined";
   }
@@ -199,11 +199,11 @@ TEST_P(AttentionFormatsTest, ErrorsOfCodesDoNotGrowWithTheContext) {
 TEST_P(AttentionFormatsTest, ReadersSeeWhatWasWritten) {
   ThreadPool pool(2);
   CpuOps ops(*GetParam(), pool);
-  constexpr int32_t kDim = 64, kLength = 100;
-  const HeadShape apart{4, 1, kDim, DType::f32};
+  constexpr int32_t kNumbers = 64, kLength = 100;
+  const HeadShape apart{4, 1, kNumbers, DType::f32};
   const RawSequence raw(apart, 16, kLength, 33);
   std::mt19937 random(34);
-  const std::vector<float> q = random_rows(1, 4 * kDim, random), cos(kDim / 2, 1.0f), sin(kDim / 2, 0.0f);
+  const std::vector<float> q = random_rows(1, 4 * kNumbers, random), cos(kNumbers / 2, 1.0f), sin(kNumbers / 2, 0.0f);
   const auto read = [&](const HeadShape& shape) {
     const RawSequence::Pages pages = raw.new_pages(shape);
     (void)raw.run(ops, shape, pages, 0, kLength);

@@ -84,13 +84,13 @@ TEST_P(AttentionChunksTest, IsSoftmaxOfWhatTheRowSees) {
 // The merge that the rule asks for, of chunks that are walked one by one.
 TEST_P(AttentionChunksTest, ChunksAreMergedOneAfterAnother) {
   const CpuTable& table = *GetParam();
-  constexpr int32_t kDim = 16, kHeads = 2;
+  constexpr int32_t kNumbers = 16, kHeads = 2;
   std::mt19937 random(23);
-  const AttentionCase c{{kHeads, 1, kDim, DType::f32}, 0, true, {{3 * kChunkPositions + 40, 1}}};
+  const AttentionCase c{{kHeads, 1, kNumbers, DType::f32}, 0, true, {{3 * kChunkPositions + 40, 1}}};
   const Scene scene(c, random);
   ThreadPool pool(2);
   const std::vector<float> got = scene.run(table, pool);
-  std::vector<float> merged(kHeads * kDim, 0.0f), out(merged.size());
+  std::vector<float> merged(kHeads * kNumbers, 0.0f), out(merged.size());
   float top[kHeads] = {-INFINITY, -INFINITY}, sum[kHeads] = {}, part_top[kHeads], part_sum[kHeads];
   const std::unique_ptr<void, void (*)(void*)> memory(std::aligned_alloc(64, WalkScratch::bytes(table, c.shape)),
                                                       std::free);
@@ -103,12 +103,12 @@ TEST_P(AttentionChunksTest, ChunksAreMergedOneAfterAnother) {
       float keep = top[head], share = part_top[head];
       table.exp_sum(&keep, most, 1);
       table.exp_sum(&share, most, 1);
-      table.blend(merged.data() + head * kDim, keep, out.data() + head * kDim, share, kDim);
+      table.blend(merged.data() + head * kNumbers, keep, out.data() + head * kNumbers, share, kNumbers);
       sum[head] = sum[head] * keep + part_sum[head] * share;
       top[head] = most;
     }
   }
-  for (size_t i = 0; i < merged.size(); ++i) ASSERT_EQ(got[i], merged[i] * (1.0f / sum[i / kDim])) << i;
+  for (size_t i = 0; i < merged.size(); ++i) ASSERT_EQ(got[i], merged[i] * (1.0f / sum[i / kNumbers])) << i;
 }
 
 // Relative to the values' mean, rounding errors at 131,072 positions are no more than twice those at 1,024.

@@ -65,25 +65,35 @@ class RawSequence {
     std::vector<float> q(q_.begin() + first * row_floats(), q_.begin() + (first + count) * row_floats());
     std::vector<float> out(q.size(), NAN);
     const SeqSpan seq{0, count, first, pages.pages()};
+    ops.attend(heads_args(shape, q.data(), first, {&seq, 1}), {shape, q.data(), out.data(), 0, true, {&seq, 1}});
+    return out;
+  }
+
+  HeadsArgs heads_args(const HeadShape& shape, float* q, int32_t first, std::span<const SeqSpan> seqs) const {
     HeadsArgs heads;
     heads.shape = shape;
-    heads.q = q.data();
+    heads.q = q;
     heads.k = heads.v = k_.data() + static_cast<int64_t>(first) * shape.kv_heads * shape.head_dim;
     heads.q_weight = q_weight_.data();
     heads.k_weight = k_weight_.data();
     heads.cos = cos_.data() + static_cast<int64_t>(first) * shape.head_dim / 2;
     heads.sin = sin_.data() + static_cast<int64_t>(first) * shape.head_dim / 2;
     heads.eps = 1e-6f;
-    heads.seqs = {&seq, 1};
-    ops.attend(heads, {shape, q.data(), out.data(), 0, true, {&seq, 1}});
-    return out;
+    heads.seqs = seqs;
+    return heads;
   }
 
-  // All rows, so many a call.
-  std::vector<float> run_all(CpuOps& ops, const HeadShape& shape, int32_t at_once) const {
+  // The attention of all rows from `from` on, so many a call; of those before it only keys and values are made.
+  std::vector<float> run_all(CpuOps& ops, const HeadShape& shape, int32_t at_once, int32_t from = 0) const {
     const Pages pages = new_pages(shape);
     std::vector<float> all;
-    for (int32_t first = 0; first < length_; first += at_once) {
+    for (int32_t first = 0; first < from; first += at_once) {
+      const int32_t count = std::min(at_once, from - first);
+      std::vector<float> q(q_.begin() + first * row_floats(), q_.begin() + (first + count) * row_floats());
+      const SeqSpan seq{0, count, first, pages.pages()};
+      ops.heads(heads_args(shape, q.data(), first, {&seq, 1}));
+    }
+    for (int32_t first = from; first < length_; first += at_once) {
       const std::vector<float> part = run(ops, shape, pages, first, std::min(at_once, length_ - first));
       all.insert(all.end(), part.begin(), part.end());
     }
@@ -151,18 +161,37 @@ TEST_P(AttentionFormatsTest, RowsDoNotDependOnTheirCompanyOrThreads) {
   ThreadPool one(1), three(3);
   CpuOps ops(*GetParam(), one), threaded(*GetParam(), three);
   for (const auto& [heads, kv_heads, dim, rotated] : kRawShapes) {
-    if (dim > 128) continue;
+    if (dim > (GetParam() == cpu_tables().back() ? 64 : 128)) continue;
     const HeadShape apart{heads, kv_heads, dim, DType::f32};
-    const RawSequence raw(apart, rotated, 1100, 32);
+    constexpr int32_t kFrom = kChunkPages * kPageTokens - 20;
+    const RawSequence raw(apart, rotated, kFrom + 50, 32);
     for (const KvForm& form : kKvForms) {
       const HeadShape shape = kept_in(apart, form.dtype, form.joined ? rotated : 0);
-      const std::vector<float> want = raw.run_all(ops, shape, raw.length());
+      const std::vector<float> want = raw.run_all(ops, shape, raw.length(), kFrom);
       SCOPED_TRACE(std::to_string(dim) + " " + dtype_name(form.dtype) + (form.joined ? " joined" : ""));
       for (const int32_t at_once : {1, 7, 256}) {
-        const std::vector<float> got = raw.run_all(at_once == 7 ? threaded : ops, shape, at_once);
+        const std::vector<float> got = raw.run_all(at_once == 7 ? threaded : ops, shape, at_once, kFrom);
         ASSERT_EQ(0, std::memcmp(got.data(), want.data(), want.size() * sizeof(float))) << at_once << " rows a call";
       }
     }
+  }
+}
+
+// What codes cost is the same after 131,072 positions as after 1,024.
+TEST_P(AttentionFormatsTest, ErrorsOfCodesDoNotGrowWithTheContext) {
+  ThreadPool pool(2);
+  CpuOps ops(*GetParam(), pool);
+  const HeadShape apart{4, 1, 16, DType::f32};
+  for (const int32_t joined : {0, 4}) {
+    std::vector<double> errors;
+    for (const int32_t chunks : {1, 128}) {
+      // Several rows, so that chance does not decide.
+      const int32_t length = chunks * kChunkPages * kPageTokens;
+      const RawSequence raw(apart, 4, length, 38);
+      const std::vector<float> want = raw.run_all(ops, apart, 4096, length - 16);
+      errors.push_back(error_of(raw.run_all(ops, kept_in(apart, DType::i8, joined), 4096, length - 16), want));
+    }
+    EXPECT_LE(errors[1], 2 * errors[0]) << errors[0] << " after 1,024, " << joined << " joined";
   }
 }
 
@@ -170,11 +199,11 @@ TEST_P(AttentionFormatsTest, RowsDoNotDependOnTheirCompanyOrThreads) {
 TEST_P(AttentionFormatsTest, ReadersSeeWhatWasWritten) {
   ThreadPool pool(2);
   CpuOps ops(*GetParam(), pool);
-  constexpr int32_t kDim = 64, kLength = 100;
-  const HeadShape apart{4, 1, kDim, DType::f32};
+  constexpr int32_t kNumbers = 64, kLength = 100;
+  const HeadShape apart{4, 1, kNumbers, DType::f32};
   const RawSequence raw(apart, 16, kLength, 33);
   std::mt19937 random(34);
-  const std::vector<float> q = random_rows(1, 4 * kDim, random), cos(kDim / 2, 1.0f), sin(kDim / 2, 0.0f);
+  const std::vector<float> q = random_rows(1, 4 * kNumbers, random), cos(kNumbers / 2, 1.0f), sin(kNumbers / 2, 0.0f);
   const auto read = [&](const HeadShape& shape) {
     const RawSequence::Pages pages = raw.new_pages(shape);
     (void)raw.run(ops, shape, pages, 0, kLength);

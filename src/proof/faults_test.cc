@@ -25,7 +25,9 @@ class Failing : public Backend {
  public:
   using Backend::Backend;
   Status wait() override { return waits++ < fails_after ? Status(Done{}) : Status(Error{kFault}); }
+  std::shared_ptr<void> arena(size_t bytes) override { return has_arena ? Backend::arena(bytes) : nullptr; }
   int waits = 0, fails_after = std::numeric_limits<int>::max();
+  bool has_arena = true;
 };
 
 // The ends that each choice has heard.
@@ -217,6 +219,18 @@ TEST_P(HostFaults, MemoryThatDoesNotAddUpIsTold) {
   EXPECT_NE(engine.stats().failure.find("blocks have owners besides the kept prefixes"), std::string::npos);
   EXPECT_EQ(engine.submit(request(100, 10), ends).refusal, Refusal::failed);
   held = {};
+}
+
+// More memory than the backend has: it is told, and nothing is taken on.
+TEST_P(HostFaults, MemoryThatIsNotThereIsTold) {
+  ops_.has_arena = false;
+  Engine engine(parts_, settings_);
+  EXPECT_TRUE(engine.stats().failed);
+  EXPECT_NE(engine.stats().failure.find(std::to_string(settings_.kv_bytes)), std::string::npos);
+  const Submission refused = engine.submit(request(10, 10), std::make_shared<Ends>());
+  EXPECT_EQ(refused.refusal, Refusal::failed);
+  EXPECT_EQ(refused.problem, engine.stats().failure);
+  EXPECT_FALSE(engine.step());
 }
 
 TEST_P(HostFaults, WhatMakesNoSenseIsRefused) {

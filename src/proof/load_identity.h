@@ -20,6 +20,7 @@ struct LoadPlan {
   std::vector<TokenId> stop_ids;         // sorted
   std::vector<RequestPicture> pictures;  // that some prompts show, wherever; the parts have a vision side then
   uint64_t seed = 1;
+  Forward* alone = nullptr;  // who computes each alone; none: the engine's own forward
 };
 
 struct LoadResult {

@@ -239,14 +239,19 @@ void Prefixes::drop_empty(Page& page) {
 }
 
 bool Prefixes::reclaim() {
-  if (leaves_.empty() && window_.empty()) return false;
-  const bool has_window = layout_.blocks.units[StateKind::window] > 0 && !window_.empty();
-  if (has_window && (leaves_.empty() || window_.begin()->used <= leaves_.begin()->used)) {
+  ++clock_;
+  const bool has_window = layout_.blocks.units[StateKind::window] > 0;
+  while (has_window && !window_.empty() && (leaves_.empty() || window_.begin()->used <= leaves_.begin()->used)) {
     Page& page = *window_.begin()->page;
-    unlist(page);
-    page.blocks[StateKind::window].give_up();
-    list(page);
-    return true;
+    if (!page.blocks[StateKind::window].is_in_use()) {
+      unlist(page);
+      page.blocks[StateKind::window].give_up();
+      list(page);
+      return true;
+    }
+    // A running sequence has it: nothing would be gained. All others come first.
+    if (page.used == clock_) break;
+    touch(page);
   }
   if (leaves_.empty()) return false;
   remove(*leaves_.begin()->page);

@@ -122,6 +122,7 @@ class KvIdentity : public testing::TestWithParam<IdentityCase> {
     plan.at_once = 12;
     plan.longest_prompt = shipped() ? (long_form() ? 700 : 200) : 330;
     plan.most_tokens = long_form() ? 300 : 30;
+    plan.cancels_every = long_form() ? 400 : 16;
     plan.seed = seed;
     plan.alone = &*alone_;
     return check_load(parts, settings, plan);

@@ -155,7 +155,7 @@ class Load {
   }
 
   void cancel_some() {
-    if (running_.empty() || pick(0, 7) > 0) return;
+    if (running_.empty() || pick(1, plan_.cancels_every) > 1) return;
     Running& one = running_[static_cast<size_t>(pick(0, static_cast<int32_t>(running_.size()) - 1))];
     engine_.cancel(one.id);
     one.cancelled = true;

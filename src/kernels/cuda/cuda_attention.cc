@@ -292,9 +292,10 @@ void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels:
     most_rows = std::max(most_rows, seq.count);
     rows += seq.count;
   }
-  // Blocks of few queries are quicker than their number makes up for.
-  if (rows <= kNarrowRows)
-    a.block_rows = few_rows_of_block(args, std::max(1, kFewJoinedQueries / grouped));
+  // Where all queries of a sequence are few they go together; more get large blocks, but for contexts so short that
+  // small ones find a place at once.
+  const int32_t most_queries = most_rows * grouped <= kFewJoinedQueries ? kFewJoinedQueries : wide_queries(kJoinedDim);
+  if (rows <= kNarrowRows) a.block_rows = few_rows_of_block(args, std::max(1, most_queries / grouped));
   const RowBlocks blocks = blocks_of(args, a.block_rows);
   a.part_queries = queries_of(a.heads, a.kv_heads, std::min(most_rows, a.block_rows));
   const size_t chunk_floats =

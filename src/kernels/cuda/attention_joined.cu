@@ -10,12 +10,15 @@
 // scores of the next one are made. Weights, and what a page does to the sums so far, go where the page's turned keys
 // were: nobody reads these again. Whoever is the last to have used a page asks for the next but one.
 //
+// Where pages are codes, those who have used one bring the next but one (coded_pages.cuh), and scores are the sums of
+// attention_joined_few.cu.
+//
 // Pages merge into chunks and chunks into the output as in attention.cu. A block has a page, a chunk, or, where there
 // are many blocks, walks all chunks.
 //
 // Bound: bytes of pages at few rows, at many what the tensor cores read from shared memory: 216 KB a page.
 #include "kernels/cuda/attention_groups.cuh"
-#include "kernels/cuda/joined_pages.cuh"
+#include "kernels/cuda/coded_pages.cuh"
 #include "kernels/cuda/launch.cuh"
 
 namespace paceline::kernels::cuda {
@@ -28,14 +31,15 @@ namespace {
 constexpr int kGroup = 128;  // threads of a warpgroup
 constexpr int kOutThreads = 2 * kGroup, kAllThreads = 3 * kGroup;
 static_assert(kOutThreads == attention_block::kThreads);
-// Registers of a thread that makes weights, and of one that has outputs.
+// Registers of a thread that makes weights, and of one that has outputs: all of a block's.
 constexpr int kWeightRegisters = 136, kOutRegisters = 184;
 
 constexpr int kQueries = kGroupQueries;
 constexpr int kPagesAt = kQueries * kDim * 2;  // behind the queries
 constexpr int kBarriersAt = kPagesAt + 2 * kPageBytes;
 constexpr int kReadyAt = kBarriersAt + 32;  // two barriers
-constexpr int kBytes = kReadyAt + 32 + 1024;
+constexpr int kScalesAt = kReadyAt + 32;
+constexpr int kBytes = kScalesAt + 4 * kPageTokens * 4 + 1024;
 static_assert(kBytes <= 232448);
 // In a page whose scores are there.
 constexpr int kWeightsAt = (kJoinedPanels - 2) * kPanelBytes;
@@ -64,6 +68,7 @@ struct Walk {
 };
 
 // A thread has two queries of eight apart, and of each eight keys two.
+template <bool kCodes>
 class Weights {
  public:
   __device__ __forceinline__ Weights(const AttentionArgs& args, const Work& w, char* shared)
@@ -77,14 +82,18 @@ class Weights {
     }
   }
 
-  __device__ __forceinline__ void take_page(uint32_t page, int32_t number, const Walk& walk) {
+  // Codes: with scales of values and of keys.
+  __device__ __forceinline__ void take_page(uint32_t page, int32_t number, const Walk& walk, const float* scales) {
     float scores[32], top[2], sum[2];
-    multiply(page, scores);
+    if constexpr (kCodes)
+      multiply_codes(page, scales, scores);
+    else
+      multiply(page, scores);
     weigh(scores, number * kPageTokens, begin_, end_, top, sum);
     // All warps have read the turned keys.
     meet_weights();
     char* here = shared_ + (page - base_);
-    store(scores, here + kWeightsAt);
+    store(scores, scales, here + kWeightsAt);
 #pragma unroll
     for (int q = 0; q < 2; ++q) {
       if (number % kChunkPages == 0 && walk.totals) merge_[q] = Merge();
@@ -136,14 +145,57 @@ class Weights {
     for (int i = 0; i < 32; ++i) scores[i] += odd[i];
   }
 
-  // [query][64 keys], swizzled.
-  __device__ __forceinline__ void store(const float (&weights)[32], char* to) const {
+  // As in attention_joined_few.cu: of what meets values three sums, of 128 dims each, and of what meets keys one.
+  __device__ __forceinline__ void multiply_codes(uint32_t page, const float* scales, float (&scores)[32]) const {
+    const auto multiply_dims = [&](float(&to)[32], int panel) {
 #pragma unroll
-    for (int q = 0; q < 2; ++q)
+      for (int i = 0; i < 8; ++i)
+        warpgroup_mma(to, describe(base_ + (panel + i / 4) * kPanel + i % 4 * 32),
+                      describe(page + key_panel<true>(panel + i / 4) * kPanelBytes + i % 4 * 32), i > 0);
+    };
+    float other[32];
+    warpgroup_fence();
+    multiply_dims(scores, 4);
+    multiply_dims(other, 6);
+    warpgroup_commit();
+    warpgroup_wait<0>();
 #pragma unroll
-      for (int n = 0; n < 8; ++n)
+    for (int i = 0; i < 32; ++i) scores[i] += other[i];
+    warpgroup_fence();
+    multiply_dims(other, 2);
+    warpgroup_commit();
+    warpgroup_wait<0>();
+#pragma unroll
+    for (int i = 0; i < 32; ++i) scores[i] = other[i] + scores[i];
+    warpgroup_fence();
+    multiply_dims(other, 0);
+    warpgroup_commit();
+    warpgroup_wait<0>();
+#pragma unroll
+    for (int n = 0; n < 8; ++n) {
+      const auto at = n * 8 + lane_ % 4 * 2;
+      const float2 by_value = *reinterpret_cast<const float2*>(scales + at);
+      const float2 by_key = *reinterpret_cast<const float2*>(scales + kPageTokens + at);
+#pragma unroll
+      for (int i = n * 4; i < n * 4 + 4; ++i)
+        scores[i] =
+            fmaf(other[i], i % 2 == 0 ? by_key.x : by_key.y, scores[i] * (i % 2 == 0 ? by_value.x : by_value.y));
+    }
+  }
+
+  // [query][64 keys], swizzled; in codes, times their values' scales.
+  __device__ __forceinline__ void store(const float (&weights)[32], const float* scales, char* to) const {
+#pragma unroll
+    for (int n = 0; n < 8; ++n) {
+      float2 by = make_float2(1.0f, 1.0f);
+      if constexpr (kCodes) by = *reinterpret_cast<const float2*>(scales + n * 8 + lane_ % 4 * 2);
+#pragma unroll
+      for (int q = 0; q < 2; ++q) {
+        const float a = weights[n * 4 + q * 2], b = weights[n * 4 + q * 2 + 1];
         *reinterpret_cast<uint32_t*>(to + (query_ + q * 8) * 128 + ((n ^ query_ % 8) << 4) + lane_ % 4 * 4) =
-            pack_bf16(weights[n * 4 + q * 2], weights[n * 4 + q * 2 + 1]);
+            kCodes ? pack_bf16(a * by.x, b * by.y) : pack_bf16(a, b);
+      }
+    }
   }
 
   char* shared_;
@@ -265,11 +317,15 @@ __device__ __forceinline__ void write_all(const AttentionArgs& args, const Work&
   }
 }
 
+template <bool kCodes, class Slots>
 __device__ __forceinline__ void make_weights(const AttentionArgs& args, const Work& w, const Walk& walk, char* shared,
-                                             const PageSlots& slots) {
-  Weights weights(args, w, shared);
+                                             const Slots& slots) {
+  Weights<kCodes> weights(args, w, shared);
   for (int32_t page = walk.begin; page < walk.end; ++page) {
-    weights.take_page(slots.wait(page), page, walk);
+    const uint32_t place = slots.wait(page);
+    const float* scales = nullptr;
+    if constexpr (kCodes) scales = slots.scales_of(page);
+    weights.take_page(place, page, walk, scales);
     arrive(shared_address(shared) + kReadyAt + (page - walk.begin) % 2 * 8);
   }
   // All warps are behind their last product: the queries are not read any more.
@@ -277,33 +333,83 @@ __device__ __forceinline__ void make_weights(const AttentionArgs& args, const Wo
   weights.keep(walk);
 }
 
+// A page of codes where those who call this have used another: each warpgroup the values that it multiplies, and then,
+// once both are done, half of the keys.
+__device__ __forceinline__ void bring_page(const CodedSlots& slots, int32_t page) {
+  if (page >= slots.end) return;
+  if (threadIdx.x == 0) slots.fetch(page + CodedSlots::kAhead - 2);
+  const int32_t group = static_cast<int32_t>(threadIdx.x) / kGroup, thread = static_cast<int32_t>(threadIdx.x) % kGroup;
+  const int32_t values = group * (kDim / 128) * kSixteensOfPanel + thread;
+  const int32_t keys = (kJoinedPanels - 2 + group) * kSixteensOfPanel + thread;
+  const char* from = slots.find(page);
+  constexpr int kValueLoads = kDim / 128 * kSixteensOfPanel / kGroup, kKeyLoads = kSixteensOfPanel / kGroup;
+  uint4 codes[kValueLoads + kKeyLoads];
+#pragma unroll
+  for (int i = 0; i < kValueLoads + kKeyLoads; ++i) {
+    const int32_t number = i < kValueLoads ? values + i * kGroup : keys + (i - kValueLoads) * kGroup;
+    codes[i] = *reinterpret_cast<const uint4*>(from + number * 16);
+  }
+  const float scale = *reinterpret_cast<const float*>(from + kCodeBytes + thread * 4);
+#pragma unroll
+  for (int i = 0; i < kValueLoads; ++i) put_sixteen(slots.place_of(page), values + i * kGroup, codes[i]);
+  meet_outputs();
+#pragma unroll
+  for (int i = 0; i < kKeyLoads; ++i) put_sixteen(slots.place_of(page), keys + i * kGroup, codes[kValueLoads + i]);
+  if (group == 0) slots.scales_of(page)[thread] = scale;
+  slots.show(page);
+}
+
+template <bool kCodes, class Slots>
 __device__ __forceinline__ float* make_outputs(const AttentionArgs& args, const Work& w, const Walk& walk, char* shared,
-                                               const PageSlots& slots) {
+                                               const Slots& slots) {
   Outputs outputs(args, shared);
+  if constexpr (kCodes) {
+    if (threadIdx.x == 0)
+      for (int32_t page = walk.begin; page < walk.begin + CodedSlots::kAhead; ++page) slots.fetch(page);
+    bring_page(slots, walk.begin);
+    bring_page(slots, walk.begin + 1);
+  }
   for (int32_t page = walk.begin; page < walk.end; ++page) {
-    const char* next = slots.find(page + 2);
+    const char* next = nullptr;
+    if constexpr (!kCodes) next = slots.find(page + 2);
     const int32_t slot = (page - walk.begin) % 2;
     wait_barrier(shared_address(shared) + kReadyAt + slot * 8, walk.parity(page));
     outputs.take_page(slots.slot_at(slot));
     if (walk.ends_chunk(page))
       outputs.end_chunk(slots.slot_at(slot), page / kChunkPages == walk.begin / kChunkPages, page + 1 == walk.end);
-    slots.finish(page, next);
+    if constexpr (kCodes)
+      bring_page(slots, page + 2);
+    else
+      slots.finish(page, next);
   }
   return outputs.keep(w);
 }
+
+template <bool kCodes>
+__device__ __forceinline__ auto slots_of(char* shared, const Work& w, const PartHere& here) {
+  if (threadIdx.x == 0) {
+    init_barrier(shared_address(shared) + kReadyAt, kGroup);
+    init_barrier(shared_address(shared) + kReadyAt + 8, kGroup);
+  }
+  if constexpr (kCodes)
+    return CodedSlots(shared, kPagesAt, kBarriersAt, kScalesAt, make_int2(kOutThreads, 1), w, here);
+  else
+    return PageSlots(shared, kPagesAt, kBarriersAt, w, here);
+}
 #endif
 
+template <bool kCodes>
 __global__ void __launch_bounds__(kAllThreads, 1) attention_joined_kernel(const __grid_constant__ AttentionArgs args) {
 #if PACELINE_WARPGROUPS
   using Merging = attention_block::MergedTogether<12>;
   extern __shared__ char raw[];
   let_next_start();
-  const bool weighs = threadIdx.x >= kOutThreads;
+  const bool has_outputs = threadIdx.x < kOutThreads;
   const Work w = find_work(args, static_cast<int32_t>(gridDim.x - 1 - blockIdx.x));
   const PartHere here(args, w);
   const attention_block::KeyParts parts(args, w, args.part_queries, kDim);
   if (here.share > 0) {
-    if (weighs) return;
+    if (!has_outputs) return;
     wait_for_previous();
     if (here.parts > (args.parts_are_pages ? 0 : 1))
       parts.template merge_share<false, Merging>(here.share, here.parts, {});
@@ -311,30 +417,28 @@ __global__ void __launch_bounds__(kAllThreads, 1) attention_joined_kernel(const 
   }
   if (here.part >= max(here.parts, 1)) return;
   if (here.parts == 0) {
-    if (!weighs) write_nothing(args, w);
+    if (has_outputs) write_nothing(args, w);
     return;
   }
   char* const shared = raw + ((shared_address(raw) + 1023) / 1024 * 1024 - shared_address(raw));
-  const PageSlots slots(shared, kPagesAt, kBarriersAt, w, here);
-  if (threadIdx.x == 0) {
-    init_barrier(shared_address(shared) + kReadyAt, kGroup);
-    init_barrier(shared_address(shared) + kReadyAt + 8, kGroup);
-    show_barriers();
-  }
-  slots.ask_first();
+  const auto slots = slots_of<kCodes>(shared, w, here);
+  if constexpr (kCodes)
+    wait_for_previous();
+  else
+    slots.ask_first();
   stage_queries<kDim, kQueries, kAllThreads>(args, w, shared);
   show_copies_to_tensor_cores();
   __syncthreads();
 
   const Walk walk{here.begin, here.end, here.parts <= 1 && !args.parts_are_pages};
-  if (weighs) {
+  if (!has_outputs) {
     give_registers<kWeightRegisters>();
-    make_weights(args, w, walk, shared, slots);
+    make_weights<kCodes>(args, w, walk, shared, slots);
     __syncthreads();
     return;
   }
   take_registers<kOutRegisters>();
-  float* values = make_outputs(args, w, walk, shared, slots);
+  float* values = make_outputs<kCodes>(args, w, walk, shared, slots);
   __syncthreads();
   auto* tops = reinterpret_cast<float*>(shared);
   if (walk.totals) return write_all(args, w, values, tops);
@@ -352,7 +456,10 @@ bool can_attend_joined(int32_t heads, int32_t kv_heads) { return has_warpgroups(
 void attention_joined(const AttentionArgs& args, Stream stream) {
   const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
                   static_cast<unsigned>(args.most_parts + args.merge_shares - 1));
-  launch(attention_joined_kernel, grid, dim3(kAllThreads), kBytes, stream, true, args);
+  if (args.codes)
+    launch(attention_joined_kernel<true>, grid, dim3(kAllThreads), kBytes, stream, true, args);
+  else
+    launch(attention_joined_kernel<false>, grid, dim3(kAllThreads), kBytes, stream, true, args);
 }
 
 }  // namespace paceline::kernels::cuda

@@ -65,8 +65,6 @@ class KeptBlock {
   void give_up();
   explicit operator bool() const { return static_cast<bool>(block_); }
   [[nodiscard]] const KvBlockRef& block() const { return block_; }
-  // Others than those who keep it have it, too: giving it up would free nothing.
-  [[nodiscard]] bool is_in_use() const { return block_.block()->owners > block_.block()->keepers; }
 
  private:
   KvBlockRef block_;

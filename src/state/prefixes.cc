@@ -255,29 +255,18 @@ void Prefixes::drop_empty(Page& page) {
   roots_.erase(Fingerprint(page.scope));
 }
 
-std::optional<StateKind> Prefixes::oldest_part() const {
+bool Prefixes::reclaim() {
   std::optional<StateKind> oldest;
   for (const StateKind kind : kPartKinds) {
     if (layout_.blocks.units[kind] == 0 || parts_[kind].empty()) continue;
     if (!oldest || parts_[kind].begin()->used < parts_[*oldest].begin()->used) oldest = kind;
   }
-  return oldest;
-}
-
-bool Prefixes::reclaim() {
-  ++clock_;
-  while (const std::optional<StateKind> kind = oldest_part()) {
-    Page& page = *parts_[*kind].begin()->page;
-    if (!leaves_.empty() && page.used > leaves_.begin()->used) break;
-    if (!page.blocks[*kind].is_in_use()) {
-      unlist(page);
-      page.blocks[*kind].give_up();
-      list(page);
-      return true;
-    }
-    // A running sequence has it: nothing would be gained. All others come first.
-    if (page.used == clock_) break;
-    touch(page);
+  if (oldest && (leaves_.empty() || parts_[*oldest].begin()->used <= leaves_.begin()->used)) {
+    Page& page = *parts_[*oldest].begin()->page;
+    unlist(page);
+    page.blocks[*oldest].give_up();
+    list(page);
+    return true;
   }
   if (leaves_.empty()) return false;
   remove(*leaves_.begin()->page);

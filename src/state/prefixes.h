@@ -10,7 +10,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -109,8 +108,6 @@ class Prefixes {
   void list(Page& page);
   void unlist(Page& page);
   void move_walk(Walk& walk, Page& to, int32_t pages);
-  // Whose part of a page was used the longest ago.
-  [[nodiscard]] std::optional<StateKind> oldest_part() const;
   void remove(Page& page);
   void drop_empty(Page& page);
 

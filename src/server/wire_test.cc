@@ -238,7 +238,7 @@ TEST(Wire, ConversationsAreMadeForTemplates) {
   EXPECT_EQ(ask.form->max_calls, 1);
   EXPECT_TRUE(ask.form->may_think);
   EXPECT_TRUE(ask.reads_calls);
-  EXPECT_FALSE(ask.tool_names.empty());
+  EXPECT_FALSE(ask.tools.empty());
 }
 
 // Whether a call is demanded or not: templates write names as they are.

@@ -64,8 +64,9 @@ StateId TaggedText::counted(const LengthBounds& characters, StateId next) {
     State& state = builder_.state(made);
     if (next == kNoState) state.next = first;
     state.alias = alike_.emplace(std::pair(place, after), made).first->second;
-    state.body = place.below_high > 0 ? Body::text : Body::none;
-    state.body_room = static_cast<int32_t>(std::min<int64_t>(place.below_high, kMaxTokenChars));
+    // What ends the text is a plain character, so that near the bound a token may go on behind it.
+    state.body = place.below_high >= kMaxTokenChars ? Body::text : Body::none;
+    state.body_room = kMaxTokenChars;
     state.body_except = static_cast<int16_t>(after == 1 ? '/' : -1);
     state.count = count_of(characters, kFirstChain + after);
   }

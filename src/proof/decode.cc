@@ -135,7 +135,7 @@ class Decoding {
     row_tokens_.assign(begin, begin + rows);
     row_tokens_.insert(row_tokens_.end(), drafts_.begin(), drafts_.end());
     const auto all_rows = static_cast<int32_t>(row_tokens_.size());
-    const SeqRows seq{&kv_, all_rows, request_.soft};
+    const SeqRows seq{&kv_, all_rows, request_.soft, all_rows - rows};
     logit_rows_.clear();
     for (int32_t row = rows - 1; chooses && row < all_rows; ++row) logit_rows_.push_back(row);
     ForwardInput input;

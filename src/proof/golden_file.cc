@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <functional>
+#include <numeric>
 
 namespace paceline {
 namespace {
@@ -91,7 +93,7 @@ Result<const TensorEntry*> GoldenFile::find(const std::string& tensor) const {
 
 Result<GoldenFile::Values> GoldenFile::matrix(const std::string& tensor) const {
   TRY_ASSIGN(const TensorEntry* found, find(tensor));
-  if (found->dtype != DType::f32 || found->shape.size() != 2) {
+  if (found->dtype != DType::f32 || found->shape.size() < 2) {
     return Error{fmt::format("golden.safetensors: {} should be a float32 matrix, is {} {}", tensor,
                              dtype_name(found->dtype), shape_text(found->shape))};
   }
@@ -100,8 +102,8 @@ Result<GoldenFile::Values> GoldenFile::matrix(const std::string& tensor) const {
     return Error{fmt::format("golden.safetensors: {} is not aligned", tensor)};
   }
   return Values{{reinterpret_cast<const float*>(start), (found->end - found->begin) / sizeof(float)},
-                found->shape[0],
-                found->shape[1]};
+                std::accumulate(found->shape.begin(), found->shape.end() - 1, int64_t{1}, std::multiplies<>()),
+                found->shape.back()};
 }
 
 Result<GoldenFile::ByteValues> GoldenFile::bytes(const std::string& tensor) const {

@@ -10,13 +10,14 @@
 
 namespace paceline {
 
-// By kind of layer: bf16, f32 for checks, i8 for codes of 8 bits (kernels/kv_rotation.h).
+// By kind of layer: bf16, f32 for checks, i8 for codes of 8 bits (kernels/kv_rotation.h). Recurrent states are float32,
+// always.
 struct KvFormats {
   ByKind<DType> dtype;
   bool joined = true;  // as one, where a layer and the backend allow it
 
-  KvFormats(DType both) : dtype{{both, both}} {}  // NOLINT(google-explicit-constructor)
-  KvFormats(DType paged, DType window) : dtype{{paged, window}} {}
+  KvFormats(DType both) : KvFormats(both, both) {}  // NOLINT(google-explicit-constructor)
+  KvFormats(DType paged, DType window) : dtype{{paged, window, DType::f32, DType::f32}} {}
 
   friend bool operator==(const KvFormats&, const KvFormats&) = default;
 };

@@ -1,6 +1,8 @@
 #include "state/prefixes.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <random>
 #include <unordered_map>
 
@@ -21,6 +23,9 @@ struct Prefixes::Page {
 };
 
 namespace {
+
+// What can be given up of a page while the page stays.
+constexpr std::array kPartKinds{StateKind::window, StateKind::recurrent};
 
 uint64_t mixed(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
@@ -94,12 +99,13 @@ Prefixes::Page& Prefixes::root(const Fingerprint& scope) {
 void Prefixes::list(Page& page) {
   if (page.parent == nullptr) return;
   if (page.children.empty() && page.walks == 0) leaves_.insert({page.used, -page.depth, &page});
-  if (page.blocks[StateKind::window]) window_.insert({page.used, page.depth, &page});
+  for (const StateKind kind : kPartKinds)
+    if (page.blocks[kind]) parts_[kind].insert({page.used, page.depth, &page});
 }
 
 void Prefixes::unlist(Page& page) {
   leaves_.erase({page.used, -page.depth, &page});
-  window_.erase({page.used, page.depth, &page});
+  for (const StateKind kind : kPartKinds) parts_[kind].erase({page.used, page.depth, &page});
 }
 
 void Prefixes::touch(Page& page) {
@@ -118,7 +124,15 @@ void Prefixes::move_walk(Walk& walk, Page& to, int32_t pages) {
   walk.pages_ = pages;
 }
 
-// How many of the pages found can be gone on from: their end sees pages of the window that are still here.
+int32_t Prefixes::next_state(const PrefixText& text, int32_t pos) const {
+  const int32_t step = layout_.state_step(), last = most_pages(text) * kPageTokens;
+  if (step == 0) return 0;
+  const int32_t next = (pos / step + 1) * step;
+  return pos < last ? std::min(next, last) : next;
+}
+
+// How many of the pages found can be gone on from: their end sees pages of the window that are still here, and has the
+// state that was there.
 int32_t Prefixes::usable(const PrefixText& text, bool whole_pictures, std::span<Page* const> path) const {
   const auto within_picture = [&](int32_t pos) {
     return whole_pictures && std::any_of(text.pictures.begin(), text.pictures.end(), [&](const PrefixPicture& picture) {
@@ -127,6 +141,7 @@ int32_t Prefixes::usable(const PrefixText& text, bool whole_pictures, std::span<
   };
   for (auto count = static_cast<int32_t>(path.size()); count > 0; --count) {
     if (within_picture(count * kPageTokens)) continue;
+    if (layout_.is_recurrent() && !path[static_cast<size_t>(count - 1)]->blocks[StateKind::recurrent]) continue;
     int32_t page = count - 1;
     const int32_t first = layout_.first_page_seen(count * kPageTokens);
     while (page >= first && path[static_cast<size_t>(page)]->blocks[StateKind::window]) --page;
@@ -192,6 +207,7 @@ void Prefixes::leave(Walk& walk, const PrefixText& text, std::span<const TokenId
   const int32_t page = walk.pages_;
   Key key = key_of(text, tokens.subspan(static_cast<size_t>(page) * kPageTokens, kPageTokens), page);
   KvCache::PageBlocks blocks = kv.page_blocks(page);
+  if (!keeps_state(text, page)) blocks[StateKind::recurrent].give_back();
   Page& parent = *walk.at_;
   Page* next = child(parent, key);
   if (next == nullptr) {
@@ -206,9 +222,10 @@ void Prefixes::leave(Walk& walk, const PrefixText& text, std::span<const TokenId
     list(parent);
   } else {
     // Both hold the same numbers; whose they are makes no difference.
-    if (!next->blocks[StateKind::window] && blocks[StateKind::window]) {
+    for (const StateKind kind : kPartKinds) {
+      if (next->blocks[kind] || !blocks[kind]) continue;
       unlist(*next);
-      next->blocks[StateKind::window].keep(std::move(blocks[StateKind::window]));
+      next->blocks[kind].keep(std::move(blocks[kind]));
       list(*next);
     }
     for (const StateKind kind : kStateKinds) blocks[kind] = next->blocks[kind].block();
@@ -239,12 +256,15 @@ void Prefixes::drop_empty(Page& page) {
 }
 
 bool Prefixes::reclaim() {
-  if (leaves_.empty() && window_.empty()) return false;
-  const bool has_window = layout_.blocks.units[StateKind::window] > 0 && !window_.empty();
-  if (has_window && (leaves_.empty() || window_.begin()->used <= leaves_.begin()->used)) {
-    Page& page = *window_.begin()->page;
+  std::optional<StateKind> oldest;
+  for (const StateKind kind : kPartKinds) {
+    if (layout_.blocks.units[kind] == 0 || parts_[kind].empty()) continue;
+    if (!oldest || parts_[kind].begin()->used < parts_[*oldest].begin()->used) oldest = kind;
+  }
+  if (oldest && (leaves_.empty() || parts_[*oldest].begin()->used <= leaves_.begin()->used)) {
+    Page& page = *parts_[*oldest].begin()->page;
     unlist(page);
-    page.blocks[StateKind::window].give_up();
+    page.blocks[*oldest].give_up();
     list(page);
     return true;
   }

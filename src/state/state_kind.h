@@ -6,11 +6,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/recurrent_ops.h"
+
 namespace paceline {
 
-// paged: keys and values of every position, page by page. window: of the newest ones, in a ring of pages.
-enum class StateKind : uint8_t { paged, window };
-inline constexpr std::array kStateKinds{StateKind::paged, StateKind::window};
+// paged: keys and values of every position, page by page. window: of the newest ones, in a ring of pages. recurrent:
+// one state, which every row changes. tape: what the newest rows did to it, row by row, as long as they may be taken
+// back.
+enum class StateKind : uint8_t { paged, window, recurrent, tape };
+inline constexpr std::array kStateKinds{StateKind::paged, StateKind::window, StateKind::recurrent, StateKind::tape};
+// Those that have a block for every page.
+inline constexpr std::array kPageKinds{StateKind::paged, StateKind::window};
 
 // One of each.
 template <typename T>
@@ -29,6 +35,7 @@ struct LayerState {
   // Where values are keys that nothing has rotated or weighed, so that both can be kept as one: the numbers of a key
   // that are rotated. 0: they cannot.
   int32_t joined = 0;
+  kernels::DeltaShape delta = {};  // of a recurrent one, which has nothing of the above
 };
 
 struct ModelState {

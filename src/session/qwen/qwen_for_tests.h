@@ -6,7 +6,7 @@
 
 namespace paceline {
 
-inline Tokenizer small_qwen_tokenizer() {
+inline ByteTokenizerText small_qwen_text() {
   ByteTokenizerText text;
   text.merges = {{"t", "h"}, {"th", "e"}, {"Ċ", "Ċ"}, {"\"", ":"},  {"}", "}"}, {"}}", "Ċ"},
                  {"<", "/"}, {"Ċ", "</"}, {"p", "a"}, {"</", "pa"}, {">", "Ċ"}};
@@ -19,8 +19,10 @@ inline Tokenizer small_qwen_tokenizer() {
                      {"normalized", false}});
   }
   text.added_tokens = boost::json::serialize(added);
-  return text.load();
+  return text;
 }
+
+inline Tokenizer small_qwen_tokenizer() { return small_qwen_text().load(); }
 
 // What in a template makes calls to be written in tags.
 inline constexpr const char* kTaggedTemplate = "<tool_call>\\n<function=' + name + '>\\n";

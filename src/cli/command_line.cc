@@ -36,11 +36,11 @@ Option Option::range(int32_t low, int32_t high, InHelp shown) const {
 Option Option::range(double low, double high) const {
   return Option(option_->check(shown_as(CLI::Range(low, high), InHelp::no)));
 }
-Option Option::one_of(const std::vector<std::string>& words) const {
-  return Option(option_->check(CLI::IsMember(words)));
+Option Option::one_of(std::initializer_list<const char*> words) const {
+  return Option(option_->check(CLI::IsMember(std::vector<std::string>(words.begin(), words.end()))));
 }
-Option Option::one_of(const std::vector<int32_t>& numbers, InHelp shown) const {
-  return Option(option_->check(shown_as(CLI::IsMember(numbers), shown)));
+Option Option::one_of(std::initializer_list<int32_t> numbers, InHelp shown) const {
+  return Option(option_->check(shown_as(CLI::IsMember(std::vector<int32_t>(numbers)), shown)));
 }
 Option Option::check(const ValueCheck& what) const {
   return Option(option_->check(CLI::Validator([what](std::string& text) { return what(text); }, "")));

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,8 +49,8 @@ class Option {
 
   Option range(int32_t low, int32_t high, InHelp shown = InHelp::no) const;
   Option range(double low, double high) const;
-  Option one_of(const std::vector<std::string>& words) const;
-  Option one_of(const std::vector<int32_t>& numbers, InHelp shown = InHelp::no) const;
+  Option one_of(std::initializer_list<const char*> words) const;
+  Option one_of(std::initializer_list<int32_t> numbers, InHelp shown = InHelp::no) const;
   Option check(const ValueCheck& what) const;
   // Turns what is written into what is read, or says what is wrong.
   Option transform(const std::function<std::string(std::string&)>& into) const;

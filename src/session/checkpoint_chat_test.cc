@@ -65,7 +65,7 @@ TEST(CheckpointChat, TemplatesOfTextAloneAreGivenText) {
   request.messages.push_back(
       {{"role", "user"}, {"content", {{{"type", "text"}, {"text", "a"}}, {{"type", "text"}, {"text", "b"}}}}});
   EXPECT_EQ(chat->render_request(request).value(), "a\nb!");
-  request.messages[0].get_object()["content"].get_array().push_back({{"type", "image"}});
+  request.messages[0].get_object()["content"].get_array().push_back(json::object{{"type", "image"}});
   EXPECT_FALSE(chat->render_request(request).ok());
 }
 

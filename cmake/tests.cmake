@@ -27,7 +27,8 @@ add_test(NAME speculation_long COMMAND proof_test --gtest_filter=*SpeculationTes
 add_test(NAME load_long COMMAND proof_test --gtest_filter=*EngineTest.*)
 add_test(NAME pictures_long COMMAND proof_test --gtest_filter=*PictureIdentity.*)
 add_test(NAME default_model_long COMMAND proof_test --gtest_filter=DefaultModel.*)
-set_tests_properties(speculation_long load_long pictures_long default_model_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1
+add_test(NAME goldens_long COMMAND proof_test --gtest_filter=*GoldensTest.*)
+set_tests_properties(speculation_long load_long pictures_long default_model_long goldens_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1
                      TIMEOUT 3600)
 
 find_package(Python3 COMPONENTS Interpreter)

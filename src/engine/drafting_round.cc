@@ -132,7 +132,8 @@ void DraftingRound::commit(const StepPlan& plan, const float* taps) {
   committed_.clear();
   for (const StepPart& part : plan.parts) {
     const int32_t length = part.seq->kv.length();
-    committed_.push_back({part.seq->drafter_state.get(), length, part.first_row, length - part.first_pos});
+    committed_.push_back({part.seq->drafter_state.get(), length, part.first_row, length - part.first_pos,
+                          part.seq->standing});
   }
   parts_.drafter->committed(committed_, taps);
 }

@@ -184,7 +184,7 @@ class Decoding {
 
   void committed() {
     if (speculation_.drafter == nullptr) return;
-    const CommittedRows rows{drafter_state_.get(), kv_.length(), 0, kv_.length() - first_pos_};
+    const CommittedRows rows{drafter_state_.get(), kv_.length(), 0, kv_.length() - first_pos_, standing_};
     speculation_.drafter->committed({&rows, 1}, taps_);
   }
 

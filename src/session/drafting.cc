@@ -4,6 +4,7 @@
 
 #include "session/found_drafter.h"
 #include "session/model_path.h"
+#include "session/own_drafter.h"
 #include "speculate/calibrate.h"
 #include "speculate/ngram/ngram_drafter.h"
 
@@ -46,6 +47,14 @@ void Drafting::use(const FoundDrafter& found) {
 // A folder that is no drafter of this model is passed by, but not in silence.
 void Drafting::find(const fs::path& target_folder, const Forward& target, Machine& machine) {
   std::string passed_by;
+  auto own = make_own_drafter(target, machine.pool());
+  if (own.ok() && *own != nullptr) {
+    name_ = target_folder.string();
+    finding_ = "drafter found: the model's own";
+    drafter_ = std::move(*own);
+    return;
+  }
+  if (!own.ok()) passed_by = fmt::format("; {}", own.error().message);
   const auto found = FoundDrafter::find(target_folder, target, machine.pool(), machine.ops(), &passed_by);
   if (!found) {
     finding_ = fmt::format("no drafter found for {}, beside it or in the local Hugging Face cache{}",

@@ -56,6 +56,8 @@ struct CommittedRows {
   int32_t length = 0;     // of the sequence's rows, all that stand and have been run
   int32_t first_row = 0;  // of the step's rows: the first of those that are new
   int32_t count = 0;      // how many of them stand
+  // Prompt and output; the newest may not have been run yet.
+  std::span<const TokenId> standing = {};
 };
 
 class Drafter {

@@ -1,0 +1,62 @@
+// A Qwen model's own drafter in an engine: it drafts, and nobody can tell from the text.
+#include <gtest/gtest.h>
+
+#include "engine/engine.h"
+#include "kernels/cpu_ops.h"
+#include "model/qwen/mtp_checkpoint_for_tests.h"
+#include "proof/golden_engine_for_tests.h"
+#include "proof/load_identity.h"
+#include "speculate/qwen_mtp/qwen_mtp_drafter.h"
+#include "weights/scratch_folder.h"
+
+namespace paceline {
+namespace {
+
+class QwenMtpTest : public testing::TestWithParam<const char*> {
+ protected:
+  QwenMtpTest() : pool_(2), ops_(**kernels::find_cpu_table(""), pool_) {
+    with_random_mtp(GetParam()).write(folder_);
+    model_ = load_model(folder_.path(), pool_).value();
+    forward_ = model_.weights->make_forward(ops_, Precision::bf16);
+    auto weights = qwen::bind_mtp(*qwen::as_qwen(model_.weights), pool_).value();
+    drafter_ = std::make_unique<QwenMtpDrafter>(std::make_unique<qwen::MtpForward>(std::move(weights), *forward_));
+    parts_ = {forward_.get(), &pool_, drafter_.get(), &costs_, nullptr};
+    settings_.kv_bytes = size_t{64} << 20;
+    settings_.fixed_depth = 3;
+  }
+
+  void expect_identity(int32_t requests) {
+    LoadPlan plan;
+    plan.text = text_of(700);
+    plan.requests = requests;
+    plan.at_once = 16;
+    plan.longest_prompt = 200;
+    plan.stop_ids = {5, 77, 130};
+    const LoadResult result = check_load(parts_, settings_, plan);
+    EXPECT_EQ(result.difference, "");
+    EXPECT_EQ(result.requests, requests);
+    EXPECT_GT(result.counters.drafted, 0);
+  }
+
+  ScratchFolder folder_;
+  ThreadPool pool_;
+  kernels::CpuOps ops_;
+  LoadedModel model_;
+  std::unique_ptr<Forward> forward_;
+  std::unique_ptr<Drafter> drafter_;
+  StepCosts costs_;
+  EngineParts parts_;
+  EngineSettings settings_;
+};
+
+TEST_P(QwenMtpTest, UnderLoadEachGetsWhatItGetsAlone) { expect_identity(24); }
+
+TEST_P(QwenMtpTest, WhoGivesWayComesBackWithoutItsDrafts) {
+  settings_.gives_way = [](int64_t step) { return step % 5 == 4 ? static_cast<int32_t>(step / 5 % 3) : -1; };
+  expect_identity(12);
+}
+
+INSTANTIATE_TEST_SUITE_P(Goldens, QwenMtpTest, testing::Values("qwen35", "qwen35-moe"), golden_name);
+
+}  // namespace
+}  // namespace paceline

@@ -42,7 +42,7 @@ install(FILES ${CMAKE_BINARY_DIR}/paceline-config.cmake ${CMAKE_BINARY_DIR}/pace
 # Found from where the file lies, so that the whole prefix may be moved.
 file(RELATIVE_PATH PACELINE_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 # For pkg-config --static: packages by their own files, and what has none by its name.
-set(PACELINE_PC_REQUIRES "fmt liblzma libcrypto libjpeg libpng libwebp libwebpdemux")
+set(PACELINE_PC_REQUIRES "fmt liblzma libcrypto libjpeg libpng libwebp libwebpdemux libutf8proc")
 if(PACELINE_FFMPEG)
   string(APPEND PACELINE_PC_REQUIRES " libavformat libavcodec libavutil libswscale")
 endif()

@@ -38,7 +38,7 @@ Generation::Generation(std::shared_ptr<RunningModel> model, const MadeCompletion
   usage_.prompt_tokens = static_cast<int64_t>(made.request.prompt.size());
   for (int32_t i = 0; i < made.request.choices; ++i) {
     choices_.push_back(
-        std::make_unique<Choice>(ChoiceOutput(model_->text().tokenizer, model_->maker().marks(), made.output)));
+        std::make_unique<Choice>(ChoiceOutput(model_->text().tokenizer, *model_->text().dialect, made.output)));
   }
 }
 

@@ -63,7 +63,7 @@ Result<std::vector<BenchDepth>> read_depths(const std::vector<std::string>& name
     int32_t depth = 0;
     if (name == "auto") {
       depths.emplace_back(std::nullopt);
-    } else if (CLI::detail::lexical_cast(name, depth) && depth >= 0 && depth <= kMaxDraftTokens) {
+    } else if (read_number(name, depth) && depth >= 0 && depth <= kMaxDraftTokens) {
       if (depth > 0) depths.emplace_back(depth);  // plain is always measured
     } else {
       return Error{fmt::format("--depths wants numbers from 0 to {} or auto, not {}", kMaxDraftTokens, name)};
@@ -241,11 +241,11 @@ int run_bench(const BenchOptions& options) {
 
 }  // namespace
 
-void add_bench_command(CLI::App& app, Action& action) {
+void add_bench_command(const Command& program, Action& action) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App* command = app.add_subcommand(
+  const Command command = program.add_subcommand(
       "bench", "Measure how fast a model runs here, against the memory's bandwidth; and speculation");
-  add_bench_options(*command, *options);
+  add_bench_options(command, *options);
   command->callback([options, &action] { action = [options] { return run_bench(*options); }; });
 }
 

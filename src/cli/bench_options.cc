@@ -18,7 +18,7 @@ constexpr const char* kBenchExamples =
     "  paceline bench --serve --device cuda\n"
     "  paceline bench --serve --url http://127.0.0.1:8000 --rate 20 --requests 500 --shared 0.5 --cancel 0.1";
 
-void add_source_options(CLI::App& command, BenchOptions& options) {
+void add_source_options(const Command& command, BenchOptions& options) {
   std::string names;
   for (const auto name : synthetic_names()) names += (names.empty() ? "" : ", ") + std::string(name);
   command.add_option("--synthetic", options.source.synthetic, "Shape to fill with random weights: " + names);
@@ -26,46 +26,46 @@ void add_source_options(CLI::App& command, BenchOptions& options) {
       .add_option("-m,--model", options.source.model,
                   "Checkpoint to measure, as for generate; default: the model that came with the program")
       ->type_name("DIR")
-      ->check(model_is_named())
+      ->check(model_is_named)
       ->excludes("--synthetic");
   command.add_option("--format", options.source.format, "Random weights: bf16, q8 or q4")
-      ->check(CLI::IsMember({"bf16", "q8", "q4"}))
+      ->one_of({"bf16", "q8", "q4"})
       ->capture_default_str();
   command.add_option("--group", options.source.group, "Weights per scale in q8 and q4")
-      ->check(CLI::IsMember({32, 64, 128}))
+      ->one_of({32, 64, 128}, InHelp::yes)
       ->capture_default_str();
   add_compute_options(command, options.run);
 }
 
-void add_forward_options(CLI::App& command, BenchOptions& options) {
+void add_forward_options(const Command& command, BenchOptions& options) {
   command
       .add_option("--context", options.contexts,
                   "Tokens that stand before each forward; of several, all in one run: tokens per second, bytes and the "
                   "widths at each, with a picture if --out says where")
-      ->check(CLI::Range(1, 1000000).description(""))
+      ->range(1, 1000000)
       ->delimiter(',')
       ->type_name("LIST")
       ->default_str("512");
   command.add_option("--prompt", options.forward.prompt, "Tokens of the prompt that is timed")
-      ->check(CLI::Range(kMaxForwardRows, 100000))
+      ->range(kMaxForwardRows, 100000, InHelp::yes)
       ->capture_default_str();
   command.add_option("--widths", options.forward.widths, "Rows per forward to time; the first is the measure")
-      ->check(CLI::Range(1, kMaxForwardRows).description(""))
+      ->range(1, kMaxForwardRows)
       ->delimiter(',')
       ->type_name("LIST")
       ->default_str("1,2,4,8,16; at several contexts 1,8")
       ->each([&options](const std::string&) { options.widths_given = true; });
   command.add_option("--chunk", options.forward.chunk, "Rows of a prompt chunk; default: 256, on a GPU 2048")
-      ->check(CLI::Range(1, kMostForwardRows).description(""));
+      ->range(1, kMostForwardRows);
   command
       .add_option(
           "--rounds", options.rounds,
           "Rounds; each measures everything once; default: 9, with --speculation and --engine 5, with --serve 3")
-      ->check(CLI::Range(1, 1000));
+      ->range(1, 1000, InHelp::yes);
   command.add_flag("--json", options.json, "One JSON object instead of the table");
 }
 
-void add_modes(CLI::App& command, BenchOptions& options) {
+void add_modes(const Command& command, BenchOptions& options) {
   command.add_flag("--speculation", options.speculation,
                    "Measure speculative decoding: prose, code, arithmetic, JSON and copying at every depth, in turn "
                    "with plain decoding");
@@ -77,13 +77,13 @@ void add_modes(CLI::App& command, BenchOptions& options) {
       ->excludes("--speculation")
       ->excludes("--engine");
   command.add_option("--at-once", options.at_once, "With --engine and --serve: requests that run at once")
-      ->check(CLI::Range(1, 100000).description(""))
+      ->range(1, 100000)
       ->delimiter(',')
       ->type_name("LIST")
       ->default_str("1,4,16,64");
 }
 
-void add_text_options(CLI::App& command, BenchOptions& options) {
+void add_text_options(const Command& command, BenchOptions& options) {
   constexpr const char* kGroup = "With --speculation, --engine and --serve";
   command
       .add_option("--draft", options.draft,
@@ -100,11 +100,11 @@ void add_text_options(CLI::App& command, BenchOptions& options) {
       ->default_str("0,1,2,3,4,5,6,7,8,auto");
   command.add_option("--tokens", options.tokens, "At most so many tokens a text")
       ->group(kGroup)
-      ->check(CLI::Range(2, 100000).description(""))
+      ->range(2, 100000)
       ->capture_default_str();
   command.add_option("--temp,--temperature", options.temperature, "Randomness of the texts; 0: none")
       ->group(kGroup)
-      ->check(CLI::Range(0.0, 10.0).description(""))
+      ->range(0.0, 10.0)
       ->capture_default_str();
   command.add_option("--out", options.out, "Write NAME.json and NAME.svg; '': neither")
       ->group(kGroup)
@@ -113,7 +113,7 @@ void add_text_options(CLI::App& command, BenchOptions& options) {
       ->each([&options](const std::string&) { options.out_given = true; });
 }
 
-void add_serving_options(CLI::App& command, BenchOptions& options) {
+void add_serving_options(const Command& command, BenchOptions& options) {
   ServeBenchSettings& serving = options.serving;
   constexpr const char* kGroup = "With --serve";
   const auto add = [&](const char* name, auto& value, const char* text) {
@@ -129,44 +129,42 @@ void add_serving_options(CLI::App& command, BenchOptions& options) {
       ->excludes("--kv")
       ->excludes("--kv-sliding");
   add("--rate", serving.per_second, "Requests per second, coming by chance (an open loop); 0: --at-once (a closed one)")
-      ->check(CLI::Range(0.0, 1e6).description(""));
+      ->range(0.0, 1e6);
   add("--requests", serving.requests, "Requests of each run; 0: twice as many as run at once, and at least 48")
-      ->check(CLI::Range(0, 10'000'000).description(""));
-  add("--ways", options.ways, "plain, auto, or both in turn")->check(CLI::IsMember({"plain", "auto", "both"}));
+      ->range(0, 10'000'000);
+  add("--ways", options.ways, "plain, auto, or both in turn")->one_of({"plain", "auto", "both"});
   add("--prefix-words", serving.prefix_words, "Measure, too, what a known beginning of so many words saves")
-      ->check(CLI::Range(0, 1'000'000).description(""));
+      ->range(0, 1'000'000);
   add("--pictures", serving.pictures, "Measure, too, how long a stream stands still beside so many pictures at once")
-      ->check(CLI::Range(0, 1024).description(""));
+      ->range(0, 1024);
   add("--picture-tokens", serving.picture_tokens, "Tokens that each may take")
-      ->check(CLI::IsMember({70, 140, 280, 560, 1120}).description(""))
+      ->one_of({70, 140, 280, 560, 1120})
       ->type_name("70|140|280|560|1120");
 }
 
-void add_mix_options(CLI::App& command, LoadMix& mix) {
+void add_mix_options(const Command& command, LoadMix& mix) {
   constexpr const char* kGroup = "With --serve";
   const auto add = [&](const char* name, auto& value, const char* text) {
     return command.add_option(name, value, text)->group(kGroup)->capture_default_str();
   };
   add("--prompt-words", mix.prompt_words,
       "Words of a prompt, one of these each; default: short questions of several kinds")
-      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->range(1, 1'000'000)
       ->delimiter(',')
       ->type_name("LIST");
   add("--output-tokens", mix.output_tokens, "Most tokens of an output, one of these each")
-      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->range(1, 1'000'000)
       ->delimiter(',')
       ->type_name("LIST");
   command.add_flag("--ignore-eos", mix.ignores_eos, "Outputs as long as they may be")->group(kGroup);
-  add("--shared", mix.shared, "Share of requests that begin alike")->check(CLI::Range(0.0, 1.0).description(""));
-  add("--shared-words", mix.shared_words, "How many words they have in common")
-      ->check(CLI::Range(1, 1'000'000).description(""));
-  add("--cancel", mix.cancelled, "Share of requests whose client goes away in the middle")
-      ->check(CLI::Range(0.0, 1.0).description(""));
+  add("--shared", mix.shared, "Share of requests that begin alike")->range(0.0, 1.0);
+  add("--shared-words", mix.shared_words, "How many words they have in common")->range(1, 1'000'000);
+  add("--cancel", mix.cancelled, "Share of requests whose client goes away in the middle")->range(0.0, 1.0);
 }
 
 }  // namespace
 
-void add_bench_options(CLI::App& command, BenchOptions& options) {
+void add_bench_options(const Command& command, BenchOptions& options) {
   add_source_options(command, options);
   add_forward_options(command, options);
   add_modes(command, options);

@@ -1,7 +1,6 @@
 // The options of `paceline bench`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "bench/forward_bench.h"
 #include "bench/serve_bench.h"
 #include "bench/target.h"
+#include "cli/command_line.h"
 #include "session/opened_model.h"
 
 namespace paceline {
@@ -32,7 +32,7 @@ struct BenchOptions {
   bool out_given = false, widths_given = false;
 };
 
-void add_bench_options(CLI::App& command, BenchOptions& options);
+void add_bench_options(const Command& command, BenchOptions& options);
 
 // Of `paceline serve`, so that it computes as the options say.
 std::vector<std::string> server_arguments(const BenchOptions& options);

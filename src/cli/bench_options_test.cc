@@ -2,13 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <CLI/CLI.hpp>
+
 namespace paceline {
 namespace {
 
 std::vector<std::string> server_arguments_of(const std::string& line) {
   CLI::App app;
   BenchOptions options;
-  add_bench_options(app, options);
+  add_bench_options(Command(app), options);
   app.parse(line);
   return server_arguments(options);
 }

@@ -172,25 +172,26 @@ int run_check(const CheckOptions& options) {
 
 }  // namespace
 
-void add_check_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("check", "Compare with results of another implementation");
+void add_check_command(const Command& program, Action& action) {
+  const Command command = program.add_subcommand("check", "Compare with results of another implementation");
   auto options = std::make_shared<CheckOptions>();
   options->run.precision = Precision::f32;
   command->add_option("DIR", options->target,
                       "A goldens folder; with --tokenizer, a file of encodings (may be packed with xz)");
-  auto* tokenizer = command->add_option("--tokenizer", options->tokenizer,
-                                        "Check this tokenizer.json (may be packed with xz) against the encodings");
+  const Option tokenizer = command->add_option(
+      "--tokenizer", options->tokenizer, "Check this tokenizer.json (may be packed with xz) against the encodings");
   tokenizer->type_name("FILE");
-  auto* speculation = command->add_flag("--speculation", options->speculation,
-                                        "Check speculation: proposals against the goldens', and the text with every "
-                                        "kind of drafter against the plain run's");
+  const Option speculation =
+      command->add_flag("--speculation", options->speculation,
+                        "Check speculation: proposals against the goldens', and the text with every "
+                        "kind of drafter against the plain run's");
   speculation->excludes(tokenizer);
   command->add_flag("--whole", options->whole, "With --speculation: every combination, not a slice (takes long)")
       ->needs(speculation);
-  auto* templates =
+  const Option templates =
       command->add_option("--templates", options->templates, "Check our rendering of this folder's chat templates");
   templates->type_name("DIR");
-  auto* text =
+  const Option text =
       command->add_option("--text", options->text,
                           "What --kv costs: this text's next tokens with keys and values in it, beside float32 "
                           "and bf16");
@@ -198,7 +199,7 @@ void add_check_command(CLI::App& app, Action& action) {
   command->add_option("-m,--model", options->run.model, "With --text: the checkpoint, as for generate")
       ->type_name("DIR")
       ->needs(text);
-  add_compute_options(*command, options->run);
+  add_compute_options(command, options->run);
   command->add_flag("--json", options->json, "One JSON list instead of the table");
   command->footer(kCheckExamples);
   command->callback([options, &action] { action = [options] { return run_check(*options); }; });

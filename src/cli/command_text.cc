@@ -1,5 +1,6 @@
 #include "cli/command_text.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
 #include <string_view>
@@ -70,7 +71,8 @@ OptionText describe_option(const CLI::Option& option) {
 
 }  // namespace
 
-CommandText describe(const CLI::App& command) {
+CommandText describe(const Command& described) {
+  const CLI::App& command = described.app();
   CommandText text{command.get_name(), command.get_description(), command.get_footer(), {}, {}};
   // Help shows groups in the order of their first options, and CLI11's own, which has --help, in front.
   std::vector<std::string> groups;
@@ -89,10 +91,10 @@ CommandText describe(const CLI::App& command) {
   return text;
 }
 
-std::vector<CommandText> describe_commands(const CLI::App& program) {
+std::vector<CommandText> describe_commands(const Command& program) {
   std::vector<CommandText> commands;
-  for (const CLI::App* command : program.get_subcommands(nullptr)) {
-    if (!command->get_group().empty()) commands.push_back(describe(*command));
+  for (CLI::App* command : program.app().get_subcommands(nullptr)) {
+    if (!command->get_group().empty()) commands.push_back(describe(Command(*command)));
   }
   return commands;
 }

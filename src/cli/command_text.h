@@ -1,9 +1,10 @@
 // The program's commands and options as plain text: what --help shows, for those who write it in other forms.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "cli/command_line.h"
 
 namespace paceline {
 
@@ -26,9 +27,9 @@ struct CommandText {
   std::vector<OptionText> arguments;  // those without dashes
 };
 
-[[nodiscard]] CommandText describe(const CLI::App& command);
+[[nodiscard]] CommandText describe(const Command& command);
 
 // All that help shows: hidden ones are left out.
-[[nodiscard]] std::vector<CommandText> describe_commands(const CLI::App& program);
+[[nodiscard]] std::vector<CommandText> describe_commands(const Command& program);
 
 }  // namespace paceline

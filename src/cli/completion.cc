@@ -145,7 +145,7 @@ _paceline() {
 
 }  // namespace
 
-std::string bash_completion(const CLI::App& program) {
+std::string bash_completion(const Command& program) {
   const auto commands = describe_commands(program);
   std::string text =
       fmt::format("{}{}) command=$word && break ;; esac\n  done\n", kBashOpening, command_names(commands, "|"));
@@ -156,7 +156,7 @@ std::string bash_completion(const CLI::App& program) {
   return text + "}\ncomplete -F _paceline paceline\n";
 }
 
-std::string zsh_completion(const CLI::App& program) {
+std::string zsh_completion(const Command& program) {
   const auto commands = describe_commands(program);
   std::string text = "#compdef paceline\n# Completion of paceline for zsh; written by `paceline completion zsh`.\n";
   text += "_paceline() {\n  local context state state_descr line\n  typeset -A opt_args\n  local -a commands=(";
@@ -174,7 +174,7 @@ std::string zsh_completion(const CLI::App& program) {
   return text + "if [[ $funcstack[1] == _paceline ]]; then _paceline \"$@\"; else compdef _paceline paceline; fi\n";
 }
 
-std::string fish_completion(const CLI::App& program) {
+std::string fish_completion(const Command& program) {
   const auto commands = describe_commands(program);
   const std::string none = "not __fish_seen_subcommand_from " + command_names(commands, " ");
   std::string text =
@@ -193,15 +193,16 @@ std::string fish_completion(const CLI::App& program) {
 }
 
 // Not in --help: packages put its output where shells look, and people need it once.
-void add_completion_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("completion", "Write a script that makes a shell complete paceline's words");
+void add_completion_command(const Command& program, Action& action) {
+  const Command command =
+      program.add_subcommand("completion", "Write a script that makes a shell complete paceline's words");
   command->group("");
   auto shell = std::make_shared<std::string>();
-  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->check(CLI::IsMember({"bash", "zsh", "fish"}));
-  command->callback([shell, &app, &action] {
-    action = [shell, &app] {
+  command->add_option("SHELL", *shell, "bash, zsh or fish")->required()->one_of({"bash", "zsh", "fish"});
+  command->callback([shell, program, &action] {
+    action = [shell, program] {
       const auto script = *shell == "bash" ? bash_completion : *shell == "zsh" ? zsh_completion : fish_completion;
-      const std::error_code error = write_out(script(app));
+      const std::error_code error = write_out(script(program));
       return error ? fail_to_write(error) : kExitDone;
     };
   });

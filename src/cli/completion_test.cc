@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
+#include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
 #include <regex>
@@ -29,7 +30,7 @@ class Completion : public testing::Test {
   Completion() {
     for (const auto add : {add_generate_command, add_serve_command, add_inspect_command, add_quantize_command,
                            add_check_command, add_bench_command, add_completion_command, add_manual_command})
-      add(app_, action_);
+      add(program_, action_);
   }
 
   // Of what help prints, where options stand at the beginning of lines.
@@ -63,20 +64,21 @@ class Completion : public testing::Test {
   }
 
   CLI::App app_{"", "paceline"};
+  const Command program_{app_};
   Action action_;
 };
 
 TEST_F(Completion, HasEveryOptionThatHelpHas) {
-  const std::string bash = bash_completion(app_), zsh = zsh_completion(app_), fish = fish_completion(app_);
+  const std::string bash = bash_completion(program_), zsh = zsh_completion(program_), fish = fish_completion(program_);
   size_t seen = 0;
-  for (const CommandText& command : describe_commands(app_)) {
+  for (const CommandText& command : describe_commands(program_)) {
     const CLI::App& full = *app_.get_subcommand(command.name);
     std::vector<std::string> described;
     for (const OptionText& option : command.options)
       described.insert(described.end(), option.names.begin(), option.names.end());
     const auto names = names_in_help(full);
     EXPECT_THAT(described, ContainerEq(names)) << command.name;
-    const std::string page = command_manual(full);
+    const std::string page = command_manual(*program_.find_subcommand(command.name));
     for (const std::string& name : names) {
       const bool is_long = name.starts_with("--");
       EXPECT_THAT(bash, HasSubstr(name));
@@ -90,7 +92,8 @@ TEST_F(Completion, HasEveryOptionThatHelpHas) {
 }
 
 TEST_F(Completion, HiddenCommandsStayHidden) {
-  for (const std::string& text : {bash_completion(app_), zsh_completion(app_), program_manual(app_), app_.help()}) {
+  for (const std::string& text :
+       {bash_completion(program_), zsh_completion(program_), program_manual(program_), app_.help()}) {
     EXPECT_THAT(text, Not(HasSubstr("manual page")));
     EXPECT_THAT(text, HasSubstr("quantize"));
   }
@@ -119,7 +122,7 @@ TEST_F(Completion, BashOffersPathsWhereTheyCanBe) {
 
 TEST_F(Completion, ChoicesAreReadFromHelp) {
   OptionText draft;
-  for (const OptionText& option : describe(*app_.get_subcommand("generate")).options)
+  for (const OptionText& option : describe(*program_.find_subcommand("generate")).options)
     if (option.names.back() == "--draft") draft = option;
   EXPECT_THAT(draft.choices, ElementsAre("auto", "ngram", "none"));
   EXPECT_TRUE(draft.takes_path && draft.only_folders);
@@ -127,7 +130,7 @@ TEST_F(Completion, ChoicesAreReadFromHelp) {
 }
 
 TEST_F(Completion, ManualPagesHaveTheSectionsPeopleLookFor) {
-  const std::string page = command_manual(*app_.get_subcommand("serve"));
+  const std::string page = command_manual(*program_.find_subcommand("serve"));
   for (const char* section : {".SH NAME\npaceline\\-serve \\- ", ".SH SYNOPSIS", ".SH OPTIONS", ".SS Listening",
                               ".SH EXAMPLES", ".SH EXIT STATUS\n0 drained"})
     EXPECT_THAT(page, HasSubstr(section));

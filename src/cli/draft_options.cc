@@ -8,7 +8,7 @@
 
 namespace paceline {
 
-void add_draft_options(CLI::App& command, DraftOptions& options) {
+void add_draft_options(const Command& command, DraftOptions& options) {
   constexpr const char* kGroup = "Speed (never changes the text)";
   command
       .add_option("--draft", options.draft,
@@ -22,12 +22,12 @@ void add_draft_options(CLI::App& command, DraftOptions& options) {
       .add_option("--draft-kind", options.kind,
                   "What the drafter must be: mtp (Gemma 4's assistants), or auto: as its config says")
       ->group(kGroup)
-      ->check(CLI::IsMember({"auto", "mtp"}))
+      ->one_of({"auto", "mtp"})
       ->type_name("auto|mtp")
       ->capture_default_str();
   command.add_option("--depth", options.depth, "Guesses per check; 0: none; default: by what is measured on the way")
       ->group(kGroup)
-      ->check(CLI::Range(0, kMaxDraftTokens).description(""));
+      ->range(0, kMaxDraftTokens);
 }
 
 Status check_draft_options(const DraftOptions& options) {

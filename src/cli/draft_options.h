@@ -1,17 +1,17 @@
 // Speculation as the command line asks for it, and what it says about it afterwards.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <boost/json/object.hpp>
 #include <string>
 
 #include "base/result.h"
+#include "cli/command_line.h"
 #include "session/drafting.h"
 #include "speculate/counters.h"
 
 namespace paceline {
 
-void add_draft_options(CLI::App& command, DraftOptions& options);
+void add_draft_options(const Command& command, DraftOptions& options);
 // Whether they make sense together; before anything is loaded.
 Status check_draft_options(const DraftOptions& options);
 

@@ -184,13 +184,13 @@ class GenerateCommand {
 
 }  // namespace
 
-void add_generate_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("generate", "Write text after a prompt");
+void add_generate_command(const Command& program, Action& action) {
+  const Command command = program.add_subcommand("generate", "Write text after a prompt");
   auto options = std::make_shared<GenerateOptions>();
-  add_generate_options(*command, *options);
+  add_generate_options(command, *options);
   command->footer(kGenerateExamples);
   command->callback([options, command, &action] {
-    order_shown_files(*command, *options);
+    order_shown_files(command, *options);
     action = [options] { return GenerateCommand(*options).run(); };
   });
 }

@@ -13,11 +13,12 @@
 namespace paceline {
 namespace {
 
-void add_prompt_options(CLI::App& command, GenerateOptions& options) {
+void add_prompt_options(const Command& command, GenerateOptions& options) {
   constexpr const char* kGroup = "Prompt";
-  auto* text = command.add_option("-p,--prompt", options.prompt_text, "The prompt");
+  const Option text = command.add_option("-p,--prompt", options.prompt_text, "The prompt");
   text->group(kGroup)->type_name("TEXT");
-  auto* file = command.add_option("-f,--file", options.prompt_file, "Read the prompt from a file, byte for byte");
+  const Option file =
+      command.add_option("-f,--file", options.prompt_file, "Read the prompt from a file, byte for byte");
   file->group(kGroup)->type_name("FILE")->excludes(text);
   command.add_option("--image", options.images, "A picture to look at: JPEG, PNG, WebP, GIF or BMP; repeatable")
       ->group(kGroup)
@@ -27,7 +28,7 @@ void add_prompt_options(CLI::App& command, GenerateOptions& options) {
       .add_option("--image-tokens", options.image_tokens,
                   "Tokens that a picture may take; more see finer things. Default: what the model's files say")
       ->group(kGroup)
-      ->check(CLI::IsMember({70, 140, 280, 560, 1120}).description(""))
+      ->one_of({70, 140, 280, 560, 1120})
       ->type_name("70|140|280|560|1120");
   command
       .add_option("--video", options.videos,
@@ -39,16 +40,17 @@ void add_prompt_options(CLI::App& command, GenerateOptions& options) {
       .add_option("--video-frames", options.video_frames,
                   "Frames of a clip, evenly spread; default: as many as the model's files say, mostly 32")
       ->group(kGroup)
-      ->check(CLI::Range(1, kMostFrames).description(""));
+      ->range(1, kMostFrames);
   command.add_option("--system", options.request.system, "What the model is told before the prompt (chat)")
       ->group(kGroup)
       ->type_name("TEXT");
-  auto* raw = command.add_flag("--raw", options.request.raw, "Continue the prompt as it is, without chat template");
+  const Option raw =
+      command.add_flag("--raw", options.request.raw, "Continue the prompt as it is, without chat template");
   raw->group(kGroup);
   command.add_flag("--chat", options.chat, "Insist on the chat template")->group(kGroup)->excludes(raw);
 }
 
-void add_sampling_options(CLI::App& command, GenerateOptions& options) {
+void add_sampling_options(const Command& command, GenerateOptions& options) {
   constexpr const char* kGroup = "Choosing tokens (defaults are the model's)";
   SampleSettings& sampling = options.request.sampling;
   const auto add = [&](const char* name, auto& value, const char* help) {
@@ -67,11 +69,11 @@ void add_sampling_options(CLI::App& command, GenerateOptions& options) {
   add("--seed", options.seed, "Same seed, same text; without it, a new one each time (told in the summary)");
 }
 
-void add_ending_options(CLI::App& command, GenerateOptions& options) {
+void add_ending_options(const Command& command, GenerateOptions& options) {
   constexpr const char* kGroup = "Ending";
   command.add_option("-n,--max-tokens", options.request.max_tokens, "At most so many new tokens")
       ->group(kGroup)
-      ->check(CLI::Range(1, 1 << 30).description(""))
+      ->range(1, 1 << 30)
       ->capture_default_str();
   command.add_option("--stop", options.request.stop_strings, "End before this text; repeatable")
       ->group(kGroup)
@@ -84,14 +86,15 @@ void add_ending_options(CLI::App& command, GenerateOptions& options) {
   command.add_flag("--ignore-eos", options.request.ignore_eos, "Go on past the model's own end of text")->group(kGroup);
 }
 
-void add_output_options(CLI::App& command, GenerateOptions& options) {
+void add_output_options(const Command& command, GenerateOptions& options) {
   constexpr const char* kGroup = "Output";
-  auto* json = command.add_flag("--json", options.json, "One JSON object with text, tokens and times, not the text");
+  const Option json =
+      command.add_flag("--json", options.json, "One JSON object with text, tokens and times, not the text");
   json->group(kGroup);
   command.add_flag("--show-draft", options.show_draft, "On a terminal: accepted guesses green, corrected ones red")
       ->group(kGroup)
       ->excludes(json);
-  auto* quiet = command.add_flag("--quiet", options.quiet, "No progress and no summary, not even on a terminal");
+  const Option quiet = command.add_flag("--quiet", options.quiet, "No progress and no summary, not even on a terminal");
   quiet->group(kGroup);
   command.add_flag("--verbose", options.verbose, "Progress and summary on stderr though it is no terminal")
       ->group(kGroup)
@@ -114,14 +117,11 @@ Result<std::string> read_all(std::istream& stream, const std::string& name) {
 
 }  // namespace
 
-CLI::Validator model_is_named() {
-  const auto check = [](const std::string& name) {
-    return name.empty() ? "expected a folder or org/name, found an empty text" : std::string();
-  };
-  return {check, ""};
+std::string model_is_named(const std::string& name) {
+  return name.empty() ? "expected a folder or org/name, found an empty text" : "";
 }
 
-void add_run_options(CLI::App& command, RunOptions& options) {
+void add_run_options(const Command& command, RunOptions& options) {
   constexpr const char* kGroup = "Model";
   command
       .add_option("-m,--model", options.model,
@@ -129,39 +129,38 @@ void add_run_options(CLI::App& command, RunOptions& options) {
                   "$PACELINE_MODEL, or the model that came with the program")
       ->group(kGroup)
       ->type_name("DIR")
-      ->check(model_is_named());
+      ->check(model_is_named);
   add_compute_options(command, options);
 }
 
-void add_device_option(CLI::App& command, Device& device) {
-  const std::map<std::string, Device> devices{
-      {"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}};
-  command.add_option("--device", device, "What to compute with; auto: a CUDA device where there is one")
+void add_device_option(const Command& command, Device& device) {
+  command
+      .add_choice<Device>("--device", device,
+                          {{"auto", Device::automatic}, {"cpu", Device::cpu}, {"cuda", Device::cuda}},
+                          "What to compute with; auto: a CUDA device where there is one")
       ->group("Model")
-      ->transform(CLI::CheckedTransformer(devices).description(""))
       ->type_name("auto|cpu|cuda")
       ->default_str("auto");
 }
 
-void add_compute_options(CLI::App& command, RunOptions& options) {
+void add_compute_options(const Command& command, RunOptions& options) {
   constexpr const char* kGroup = "Model";
   add_device_option(command, options.device);
   command.add_option("--threads", options.threads, "Threads; 0: one per core")
       ->group(kGroup)
-      ->check(CLI::Range(0, 1024).description(""))
+      ->range(0, 1024)
       ->capture_default_str();
-  const std::map<std::string, Precision> precisions{{"bf16", Precision::bf16}, {"f32", Precision::f32}};
-  command.add_option("--precision", options.precision, "Arithmetic of unquantised matrices and of the KV cache")
+  command
+      .add_choice<Precision>("--precision", options.precision, {{"bf16", Precision::bf16}, {"f32", Precision::f32}},
+                             "Arithmetic of unquantised matrices and of the KV cache")
       ->group(kGroup)
-      ->transform(CLI::CheckedTransformer(precisions).description(""))
       ->type_name("bf16|f32")
       ->default_str(options.precision == Precision::f32 ? "f32" : "bf16");
   const auto add_kv = [&](const char* name, KvChoice& choice, const char* text) {
-    const std::map<std::string, KvChoice> choices{
-        {"auto", KvChoice::automatic}, {"bf16", KvChoice::bf16}, {"q8", KvChoice::q8}};
-    command.add_option(name, choice, text)
+    command
+        .add_choice<KvChoice>(name, choice,
+                              {{"auto", KvChoice::automatic}, {"bf16", KvChoice::bf16}, {"q8", KvChoice::q8}}, text)
         ->group(kGroup)
-        ->transform(CLI::CheckedTransformer(choices).description(""))
         ->type_name("auto|bf16|q8")
         ->default_str("auto");
   };
@@ -169,12 +168,12 @@ void add_compute_options(CLI::App& command, RunOptions& options) {
   add_kv("--kv-sliding", options.kv_sliding, "The same for layers that see a window");
 }
 
-void add_generate_options(CLI::App& command, GenerateOptions& options) {
+void add_generate_options(const Command& command, GenerateOptions& options) {
   add_prompt_options(command, options);
   add_run_options(command, options.run);
   command.add_option("--ctx", options.request.context, "Most tokens, prompt included; 0: as much as the model has")
       ->group("Model")
-      ->check(CLI::Range(0, 1 << 30).description(""))
+      ->range(0, 1 << 30)
       ->capture_default_str();
   add_sampling_options(command, options);
   add_ending_options(command, options);
@@ -182,11 +181,10 @@ void add_generate_options(CLI::App& command, GenerateOptions& options) {
   add_output_options(command, options);
 }
 
-void order_shown_files(const CLI::App& command, GenerateOptions& options) {
+void order_shown_files(const Command& command, GenerateOptions& options) {
   options.shown.clear();
   size_t images = 0, videos = 0;
-  for (const CLI::Option* option : command.parse_order()) {
-    const std::string name = option->get_name();
+  for (const std::string& name : command.given_options()) {
     if (name == "--image") options.shown.push_back({options.images[images++], false});
     if (name == "--video") options.shown.push_back({options.videos[videos++], true});
   }
@@ -197,8 +195,8 @@ Result<LogitBias> parse_logit_bias(const std::string& text) {
   const size_t border = text.find('=');
   if (border == std::string::npos) return wrong;
   LogitBias bias;
-  if (!CLI::detail::lexical_cast(text.substr(0, border), bias.id)) return wrong;
-  if (!CLI::detail::lexical_cast(text.substr(border + 1), bias.bias)) return wrong;
+  if (!read_number(text.substr(0, border), bias.id)) return wrong;
+  if (!read_number(text.substr(border + 1), bias.bias)) return wrong;
   return bias;
 }
 

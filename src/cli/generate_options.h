@@ -1,11 +1,11 @@
 // The options of `paceline generate`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/command_line.h"
 #include "cli/draft_options.h"
 #include "model/forward.h"
 #include "model/gemma4/config.h"
@@ -15,13 +15,13 @@
 namespace paceline {
 
 // --device, for every command that runs a model.
-void add_device_option(CLI::App& command, Device& device);
+void add_device_option(const Command& command, Device& device);
 
-void add_run_options(CLI::App& command, RunOptions& options);
+void add_run_options(const Command& command, RunOptions& options);
 // For options that name a model: an empty name is a mistake (of a script's, mostly), not a wish for the shipped one.
-CLI::Validator model_is_named();
+std::string model_is_named(const std::string& name);
 // Threads, device and precision only. The default is what `options` holds.
-void add_compute_options(CLI::App& command, RunOptions& options);
+void add_compute_options(const Command& command, RunOptions& options);
 
 struct GenerateOptions {
   RunOptions run;
@@ -49,10 +49,10 @@ struct GenerateOptions {
   bool verbose = false;
 };
 
-void add_generate_options(CLI::App& command, GenerateOptions& options);
+void add_generate_options(const Command& command, GenerateOptions& options);
 
 // After parsing: which of the files came first.
-void order_shown_files(const CLI::App& command, GenerateOptions& options);
+void order_shown_files(const Command& command, GenerateOptions& options);
 
 // "12=-3.5" → {12, -3.5}
 Result<LogitBias> parse_logit_bias(const std::string& text);

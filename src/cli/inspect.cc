@@ -80,18 +80,18 @@ int run_inspect(const InspectOptions& options) {
 
 }  // namespace
 
-void add_inspect_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("inspect", "Say what a model is and what it needs");
+void add_inspect_command(const Command& program, Action& action) {
+  const Command command = program.add_subcommand("inspect", "Say what a model is and what it needs");
   auto options = std::make_shared<InspectOptions>();
   command
       ->add_option("DIR", options->model,
                    "Folder, or org/name from the local Hugging Face cache; default: as for generate")
-      ->check(model_is_named());
+      ->check(model_is_named);
   command->add_option("--image", options->images, "What the model is given of this picture; repeatable")
       ->type_name("FILE")
       ->allow_extra_args(false);
   command->add_option("--image-tokens", options->image_tokens, "Tokens that a picture may take; default: the model's")
-      ->check(CLI::IsMember({70, 140, 280, 560, 1120}).description(""))
+      ->one_of({70, 140, 280, 560, 1120})
       ->type_name("70|140|280|560|1120");
   command->add_flag("--no-hash", options->no_hash, "Leave out the SHA-256 of the weights");
   command->add_flag("--json", options->json, "One JSON object instead of the text");

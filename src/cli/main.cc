@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <exception>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "cli/command_text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/nearest_word.h"
@@ -14,11 +14,9 @@
 namespace paceline {
 namespace {
 
-std::string unknown_command(const CLI::App& app, std::string_view typed) {
+std::string unknown_command(const Command& program, std::string_view typed) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands(nullptr)) {
-    if (!command->get_group().empty()) names.push_back(command->get_name());
-  }
+  for (const CommandText& command : describe_commands(program)) names.push_back(command.name);
   const std::string meant = nearest_word(typed, names);
   const std::string advice =
       meant.empty() ? fmt::format("there are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", meant);
@@ -26,33 +24,22 @@ std::string unknown_command(const CLI::App& app, std::string_view typed) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("paceline runs Gemma 4 models. `paceline COMMAND --help` teaches each command.", "paceline");
-  app.set_version_flag("--version", PACELINE_VERSION);
-  app.require_subcommand(1);
-  app.get_formatter()->column_width(34);
+  Program program("paceline runs Gemma 4 models. `paceline COMMAND --help` teaches each command.", "paceline",
+                  PACELINE_VERSION);
   Action action;
-  add_generate_command(app, action);
-  add_serve_command(app, action);
-  add_inspect_command(app, action);
-  add_quantize_command(app, action);
-  add_check_command(app, action);
-  add_bench_command(app, action);
-  add_completion_command(app, action);
-  add_manual_command(app, action);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    // Help and version are not mistakes; CLI11 reports them the same way.
-    if (error.get_exit_code() == 0) {
-      std::ostringstream text;
-      app.exit(error, text, text);
-      const std::error_code unwritten = write_out(text.str());
-      return unwritten ? fail_to_write(unwritten) : kExitDone;
-    }
-    const auto commands = app.get_subcommands();
-    if (commands.empty() && argc > 1) return fail(kExitUsage, unknown_command(app, argv[1]));
-    const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
-    return fail(kExitUsage, fmt::format("{} (see paceline{} --help)", error.what(), command));
+  for (const auto add : {add_generate_command, add_serve_command, add_inspect_command, add_quantize_command,
+                         add_check_command, add_bench_command, add_completion_command, add_manual_command}) {
+    add(program.command(), action);
+  }
+  const ReadCommandLine line = program.read(argc, argv);
+  if (line.is_asked) {
+    const std::error_code unwritten = write_out(line.text);
+    return unwritten ? fail_to_write(unwritten) : kExitDone;
+  }
+  if (line.is_wrong) {
+    if (line.command.empty() && argc > 1) return fail(kExitUsage, unknown_command(program.command(), argv[1]));
+    const std::string command = line.command.empty() ? "" : " " + line.command;
+    return fail(kExitUsage, fmt::format("{} (see paceline{} --help)", line.text, command));
   }
   const int exit_code = action();
   // What was printed on the way may still be on its way.

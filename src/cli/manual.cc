@@ -156,7 +156,7 @@ No colours, even on a terminal.
 
 }  // namespace
 
-std::string program_manual(const CLI::App& program) {
+std::string program_manual(const Command& program) {
   std::string text = heading("paceline") + ".SH NAME\npaceline \\- runs Gemma 4 models\n";
   text += ".SH SYNOPSIS\n\\fBpaceline\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n.SH COMMANDS\n";
   std::string others;
@@ -167,7 +167,7 @@ std::string program_manual(const CLI::App& program) {
   return text + options_section(describe(program)) + kFilesAndVariables + ".SH SEE ALSO\n" + others + "\n";
 }
 
-std::string command_manual(const CLI::App& command) {
+std::string command_manual(const Command& command) {
   const CommandText shown = describe(command);
   const std::string page = "paceline-" + shown.name;
   std::string text = heading(page) + fmt::format(".SH NAME\n{} \\- {}\n", roff(page), roff(shown.help));
@@ -176,17 +176,16 @@ std::string command_manual(const CLI::App& command) {
 }
 
 // Not in --help, as completion.
-void add_manual_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("manual", "Write a manual page");
+void add_manual_command(const Command& program, Action& action) {
+  const Command command = program.add_subcommand("manual", "Write a manual page");
   command->group("");
   auto name = std::make_shared<std::string>();
   command->add_option("COMMAND", *name, "The command; default: the program itself");
-  command->callback([name, &app, &action] {
-    action = [name, &app] {
-      const CLI::App& program = app;
-      const auto about = program.get_subcommands([&](const CLI::App* other) { return other->get_name() == *name; });
-      if (about.empty() && !name->empty()) return fail(kExitUsage, fmt::format("no command is called {}", *name));
-      const std::error_code error = write_out(about.empty() ? program_manual(app) : command_manual(*about[0]));
+  command->callback([name, program, &action] {
+    action = [name, program] {
+      const auto about = program.find_subcommand(*name);
+      if (!about && !name->empty()) return fail(kExitUsage, fmt::format("no command is called {}", *name));
+      const std::error_code error = write_out(about ? command_manual(*about) : program_manual(program));
       return error ? fail_to_write(error) : kExitDone;
     };
   });

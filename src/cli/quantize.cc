@@ -48,24 +48,22 @@ int run_quantize(const QuantizeOptions& options) {
 
 }  // namespace
 
-void add_quantize_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("quantize", "Pack a model's matrices in 8 or 4 bits");
+void add_quantize_command(const Command& program, Action& action) {
+  const Command command = program.add_subcommand("quantize", "Pack a model's matrices in 8 or 4 bits");
   auto options = std::make_shared<QuantizeOptions>();
   command->add_option("IN", options->model, "Folder, or org/name from the local Hugging Face cache")
       ->required()
-      ->check(model_is_named());
+      ->check(model_is_named);
   command->add_option("OUT", options->output, "The folder to make; must not exist")->required();
   command->add_option("--bits", options->spec.bits, "Bits per weight")
-      ->check(CLI::IsMember({4, 8}).description(""))
+      ->one_of({4, 8})
       ->type_name("4|8")
       ->capture_default_str();
   command->add_option("--group", options->spec.group, "Weights that share a scale")
-      ->check(CLI::IsMember({32, 64, 128}).description(""))
+      ->one_of({32, 64, 128})
       ->type_name("32|64|128")
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "Threads; 0: one per core")
-      ->check(CLI::Range(0, 1024).description(""))
-      ->capture_default_str();
+  command->add_option("--threads", options->threads, "Threads; 0: one per core")->range(0, 1024)->capture_default_str();
   command->add_flag("--quiet", options->quiet, "No progress and no summary");
   command->footer(kQuantizeExamples);
   command->callback([options, &action] { action = [options] { return run_quantize(*options); }; });

@@ -114,16 +114,16 @@ class ServeCommand {
 
 }  // namespace
 
-void add_serve_command(CLI::App& app, Action& action) {
-  auto* command = app.add_subcommand("serve", "Serve a model over HTTP, for OpenAI's clients");
+void add_serve_command(const Command& program, Action& action) {
+  const Command command = program.add_subcommand("serve", "Serve a model over HTTP, for OpenAI's clients");
   auto options = std::make_shared<ServeOptions>();
-  add_serve_options(*command, *options);
+  add_serve_options(command, *options);
   command->footer(kServeExamples);
   command->callback([options, command, &action] {
     action = [options, command] {
       if (const Status named = check_environment(); !named.ok()) return fail(kExitUsage, named.error().message);
       if (!options->config_file.empty()) {
-        const Status read = read_settings_file(*command, options->config_file);
+        const Status read = read_settings_file(command, options->config_file);
         if (!read.ok()) return fail(kExitUsage, read.error().message);
       }
       hold_standard_files();

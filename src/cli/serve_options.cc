@@ -2,12 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
-#include <map>
 #include <sstream>
 #include <system_error>
 
@@ -26,41 +23,41 @@ constexpr size_t kMegabyte = size_t{1} << 20;
 
 class Group {
  public:
-  Group(CLI::App& command, const char* name) : command_(command), name_(name) {}
+  Group(const Command& command, const char* name) : command_(command), name_(name) {}
 
   template <class Value>
-  CLI::Option* add(const char* flag, Value& value, const char* help) {
+  Option add(const char* flag, Value& value, const char* help) {
     return command_.add_option(flag, value, help)->group(name_)->capture_default_str();
   }
   template <class Value>
-  CLI::Option* number(const char* flag, Value& value, double low, double high, const char* help) {
-    return add(flag, value, help)->check(CLI::Range(low, high).description(""));
+  Option number(const char* flag, Value& value, double low, double high, const char* help) {
+    return add(flag, value, help)->range(low, high);
   }
-  CLI::Option* bytes(const char* flag, size_t& value, const SizeRange& range, const char* help) {
+  Option bytes(const char* flag, size_t& value, const SizeRange& range, const char* help) {
     const auto to_number = [range](std::string& text) -> std::string {
       const Result<size_t> size = read_byte_size(text, range);
       if (!size.ok()) return size.error().message;
       text = std::to_string(*size);
       return "";
     };
-    return add(flag, value, help)->transform(CLI::Validator(to_number, "", "size"))->type_name("BYTES");
+    return add(flag, value, help)->transform(to_number)->type_name("BYTES");
   }
   // An empty name is a variable that somebody forgot to set, and what it was to bring is not there.
-  CLI::Option* file(const char* flag, std::string& path, const char* help) {
-    const auto named = [](std::string& text) -> std::string {
+  Option file(const char* flag, std::string& path, const char* help) {
+    const auto named = [](const std::string& text) -> std::string {
       return text.empty() ? "expected the name of a file, found none" : "";
     };
-    return add(flag, path, help)->check(CLI::Validator(named, "", "named"))->type_name("FILE");
+    return add(flag, path, help)->check(named)->type_name("FILE");
   }
   // Separated by commas, or given several times.
-  CLI::Option* list(const char* flag, std::vector<std::string>& values, Status (*check)(std::string_view entry),
-                    const char* help) {
-    const auto checked = [check](std::string& entry) {
+  Option list(const char* flag, std::vector<std::string>& values, Status (*check)(std::string_view entry),
+              const char* help) {
+    const auto checked = [check](const std::string& entry) {
       const Status good = check(entry);
       return good.ok() ? "" : good.error().message;
     };
     return add(flag, values, help)
-        ->check(CLI::Validator(checked, "", "entry"))
+        ->check(checked)
         ->delimiter(',')
         ->allow_extra_args(false)
         ->default_str("")
@@ -68,11 +65,11 @@ class Group {
   }
 
  private:
-  CLI::App& command_;
+  const Command& command_;
   const char* name_;
 };
 
-void add_listening(CLI::App& command, ServeOptions& options) {
+void add_listening(const Command& command, ServeOptions& options) {
   Group group(command, "Listening");
   ServerSettings& server = options.server;
   group.add("--host", server.host, "Address to listen on; 0.0.0.0: all of this machine's")->type_name("ADDRESS");
@@ -89,16 +86,16 @@ void add_listening(CLI::App& command, ServeOptions& options) {
   group.file("--api-key-file", options.key_file,
              "Clients need one of these keys, one per line; also from $PACELINE_API_KEYS, separated by commas");
   group.file("--config", options.config_file, "A TOML file with settings: each line a flag without its dashes");
-  const std::map<std::string, LogLevel> levels{
-      {"error", LogLevel::error}, {"info", LogLevel::info}, {"debug", LogLevel::debug}};
-  command.add_option("--log-level", options.log_level, "What is written to stderr; prompts and outputs never are")
+  command
+      .add_choice<LogLevel>("--log-level", options.log_level,
+                            {{"error", LogLevel::error}, {"info", LogLevel::info}, {"debug", LogLevel::debug}},
+                            "What is written to stderr; prompts and outputs never are")
       ->group("Listening")
-      ->transform(CLI::CheckedTransformer(levels).description(""))
       ->type_name("error|info|debug")
       ->default_str("info");
 }
 
-void add_capacity(CLI::App& command, ServeOptions& options) {
+void add_capacity(const Command& command, ServeOptions& options) {
   Group group(command, "Capacity");
   EngineSettings& engine = options.engine.engine;
   group.bytes("--kv-bytes", engine.kv_bytes, {},
@@ -127,7 +124,7 @@ void add_capacity(CLI::App& command, ServeOptions& options) {
                "Open connections; more are answered 503");
 }
 
-void add_speculation_caps(CLI::App& command, ServeOptions& options) {
+void add_speculation_caps(const Command& command, ServeOptions& options) {
   Group group(command, "Speed (never changes the text)");
   EngineSettings& engine = options.engine.engine;
   group.number("--speculate-up-to-running", engine.speculates_up_to_running, 0, 1 << 20,
@@ -136,7 +133,7 @@ void add_speculation_caps(CLI::App& command, ServeOptions& options) {
                "No drafts for longer contexts; 0: no such cap");
 }
 
-void add_limits(CLI::App& command, ServeOptions& options) {
+void add_limits(const Command& command, ServeOptions& options) {
   Group group(command, "Limits of a request");
   RequestLimits& limits = options.server.limits;
   group.number("--ctx", limits.context, 0, 1 << 30, "Most tokens, prompt included; 0: as much as the model has");
@@ -172,19 +169,9 @@ void add_limits(CLI::App& command, ServeOptions& options) {
                "Seconds without a step, or without a request prepared, though there is work, that make /health 503");
 }
 
-// --max-body-bytes → PACELINE_MAX_BODY_BYTES, for every option there is: none can be forgotten.
-void name_environment(CLI::App& command) {
-  for (CLI::Option* option : command.get_options()) {
-    if (option->get_lnames().empty() || option->get_lnames().front() == "help") continue;
-    std::string name = "PACELINE_" + option->get_lnames().front();
-    for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    option->envname(name);
-  }
-}
-
 }  // namespace
 
-void add_serve_options(CLI::App& command, ServeOptions& options) {
+void add_serve_options(const Command& command, ServeOptions& options) {
   options.engine.engine.kv_bytes = 0;
   add_listening(command, options);
   add_run_options(command, options.engine.run);
@@ -192,10 +179,10 @@ void add_serve_options(CLI::App& command, ServeOptions& options) {
   add_speculation_caps(command, options);
   add_capacity(command, options);
   add_limits(command, options);
-  name_environment(command);
+  command.name_environment("PACELINE_");
 }
 
-Status read_settings_file(CLI::App& command, const std::string& path) {
+Status read_settings_file(const Command& command, const std::string& path) {
   errno = 0;
   std::ifstream file(path);
   std::stringstream text;
@@ -206,16 +193,8 @@ Status read_settings_file(CLI::App& command, const std::string& path) {
   const auto lines = read_setting_lines(text.str());
   if (!lines.ok()) return Error{fmt::format("{}: {}", path, lines.error().message)};
   for (const SettingLine& line : *lines) {
-    CLI::Option* option = command.get_option_no_throw("--" + line.key);
-    if (option == nullptr || line.key == "help" || line.key == "config")
-      return Error{fmt::format("{}: line {}: {} is no setting", path, line.number, line.key)};
-    if (option->count() > 0) continue;
-    try {
-      option->add_result(line.values);
-      option->run_callback();
-    } catch (const CLI::Error& error) {
-      return Error{fmt::format("{}: line {}: {}", path, line.number, error.what())};
-    }
+    const Status given = line.key == "config" ? Error{"config is no setting"} : command.give(line.key, line.values);
+    if (!given.ok()) return Error{fmt::format("{}: line {}: {}", path, line.number, given.error().message)};
   }
   return Done{};
 }

@@ -1,10 +1,10 @@
 // The options of `paceline serve`: each a flag, an environment variable and a line of the settings file.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 
 #include "base/result.h"
+#include "cli/command_line.h"
 #include "server/log.h"
 #include "server/settings.h"
 #include "session/opened_model.h"
@@ -19,10 +19,10 @@ struct ServeOptions {
   LogLevel log_level = LogLevel::info;
 };
 
-void add_serve_options(CLI::App& command, ServeOptions& options);
+void add_serve_options(const Command& command, ServeOptions& options);
 
 // The settings file's lines for what neither the command line nor the environment said. An error names the line.
-Status read_settings_file(CLI::App& command, const std::string& path);
+Status read_settings_file(const Command& command, const std::string& path);
 
 // Whether no variable that names a file is set to nothing.
 Status check_environment();

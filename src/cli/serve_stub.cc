@@ -3,6 +3,6 @@
 
 namespace paceline {
 
-void add_serve_command(CLI::App& /*app*/, Action& /*action*/) {}
+void add_serve_command(const Command& /*program*/, Action& /*action*/) {}
 
 }  // namespace paceline

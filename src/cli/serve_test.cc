@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -25,7 +26,7 @@ namespace fs = std::filesystem;
 class ServeOptionsTest : public testing::Test {
  protected:
   ServeOptionsTest() : file_(fs::temp_directory_path() / ("paceline_serve_test_" + std::to_string(getpid()))) {
-    add_serve_options(command_, options_);
+    add_serve_options(told_, options_);
   }
   ~ServeOptionsTest() override {
     fs::remove(file_);
@@ -40,6 +41,7 @@ class ServeOptionsTest : public testing::Test {
 
   ServeOptions options_;
   CLI::App command_{"serve"};
+  const Command told_{command_};
   fs::path file_;
 };
 
@@ -70,7 +72,7 @@ TEST_F(ServeOptionsTest, ThePackagedFileIsTrue) {
   }
   EXPECT_GE(settings, 15);
   const ServeOptions without = options_;
-  const Status read = read_settings_file(command_, file(all));
+  const Status read = read_settings_file(told_, file(all));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(options_.engine.draft.draft, without.engine.draft.draft);
   EXPECT_EQ(options_.engine.run.device, without.engine.run.device);
@@ -92,7 +94,7 @@ TEST_F(ServeOptionsTest, FlagsGoFirstThenEnvironmentThenFile) {
   ::setenv("PACELINE_PORT", "7001", 1);
   command_.parse("--idle-seconds 5");
   const Status read = read_settings_file(
-      command_, file("port = 7002\nidle-seconds = 6\nmax-choices = 3\nkv-bytes = \"64MB\"\ndraft = \"ngram\"\n"));
+      told_, file("port = 7002\nidle-seconds = 6\nmax-choices = 3\nkv-bytes = \"64MB\"\ndraft = \"ngram\"\n"));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(options_.server.port, 7001);
   EXPECT_EQ(options_.server.idle_s, 5);
@@ -115,7 +117,7 @@ TEST_F(ServeOptionsTest, HostsOfMediaAreAList) {
   EXPECT_EQ(hosts(), both);
   ::unsetenv("PACELINE_MEDIA_HOSTS");
   command_.parse("");
-  ASSERT_TRUE(read_settings_file(command_, file("media-hosts = [\"a.example\", \"[::1]:8080\"]\n")).ok());
+  ASSERT_TRUE(read_settings_file(told_, file("media-hosts = [\"a.example\", \"[::1]:8080\"]\n")).ok());
   EXPECT_EQ(hosts(), both);
   for (const char* wrong : {"--media-hosts https://a.example", "--media-hosts *.example", "--media-hosts a.example/b"})
     EXPECT_THROW(command_.parse(wrong), CLI::ValidationError) << wrong;
@@ -127,7 +129,7 @@ TEST_F(ServeOptionsTest, WhatIsToBringKeysMustBringSome) {
     EXPECT_THROW(command_.parse(std::vector<std::string>{"", flag}), CLI::ValidationError) << flag;
   }
   command_.parse("");
-  const Status line = read_settings_file(command_, file("\napi-key-file = \"\"\n"));
+  const Status line = read_settings_file(told_, file("\napi-key-file = \"\"\n"));
   ASSERT_FALSE(line.ok());
   EXPECT_NE(line.error().message.find("line 2: --api-key-file: expected the name of a file"), std::string::npos)
       << line.error().message;
@@ -160,23 +162,23 @@ TEST_F(ServeOptionsTest, SizesHaveARange) {
   EXPECT_EQ(options_.server.max_body_bytes, 4096u);
   EXPECT_EQ(options_.engine.engine.queue_bytes, size_t{2} << 20);
   command_.parse("");
-  EXPECT_FALSE(read_settings_file(command_, file("kv-bytes = -1\n")).ok());
+  EXPECT_FALSE(read_settings_file(told_, file("kv-bytes = -1\n")).ok());
 }
 
 TEST_F(ServeOptionsTest, WrongLinesAreNamed) {
   command_.parse("");
   for (const char* text : {"prot = 1\n", "port = 70000\n", "[server]\nport = 1\n", "log-level = \"loud\"\n"}) {
-    const Status read = read_settings_file(command_, file(text));
+    const Status read = read_settings_file(told_, file(text));
     EXPECT_FALSE(read.ok()) << text;
   }
-  EXPECT_FALSE(read_settings_file(command_, "/nothing/there").ok());
+  EXPECT_FALSE(read_settings_file(told_, "/nothing/there").ok());
 }
 
 // What is wrong, and where.
 TEST_F(ServeOptionsTest, WhatIsWrongWithALineIsSaid) {
   command_.parse("");
   const auto error_of = [&](const char* text) {
-    const Status read = read_settings_file(command_, file(text));
+    const Status read = read_settings_file(told_, file(text));
     return read.ok() ? "" : read.error().message.substr(file_.string().size() + 2);
   };
   EXPECT_EQ(error_of("# settings\n\nport 8080\n"), "line 3: expected = behind port, found '8080'");
@@ -195,8 +197,8 @@ TEST_F(ServeOptionsTest, WhatIsWrongWithALineIsSaid) {
 TEST_F(ServeOptionsTest, LinesAreReadAsTomlHasThem) {
   command_.parse("");
   const Status read = read_settings_file(
-      command_, file("  port=7_003 # ours\r\nprefix-cache = false\nidle-seconds = 0.5\nserved-model-name = 'a\\b'\n"
-                     "draft=\"n\\\"g\"\nmedia-hosts = [ # some\n  \"a.example\",\n  'b.example',\n]\n"));
+      told_, file("  port=7_003 # ours\r\nprefix-cache = false\nidle-seconds = 0.5\nserved-model-name = 'a\\b'\n"
+                  "draft=\"n\\\"g\"\nmedia-hosts = [ # some\n  \"a.example\",\n  'b.example',\n]\n"));
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(options_.server.port, 7003);
   EXPECT_EQ(options_.server.idle_s, 0.5);

@@ -13,17 +13,18 @@
 
 namespace paceline::grammar {
 
-// The tokens that Gemma writes a thought between; it may stand before the document: <|channel>thought\n...<channel|>.
-struct ThoughtTokens {
+// A thought that may stand before the document: begin, head, any text, end, and what is written behind it.
+struct ThoughtForm {
   TokenId begin = -1, end = -1;
+  std::string head, behind;
+  bool is_open = false;  // the text begins within one
 };
-std::optional<ThoughtTokens> find_thought_tokens(const Vocabulary& vocabulary);
 
 // An object of any kind.
-Result<Automaton> json_object_grammar(std::optional<ThoughtTokens> thought = {});
+Result<Automaton> json_object_grammar(const std::optional<ThoughtForm>& thought = {});
 
 // schema.h says what is understood.
-Result<Automaton> json_schema_grammar(const boost::json::value& schema, std::optional<ThoughtTokens> thought = {});
+Result<Automaton> json_schema_grammar(const boost::json::value& schema, const std::optional<ThoughtForm>& thought = {});
 
 struct ToolSchema {
   std::string name;
@@ -35,10 +36,15 @@ Status check_tool_name(std::string_view name);
 
 struct ToolCallOptions {
   int max_calls = 1;  // one behind the other; at least one is made
-  std::optional<ThoughtTokens> thought = std::nullopt;
+  std::optional<ThoughtForm> thought = std::nullopt;
 };
 
-// <|tool_call>call:name{key:<|"|>text<|"|>,n:42}<tool_call|>, of one of the tools.
+// The tokens around each call.
+struct CallTokens {
+  TokenId begin = -1, end = -1;
+};
+
+// Gemma's: <|tool_call>call:name{key:<|"|>text<|"|>,n:42}<tool_call|>, of one of the tools.
 Result<Automaton> tool_call_grammar(const Vocabulary& vocabulary, std::span<const ToolSchema> tools,
                                     const ToolCallOptions& options = {});
 

@@ -13,6 +13,7 @@
 #include "grammar/constraint.h"
 #include "grammar/documents.h"
 #include "grammar/matcher.h"
+#include "grammar/token_walk.h"
 #include "grammar/validator_for_tests.h"
 
 namespace paceline::grammar {
@@ -64,6 +65,29 @@ inline std::shared_ptr<const TokenConstraint> constraint_of(Automaton automaton,
   auto made = GrammarConstraint::make(std::move(automaton), std::move(index), {end});
   EXPECT_TRUE(made.ok());
   return std::move(made).value();
+}
+
+// The masks along a text, against trying every token.
+inline void expect_brute_force_masks(const Automaton& automaton, const TokenIndex& index, ConstraintCursor& cursor,
+                                     std::span<const TokenId> tokens, TokenId end) {
+  Matcher matcher(automaton);
+  WalkCount count;
+  SetId position = matcher.start();
+  const auto follows = [&](TokenId id) {
+    if (id == end) return matcher.complete(position);
+    if (index.bytes_of(id).empty()) return matcher.step_token(position, id) != kDead;
+    SetId behind = position;
+    for (const char byte : index.bytes_of(id)) behind = matcher.step_counted(behind, static_cast<uint8_t>(byte), count);
+    return behind != kDead;
+  };
+  for (size_t i = 0; i <= tokens.size(); ++i) {
+    std::vector<TokenId> tried;
+    for (TokenId id = 0; id < static_cast<TokenId>(index.words() * 64); ++id) {
+      if (follows(id)) tried.push_back(id);
+    }
+    ASSERT_EQ(ids_of(cursor.allowed(tokens.first(i))), tried) << i;
+    if (i < tokens.size()) position = position_behind(index, matcher, position, tokens[i]);
+  }
 }
 
 }  // namespace paceline::grammar

@@ -31,14 +31,6 @@ Edge byte_edge(int low, int high, StateId to, StateId push = kNoState) {
           .push = push};
 }
 
-ChainPlace place_in(const LengthBounds& bounds, int64_t at) {
-  constexpr int64_t kFar = kMaxTokenChars + 1;
-  return {std::clamp<int64_t>(bounds.low - at, 0, kFar), bounds.high ? std::min(*bounds.high - at, kFar) : kFar};
-}
-
-// The last place of a chain: the high bound, or without one the place that leads to itself.
-int64_t last_place(const LengthBounds& bounds) { return bounds.high ? *bounds.high : bounds.low; }
-
 void add_ranges(std::vector<Edge>& list, std::span<const ByteRange> ranges, StateId to) {
   for (const ByteRange& range : ranges) list.push_back(byte_edge(range.low, range.high, to));
 }
@@ -113,6 +105,18 @@ void Parts::add_characters(std::vector<Edge>& list) const {
   list.push_back(byte_edge(0xF4, 0xF4, after_f4_, kNext));
 }
 
+void Parts::add_text_characters(std::vector<Edge>& list, int except) const {
+  for (const ByteRange& range : kTextPlain) {
+    if (except < range.low || except > range.high) {
+      list.push_back(byte_edge(range.low, range.high, kNext));
+      continue;
+    }
+    if (except > range.low) list.push_back(byte_edge(range.low, except - 1, kNext));
+    if (except < range.high) list.push_back(byte_edge(except + 1, range.high, kNext));
+  }
+  add_characters(list);
+}
+
 // Behind a backslash. Surrogates come in pairs, which are one character.
 void Parts::add_escape() {
   AutomatonBuilder& b = *builder_;
@@ -165,18 +169,9 @@ AutomatonBuilder::EdgeListId Parts::text_body_list(int after, bool takes, bool e
   if (known >= 0) return known;
   std::vector<Edge> list;
   if (takes) {
-    for (const ByteRange& range : kTextPlain) {
-      const int except = after == 1 ? '|' : after == 2 ? '"' : -1;
-      if (except < range.low || except > range.high) {
-        list.push_back(byte_edge(range.low, range.high, kNext));
-        continue;
-      }
-      if (except > range.low) list.push_back(byte_edge(range.low, except - 1, kNext));
-      if (except < range.high) list.push_back(byte_edge(except + 1, range.high, kNext));
-    }
+    add_text_characters(list, after == 1 ? '|' : after == 2 ? '"' : -1);
     if (after == 1) list.push_back(byte_edge('|', '|', kNextPlus2));
     list.push_back(byte_edge('<', '<', kNextPlus1));
-    add_characters(list);
   }
   if (ends) list.push_back({.kind = EdgeKind::token, .token = dialect_.quote, .to = kAccept});
   return known = builder_->add_list(std::move(list));
@@ -200,34 +195,21 @@ StateId Parts::string_of(const LengthBounds& characters) {
 }
 
 StateId Parts::body_of(const LengthBounds& characters) {
-  const auto left_at = [&](int64_t at) {
-    return LengthBounds{std::max<int64_t>(characters.low - at, 0),
-                        characters.high ? std::optional(*characters.high - at) : std::nullopt};
-  };
   // As far as nothing is known, and then back.
   int64_t at = 0;
   StateId next = kNoState;
   for (; at <= last_place(characters); ++at) {
-    const auto known = bodies_.find(left_at(at));
+    const auto known = bodies_.find(bounds_left(characters, at));
     if (known == bodies_.end()) continue;
     next = known->second;
     break;
   }
   while (--at >= 0 && !builder_->too_large()) {
-    const LengthBounds left = left_at(at);
+    const LengthBounds left = bounds_left(characters, at);
     next = bodies_[left] = dialect_.call ? call_body(left, next) : json_body(left, next);
   }
   return next == kNoState ? builder_->add() : next;
 }
-
-namespace {
-
-Count count_of(const LengthBounds& characters, int chain) {
-  return {static_cast<int8_t>(chain), static_cast<int32_t>(characters.low),
-          characters.high ? static_cast<int32_t>(*characters.high) : kUncounted};
-}
-
-}  // namespace
 
 StateId Parts::json_body(const LengthBounds& characters, StateId next) {
   const ChainPlace place = place_in(characters, 0);

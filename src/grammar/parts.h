@@ -1,6 +1,7 @@
 // The parts that JSON and Gemma's tool calls are made of, built once per automaton and called by the rest.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -33,6 +34,24 @@ struct ChainPlace {
   auto operator<=>(const ChainPlace&) const = default;
 };
 
+inline ChainPlace place_in(const LengthBounds& bounds, int64_t at) {
+  constexpr int64_t kFar = kMaxTokenChars + 1;
+  return {std::clamp<int64_t>(bounds.low - at, 0, kFar), bounds.high ? std::min(*bounds.high - at, kFar) : kFar};
+}
+
+// The last place of a chain: the high bound, or without one the place that leads to itself.
+inline int64_t last_place(const LengthBounds& bounds) { return bounds.high ? *bounds.high : bounds.low; }
+
+// What is left of the bounds at a place.
+inline LengthBounds bounds_left(const LengthBounds& bounds, int64_t at) {
+  return {std::max<int64_t>(bounds.low - at, 0), bounds.high ? std::optional(*bounds.high - at) : std::nullopt};
+}
+
+inline Count count_of(const LengthBounds& characters, int chain) {
+  return {static_cast<int8_t>(chain), static_cast<int32_t>(characters.low),
+          characters.high ? static_cast<int32_t>(*characters.high) : kUncounted};
+}
+
 // A bound of a number in decimal: -12.5 is {true, "12", "5"}.
 struct Decimal {
   bool negative = false;
@@ -62,6 +81,8 @@ class Parts {
   StateId array_of(StateId item, const LengthBounds& items);
   // Text as the model likes: whole characters, anything else; the caller adds the way out. kAccept is not reached.
   StateId free_text();
+  // Edges that eat any one character but '<' and `except` (-1: none), and lead to kNext.
+  void add_text_characters(std::vector<Edge>& list, int except) const;
 
   // White space that may stand between a bracket or comma and what is beside it: nothing, one blank, or a line's end
   // and up to kMaxIndent blanks and tabs. Goes from `from` to `to`.

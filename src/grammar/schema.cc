@@ -36,8 +36,10 @@ SchemaCompiler::Place SchemaCompiler::Place::at(const Value& value, std::string_
   return {&value, fmt::format("{}/{}", path, shown(name)), depth + 1};
 }
 
-Result<StateId> SchemaCompiler::compile() {
-  TRY_ASSIGN(const StateId start, part_of({&root_, "#"}));
+Result<StateId> SchemaCompiler::compile() { return compile_at(root_, "#"); }
+
+Result<StateId> SchemaCompiler::compile_at(const Value& schema, std::string path) {
+  TRY_ASSIGN(const StateId start, part_of({&schema, std::move(path)}));
   while (!pending_.empty()) {
     const Place place = std::move(pending_.back());
     pending_.pop_back();

@@ -36,6 +36,8 @@ class SchemaCompiler {
 
   // The state to call for a value of the whole schema.
   Result<StateId> compile();
+  // The same for a schema within the document, which stands at `path`.
+  Result<StateId> compile_at(const boost::json::value& schema, std::string path);
 
  private:
   using Value = boost::json::value;

@@ -69,8 +69,8 @@ TEST_P(GoldenClips, AreReadAndAnsweredAsByTransformers) {
   const std::string json{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   Tokenizer tokenizer = std::move(*Tokenizer::load(json));
   SpecialTokens special_tokens = default_special_tokens(tokenizer);
-  const TextModel model{*load_model(folder / "target", pool), std::move(tokenizer), std::move(special_tokens), nullptr,
-                        ""};
+  const TextModel model =
+      make_text_model(*load_model(folder / "target", pool), std::move(tokenizer), std::move(special_tokens));
   const auto vision = Vision::load(model.loaded, Precision::f32, pool, ops).value();
   const GoldenFile golden = GoldenFile::open(folder).value();
   const GoldenClip& expected = golden.clips().at(0);

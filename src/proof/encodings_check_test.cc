@@ -36,11 +36,20 @@ TEST(EncodingsCheck, RefusesWhatIsNoTable) {
   }
 }
 
-class RealTokenizer : public testing::Test {
+struct RealFiles {
+  const char *name, *tokenizer, *encodings;
+  TokenId bytes_begin, id_end;
+};
+
+class RealTokenizer : public testing::TestWithParam<RealFiles> {
  protected:
-  void SetUp() override { SKIP_WITHOUT_SHARED(shared_); }
+  void SetUp() override {
+    SKIP_WITHOUT_SHARED(shared_);
+    if (!std::filesystem::exists(path(GetParam().tokenizer))) GTEST_SKIP() << "no such tokenizer there";
+  }
+  [[nodiscard]] std::string path(const char* file) const { return shared_ + "/tokenizer/" + file; }
   [[nodiscard]] Tokenizer load() const {
-    auto tokenizer = Tokenizer::load(read_or_fail(shared_ + "/tokenizer/gemma-4-it.tokenizer.json.xz"));
+    auto tokenizer = Tokenizer::load(read_or_fail(path(GetParam().tokenizer)));
     if (!tokenizer.ok()) {
       ADD_FAILURE() << tokenizer.error().message;
       std::abort();
@@ -50,9 +59,8 @@ class RealTokenizer : public testing::Test {
   const std::string shared_ = shared_folder();
 };
 
-TEST_F(RealTokenizer, AgreesWithHuggingFace) {
-  const auto report =
-      check_encodings_files(shared_ + "/tokenizer/gemma-4-it.tokenizer.json.xz", shared_ + "/tokenizer/encodings.json");
+TEST_P(RealTokenizer, AgreesWithHuggingFace) {
+  const auto report = check_encodings_files(path(GetParam().tokenizer), path(GetParam().encodings));
   ASSERT_TRUE(report.ok()) << report.error().message;
   EXPECT_GE(report->encode_rows, 399u);
   EXPECT_GE(report->decode_rows, 90u);
@@ -60,15 +68,15 @@ TEST_F(RealTokenizer, AgreesWithHuggingFace) {
   for (const std::string& line : report->first_mismatches) ADD_FAILURE() << line;
 }
 
-TEST_F(RealTokenizer, StreamsWhatItDecodes) {
+TEST_P(RealTokenizer, StreamsWhatItDecodes) {
   const Tokenizer tokenizer = load();
   std::mt19937 random(5);
   for (int round = 0; round < 300; ++round) {
     Ids ids;
     while (random() % 40 != 0) {
-      // Byte pieces (238 to 493) are rare in 262,144, so every third id is one.
-      ids.push_back(random() % 3 == 0 ? static_cast<TokenId>(238 + random() % 256)
-                                      : static_cast<TokenId>(random() % 262144));
+      // Pieces of one byte are rare, so every third id is one.
+      const auto any = static_cast<TokenId>(random() % static_cast<uint32_t>(GetParam().id_end));
+      ids.push_back(random() % 3 == 0 ? GetParam().bytes_begin + static_cast<TokenId>(random() % 256) : any);
     }
     for (const bool skip_special : {false, true}) {
       StreamDecoder decoder(tokenizer, {.skip_special = skip_special});
@@ -82,7 +90,7 @@ TEST_F(RealTokenizer, StreamsWhatItDecodes) {
 
 // Work that grew with the square of the length would be 10^12 steps, hours of any machine's; what it is takes a tenth
 // of a second. So a minute of processor time tells them apart wherever this runs.
-TEST_F(RealTokenizer, OneMegabyteIsNotWorkOfItsSquare) {
+TEST_P(RealTokenizer, OneMegabyteIsNotWorkOfItsSquare) {
   const Tokenizer tokenizer = load();
   constexpr size_t kBytes = 1000000;
   std::mt19937 random(1);
@@ -94,6 +102,8 @@ TEST_F(RealTokenizer, OneMegabyteIsNotWorkOfItsSquare) {
                                                        {"letters", letters},
                                                        {"one letter", std::string(kBytes, 'a')},
                                                        {"spaces", std::string(kBytes, ' ')},
+                                                       {"lines", std::string(kBytes, '\n')},
+                                                       {"digits", std::string(kBytes, '7')},
                                                        {"angle brackets", std::string(kBytes, '<')},
                                                        {"no UTF-8", std::string(kBytes, '\xFF')}};
   for (const auto& [name, text] : texts) {
@@ -106,6 +116,12 @@ TEST_F(RealTokenizer, OneMegabyteIsNotWorkOfItsSquare) {
     EXPECT_EQ(tokenizer.decode(ids, false) == text, comes_back) << name;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    All, RealTokenizer,
+    testing::Values(RealFiles{"Gemma4", "gemma-4-it.tokenizer.json.xz", "encodings.json", 238, 262144},
+                    RealFiles{"Qwen3", "qwen3.tokenizer.json.xz", "qwen3.encodings.json", 0, 151669}),
+    [](const auto& each) { return std::string(each.param.name); });
 
 }  // namespace
 }  // namespace paceline

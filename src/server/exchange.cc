@@ -34,7 +34,7 @@ Exchange::Exchange(ExchangePlan plan, const Around& around)
   for (size_t i = 0; i < plan_.requests.size(); ++i) {
     usage_.prompt_tokens += static_cast<int64_t>(plan_.requests[i].prompt.size());
     for (int32_t c = 0; c < plan_.requests[i].choices; ++c) {
-      choices_.push_back(std::make_unique<Choice>(ChoiceOutput(*around.tokenizer, *around.marks, plan_.outputs[i])));
+      choices_.push_back(std::make_unique<Choice>(ChoiceOutput(*around.tokenizer, *around.dialect, plan_.outputs[i])));
     }
   }
   told_.resize(choices_.size());

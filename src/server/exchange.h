@@ -36,7 +36,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   // Tokenizer, engine and metrics must outlive it.
   struct Around {
     const Tokenizer* tokenizer = nullptr;
-    const OutputMarks* marks = nullptr;
+    const OutputDialect* dialect = nullptr;
     Engine* engine = nullptr;
     Metrics* metrics = nullptr;
   };

@@ -146,7 +146,7 @@ Reply Routes::go_on(const HttpCall& call, CompletionPlanner& planner) {
   }
   auto exchange = std::make_shared<Exchange>(
       std::move(made),
-      Exchange::Around{&model_.text().tokenizer, &model_.maker().marks(), &model_.engine(), sources_.metrics});
+      Exchange::Around{&model_.text().tokenizer, model_.text().dialect.get(), &model_.engine(), sources_.metrics});
   remember(exchange);
   const Submission submission = exchange->submit();
   if (submission.refusal != Refusal::none) {

@@ -8,12 +8,19 @@
 #include "server/wire_chat.h"
 #include "server/wire_completions.h"
 #include "server/wire_tokens.h"
-#include "session/tool_call.h"
+#include "session/gemma/gemma_call.h"
+#include "session/qwen/json_call.h"
+#include "session/qwen/tagged_call.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   using namespace paceline;
   const std::string_view body(reinterpret_cast<const char*>(bytes), size);
-  (void)read_tool_call(body);
+  (void)read_gemma_call(body);
+  static const CallableTools kTools{{"f", {{"n", kNumberType}, {"o", kStructuredType | kNullType}}}};
+  for (const auto& call : {read_json_call(body, kTools), read_tagged_call(body, kTools)}) {
+    FieldProblem wrong;
+    if (call && !parse_body(call->arguments, wrong)) std::abort();
+  }
   FieldProblem unreadable;
   const auto object = parse_body(body, unreadable);
   if (!object) {

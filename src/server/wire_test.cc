@@ -236,9 +236,9 @@ TEST(Wire, ConversationsAreMadeForTemplates) {
   ASSERT_TRUE(ask.form);
   EXPECT_EQ(ask.form->kind, OutputForm::Kind::tool_calls);
   EXPECT_EQ(ask.form->max_calls, 1);
-  EXPECT_TRUE(ask.form->may_think);
+  EXPECT_EQ(ask.thinks, true);
   EXPECT_TRUE(ask.reads_calls);
-  EXPECT_FALSE(ask.tool_names.empty());
+  EXPECT_FALSE(ask.tools.empty());
 }
 
 // Whether a call is demanded or not: templates write names as they are.

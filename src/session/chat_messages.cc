@@ -157,9 +157,9 @@ class MessageReader {
   }
 
   void read_assistant(AskFields& fields, json::object& message) {
-    // Both spellings are in use; templates know the first.
+    // Both spellings are in use, by those who ask and in templates.
     const auto reasoning = fields.string("reasoning"), other = fields.string("reasoning_content");
-    if (reasoning || other) message["reasoning"] = reasoning ? *reasoning : *other;
+    if (reasoning || other) message["reasoning"] = message["reasoning_content"] = reasoning ? *reasoning : *other;
     fields.ignore({"refusal", "annotations", "audio", "function_call"});
     const json::array* calls = fields.array("tool_calls");
     if (calls == nullptr) return;

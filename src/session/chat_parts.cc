@@ -98,7 +98,7 @@ void read_tool_choice(AskFields& body, Tools tools, ChatParts& parts) {
   parts.reads_calls = !tools.schemas.empty() && word != "none";
   if (parts.reads_calls) {
     parts.chat.tools = std::move(tools.for_template);
-    for (const auto& tool : tools.schemas) parts.tool_names.push_back(tool.name);
+    for (const auto& tool : tools.schemas) parts.tools.push_back(callable_tool(tool));
   }
   if (choice == nullptr || word == "none" || word == "auto") return;
   if (!choice->is_object() && word != "required") {
@@ -158,7 +158,7 @@ void read_response_format(AskFields& body, ChatParts& parts) {
   format.finish();
 }
 
-// What the template is told besides the conversation; enable_thinking is what all of Gemma's understand.
+// What the template is told besides the conversation; enable_thinking is what Gemma's and Qwen's understand.
 void read_template_variables(AskFields& body, ChatParts& parts) {
   if (const auto effort = body.string("reasoning_effort", 16)) {
     parts.chat.variables["enable_thinking"] = *effort != "none" && *effort != "minimal";
@@ -175,9 +175,8 @@ void read_template_variables(AskFields& body, ChatParts& parts) {
       if (!variable.value().is_null()) parts.chat.variables[variable.key()] = variable.value();
     }
   }
-  if (!parts.form) return;
   const json::value* thinks = parts.chat.variables.if_contains("enable_thinking");
-  parts.form->may_think = thinks != nullptr && thinks->is_bool() && thinks->get_bool();
+  if (thinks != nullptr && thinks->is_bool()) parts.thinks = thinks->get_bool();
 }
 
 void read_media_settings(AskFields& body, ChatParts& parts) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "session/ask_fields.h"
+#include "session/callable_tools.h"
 #include "session/chat_messages.h"
 #include "session/chat_request.h"
 #include "session/output_forms.h"
@@ -15,12 +16,13 @@
 namespace paceline {
 
 struct ChatParts {
-  ChatRequest chat;                     // as templates want it: arguments of calls are objects, pictures are places
-  std::vector<MediaFile> media;         // pictures and clips, in the order of their places
-  int32_t picture_tokens = 0;           // soft tokens that each picture may become; 0: what the model's files say
-  bool reads_calls = false;             // tools were given, and may be called
-  std::vector<std::string> tool_names;  // of those
-  std::optional<OutputForm> form;       // that the answer must have
+  ChatRequest chat;                // as templates want it: arguments of calls are objects, pictures are places
+  std::vector<MediaFile> media;    // pictures and clips, in the order of their places
+  int32_t picture_tokens = 0;      // soft tokens that each picture may become; 0: what the model's files say
+  bool reads_calls = false;        // tools were given, and may be called
+  CallableTools tools;             // those
+  std::optional<OutputForm> form;  // that the answer must have
+  std::optional<bool> thinks;      // as the asker has it
 };
 
 // What there may be.

@@ -48,6 +48,33 @@ std::optional<std::string> token_text(const json::value& token) {
   return std::string(text->get_string());
 }
 
+// The text of a list that has nothing else, a line each.
+std::optional<std::string> text_of_parts(const json::array& parts) {
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const json::value* piece = parts[i].is_object() ? parts[i].get_object().if_contains("text") : nullptr;
+    if (piece == nullptr || !piece->is_string()) return std::nullopt;
+    if (i > 0) text += '\n';
+    text += std::string_view(piece->get_string());
+  }
+  return text;
+}
+
+// With texts for contents that are lists of them; none where that changes nothing or is not all.
+std::optional<ChatRequest> with_plain_contents(const ChatRequest& request) {
+  ChatRequest plain = request;
+  bool changes = false;
+  for (json::value& message : plain.messages) {
+    json::value* content = message.is_object() ? message.get_object().if_contains("content") : nullptr;
+    if (content == nullptr || !content->is_array()) continue;
+    const auto text = text_of_parts(content->get_array());
+    if (!text) return std::nullopt;
+    *content = *text;
+    changes = true;
+  }
+  return changes ? std::optional(std::move(plain)) : std::nullopt;
+}
+
 class CheckpointChat : public ChatTemplate {
  public:
   CheckpointChat(jinja::Template main, std::optional<jinja::Template> with_tools, json::object token_texts)
@@ -64,14 +91,20 @@ class CheckpointChat : public ChatTemplate {
       json::object& made = request.messages.emplace_back(json::object()).get_object();
       made["role"] = message.role;
       made["content"] = message.content;
-      if (!message.reasoning.empty()) made["reasoning"] = message.reasoning;
+      if (!message.reasoning.empty()) made["reasoning"] = made["reasoning_content"] = message.reasoning;
     }
     return render_request(request);
   }
 
   [[nodiscard]] Result<std::string> render_request(const ChatRequest& request) const override {
     const bool has_tools = request.tools.is_array() && !request.tools.get_array().empty();
-    auto rendered = render_chat_request(has_tools && with_tools_ ? *with_tools_ : main_, request, {}, token_texts_);
+    const jinja::Template& chosen = has_tools && with_tools_ ? *with_tools_ : main_;
+    auto rendered = render_chat_request(chosen, request, {}, token_texts_);
+    // Templates for text alone know no lists.
+    if (const auto plain = rendered.ok() ? std::nullopt : with_plain_contents(request)) {
+      auto again = render_chat_request(chosen, *plain, {}, token_texts_);
+      if (again.ok()) rendered = std::move(again);
+    }
     if (!rendered.ok()) return Error{"chat template, " + rendered.error().message};
     return std::move(rendered->text);
   }

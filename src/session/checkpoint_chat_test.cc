@@ -59,5 +59,15 @@ TEST(CheckpointChat, AnErrorNamesTheLine) {
   EXPECT_EQ((*raising)->render({}, {}).error().message, "chat template, line 3: no");
 }
 
+TEST(CheckpointChat, TemplatesOfTextAloneAreGivenText) {
+  const auto chat = make_checkpoint_chat({"{{ messages[0].content + '!' }}", {}}, {}).value();
+  ChatRequest request;
+  request.messages.push_back(
+      {{"role", "user"}, {"content", {{{"type", "text"}, {"text", "a"}}, {{"type", "text"}, {"text", "b"}}}}});
+  EXPECT_EQ(chat->render_request(request).value(), "a\nb!");
+  request.messages[0].get_object()["content"].get_array().push_back(json::object{{"type", "image"}});
+  EXPECT_FALSE(chat->render_request(request).ok());
+}
+
 }  // namespace
 }  // namespace paceline

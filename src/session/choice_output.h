@@ -23,9 +23,9 @@ const char* output_end_name(OutputEnd end);
 
 class ChoiceOutput {
  public:
-  // The tokenizer must outlive it.
-  ChoiceOutput(const Tokenizer& tokenizer, const OutputMarks& marks, const OutputSettings& settings)
-      : parser_(tokenizer, marks, settings) {}
+  // Tokenizer and dialect must outlive it.
+  ChoiceOutput(const Tokenizer& tokenizer, const OutputDialect& dialect, const OutputSettings& settings)
+      : parser_(tokenizer, dialect, settings) {}
 
   // Of an event, before its tokens: what it says about the prompt.
   void note_prompt(const Event& event, Usage& usage);

@@ -26,15 +26,13 @@ constexpr size_t kChoiceBytes = size_t{4} << 10;
 size_t listener_bytes(const OutputSettings& output, int32_t choices) {
   size_t bytes = static_cast<size_t>(choices) * kChoiceBytes;
   if (output.stops != nullptr) bytes += output.stops->bytes();
-  if (output.tool_names == nullptr) return bytes;
-  for (const std::string& name : *output.tool_names) bytes += sizeof(name) + name.capacity();
+  if (output.tools != nullptr) bytes += bytes_of(*output.tools);
   return bytes;
 }
 
 }  // namespace
 
-CompletionMaker::CompletionMaker(const TextModel& model)
-    : model_(model), marks_(find_output_marks(model.tokenizer)), forms_(model) {
+CompletionMaker::CompletionMaker(const TextModel& model) : model_(model), forms_(model) {
   for (TokenId id = 0; id < model.tokenizer.id_end(); ++id) {
     longest_piece_ = std::max(longest_piece_, model.tokenizer.piece(id).value_or("").size());
   }
@@ -72,12 +70,17 @@ std::optional<MadeCompletion> CompletionMaker::make(MediaPrompt prompt, const Ou
 
 std::optional<MadeCompletion> CompletionMaker::make(MediaPrompt prompt, const OutputAsk& ask, const ChatParts& chat,
                                                     const CompletionTerms& terms, FieldProblem& problem) {
-  const bool begins_in_thought = ends_in_thought(marks_, prompt.tokens);
-  auto made = make(std::move(prompt), ask, chat.form, terms, problem);
+  const bool begins_in_thought = ends_in_thought(model_.tokenizer, model_.dialect->marks(), prompt.tokens);
+  std::optional<OutputForm> form = chat.form;
+  if (form) {
+    const bool may_think = chat.thinks.value_or(model_.dialect->thinks_unasked());
+    form->thinking = begins_in_thought ? Thinking::begun : may_think ? Thinking::may : Thinking::none;
+  }
+  auto made = make(std::move(prompt), ask, form, terms, problem);
   if (!made) return std::nullopt;
   made->output.reads_thoughts = true;
   made->output.reads_calls = chat.reads_calls;
-  made->output.tool_names = std::make_shared<const std::vector<std::string>>(chat.tool_names);
+  made->output.tools = std::make_shared<const CallableTools>(chat.tools);
   made->request.listener_bytes = listener_bytes(made->output, made->request.choices);
   made->output.begins_in_thought = begins_in_thought;
   return made;

@@ -47,7 +47,6 @@ class CompletionMaker {
   // The model must outlive it.
   explicit CompletionMaker(const TextModel& model);
 
-  [[nodiscard]] const OutputMarks& marks() const { return marks_; }
   // The most tokens of a request, where at most `limit` are allowed (0: no limit).
   [[nodiscard]] int32_t context(int32_t limit) const;
 
@@ -73,7 +72,6 @@ class CompletionMaker {
                                      const CompletionTerms& terms, FieldProblem& problem);
 
   const TextModel& model_;
-  OutputMarks marks_;
   size_t longest_piece_ = 1;  // bytes
   OutputForms forms_;
 };

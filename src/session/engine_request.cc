@@ -48,14 +48,13 @@ Result<Request> make_request(const TextModel& model, std::vector<TokenId> prompt
   request.sampling.top_p = wishes.top_p.value_or(config.top_p);
   request.sampling.top_k = wishes.top_k.value_or(config.top_k);
   request.sampling.seed = wishes.seed ? *wishes.seed : new_seed();
-  request.sampling.suppressed = std::make_shared<const std::vector<TokenId>>(placeholder_ids(config.ids));
+  request.sampling.suppressed = model.never_sampled;
   sort_biases(request.sampling.logit_bias);
   TRY(check_settings(request.sampling, config.vocab));
 
   request.stop_ids = wishes.stop_ids;
   if (!wishes.ignore_eos) {
-    request.stop_ids.insert(request.stop_ids.end(), config.stop_ids.begin(), config.stop_ids.end());
-    if (const auto eos = model.eos()) request.stop_ids.push_back(*eos);
+    request.stop_ids.insert(request.stop_ids.end(), model.stop_ids.begin(), model.stop_ids.end());
   }
   sort_unique(request.stop_ids);
   request.max_tokens = wishes.max_tokens;

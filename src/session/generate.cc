@@ -157,13 +157,12 @@ Result<PreparedRequest> prepare(const TextModel& model, const GenerateRequest& r
 
   asked.stop_ids = request.stop_ids;
   if (!request.ignore_eos) {
-    asked.stop_ids.insert(asked.stop_ids.end(), config.stop_ids.begin(), config.stop_ids.end());
-    if (const auto eos = model.eos(); eos) asked.stop_ids.push_back(*eos);
+    asked.stop_ids.insert(asked.stop_ids.end(), model.stop_ids.begin(), model.stop_ids.end());
   }
   sort_unique(asked.stop_ids);
 
   asked.sampling = request.sampling;
-  asked.sampling.suppressed = std::make_shared<const std::vector<TokenId>>(placeholder_ids(config.ids));
+  asked.sampling.suppressed = model.never_sampled;
   prepared.stop_strings = request.stop_strings;
   return prepared;
 }

@@ -19,8 +19,8 @@ TextModel golden_model(const char* name, ThreadPool& pool) {
   const std::string json{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   Tokenizer tokenizer = std::move(*Tokenizer::load(json));
   SpecialTokens special_tokens = default_special_tokens(tokenizer);
-  return {*load_model(goldens_folder() / name / "target", pool), std::move(tokenizer), std::move(special_tokens),
-          nullptr, ""};
+  return make_text_model(*load_model(goldens_folder() / name / "target", pool), std::move(tokenizer),
+                         std::move(special_tokens));
 }
 
 class GenerateTest : public testing::Test {

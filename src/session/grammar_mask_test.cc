@@ -8,7 +8,7 @@
 
 #include "grammar/grammar_for_tests.h"
 #include "grammar/parts.h"
-#include "grammar/token_walk.h"
+#include "session/output_dialect.h"
 #include "session/token_vocabulary.h"
 #include "tokenizer/tokenizers_for_tests.h"
 
@@ -79,28 +79,6 @@ class GrammarMask : public testing::Test {
   TokenId end_;
   std::mt19937 random_{7};
 };
-
-void expect_brute_force_masks(const Automaton& automaton, const TokenIndex& index, ConstraintCursor& cursor,
-                              std::span<const TokenId> tokens, TokenId end) {
-  Matcher matcher(automaton);
-  WalkCount count;
-  SetId position = matcher.start();
-  const auto follows = [&](TokenId id) {
-    if (id == end) return matcher.complete(position);
-    if (index.bytes_of(id).empty()) return matcher.step_token(position, id) != kDead;
-    SetId behind = position;
-    for (const char byte : index.bytes_of(id)) behind = matcher.step_counted(behind, static_cast<uint8_t>(byte), count);
-    return behind != kDead;
-  };
-  for (size_t i = 0; i <= tokens.size(); ++i) {
-    std::vector<TokenId> tried;
-    for (TokenId id = 0; id < static_cast<TokenId>(index.words() * 64); ++id) {
-      if (follows(id)) tried.push_back(id);
-    }
-    ASSERT_EQ(ids_of(cursor.allowed(tokens.first(i))), tried) << i;
-    if (i < tokens.size()) position = position_behind(index, matcher, position, tokens[i]);
-  }
-}
 
 TEST_F(GrammarMask, EqualsTryingEveryToken) {
   for (const char* schema : kSchemas) {
@@ -261,7 +239,7 @@ TEST_F(GrammarMask, ToolCalls) {
 
 TEST_F(GrammarMask, SeveralCallsBehindAThought) {
   const std::vector<ToolSchema> tools{{"f", nullptr}};
-  const auto thought = find_thought_tokens(TokenVocabulary(tokenizer_));
+  const auto thought = find_output_dialect(tokenizer_, "")->thought_form(false);
   ASSERT_TRUE(thought);
   const auto constraint =
       constraint_of(tool_call_grammar(TokenVocabulary(tokenizer_), tools, {.max_calls = 2, .thought = thought}).value(),

@@ -4,7 +4,6 @@
 #include <iterator>
 
 #include "grammar/constraint.h"
-#include "session/prompt_checks.h"
 #include "session/token_vocabulary.h"
 
 namespace paceline {
@@ -16,8 +15,8 @@ constexpr size_t kKept = 32, kKeptBytes = size_t{128} << 20;
 std::string key_of(const OutputForm& form) {
   boost::json::array tools;
   for (const auto& tool : form.tools) tools.push_back({boost::json::value(tool.name), tool.parameters});
-  return boost::json::serialize(
-      boost::json::array{static_cast<int>(form.kind), form.schema, tools, form.max_calls, form.may_think});
+  return boost::json::serialize(boost::json::array{static_cast<int>(form.kind), form.schema, tools, form.max_calls,
+                                                   static_cast<int>(form.thinking)});
 }
 
 }  // namespace
@@ -31,22 +30,19 @@ Result<std::shared_ptr<const TokenConstraint>> OutputForms::find(const OutputFor
 }
 
 Result<std::shared_ptr<const TokenConstraint>> OutputForms::compile(const OutputForm& form) {
-  std::optional<grammar::ThoughtTokens> thought;
-  if (form.may_think) thought = grammar::find_thought_tokens(TokenVocabulary(model_.tokenizer));
+  std::optional<grammar::ThoughtForm> thought;
+  if (form.thinking != Thinking::none) thought = model_.dialect->thought_form(form.thinking == Thinking::begun);
   const auto automaton = [&]() -> Result<grammar::Automaton> {
     switch (form.kind) {
       case OutputForm::Kind::json_object: return grammar::json_object_grammar(thought);
       case OutputForm::Kind::json_schema: return grammar::json_schema_grammar(form.schema, thought);
       case OutputForm::Kind::tool_calls: break;
     }
-    return grammar::tool_call_grammar(TokenVocabulary(model_.tokenizer), form.tools, {form.max_calls, thought});
+    return model_.dialect->call_grammar(TokenVocabulary(model_.tokenizer), form.tools, {form.max_calls, thought});
   };
   TRY_ASSIGN(grammar::Automaton made, automaton());
   TRY_ASSIGN(auto index, this->index());
-  std::vector<TokenId> end_ids = model_.loaded.config.stop_ids;
-  if (const auto eos = model_.eos()) end_ids.push_back(*eos);
-  sort_unique(end_ids);
-  return grammar::GrammarConstraint::make(std::move(made), std::move(index), std::move(end_ids));
+  return grammar::GrammarConstraint::make(std::move(made), std::move(index), model_.stop_ids);
 }
 
 Result<std::shared_ptr<const grammar::TokenIndex>> OutputForms::index() {

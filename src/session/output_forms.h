@@ -18,13 +18,16 @@
 
 namespace paceline {
 
+// Whether a thought stands before the output.
+enum class Thinking : uint8_t { none, may, begun };
+
 struct OutputForm {
   enum class Kind : uint8_t { json_object, json_schema, tool_calls };
   Kind kind = Kind::json_object;
   boost::json::value schema = {};               // json_schema
   std::vector<grammar::ToolSchema> tools = {};  // tool_calls
   int max_calls = 1;                            // tool_calls
-  bool may_think = false;                       // a thought may stand before
+  Thinking thinking = Thinking::none;
 };
 
 // May be used by several threads.

@@ -1,17 +1,11 @@
 #include "session/output_parser.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace paceline {
 namespace {
 
-constexpr std::string_view kThoughtHead = "thought\n";
-
-TokenId special(const Tokenizer& tokenizer, std::string_view text) {
-  const auto id = tokenizer.id_of(text);
-  return id && tokenizer.is_special(*id) ? *id : -1;
-}
+constexpr size_t kAllLines = ~size_t{0};
 
 OutputMarks only_read(OutputMarks marks, const OutputSettings& settings) {
   if (!settings.reads_thoughts || marks.thought_end < 0) marks.thought_begin = marks.thought_end = -1;
@@ -26,29 +20,14 @@ OutputDelta& last_of(OutputDelta::Kind kind, std::vector<OutputDelta>& out) {
 
 }  // namespace
 
-OutputMarks find_output_marks(const Tokenizer& tokenizer) {
-  return {.thought_begin = special(tokenizer, "<|channel>"),
-          .thought_end = special(tokenizer, "<channel|>"),
-          .call_begin = special(tokenizer, "<|tool_call>"),
-          .call_end = special(tokenizer, "<tool_call|>"),
-          .quote = special(tokenizer, "<|\"|>")};
-}
-
-bool ends_in_thought(const OutputMarks& marks, std::span<const TokenId> prompt) {
-  if (marks.thought_begin < 0) return false;
-  for (size_t i = prompt.size(); i-- > 0;) {
-    if (prompt[i] == marks.thought_begin) return true;
-    if (prompt[i] == marks.thought_end) return false;
-  }
-  return false;
-}
-
-OutputParser::OutputParser(const Tokenizer& tokenizer, const OutputMarks& marks, const OutputSettings& settings)
+OutputParser::OutputParser(const Tokenizer& tokenizer, const OutputDialect& dialect, const OutputSettings& settings)
     : tokenizer_(&tokenizer),
-      marks_(only_read(marks, settings)),
+      dialect_(&dialect),
+      frame_(dialect.frame()),
+      marks_(only_read(dialect.marks(), settings)),
       decoder_(tokenizer, {.skip_special = true, .byte_runs = ByteRuns::by_character}),
       stops_(settings.stops),
-      tool_names_(settings.tool_names),
+      tools_(settings.tools),
       keeps_tokens_(settings.keeps_tokens) {
   if (settings.begins_in_thought && settings.reads_thoughts) place_ = Place::thought;
 }
@@ -83,16 +62,30 @@ bool OutputParser::push_mark(TokenId id, std::vector<OutputDelta>& out) {
   if (id == marks_.thought_end && (place_ == Place::thought || place_ == Place::thought_head)) {
     holds_newline_ = false;
     leave(out);
+    lines_to_skip_ = frame_.lines_behind_thought;
     return true;
   }
   // A mark that begins something ends whatever was open.
-  if (id == marks_.thought_begin || id == marks_.call_begin) {
+  if (id != marks_.thought_begin && id != marks_.call_begin) return false;
+  begin(id, out);
+  return true;
+}
+
+void OutputParser::begin(TokenId mark, std::vector<OutputDelta>& out) {
+  const bool is_call = mark == marks_.call_begin;
+  if (is_call && place_ == Place::content && frame_.drops_lines_around_calls) {
+    // The ends of lines before it wait until it is known to be a call.
+    piece_.clear();
+    decoder_.finish(piece_);
+    take(piece_, out);
+    certain_.clear();
+    stops_.finish(certain_);
+    emit_content(certain_, out);
+    lines_to_skip_ = 0;
+  } else {
     leave(out);
-    if (stopped()) return true;
-    place_ = id == marks_.call_begin ? Place::call : Place::thought_head;
-    return true;
   }
-  return false;
+  if (!stopped()) place_ = is_call ? Place::call : Place::thought_head;
 }
 
 // To content, with nothing left behind.
@@ -105,6 +98,7 @@ void OutputParser::leave(std::vector<OutputDelta>& out) {
       certain_.clear();
       stops_.finish(certain_);
       emit_content(certain_, out);
+      emit_certain(std::string(std::exchange(held_lines_, 0), '\n'), out);
       // Tokens that have no text of their own.
       if (!stopped() && !waiting_.empty()) {
         auto& tokens = last_of(OutputDelta::Kind::content, out).tokens;
@@ -115,10 +109,11 @@ void OutputParser::leave(std::vector<OutputDelta>& out) {
     case Place::thought:
       if (std::exchange(holds_newline_, false)) last_of(OutputDelta::Kind::reasoning, out).text += '\n';
       break;
-    case Place::thought_head: break;  // no more than a part of the mark
+    case Place::thought_head: break;  // no more than a part of the mark, or nothing
     case Place::call: give_back_call(false, out); break;
   }
   head_.clear();
+  lines_to_skip_ = 0;
   place_ = Place::content;
 }
 
@@ -133,23 +128,29 @@ void OutputParser::take(std::string_view piece, std::vector<OutputDelta>& out) {
 }
 
 void OutputParser::take_content(std::string_view piece, std::vector<OutputDelta>& out) {
+  while (lines_to_skip_ > 0 && piece.starts_with('\n')) {
+    piece.remove_prefix(1);
+    --lines_to_skip_;
+  }
+  if (piece.empty()) return;
+  lines_to_skip_ = 0;
   content_read_ += piece.size();
   certain_.clear();
   stops_.push(piece, certain_);
   emit_content(certain_, out);
 }
 
-// A channel of another name is text.
+// Where the head is needed, what begins in another way is text.
 void OutputParser::take_thought_head(std::string_view piece, std::vector<OutputDelta>& out) {
   head_ += piece;
-  if (head_.starts_with(kThoughtHead)) {
+  if (head_.starts_with(frame_.thought_head)) {
     place_ = Place::thought;
-    const std::string rest = std::exchange(head_, {}).substr(kThoughtHead.size());
+    const std::string rest = std::exchange(head_, {}).substr(frame_.thought_head.size());
     take_thought(rest, out);
-  } else if (!kThoughtHead.starts_with(head_)) {
-    place_ = Place::content;
+  } else if (!frame_.thought_head.starts_with(head_)) {
+    place_ = frame_.needs_thought_head ? Place::content : Place::thought;
     const std::string text = std::exchange(head_, {});
-    take_content(text, out);
+    take(text, out);
   }
 }
 
@@ -169,27 +170,45 @@ void OutputParser::end_call(std::vector<OutputDelta>& out) {
   piece_.clear();
   decoder_.finish(piece_);
   call_ += piece_;
-  auto call = read_tool_call(call_);
-  if (call && tool_names_ != nullptr &&
-      std::find(tool_names_->begin(), tool_names_->end(), call->name) != tool_names_->end()) {
-    last_of(OutputDelta::Kind::call, out).call = std::move(*call);
-    ++calls_;
-    call_.clear();
-  } else {
-    give_back_call(true, out);
-  }
   place_ = Place::content;
+  auto call = tools_ != nullptr ? dialect_->read_call(call_, *tools_) : std::nullopt;
+  if (!call) return give_back_call(true, out);
+  last_of(OutputDelta::Kind::call, out).call = std::move(*call);
+  ++calls_;
+  call_.clear();
+  drop_held_lines();
+  if (frame_.drops_lines_around_calls) lines_to_skip_ = kAllLines;
 }
 
 // The tokens of the call in letters: nothing that the model wrote is lost.
 void OutputParser::give_back_call(bool was_ended, std::vector<OutputDelta>& out) {
-  std::string text = "<|tool_call>";
-  for (const char c : std::exchange(call_, {})) c == kQuoteMark ? text += "<|\"|>" : text += c;
-  if (was_ended) text += "<tool_call|>";
+  std::string text(tokenizer_->piece(marks_.call_begin).value_or(""));
+  for (const char c : std::exchange(call_, {})) {
+    c == kQuoteMark ? text += tokenizer_->piece(marks_.quote).value_or("") : text += c;
+  }
+  if (was_ended) text += tokenizer_->piece(marks_.call_end).value_or("");
   take_content(text, out);
 }
 
+// Ends of lines wait where they could stand before a call.
 void OutputParser::emit_content(std::string_view text, std::vector<OutputDelta>& out) {
+  if (text.empty()) return;
+  if (marks_.call_begin < 0 || !frame_.drops_lines_around_calls) return emit_certain(text, out);
+  const size_t kept = text.find_last_not_of('\n') + 1;
+  if (kept > 0) {
+    std::string whole(std::exchange(held_lines_, 0), '\n');
+    emit_certain(whole.append(text.substr(0, kept)), out);
+  }
+  held_lines_ += text.size() - kept;
+}
+
+// With the tokens that they were read from.
+void OutputParser::drop_held_lines() {
+  content_out_ += std::exchange(held_lines_, 0);
+  while (!waiting_.empty() && waiting_.front().begin < content_out_) waiting_.pop_front();
+}
+
+void OutputParser::emit_certain(std::string_view text, std::vector<OutputDelta>& out) {
   if (text.empty()) return;
   OutputDelta& delta = last_of(OutputDelta::Kind::content, out);
   delta.text += text;

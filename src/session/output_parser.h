@@ -1,8 +1,8 @@
 // A model's tokens to what clients are told: text, thoughts, tool calls.
 //
-// Thoughts stand between <|channel>thought\n and <channel|>, calls between <|tool_call> and <tool_call|>. Only tokens
-// mark them: text that spells a mark is text. Text comes out as whole characters, without what could begin a stop
-// string. How tokens are grouped makes no difference, and what turns out to be no call is text.
+// Thoughts and calls stand between tokens that the model's dialect names. Only tokens mark them: text that spells a
+// mark is text. Text comes out as whole characters, without what could begin a stop string. How tokens are grouped
+// makes no difference, and what turns out to be no call is text.
 #pragma once
 
 #include <cstdint>
@@ -13,23 +13,12 @@
 #include <vector>
 
 #include "engine/event.h"
+#include "session/output_dialect.h"
 #include "session/stop_strings.h"
-#include "session/tool_call.h"
 #include "tokenizer/stream_decoder.h"
 #include "tokenizer/tokenizer.h"
 
 namespace paceline {
-
-// -1: the tokenizer has no such token.
-struct OutputMarks {
-  TokenId thought_begin = -1, thought_end = -1;
-  TokenId call_begin = -1, call_end = -1;
-  TokenId quote = -1;
-};
-OutputMarks find_output_marks(const Tokenizer& tokenizer);
-
-// Whether a prompt ends within a thought that it began itself.
-bool ends_in_thought(const OutputMarks& marks, std::span<const TokenId> prompt);
 
 struct OutputDelta {
   enum class Kind : uint8_t { content, reasoning, call };
@@ -41,9 +30,9 @@ struct OutputDelta {
 
 // What is large in it is shared by all choices of a request.
 struct OutputSettings {
-  bool reads_thoughts = false;                                           // otherwise they are text
-  bool reads_calls = false;                                              // likewise
-  std::shared_ptr<const std::vector<std::string>> tool_names = nullptr;  // a call of any other is text
+  bool reads_thoughts = false;                           // otherwise they are text
+  bool reads_calls = false;                              // likewise
+  std::shared_ptr<const CallableTools> tools = nullptr;  // a call of any other is text
   bool begins_in_thought = false;
   bool keeps_tokens = false;
   std::shared_ptr<const StopAutomaton> stops = nullptr;  // of the content; thoughts and calls are not cut
@@ -51,8 +40,8 @@ struct OutputSettings {
 
 class OutputParser {
  public:
-  // The tokenizer must outlive it.
-  OutputParser(const Tokenizer& tokenizer, const OutputMarks& marks, const OutputSettings& settings);
+  // Tokenizer and dialect must outlive it.
+  OutputParser(const Tokenizer& tokenizer, const OutputDialect& dialect, const OutputSettings& settings);
 
   // Appends to `out`; what is of the kind that stands last there is added to it. False: a stop string is complete, and
   // the output ends with this token.
@@ -73,6 +62,7 @@ class OutputParser {
   };
 
   bool push_mark(TokenId id, std::vector<OutputDelta>& out);
+  void begin(TokenId mark, std::vector<OutputDelta>& out);
   void leave(std::vector<OutputDelta>& out);
   void take(std::string_view piece, std::vector<OutputDelta>& out);
   void take_content(std::string_view piece, std::vector<OutputDelta>& out);
@@ -81,18 +71,24 @@ class OutputParser {
   void end_call(std::vector<OutputDelta>& out);
   void give_back_call(bool was_ended, std::vector<OutputDelta>& out);
   void emit_content(std::string_view text, std::vector<OutputDelta>& out);
+  void emit_certain(std::string_view text, std::vector<OutputDelta>& out);
+  void drop_held_lines();
 
   const Tokenizer* tokenizer_;
+  const OutputDialect* dialect_;
+  OutputFrame frame_;
   OutputMarks marks_;
   StreamDecoder decoder_;
   StopStrings stops_;
-  std::shared_ptr<const std::vector<std::string>> tool_names_;
+  std::shared_ptr<const CallableTools> tools_;
   bool keeps_tokens_;
   Place place_ = Place::content;
   std::string piece_, certain_;
   std::string head_;            // of a thought
   bool holds_newline_ = false;  // a thought's last character, which may belong to the mark behind it
   std::string call_;
+  size_t lines_to_skip_ = 0;                   // ends of lines that may still belong to what is before the content
+  size_t held_lines_ = 0;                      // those at the content's end, which may belong to a call behind it
   size_t content_read_ = 0, content_out_ = 0;  // bytes
   std::deque<Waiting> waiting_;
   int32_t calls_ = 0, thought_tokens_ = 0;

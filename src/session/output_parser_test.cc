@@ -26,8 +26,10 @@ std::string shown(const std::vector<OutputDelta>& deltas) {
   return last == OutputDelta::Kind::reasoning ? text + ")" : text;
 }
 
-std::shared_ptr<const std::vector<std::string>> names(std::vector<std::string> of) {
-  return std::make_shared<const std::vector<std::string>>(std::move(of));
+std::shared_ptr<const CallableTools> tools(std::vector<std::string> names) {
+  CallableTools made;
+  for (std::string& name : names) made.push_back({std::move(name)});
+  return std::make_shared<const CallableTools>(std::move(made));
 }
 
 std::shared_ptr<const StopAutomaton> stops(const std::vector<std::string>& of) {
@@ -38,13 +40,13 @@ class OutputParserTest : public testing::Test {
  protected:
   OutputParserTest()
       : tokenizer_(*Tokenizer::load(*read_packed_file(PACELINE_SOURCE_DIR "/models/default/tokenizer.json"))),
-        marks_(find_output_marks(tokenizer_)) {}
+        dialect_(find_output_dialect(tokenizer_, "")) {}
 
   // Where the caller looks at the deltas (every `group` tokens) must make no difference.
   std::string parse(std::string_view text, const OutputSettings& settings) {
     std::string first;
     for (const size_t group : {1, 2, 3, 1000}) {
-      OutputParser parser(tokenizer_, marks_, settings);
+      OutputParser parser(tokenizer_, *dialect_, settings);
       std::vector<OutputDelta> all, deltas;
       const auto look = [&] {
         for (auto& delta : deltas) all.push_back(std::move(delta));
@@ -70,16 +72,16 @@ class OutputParserTest : public testing::Test {
   }
 
   Tokenizer tokenizer_;
-  OutputMarks marks_;
-  const OutputSettings all_{.reads_thoughts = true, .reads_calls = true, .tool_names = names({"f", "g"})};
+  std::shared_ptr<const OutputDialect> dialect_;
+  const OutputSettings all_{.reads_thoughts = true, .reads_calls = true, .tools = tools({"f", "g"})};
 };
 
 TEST_F(OutputParserTest, MarksAreFound) {
-  EXPECT_GE(marks_.thought_begin, 0);
-  EXPECT_GE(marks_.thought_end, 0);
-  EXPECT_GE(marks_.call_begin, 0);
-  EXPECT_GE(marks_.call_end, 0);
-  EXPECT_GE(marks_.quote, 0);
+  EXPECT_GE(dialect_->marks().thought_begin, 0);
+  EXPECT_GE(dialect_->marks().thought_end, 0);
+  EXPECT_GE(dialect_->marks().call_begin, 0);
+  EXPECT_GE(dialect_->marks().call_end, 0);
+  EXPECT_GE(dialect_->marks().quote, 0);
 }
 
 TEST_F(OutputParserTest, TextThoughtsAndCallsComeApart) {
@@ -109,7 +111,7 @@ TEST_F(OutputParserTest, ACallOfAToolThatWasNotOfferedIsText) {
   EXPECT_EQ(parse("<|tool_call>call:F{}<tool_call|>", all_), "<|tool_call>call:F{}<tool_call|>");
   EXPECT_EQ(parse("<|tool_call>call:ff{}<tool_call|><|tool_call>call:g{}<tool_call|>", all_),
             "<|tool_call>call:ff{}<tool_call|>[g{}]");
-  OutputParser parser(tokenizer_, marks_, all_);
+  OutputParser parser(tokenizer_, *dialect_, all_);
   std::vector<OutputDelta> deltas;
   for (const TokenId id : tokenizer_.encode("<|tool_call>call:h{}<tool_call|>", false)) parser.push(token(id), deltas);
   EXPECT_EQ(parser.calls(), 0);
@@ -119,7 +121,7 @@ TEST_F(OutputParserTest, WhatIsNotReadIsText) {
   EXPECT_EQ(parse("<|channel>thought\nHm.<channel|>A", {}), "thought\nHm.A");
   EXPECT_EQ(parse("<|tool_call>call:f{}<tool_call|>", {.reads_thoughts = true}), "call:f{}");
   // Letters that spell a mark, token by token.
-  OutputParser parser(tokenizer_, marks_, all_);
+  OutputParser parser(tokenizer_, *dialect_, all_);
   std::vector<OutputDelta> deltas;
   for (const char c : std::string("<|tool_call>")) {
     for (const TokenId id : tokenizer_.encode(std::string(1, c), false)) parser.push(token(id), deltas);
@@ -142,18 +144,18 @@ TEST_F(OutputParserTest, StopStringsCutTheContentAlone) {
 TEST_F(OutputParserTest, ChoicesShareWhatIsLarge) {
   OutputSettings settings = all_;
   settings.stops = stops({"STOP"});
-  settings.tool_names = names({"f"});
+  settings.tools = tools({"f"});
   std::vector<OutputParser> parsers;
-  for (int i = 0; i < 16; ++i) parsers.emplace_back(tokenizer_, marks_, settings);
+  for (int i = 0; i < 16; ++i) parsers.emplace_back(tokenizer_, *dialect_, settings);
   EXPECT_EQ(settings.stops.use_count(), 17);
-  EXPECT_EQ(settings.tool_names.use_count(), 17);
+  EXPECT_EQ(settings.tools.use_count(), 17);
 }
 
 TEST_F(OutputParserTest, BeginsWhereThePromptEnded) {
   const auto ids = [&](std::string_view text) { return tokenizer_.encode(text, false); };
-  EXPECT_TRUE(ends_in_thought(marks_, ids("a<|channel>thought\n")));
-  EXPECT_FALSE(ends_in_thought(marks_, ids("a<|channel>thought\n<channel|>")));
-  EXPECT_FALSE(ends_in_thought(marks_, ids("abc")));
+  EXPECT_TRUE(ends_in_thought(tokenizer_, dialect_->marks(), ids("a<|channel>thought\n")));
+  EXPECT_FALSE(ends_in_thought(tokenizer_, dialect_->marks(), ids("a<|channel>thought\n<channel|>")));
+  EXPECT_FALSE(ends_in_thought(tokenizer_, dialect_->marks(), ids("abc")));
   OutputSettings settings = all_;
   settings.begins_in_thought = true;
   EXPECT_EQ(parse("hm\n<channel|>so", settings), "(hm)so");
@@ -164,7 +166,7 @@ TEST_F(OutputParserTest, TokensComeWithTheirText) {
   settings.keeps_tokens = true;
   settings.stops = stops({"three"});
   for (const std::string text : {"one two é😀 three four", "one two"}) {
-    OutputParser parser(tokenizer_, marks_, settings);
+    OutputParser parser(tokenizer_, *dialect_, settings);
     std::vector<OutputDelta> deltas;
     bool goes_on = true;
     for (const TokenId id : tokenizer_.encode("<|channel>thought\nx\n<channel|>" + text, false)) {
@@ -181,7 +183,7 @@ TEST_F(OutputParserTest, TokensComeWithTheirText) {
     EXPECT_TRUE(tokenizer_.decode(ids, true).starts_with(content)) << content;
     EXPECT_LE(tokenizer_.decode(ids, true).size(), content.size() + 5);
   }
-  EXPECT_EQ(OutputParser(tokenizer_, marks_, settings).thought_tokens(), 0);
+  EXPECT_EQ(OutputParser(tokenizer_, *dialect_, settings).thought_tokens(), 0);
 }
 
 }  // namespace

@@ -13,6 +13,8 @@
 #include "base/check.h"
 #include "grammar/constraint.h"
 #include "grammar/documents.h"
+#include "grammar/json_calls.h"
+#include "grammar/tagged_calls.h"
 #include "grammar/token_walk.h"
 #include "grammar/validator_for_tests.h"
 #include "session/token_vocabulary.h"
@@ -334,6 +336,14 @@ void write(const FuzzedVocabulary& vocabulary, const Automaton& automaton, const
   CHECK(stats.made <= stats.asked);
 }
 
+// As a tool's parameters, in each of the ways that calls are written.
+void compile_calls(const json::value& schema) {
+  const std::vector<ToolSchema> tools{{"f", schema}};
+  for (const auto& made : {json_call_grammar({2, 3}, tools), tagged_call_grammar({2, 3}, tools)}) {
+    CHECK(made.ok() || !made.error().message.empty());
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
@@ -350,6 +360,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   } else {
     schema = schema_of(choices, 0);
   }
+  compile_calls(schema);
   const auto automaton = json_schema_grammar(schema);
   if (!automaton.ok()) {
     CHECK(!automaton.error().message.empty());

@@ -7,12 +7,14 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/thread_pool.h"
 #include "model/load.h"
 #include "session/chat.h"
 #include "session/medium.h"
+#include "session/output_dialect.h"
 #include "tokenizer/special_tokens.h"
 #include "tokenizer/tokenizer.h"
 
@@ -24,10 +26,15 @@ struct TextModel {
   SpecialTokens special_tokens;
   std::unique_ptr<ChatTemplate> chat;  // none: the model continues text
   std::string chat_problem;            // why there is none, where the checkpoint ships one
+  std::shared_ptr<const OutputDialect> dialect;
+  std::vector<TokenId> stop_ids;                              // of the model's files and its tokenizer; sorted
+  std::shared_ptr<const std::vector<TokenId>> never_sampled;  // places of media, and ids that stand for nothing
 
   [[nodiscard]] bool has_chat() const { return chat != nullptr; }
-  [[nodiscard]] std::optional<TokenId> eos() const { return special_tokens.eos; }
 };
+
+// Without a chat template.
+TextModel make_text_model(LoadedModel loaded, Tokenizer tokenizer, SpecialTokens special_tokens);
 
 Result<TextModel> load_text_model(const std::filesystem::path& folder, ThreadPool& pool, const Progress& progress = {});
 

@@ -13,7 +13,7 @@ namespace paceline {
 class TokenVocabulary : public grammar::Vocabulary {
  public:
   // The tokenizer must outlive it.
-  explicit TokenVocabulary(const Tokenizer& tokenizer);
+  explicit TokenVocabulary(const Tokenizer& tokenizer) : tokenizer_(tokenizer) {}
 
   [[nodiscard]] TokenId id_end() const override { return tokenizer_.id_end(); }
   [[nodiscard]] std::string bytes_of(TokenId id) const override;
@@ -21,7 +21,6 @@ class TokenVocabulary : public grammar::Vocabulary {
 
  private:
   const Tokenizer& tokenizer_;
-  bool has_byte_fallback_;
 };
 
 // An error where a token's bytes depend on what stands around it.

@@ -93,14 +93,14 @@ std::vector<TextPart> AddedTokenFinder::split(std::string_view text) const {
   return parts;
 }
 
-AddedTokenFinders make_finders(const std::vector<AddedToken>& tokens, const std::vector<NormalizerStep>& normalizer) {
+AddedTokenFinders make_finders(const std::vector<AddedToken>& tokens, const TextEncoder& encoder) {
   std::vector<AddedTokenFinder::Pattern> plain, normalized;
   // Special tokens stand before the others where two have the same form.
   for (const bool special : {true, false}) {
     for (const AddedToken& token : tokens) {
       if (token.special != special) continue;
       if (token.normalized) {
-        normalized.push_back({normalize(normalizer, token.content), token});
+        normalized.push_back({encoder.normalize(token.content), token});
       } else {
         plain.push_back({token.content, token});
       }

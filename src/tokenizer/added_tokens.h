@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tensor/dtype.h"
-#include "tokenizer/normalizer.h"
+#include "tokenizer/text_encoder.h"
 
 namespace paceline {
 
@@ -54,6 +54,6 @@ class AddedTokenFinder {
 struct AddedTokenFinders {
   AddedTokenFinder plain, normalized;
 };
-AddedTokenFinders make_finders(const std::vector<AddedToken>& tokens, const std::vector<NormalizerStep>& normalizer);
+AddedTokenFinders make_finders(const std::vector<AddedToken>& tokens, const TextEncoder& encoder);
 
 }  // namespace paceline

@@ -5,10 +5,21 @@
 namespace paceline {
 namespace {
 
+// Text that stays as it is.
+class NoEncoder final : public TextEncoder {
+ public:
+  [[nodiscard]] const PieceTable& vocab() const override { return none_; }
+  [[nodiscard]] std::string normalize(std::string_view text) const override { return std::string(text); }
+  void encode(std::string_view, std::vector<TokenId>&) const override {}
+
+ private:
+  PieceTable none_;
+};
+
 // Tokens as [5], text as it is: "a[5]b".
 std::string shown(const std::vector<AddedToken>& tokens, std::string_view text) {
   std::string parts;
-  for (const TextPart& part : make_finders(tokens, {}).plain.split(text)) {
+  for (const TextPart& part : make_finders(tokens, NoEncoder()).plain.split(text)) {
     if (part.token) {
       parts.append("[").append(std::to_string(*part.token)).append("]");
     } else {

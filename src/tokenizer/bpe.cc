@@ -24,7 +24,8 @@ Result<Bpe> Bpe::make(BpeSettings settings, PieceTable vocab, const MergeList& m
     bpe.byte_ids_[byte] = bpe.vocab_.id_of(fmt::format("<0x{:02X}>", byte)).value_or(kNone);
   }
   bpe.index_characters();
-  TRY(bpe.add_merges(merges));
+  TRY(add_merges(bpe.vocab_, merges, bpe.merges_));
+  bpe.note_joins(merges);
   return bpe;
 }
 
@@ -48,24 +49,15 @@ bool Bpe::is_fallback_piece(std::string_view piece) const {
   return settings_.byte_fallback && piece.size() == 6 && piece.starts_with("<0x");
 }
 
-Status Bpe::add_merges(const MergeList& merges) {
-  merges_.reserve(merges.size());
+void Bpe::note_joins(const MergeList& merges) {
   for (size_t rank = 0; rank < merges.size(); ++rank) {
     const std::string_view left = merges.left(rank), right = merges.right(rank);
-    const auto left_id = vocab_.id_of(left), right_id = vocab_.id_of(right), merged = vocab_.id_of(merges.joined(rank));
-    if (!left_id || !right_id || !merged) {
-      const std::string_view missing = !left_id ? left : !right_id ? right : merges.joined(rank);
-      return Error{fmt::format("model.merges, entry {}: expected pieces of the vocabulary, found \"{}\", which is none",
-                               rank, missing)};
-    }
-    merges_.add(*left_id, *right_id, {static_cast<uint32_t>(rank), *merged});
     if (left.empty() || right.empty()) continue;  // no word has an empty symbol
     if (is_fallback_piece(left) || is_fallback_piece(right)) cuts_ = false;
     const TokenId last = char_id(char_at(left, char_begin_before(left, left.size())).code);
     const TokenId first = char_id(char_at(right, 0).code);
     if (last != kNone && first != kNone) joins_[join_bit(last, first)] = true;
   }
-  return Done{};
 }
 
 // The word's characters as pieces, before any merge.

@@ -35,7 +35,7 @@ class Bpe {
  private:
   Bpe(BpeSettings settings, PieceTable vocab) : settings_(std::move(settings)), vocab_(std::move(vocab)) {}
 
-  Status add_merges(const MergeList& merges);
+  void note_joins(const MergeList& merges);
   void index_characters();
   [[nodiscard]] TokenId char_id(char32_t code) const {
     const uint16_t page = char_page_[code >> 8];

@@ -1,6 +1,9 @@
 #include "tokenizer/decode_plan.h"
 
+#include <algorithm>
+
 #include "base/utf8.h"
+#include "tokenizer/byte_level/byte_alphabet.h"
 
 namespace paceline {
 namespace {
@@ -29,6 +32,24 @@ int byte_of_piece(std::string_view piece) {
   return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
+std::string bytes_of_piece(const DecodePlan& plan, std::string_view piece) {
+  const auto has = [&](DecodeStep::Kind kind) {
+    return std::any_of(plan.steps.begin(), plan.steps.end(),
+                       [kind](const DecodeStep& step) { return step.kind == kind; });
+  };
+  std::string bytes;
+  if (has(DecodeStep::Kind::byte_level)) {
+    append_piece_bytes(piece, bytes);
+    return bytes;
+  }
+  const int byte = has(DecodeStep::Kind::byte_fallback) ? byte_of_piece(piece) : -1;
+  if (byte >= 0) return std::string(1, static_cast<char>(byte));
+  PieceJoiner joiner(plan, ByteRuns::whole);
+  joiner.push(piece, bytes);
+  joiner.finish(bytes);
+  return bytes;
+}
+
 PieceJoiner::PieceJoiner(const DecodePlan& plan, ByteRuns byte_runs) : plan_(&plan), byte_runs_(byte_runs) {
   for (const DecodeStep& step : plan.after_fuse) strips_left_.push_back(step.strip_begin);
 }
@@ -38,6 +59,8 @@ void PieceJoiner::push(std::string_view piece, std::string& out) { pass(0, piece
 void PieceJoiner::finish(std::string& out) {
   for (size_t step = 0; step < plan_->steps.size(); ++step) {
     if (plan_->steps[step].kind == DecodeStep::Kind::byte_fallback) end_byte_run(step, out);
+    // What is cut short is one replacement character.
+    if (plan_->steps[step].kind == DecodeStep::Kind::byte_level && !bytes_.empty()) emit(kReplacementCharacter, out);
   }
   *this = PieceJoiner(*plan_, byte_runs_);
 }
@@ -48,6 +71,7 @@ void PieceJoiner::pass(size_t step, std::string_view piece, std::string& out) {
   switch (now.kind) {
     case DecodeStep::Kind::replace: return pass(step + 1, with_replaced(piece, now.pattern, now.content), out);
     case DecodeStep::Kind::strip: return pass(step + 1, stripped(now, piece), out);
+    case DecodeStep::Kind::byte_level: append_piece_bytes(piece, bytes_); return emit_whole_characters(out);
     case DecodeStep::Kind::byte_fallback: break;
   }
   if (const int byte = byte_of_piece(piece); byte >= 0) {
@@ -80,6 +104,18 @@ void PieceJoiner::pass_whole_characters(size_t step, std::string& out) {
     }
     bytes_.erase(0, front.bytes);
   }
+}
+
+// Of bytes that are no character each maximal subpart is one replacement character.
+void PieceJoiner::emit_whole_characters(std::string& out) {
+  std::string_view left = bytes_;
+  while (!left.empty()) {
+    const Utf8Front front = utf8_front(left);
+    if (front.state == Utf8State::cut_short) break;
+    emit(front.state == Utf8State::complete ? left.substr(0, front.bytes) : kReplacementCharacter, out);
+    left.remove_prefix(front.bytes);
+  }
+  bytes_.erase(0, bytes_.size() - left.size());
 }
 
 void PieceJoiner::emit(std::string_view piece, std::string& out) {

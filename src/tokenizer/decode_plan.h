@@ -9,7 +9,12 @@
 namespace paceline {
 
 struct DecodeStep {
-  enum class Kind { replace, byte_fallback, strip };
+  enum class Kind {
+    replace,
+    byte_fallback,
+    strip,
+    byte_level,  // the only one: pieces are bytes (byte_level/byte_alphabet.h), U+FFFD for what is no UTF-8
+  };
   Kind kind;
   std::string pattern, content;           // replace: pattern is not empty. strip: content is the character
   size_t strip_begin = 0, strip_end = 0;  // strip: at most so many of them, at either side
@@ -34,6 +39,9 @@ enum class ByteRuns {
 // The byte that a piece such as <0x0A> stands for, or -1.
 int byte_of_piece(std::string_view piece);
 
+// The bytes that a piece adds to a text, whole characters or not.
+std::string bytes_of_piece(const DecodePlan& plan, std::string_view piece);
+
 class PieceJoiner {
  public:
   PieceJoiner(const DecodePlan& plan, ByteRuns byte_runs);
@@ -47,6 +55,7 @@ class PieceJoiner {
   void pass(size_t step, std::string_view piece, std::string& out);
   void end_byte_run(size_t step, std::string& out);
   void pass_whole_characters(size_t step, std::string& out);
+  void emit_whole_characters(std::string& out);
   void emit(std::string_view piece, std::string& out);
 
   const DecodePlan* plan_;

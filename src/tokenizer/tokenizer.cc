@@ -6,6 +6,7 @@
 #include <exception>
 
 #include "base/utf8.h"
+#include "tokenizer/byte_level/byte_level_parts.h"
 #include "tokenizer/stream_decoder.h"
 #include "tokenizer/tokenizer_file.h"
 #include "tokenizer/tokenizer_parts.h"
@@ -51,9 +52,7 @@ Status check_added(const std::vector<AddedToken>& by_id, const std::vector<const
 }  // namespace
 
 struct Tokenizer::Parts {
-  Bpe bpe;
-  std::vector<NormalizerStep> normalizer;
-  std::vector<SplitStep> splits;
+  std::unique_ptr<const TextEncoder> encoder;
   Surroundings surroundings;
   DecodePlan decoder;
   std::vector<AddedToken> added;                    // by id
@@ -69,7 +68,7 @@ struct Tokenizer::Parts {
   }
   [[nodiscard]] std::optional<std::string_view> piece(TokenId id) const {
     if (const AddedToken* token = find_added(added, id)) return token->content;
-    return bpe.vocab().piece(id);
+    return encoder->vocab().piece(id);
   }
   Status check_surroundings() const;
   void encode_plain(std::string_view text, std::vector<TokenId>& ids) const;
@@ -92,14 +91,11 @@ Tokenizer::~Tokenizer() = default;
 
 Result<Tokenizer> Tokenizer::load(std::string_view tokenizer_json) {
   TRY_ASSIGN(TokenizerFile file, read_tokenizer_file(tokenizer_json));
-  TRY_ASSIGN(TokenizerParts read, read_tokenizer_parts(file.settings));
-  if (!file.has_vocab) return Error{"tokenizer.json: expected an object model.vocab, found none"};
-  if (!file.has_merges) return Error{"tokenizer.json: expected an array model.merges, found none"};
-  TRY_ASSIGN(Bpe bpe, Bpe::make(std::move(read.bpe), std::move(file.vocab), file.merges));
-  AddedTokenFinders finders = make_finders(read.added, read.normalizer);
-  auto parts = std::make_unique<Parts>(Parts{.bpe = std::move(bpe),
-                                             .normalizer = std::move(read.normalizer),
-                                             .splits = std::move(read.splits),
+  TRY(check_tokenizer_file(file));
+  TRY_ASSIGN(TokenizerParts read,
+             is_byte_level(file.settings) ? read_byte_level_parts(file) : read_character_parts(file));
+  AddedTokenFinders finders = make_finders(read.added, *read.encoder);
+  auto parts = std::make_unique<Parts>(Parts{.encoder = std::move(read.encoder),
                                              .surroundings = std::move(read.surroundings),
                                              .decoder = std::move(read.decoder),
                                              .added = std::move(read.added),
@@ -109,20 +105,21 @@ Result<Tokenizer> Tokenizer::load(std::string_view tokenizer_json) {
   for (const AddedToken& token : parts->added) parts->added_by_content.push_back(&token);
   std::sort(parts->added_by_content.begin(), parts->added_by_content.end(),
             [](const auto* a, const auto* b) { return a->content < b->content; });
-  TRY(check_added(parts->added, parts->added_by_content, parts->bpe.vocab()));
-  parts->size = parts->bpe.vocab().size();
-  for (const AddedToken& token : parts->added) parts->size += parts->bpe.vocab().piece(token.id) ? 0 : 1;
+  const PieceTable& vocab = parts->encoder->vocab();
+  TRY(check_added(parts->added, parts->added_by_content, vocab));
+  parts->size = vocab.size();
+  for (const AddedToken& token : parts->added) parts->size += vocab.piece(token.id) ? 0 : 1;
   TRY(parts->check_surroundings());
   return Tokenizer(std::move(parts));
 }
 
 void Tokenizer::Parts::encode_plain(std::string_view text, std::vector<TokenId>& ids) const {
-  const std::string normal = normalize(normalizer, text);
+  const std::string normal = encoder->normalize(text);
   for (const TextPart& part : finders.normalized.split(normal)) {
     if (part.token) {
       ids.push_back(*part.token);
     } else {
-      for (const std::string_view word : split_words(splits, part.text)) bpe.encode(word, ids);
+      encoder->encode(part.text, ids);
     }
   }
 }
@@ -160,20 +157,22 @@ std::optional<std::string_view> Tokenizer::piece(TokenId id) const { return part
 
 std::optional<TokenId> Tokenizer::id_of(std::string_view piece) const {
   if (const AddedToken* token = parts_->find_content(piece)) return token->id;
-  return parts_->bpe.vocab().id_of(piece);
+  return parts_->encoder->vocab().id_of(piece);
 }
 
 size_t Tokenizer::size() const { return parts_->size; }
 
 TokenId Tokenizer::id_end() const {
   const TokenId added_end = parts_->added.empty() ? 0 : parts_->added.back().id + 1;
-  return std::max(added_end, parts_->bpe.vocab().id_end());
+  return std::max(added_end, parts_->encoder->vocab().id_end());
 }
 
 bool Tokenizer::is_special(TokenId id) const {
   const AddedToken* token = find_added(parts_->added, id);
   return token != nullptr && token->special;
 }
+
+bool Tokenizer::is_added(TokenId id) const { return find_added(parts_->added, id) != nullptr; }
 
 std::optional<TokenId> Tokenizer::bos() const {
   const AddedToken* token = parts_->find_content("<bos>");

@@ -39,7 +39,10 @@ class Tokenizer {
   [[nodiscard]] size_t size() const;
   [[nodiscard]] TokenId id_end() const;
 
+  // Left out when decoding without special tokens.
   [[nodiscard]] bool is_special(TokenId id) const;
+  // Recognised as a whole before anything else; special or not, it is no piece that other text is made of.
+  [[nodiscard]] bool is_added(TokenId id) const;
 
   // What the pieces <bos> and <eos> are, where they are special. tokenizer_config.json knows better: special_tokens.h.
   [[nodiscard]] std::optional<TokenId> bos() const;

@@ -193,6 +193,21 @@ class TokenizerFileHandler {
 
 }  // namespace
 
+Status add_merges(const PieceTable& vocab, const MergeList& merges, MergeTable& table) {
+  table.reserve(merges.size());
+  for (size_t rank = 0; rank < merges.size(); ++rank) {
+    const std::string_view left = merges.left(rank), right = merges.right(rank);
+    const auto left_id = vocab.id_of(left), right_id = vocab.id_of(right), merged = vocab.id_of(merges.joined(rank));
+    if (!left_id || !right_id || !merged) {
+      const std::string_view missing = !left_id ? left : !right_id ? right : merges.joined(rank);
+      return Error{fmt::format("model.merges, entry {}: expected pieces of the vocabulary, found \"{}\", which is none",
+                               rank, missing)};
+    }
+    table.add(*left_id, *right_id, {static_cast<uint32_t>(rank), *merged});
+  }
+  return Done{};
+}
+
 Result<TokenizerFile> read_tokenizer_file(std::string_view text) {
   if (text.size() > kMaxFileBytes) {
     return Error{fmt::format("tokenizer.json: expected at most {} bytes, found {}", kMaxFileBytes, text.size())};

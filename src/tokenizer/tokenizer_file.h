@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "tokenizer/merge_table.h"
 #include "tokenizer/piece_table.h"
 
 namespace paceline {
@@ -43,6 +44,9 @@ struct TokenizerFile {
   PieceTable vocab;  // finished
   MergeList merges;
 };
+
+// In the order of rank. An error names a merge whose parts or whole are no pieces.
+Status add_merges(const PieceTable& vocab, const MergeList& merges, MergeTable& table);
 
 Result<TokenizerFile> read_tokenizer_file(std::string_view json);
 

@@ -2,10 +2,8 @@
 
 #include <fmt/core.h>
 
-#include <limits>
-
 #include "base/utf8.h"
-#include "tokenizer/json_fields.h"
+#include "tokenizer/character_encoder.h"
 
 namespace paceline {
 namespace {
@@ -24,42 +22,6 @@ Result<std::string> read_pattern(const TextJsonFields& part) {
   TRY_ASSIGN(const std::string_view text, pattern.string("String"));
   if (text.empty()) return pattern.expected("String", "a string that is not empty");
   return std::string(text);
-}
-
-Result<std::vector<AddedToken>> read_added_tokens(const TextJsonFields& file) {
-  std::vector<AddedToken> tokens;
-  if (file.is_absent("added_tokens")) return tokens;
-  TRY_ASSIGN(const json::array* list, file.array("added_tokens"));
-  for (const json::value& entry : *list) {
-    TRY_ASSIGN(const TextJsonFields fields, TextJsonFields::of(&entry, fmt::format("added_tokens[{}]", tokens.size())));
-    TRY(fields.only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"}));
-    TRY_ASSIGN(const int64_t id, fields.integer("id", 0, kMaxTokenId));
-    TRY_ASSIGN(const std::string_view content, fields.string("content"));
-    if (content.empty()) return fields.expected("content", "a string that is not empty");
-    AddedToken token{.id = static_cast<TokenId>(id), .content = std::string(content)};
-    TRY_ASSIGN(token.special, fields.boolean_or("special", false));
-    TRY_ASSIGN(token.single_word, fields.boolean_or("single_word", false));
-    TRY_ASSIGN(token.lstrip, fields.boolean_or("lstrip", false));
-    TRY_ASSIGN(token.rstrip, fields.boolean_or("rstrip", false));
-    TRY_ASSIGN(token.normalized, fields.boolean_or("normalized", !token.special));
-    tokens.push_back(std::move(token));
-  }
-  return tokens;
-}
-
-// Appends the steps of a part and, for a Sequence, those of the parts it lists under `list_name`.
-template <class Read>
-Status read_sequence(const json::value* value, std::string place, std::string_view list_name, Read read) {
-  if (value == nullptr || value->is_null()) return Done{};
-  TRY_ASSIGN(const TextJsonFields part, TextJsonFields::of(value, std::move(place)));
-  TRY_ASSIGN(const std::string_view type, part.string("type"));
-  if (type != "Sequence") return read(part, type);
-  TRY(part.only({"type", list_name}));
-  TRY_ASSIGN(const json::array* list, part.array(list_name));
-  for (size_t i = 0; i < list->size(); ++i) {
-    TRY(read_sequence(&(*list)[i], fmt::format("{}.{}[{}]", part.place(), list_name, i), list_name, read));
-  }
-  return Done{};
 }
 
 Status read_normalizer(const TextJsonFields& part, std::string_view type, std::vector<NormalizerStep>& steps) {
@@ -115,35 +77,6 @@ Status append_special_token(const TextJsonFields& processor, std::string_view na
   return Done{};
 }
 
-// Of "single" only: we never encode a pair.
-Result<Surroundings> read_post_processor(const TextJsonFields& file) {
-  Surroundings around;
-  if (file.is_absent("post_processor")) return around;
-  TRY_ASSIGN(const TextJsonFields processor, file.fields("post_processor"));
-  TRY_ASSIGN(const std::string_view type, processor.string("type"));
-  if (type != "TemplateProcessing") return processor.expected("type", "TemplateProcessing or none");
-  TRY(processor.only({"type", "single", "pair", "special_tokens"}));
-  TRY_ASSIGN(const json::array* items, processor.array("single"));
-  bool behind = false;
-  for (size_t i = 0; i < items->size(); ++i) {
-    TRY_ASSIGN(const TextJsonFields item,
-               TextJsonFields::of(&(*items)[i], fmt::format("{}.single[{}]", processor.place(), i)));
-    TRY(item.only({"Sequence", "SpecialToken"}));
-    if (item.find("SpecialToken") != nullptr) {
-      TRY_ASSIGN(const TextJsonFields special, item.fields("SpecialToken"));
-      TRY_ASSIGN(const std::string_view name, special.string("id"));
-      TRY(append_special_token(processor, name, around, behind));
-      continue;
-    }
-    TRY_ASSIGN(const TextJsonFields sequence, item.fields("Sequence"));
-    TRY_ASSIGN(const std::string_view name, sequence.string("id"));
-    if (name != "A" || behind) return sequence.expected("id", "sequence A, once");
-    behind = true;
-  }
-  if (!behind) return processor.expected("single", "a template with sequence A");
-  return around;
-}
-
 Result<DecodeStep> read_decode_strip(const TextJsonFields& part) {
   TRY(part.only({"type", "content", "start", "stop"}));
   TRY_ASSIGN(const std::string_view content, part.string("content"));
@@ -185,6 +118,58 @@ Status read_decoder(const TextJsonFields& part, std::string_view type, DecodePla
   return Done{};
 }
 
+}  // namespace
+
+Result<std::vector<AddedToken>> read_added_tokens(const TextJsonFields& file) {
+  std::vector<AddedToken> tokens;
+  if (file.is_absent("added_tokens")) return tokens;
+  TRY_ASSIGN(const json::array* list, file.array("added_tokens"));
+  for (const json::value& entry : *list) {
+    TRY_ASSIGN(const TextJsonFields fields, TextJsonFields::of(&entry, fmt::format("added_tokens[{}]", tokens.size())));
+    TRY(fields.only({"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"}));
+    TRY_ASSIGN(const int64_t id, fields.integer("id", 0, kMaxTokenId));
+    TRY_ASSIGN(const std::string_view content, fields.string("content"));
+    if (content.empty()) return fields.expected("content", "a string that is not empty");
+    AddedToken token{.id = static_cast<TokenId>(id), .content = std::string(content)};
+    TRY_ASSIGN(token.special, fields.boolean_or("special", false));
+    TRY_ASSIGN(token.single_word, fields.boolean_or("single_word", false));
+    TRY_ASSIGN(token.lstrip, fields.boolean_or("lstrip", false));
+    TRY_ASSIGN(token.rstrip, fields.boolean_or("rstrip", false));
+    TRY_ASSIGN(token.normalized, fields.boolean_or("normalized", !token.special));
+    tokens.push_back(std::move(token));
+  }
+  return tokens;
+}
+
+// Of "single" only: we never encode a pair.
+Result<Surroundings> read_post_processor(const TextJsonFields& file) {
+  Surroundings around;
+  if (file.is_absent("post_processor")) return around;
+  TRY_ASSIGN(const TextJsonFields processor, file.fields("post_processor"));
+  TRY_ASSIGN(const std::string_view type, processor.string("type"));
+  if (type != "TemplateProcessing") return processor.expected("type", "TemplateProcessing or none");
+  TRY(processor.only({"type", "single", "pair", "special_tokens"}));
+  TRY_ASSIGN(const json::array* items, processor.array("single"));
+  bool behind = false;
+  for (size_t i = 0; i < items->size(); ++i) {
+    TRY_ASSIGN(const TextJsonFields item,
+               TextJsonFields::of(&(*items)[i], fmt::format("{}.single[{}]", processor.place(), i)));
+    TRY(item.only({"Sequence", "SpecialToken"}));
+    if (item.find("SpecialToken") != nullptr) {
+      TRY_ASSIGN(const TextJsonFields special, item.fields("SpecialToken"));
+      TRY_ASSIGN(const std::string_view name, special.string("id"));
+      TRY(append_special_token(processor, name, around, behind));
+      continue;
+    }
+    TRY_ASSIGN(const TextJsonFields sequence, item.fields("Sequence"));
+    TRY_ASSIGN(const std::string_view name, sequence.string("id"));
+    if (name != "A" || behind) return sequence.expected("id", "sequence A, once");
+    behind = true;
+  }
+  if (!behind) return processor.expected("single", "a template with sequence A");
+  return around;
+}
+
 Result<BpeSettings> read_bpe_settings(const TextJsonFields& file) {
   TRY_ASSIGN(const TextJsonFields model, file.fields("model"));
   TRY_ASSIGN(const std::string_view type, model.string("type"));
@@ -211,27 +196,37 @@ Result<BpeSettings> read_bpe_settings(const TextJsonFields& file) {
   return settings;
 }
 
-}  // namespace
-
-Result<TokenizerParts> read_tokenizer_parts(const json::value& settings) {
-  TRY_ASSIGN(const TextJsonFields file, TextJsonFields::of(&settings, "tokenizer.json"));
+Status check_tokenizer_file(const TokenizerFile& read) {
+  TRY_ASSIGN(const TextJsonFields file, TextJsonFields::of(&read.settings, "tokenizer.json"));
   TRY(file.only({"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
                  "decoder", "model"}));
   for (const std::string_view name : {"truncation", "padding"}) {
     if (!file.is_absent(name)) return file.expected(name, "none");
   }
+  TRY(read_bpe_settings(file));
+  if (!read.has_vocab) return Error{"tokenizer.json: expected an object model.vocab, found none"};
+  if (!read.has_merges) return Error{"tokenizer.json: expected an array model.merges, found none"};
+  return Done{};
+}
+
+Result<TokenizerParts> read_character_parts(TokenizerFile& read) {
+  TRY_ASSIGN(const TextJsonFields file, TextJsonFields::of(&read.settings, "tokenizer.json"));
   TokenizerParts parts;
-  TRY_ASSIGN(parts.bpe, read_bpe_settings(file));
+  std::vector<NormalizerStep> normalizer;
+  std::vector<SplitStep> splits;
   TRY_ASSIGN(parts.added, read_added_tokens(file));
   TRY(read_sequence(file.find("normalizer"), "normalizer", "normalizers",
-                    [&](const auto& part, auto type) { return read_normalizer(part, type, parts.normalizer); }));
+                    [&](const auto& part, auto type) { return read_normalizer(part, type, normalizer); }));
   TRY(read_sequence(file.find("pre_tokenizer"), "pre_tokenizer", "pretokenizers",
-                    [&](const auto& part, auto type) { return read_split(part, type, parts.splits); }));
+                    [&](const auto& part, auto type) { return read_split(part, type, splits); }));
   TRY_ASSIGN(parts.surroundings, read_post_processor(file));
   bool is_fused = false;
   parts.decoder.joins_with_space = file.is_absent("decoder");
   TRY(read_sequence(file.find("decoder"), "decoder", "decoders",
                     [&](const auto& part, auto type) { return read_decoder(part, type, parts.decoder, is_fused); }));
+  TRY_ASSIGN(BpeSettings settings, read_bpe_settings(file));
+  TRY_ASSIGN(Bpe bpe, Bpe::make(std::move(settings), std::move(read.vocab), read.merges));
+  parts.encoder = std::make_unique<CharacterEncoder>(std::move(normalizer), std::move(splits), std::move(bpe));
   return parts;
 }
 

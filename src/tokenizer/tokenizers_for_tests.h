@@ -3,12 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/json.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tokenizer/byte_level/byte_alphabet.h"
 #include "tokenizer/packed_file.h"
 #include "tokenizer/tokenizer.h"
 
@@ -42,6 +44,49 @@ struct TokenizerText {
     }
     return std::move(tokenizer).value();
   }
+};
+
+// How Qwen3 cuts words, and Qwen3.5.
+inline constexpr const char* kQwen3Words =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+inline constexpr const char* kQwen35Words =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+
+// A tokenizer of bytes as Qwen's are: bytes have the ids 0 to 255, merged pieces those from 256 on, added tokens what
+// they say.
+struct ByteTokenizerText {
+  std::string words = kQwen3Words;
+  std::vector<std::pair<std::string, std::string>> merges = {};  // in the letters of byte_alphabet.h
+  std::string added_tokens = "[]";
+
+  [[nodiscard]] std::string vocab_json() const {
+    boost::json::object vocab;
+    for (int byte = 0; byte < 256; ++byte) vocab[letter_of_byte(static_cast<uint8_t>(byte))] = byte;
+    for (const auto& [left, right] : merges) {
+      if (!vocab.contains(left + right)) vocab[left + right] = vocab.size();
+    }
+    return boost::json::serialize(vocab);
+  }
+  [[nodiscard]] TokenizerText text() const {
+    const std::string bytes =
+        R"({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": false, "use_regex": false})";
+    TokenizerText text;
+    text.added_tokens = added_tokens;
+    text.normalizer = R"({"type": "NFC"})";
+    text.pre_tokenizer = R"({"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": )" +
+                         boost::json::serialize(boost::json::value(words)) +
+                         R"(}, "behavior": "Isolated", "invert": false}, )" + bytes + "]}";
+    text.post_processor = text.decoder = bytes;
+    text.unk_token = "null";
+    text.vocab = vocab_json();
+    boost::json::array pairs;
+    for (const auto& [left, right] : merges) {
+      pairs.push_back(boost::json::array{boost::json::value(left), boost::json::value(right)});
+    }
+    text.merges = boost::json::serialize(pairs);
+    return text;
+  }
+  [[nodiscard]] Tokenizer load() const { return text().load(); }
 };
 
 using Ids = std::vector<TokenId>;

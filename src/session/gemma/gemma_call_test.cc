@@ -1,4 +1,4 @@
-#include "session/tool_call.h"
+#include "session/gemma/gemma_call.h"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +12,10 @@ std::optional<ToolCall> read(std::string text) {
   for (char& c : text) {
     if (c == '~') c = kQuoteMark;
   }
-  return read_tool_call(text);
+  return read_gemma_call(text);
 }
 
-TEST(ToolCall, ArgumentsBecomeJson) {
+TEST(GemmaCall, ArgumentsBecomeJson) {
   const struct {
     const char *text, *name, *arguments;
   } cases[] = {
@@ -40,7 +40,7 @@ TEST(ToolCall, ArgumentsBecomeJson) {
   }
 }
 
-TEST(ToolCall, WhatIsNoCallIsSeen) {
+TEST(GemmaCall, WhatIsNoCallIsSeen) {
   for (const char* text : {"",
                            "call",
                            "call:",

@@ -1,4 +1,4 @@
-#include "session/tool_call.h"
+#include "session/gemma/gemma_call.h"
 
 #include <algorithm>
 #include <boost/json/parse.hpp>
@@ -127,7 +127,7 @@ class CallReader {
 
 }  // namespace
 
-std::optional<ToolCall> read_tool_call(std::string_view text) {
+std::optional<ToolCall> read_gemma_call(std::string_view text) {
   ToolCall call;
   if (!CallReader(text).read(&call)) return std::nullopt;
   return call;

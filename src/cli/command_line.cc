@@ -1,0 +1,182 @@
+#include "cli/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <sstream>
+
+#include "base/result.h"
+
+namespace paceline {
+namespace {
+
+CLI::Validator shown_as(CLI::Validator validator, InHelp shown) {
+  return shown == InHelp::yes ? validator : validator.description("");
+}
+
+}  // namespace
+
+Option Option::group(const std::string& name) const { return Option(option_->group(name)); }
+Option Option::type_name(const std::string& name) const { return Option(option_->type_name(name)); }
+Option Option::required() const { return Option(option_->required()); }
+Option Option::excludes(const Option& other) const { return Option(option_->excludes(other.option_)); }
+Option Option::excludes(const std::string& name) const { return Option(option_->excludes(name)); }
+Option Option::needs(const Option& other) const { return Option(option_->needs(other.option_)); }
+Option Option::default_str(const std::string& text) const { return Option(option_->default_str(text)); }
+Option Option::capture_default_str() const { return Option(option_->capture_default_str()); }
+Option Option::delimiter(char border) const { return Option(option_->delimiter(border)); }
+Option Option::allow_extra_args(bool allowed) const { return Option(option_->allow_extra_args(allowed)); }
+Option Option::each(std::function<void(const std::string&)> hear) const {
+  return Option(option_->each([hear = std::move(hear)](std::string text) { hear(text); }));
+}
+
+Option Option::range(int32_t low, int32_t high, InHelp shown) const {
+  return Option(option_->check(shown_as(CLI::Range(low, high), shown)));
+}
+Option Option::range(double low, double high) const {
+  return Option(option_->check(shown_as(CLI::Range(low, high), InHelp::no)));
+}
+Option Option::one_of(std::initializer_list<const char*> words) const {
+  return Option(option_->check(CLI::IsMember(std::vector<std::string>(words.begin(), words.end()))));
+}
+Option Option::one_of(std::initializer_list<int32_t> numbers, InHelp shown) const {
+  return Option(option_->check(shown_as(CLI::IsMember(std::vector<int32_t>(numbers)), shown)));
+}
+Option Option::check(const ValueCheck& what) const {
+  return Option(option_->check(CLI::Validator([what](std::string& text) { return what(text); }, "")));
+}
+Option Option::transform(const std::function<std::string(std::string&)>& into) const {
+  return Option(option_->transform(CLI::Validator(into, "")));
+}
+
+Command Command::add_subcommand(const std::string& name, const std::string& help) const {
+  return Command(*app_->add_subcommand(name, help));
+}
+
+std::optional<Command> Command::find_subcommand(const std::string& name) const {
+  for (CLI::App* command : app_->get_subcommands([&](const CLI::App* other) { return other->get_name() == name; })) {
+    return Command(*command);
+  }
+  return std::nullopt;
+}
+
+void Command::footer(const std::string& text) const { app_->footer(text); }
+void Command::group(const std::string& name) const { app_->group(name); }
+void Command::callback(std::function<void()> called) const { app_->callback(std::move(called)); }
+
+Option Command::add_flag(const std::string& names, bool& value, const std::string& help) const {
+  return Option(app_->add_flag(names, value, help));
+}
+Option Command::add_option(const std::string& names, std::string& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+Option Command::add_option(const std::string& names, bool& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+Option Command::add_option(const std::string& names, uint16_t& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+Option Command::add_option(const std::string& names, int32_t& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+Option Command::add_option(const std::string& names, int64_t& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+Option Command::add_option(const std::string& names, size_t& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+Option Command::add_option(const std::string& names, float& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+Option Command::add_option(const std::string& names, double& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+Option Command::add_option(const std::string& names, std::optional<std::string>& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+Option Command::add_option(const std::string& names, std::optional<int32_t>& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+Option Command::add_option(const std::string& names, std::optional<uint64_t>& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+Option Command::add_option(const std::string& names, std::optional<float>& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+Option Command::add_option(const std::string& names, std::vector<std::string>& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+Option Command::add_option(const std::string& names, std::vector<int32_t>& value, const std::string& help) const {
+  return Option(app_->add_option(names, value, help));
+}
+
+Option Command::add_words(const std::string& names, std::vector<std::string> words, const std::string& help,
+                          std::function<void(size_t)> set) const {
+  const auto member = shown_as(CLI::IsMember(words), InHelp::no);
+  const auto taken = [words = std::move(words), set = std::move(set)](const std::string& word) {
+    const auto at = std::find(words.begin(), words.end(), word);
+    if (at != words.end()) set(static_cast<size_t>(at - words.begin()));
+  };
+  return Option(app_->add_option_function<std::string>(names, taken, help)->check(member));
+}
+
+void Command::name_environment(const std::string& prefix) const {
+  for (CLI::Option* option : app_->get_options()) {
+    if (option->get_lnames().empty() || option->get_lnames().front() == "help") continue;
+    std::string name = prefix + option->get_lnames().front();
+    for (char& c : name) c = c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    option->envname(name);
+  }
+}
+
+Status Command::give(const std::string& name, const std::vector<std::string>& values) const {
+  CLI::Option* option = app_->get_option_no_throw("--" + name);
+  if (option == nullptr || name == "help") return Error{name + " is no setting"};
+  if (option->count() > 0) return Done{};
+  try {
+    option->add_result(values);
+    option->run_callback();
+  } catch (const CLI::Error& error) {
+    return Error{error.what()};
+  }
+  return Done{};
+}
+
+std::vector<std::string> Command::given_options() const {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app_->parse_order()) names.push_back(option->get_name());
+  return names;
+}
+
+bool read_number(const std::string& text, int32_t& number) { return CLI::detail::lexical_cast(text, number); }
+bool read_number(const std::string& text, float& number) { return CLI::detail::lexical_cast(text, number); }
+
+Program::Program(const std::string& description, const std::string& name, const std::string& version)
+    : app_(std::make_unique<CLI::App>(description, name)) {
+  app_->set_version_flag("--version", version);
+  app_->require_subcommand(1);
+  app_->get_formatter()->column_width(34);
+}
+
+Program::~Program() = default;
+
+ReadCommandLine Program::read(int argc, const char* const* argv) {
+  try {
+    app_->parse(argc, argv);
+    return {};
+  } catch (const CLI::ParseError& error) {
+    // Help and version are not mistakes; CLI11 reports them the same way.
+    if (error.get_exit_code() == 0) {
+      std::ostringstream text;
+      app_->exit(error, text, text);
+      return {.is_asked = true, .is_wrong = false, .text = text.str()};
+    }
+    const auto commands = app_->get_subcommands();
+    return {.is_asked = false,
+            .is_wrong = true,
+            .text = error.what(),
+            .command = commands.empty() ? "" : commands.front()->get_name()};
+  }
+}
+
+}  // namespace paceline

@@ -1,0 +1,73 @@
+// How a family of models writes what is not plain text: thoughts between marks, and tool calls.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "grammar/documents.h"
+#include "session/callable_tools.h"
+#include "tokenizer/tokenizer.h"
+
+namespace paceline {
+
+struct ToolCall {
+  std::string name;
+  std::string arguments;  // a JSON object
+};
+
+// -1: the tokenizer has no such token.
+struct OutputMarks {
+  TokenId thought_begin = -1, thought_end = -1;
+  TokenId call_begin = -1, call_end = -1;
+  TokenId quote = -1;  // within calls
+};
+
+// Stands for the token `quote` in a call's text: a byte that no valid text has, so that letters which look like the
+// token are letters.
+inline constexpr char kQuoteMark = '\xFF';
+
+// What stands around thoughts and calls and belongs to neither them nor the text.
+struct OutputFrame {
+  std::string_view thought_head;          // behind the mark that begins a thought
+  bool needs_thought_head = false;        // without it what follows is text
+  size_t lines_behind_thought = 0;        // ends of lines
+  bool drops_lines_around_calls = false;  // before a call and behind one
+};
+
+class OutputDialect {
+ public:
+  explicit OutputDialect(const OutputMarks& marks) : marks_(marks) {}
+  virtual ~OutputDialect() = default;
+
+  [[nodiscard]] const OutputMarks& marks() const { return marks_; }
+  [[nodiscard]] virtual OutputFrame frame() const = 0;
+  // Whether a thought may come where nobody said a word about it.
+  [[nodiscard]] virtual bool thinks_unasked() const = 0;
+  // `text`: what stood between the tokens that begin and end a call. None: it is no call of one of the tools.
+  [[nodiscard]] virtual std::optional<ToolCall> read_call(std::string_view text, const CallableTools& tools) const = 0;
+  // Calls of these tools and nothing else.
+  [[nodiscard]] virtual Result<grammar::Automaton> call_grammar(const grammar::Vocabulary& vocabulary,
+                                                                std::span<const grammar::ToolSchema> tools,
+                                                                const grammar::ToolCallOptions& options) const = 0;
+
+  // For grammars; none where the tokenizer lacks the marks.
+  [[nodiscard]] std::optional<grammar::ThoughtForm> thought_form(bool is_open) const;
+
+ private:
+  OutputMarks marks_;
+};
+
+// By what the tokenizer has, and where that is not enough by the text of the chat template ("": there is none).
+std::shared_ptr<const OutputDialect> find_output_dialect(const Tokenizer& tokenizer, std::string_view chat_template);
+
+// The added token of this text, or -1.
+TokenId added_token(const Tokenizer& tokenizer, std::string_view text);
+
+// Whether a prompt ends within a thought that its last turn began.
+bool ends_in_thought(const Tokenizer& tokenizer, const OutputMarks& marks, std::span<const TokenId> prompt);
+
+}  // namespace paceline

@@ -90,7 +90,9 @@ void DraftingRound::draft() {
     seq.round.asked = depths_[i].depth;
     if (seq.round.asked == 0) continue;
     seq.drafts.resize(static_cast<size_t>(seq.round.asked));
-    asks_.push_back({{seq.standing, &seq.kv, seq.hidden.data()}, seq.drafter_state.get(), seq.drafts, 0});
+    const auto output = static_cast<int64_t>(seq.generated().size());
+    asks_.push_back(
+        {{seq.standing, &seq.kv, seq.hidden.data(), &seq.sampling, output}, seq.drafter_state.get(), seq.drafts, 0});
     if (passes_.size() < seq.drafts.size()) passes_.resize(seq.drafts.size());
     for (size_t pass = 0; pass < seq.drafts.size(); ++pass) ++passes_[pass];
   }
@@ -127,12 +129,18 @@ void DraftingRound::place_drafts() {
   }
 }
 
-void DraftingRound::commit(const StepPlan& plan, const float* taps) {
+void DraftingRound::commit(const StepPlan& plan, std::span<const Choosing> choosing, const Taps& taps) {
   if (parts_.drafter == nullptr) return;
   committed_.clear();
+  const auto add = [&](const Sequence& seq, const StepPart& part) {
+    const int32_t length = seq.kv.length();
+    committed_.push_back({seq.drafter_state.get(), &seq.kv, length, part.first_row, length - part.first_pos});
+  };
   for (const StepPart& part : plan.parts) {
-    const int32_t length = part.seq->kv.length();
-    committed_.push_back({part.seq->drafter_state.get(), length, part.first_row, length - part.first_pos});
+    add(*part.seq, part);
+    // Choices that parted from it in this step, before their drafter knew of it.
+    for (const Choosing& one : choosing)
+      if (one.seq != part.seq && one.first_row == part.first_row + part.rows - 1) add(*one.seq, part);
   }
   parts_.drafter->committed(committed_, taps);
 }

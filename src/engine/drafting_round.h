@@ -27,7 +27,7 @@ class DraftingRound {
     return parts_.drafter != nullptr ? parts_.drafter->tap_layers() : std::span<const int32_t>();
   }
   // What stands is told, with what those layers saw of it.
-  void commit(const StepPlan& plan, const float* taps);
+  void commit(const StepPlan& plan, std::span<const Choosing> choosing, const Taps& taps);
   // After the step: what became of them, and what forward and choosing took.
   void observe(const StepPlan& plan, double step_ms);
 

@@ -177,6 +177,12 @@ bool Schedule::hold_rows(Sequence& seq, int32_t rows) {
 void Schedule::hold_drafts(Sequence& seq) {
   const int32_t rows = seq.rows_left();
   const int32_t wanted = std::min(seq.most_drafts(), settings_.fixed_depth.value_or(settings_.deepest));
+  // Who finds no room for a whole block guesses a shorter one.
+  const int32_t block = std::min(drafter_->block_rows(), seq.kv.capacity() - seq.kv.length());
+  if (wanted > 0 && block > rows + wanted && hold_rows(seq, block)) {
+    seq.draft_room = wanted;
+    return;
+  }
   if (hold_rows(seq, rows + wanted)) {
     seq.draft_room = wanted;
     return;

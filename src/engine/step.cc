@@ -222,7 +222,7 @@ void Stepper::commit() {
     const auto standing = static_cast<int32_t>(seq.standing.size());
     seq.kv.truncate(std::min(seq.kv.length(), seq.verdict.stop_token >= 0 ? standing : standing - 1));
   }
-  drafting_.commit(plan_, rows_.taps);
+  drafting_.commit(plan_, choosing_, {rows_.taps, static_cast<int32_t>(tokens_.size())});
   for (const StepPart& part : plan_.parts) schedule_.leave_pages(*part.seq);
   drafting_.observe(plan_, forward_ms_ + choose_ms_);
   commit_ms_ = ms_between(begin, EngineClock::now());

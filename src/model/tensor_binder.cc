@@ -96,10 +96,10 @@ Result<const TensorView*> TensorBinder::take(std::string_view name, const Shape&
   return tensor;
 }
 
-Status TensorBinder::vector(std::string_view name, int64_t length, Vector* out) {
-  TRY_ASSIGN(const TensorView* tensor, take(name, {length}));
+Status TensorBinder::vector(std::string_view name, const std::vector<int64_t>& shape, Vector* out) {
+  TRY_ASSIGN(const TensorView* tensor, take(name, shape));
   if (!is_float(tensor->dtype)) return wrong_dtype(*tensor, "BF16, F16 or F32");
-  out->resize(static_cast<size_t>(length));
+  out->resize(tensor->bytes / dtype_bytes(tensor->dtype));
   for (size_t i = 0; i < out->size(); ++i) (*out)[i] = element(*tensor, i);
   return Done{};
 }

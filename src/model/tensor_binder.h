@@ -22,7 +22,11 @@ class TensorBinder {
   [[nodiscard]] bool has(std::string_view name) const { return use_.has(name); }
 
   // [length] of BF16, F16 or F32, as float32.
-  Status vector(std::string_view name, int64_t length, Vector* out);
+  Status vector(std::string_view name, int64_t length, Vector* out) {
+    return vector(name, std::vector<int64_t>{length}, out);
+  }
+  // The same of another shape, row-major.
+  Status vector(std::string_view name, const std::vector<int64_t>& shape, Vector* out);
   Status scalar(std::string_view name, float* out);
   // One value, whether its shape is [] or [1].
   Status number(std::string_view name, float* out);
@@ -34,7 +38,11 @@ class TensorBinder {
   Status matrix(const std::string& name, int64_t rows, int64_t cols, Matrix* out);
   // `name`.weight likewise, [count, rows, cols].
   Status stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out);
-  // The tensor `name` itself, unquantised, [count, rows, cols].
+  // The tensor `name` itself, unquantised, [rows, cols].
+  Status table(const std::string& name, int64_t rows, int64_t cols, Matrix* out) {
+    return plain(name, {rows, cols}, out);
+  }
+  // Likewise, [count, rows, cols].
   Status plain_stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out);
 
   // Tensors nobody took, as they lie.

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "sample/settings.h"
 #include "state/kv.h"
 #include "tensor/dtype.h"
 
@@ -24,6 +25,10 @@ struct DraftContext {
   const KvCache* kv = nullptr;      // the target's: holds all of them but the newest
   // [hidden], after the final norm, of the row that chose the newest; the backend's memory
   const float* hidden = nullptr;
+  // How the verify will choose, and the number of its first choice: who has logits may choose alike, with the same noise.
+  // None: greedily.
+  const SampleSettings* sampling = nullptr;
+  int64_t output_index = 0;
 };
 
 // What a drafter keeps of one sequence.
@@ -53,9 +58,16 @@ struct DraftAsk {
 // Rows of one sequence that a step ran and that stand from now on; what was seen beyond them is taken back.
 struct CommittedRows {
   DrafterState* state = nullptr;
+  const KvCache* kv = nullptr;
   int32_t length = 0;     // of the sequence's rows, all that stand and have been run
   int32_t first_row = 0;  // of the step's rows: the first of those that are new
   int32_t count = 0;      // how many of them stand
+};
+
+// What layers saw of a step's rows.
+struct Taps {
+  const float* values = nullptr;  // [tap_layers, rows, hidden], in the backend's memory
+  int32_t rows = 0;
 };
 
 class Drafter {
@@ -67,6 +79,9 @@ class Drafter {
 
   // Layers of the target whose input it wants to see of every row that is run (ForwardInput::tap_layers).
   [[nodiscard]] virtual std::span<const int32_t> tap_layers() const { return {}; }
+  // Positions behind what stands that it writes on while it proposes, where the target gave it layers of its own
+  // (Forward::add_draft_layers): there is room for as many as the sequence may still have.
+  [[nodiscard]] virtual int32_t block_rows() const { return 0; }
   // What it keeps in the backend's memory of a sequence of so many positions.
   [[nodiscard]] virtual size_t state_bytes(int32_t positions) const {
     (void)positions;
@@ -83,8 +98,8 @@ class Drafter {
     return nullptr;
   }
 
-  // After each step. taps: [tap_layers, step's rows, hidden] in the backend's memory, where layers were asked for.
-  virtual void committed(std::span<const CommittedRows> rows, const float* taps) {
+  // After each step, with what the layers saw that were asked for.
+  virtual void committed(std::span<const CommittedRows> rows, const Taps& taps) {
     (void)rows;
     (void)taps;
   }

@@ -94,12 +94,13 @@ Prefixes::Page& Prefixes::root(const Fingerprint& scope) {
 void Prefixes::list(Page& page) {
   if (page.parent == nullptr) return;
   if (page.children.empty() && page.walks == 0) leaves_.insert({page.used, -page.depth, &page});
-  if (page.blocks[StateKind::window]) window_.insert({page.used, page.depth, &page});
+  for (const StateKind kind : kWindowKinds)
+    if (page.blocks[kind]) windows_[kind].insert({page.used, page.depth, &page});
 }
 
 void Prefixes::unlist(Page& page) {
   leaves_.erase({page.used, -page.depth, &page});
-  window_.erase({page.used, page.depth, &page});
+  for (const StateKind kind : kWindowKinds) windows_[kind].erase({page.used, page.depth, &page});
 }
 
 void Prefixes::touch(Page& page) {
@@ -118,7 +119,7 @@ void Prefixes::move_walk(Walk& walk, Page& to, int32_t pages) {
   walk.pages_ = pages;
 }
 
-// How many of the pages found can be gone on from: their end sees pages of the window that are still here.
+// How many of the pages found can be gone on from: their end sees pages of all windows that are still here.
 int32_t Prefixes::usable(const PrefixText& text, bool whole_pictures, std::span<Page* const> path) const {
   const auto within_picture = [&](int32_t pos) {
     return whole_pictures && std::any_of(text.pictures.begin(), text.pictures.end(), [&](const PrefixPicture& picture) {
@@ -127,10 +128,13 @@ int32_t Prefixes::usable(const PrefixText& text, bool whole_pictures, std::span<
   };
   for (auto count = static_cast<int32_t>(path.size()); count > 0; --count) {
     if (within_picture(count * kPageTokens)) continue;
-    int32_t page = count - 1;
-    const int32_t first = layout_.first_page_seen(count * kPageTokens);
-    while (page >= first && path[static_cast<size_t>(page)]->blocks[StateKind::window]) --page;
-    if (page < first) return count;
+    const bool sees_all = std::all_of(kWindowKinds.begin(), kWindowKinds.end(), [&](StateKind kind) {
+      int32_t page = count - 1;
+      const int32_t first = layout_.first_page_needed(count * kPageTokens, kind);
+      while (page >= first && path[static_cast<size_t>(page)]->blocks[kind]) --page;
+      return page < first;
+    });
+    if (sees_all) return count;
   }
   return 0;
 }
@@ -167,11 +171,15 @@ std::vector<KvCache::PageBlocks> Prefixes::take(const PrefixText& text, bool who
   if (count <= walk.pages_) return {};
   ++clock_;
   std::vector<KvCache::PageBlocks> blocks;
-  const int32_t first_seen = layout_.first_page_seen(count * kPageTokens);
+  int32_t first_seen = count;
+  for (const StateKind kind : kWindowKinds)
+    first_seen = std::min(first_seen, layout_.first_page_needed(count * kPageTokens, kind));
   for (int32_t page = 0; page < count; ++page) {
     Page& found = *path[static_cast<size_t>(page)];
-    // The window's parts before are not what made this a hit.
-    if (page >= first_seen || !found.blocks[StateKind::window]) touch(found);
+    // The windows' parts before are not what made this a hit.
+    const bool has_parts = std::any_of(kWindowKinds.begin(), kWindowKinds.end(),
+                                       [&](StateKind kind) { return static_cast<bool>(found.blocks[kind]); });
+    if (page >= first_seen || !has_parts) touch(found);
     KvCache::PageBlocks& page_blocks = blocks.emplace_back();
     for (const StateKind kind : kStateKinds) page_blocks[kind] = found.blocks[kind].block();
   }
@@ -206,9 +214,10 @@ void Prefixes::leave(Walk& walk, const PrefixText& text, std::span<const TokenId
     list(parent);
   } else {
     // Both hold the same numbers; whose they are makes no difference.
-    if (!next->blocks[StateKind::window] && blocks[StateKind::window]) {
+    for (const StateKind kind : kWindowKinds) {
+      if (next->blocks[kind] || !blocks[kind]) continue;
       unlist(*next);
-      next->blocks[StateKind::window].keep(std::move(blocks[StateKind::window]));
+      next->blocks[kind].keep(std::move(blocks[kind]));
       list(*next);
     }
     for (const StateKind kind : kStateKinds) blocks[kind] = next->blocks[kind].block();
@@ -238,13 +247,24 @@ void Prefixes::drop_empty(Page& page) {
   roots_.erase(Fingerprint(page.scope));
 }
 
+std::optional<StateKind> Prefixes::oldest_window() const {
+  std::optional<StateKind> oldest;
+  for (const StateKind kind : kWindowKinds) {
+    if (layout_.blocks.units[kind] == 0 || windows_[kind].empty()) continue;
+    const Place& first = *windows_[kind].begin();
+    if (!oldest || std::pair(first.used, first.order) <
+                       std::pair(windows_[*oldest].begin()->used, windows_[*oldest].begin()->order))
+      oldest = kind;
+  }
+  return oldest;
+}
+
 bool Prefixes::reclaim() {
-  if (leaves_.empty() && window_.empty()) return false;
-  const bool has_window = layout_.blocks.units[StateKind::window] > 0 && !window_.empty();
-  if (has_window && (leaves_.empty() || window_.begin()->used <= leaves_.begin()->used)) {
-    Page& page = *window_.begin()->page;
+  if (const auto kind = oldest_window();
+      kind && (leaves_.empty() || windows_[*kind].begin()->used <= leaves_.begin()->used)) {
+    Page& page = *windows_[*kind].begin()->page;
     unlist(page);
-    page.blocks[StateKind::window].give_up();
+    page.blocks[*kind].give_up();
     list(page);
     return true;
   }

@@ -1,7 +1,7 @@
 // Beginnings of texts whose keys and values are kept for later: a tree of pages. A page is found again by its tokens
 // (and the pictures in it) and everything before it. Least recently used pages go first when memory is wanted.
 //
-// Pages of a window are only needed near the place where a text goes on, and go one by one; a page whose part of the
+// Pages of a window are only needed near the place where a text goes on, and go one by one; a page whose part of a
 // window has gone can still lie on the way to a later one.
 #pragma once
 
@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -101,6 +102,8 @@ class Prefixes {
   void move_walk(Walk& walk, Page& to, int32_t pages);
   void remove(Page& page);
   void drop_empty(Page& page);
+  // The kind whose part of a page was used the longest ago.
+  [[nodiscard]] std::optional<StateKind> oldest_window() const;
 
   // Least recently used first; of pages used at once, those deeper in the text stay longer where it is their window's
   // part, and go earlier where it is all of them.
@@ -116,8 +119,8 @@ class Prefixes {
   uint64_t clock_ = 0;
   int64_t looks_ = 0;
   std::map<Fingerprint, std::unique_ptr<Page>> roots_;
-  std::set<Place> leaves_;  // pages that nothing stands on: neither a page nor a walk
-  std::set<Place> window_;  // pages that have their part of the window
+  std::set<Place> leaves_;           // pages that nothing stands on: neither a page nor a walk
+  ByKind<std::set<Place>> windows_;  // pages that have their part of a window
 };
 
 }  // namespace paceline

@@ -8,9 +8,11 @@
 
 namespace paceline {
 
-// paged: keys and values of every position, page by page. window: of the newest ones, in a ring of pages.
-enum class StateKind : uint8_t { paged, window };
-inline constexpr std::array kStateKinds{StateKind::paged, StateKind::window};
+// paged: keys and values of every position, page by page. window: of the newest ones, in a ring of pages. draft_window:
+// likewise, of a drafter's own layers, which see as far as they like.
+enum class StateKind : uint8_t { paged, window, draft_window };
+inline constexpr std::array kStateKinds{StateKind::paged, StateKind::window, StateKind::draft_window};
+inline constexpr std::array kWindowKinds{StateKind::window, StateKind::draft_window};
 
 // One of each.
 template <typename T>
@@ -29,10 +31,12 @@ struct LayerState {
   // Where values are keys that nothing has rotated or weighed, so that both can be kept as one: the numbers of a key
   // that are rotated. 0: they cannot.
   int32_t joined = 0;
+  bool drafts = false;  // a drafter's, which are never in codes
 };
 
 struct ModelState {
-  int32_t window = 0;  // positions that layers of that kind see, their own among them
+  int32_t window = 0;        // positions that layers of that kind see, their own among them
+  int32_t draft_window = 0;  // likewise
   std::vector<LayerState> layers;
 };
 

@@ -53,7 +53,7 @@ bool Stepper::step() {
   hold();
   if (plan_.parts.empty()) return true;
   round_->begin();
-  drafting_.propose(plan_);
+  drafting_.propose(plan_, kv_used());
   forward();
   if (const Status chose = choose(); !chose.ok()) {
     fail(chose.error().message);
@@ -268,6 +268,10 @@ void Stepper::count_round(Sequence& seq) {
     round.choose_ms = choose_ms_;
     round.commit_ms = commit_ms_;
   }
+  if (round.drafted > 0) {
+    SpeculationCounters::Share& share = round.by[static_cast<size_t>(parts_.drafter->kind(seq.round.by))];
+    share = {1, round.drafted, round.accepted};
+  }
   seq.counters += round;
   totals_ += round;
 }
@@ -313,8 +317,18 @@ void Stepper::count_step() {
   report.sequences = static_cast<int32_t>(choosing_.size());
   report.step_ms = forward_ms_ + choose_ms_;
   report.draft_ms = drafting_.draft_ms();
+  report.step = steps_;
+  report.running = static_cast<int32_t>(schedule_.running().size());
+  report.waiting = schedule_.waiting_count();
+  report.kv_used = kv_used();
   report.decisions = drafting_.decisions();
   parts_.observer->observe(report);
+}
+
+double Stepper::kv_used() const {
+  const Memory& memory = schedule_.memory();
+  return static_cast<double>(memory.running_bytes()) /
+         static_cast<double>(std::max<size_t>(memory.capacity_bytes(), 1));
 }
 
 void Stepper::become_idle() {

@@ -14,9 +14,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // A prompt and its greedy text, run as far as each proposal wants, and told to the drafter chunk by chunk.
-class PromptRun {
+class BlockPrompt {
  public:
-  PromptRun(const GoldenPrompt& prompt, const DraftsSettings& settings, Forward& forward, DflashForward& drafter)
+  BlockPrompt(const GoldenPrompt& prompt, const DraftsSettings& settings, Forward& forward, DflashForward& drafter)
       : settings_(settings),
         forward_(forward),
         drafter_(drafter),
@@ -57,10 +57,10 @@ class PromptRun {
   KvCache kv_;
 };
 
-class DrafterRun {
+class BlocksRun {
  public:
-  DrafterRun(const GoldenFile& golden, const DraftsSettings& settings, Forward& forward, DflashForward& drafter,
-             DflashCheck* check)
+  BlocksRun(const GoldenFile& golden, const DraftsSettings& settings, Forward& forward, DflashForward& drafter,
+            DflashCheck* check)
       : golden_(golden), settings_(settings), forward_(forward), drafter_(drafter), check_(check) {}
 
   Status compare(const fs::path& json, const GoldenStates& states) {
@@ -71,7 +71,7 @@ class DrafterRun {
         return Error{fmt::format("{}: expected {} prompts, as golden.json has, found {}", json.filename().string(),
                                  golden_.prompts().size(), all.size())};
       for (size_t i = 0; i < all.size(); ++i) {
-        PromptRun run(golden_.prompts()[i], settings_, forward_, drafter_);
+        BlockPrompt run(golden_.prompts()[i], settings_, forward_, drafter_);
         for (const GoldenDraft& draft : all[i]) {
           if (static_cast<int32_t>(draft.drafted.size()) != block - 1)
             return Error{fmt::format("{}: expected {} drafts, found {}", json.filename().string(), block - 1,
@@ -139,7 +139,7 @@ Result<DflashCheck> check_golden_dflash(const fs::path& folder, const GoldenFile
     const std::unique_ptr<Forward> forward = target.weights->make_forward(ops, settings.precision);
     TRY_ASSIGN(auto weights, load_dflash(folder / name, *forward->weights(), pool));
     DflashForward drafter(std::move(weights), *forward);
-    TRY(DrafterRun(golden, settings, *forward, drafter, &check).compare(json, states));
+    TRY(BlocksRun(golden, settings, *forward, drafter, &check).compare(json, states));
     TRY(forward->status());
   }
   return check;

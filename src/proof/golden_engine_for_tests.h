@@ -14,6 +14,7 @@
 #include "model/gemma4/gemma4_forward.h"
 #include "model/gemma4/mtp_binding.h"
 #include "model/load.h"
+#include "speculate/dflash/dflash_drafter.h"
 #include "speculate/mtp/mtp_drafter.h"
 
 namespace paceline {
@@ -65,12 +66,20 @@ class GoldenEngineTest : public testing::TestWithParam<const char*> {
     parts_.drafter = mtp_.get();
   }
 
+  // Its layers lie beside the model's from then on.
+  void use_dflash() {
+    dflash_ = std::make_unique<DflashDrafter>(
+        std::make_unique<DflashForward>(load_dflash(folder("dflash"), *forward_->weights(), pool_).value(), *forward_));
+    parts_.drafter = dflash_.get();
+  }
+  static bool has_dflash() { return std::filesystem::exists(folder("dflash")); }
+
   ThreadPool pool_;
   Backend ops_;
   LoadedModel model_;
   std::optional<Gemma4Forward> forward_;
   StepCosts costs_;
-  std::unique_ptr<Drafter> mtp_;
+  std::unique_ptr<Drafter> mtp_, dflash_;
   EngineParts parts_;
   EngineSettings settings_;
 };

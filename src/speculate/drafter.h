@@ -19,14 +19,18 @@ namespace paceline {
 // The most drafts of one round, so that what is kept per position has a size.
 inline constexpr int32_t kMaxDraftTokens = 16;
 
+// Who it is, for reports.
+enum class DraftedBy : uint8_t { ngram, mtp, dflash, another };
+inline constexpr size_t kDraftedByKinds = 4;
+
 // What stands when drafts are asked for. Valid during the call only.
 struct DraftContext {
   std::span<const TokenId> tokens;  // prompt and output; the newest is chosen but not run yet
   const KvCache* kv = nullptr;      // the target's: holds all of them but the newest
   // [hidden], after the final norm, of the row that chose the newest; the backend's memory
   const float* hidden = nullptr;
-  // How the verify will choose, and the number of its first choice: who has logits may choose alike, with the same noise.
-  // None: greedily.
+  // How the verify will choose, and the number of its first choice: who has logits may choose alike, with the same
+  // noise. None: greedily.
   const SampleSettings* sampling = nullptr;
   int64_t output_index = 0;
 };
@@ -51,6 +55,7 @@ struct DraftAsk {
   DrafterState* state = nullptr;  // what start() gave for the sequence
   std::span<TokenId> out;         // as many as are wanted; ids are the target's
   int32_t drafted = 0;            // written: how many there are, in order
+  int32_t by = 0;                 // of a drafter that is several: who is asked
   // Written by enqueue(): the first draft's place, and how far behind it the next one lies.
   int32_t first = 0, stride = 0;
 };
@@ -76,6 +81,18 @@ class Drafter {
   Drafter(const Drafter&) = delete;
   Drafter& operator=(const Drafter&) = delete;
   virtual ~Drafter() = default;
+
+  // Several may be one (drafter_set.h); whoever asks says which of them is meant.
+  [[nodiscard]] virtual int32_t count() const { return 1; }
+  [[nodiscard]] virtual DraftedBy kind(int32_t which) const {
+    (void)which;
+    return DraftedBy::another;
+  }
+  // It guesses all drafts in one pass, however many are wanted; others take a pass for each.
+  [[nodiscard]] virtual bool guesses_at_once(int32_t which) const {
+    (void)which;
+    return block_rows() > 0;
+  }
 
   // Layers of the target whose input it wants to see of every row that is run (ForwardInput::tap_layers).
   [[nodiscard]] virtual std::span<const int32_t> tap_layers() const { return {}; }

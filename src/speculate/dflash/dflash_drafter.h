@@ -14,6 +14,7 @@ class DflashDrafter : public Drafter {
  public:
   explicit DflashDrafter(std::unique_ptr<DflashForward> forward) : forward_(std::move(forward)) {}
 
+  [[nodiscard]] DraftedBy kind(int32_t) const override { return DraftedBy::dflash; }
   [[nodiscard]] std::span<const int32_t> tap_layers() const override { return forward_->tap_layers(); }
   [[nodiscard]] int32_t block_rows() const override { return forward_->config().block_size; }
 

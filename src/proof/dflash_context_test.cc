@@ -61,6 +61,35 @@ TEST_P(DflashContext, ChunksAndDepthsLeaveNoHoles) {
   }
 }
 
+// Rows that come one by one while nobody asks wait for each other; what is proposed then is what it would have been.
+TEST_P(DflashContext, RowsThatWaitedAreThereWhenDraftsAreAsked) {
+  const std::vector<TokenId> text = text_of(150);
+  const auto proposed = [&](int32_t one_by_one, bool writes) {
+    KvCache kv(forward_->kv_layout(), 200);
+    const auto state = dflash_->start();
+    const auto run = [&](int32_t rows) {
+      const SeqRows seq{&kv, rows};
+      ForwardInput input;
+      input.tokens = std::span(text).subspan(static_cast<size_t>(kv.length()), static_cast<size_t>(rows));
+      input.seqs = {&seq, 1};
+      input.tap_layers = dflash_->tap_layers();
+      const ForwardOutput output = forward_->run(input);
+      const CommittedRows stand{state.get(), &kv, kv.length(), 0, rows, writes};
+      dflash_->committed({&stand, 1}, {output.backend_taps, rows});
+    };
+    run(149 - one_by_one);
+    for (int32_t i = 0; i < one_by_one; ++i) run(1);
+    EXPECT_TRUE(kv.reserve(dflash_->block_rows()));
+    std::vector<TokenId> drafts(kDepth);
+    DraftAsk ask{{text, &kv, nullptr}, state.get(), drafts};
+    dflash_->propose({&ask, 1});
+    EXPECT_EQ(ask.drafted, kDepth);
+    return drafts;
+  };
+  const std::vector<TokenId> expected = proposed(0, false);
+  for (const int32_t one_by_one : {1, 15, 16, 17, 40, 100}) EXPECT_EQ(proposed(one_by_one, true), expected);
+}
+
 TEST_P(DflashContext, APrefixBringsTheDraftersPartAlong) {
   const Request asked = request(300, 60);
   const DecodeOutcome expected = alone(asked);

@@ -67,6 +67,7 @@ struct CommittedRows {
   int32_t length = 0;     // of the sequence's rows, all that stand and have been run
   int32_t first_row = 0;  // of the step's rows: the first of those that are new
   int32_t count = 0;      // how many of them stand
+  bool writes = false;    // it has chosen before: nobody takes its last page over, but whole ones
 };
 
 // What layers saw of a step's rows.

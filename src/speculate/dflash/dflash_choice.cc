@@ -12,15 +12,6 @@ constexpr float kNever = -std::numeric_limits<float>::infinity();
 
 bool samples(const DflashProposal& seq) { return seq.sampling != nullptr && seq.sampling->temperature > 0; }
 
-// What depends on the row and the request alone. The rest is the verify's: a draft that it does not want is not kept.
-SampleSettings for_drafts(const SampleSettings& settings) {
-  SampleSettings drafts = settings;
-  drafts.repetition_penalty = 1;
-  drafts.presence_penalty = drafts.frequency_penalty = 0;
-  drafts.constraint = nullptr;
-  return drafts;
-}
-
 class Choice {
  public:
   Choice(const DflashAt& at, std::span<const DflashProposal> seqs)
@@ -80,7 +71,7 @@ class Choice {
   }
 
   TokenId sampled(const DflashProposal& seq, int32_t draft, std::span<const float> logits) {
-    return choose(logits, {}, for_drafts(*seq.sampling), seq.output_index + draft, s_.choose);
+    return choose_draft(logits, *seq.sampling, seq.output_index + draft, s_.choose);
   }
 
   // The best few of each row, best first; of equal ones the lower ids.

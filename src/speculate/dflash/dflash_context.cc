@@ -1,6 +1,7 @@
 #include "speculate/dflash/dflash_context.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace paceline {
 namespace {
@@ -15,20 +16,25 @@ class Piece {
 
   // Takes as many of them as there is room for.
   int32_t add(const DflashContextRows& rows) {
-    const auto held = static_cast<int32_t>(at_.s.rows.size());
-    const int32_t some = std::min(rows.count, kMostRows - held);
-    if (some <= 0) return 0;
+    const auto held = static_cast<int32_t>(at_.s.positions.size());
+    DflashContextRows some = rows;
+    some.count = std::min(rows.count, kMostRows - held);
+    if (some.count <= 0) return 0;
     caches_.push_back(rows.kv);
-    at_.s.spans.push_back({held, some, rows.first_pos, {}});
-    for (int32_t i = 0; i < some; ++i) {
-      at_.s.rows.push_back(rows.first_row + i);
-      at_.s.positions.push_back(rows.first_pos + i);
+    at_.s.spans.push_back({held, some.count, rows.first_pos, {}});
+    for (int32_t i = 0; i < some.count; ++i) at_.s.positions.push_back(rows.first_pos + i);
+    const int64_t width = at_.w.fc.cols;
+    float* to = at_.sized(at_.s.joined, int64_t{kMostRows} * width) + held * width;
+    if (rows.joined == nullptr) {
+      join_rows(at_, taps_, some, to);
+    } else {
+      at_.ops.copy(to, rows.joined + rows.first_row * width, static_cast<size_t>(some.count * width) * sizeof(float));
     }
-    return some;
+    return some.count;
   }
 
   void run() {
-    const auto rows = static_cast<int32_t>(at_.s.rows.size());
+    const auto rows = static_cast<int32_t>(at_.s.positions.size());
     if (rows == 0) return;
     fuse(rows);
     at_.rotate();
@@ -39,7 +45,6 @@ class Piece {
   }
 
   void clear() {
-    at_.s.rows.clear();
     at_.s.positions.clear();
     at_.s.spans.clear();
     caches_.clear();
@@ -47,11 +52,8 @@ class Piece {
 
  private:
   void fuse(int32_t rows) {
-    const int32_t parts = at_.w.fc.cols / at_.c.hidden;
-    float* joined = at_.sized(at_.s.joined, int64_t{rows} * at_.w.fc.cols);
     float* context = at_.sized(at_.s.context, int64_t{rows} * at_.c.hidden);
-    at_.ops.blocks()->join({taps_.values, at_.s.rows, joined, parts, taps_.rows, at_.c.hidden});
-    at_.linear(joined, rows, at_.w.fc, context);
+    at_.linear(at_.s.joined.data(), rows, at_.w.fc, context);
     at_.norm(context, rows, at_.w.hidden_norm, context);
   }
 
@@ -86,6 +88,12 @@ class Piece {
 };
 
 }  // namespace
+
+void join_rows(const DflashAt& at, const Taps& taps, const DflashContextRows& rows, float* to) {
+  at.s.rows.resize(static_cast<size_t>(rows.count));
+  std::iota(at.s.rows.begin(), at.s.rows.end(), rows.first_row);
+  at.ops.blocks()->join({taps.values, at.s.rows, to, at.w.fc.cols / at.c.hidden, taps.rows, at.c.hidden});
+}
 
 void remember_rows(const DflashAt& at, std::span<const DflashContextRows> rows, const Taps& taps) {
   Piece piece(at, taps);

@@ -18,12 +18,19 @@ class DflashDrafter : public Drafter {
   [[nodiscard]] std::span<const int32_t> tap_layers() const override { return forward_->tap_layers(); }
   [[nodiscard]] int32_t block_rows() const override { return forward_->config().block_size; }
 
+  std::unique_ptr<DrafterState> start() override;
   // Full blocks, as it was trained for, but where a sequence has no room for one; the head is asked for the wanted rows
   // only.
   void propose(std::span<DraftAsk> asks) override;
+  // While nobody asks for drafts, rows wait, to be remembered some at once: its weights are read once for all of them,
+  // and one that is not asked costs next to nothing.
   void committed(std::span<const CommittedRows> rows, const Taps& taps) override;
 
  private:
+  struct Waiting;
+  void wait(const CommittedRows& one, const Taps& taps);
+  void take_waiting(DrafterState* state);
+
   std::unique_ptr<DflashForward> forward_;
   std::vector<DflashProposal> proposals_;
   std::vector<DflashContextRows> new_rows_;

@@ -168,6 +168,10 @@ void DflashForward::remember(std::span<const DflashContextRows> rows, const Taps
   remember_rows(at(), rows, taps);
 }
 
+void DflashForward::join(const Taps& taps, int32_t first_row, int32_t count, float* to) {
+  join_rows(at(), taps, {nullptr, 0, first_row, count}, to);
+}
+
 void DflashForward::propose(std::span<const DflashProposal> seqs) {
   if (seqs.empty()) return;
   const DflashAt here = at();

@@ -19,8 +19,10 @@ namespace paceline {
 struct DflashContextRows {
   const KvCache* kv = nullptr;
   int32_t first_pos = 0;
-  int32_t first_row = 0;  // of the step's rows
+  int32_t first_row = 0;  // of the step's rows, or of `joined`
   int32_t count = 0;
+  // [rows, joined_width()]: what the layers saw, side by side, of an earlier step's rows; none: it is in the taps
+  const float* joined = nullptr;
 };
 
 struct DflashProposal {
@@ -50,6 +52,10 @@ class DflashForward {
   [[nodiscard]] std::span<const int32_t> tap_layers() const { return taps_; }
 
   void remember(std::span<const DflashContextRows> rows, const Taps& taps);
+  // The same for later: what the layers saw of so many rows, side by side.
+  void join(const Taps& taps, int32_t first_row, int32_t count, float* to);
+  [[nodiscard]] int32_t joined_width() const { return weights_->fc.cols; }
+  [[nodiscard]] kernels::Ops& ops() const { return target_.ops(); }
   // Each gets the drafts that it would get alone.
   void propose(std::span<const DflashProposal> seqs);
 

@@ -88,6 +88,11 @@ TEST_P(EngineTest, UnderLoadWithManyBlocks) {
   expect_identity(share(60, 2000));
 }
 
+TEST_P(EngineTest, UnderLoadWithAllDraftersByThePolicy) {
+  use_all();
+  expect_identity(share(60, 2000));
+}
+
 // Few rows, few sequences, little memory: everything has to take turns, and kept pages have to go.
 TEST_P(EngineTest, UnderLoadWithLittleOfEverything) {
   NgramDrafter ngrams;

@@ -171,6 +171,10 @@ TEST_P(HostGivingWay, BeforeAnyStepWithDraftsByThePolicy) {
   use_mtp();
   expect_same();
 }
+TEST_P(HostGivingWay, BeforeAnyStepWithAllDrafters) {
+  use_all();
+  expect_same();
+}
 TEST_P(HostGivingWay, BeforeAnyStepWithBlocks) {
   if (!has_dflash()) GTEST_SKIP() << "this model has no such drafter";
   use_dflash();

@@ -15,7 +15,9 @@
 #include "model/gemma4/mtp_binding.h"
 #include "model/load.h"
 #include "speculate/dflash/dflash_drafter.h"
+#include "speculate/drafter_set.h"
 #include "speculate/mtp/mtp_drafter.h"
+#include "speculate/ngram/ngram_drafter.h"
 
 namespace paceline {
 
@@ -72,6 +74,19 @@ class GoldenEngineTest : public testing::TestWithParam<const char*> {
         std::make_unique<DflashForward>(load_dflash(folder("dflash"), *forward_->weights(), pool_).value(), *forward_));
     parts_.drafter = dflash_.get();
   }
+  // All that the model has, and prompt lookup.
+  void use_all() {
+    use_mtp();
+    if (has_dflash()) use_dflash();
+    std::vector<std::unique_ptr<Drafter>> all;
+    all.push_back(std::move(mtp_));
+    if (dflash_ != nullptr) all.push_back(std::move(dflash_));
+    all.push_back(std::make_unique<NgramDrafter>());
+    all_costs_.resize(all.size());
+    all_ = std::make_unique<DrafterSet>(std::move(all), model_.config.hidden);
+    parts_.drafter = all_.get();
+    parts_.costs = all_costs_.data();
+  }
   static bool has_dflash() { return std::filesystem::exists(folder("dflash")); }
 
   ThreadPool pool_;
@@ -79,7 +94,8 @@ class GoldenEngineTest : public testing::TestWithParam<const char*> {
   LoadedModel model_;
   std::optional<Gemma4Forward> forward_;
   StepCosts costs_;
-  std::unique_ptr<Drafter> mtp_, dflash_;
+  std::unique_ptr<Drafter> mtp_, dflash_, all_;
+  std::vector<StepCosts> all_costs_;
   EngineParts parts_;
   EngineSettings settings_;
 };

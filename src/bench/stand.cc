@@ -55,15 +55,15 @@ double Stand::width(int32_t width, double& bytes) {
   std::vector<double> ms;
   for (int repeat = 0; repeat < 3; ++repeat) {
     const double start = now_ms();
-    bytes = static_cast<double>(run(width, rows).weight_bytes);
+    bytes = static_cast<double>(run(width, rows, width).weight_bytes);
     ms.push_back(now_ms() - start);
     kv_.truncate(kv_.length() - width);
   }
   return median(ms);
 }
 
-ForwardOutput Stand::run(int32_t rows, std::span<const int32_t> logit_rows) {
-  const SeqRows seq{&kv_, rows};
+ForwardOutput Stand::run(int32_t rows, std::span<const int32_t> logit_rows, int32_t drafts) {
+  const SeqRows seq{&kv_, rows, {}, drafts};
   const auto first = static_cast<size_t>(kv_.length()) % (tokens_.size() - static_cast<size_t>(rows) + 1);
   return forward_.run({std::span(tokens_).subspan(first, static_cast<size_t>(rows)), {&seq, 1}, logit_rows, {}});
 }

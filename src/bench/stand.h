@@ -25,7 +25,7 @@ class Stand {
   [[nodiscard]] const KvCache& kv() const { return kv_; }
 
  private:
-  ForwardOutput run(int32_t rows, std::span<const int32_t> logit_rows);
+  ForwardOutput run(int32_t rows, std::span<const int32_t> logit_rows, int32_t drafts = 0);
 
   Forward& forward_;
   int32_t chunk_;

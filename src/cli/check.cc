@@ -49,13 +49,15 @@ std::string count_text(int64_t equal, int64_t all) { return all == 0 ? "–" : f
 
 // fmt counts "–" as one column, as terminals do.
 void print_row(std::span<const std::string> cells) {
-  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>14} {:>14} {:>12} {:>12} {:>8} {:>14} {:>8}  {}\n", cells[0], cells[1],
-             cells[2], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8], cells[9], cells[10], cells[11]);
+  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>12} {:>14} {:>14} {:>12} {:>12} {:>8} {:>14} {:>8}  {}\n", cells[0],
+             cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8], cells[9], cells[10],
+             cells[11], cells[12]);
 }
 
 void print_table(std::span<const GoldenCheck> checks, Precision precision) {
-  const std::vector<std::string> head{"case",   "prompts", "logit error", "layer error",   "choices", "tokens",
-                                      "drafts", "blocks",  "pixels",      "feature error", "images",  ""};
+  const std::vector<std::string> head{"case",   "prompts", "logit error", "layer error", "state error",   "choices",
+                                      "tokens", "drafts",  "blocks",      "pixels",      "feature error", "images",
+                                      ""};
   print_row(head);
   for (const GoldenCheck& check : checks) {
     const std::vector<std::string> cells{
@@ -63,6 +65,7 @@ void print_table(std::span<const GoldenCheck> checks, Precision precision) {
         std::to_string(check.prompts),
         error_text(check.ran(), std::max(check.logit_error, check.image_logit_error)),
         error_text(check.prompts > 0, check.layer_input_error),
+        error_text(check.state_error > 0, check.state_error),
         count_text(check.choices_equal, check.choices),
         count_text(check.tokens_equal, check.tokens),
         count_text(check.drafts.proposals_equal, check.drafts.proposals),
@@ -83,6 +86,7 @@ boost::json::object json_of(const GoldenCheck& check, Precision precision) {
   object["logit_error"] = check.logit_error;
   object["layer_input_error"] = check.layer_input_error;
   object["hidden_error"] = check.hidden_error;
+  object["state_error"] = check.state_error;
   object["choices"] = check.choices;
   object["choices_equal"] = check.choices_equal;
   object["tokens"] = check.tokens;

@@ -160,10 +160,10 @@ void Schedule::make_give_way(int32_t behind_newest) {
   give_way(*running_[static_cast<size_t>(count - 1 - behind_newest)]);
 }
 
-bool Schedule::hold_rows(Sequence& seq, int32_t rows) {
-  if (!seq.kv.reserve(rows)) return false;
+bool Schedule::hold_rows(Sequence& seq, int32_t rows, int32_t drafts) {
+  if (!seq.kv.reserve(rows + drafts, drafts)) return false;
   if (drafter_ == nullptr) return true;
-  const int64_t units = memory_.units_of(drafter_->state_bytes(seq.kv.length() + rows));
+  const int64_t units = memory_.units_of(drafter_->state_bytes(seq.kv.length() + rows + drafts));
   if (!seq.drafter_units.grow(memory_.arena(), static_cast<int32_t>(units))) return false;
   if (seq.drafter_state == nullptr) return true;
   std::vector<void*>& told = seq.drafter_state->units;
@@ -176,19 +176,20 @@ bool Schedule::hold_rows(Sequence& seq, int32_t rows) {
 // Nobody gives way for a draft: there are fewer of them.
 void Schedule::hold_drafts(Sequence& seq) {
   const int32_t rows = seq.rows_left();
-  const int32_t wanted = std::min(seq.most_drafts(), settings_.fixed_depth.value_or(settings_.deepest));
+  const int32_t wanted =
+      std::min({seq.most_drafts(), settings_.fixed_depth.value_or(settings_.deepest), drafts_before_state(seq)});
   // Who finds no room for a whole block guesses a shorter one.
   const int32_t block = std::min(drafter_->block_rows(), seq.kv.capacity() - seq.kv.length());
-  if (wanted > 0 && block > rows + wanted && hold_rows(seq, block)) {
+  if (wanted > 0 && block > rows + wanted && hold_rows(seq, block - wanted, wanted)) {
     seq.draft_room = wanted;
     return;
   }
-  if (hold_rows(seq, rows + wanted)) {
+  if (hold_rows(seq, rows, wanted)) {
     seq.draft_room = wanted;
     return;
   }
   seq.draft_room = std::clamp(seq.kv.room() - rows, 0, wanted);
-  while (seq.draft_room > 0 && !hold_rows(seq, rows + seq.draft_room)) --seq.draft_room;
+  while (seq.draft_room > 0 && !hold_rows(seq, rows, seq.draft_room)) --seq.draft_room;
 }
 
 void Schedule::hold(StepPlan& plan, std::vector<Sequence*>& lost) {
@@ -196,7 +197,7 @@ void Schedule::hold(StepPlan& plan, std::vector<Sequence*>& lost) {
   std::sort(parts.begin(), parts.end(),
             [](const StepPart& a, const StepPart& b) { return a.seq->order < b.seq->order; });
   for (const StepPart& part : parts) {
-    while (!part.seq->waits && !hold_rows(*part.seq, part.rows)) {
+    while (!part.seq->waits && !hold_rows(*part.seq, part.rows, 0)) {
       if (running_.size() == 1) {
         lost.push_back(part.seq);
         break;
@@ -240,7 +241,7 @@ void Schedule::plan_writers(StepPlan& plan) {
 // Nobody gives way for a larger chunk: it takes half of what is free at most, and what a sequence always has room for.
 int32_t Schedule::prompt_rows_alone() const {
   int64_t page_units = 0;
-  for (const StateKind kind : kStateKinds) page_units += layout_.blocks.units[kind];
+  for (const StateKind kind : kPageKinds) page_units += layout_.blocks.units[kind];
   const int64_t pages = memory_.available_units() / std::max<int64_t>(1, 2 * page_units);
   const int64_t rows = std::max<int64_t>(pages * kPageTokens, kMaxForwardRows);
   return static_cast<int32_t>(std::min<int64_t>(rows, settings_.chunk_rows));
@@ -256,7 +257,7 @@ void Schedule::plan_readers(StepPlan& plan) {
     if (!seq->reads()) continue;
     look_again(*seq);
     if (waits_for_another(*seq, plan)) continue;
-    const int32_t rows = seq->next_rows(most - plan.prompt_rows, config_.images_see_both_ways);
+    const int32_t rows = rows_to_state(*seq, seq->next_rows(most - plan.prompt_rows, config_.images_see_both_ways));
     if (rows == 0) continue;
     // A picture that must not be cut is the only prompt of its step, and others wait where it is very large.
     if (plan.prompt_rows > 0 && plan.prompt_rows + rows > most) return;
@@ -264,6 +265,19 @@ void Schedule::plan_readers(StepPlan& plan) {
     plan.parts.push_back({seq.get(), rows, rows == seq->rows_left()});
     plan.prompt_rows += rows;
   }
+}
+
+// Where a recurrent state is kept for others, the rows of a step end.
+int32_t Schedule::rows_to_state(const Sequence& seq, int32_t rows) const {
+  if (!seq.leaves_pages || !layout_.is_recurrent()) return rows;
+  return std::min(rows, memory_.prefixes().next_state(seq.text(), seq.kv.length()) - seq.kv.length());
+}
+
+// The newest token's row must end there, and not a draft's.
+int32_t Schedule::drafts_before_state(const Sequence& seq) const {
+  if (!seq.leaves_pages || !layout_.is_recurrent()) return kMaxDraftTokens;
+  const int32_t left = memory_.prefixes().next_state(seq.text(), seq.kv.length()) - seq.kv.length();
+  return left == 1 ? kMaxDraftTokens : left - 2;
 }
 
 // What others have left since, of those that came with the same beginning, need not be run.

@@ -66,8 +66,10 @@ class Schedule {
   [[nodiscard]] int64_t places_taken() const;
   [[nodiscard]] bool may_begin(const Accepted& accepted, size_t standing) const;
   bool begin(Sequence& seq);
-  bool hold_rows(Sequence& seq, int32_t rows);
+  bool hold_rows(Sequence& seq, int32_t rows, int32_t drafts);
   void hold_drafts(Sequence& seq);
+  [[nodiscard]] int32_t rows_to_state(const Sequence& seq, int32_t rows) const;
+  [[nodiscard]] int32_t drafts_before_state(const Sequence& seq) const;
   void give_way(Sequence& seq);
   void count_found(Sequence& seq);
   void plan_writers(StepPlan& plan);

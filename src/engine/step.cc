@@ -161,7 +161,7 @@ void Stepper::forward() {
     tokens_.insert(tokens_.end(), from, from + part.rows);
     tokens_.insert(tokens_.end(), seq.drafts.begin(), seq.drafts.end());
     const auto end = static_cast<int32_t>(tokens_.size());
-    seq_rows_.push_back({&seq.kv, end - part.first_row, seq.soft});
+    seq_rows_.push_back({&seq.kv, end - part.first_row, seq.soft, static_cast<int32_t>(seq.drafts.size())});
     for (int32_t row = part.first_row + part.rows - 1; part.chooses && row < end; ++row) logit_rows_.push_back(row);
     if (drafting_.enqueued() == nullptr) continue;
     drafted_at_.resize(tokens_.size(), -1);

@@ -164,7 +164,7 @@ void CpuOps::route(const RouteArgs& args) {
   for (int32_t r = 0; r < args.rows; ++r) {
     float* scores = args.scores + static_cast<int64_t>(r) * experts;
     const float top = table_.max_of(scores, experts);
-    table_.exp_sum(scores, top, experts);
+    const float all_sum = table_.exp_sum(scores, top, experts);
     // The softmax's own denominator cancels when the chosen shares are divided by their sum.
     float chosen_sum = 0;
     for (int32_t rank = 0; rank < args.top; ++rank) {
@@ -175,7 +175,7 @@ void CpuOps::route(const RouteArgs& args) {
       scores[best] = -1;
     }
     for (int32_t rank = 0; rank < args.top; ++rank)
-      args.share[r * args.top + rank] *= args.expert_scale[args.chosen[r * args.top + rank]] / chosen_sum;
+      args.share[r * args.top + rank] *= args.expert_scale[args.chosen[r * args.top + rank]] / (args.divides ? chosen_sum : all_sum);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "kernels/block_ops.h"
 #include "kernels/cpu_table.h"
 #include "kernels/ops.h"
+#include "kernels/recurrent_ops.h"
 #include "kernels/vision_ops.h"
 
 namespace paceline::kernels {
@@ -32,7 +33,7 @@ class GrowingBuffer {
   size_t bytes_ = 0;
 };
 
-class CpuOps : public Ops, public VisionOps, public BlockOps {
+class CpuOps : public Ops, public VisionOps, public BlockOps, public RecurrentOps {
  public:
   CpuOps(const CpuTable& table, ThreadPool& pool) : table_(table), pool_(pool) {}
 
@@ -43,12 +44,13 @@ class CpuOps : public Ops, public VisionOps, public BlockOps {
   void clear(void* to, size_t bytes) override;
   [[nodiscard]] VisionOps& vision() override { return *this; }
   [[nodiscard]] BlockOps* blocks() override { return this; }
+  [[nodiscard]] RecurrentOps* recurrent() override { return this; }
   [[nodiscard]] std::optional<int32_t> count_distinct(const int32_t* values, int64_t count, int32_t end) const override;
   const void* fetch(const void* from, size_t, HostCopy&) override { return from; }
   Status wait() override { return Done{}; }
   [[nodiscard]] Limits limits() const override {
     Limits limits;
-    limits.codes = limits.joins_f32 = true;
+    limits.codes = limits.joins_f32 = limits.recurrent = limits.undivided_shares = true;
     limits.joined_head = Limits::kNone;
     return limits;
   }
@@ -88,6 +90,8 @@ class CpuOps : public Ops, public VisionOps, public BlockOps {
   void average(const AverageArgs& args) override;
   void shift_scale(const ShiftScaleArgs& args) override;
   void clamp(const float* x, float* y, float low, float high, int64_t count) override;
+  void delta(const DeltaArgs& args) override;
+  void sigmoid_mul(const SigmoidArgs& args) override;
 
   [[nodiscard]] const CpuTable& table() const { return table_; }
 
@@ -95,6 +99,11 @@ class CpuOps : public Ops, public VisionOps, public BlockOps {
   // x made ready for w. Acts of one x are kept until the next call with `fresh`, so that matrices of one shape share
   // one.
   Act prepared(const float* x, int32_t rows, const Matrix& w, Activation activation, bool fresh);
+
+  // The parts of delta().
+  void convolve(const DeltaArgs& args);
+  void prepare_steps(const DeltaArgs& args, float* decay, float* beta);
+  void run_steps(const DeltaArgs& args, const float* decay, const float* beta);
 
   // Memory for placed weights, in huge pages where the system has them; `owners` keeps it.
   void* place_memory(size_t bytes, std::vector<std::shared_ptr<const void>>& owners);
@@ -111,7 +120,7 @@ class CpuOps : public Ops, public VisionOps, public BlockOps {
   };
   std::vector<KeptAct> acts_;
   size_t live_acts_ = 0;
-  GrowingBuffer gate_rows_, expert_rows_, expert_acts_, attention_rows_, cluster_scores_;
+  GrowingBuffer gate_rows_, expert_rows_, expert_acts_, attention_rows_, cluster_scores_, delta_gates_, delta_heads_;
   std::vector<int32_t> best_clusters_;
   std::array<std::chrono::steady_clock::time_point, 2> marks_;
 };

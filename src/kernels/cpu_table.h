@@ -39,6 +39,30 @@ struct CodeRows {
   int32_t cols = 0;
 };
 
+// Inputs of a convolution over rows, of some channels: y[c] = silu(sum over j of taps[j * stride + c] * rows[j][c]).
+struct Convolution {
+  const float* const* rows = nullptr;  // [kernel], oldest first
+  const float* taps = nullptr;
+  int64_t stride = 0;
+  int32_t kernel = 0;
+  int32_t begin = 0, end = 0;  // channels
+};
+
+// Some columns of one head's state S, `stride` numbers from one key to the next:
+//   d = beta * (v - decay * S^T k),  S = decay * S + k d^T,  o = S^T q;  keys ascending in both sums
+inline constexpr int32_t kMaxDeltaKeys = 512;
+struct DeltaStep {
+  float* state = nullptr;
+  int64_t stride = 0;
+  int32_t keys = 0, columns = 0;
+  const float* q = nullptr;  // [keys]
+  const float* k = nullptr;  // [keys]
+  const float* v = nullptr;  // [columns]
+  float* d = nullptr;        // [columns]
+  float* o = nullptr;        // [columns]
+  float decay = 0, beta = 0;
+};
+
 struct CpuTable {
   const char* name;
 
@@ -91,6 +115,12 @@ struct CpuTable {
   void (*blend)(float* y, float keep, const float* x, float part, int64_t count);
   // The largest of count >= 1 values.
   float (*max_of)(const float* x, int32_t count);
+  // y = y * sigmoid(gate)
+  void (*sigmoid_mul)(float* y, const float* gate, int64_t count);
+  void (*convolve)(const Convolution& c, float* y);
+  // The second one again with the d that there is: the same bits in S.
+  void (*delta_step)(const DeltaStep& step);
+  void (*delta_replay)(const DeltaStep& step);
   // x[i] = exp(x[i] - top), returns the sum in an order fixed by count. -infinity gives exactly 0.
   float (*exp_sum)(float* x, float top, int32_t count);
 };

@@ -22,6 +22,7 @@ namespace paceline::kernels {
 
 class BlockOps;
 class ChoosingOps;
+class RecurrentOps;
 class VisionOps;
 
 // Positions per KV page, and the attention tile: page borders are absolute positions.
@@ -197,6 +198,7 @@ struct RouteArgs {
   float* scores = nullptr;    // [rows, experts], scratch
   int32_t* chosen = nullptr;  // [rows, top], best first
   float* share = nullptr;     // [rows, top]
+  bool divides = true;        // shares by the sum of those chosen; else they are of all experts
 };
 
 struct ExpertsArgs {
@@ -282,8 +284,10 @@ struct Limits {
   int32_t picture_head = kNone;   // of the vision side
   int32_t picture_head_step = 1;  // heads of which keys and values may be bf16 there are multiples of it
   int32_t clusters = kNone, cluster_width = kNone;
-  bool gates_alike = false;  // gated() takes both matrices in one format
-  bool codes = false;        // keys and values may be codes
+  bool gates_alike = false;       // gated() takes both matrices in one format
+  bool codes = false;             // keys and values may be codes
+  bool recurrent = false;         // Ops::recurrent() is there
+  bool undivided_shares = false;  // RouteArgs::divides may be false
   // Heads whose keys and values may be joined: of so many numbers, so many of them rotated. kNone: any; 0: none.
   int32_t joined_head = 0, joined_rotated = kNone;
   bool joins_f32 = false;
@@ -314,12 +318,14 @@ class Ops {
   virtual void upload(void* to, const void* from, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
   virtual void clear(void* to, size_t bytes) = 0;
-  // What a backend can do beside: operations of the vision side (every one has them), and choosing tokens where its
-  // memory is not the host's. None: the host does that itself.
+  // What a backend can do beside: operations of the vision side (every one has them), choosing tokens where its memory
+  // is not the host's (none: the host does that itself), and recurrent layers.
   [[nodiscard]] virtual VisionOps& vision() = 0;
   [[nodiscard]] virtual ChoosingOps* choosing() { return nullptr; }
   // Operations of drafters that guess whole blocks; none: this backend runs no such drafter.
   [[nodiscard]] virtual BlockOps* blocks() { return nullptr; }
+  // None: models that need it are refused when they are loaded.
+  [[nodiscard]] virtual RecurrentOps* recurrent() { return nullptr; }
   // What `from` holds when all that was enqueued before has run, for the host to read after wait(): in `copy`, or where
   // it lies.
   virtual const void* fetch(const void* from, size_t bytes, HostCopy& copy) = 0;

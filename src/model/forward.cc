@@ -31,7 +31,7 @@ ForwardRows Forward::enqueue(const ForwardInput& input) {
   CHECK(!input.tokens.empty() && input.tokens.size() <= static_cast<size_t>(kMostForwardRows));
   CHECK(input.drafted_at.empty() || input.drafted_at.size() == input.tokens.size());
   const ForwardRows out = pass(input);
-  for (const SeqRows& seq : input.seqs) seq.kv->commit(seq.count);
+  for (const SeqRows& seq : input.seqs) seq.kv->commit(seq.count, seq.drafts);
   return out;
 }
 

@@ -30,6 +30,7 @@ struct SeqRows {
   KvCache* kv = nullptr;
   int32_t count = 0;
   std::span<const SoftTokens> soft = {};  // the sequence's, apart from each other; those outside these rows do nothing
+  int32_t drafts = 0;                     // the last ones, which may be taken back again (KvCache::truncate)
 };
 
 struct ForwardInput {

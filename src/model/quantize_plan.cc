@@ -9,7 +9,16 @@ namespace {
 
 constexpr std::string_view kWeight = ".weight";
 
-bool is_router(std::string_view name) { return name.ends_with(".router.proj.weight"); }
+bool is_router(std::string_view name) {
+  return name.ends_with(".router.proj.weight") || name.ends_with(".mlp.gate.weight") ||
+         name.ends_with(".mlp.shared_expert_gate.weight");
+}
+
+// Where a family keeps its experts once gate and up are apart: what MLX calls the module.
+std::string split_experts(std::string_view experts) {
+  constexpr std::string_view kMlp = ".mlp";
+  return std::string(experts) + (experts.ends_with(kMlp) ? ".switch_mlp" : ".experts.switch_glu");
+}
 
 // Linear layers and embeddings are the two-dimensional "….weight"s, experts the three-dimensional tensors under
 // "experts."; norms have one dimension. Left as they are: the media parts, and the projection of per-layer embeddings,
@@ -43,13 +52,13 @@ class Planner {
     if (!is_quantisable(tensor, spec_.group)) {
       keep(tensor);
     } else if (name.ends_with(kGateUp) && tensor.shape[1] % 2 == 0) {
-      const std::string experts(name.substr(0, name.size() - kGateUp.size()));
+      const std::string experts = split_experts(name.substr(0, name.size() - kGateUp.size()));
       const int64_t half = tensor.shape[1] / 2;
-      quantise(tensor, experts + ".experts.switch_glu.gate_proj", 0, half);
-      quantise(tensor, experts + ".experts.switch_glu.up_proj", half, half);
+      quantise(tensor, experts + ".gate_proj", 0, half);
+      quantise(tensor, experts + ".up_proj", half, half);
     } else if (name.ends_with(kDown)) {
-      const std::string experts(name.substr(0, name.size() - kDown.size()));
-      quantise(tensor, experts + ".experts.switch_glu.down_proj", 0, tensor.shape[1]);
+      const std::string experts = split_experts(name.substr(0, name.size() - kDown.size()));
+      quantise(tensor, experts + ".down_proj", 0, tensor.shape[1]);
     } else if (name.ends_with(kWeight)) {
       quantise(tensor, std::string(name.substr(0, name.size() - kWeight.size())), 0,
                tensor.shape[tensor.shape.size() - 2]);

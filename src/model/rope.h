@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/row_buffer.h"
-#include "model/gemma4/config.h"
+#include "model/config.h"
 
 namespace paceline {
 

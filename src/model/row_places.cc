@@ -14,7 +14,7 @@ void RowPlaces::place(const ForwardInput& input, int32_t hidden, bool whole_pict
   int32_t row = 0;
   for (const SeqRows& seq : input.seqs) {
     // Whoever shares a pool has seen to it before.
-    const bool has_room = seq.kv->reserve(seq.count);
+    const bool has_room = seq.kv->reserve(seq.count, seq.drafts);
     CHECK(has_room);
     spans_.push_back({row, seq.count, seq.kv->length(), {}});
     find_soft(seq, row, hidden, whole_pictures);

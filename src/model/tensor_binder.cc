@@ -96,7 +96,9 @@ Result<const TensorView*> TensorBinder::take(std::string_view name, const Shape&
   return tensor;
 }
 
-Status TensorBinder::vector(std::string_view name, const std::vector<int64_t>& shape, Vector* out) {
+Status TensorBinder::vector(std::string_view name, int64_t length, Vector* out) { return floats(name, {length}, out); }
+
+Status TensorBinder::floats(std::string_view name, const Shape& shape, Vector* out) {
   TRY_ASSIGN(const TensorView* tensor, take(name, shape));
   if (!is_float(tensor->dtype)) return wrong_dtype(*tensor, "BF16, F16 or F32");
   out->resize(tensor->bytes / dtype_bytes(tensor->dtype));
@@ -227,6 +229,26 @@ Status TensorBinder::plain_stack(const std::string& name, int64_t count, int64_t
   out->first.rows = static_cast<int32_t>(rows);
   out->count = static_cast<int32_t>(count);
   out->stride_rows = rows;
+  return Done{};
+}
+
+Status TensorBinder::stack_of(const std::string& before, const std::string& behind, const Shape& shape,
+                              MatrixStack* out) {
+  auto each = std::make_shared<std::vector<Matrix>>(static_cast<size_t>(shape[0]));
+  for (size_t i = 0; i < each->size(); ++i) {
+    Matrix& one = (*each)[i];
+    const Matrix& first = each->front();
+    const std::string name = fmt::format("{}{}{}", before, i, behind);
+    TRY(matrix(name, shape[1], shape[2], &one));
+    if (one.format == first.format && one.group == first.group && one.scale_dtype == first.scale_dtype) continue;
+    return Error{
+        fmt::format("tensor \"{}\": expected {} in groups of {} as the first of them, found {} in groups of {}", name,
+                    weight_format_name(first.format), first.group, weight_format_name(one.format), one.group)};
+  }
+  out->first = each->front();
+  out->count = static_cast<int32_t>(shape[0]);
+  out->each = each->data();
+  owners_.push_back(each);
   return Done{};
 }
 

@@ -22,11 +22,9 @@ class TensorBinder {
   [[nodiscard]] bool has(std::string_view name) const { return use_.has(name); }
 
   // [length] of BF16, F16 or F32, as float32.
-  Status vector(std::string_view name, int64_t length, Vector* out) {
-    return vector(name, std::vector<int64_t>{length}, out);
-  }
-  // The same of another shape, row-major.
-  Status vector(std::string_view name, const std::vector<int64_t>& shape, Vector* out);
+  Status vector(std::string_view name, int64_t length, Vector* out);
+  // Of any shape, as float32.
+  Status floats(std::string_view name, const std::vector<int64_t>& shape, Vector* out);
   Status scalar(std::string_view name, float* out);
   // One value, whether its shape is [] or [1].
   Status number(std::string_view name, float* out);
@@ -44,6 +42,11 @@ class TensorBinder {
   }
   // Likewise, [count, rows, cols].
   Status plain_stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out);
+
+  // shape [count, rows, cols] of matrices of one format that lie anywhere: before + number + behind, as matrix() has
+  // them.
+  Status stack_of(const std::string& before, const std::string& behind, const std::vector<int64_t>& shape,
+                  MatrixStack* out);
 
   // Tensors nobody took, as they lie.
   [[nodiscard]] std::vector<const TensorView*> untaken() const { return use_.untaken(); }

@@ -138,7 +138,7 @@ class Decoding {
     row_tokens_.assign(begin, begin + rows);
     row_tokens_.insert(row_tokens_.end(), drafts_.begin(), drafts_.end());
     const auto all_rows = static_cast<int32_t>(row_tokens_.size());
-    const SeqRows seq{&kv_, all_rows, request_.soft};
+    const SeqRows seq{&kv_, all_rows, request_.soft, all_rows - rows};
     logit_rows_.clear();
     for (int32_t row = rows - 1; chooses && row < all_rows; ++row) logit_rows_.push_back(row);
     ForwardInput input;
@@ -188,7 +188,7 @@ class Decoding {
   void committed() {
     if (speculation_.drafter == nullptr) return;
     const bool writes = first_pos_ >= static_cast<int32_t>(request_.prompt.size());
-    const CommittedRows rows{drafter_state_.get(), &kv_, kv_.length(), 0, kv_.length() - first_pos_, writes};
+    const CommittedRows rows{drafter_state_.get(), &kv_, kv_.length(), 0, kv_.length() - first_pos_, writes, standing_};
     speculation_.drafter->committed({&rows, 1}, {taps_, static_cast<int32_t>(row_tokens_.size())});
   }
 

@@ -106,8 +106,8 @@ TEST_P(DeviceRoundTest, MasksAndLogprobs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, DeviceRoundTest, testing::Values("dense", "moe", "ple"),
-                         [](const auto& param) { return std::string(param.param); });
+INSTANTIATE_TEST_SUITE_P(Goldens, DeviceRoundTest, testing::Values("dense", "moe", "ple", "qwen3", "qwen35-moe"),
+                         golden_name);
 
 }  // namespace
 }  // namespace paceline

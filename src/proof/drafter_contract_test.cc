@@ -89,7 +89,7 @@ TEST_P(DrafterContract, ItSeesTheRowsThatStandAsTheyAreAlone) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, DrafterContract, testing::Values("dense", "ple"));
+INSTANTIATE_TEST_SUITE_P(Goldens, DrafterContract, testing::Values("dense", "ple", "qwen3", "qwen35"));
 
 }  // namespace
 }  // namespace paceline

@@ -324,8 +324,8 @@ TEST_P(EngineTest, AFaultEndsTheTextsAndNotTheProcess) {
   EXPECT_EQ(engine.submit(request(10, 100), texts).refusal, Refusal::failed);
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, EngineTest, testing::Values("dense", "moe", "ple"),
-                         [](const auto& param) { return std::string(param.param); });
+INSTANTIATE_TEST_SUITE_P(Goldens, EngineTest, testing::Values("dense", "moe", "ple", "qwen3", "qwen35", "qwen35-moe"),
+                         golden_name);
 
 }  // namespace
 }  // namespace paceline

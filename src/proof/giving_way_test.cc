@@ -298,10 +298,8 @@ TEST_P(HostGivingWay, WhoWaitsToComeBackCanBeEnded) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, HostGivingWay, testing::Values("dense", "ple"),
-                         [](const auto& param) { return std::string(param.param); });
-INSTANTIATE_TEST_SUITE_P(Goldens, DeviceGivingWay, testing::Values("dense"),
-                         [](const auto& param) { return std::string(param.param); });
+INSTANTIATE_TEST_SUITE_P(Goldens, HostGivingWay, testing::Values("dense", "ple", "qwen35", "qwen35-moe"), golden_name);
+INSTANTIATE_TEST_SUITE_P(Goldens, DeviceGivingWay, testing::Values("dense", "qwen35"), golden_name);
 
 }  // namespace
 }  // namespace paceline

@@ -3,15 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
-#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "engine/engine.h"
 #include "kernels/cpu_table.h"
-#include "model/gemma4/gemma4_forward.h"
+#include "model/forward.h"
 #include "model/gemma4/mtp_binding.h"
 #include "model/load.h"
 #include "speculate/dflash/dflash_drafter.h"
@@ -20,6 +21,13 @@
 #include "speculate/ngram/ngram_drafter.h"
 
 namespace paceline {
+
+// As a part of a test's name.
+inline std::string golden_name(const testing::TestParamInfo<const char*>& golden) {
+  std::string name = golden.param;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
 
 // A text of so many tokens; `first` sets it apart from others.
 inline std::vector<TokenId> text_of(size_t tokens, TokenId first = 2) {
@@ -53,7 +61,7 @@ class GoldenEngineTest : public testing::TestWithParam<const char*> {
  protected:
   GoldenEngineTest()
       : pool_(2), ops_(**kernels::find_cpu_table(""), pool_), model_(*load_model(folder("target"), pool_)) {
-    forward_.emplace(as_gemma4(model_.weights), ops_, Precision::bf16);
+    forward_ = model_.weights->make_forward(ops_, Precision::bf16);
     parts_ = {&*forward_, &pool_, nullptr, &costs_, nullptr};
     settings_.kv_bytes = size_t{64} << 20;
   }
@@ -62,7 +70,11 @@ class GoldenEngineTest : public testing::TestWithParam<const char*> {
     return std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/goldens" / GetParam() / part;
   }
 
+  // Where a golden has none, prompts are looked up.
   void use_mtp() {
+    mtp_ = std::make_unique<NgramDrafter>();
+    parts_.drafter = mtp_.get();
+    if (!std::filesystem::exists(folder("assistant"))) return;
     mtp_ = std::make_unique<MtpDrafter>(std::make_unique<MtpForward>(
         load_mtp(folder("assistant"), pool_).value(), as_gemma4(forward_->weights()), ops_, forward_->precision()));
     parts_.drafter = mtp_.get();
@@ -92,7 +104,7 @@ class GoldenEngineTest : public testing::TestWithParam<const char*> {
   ThreadPool pool_;
   Backend ops_;
   LoadedModel model_;
-  std::optional<Gemma4Forward> forward_;
+  std::unique_ptr<Forward> forward_;
   StepCosts costs_;
   std::unique_ptr<Drafter> mtp_, dflash_, all_;
   std::vector<StepCosts> all_costs_;

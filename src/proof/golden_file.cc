@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <boost/json.hpp>
+#include <functional>
+#include <numeric>
 
 namespace paceline {
 namespace {
@@ -96,7 +98,7 @@ Result<const TensorEntry*> GoldenStates::find(const std::string& tensor) const {
 
 Result<GoldenStates::Values> GoldenStates::matrix(const std::string& tensor) const {
   TRY_ASSIGN(const TensorEntry* found, find(tensor));
-  if (found->dtype != DType::f32 || found->shape.size() != 2) {
+  if (found->dtype != DType::f32 || found->shape.size() < 2) {
     return Error{fmt::format("{}: {} should be a float32 matrix, is {} {}", file_name_, tensor,
                              dtype_name(found->dtype), shape_text(found->shape))};
   }
@@ -105,8 +107,8 @@ Result<GoldenStates::Values> GoldenStates::matrix(const std::string& tensor) con
     return Error{fmt::format("{}: {} is not aligned", file_name_, tensor)};
   }
   return Values{{reinterpret_cast<const float*>(start), (found->end - found->begin) / sizeof(float)},
-                found->shape[0],
-                found->shape[1]};
+                std::accumulate(found->shape.begin(), found->shape.end() - 1, int64_t{1}, std::multiplies<>()),
+                found->shape.back()};
 }
 
 Result<GoldenStates::ByteValues> GoldenStates::bytes(const std::string& tensor) const {

@@ -89,7 +89,39 @@ class CaseRun {
           forward_.run({std::span(prompt.ids).subspan(first, rows), {&seq, 1}, logit_rows, layers});
       TRY(compare_rows(output, prefix, first, rows, length));
     }
+    for (size_t layer = 0; layer < layers.size(); ++layer)
+      if (kv.layout().layers[layer].kind == StateKind::recurrent)
+        TRY(compare_recurrent(kv, static_cast<int32_t>(layer), fmt::format("{}layer{}.", prefix, layer)));
     return Done{};
+  }
+
+  // The golden has the newest inputs channel by channel.
+  Status compare_recurrent(const KvCache& kv, int32_t layer, const std::string& prefix) {
+    const kernels::DeltaShape& shape = kv.layout().layers[static_cast<size_t>(layer)].delta;
+    const int64_t taps = shape.kernel - 1, head_rows = int64_t{shape.value_heads} * shape.key_dim;
+    TRY_ASSIGN(const auto state, expect(prefix + "state", head_rows, shape.value_dim));
+    TRY_ASSIGN(const auto recent, expect(prefix + "conv", shape.channels(), taps));
+    const kernels::DeltaPlaces places = kv.delta_places(layer);
+    const int32_t* numbers = kv.delta_span(0, 0).state;
+    for (int32_t h = 0; h < shape.value_heads; ++h) {
+      TRY_ASSIGN(const float* ours, fetched(places.at(numbers, places.heads[h]), shape.head_floats()));
+      const auto floats = static_cast<size_t>(shape.head_floats());
+      raise(check_.state_error,
+            largest_difference(ours, state.values.subspan(static_cast<size_t>(h) * floats, floats)));
+    }
+    TRY_ASSIGN(const float* ours, fetched(places.at(numbers, places.recent), shape.recent_floats()));
+    for (int64_t j = 0; j < taps; ++j)
+      for (int64_t c = 0; c < shape.channels(); ++c)
+        raise(check_.state_error, largest_difference(ours + j * shape.channels() + c,
+                                                     recent.values.subspan(static_cast<size_t>(c * taps + j), 1)));
+    return Done{};
+  }
+
+  Result<const float*> fetched(const float* from, int64_t floats) {
+    const auto* at =
+        static_cast<const float*>(forward_.ops().fetch(from, static_cast<size_t>(floats) * sizeof(float), state_copy_));
+    TRY(forward_.ops().wait());
+    return at;
   }
 
   Status compare_rows(const ForwardOutput& output, const std::string& prefix, int32_t first, int32_t rows,
@@ -213,7 +245,7 @@ class CaseRun {
   const ModelConfig& config_;
   GoldenVision* vision_;
   GoldenCheck check_;
-  kernels::HostCopy hidden_copy_;
+  kernels::HostCopy hidden_copy_, state_copy_;
 };
 
 }  // namespace
@@ -227,6 +259,7 @@ bool GoldenCheck::passed(Precision precision) const {
            (choices - choices_equal) * 50 <= choices && drafts.nearly_all_equal() && dflash.drafts.nearly_all_equal();
   }
   if (choices_equal != choices || !drafts.all_equal() || !dflash.drafts.all_equal()) return false;
+  if (state_error > kF32StateTolerance) return false;
   return std::max({logit_error, layer_input_error, hidden_error, image_logit_error, vision.feature_error,
                    dflash.block_error}) <= kF32Tolerance;
 }

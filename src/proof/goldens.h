@@ -20,6 +20,8 @@ namespace paceline {
 
 // What float32 arithmetic in another order may differ by, for these small models.
 inline constexpr double kF32Tolerance = 2e-4;
+// And recurrent states.
+inline constexpr double kF32StateTolerance = 1e-5;
 // In bfloat16 a choice may rightly differ where the golden's best and second logit are closer than this.
 inline constexpr double kBf16Gap = 0.1;
 // With a picture the vision side rounds as well: logits were up to 0.30 away (vlm, portable kernels), and a choice may
@@ -34,6 +36,7 @@ struct GoldenCheck {
   double logit_error = 0;        // largest absolute difference, all positions
   double layer_input_error = 0;  // last four positions of every layer's input
   double hidden_error = 0;       // after the final norm, all positions
+  double state_error = 0;        // of recurrent layers, after the prompt; the newest inputs among them
   // The largest logit at each prompt position, where the golden's gap is clear at this precision.
   int64_t choices = 0, choices_equal = 0;
   // Greedy continuations. A differing one is a miss in float32, and in bfloat16 if its golden's gaps are all clear.

@@ -99,8 +99,7 @@ TEST_P(MemoryTest, EqualTextsThatAreWrittenAtOnceInAFullBudget) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, MemoryTest, testing::Values("dense", "ple"),
-                         [](const auto& param) { return std::string(param.param); });
+INSTANTIATE_TEST_SUITE_P(Goldens, MemoryTest, testing::Values("dense", "ple", "qwen35"), golden_name);
 
 }  // namespace
 }  // namespace paceline

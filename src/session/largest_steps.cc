@@ -15,12 +15,15 @@ class Steps {
         settings_(settings),
         layout_(of.forward->kv_layout()),
         pool_(std::make_shared<KvBlockPool>(
-            layout_.blocks, page_bytes(layout_) * static_cast<size_t>(2 + new_pages(most_rows(settings))))) {
-    for (const StateKind kind : kStateKinds) page_[kind] = pool_->take(kind);
+            layout_.blocks,
+            page_bytes(layout_) * static_cast<size_t>(2 + new_pages(most_rows(settings)) + own_states()) +
+                layout_.block_bytes[StateKind::recurrent] * static_cast<size_t>(1 + own_states()))) {
+    for (const StateKind kind : kPageKinds) page_[kind] = pool_->take(kind);
+    page_[StateKind::recurrent] = pool_->take(StateKind::recurrent);
   }
 
   Status run() {
-    for (const StateKind kind : kStateKinds)
+    for (const StateKind kind : {StateKind::paged, StateKind::window, StateKind::draft_window, StateKind::recurrent})
       if (!page_[kind]) return of_.forward->settle();
     TRY(step(1, std::max(settings_.batch_rows, most_rows(settings_))));
     for (int32_t seqs = 1; seqs < settings_.batch_rows; seqs *= 2) TRY(step(seqs, 1));
@@ -32,20 +35,26 @@ class Steps {
  private:
   static size_t page_bytes(const KvLayout& layout) {
     size_t bytes = 0;
-    for (const StateKind kind : kStateKinds) bytes += layout.block_bytes[kind];
+    for (const StateKind kind : kPageKinds) bytes += layout.block_bytes[kind];
     return bytes;
   }
   // Of one forward.
   static int32_t most_rows(const EngineSettings& settings) { return std::max(settings.chunk_rows, kMaxForwardRows); }
   // Pages that so many rows take of the pool. Few are written over what is there.
-  static int32_t new_pages(int32_t rows) { return rows > kMaxForwardRows ? (rows - 1) / kPageTokens + 1 : 0; }
+  [[nodiscard]] int32_t new_pages(int32_t rows) const {
+    return rows > kMaxForwardRows || layout_.is_recurrent() ? (rows - 1) / kPageTokens + 1 : 0;
+  }
+  // What a recurrent layer remembers cannot be taken back from the end of a page: every sequence goes on from there, by
+  // itself.
+  [[nodiscard]] int32_t own_states() const { return layout_.is_recurrent() ? settings_.batch_rows : 0; }
 
   // So many rows before the end of a context; all its pages up to there are the one there is.
   KvCache sequence(int32_t context, int32_t rows) {
     const int32_t pages = std::max(1, context / kPageTokens), known = std::max(1, pages - new_pages(rows));
-    KvCache kv(layout_, pages * kPageTokens, kMaxForwardRows, pool_);
+    const bool goes_on = layout_.is_recurrent();
+    KvCache kv(layout_, (goes_on ? known + new_pages(rows) : pages) * kPageTokens, kMaxForwardRows, pool_);
     kv.adopt(std::vector<KvCache::PageBlocks>(static_cast<size_t>(known), page_));
-    if (known == pages) kv.truncate(std::max(1, kv.length() - rows));
+    if (known == pages && !goes_on) kv.truncate(std::max(1, kv.length() - rows));
     return kv;
   }
   // One as long as the context is; how many pages a step walks is a matter of the longest.

@@ -42,7 +42,7 @@ class Calibration {
       : forward_(forward), drafter_(drafter), kv_(forward.kv_layout(), kContext + kMaxDraftTokens) {
     const int32_t vocab = forward.config().vocab;
     for (int32_t i = 0; i <= kContext + kMaxDraftTokens; ++i) tokens_.push_back((i * 7919 + 13) % vocab);
-    const ForwardRows rows = run(kContext);
+    const ForwardRows rows = run(kContext, 0);
     const int32_t width = forward.config().hidden;
     forward.ops().copy(hidden_.sized(forward.ops(), width), rows.hidden + static_cast<int64_t>(kContext - 1) * width,
                        static_cast<size_t>(width) * sizeof(float));
@@ -71,8 +71,8 @@ class Calibration {
 
  private:
   // Without what only choosing needs: where the backend chooses, logits stay there.
-  ForwardRows run(int32_t rows) {
-    const SeqRows seq{&kv_, rows};
+  ForwardRows run(int32_t rows, int32_t drafts) {
+    const SeqRows seq{&kv_, rows, {}, drafts};
     logit_rows_.resize(static_cast<size_t>(rows));
     std::iota(logit_rows_.begin(), logit_rows_.end(), 0);
     const auto first = static_cast<size_t>(kv_.length());
@@ -84,7 +84,7 @@ class Calibration {
 
   void time_step(int32_t rows) {
     const auto begin = Clock::now();
-    run(rows);
+    run(rows, rows);
     steps_[rows].push_back(ms_since(begin));
     kv_.truncate(kContext);
   }

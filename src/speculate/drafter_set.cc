@@ -12,7 +12,12 @@ struct SetState : DrafterState {
 };
 
 DrafterState* state_of(DrafterState* all, size_t which) {
-  return all == nullptr ? nullptr : static_cast<SetState*>(all)->each[which].get();
+  if (all == nullptr) return nullptr;
+  DrafterState* own = static_cast<SetState*>(all)->each[which].get();
+  if (own == nullptr) return nullptr;
+  own->units = all->units;
+  own->unit_bytes = all->unit_bytes;
+  return own;
 }
 
 }  // namespace
@@ -20,11 +25,20 @@ DrafterState* state_of(DrafterState* all, size_t which) {
 DrafterSet::DrafterSet(std::vector<std::unique_ptr<Drafter>> drafters, int32_t hidden)
     : drafters_(std::move(drafters)), hidden_(hidden) {
   CHECK(!drafters_.empty());
+  int keepers = 0;
   for (const auto& drafter : drafters_) {
     CHECK(drafter->count() == 1);
+    keepers += drafter->state_bytes(1) > 0 ? 1 : 0;
     tap_layers_.insert(tap_layers_.end(), drafter->tap_layers().begin(), drafter->tap_layers().end());
     block_rows_ = std::max(block_rows_, drafter->block_rows());
   }
+  CHECK(keepers <= 1);
+}
+
+size_t DrafterSet::state_bytes(int32_t positions) const {
+  size_t bytes = 0;
+  for (const auto& drafter : drafters_) bytes = std::max(bytes, drafter->state_bytes(positions));
+  return bytes;
 }
 
 std::unique_ptr<DrafterState> DrafterSet::start() {

@@ -20,6 +20,8 @@ class DrafterSet : public Drafter {
   [[nodiscard]] bool guesses_at_once(int32_t which) const override { return at(which).guesses_at_once(0); }
   [[nodiscard]] std::span<const int32_t> tap_layers() const override { return tap_layers_; }
   [[nodiscard]] int32_t block_rows() const override { return block_rows_; }
+  // At most one of them keeps anything outside of the sequence's pages.
+  [[nodiscard]] size_t state_bytes(int32_t positions) const override;
   std::unique_ptr<DrafterState> start() override;
 
   // All asks of a call are for the same one.

@@ -25,13 +25,13 @@ Arena::Arena(kernels::Ops* backend, size_t unit_bytes, size_t capacity_bytes)
 
 Arena::~Arena() { CHECK(free_units() == units_); }
 
-bool Arena::take(std::span<int32_t> numbers, End end) {
+bool Arena::take(std::span<int32_t> numbers, End end, bool zeroed) {
   const auto count = static_cast<int32_t>(numbers.size());
   while (free_units_ < count) {
     if (!reclaim_ || !reclaim_()) return false;
   }
   for (int32_t& number : numbers) number = take_one(end);
-  clear_used(numbers);
+  clear_used(numbers, zeroed);
   return true;
 }
 
@@ -49,12 +49,12 @@ int32_t Arena::take_one(End end) {
 }
 
 // Those that were used before; neighbours in one go.
-void Arena::clear_used(std::span<const int32_t> numbers) {
+void Arena::clear_used(std::span<const int32_t> numbers, bool zeroed) {
   std::vector<int32_t> used;
   for (const int32_t number : numbers)
     if (number < fresh_begin_ || number >= fresh_end_) used.push_back(number);
   std::sort(used.begin(), used.end());
-  for (size_t i = 0, end = 0; i < used.size(); i = end) {
+  for (size_t i = 0, end = 0; zeroed && i < used.size(); i = end) {
     for (end = i + 1; end < used.size() && used[end] == used[end - 1] + 1;) ++end;
     clear(used[i], static_cast<int32_t>(end - i));
   }

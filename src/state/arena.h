@@ -28,7 +28,8 @@ class Arena {
   // end of the memory: who takes from the same end one after the other has neighbours, and a device finds those
   // quicker.
   enum class End : uint8_t { low, high };
-  [[nodiscard]] bool take(std::span<int32_t> numbers, End end = End::low);
+  // zeroed: false: whatever they held, for who writes before reading.
+  [[nodiscard]] bool take(std::span<int32_t> numbers, End end = End::low, bool zeroed = true);
   void give_back(std::span<const int32_t> numbers);
   // One unit's content.
   void copy(int32_t to, int32_t from) const;
@@ -47,7 +48,7 @@ class Arena {
  private:
   void clear(int32_t first, int32_t count) const;
   int32_t take_one(End end);
-  void clear_used(std::span<const int32_t> numbers);
+  void clear_used(std::span<const int32_t> numbers, bool zeroed);
   void add_free(int32_t number);
 
   kernels::Ops* backend_;

@@ -5,6 +5,9 @@
 // computed beside. Paged layers have one page per kPageTokens positions. Window layers have a ring of slots, as many as
 // the window and the most rows of one forward need, and hold only pages that are still seen: as many as the window, the
 // rows that run and the tokens that may be taken back.
+//
+// Recurrent layers have one state, which stands behind all rows that cannot be taken back any more. What the rows
+// behind it did is on a tape: those that stay are run again, without their projections, when the next rows come.
 #pragma once
 
 #include <algorithm>
@@ -48,6 +51,10 @@ struct KvLayout {
     size_t page_bytes = 0;         // of keys, or of both where they are joined
     size_t value_bytes = 0;        // of values
     UnitPlan::Place keys, values;  // in a block of its kind
+    // Of a recurrent layer, in the blocks of a state and of a row of tape.
+    kernels::DeltaShape delta;
+    std::vector<kernels::StatePlace> state_heads;
+    kernels::StatePlace recent, row;
 
     // For so many query heads.
     [[nodiscard]] kernels::HeadShape shape(int32_t heads) const { return {heads, kv_heads, head_dim, dtype, joined}; }
@@ -73,7 +80,13 @@ struct KvLayout {
   [[nodiscard]] size_t bytes_per_token() const;  // paged layers only: what grows
   [[nodiscard]] size_t window_bytes() const;     // window layers: window tokens, without slack
   [[nodiscard]] size_t ring_bytes() const;       // window layers as allocated
-  // The most that a sequence of so many positions, run in up to so many rows at once, takes of a pool.
+  [[nodiscard]] size_t recurrent_bytes() const;  // recurrent layers: a state
+  [[nodiscard]] bool is_recurrent() const { return blocks.units[StateKind::recurrent] > 0; }
+  // Recurrent states are worth keeping at multiples of so many positions, whole pages: where one weighs no more than
+  // the keys and values between. 0: there are none.
+  [[nodiscard]] int32_t state_step() const;
+  // The most that a sequence of so many positions, run in up to so many rows at once, takes of a pool; without tapes,
+  // which nobody has to have.
   [[nodiscard]] int64_t sequence_units(int32_t positions, int32_t most_rows) const;
   [[nodiscard]] size_t sequence_bytes(int32_t positions, int32_t most_rows) const {
     return static_cast<size_t>(sequence_units(positions, most_rows)) * blocks.unit_bytes;
@@ -98,31 +111,36 @@ class KvCache {
   [[nodiscard]] int32_t capacity() const { return capacity_; }
 
   // Takes back all tokens from `length` on. Exact on every layer kind for up to kMaxForwardRows tokens back
-  // from the longest the sequence has been, and to 0.
+  // from the longest the sequence has been, and to 0; where there are recurrent layers, of the newest rows those that
+  // were run as drafts.
   void truncate(int32_t length);
   // Gives all pages up: nothing has been run.
   void release();
 
-  // For forward: makes room for `count` more positions, then (after the rows are written) counts them in. False: the
-  // pool has no more; then nothing may be written behind what stands.
-  [[nodiscard]] bool reserve(int32_t count);
-  void commit(int32_t count);
+  // For forward: makes room for `count` more positions, then (after the rows are written) counts them in. drafts: of
+  // them, the last ones, which may be taken back. False: the pool has no more; then nothing may be written behind what
+  // stands.
+  [[nodiscard]] bool reserve(int32_t count, int32_t drafts = 0);
+  void commit(int32_t count, int32_t drafts = 0);
   // Positions behind what stands that there is room for already.
   [[nodiscard]] int32_t room() const { return std::min(placed_pages_ * kPageTokens, capacity_) - length_; }
 
   [[nodiscard]] kernels::KvPages pages(int32_t layer) const;
+  // Where a recurrent layer's states lie, and this sequence's for rows that are reserved; all but the first of them.
+  [[nodiscard]] kernels::DeltaPlaces delta_places(int32_t layer) const;
+  [[nodiscard]] kernels::DeltaSpan delta_span(int32_t count, int32_t drafts) const;
   // Taken so far.
   [[nodiscard]] int64_t units() const { return units_; }
   [[nodiscard]] size_t bytes() const { return static_cast<size_t>(units()) * layout_->blocks.unit_bytes; }
 
-  // A page's blocks, for others to start from; of the window none where the ring has gone on. The page lies wholly
-  // below length(), and is never written again.
+  // A page's blocks, for others to start from; of the window none where the ring has gone on, and a recurrent state
+  // only where it stands at the page's end. The page lies wholly below length(), and is never written again.
   using PageBlocks = ByKind<KvBlockRef>;
   [[nodiscard]] PageBlocks page_blocks(int32_t page) const;
   // Another's blocks of the same page, with the same numbers in them, instead of its own.
   void share(int32_t page, const PageBlocks& blocks);
   // Takes over pages 0 … of another sequence's beginning, which is its own and goes further than it has come. Blocks
-  // of a window are needed from first_page_needed(pages.size() * kPageTokens) on.
+  // of a window are needed from first_page_needed(pages.size() * kPageTokens) on, the recurrent state of the last.
   void adopt(std::span<const PageBlocks> pages);
   // Goes on from the same positions by itself: whole pages are shared, the last one is copied where it is not full.
   // None: the pool has no more.
@@ -143,6 +161,15 @@ class KvCache {
   void drop(StateKind kind, int32_t page);
   // Pages of the window that nobody sees any more, once so many rows are run.
   void drop_behind(int32_t count);
+  [[nodiscard]] bool reserve_pages(int32_t count);
+  // A state that nobody else reads.
+  [[nodiscard]] bool own_state();
+  [[nodiscard]] bool reserve_tape(int32_t rows);
+  // Of tape rows on a side, those from this one on.
+  void drop_tape(int32_t side, int32_t from);
+  [[nodiscard]] static size_t tape_slot(int32_t side, int32_t row) {
+    return static_cast<size_t>(side * kMaxForwardRows + row);
+  }
 
   const KvLayout* layout_;
   std::shared_ptr<KvBlockPool> pool_;
@@ -153,6 +180,8 @@ class KvCache {
   int32_t written_ = 0;           // the longest that it has been
   ByKind<int32_t> window_begin_;  // pages of a window from here on are held
   int32_t placed_pages_ = 0;      // pages 0 … have had their blocks
+  int32_t state_length_ = 0;      // where the recurrent state stands; rows from here on are on the tape
+  int32_t tape_side_ = 0;         // of two: while rows are run again from one, others are written on the other
   ByKind<std::vector<KvBlockRef>> held_;
   ByKind<std::vector<int32_t>> numbers_;  // [slots, block_units] of the units of those that are held
   int64_t units_ = 0;                     // of those that are held

@@ -82,7 +82,7 @@ class KvBlockPool {
   KvBlockPool(const KvBlockPool&) = delete;
   KvBlockPool& operator=(const KvBlockPool&) = delete;
 
-  // Zeroed. None: there are not so many units, and there is nothing left to be given up.
+  // Zeroed, but for tapes. None: there are not so many units, and there is nothing left to be given up.
   [[nodiscard]] KvBlockRef take(StateKind kind);
   void copy(const KvBlockRef& to, const KvBlockRef& from) const;
 

@@ -10,7 +10,8 @@
 
 namespace paceline {
 
-// By kind of layer: bf16, f32 for checks, i8 for codes of 8 bits (kernels/kv_rotation.h).
+// By kind of layer: bf16, f32 for checks, i8 for codes of 8 bits (kernels/kv_rotation.h). Recurrent states are float32,
+// always.
 struct KvFormats {
   ByKind<DType> dtype;
   bool joined = true;  // as one, where a layer and the backend allow it
@@ -20,6 +21,7 @@ struct KvFormats {
     dtype[StateKind::paged] = paged;
     dtype[StateKind::window] = window;
     dtype[StateKind::draft_window] = drafts();
+    dtype[StateKind::recurrent] = dtype[StateKind::tape] = DType::f32;
   }
   // Of a drafter's own layers.
   [[nodiscard]] DType drafts() const { return dtype[StateKind::paged] == DType::f32 ? DType::f32 : DType::bf16; }

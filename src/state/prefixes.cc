@@ -1,6 +1,8 @@
 #include "state/prefixes.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <random>
 #include <unordered_map>
 
@@ -21,6 +23,9 @@ struct Prefixes::Page {
 };
 
 namespace {
+
+// What can be given up of a page while the page stays.
+constexpr std::array kPartKinds{StateKind::window, StateKind::draft_window, StateKind::recurrent};
 
 uint64_t mixed(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
@@ -94,13 +99,13 @@ Prefixes::Page& Prefixes::root(const Fingerprint& scope) {
 void Prefixes::list(Page& page) {
   if (page.parent == nullptr) return;
   if (page.children.empty() && page.walks == 0) leaves_.insert({page.used, -page.depth, &page});
-  for (const StateKind kind : kWindowKinds)
-    if (page.blocks[kind]) windows_[kind].insert({page.used, page.depth, &page});
+  for (const StateKind kind : kPartKinds)
+    if (page.blocks[kind]) parts_[kind].insert({page.used, page.depth, &page});
 }
 
 void Prefixes::unlist(Page& page) {
   leaves_.erase({page.used, -page.depth, &page});
-  for (const StateKind kind : kWindowKinds) windows_[kind].erase({page.used, page.depth, &page});
+  for (const StateKind kind : kPartKinds) parts_[kind].erase({page.used, page.depth, &page});
 }
 
 void Prefixes::touch(Page& page) {
@@ -119,7 +124,15 @@ void Prefixes::move_walk(Walk& walk, Page& to, int32_t pages) {
   walk.pages_ = pages;
 }
 
-// How many of the pages found can be gone on from: their end sees pages of all windows that are still here.
+int32_t Prefixes::next_state(const PrefixText& text, int32_t pos) const {
+  const int32_t step = layout_.state_step(), last = most_pages(text) * kPageTokens;
+  if (step == 0) return 0;
+  const int32_t next = (pos / step + 1) * step;
+  return pos < last ? std::min(next, last) : next;
+}
+
+// How many of the pages found can be gone on from: their end sees pages of all windows that are still here, and has the
+// state that was there.
 int32_t Prefixes::usable(const PrefixText& text, bool whole_pictures, std::span<Page* const> path) const {
   const auto within_picture = [&](int32_t pos) {
     return whole_pictures && std::any_of(text.pictures.begin(), text.pictures.end(), [&](const PrefixPicture& picture) {
@@ -128,6 +141,7 @@ int32_t Prefixes::usable(const PrefixText& text, bool whole_pictures, std::span<
   };
   for (auto count = static_cast<int32_t>(path.size()); count > 0; --count) {
     if (within_picture(count * kPageTokens)) continue;
+    if (layout_.is_recurrent() && !path[static_cast<size_t>(count - 1)]->blocks[StateKind::recurrent]) continue;
     const bool sees_all = std::all_of(kWindowKinds.begin(), kWindowKinds.end(), [&](StateKind kind) {
       int32_t page = count - 1;
       const int32_t first = layout_.first_page_needed(count * kPageTokens, kind);
@@ -200,6 +214,7 @@ void Prefixes::leave(Walk& walk, const PrefixText& text, std::span<const TokenId
   const int32_t page = walk.pages_;
   Key key = key_of(text, tokens.subspan(static_cast<size_t>(page) * kPageTokens, kPageTokens), page);
   KvCache::PageBlocks blocks = kv.page_blocks(page);
+  if (!keeps_state(text, page)) blocks[StateKind::recurrent].give_back();
   Page& parent = *walk.at_;
   Page* next = child(parent, key);
   if (next == nullptr) {
@@ -214,7 +229,7 @@ void Prefixes::leave(Walk& walk, const PrefixText& text, std::span<const TokenId
     list(parent);
   } else {
     // Both hold the same numbers; whose they are makes no difference.
-    for (const StateKind kind : kWindowKinds) {
+    for (const StateKind kind : kPartKinds) {
       if (next->blocks[kind] || !blocks[kind]) continue;
       unlist(*next);
       next->blocks[kind].keep(std::move(blocks[kind]));
@@ -247,22 +262,22 @@ void Prefixes::drop_empty(Page& page) {
   roots_.erase(Fingerprint(page.scope));
 }
 
-std::optional<StateKind> Prefixes::oldest_window() const {
+std::optional<StateKind> Prefixes::oldest_part() const {
   std::optional<StateKind> oldest;
-  for (const StateKind kind : kWindowKinds) {
-    if (layout_.blocks.units[kind] == 0 || windows_[kind].empty()) continue;
-    const Place& first = *windows_[kind].begin();
-    if (!oldest || std::pair(first.used, first.order) <
-                       std::pair(windows_[*oldest].begin()->used, windows_[*oldest].begin()->order))
+  for (const StateKind kind : kPartKinds) {
+    if (layout_.blocks.units[kind] == 0 || parts_[kind].empty()) continue;
+    const Place& first = *parts_[kind].begin();
+    if (!oldest ||
+        std::pair(first.used, first.order) < std::pair(parts_[*oldest].begin()->used, parts_[*oldest].begin()->order))
       oldest = kind;
   }
   return oldest;
 }
 
 bool Prefixes::reclaim() {
-  if (const auto kind = oldest_window();
-      kind && (leaves_.empty() || windows_[*kind].begin()->used <= leaves_.begin()->used)) {
-    Page& page = *windows_[*kind].begin()->page;
+  if (const auto kind = oldest_part();
+      kind && (leaves_.empty() || parts_[*kind].begin()->used <= leaves_.begin()->used)) {
+    Page& page = *parts_[*kind].begin()->page;
     unlist(page);
     page.blocks[*kind].give_up();
     list(page);

@@ -2,7 +2,8 @@
 // (and the pictures in it) and everything before it. Least recently used pages go first when memory is wanted.
 //
 // Pages of a window are only needed near the place where a text goes on, and go one by one; a page whose part of a
-// window has gone can still lie on the way to a later one.
+// window has gone can still lie on the way to a later one. A recurrent state belongs to the end of one page: a text
+// goes on only where one was kept.
 #pragma once
 
 #include <cstdint>
@@ -60,8 +61,12 @@ class Prefixes {
 
   // The page behind the walk's, of the sequence's tokens, has been computed. Where it is here already, the sequence
   // goes on with the blocks that are: those of pages that a walk stands on are a running sequence's, always, so all
-  // that only the tree owns can be given up.
+  // that only the tree owns can be given up. A recurrent state is kept at the text's last page and at coarse steps.
   void leave(Walk& walk, const PrefixText& text, std::span<const TokenId> tokens, KvCache& kv);
+
+  // The first position behind this one where a text's recurrent state would be kept, if a step ended there; 0: there
+  // are no such states.
+  [[nodiscard]] int32_t next_state(const PrefixText& text, int32_t pos) const;
 
   // Gives up the blocks that were used the longest ago. False: there are none.
   bool reclaim();
@@ -89,6 +94,10 @@ class Prefixes {
   static int32_t most_pages(const PrefixText& text) {
     return static_cast<int32_t>((text.prompt.size() - 1) / kPageTokens);
   }
+  [[nodiscard]] bool keeps_state(const PrefixText& text, int32_t page) const {
+    const int32_t end = (page + 1) * kPageTokens;
+    return layout_.is_recurrent() && (page + 1 == most_pages(text) || end % layout_.state_step() == 0);
+  }
   // The prompt's page of this number.
   [[nodiscard]] Key key_of(const PrefixText& text, int32_t page) const;
   // The pages behind `path`, of which `at` is the last, as far as they are here.
@@ -103,7 +112,7 @@ class Prefixes {
   void remove(Page& page);
   void drop_empty(Page& page);
   // The kind whose part of a page was used the longest ago.
-  [[nodiscard]] std::optional<StateKind> oldest_window() const;
+  [[nodiscard]] std::optional<StateKind> oldest_part() const;
 
   // Least recently used first; of pages used at once, those deeper in the text stay longer where it is their window's
   // part, and go earlier where it is all of them.
@@ -119,8 +128,8 @@ class Prefixes {
   uint64_t clock_ = 0;
   int64_t looks_ = 0;
   std::map<Fingerprint, std::unique_ptr<Page>> roots_;
-  std::set<Place> leaves_;           // pages that nothing stands on: neither a page nor a walk
-  ByKind<std::set<Place>> windows_;  // pages that have their part of a window
+  std::set<Place> leaves_;         // pages that nothing stands on: neither a page nor a walk
+  ByKind<std::set<Place>> parts_;  // pages that have their part of a window, or a recurrent state
 };
 
 }  // namespace paceline

@@ -81,8 +81,11 @@ struct MatrixStack {
   int32_t count = 0;
   int64_t stride_rows = 0;  // between experts, in rows of the underlying tensor
   size_t stride_bytes = 0;  // between packed experts
+  // [count], where they lie anywhere and are not packed; none: in one tensor.
+  const Matrix* each = nullptr;
 
   [[nodiscard]] Matrix at(int32_t e) const {
+    if (!first.packed && each != nullptr) return each[e];
     if (!first.packed) return first.row_slice(static_cast<int64_t>(e) * stride_rows, first.rows);
     Matrix m = first;
     m.values = static_cast<const char*>(first.values) + static_cast<size_t>(e) * stride_bytes;

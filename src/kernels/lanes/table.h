@@ -3,6 +3,7 @@
 
 #include "kernels/cpu_table.h"
 #include "kernels/lanes/codes.h"
+#include "kernels/lanes/delta.h"
 #include "kernels/lanes/elementwise.h"
 #include "kernels/lanes/matmul_f32.h"
 #include "kernels/portable/codes.h"
@@ -30,6 +31,10 @@ constexpr CpuTable elementwise_table(const char* name) {
   table.softcap = softcap<V>;
   table.blend = blend<V>;
   table.max_of = max_of<V>;
+  table.sigmoid_mul = sigmoid_mul<V>;
+  table.convolve = convolve<V>;
+  table.delta_step = delta_step<V>;
+  table.delta_replay = delta_replay<V>;
   table.exp_sum = exp_sum<V>;
   return table;
 }

@@ -6,6 +6,7 @@
 #include "kernels/kv_rotation.h"
 #include "kernels/portable/act.h"
 #include "kernels/portable/codes.h"
+#include "kernels/portable/delta.h"
 #include "kernels/portable/matmul.h"
 
 namespace paceline::kernels::portable {
@@ -103,6 +104,10 @@ const CpuTable& table() {
       .softcap = softcap,
       .blend = blend,
       .max_of = max_of,
+      .sigmoid_mul = sigmoid_mul,
+      .convolve = convolve,
+      .delta_step = delta_step,
+      .delta_replay = delta_replay,
       .exp_sum = exp_sum,
   };
   return kTable;

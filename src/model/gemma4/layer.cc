@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "model/experts_touched.h"
+
 namespace paceline {
 
 using kernels::Projection;
@@ -109,15 +111,10 @@ void Gemma4Layer::mixture(LayerRows& r, float* wide, const kernels::AddNormArgs&
   ops_.mixture(mix, act_);
 }
 
-// Beyond those that one row reads. Where only the device knows which were chosen, as many as so many rows would touch
-// by chance.
+// Beyond those that one row reads.
 void Gemma4Layer::count_experts(LayerRows& r, const int32_t* chosen) const {
-  auto touched = ops_.count_distinct(chosen, r.rows * c_.experts_per_token, c_.experts);
-  if (!touched) {
-    const double missed = std::pow(1.0 - static_cast<double>(c_.experts_per_token) / c_.experts, r.rows);
-    touched = static_cast<int32_t>(std::lround(c_.experts * (1.0 - missed)));
-  }
-  r.extra_bytes += static_cast<size_t>(*touched - c_.experts_per_token) * l_.one_expert_bytes();
+  const int32_t touched = experts_touched(ops_, {chosen, r.rows, c_.experts_per_token, c_.experts});
+  r.extra_bytes += static_cast<size_t>(touched - c_.experts_per_token) * l_.one_expert_bytes();
 }
 
 void Gemma4Layer::per_layer_input(LayerRows& r) {

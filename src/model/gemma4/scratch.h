@@ -5,15 +5,14 @@
 
 #include "kernels/row_buffer.h"
 #include "model/rope.h"
-#include "model/row_places.h"
+#include "tensor/dtype.h"
 
 namespace paceline {
 
 struct Gemma4Scratch {
-  kernels::RowBuffer x, normed, q, k, v, attended, branch, ffn, hidden, head_rows, logits, taps;
+  kernels::RowBuffer normed, q, k, v, attended, branch, ffn;
   kernels::RowBuffer routed, expert_in, expert_out, scores, share, chosen;
-  kernels::RowBuffer ple, ple_rows, tokens, ple_row_tokens;
-  RowPlaces places;
+  kernels::RowBuffer ple, ple_rows, ple_row_tokens;
   RopeRows rope_sliding, rope_global;
   std::vector<TokenId> ple_tokens;
 };

@@ -91,7 +91,7 @@ class Binding {
   Status conv(const std::string& prefix, DflashConv& out) {
     const DflashConfig& c = weights_->config;
     const int64_t groups = c.hidden / c.conv.group;
-    TRY(binder_.vector(prefix + "base_kernel", {2, c.conv.taps, c.hidden}, &out.base));
+    TRY(binder_.floats(prefix + "base_kernel", {2, c.conv.taps, c.hidden}, &out.base));
     return binder_.matrix(prefix + "kernel_projection", 2 * c.conv.taps * groups, c.hidden, &out.projection);
   }
 

@@ -181,8 +181,7 @@ void DraftingRound::commit(const StepPlan& plan, std::span<const Choosing> choos
   const auto add = [&](const Sequence& seq, const StepPart& part) {
     const int32_t length = seq.kv.length();
     const bool writes = std::find(writers_.begin(), writers_.end(), &seq) != writers_.end();
-    committed_.push_back(
-        {seq.drafter_state.get(), &seq.kv, length, part.first_row, length - part.first_pos, writes, seq.standing});
+    committed_.push_back({seq.drafter_state.get(), &seq.kv, length, part.first_row, length - part.first_pos, writes});
   };
   for (const StepPart& part : plan.parts) {
     add(*part.seq, part);

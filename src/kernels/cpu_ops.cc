@@ -175,7 +175,8 @@ void CpuOps::route(const RouteArgs& args) {
       scores[best] = -1;
     }
     for (int32_t rank = 0; rank < args.top; ++rank)
-      args.share[r * args.top + rank] *= args.expert_scale[args.chosen[r * args.top + rank]] / (args.divides ? chosen_sum : all_sum);
+      args.share[r * args.top + rank] *=
+          args.expert_scale[args.chosen[r * args.top + rank]] / (args.divides ? chosen_sum : all_sum);
   }
 }
 

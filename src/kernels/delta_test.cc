@@ -2,9 +2,11 @@
 // taken back, the threads and the company.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "kernels/cpu_ops.h"
@@ -288,8 +290,11 @@ TEST_P(DeltaTest, GatesBySigmoid) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, DeltaTest, testing::ValuesIn(cpu_tables()),
-                         [](const auto& table) { return std::string(table.param->name); });
+INSTANTIATE_TEST_SUITE_P(All, DeltaTest, testing::ValuesIn(cpu_tables()), [](const auto& table) {
+  std::string name = table.param->name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
 
 }  // namespace
 }  // namespace paceline::kernels

@@ -188,7 +188,7 @@ class Decoding {
   void committed() {
     if (speculation_.drafter == nullptr) return;
     const bool writes = first_pos_ >= static_cast<int32_t>(request_.prompt.size());
-    const CommittedRows rows{drafter_state_.get(), &kv_, kv_.length(), 0, kv_.length() - first_pos_, writes, standing_};
+    const CommittedRows rows{drafter_state_.get(), &kv_, kv_.length(), 0, kv_.length() - first_pos_, writes};
     speculation_.drafter->committed({&rows, 1}, {taps_, static_cast<int32_t>(row_tokens_.size())});
   }
 

@@ -198,8 +198,11 @@ TEST_P(EngineTest, WhatAnotherReadsMeanwhileIsNotReadAgain) {
   for (int i = 0; i < 3; ++i) engine.step();
   engine.submit(apart, two);
   finish(engine);
-  EXPECT_EQ(engine.stats().prompt_tokens - before, 700 + 800 - 448);
-  EXPECT_EQ(two->cached, 448);
+  // A recurrent state is not kept at every page: the rows up to the next one are run again.
+  const int32_t again = forward_->kv_layout().state_step();
+  EXPECT_LE(two->cached, 448);
+  EXPECT_GE(two->cached, 448 - 2 * again);
+  EXPECT_EQ(engine.stats().prompt_tokens - before, 700 + 800 - two->cached);
   EXPECT_EQ(one->tokens[0], alone(first));
   EXPECT_EQ(two->tokens[0], alone(apart));
 }

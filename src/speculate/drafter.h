@@ -68,8 +68,6 @@ struct CommittedRows {
   int32_t first_row = 0;  // of the step's rows: the first of those that are new
   int32_t count = 0;      // how many of them stand
   bool writes = false;    // it has chosen before: nobody takes its last page over, but whole ones
-  // Prompt and output; the newest may not have been run yet.
-  std::span<const TokenId> standing = {};
 };
 
 // What layers saw of a step's rows.

@@ -36,7 +36,10 @@ class AdaptiveDepth : public DepthPolicy {
   // The sequence gets no drafts. Or, now and then, some after all: to see whether they hold by now.
   int32_t park(int32_t probe_depth);
   // The sequence gets drafts: what comes later is no probe.
-  void draft() { start_intervals(); }
+  void draft() {
+    probing_ = false;
+    start_intervals();
+  }
   // What became of the drafts, whatever the round cost.
   void observe_drafts(const RoundReport& round);
   // What rounds of so many drafts must promise over plain steps.

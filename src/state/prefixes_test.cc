@@ -215,7 +215,7 @@ TEST_F(PrefixesTest, ASlidingPartThatComesBackChangesNothingElse) {
     const KvCache::PageBlocks held = second.page_blocks(0);
     EXPECT_EQ(block.block(), held[kind].block());
   });
-  EXPECT_EQ(tree_blocks, kStateKinds.size());
+  EXPECT_EQ(tree_blocks, kPageKinds.size());
 }
 
 // Clients choose texts and scopes: neither may cost by how many there are.

@@ -286,6 +286,7 @@ struct Limits {
   int32_t clusters = kNone, cluster_width = kNone;
   bool gates_alike = false;       // gated() takes both matrices in one format
   bool codes = false;             // keys and values may be codes
+  bool codes_apart = true;        // also where they are not joined
   bool recurrent = false;         // Ops::recurrent() is there
   bool undivided_shares = false;  // RouteArgs::divides may be false
   // Heads whose keys and values may be joined: of so many numbers, so many of them rotated. kNone: any; 0: none.

@@ -140,7 +140,7 @@ int run_all(const std::string& which, const std::string& named) {
                                    {32, 4, 512, 0, 1100, 0, true, 128},
                                    {32, 4, 512, 0, 3300, 0, true, 128},
                                    {16, 2, 512, 700, 2100, 0, true, 128}})
-      check_attention(b, c, DType::bf16);
+      for (const DType dtype : {DType::bf16, DType::i8}) check_attention(b, c, dtype);
   }
   check_pages(b.gpu, b.checks);
   std::printf("attention done\n");

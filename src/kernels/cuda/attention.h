@@ -45,6 +45,11 @@ struct RowBlock {
 // So many blocks travel with the arguments: nothing has to be sent for a step of few rows.
 inline constexpr int32_t kFewBlocks = 16;
 
+// Signs of a rotation of kJoinedDim numbers, in the order of blocks: a bit each, set for minus.
+struct CodeSigns {
+  uint32_t bits[kJoinedDim / 32] = {};
+};
+
 struct HeadsArgs {
   int32_t heads = 0, kv_heads = 0, head_dim = 0;
   int32_t wide_kv = 0;              // pages hold float32, not bf16
@@ -59,12 +64,26 @@ struct HeadsArgs {
   int32_t norms_values = 1;
   float eps = 0;
   int32_t rows = 0;
-  int32_t joined = 0;  // pages are
-  int32_t filler = 0;
+  int32_t joined = 0;                   // pages are
+  int32_t codes = 0;                    // joined pages are
   const DeviceSeq* seqs = nullptr;      // device memory
   const int32_t* seq_of_row = nullptr;  // [rows], device memory
 };
 void heads(const HeadsArgs& args, Stream stream);
+// The same where joined pages are codes: queries are rotated, too, in the order of blocks, and over the block's size.
+void coded_heads(const HeadsArgs& args, const CodeSigns& signs, Stream stream);
+
+// What attention over codes gives, [rows, heads, kJoinedDim] in the order of blocks, rotated back.
+struct TurnBackArgs {
+  const float* in = nullptr;
+  float* out = nullptr;          // [rows, heads, kJoinedDim]
+  uint16_t* out_bf16 = nullptr;  // [rows, out_stride], or none
+  int32_t out_stride = 0;
+  int32_t rows = 0, heads = 0;
+  int32_t filler = 0;
+  CodeSigns signs;
+};
+void turn_back(const TurnBackArgs& args, Stream stream);
 
 inline constexpr int32_t kMostQueriesMadeReady = 32;
 
@@ -96,7 +115,7 @@ struct AttentionArgs {
   int32_t merge_shares = 1;     // blocks that merge the parts of one
   int32_t parts_are_pages = 0;  // not chunks
   int32_t part_queries = 0;     // that a part has room for, where pages are joined
-  int32_t filler = 0;
+  int32_t codes = 0;            // joined pages are
   HeadsArgs head;
 };
 
@@ -155,7 +174,7 @@ void attention_wide(const AttentionArgs& args, Stream stream);
 bool can_attend_joined(int32_t heads, int32_t kv_heads);
 void attention_joined(const AttentionArgs& args, Stream stream);
 // The same for parts of up to so many queries.
-inline constexpr int32_t kFewJoinedQueries = 32;
+inline constexpr int32_t kFewJoinedQueries = 32, kFewCodedQueries = 16;
 void attention_joined_few(const AttentionArgs& args, Stream stream);
 
 #pragma GCC diagnostic pop

@@ -19,11 +19,11 @@ __device__ __forceinline__ uint32_t place_of(int32_t row, int32_t chunk) {
 }
 
 #if PACELINE_WARPGROUPS
-template <int kDim, int kQueries>
+template <int kDim, int kQueries, int kThreadsHere = kThreads>
 __device__ __forceinline__ void stage_queries(const AttentionArgs& args, const Work& w, char* to) {
   constexpr int kChunks = kDim / 8, kRows = kQueries < kGroupQueries ? kQueries : kGroupQueries;
 #pragma unroll 4
-  for (int32_t i = threadIdx.x; i < kQueries * kChunks; i += kThreads) {
+  for (int32_t i = threadIdx.x; i < kQueries * kChunks; i += kThreadsHere) {
     const int32_t query = i / kChunks, chunk = i % kChunks;
     uint4 eight = make_uint4(0, 0, 0, 0);
     if (query < w.queries) {
@@ -41,18 +41,20 @@ __device__ __forceinline__ void stage_queries(const AttentionArgs& args, const W
 __device__ __forceinline__ void weigh(float (&scores)[32], int32_t first_pos, const int32_t (&begin)[2],
                                       const int32_t (&end)[2], float (&top)[2], float (&total)[2]) {
   const int t = threadIdx.x % 4;
+  // Most pages are seen by all.
+  const bool hides = first_pos < max(begin[0], begin[1]) || first_pos + kPageTokens - 1 > min(end[0], end[1]);
+  if (__any_sync(~0u, hides)) {
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+      const int32_t pos = first_pos + i / 4 * 8 + t * 2 + i % 2;
+      if (pos < begin[i / 2 % 2] || pos > end[i / 2 % 2]) scores[i] = kNone;
+    }
+  }
 #pragma unroll
   for (int q = 0; q < 2; ++q) {
     top[q] = kNone;
 #pragma unroll
-    for (int n = 0; n < 8; ++n)
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        float& s = scores[n * 4 + q * 2 + e];
-        const int32_t pos = first_pos + n * 8 + t * 2 + e;
-        if (pos < begin[q] || pos > end[q]) s = kNone;
-        top[q] = fmaxf(top[q], s);
-      }
+    for (int n = 0; n < 8; ++n) top[q] = fmaxf(top[q], fmaxf(scores[n * 4 + q * 2], scores[n * 4 + q * 2 + 1]));
     top[q] = fmaxf(top[q], __shfl_xor_sync(~0u, top[q], 1));
     top[q] = fmaxf(top[q], __shfl_xor_sync(~0u, top[q], 2));
     const float shift = top[q] == kNone ? 0.0f : top[q];

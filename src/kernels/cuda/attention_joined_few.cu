@@ -5,9 +5,12 @@
 // Two warpgroups: one multiplies the even steps of a score and one the odd ones, which are sums of their own; the first
 // makes weights of them; and each has half of the output's dims. Three meetings of both for a page.
 //
+// Where pages are codes, a third warpgroup brings them (coded_pages.cuh), and scores are three sums: of keys' codes,
+// and of values' as the warpgroups have them.
+//
 // Bound: bytes of pages.
 #include "kernels/cuda/attention_groups.cuh"
-#include "kernels/cuda/joined_pages.cuh"
+#include "kernels/cuda/coded_pages.cuh"
 #include "kernels/cuda/launch.cuh"
 
 namespace paceline::kernels::cuda {
@@ -19,7 +22,7 @@ namespace {
 
 constexpr int kGroup = 128;  // threads
 
-template <int kQueries>
+template <int kQueries, bool kCodes>
 struct FewLayout {
   static constexpr int kQueryBytes = kQueries * kDim * 2;
   static constexpr int kPagesAt = (kQueryBytes + 1023) / 1024 * 1024;
@@ -27,7 +30,8 @@ struct FewLayout {
   static constexpr int kOddAt = kWeightsAt + (kQueries * 128 + 1023) / 1024 * 1024;
   static constexpr int kStatsAt = kOddAt + kGroup * kQueries / 2 * 4;
   static constexpr int kBarriersAt = kStatsAt + 10 * kQueries * 4;
-  static constexpr int kBytes = kBarriersAt + 32 + 1024;
+  static constexpr int kScalesAt = kBarriersAt + 32;
+  static constexpr int kBytes = kScalesAt + (kCodes ? 4 * kPageTokens * 4 : 0) + 1024;
   static_assert(kBytes <= 232448);
 };
 
@@ -55,13 +59,14 @@ struct Stats {
   }
 };
 
-// A warpgroup's threads meet.
+// A warpgroup's threads meet, and both warpgroups'.
 __device__ __forceinline__ void meet_group() { asm volatile("bar.sync 1, 128;" ::: "memory"); }
+__device__ __forceinline__ void meet_both() { asm volatile("bar.sync 2, 256;" ::: "memory"); }
 
-template <int kQueries>
+template <int kQueries, bool kCodes>
 class FewQueries {
  public:
-  using L = FewLayout<kQueries>;
+  using L = FewLayout<kQueries, kCodes>;
   static constexpr int kTiles = kQueries / 8;      // of queries
   static constexpr int kSums = kQueries / 2;       // of a product that a thread has
   static constexpr int kDimTiles = kDim / 2 / 64;  // of a warpgroup
@@ -79,20 +84,32 @@ class FewQueries {
       }
   }
 
-  // `page` in shared memory, of this number.
-  __device__ __forceinline__ void take_page(uint32_t page, int32_t number) {
-    float scores[kSums];
-    multiply_keys(page, scores);
+  // `page` in shared memory, of this number; codes: with scales of values and of keys.
+  __device__ __forceinline__ void take_page(uint32_t page, int32_t number, const float* scales) {
+    float scores[kSums], keys[kSums];
+    if constexpr (kCodes)
+      multiply_codes(page, scores, keys);
+    else
+      multiply_keys(page, scores);
     auto* odd = reinterpret_cast<float*>(shared_ + L::kOddAt) + threadIdx.x % kGroup;
     if (group_ == 1)
       for (int i = 0; i < kSums; ++i) odd[i * kGroup] = scores[i];
-    __syncthreads();
+    meet_both();
     if (group_ == 0) {
+      float by_value[2], by_key[2];
 #pragma unroll
-      for (int i = 0; i < kSums; ++i) scores[i] += odd[i * kGroup];
-      weigh(scores, number * kPageTokens);
+      for (int half = 0; half < 2; ++half) {
+        by_value[half] = kCodes ? scales[warp_ * 16 + lane_ / 4 + half * 8] : 1.0f;
+        by_key[half] = kCodes ? scales[kPageTokens + warp_ * 16 + lane_ / 4 + half * 8] : 1.0f;
+      }
+#pragma unroll
+      for (int i = 0; i < kSums; ++i) {
+        scores[i] += odd[i * kGroup];
+        if constexpr (kCodes) scores[i] = fmaf(keys[i], by_key[i / 2 % 2], scores[i] * by_value[i / 2 % 2]);
+      }
+      weigh(scores, number * kPageTokens, by_value);
     }
-    __syncthreads();
+    meet_both();
     float part[kDimTiles][kSums];
     multiply_values(page, part);
     if (threadIdx.x < kQueries) {
@@ -102,7 +119,7 @@ class FewQueries {
     }
     warpgroup_wait<0>();
     // The page and its weights are free, and what they do to the sums is known.
-    __syncthreads();
+    meet_both();
 #pragma unroll
     for (int i = 0; i < kSums; ++i) {
       const float was = stats_.before[query_of(i / 4, i % 2)], is = stats_.now[query_of(i / 4, i % 2)];
@@ -113,7 +130,7 @@ class FewQueries {
 
   // The block's part, where the pages were.
   __device__ __forceinline__ attention_block::OwnPart keep(const Work& w) {
-    __syncthreads();
+    meet_both();
     auto* values = reinterpret_cast<float*>(shared_ + L::kPagesAt);
 #pragma unroll
     for (int i = 0; i < kSums; ++i) {
@@ -129,7 +146,7 @@ class FewQueries {
         stats_.tops[i * kQueries + threadIdx.x] = i == 0 ? merge_.top : kNone;
         stats_.sums[i * kQueries + threadIdx.x] = i == 0 ? merge_.sum : 0.0f;
       }
-    __syncthreads();
+    meet_both();
     return {values, stats_.tops, stats_.sums, kQueries, kDim};
   }
 
@@ -153,8 +170,29 @@ class FewQueries {
     warpgroup_wait<0>();
   }
 
-  // Scores become weights, with the top and the sum of each 16 positions.
-  __device__ __forceinline__ void weigh(const float (&scores)[kSums], int32_t first_pos) {
+  // Sums of 128 dims each, two of them: the first warpgroup has what meets keys and a third of what meets values, the
+  // other one the rest.
+  __device__ __forceinline__ void multiply_codes(uint32_t page, float (&values)[kSums], float (&others)[kSums]) const {
+    const uint32_t other_keys = page + (group_ == 0 ? key_panel<true>(0) : 4) * kPanelBytes;
+    const uint32_t value_keys = page + (group_ == 0 ? 2 : 6) * kPanelBytes;
+    const uint32_t queries = base_ + group_ * 4 * (kQueries * 128);
+    warpgroup_fence();
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const uint32_t at = i / 4 * kPanelBytes + i % 4 * 32, query_at = i / 4 * (kQueries * 128) + i % 4 * 32;
+      warpgroup_mma_few<0>(others, describe(other_keys + at), describe(queries + query_at), i > 0);
+      warpgroup_mma_few<0>(values, describe(value_keys + at), describe(queries + 2 * (kQueries * 128) + query_at),
+                           i > 0);
+    }
+    warpgroup_commit();
+    warpgroup_wait<0>();
+    if (group_ == 0) return;
+#pragma unroll
+    for (int i = 0; i < kSums; ++i) values[i] = others[i] + values[i];
+  }
+
+  // Scores become weights, with the top and the sum of each 16 positions; in codes, times their values' scales.
+  __device__ __forceinline__ void weigh(const float (&scores)[kSums], int32_t first_pos, const float (&by)[2]) {
     const int g = lane_ / 4;
     const int32_t pos = first_pos + warp_ * 16 + g;
     float low[kTiles][2], high[kTiles][2];
@@ -182,8 +220,10 @@ class FewQueries {
         if (g == 0) stats_.sums[warp_ * kQueries + query] = total;
         // [query][64 keys], swizzled.
         char* row = shared_ + L::kWeightsAt + query * 128 + g * 2;
-        *reinterpret_cast<__nv_bfloat16*>(row + ((warp_ * 2 ^ query % 8) << 4)) = __float2bfloat16_rn(first);
-        *reinterpret_cast<__nv_bfloat16*>(row + ((warp_ * 2 + 1 ^ query % 8) << 4)) = __float2bfloat16_rn(second);
+        *reinterpret_cast<__nv_bfloat16*>(row + ((warp_ * 2 ^ query % 8) << 4)) =
+            __float2bfloat16_rn(kCodes ? first * by[0] : first);
+        *reinterpret_cast<__nv_bfloat16*>(row + ((warp_ * 2 + 1 ^ query % 8) << 4)) =
+            __float2bfloat16_rn(kCodes ? second * by[1] : second);
       }
     show_copies_to_tensor_cores();
   }
@@ -211,36 +251,76 @@ class FewQueries {
 };
 #endif
 
-template <int kQueries>
-__global__ void __launch_bounds__(kThreads, 1) joined_few_kernel(const __grid_constant__ AttentionArgs args) {
 #if PACELINE_WARPGROUPS
-  using L = FewLayout<kQueries>;
+// Pages of bf16, which whoever is done asks for.
+template <int kQueries>
+__device__ __forceinline__ void walk(const PartHere& here, const PageSlots& slots,
+                                     FewQueries<kQueries, false>& queries) {
+  for (int32_t page = here.begin; page < here.end; ++page) {
+    const char* next = threadIdx.x == 0 ? slots.find(page + 2) : nullptr;
+    queries.take_page(slots.wait(page), page, nullptr);
+    if (threadIdx.x == 0) slots.ask(page + 2, next);
+  }
+}
+template <int kQueries>
+__device__ __forceinline__ void walk(const PartHere& here, const CodedSlots& slots,
+                                     FewQueries<kQueries, true>& queries) {
+  for (int32_t page = here.begin; page < here.end; ++page) {
+    queries.take_page(slots.wait(page), page, slots.scales_of(page));
+    if (threadIdx.x == 0) slots.release(page);
+  }
+}
+
+template <int kQueries, bool kCodes>
+__device__ __forceinline__ auto slots_of(char* shared, const Work& w, const PartHere& here) {
+  using L = FewLayout<kQueries, kCodes>;
+  if constexpr (kCodes)
+    return CodedSlots(shared, L::kPagesAt, L::kBarriersAt, L::kScalesAt, make_int2(kGroup, 1), w, here);
+  else
+    return PageSlots(shared, L::kPagesAt, L::kBarriersAt, w, here);
+}
+#endif
+
+template <int kQueries, bool kCodes>
+__global__ void __launch_bounds__(kCodes ? kThreads + kGroup : kThreads, 1)
+    joined_few_kernel(const __grid_constant__ AttentionArgs args) {
+#if PACELINE_WARPGROUPS
   using Merging = attention_block::MergedTogether<12>;
   extern __shared__ char raw[];
   let_next_start();
+  const bool brings = kCodes && threadIdx.x >= kThreads;
   const Work w = find_work(args, static_cast<int32_t>(gridDim.x - 1 - blockIdx.x));
   const PartHere here(args, w);
   const attention_block::KeyParts parts(args, w, args.part_queries, kDim);
   if (here.share > 0) {
+    if (brings) return;
     wait_for_previous();
     if (here.parts > 0) parts.template merge_share<false, Merging>(here.share, here.parts, {});
     return;
   }
   if (here.part >= max(here.parts, 1)) return;
-  if (here.parts == 0) return write_nothing(args, w);
+  if (here.parts == 0) {
+    if (!brings) write_nothing(args, w);
+    return;
+  }
   char* const shared = raw + ((shared_address(raw) + 1023) / 1024 * 1024 - shared_address(raw));
-  const PageSlots slots(shared, L::kPagesAt, L::kBarriersAt, w, here);
-  slots.ask_first();
+  const auto slots = slots_of<kQueries, kCodes>(shared, w, here);
+  if constexpr (kCodes) {
+    wait_for_previous();
+    if (brings) {
+      __syncthreads();
+      bring_pages(slots, static_cast<int32_t>(threadIdx.x) - kThreads);
+      return;
+    }
+  } else {
+    slots.ask_first();
+  }
   attention_groups::stage_queries<kDim, kQueries>(args, w, shared);
   show_copies_to_tensor_cores();
   __syncthreads();
 
-  FewQueries<kQueries> queries(args, w, shared);
-  for (int32_t page = here.begin; page < here.end; ++page) {
-    const char* next = threadIdx.x == 0 ? slots.find(page + 2) : nullptr;
-    queries.take_page(slots.wait(page), page);
-    if (threadIdx.x == 0) slots.ask(page + 2, next);
-  }
+  FewQueries<kQueries, kCodes> queries(args, w, shared);
+  walk(here, slots, queries);
   const attention_block::OwnPart kept = queries.keep(w);
   const bool last = here.part == here.parts - 1;
   if (!last || args.merge_shares > 1) parts.leave_part(here.part, kept, last);
@@ -248,22 +328,24 @@ __global__ void __launch_bounds__(kThreads, 1) joined_few_kernel(const __grid_co
 #endif
 }
 
-template <int kQueries>
+template <int kQueries, bool kCodes>
 void start_few(const AttentionArgs& args, Stream stream) {
   const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
                   static_cast<unsigned>(args.most_parts + args.merge_shares - 1));
-  launch(joined_few_kernel<kQueries>, grid, dim3(kThreads), FewLayout<kQueries>::kBytes, stream, true, args);
+  launch(joined_few_kernel<kQueries, kCodes>, grid, dim3(kCodes ? kThreads + kGroup : kThreads),
+         FewLayout<kQueries, kCodes>::kBytes, stream, true, args);
 }
 
 }  // namespace
 
 void attention_joined_few(const AttentionArgs& args, Stream stream) {
+  if (args.codes) return args.part_queries <= 8 ? start_few<8, true>(args, stream) : start_few<16, true>(args, stream);
   if (args.part_queries <= 8)
-    start_few<8>(args, stream);
+    start_few<8, false>(args, stream);
   else if (args.part_queries <= 16)
-    start_few<16>(args, stream);
+    start_few<16, false>(args, stream);
   else
-    start_few<32>(args, stream);
+    start_few<32, false>(args, stream);
 }
 
 }  // namespace paceline::kernels::cuda

@@ -3,8 +3,10 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "base/sign_pattern.h"
 #include "kernels/cuda/cuda_ops.h"
 #include "kernels/cuda/pictures.h"
+#include "kernels/kv_rotation.h"
 
 namespace paceline::kernels::cuda {
 namespace {
@@ -71,6 +73,14 @@ int32_t shares_of_merge(const AttentionArgs& a) {
 
 // What the keys of a block are cut into.
 enum class Parts : uint8_t { none, pages, chunks };
+
+CodeSigns code_signs() {
+  CodeSigns signs;
+  const std::vector<float> pattern = sign_pattern(kCodeVersion, kJoinedDim);
+  for (size_t i = 0; i < pattern.size(); ++i)
+    if (pattern[i] < 0) signs.bits[i / 32] |= 1u << i % 32;
+  return signs;
+}
 
 // In steps, so that what is started recurs from token to token: a block without a
 // part has nothing to do.
@@ -206,6 +216,7 @@ cuda::HeadsArgs CudaOps::heads_of(const kernels::HeadsArgs& args, const SeqTable
   if (args.rope_parts == 1) takes("what is rotated of a head beyond a multiple of 8", args.rotated() % kHeadStep, 0);
   a.norms_values = args.norms_values ? 1 : 0;
   a.joined = args.shape.joined > 0 ? 1 : 0;
+  a.codes = args.shape.kv_dtype == DType::i8 ? 1 : 0;
   a.eps = args.eps;
   a.rows = tables.rows;
   a.seqs = tables.seqs;
@@ -219,8 +230,11 @@ void CudaOps::heads(const kernels::HeadsArgs& args) {
   written(args.q, static_cast<int64_t>(a.rows) * a.heads * a.head_dim);
   CHECK(args.rope_parts == 1 || (args.k != nullptr && args.norms_values && args.rotated() == a.head_dim));
   if (args.rope_parts > 1) takes("the width of a picture's head", a.head_dim, kMaxPictureHead);
+  CHECK(a.codes == 0 || a.joined != 0);
   if (!status_.ok()) return;
-  if (args.rope_parts == 1)
+  if (a.codes)
+    coded_heads(a, code_signs(), stream_);
+  else if (args.rope_parts == 1)
     cuda::heads(a, stream_);
   else
     heads_in_parts(a, args.rope_parts, stream_);
@@ -284,7 +298,8 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
 void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args,
                             cuda::AttentionArgs& a) {
   if (heads_args != nullptr) heads(*heads_args);
-  const int32_t grouped = a.heads / a.kv_heads;
+  a.codes = args.shape.kv_dtype == DType::i8 ? 1 : 0;
+  const int32_t grouped = a.heads / a.kv_heads, few_queries = a.codes ? kFewCodedQueries : kFewJoinedQueries;
   if (!takes("query heads of a joined KV head", grouped, wide_queries(kJoinedDim))) return;
   a.block_rows = wide_queries(kJoinedDim) / grouped;
   int32_t most_rows = 1, rows = 0;
@@ -292,25 +307,36 @@ void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels:
     most_rows = std::max(most_rows, seq.count);
     rows += seq.count;
   }
-  // Blocks of few queries are quicker than their number makes up for.
-  if (rows <= kNarrowRows)
-    a.block_rows = few_rows_of_block(args, std::max(1, kFewJoinedQueries / grouped));
+  // Where all queries of a sequence are few they go together; more get large blocks, but for contexts so short that
+  // small ones find a place at once.
+  const int32_t most_queries = most_rows * grouped <= few_queries ? few_queries : wide_queries(kJoinedDim);
+  if (rows <= kNarrowRows) a.block_rows = few_rows_of_block(args, std::max(1, most_queries / grouped));
   const RowBlocks blocks = blocks_of(args, a.block_rows);
   a.part_queries = queries_of(a.heads, a.kv_heads, std::min(most_rows, a.block_rows));
   const size_t chunk_floats =
       attention_partial_floats(blocks.count(), a.kv_heads, blocks.chunks, a.part_queries, a.head_dim);
   const bool splits = attention_splits(blocks.count(), a.kv_heads, blocks.pages, places(a.head_dim));
-  const bool few = a.part_queries <= kFewJoinedQueries, many = blocks.count() * a.kv_heads >= kManyBlocks;
+  const bool few = a.part_queries <= few_queries, many = blocks.count() * a.kv_heads >= kManyBlocks;
   const bool walks = !splits && (chunk_floats > kMostPartFloats || (many && !few));
   cut(a, blocks, splits ? Parts::pages : walks ? Parts::none : Parts::chunks);
   send(a, args, blocks.all);
   if (!walks) hand_over(a, a.part_queries);
   if (walks && blocks.chunks > 1) keep_totals(a, wide_queries(a.head_dim));
   if (!status_.ok()) return;
+  TurnBackArgs back;
+  if (a.codes) {
+    const int32_t width = a.heads * a.head_dim;
+    back = {nullptr, a.out, nullptr, 0, a.rows, a.heads, 0, code_signs()};
+    if (wants_bf16(args.out)) back.out_bf16 = make_bf16(args.out, a.rows, width, back.out_stride);
+    a.out = static_cast<float*>(grown(coded_out_, static_cast<size_t>(a.rows) * static_cast<size_t>(width) * 4));
+    back.in = a.out;
+    if (!status_.ok()) return;
+  }
   if (few && !walks)
     attention_joined_few(a, stream_);
   else
     attention_joined(a, stream_);
+  if (a.codes) turn_back(back, stream_);
 }
 
 // All that the kernel reads and writes beside keys and values. Nothing that is sent from here on may be given out anew

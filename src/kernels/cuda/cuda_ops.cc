@@ -116,6 +116,8 @@ Limits CudaOps::limits() const {
   limits.gates_alike = true;
   limits.joined_head = has_warpgroups() ? kJoinedDim : 0;
   limits.joined_rotated = kJoinedTurned;
+  limits.codes = has_warpgroups();
+  limits.codes_apart = false;
   return limits;
 }
 

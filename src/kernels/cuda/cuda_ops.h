@@ -201,8 +201,8 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
   };
   Planned planned_;
 
-  Grown partial_, counted_, arrivals_, left_, scores_left_, attention_partial_, attention_totals_, expert_plan_, slots_,
-      slot_rows_, argmax_keys_, choice_tops_, clusters_, cluster_keys_;
+  Grown partial_, counted_, arrivals_, left_, scores_left_, attention_partial_, attention_totals_, coded_out_,
+      expert_plan_, slots_, slot_rows_, argmax_keys_, choice_tops_, clusters_, cluster_keys_;
   std::array<cudaEvent_t, 2> marks_{};
   std::shared_ptr<void> host_ring_, device_ring_;
   size_t ring_used_ = 0, ring_sent_ = 0, ring_pages_ = 0;

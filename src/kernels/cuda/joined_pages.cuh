@@ -11,8 +11,10 @@ constexpr int kDim = kJoinedDim;
 constexpr int kPanelBytes = kPageTokens * 128;
 constexpr int kPageBytes = kJoinedPanels * kPanelBytes;
 
-// The panel that queries' dims of so many 64 are multiplied with.
+// The panel that queries' dims of so many 64 are multiplied with; in codes, the order of blocks is the queries', too.
+template <bool kCodes = false>
 PACELINE_BOTH constexpr int key_panel(int panel) {
+  if (kCodes) return panel < 2 ? kJoinedPanels - 2 + panel : panel;
   return panel == 0 ? kJoinedPanels - 2 : panel == kDim / 128 ? kJoinedPanels - 1 : panel;
 }
 

@@ -50,6 +50,16 @@ PACELINE_BOTH constexpr int32_t joined_place(int32_t token, int32_t at) {
   return at / 64 * (kPageTokens * 64) + token * 64 + ((at % 64 / 8 ^ token % 8) * 8) + at % 8;
 }
 
+// The same in codes (kv_rotation.h), of each KV head [panel][64 tokens][64] bytes, code + 128 each, in the order of
+// blocks: what is turned first. Then scales of values and scales of keys, [64 tokens] float32.
+inline constexpr int32_t kCodePanelBytes = kPageTokens * 64, kCodeBytes = kJoinedPanels * kCodePanelBytes;
+inline constexpr int32_t kCodedPageBytes = kCodeBytes + 2 * kPageTokens * 4;
+// The place in a head of what is `at` in the order of blocks; four in a row lie in a row.
+PACELINE_BOTH constexpr int32_t joined_dim(int32_t at) {
+  constexpr int32_t kTurns = kJoinedTurned / 2, kHalf = kJoinedDim / 2;
+  return at < kTurns ? at : at < 2 * kTurns ? kHalf + at - kTurns : at < kHalf + kTurns ? at - kTurns : at;
+}
+
 // Every byte of a float that is not there yet, where blocks wait for each other's (handover.cuh): not a number, and
 // none that arithmetic gives, since those have no sign.
 inline constexpr int32_t kNothingByte = 0xff;

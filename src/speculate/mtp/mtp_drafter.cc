@@ -16,7 +16,8 @@ void MtpDrafter::gather(std::span<DraftAsk> asks) {
   proposals_.clear();
   for (DraftAsk& ask : asks) {
     ask.drafted = static_cast<int32_t>(ask.out.size());
-    proposals_.push_back({at(ask.context), ask.drafted, ask.out.data()});
+    proposals_.push_back(
+        {at(ask.context), ask.drafted, ask.out.data(), ask.context.sampling, ask.context.output_index});
   }
 }
 

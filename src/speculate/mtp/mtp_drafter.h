@@ -15,6 +15,7 @@ class MtpDrafter : public Drafter {
  public:
   explicit MtpDrafter(std::unique_ptr<MtpForward> forward) : forward_(std::move(forward)) {}
 
+  [[nodiscard]] DraftedBy kind(int32_t) const override { return DraftedBy::mtp; }
   void propose(std::span<DraftAsk> asks) override;
   const TokenId* enqueue(std::span<DraftAsk> asks) override;
 

@@ -85,7 +85,7 @@ typedef struct paceline_open_options {
                         $PACELINE_MODEL says, or the model that was installed with the library */
   const char* draft; /* who guesses tokens ahead, which changes the time and never the text: "auto" (NULL), "ngram",
                         "none", or a drafter's folder or org/name */
-  const char* draft_kind; /* what the drafter must be: "auto" (NULL) or "mtp" */
+  const char* draft_kind; /* what the drafter must be: "auto" (NULL), "mtp" or "dflash" */
   /* Loading, and then arranging: so much of so much. */
   void (*on_progress)(void* user, int64_t done, int64_t total);
   /* What was found and decided on the way, a line each. */
@@ -125,8 +125,8 @@ typedef struct paceline_facts {
   const char* folder;       /* where it was found */
   const char* kernels;      /* what computes: "neon", "avx512", "cuda on ..." */
   const char* precision;    /* "bf16", "f32" */
-  const char* drafter;      /* "none", "ngram", or its folder's name */
-  const char* drafter_kind; /* "none", "ngram", "mtp" */
+  const char* drafter;      /* "none", "ngram", or its folder's name; several: with " + " between */
+  const char* drafter_kind; /* "none", "ngram", "mtp", "dflash", or several */
   uint64_t kv_bytes;
   int32_t context; /* tokens, prompt included */
   int32_t vocab;   /* ids are below it */

@@ -14,30 +14,32 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<FoundDrafter> own_drafter(const BenchTarget& target, const Forward& forward, Machine& machine) {
+Result<FoundDrafter> own_drafter(const BenchTarget& target, Forward& forward, Machine& machine) {
   std::string passed_by;
   if (!target.folder.empty()) {
     auto found = FoundDrafter::find(target.folder, forward, machine.pool(), machine.ops(), &passed_by);
-    if (found) return std::move(*found);
+    if (!found.empty()) return std::move(found.front());
   }
   return Error{fmt::format("no drafter found for {}: give --draft{}", target.name, passed_by)};
 }
 
 Result<std::shared_ptr<const MtpWeights>> random_weights(const BenchSource& source, const BenchTarget& target,
-                                                         const Forward& forward, Machine& machine) {
+                                                         Forward& forward, Machine& machine) {
   AssistantConfig config;
   SyntheticFormat format = synthetic_format(source);
   if (!source.synthetic.empty()) {
     TRY_ASSIGN(config, synthetic_mtp_config(source.synthetic));
   } else {
     TRY_ASSIGN(const FoundDrafter own, own_drafter(target, forward, machine));
-    config = own.weights().config;
-    format = {own.weights().post_projection.format, std::max(own.weights().post_projection.group, 32)};
+    if (own.mtp() == nullptr)
+      return Error{fmt::format("{}: no MTP drafter, of which a random one could be made", own.folder().string())};
+    config = own.mtp()->config;
+    format = {own.mtp()->post_projection.format, std::max(own.mtp()->post_projection.group, 32)};
   }
   return make_synthetic_mtp(config, format, machine.pool());
 }
 
-Result<FoundDrafter> named_drafter(const std::string& asked, const Forward& forward, Machine& machine) {
+Result<FoundDrafter> named_drafter(const std::string& asked, Forward& forward, Machine& machine) {
   TRY_ASSIGN(const fs::path folder, find_model(asked));
   return FoundDrafter::load(folder, forward, machine.pool(), machine.ops());
 }
@@ -45,7 +47,7 @@ Result<FoundDrafter> named_drafter(const std::string& asked, const Forward& forw
 }  // namespace
 
 Result<BenchDrafter> BenchDrafter::make(const std::string& asked, const BenchSource& source, const BenchTarget& target,
-                                        const Forward& forward, Machine& machine) {
+                                        Forward& forward, Machine& machine) {
   BenchDrafter drafter;
   drafter.name_ = asked;
   if (asked == "perfect") {

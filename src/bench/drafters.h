@@ -21,7 +21,7 @@ class BenchDrafter {
   // asked: auto, ngram, a folder; random: a drafter of the model's own drafter's shape with random weights, which costs
   // what that one costs and is never right; perfect: told beforehand, free and always right.
   static Result<BenchDrafter> make(const std::string& asked, const BenchSource& source, const BenchTarget& target,
-                                   const Forward& forward, Machine& machine);
+                                   Forward& forward, Machine& machine);
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] Drafter& drafter() const { return *drafter_; }

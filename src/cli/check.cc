@@ -49,13 +49,15 @@ std::string count_text(int64_t equal, int64_t all) { return all == 0 ? "–" : f
 
 // fmt counts "–" as one column, as terminals do.
 void print_row(std::span<const std::string> cells) {
-  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>12} {:>14} {:>14} {:>12} {:>8} {:>14} {:>8}  {}\n", cells[0], cells[1],
-             cells[2], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8], cells[9], cells[10], cells[11]);
+  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>12} {:>14} {:>14} {:>12} {:>12} {:>8} {:>14} {:>8}  {}\n", cells[0],
+             cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8], cells[9], cells[10],
+             cells[11], cells[12]);
 }
 
 void print_table(std::span<const GoldenCheck> checks, Precision precision) {
-  const std::vector<std::string> head{"case",   "prompts", "logit error", "layer error",   "state error", "choices",
-                                      "tokens", "drafts",  "pixels",      "feature error", "images",      ""};
+  const std::vector<std::string> head{"case",   "prompts", "logit error", "layer error", "state error",   "choices",
+                                      "tokens", "drafts",  "blocks",      "pixels",      "feature error", "images",
+                                      ""};
   print_row(head);
   for (const GoldenCheck& check : checks) {
     const std::vector<std::string> cells{
@@ -67,6 +69,7 @@ void print_table(std::span<const GoldenCheck> checks, Precision precision) {
         count_text(check.choices_equal, check.choices),
         count_text(check.tokens_equal, check.tokens),
         count_text(check.drafts.proposals_equal, check.drafts.proposals),
+        count_text(check.dflash.drafts.proposals_equal, check.dflash.drafts.proposals),
         count_text(check.vision.patches_equal, check.vision.images),
         error_text(check.vision.images > 0, check.vision.feature_error),
         count_text(check.images_equal, check.images),
@@ -90,6 +93,9 @@ boost::json::object json_of(const GoldenCheck& check, Precision precision) {
   object["tokens_equal"] = check.tokens_equal;
   object["drafts"] = check.drafts.proposals;
   object["drafts_equal"] = check.drafts.proposals_equal;
+  object["blocks"] = check.dflash.drafts.proposals;
+  object["blocks_equal"] = check.dflash.drafts.proposals_equal;
+  object["block_error"] = check.dflash.block_error;
   object["images"] = check.images;
   object["images_equal"] = check.images_equal;
   object["image_logit_error"] = check.image_logit_error;

@@ -12,18 +12,21 @@ void add_draft_options(const Command& command, DraftOptions& options) {
   constexpr const char* kGroup = "Speed (never changes the text)";
   command
       .add_option("--draft", options.draft,
-                  "Who guesses tokens ahead, for the model to check several at once: auto (the model's own drafter, "
-                  "where it lies in the model's folder, beside it or in the local Hugging Face cache), ngram (what "
-                  "followed the same words before), none, or a drafter's folder or org/name as for -m")
+                  "Who guesses tokens ahead, for the model to check several at once: auto (the model's own drafters, "
+                  "where they lie in the model's folder, beside it or in the local Hugging Face cache, and ngram: who "
+                  "is best is found out on the way), ngram (what followed the same words before), none, or a drafter's "
+                  "folder or org/name as for -m")
       ->group(kGroup)
       ->type_name("auto|ngram|none|DIR")
       ->capture_default_str();
   command
-      .add_option("--draft-kind", options.kind,
-                  "What the drafter must be: mtp (Gemma 4's assistants), or auto: as its config says")
+      .add_option(
+          "--draft-kind", options.kind,
+          "What the drafter must be: mtp (Gemma 4's assistants), dflash (whole blocks at once), or auto: as its "
+          "config says")
       ->group(kGroup)
-      ->one_of({"auto", "mtp"})
-      ->type_name("auto|mtp")
+      ->one_of({"auto", "mtp", "dflash"})
+      ->type_name("auto|mtp|dflash")
       ->capture_default_str();
   command.add_option("--depth", options.depth, "Guesses per check; 0: none; default: by what is measured on the way")
       ->group(kGroup)
@@ -32,8 +35,9 @@ void add_draft_options(const Command& command, DraftOptions& options) {
 
 Status check_draft_options(const DraftOptions& options) {
   if (options.draft.empty()) return Error{"--draft wants auto, ngram, none or a drafter's folder"};
-  if (options.kind == "mtp" && (options.draft == "ngram" || options.draft == "none")) {
-    return Error{fmt::format("--draft-kind mtp wants a drafter's folder or auto, not --draft {}", options.draft)};
+  if (options.kind != "auto" && (options.draft == "ngram" || options.draft == "none")) {
+    return Error{
+        fmt::format("--draft-kind {} wants a drafter's folder or auto, not --draft {}", options.kind, options.draft)};
   }
   return Done{};
 }

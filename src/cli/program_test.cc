@@ -325,11 +325,12 @@ TEST_F(Program, JsonIsOneObjectWithTheSameText) {
 
 TEST_F(Program, DraftsChangeTheCountsAndNotTheText) {
   const std::string arguments = "-p 'class Reader:' -n 80 --seed 3 --json ";
-  const auto plain = boost::json::parse(generate(arguments).out);
+  const auto plain = boost::json::parse(generate(arguments + "--draft none").out);
   EXPECT_EQ(plain.at("speculation").at("rounds").to_number<int>(), 80);
   EXPECT_EQ(plain.at("speculation").at("drafted").to_number<int>(), 0);
   const std::string own = (fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/dense/assistant").string();
-  for (const std::string& draft : {std::string("ngram"), own}) {
+  const std::string block = (fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/dense/dflash").string();
+  for (const std::string& draft : {std::string("ngram"), std::string("auto"), own, block}) {
     for (const char* depth : {"", " --depth 0", " --depth 1", " --depth 4", " --depth 16"}) {
       const auto drafted = boost::json::parse(generate(arguments + "--draft " + draft + depth).out);
       EXPECT_EQ(drafted.at("tokens"), plain.at("tokens")) << draft << depth;
@@ -359,6 +360,13 @@ TEST_F(Program, AutoTakesTheDrafterThatLiesBesideTheModelAndSaysSo) {
   EXPECT_NE(found.err.find("model-assistant"), std::string::npos) << found.err;
   EXPECT_NE(found.err.find("tokens per verify"), std::string::npos) << found.err;
   EXPECT_EQ(found.out, none.out);
+  // Both kinds, one beside the other.
+  fs::copy(goldens / "dense" / "dflash", folder() / "model-DFlash");
+  const Ran both = generate(arguments);
+  EXPECT_NE(both.err.find("model-assistant, "), std::string::npos) << both.err;
+  EXPECT_NE(both.err.find("model-DFlash"), std::string::npos) << both.err;
+  EXPECT_EQ(both.out, none.out);
+  expect_error(generate("-p x --draft-kind mtp --draft " + (folder() / "model-DFlash").string()), 1, "is dflash");
 }
 
 TEST_F(Program, WhatRoundsTakeIsKeptForTheNextRun) {

@@ -69,6 +69,13 @@ class ServeCommand {
     if (!name.ok()) return fail(kExitFailure, name.error().message);
     Metrics metrics(*name);
     options_.engine.observer = &metrics;
+    std::unique_ptr<RoutingLog> routing;
+    if (!options_.routing.file.empty()) {
+      auto made = RoutingLog::open(options_.routing, *name, &metrics);
+      if (!made.ok()) return fail(kExitFailure, made.error().message);
+      routing = std::move(*made);
+      options_.engine.observer = routing.get();
+    }
     options_.engine.tell = [this](const std::string& text) { log_.info(text); };
     auto opened = OpenedModel::open(options_.engine);
     if (!opened.ok()) return fail(kExitFailure, opened.error().message);

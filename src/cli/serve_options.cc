@@ -131,6 +131,15 @@ void add_speculation_caps(const Command& command, ServeOptions& options) {
                "No drafts while more sequences run; 0: no such cap");
   group.number("--speculate-up-to-context", engine.speculates_up_to_context, 0, 1 << 30,
                "No drafts for longer contexts; 0: no such cap");
+  group.number("--speculate-up-to-kv", engine.speculates_up_to_kv, 0, 1,
+               "No drafts while running requests hold more of the KV memory, 1 being all of it; 0: no such cap");
+  group.add("--lazy-drafter", options.engine.draft.lazy,
+            "An MTP drafter's weights are arranged when it is asked for the first time, not at start");
+  group.file("--routing-log", options.routing.file,
+             "A file for JSON lines: who drafts how deep for each request, and why, whenever that changes");
+  group.add("--routing-log-steps", options.routing.every_step, "A line for every step, not only for changes");
+  group.bytes("--routing-log-bytes", options.routing.most_bytes, {.low = kMegabyte},
+              "Size of the file at which it becomes FILE.1, and another begins");
 }
 
 void add_limits(const Command& command, ServeOptions& options) {

@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "cli/command_line.h"
 #include "server/log.h"
+#include "server/routing_log.h"
 #include "server/settings.h"
 #include "session/opened_model.h"
 
@@ -16,6 +17,7 @@ struct ServeOptions {
   ServerSettings server;
   std::string config_file;
   std::string key_file;
+  RoutingLogSettings routing;
   LogLevel log_level = LogLevel::info;
 };
 

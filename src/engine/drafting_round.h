@@ -2,6 +2,8 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "engine/engine_parts.h"
@@ -20,32 +22,36 @@ class DraftingRound {
   void start(Sequence& seq);
   void finish(Sequence& seq);
 
-  // Fills the drafts of the plan's sequences.
-  void propose(const StepPlan& plan);
+  // Fills the drafts of the plan's sequences. kv_used: the part of the memory that running sequences hold.
+  void propose(const StepPlan& plan, double kv_used);
   // Layers that the drafter wants to see the input of.
   [[nodiscard]] std::span<const int32_t> tap_layers() const {
     return parts_.drafter != nullptr ? parts_.drafter->tap_layers() : std::span<const int32_t>();
   }
   // What stands is told, with what those layers saw of it.
-  void commit(const StepPlan& plan, const float* taps);
+  void commit(const StepPlan& plan, std::span<const Choosing> choosing, const Taps& taps);
   // After the step: what became of them, and what forward and choosing took.
   void observe(const StepPlan& plan, double step_ms);
 
   // Drafts that lie in the backend's memory (Sequence::first_draft), unknown to the host; none: the host has them.
   [[nodiscard]] const TokenId* enqueued() const { return enqueued_; }
   // Of those: what they took is known when the step is over.
-  void set_draft_ms(double ms) { draft_ms_ = ms; }
+  void set_draft_ms(double ms);
 
   [[nodiscard]] double draft_ms() const { return draft_ms_; }
   [[nodiscard]] const std::vector<DepthDecision>& decisions() const { return decisions_; }
 
  private:
-  void choose_depths(const StepPlan& plan);
-  [[nodiscard]] bool capped(const StepPlan& plan, const Sequence& seq) const;
+  void choose_depths(const StepPlan& plan, double kv_used);
+  // The operator's cap that keeps a sequence from drafts; none.
+  [[nodiscard]] std::optional<DepthReason> cap(const StepPlan& plan, const Sequence& seq, double kv_used) const;
   void fix_depths(int32_t rows_free);
   void draft();
+  void ask_drafter(std::span<Sequence*> seqs);
+  void count_passes(const Sequence& seq);
   [[nodiscard]] bool leaves_drafts() const;
-  void place_drafts();
+  void place_drafts(std::span<Sequence*> seqs);
+  [[nodiscard]] size_t drafters() const { return static_cast<size_t>(parts_.drafter->count()); }
 
   EngineParts parts_;
   EngineSettings settings_;
@@ -55,10 +61,11 @@ class DraftingRound {
   const TokenId* enqueued_ = nullptr;
   // This step's, of the sequences that write.
   std::vector<Sequence*> writers_;
+  std::vector<Sequence*> drafting_;  // of them, those that are drafted for, by who drafts
   std::vector<DepthAsk> depths_;
   std::vector<DraftAsk> asks_;
   std::vector<CommittedRows> committed_;
-  std::vector<int32_t> passes_;
+  std::vector<DraftPasses> passes_;  // of each drafter
   std::vector<DepthDecision> decisions_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,15 @@
 
 namespace paceline {
 
-// The depth that was chosen for one sequence in one step, and why.
+// What was chosen for one sequence in one step, why, and what became of it.
 struct DepthDecision {
   int32_t depth = 0;
   DepthReason reason = DepthReason::policy;
+  std::optional<DraftedBy> by;  // none: nobody
+  uint64_t request = 0;
+  int32_t choice = 0;   // of the request's
+  int32_t context = 0;  // tokens in its cache
+  int32_t drafted = 0, accepted = 0;
 };
 
 // What one step did, for metrics.
@@ -28,6 +34,9 @@ struct StepReport {
   int32_t rows = 0;         // all rows, drafts included
   int32_t sequences = 0;    // that chose
   double step_ms = 0, draft_ms = 0;
+  int64_t step = 0;                      // its number
+  int32_t running = 0, waiting = 0;      // sequences, requests
+  double kv_used = 0;                    // the part of the memory for keys and values
   std::vector<DepthDecision> decisions;  // of the sequences that write
 };
 
@@ -59,8 +68,9 @@ struct EngineStats {
 struct EngineParts {
   Forward* forward = nullptr;
   ThreadPool* pool = nullptr;
-  Drafter* drafter = nullptr;        // none: no drafts
-  StepCosts* costs = nullptr;        // learns from the rounds; needed where there is a drafter and no fixed depth
+  Drafter* drafter = nullptr;  // none: no drafts
+  // Of each that the drafter counts: learns from the rounds; needed where there is a drafter and no fixed depth.
+  StepCosts* costs = nullptr;
   StepObserver* observer = nullptr;  // may be none
   VisionForward* vision = nullptr;   // none where the model takes no pictures
 };

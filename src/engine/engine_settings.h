@@ -27,6 +27,7 @@ struct EngineSettings {
   // Caps that operators know from other systems; 0: none.
   int32_t speculates_up_to_running = 0;
   int32_t speculates_up_to_context = 0;
+  double speculates_up_to_kv = 0;  // the part of kv_bytes that running sequences hold
   // For tests: who gives its pages up before a step though nobody asks for them, counted from the newest that runs;
   // negative: nobody. Steps are counted from 0.
   std::function<int32_t(int64_t step)> gives_way;

@@ -178,6 +178,12 @@ void Schedule::hold_drafts(Sequence& seq) {
   const int32_t rows = seq.rows_left();
   const int32_t wanted =
       std::min({seq.most_drafts(), settings_.fixed_depth.value_or(settings_.deepest), drafts_before_state(seq)});
+  // Who finds no room for a whole block guesses a shorter one.
+  const int32_t block = std::min(drafter_->block_rows(), seq.kv.capacity() - seq.kv.length());
+  if (wanted > 0 && block > rows + wanted && hold_rows(seq, block - wanted, wanted)) {
+    seq.draft_room = wanted;
+    return;
+  }
   if (hold_rows(seq, rows, wanted)) {
     seq.draft_room = wanted;
     return;

@@ -15,9 +15,9 @@
 #include "model/forward.h"
 #include "sample/choose.h"
 #include "sample/device_choice.h"
-#include "speculate/adaptive.h"
 #include "speculate/counters.h"
 #include "speculate/drafter.h"
+#include "speculate/routed_depth.h"
 #include "state/prefixes.h"
 
 namespace paceline {
@@ -107,7 +107,7 @@ struct Sequence {
   std::unique_ptr<ConstraintCursor> cursor;
   std::unique_ptr<DeviceChoice> device_choice;  // where the backend chooses
   std::unique_ptr<DrafterState> drafter_state;
-  std::unique_ptr<AdaptiveDepth> depth;
+  std::unique_ptr<RoutedDepth> depth;
   Prefixes::Walk walk;
   PrefixText text_read;
   int32_t prompt_done = 0;  // tokens of the prompt that have been run or were cached, at some time

@@ -53,7 +53,7 @@ bool Stepper::step() {
   hold();
   if (plan_.parts.empty()) return true;
   round_->begin();
-  drafting_.propose(plan_);
+  drafting_.propose(plan_, kv_used());
   forward();
   if (const Status chose = choose(); !chose.ok()) {
     fail(chose.error().message);
@@ -222,7 +222,7 @@ void Stepper::commit() {
     const auto standing = static_cast<int32_t>(seq.standing.size());
     seq.kv.truncate(std::min(seq.kv.length(), seq.verdict.stop_token >= 0 ? standing : standing - 1));
   }
-  drafting_.commit(plan_, rows_.taps);
+  drafting_.commit(plan_, choosing_, {rows_.taps, static_cast<int32_t>(tokens_.size())});
   for (const StepPart& part : plan_.parts) schedule_.leave_pages(*part.seq);
   drafting_.observe(plan_, forward_ms_ + choose_ms_);
   commit_ms_ = ms_between(begin, EngineClock::now());
@@ -267,6 +267,10 @@ void Stepper::count_round(Sequence& seq) {
     round.verify_ms = forward_ms_;
     round.choose_ms = choose_ms_;
     round.commit_ms = commit_ms_;
+  }
+  if (round.drafted > 0) {
+    SpeculationCounters::Share& share = round.by[static_cast<size_t>(parts_.drafter->kind(seq.round.by))];
+    share = {1, round.drafted, round.accepted};
   }
   seq.counters += round;
   totals_ += round;
@@ -313,8 +317,18 @@ void Stepper::count_step() {
   report.sequences = static_cast<int32_t>(choosing_.size());
   report.step_ms = forward_ms_ + choose_ms_;
   report.draft_ms = drafting_.draft_ms();
+  report.step = steps_;
+  report.running = static_cast<int32_t>(schedule_.running().size());
+  report.waiting = schedule_.waiting_count();
+  report.kv_used = kv_used();
   report.decisions = drafting_.decisions();
   parts_.observer->observe(report);
+}
+
+double Stepper::kv_used() const {
+  const Memory& memory = schedule_.memory();
+  return static_cast<double>(memory.running_bytes()) /
+         static_cast<double>(std::max<size_t>(memory.capacity_bytes(), 1));
 }
 
 void Stepper::become_idle() {

@@ -51,6 +51,8 @@ class Stepper {
   void fail(std::string why);
   void end_failed();
   void become_idle();
+  // The part of the memory for keys and values that running sequences hold.
+  [[nodiscard]] double kv_used() const;
   // Those that run, and those that gave way.
   template <class Visit>
   void each_sequence(const Visit& visit);

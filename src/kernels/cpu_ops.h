@@ -9,6 +9,7 @@
 
 #include "base/host_memory.h"
 #include "base/thread_pool.h"
+#include "kernels/block_ops.h"
 #include "kernels/cpu_table.h"
 #include "kernels/ops.h"
 #include "kernels/recurrent_ops.h"
@@ -32,7 +33,7 @@ class GrowingBuffer {
   size_t bytes_ = 0;
 };
 
-class CpuOps : public Ops, public VisionOps, public RecurrentOps {
+class CpuOps : public Ops, public VisionOps, public BlockOps, public RecurrentOps {
  public:
   CpuOps(const CpuTable& table, ThreadPool& pool) : table_(table), pool_(pool) {}
 
@@ -42,6 +43,7 @@ class CpuOps : public Ops, public VisionOps, public RecurrentOps {
   void copy(void* to, const void* from, size_t bytes) override;
   void clear(void* to, size_t bytes) override;
   [[nodiscard]] VisionOps& vision() override { return *this; }
+  [[nodiscard]] BlockOps* blocks() override { return this; }
   [[nodiscard]] RecurrentOps* recurrent() override { return this; }
   [[nodiscard]] std::optional<int32_t> count_distinct(const int32_t* values, int64_t count, int32_t end) const override;
   const void* fetch(const void* from, size_t, HostCopy&) override { return from; }
@@ -83,6 +85,8 @@ class CpuOps : public Ops, public VisionOps, public RecurrentOps {
   void argmax(const float* x, int32_t rows, int32_t width, TokenId* best) override;
   void side_by_side(const float* a, const float* b, int32_t rows, int32_t width, float* y) override;
   void best_of_clusters(const ClustersArgs& args, Activation activation) override;
+  void join(const JoinArgs& args) override;
+  void block_conv(const BlockConvArgs& args) override;
   void layer_norm(const LayerNormArgs& args) override;
   void average(const AverageArgs& args) override;
   void shift_scale(const ShiftScaleArgs& args) override;

@@ -1,5 +1,6 @@
 // The one interface between the model and the machine: a small number of wide operations. A forward is written once
-// against it; what only the vision side and choosing need is in vision_ops.h and choosing_ops.h. Every operation treats
+// against it; what only the vision side, choosing and blocks of drafts need is in files of
+// their own. Every operation treats
 // rows as an outer dimension only: a row's result has the same bits alone, among others and for any number of threads.
 //
 // Shapes are written [outer, inner], contiguous, float32 unless said otherwise.
@@ -19,6 +20,7 @@
 
 namespace paceline::kernels {
 
+class BlockOps;
 class ChoosingOps;
 class RecurrentOps;
 class VisionOps;
@@ -322,6 +324,8 @@ class Ops {
   // is not the host's (none: the host does that itself), and recurrent layers.
   [[nodiscard]] virtual VisionOps& vision() = 0;
   [[nodiscard]] virtual ChoosingOps* choosing() { return nullptr; }
+  // Operations of drafters that guess whole blocks; none: this backend runs no such drafter.
+  [[nodiscard]] virtual BlockOps* blocks() { return nullptr; }
   // None: models that need it are refused when they are loaded.
   [[nodiscard]] virtual RecurrentOps* recurrent() { return nullptr; }
   // What `from` holds when all that was enqueued before has run, for the host to read after wait(): in `copy`, or where

@@ -8,7 +8,24 @@ namespace paceline {
 
 Forward::Forward(std::shared_ptr<const ModelWeights> weights, kernels::Ops& ops, Precision precision,
                  const KvFormats& kv)
-    : weights_(std::move(weights)), ops_(ops), precision_(precision), layout_(weights_->state(), kv, &ops) {}
+    : weights_(std::move(weights)),
+      ops_(ops),
+      precision_(precision),
+      state_(weights_->state()),
+      layout_(state_, kv, &ops) {}
+
+int32_t Forward::add_draft_layers(std::span<const LayerState> layers, int32_t window) {
+  CHECK(state_.draft_window == 0 || window == 0 || state_.draft_window == window);
+  const auto first = static_cast<int32_t>(state_.layers.size());
+  state_.draft_window = std::max(state_.draft_window, window);
+  for (LayerState layer : layers) {
+    layer.kv_layer = static_cast<int32_t>(state_.layers.size());
+    layer.drafts = true;
+    state_.layers.push_back(layer);
+  }
+  layout_ = KvLayout(state_, layout_.formats, &ops_);
+  return first;
+}
 
 ForwardRows Forward::enqueue(const ForwardInput& input) {
   CHECK(!input.tokens.empty() && input.tokens.size() <= static_cast<size_t>(kMostForwardRows));

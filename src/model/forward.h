@@ -74,6 +74,9 @@ class Forward {
   [[nodiscard]] const std::shared_ptr<const ModelWeights>& weights() const { return weights_; }
   [[nodiscard]] const ModelConfig& config() const { return weights_->facts(); }
   [[nodiscard]] const KvLayout& kv_layout() const { return layout_; }
+  // Layers of a drafter whose keys and values lie beside the model's own, in the same blocks: what is shared, cut,
+  // given up or kept of a sequence is so of both. Before the first sequence; the first one's number in the layout.
+  int32_t add_draft_layers(std::span<const LayerState> layers, int32_t window);
   [[nodiscard]] Precision precision() const { return precision_; }
   [[nodiscard]] kernels::Ops& ops() const { return ops_; }
 
@@ -97,6 +100,7 @@ class Forward {
   std::shared_ptr<const ModelWeights> weights_;
   kernels::Ops& ops_;
   Precision precision_;
+  ModelState state_;
   KvLayout layout_;
   Status status_ = Done{};
   // What the host reads at the end, and what it reads after a fault.

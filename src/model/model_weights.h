@@ -12,6 +12,7 @@
 #include "model/config.h"
 #include "state/kv_formats.h"
 #include "state/state_kind.h"
+#include "tensor/matrix.h"
 
 namespace paceline {
 
@@ -25,6 +26,15 @@ inline DType kv_dtype_of(Precision precision) { return precision == Precision::f
 
 // Layers done and in all, the head counting as one.
 using PlaceProgress = std::function<void(size_t, size_t)>;
+
+// What a drafter without an embedding and a head of its own borrows of its target.
+struct LentEnds {
+  const Matrix* embedding = nullptr;  // [vocab, hidden]; none: this family lends nothing
+  const Matrix* head = nullptr;       // [vocab, hidden]
+  float embedding_scale = 1;          // that the target's own rows are multiplied with
+  float softcap = 0;                  // of its logits; 0: none
+  int32_t layers = 0;
+};
 
 class ModelWeights : public std::enable_shared_from_this<ModelWeights> {
  public:
@@ -44,6 +54,9 @@ class ModelWeights : public std::enable_shared_from_this<ModelWeights> {
   // precision says.
   [[nodiscard]] virtual std::unique_ptr<Forward> make_forward(kernels::Ops& ops, Precision precision,
                                                               const std::optional<KvFormats>& kv = {}) const = 0;
+
+  // As they are placed.
+  [[nodiscard]] virtual LentEnds lent_ends() const { return {}; }
 
   // Bytes a plain decode step of one row reads: every matrix once, of the experts only those chosen, one row of
   // each embedding.

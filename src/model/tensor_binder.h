@@ -36,7 +36,11 @@ class TensorBinder {
   Status matrix(const std::string& name, int64_t rows, int64_t cols, Matrix* out);
   // `name`.weight likewise, [count, rows, cols].
   Status stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out);
-  // The tensor `name` itself, unquantised, [count, rows, cols].
+  // The tensor `name` itself, unquantised, [rows, cols].
+  Status table(const std::string& name, int64_t rows, int64_t cols, Matrix* out) {
+    return plain(name, {rows, cols}, out);
+  }
+  // Likewise, [count, rows, cols].
   Status plain_stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out);
 
   // shape [count, rows, cols] of matrices of one format that lie anywhere: before + number + behind, as matrix() has

@@ -111,7 +111,10 @@ class Decoding {
     CHECK(round_.asked >= 0 && round_.asked <= most_drafts());
     if (round_.asked > 0) {
       drafts_.resize(static_cast<size_t>(round_.asked));
-      DraftAsk ask{{standing_, &kv_, hidden_}, drafter_state_.get(), drafts_};
+      const auto output = static_cast<int64_t>(outcome_.tokens.size());
+      DraftAsk ask{{standing_, &kv_, hidden_, &request_.sampling, output}, drafter_state_.get(), drafts_};
+      // Of a pool of its own, which has as much as the capacity.
+      CHECK(kv_.reserve(std::min(speculation_.drafter->block_rows(), kv_.capacity() - kv_.length())));
       speculation_.drafter->propose({&ask, 1});
       CHECK(ask.drafted >= 0 && ask.drafted <= round_.asked);
       drafts_.resize(static_cast<size_t>(ask.drafted));
@@ -184,8 +187,9 @@ class Decoding {
 
   void committed() {
     if (speculation_.drafter == nullptr) return;
-    const CommittedRows rows{drafter_state_.get(), kv_.length(), 0, kv_.length() - first_pos_, standing_};
-    speculation_.drafter->committed({&rows, 1}, taps_);
+    const bool writes = first_pos_ >= static_cast<int32_t>(request_.prompt.size());
+    const CommittedRows rows{drafter_state_.get(), &kv_, kv_.length(), 0, kv_.length() - first_pos_, writes, standing_};
+    speculation_.drafter->committed({&rows, 1}, {taps_, static_cast<int32_t>(row_tokens_.size())});
   }
 
   TokenId choose_from(const float* logits) {

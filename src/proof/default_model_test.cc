@@ -125,7 +125,7 @@ TEST_F(DefaultModel, SpeculationEmitsThePlainRunsTokens) {
   plan.seeds = {1, 2, 3};
   for (int32_t depth = 0; depth <= 15; ++depth) plan.depths.push_back(depth);
   plan.stride = whole ? 7 : 509;
-  const IdentityResult result = check_identity(forward, mtp.get(), plan);
+  const IdentityResult result = check_identity(forward, {mtp.get()}, plan);
   EXPECT_FALSE(result.difference) << difference_text(*result.difference);
   int64_t compared = 0;
   for (const IdentityCount& count : result.kinds) {
@@ -151,7 +151,7 @@ TEST_F(DefaultModel, InCodesSpeculationEmitsThePlainRunsTokens) {
   plan.seeds = {1, 2, 3};
   for (int32_t depth = 0; depth <= 15; ++depth) plan.depths.push_back(depth);
   plan.stride = whole ? 7 : 509;
-  const IdentityResult result = check_identity(forward, mtp.get(), plan);
+  const IdentityResult result = check_identity(forward, {mtp.get()}, plan);
   EXPECT_FALSE(result.difference) << difference_text(*result.difference);
   for (const IdentityCount& count : result.kinds) EXPECT_EQ(count.runs_equal, count.runs);
 }

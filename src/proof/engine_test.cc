@@ -74,6 +74,24 @@ TEST_P(EngineTest, UnderLoadWithManyDrafts) {
   expect_identity(share(60, 2000));
 }
 
+TEST_P(EngineTest, UnderLoadWithBlocksByThePolicy) {
+  if (!has_dflash()) GTEST_SKIP() << "this model has no such drafter";
+  use_dflash();
+  expect_identity(share(60, 2000));
+}
+
+TEST_P(EngineTest, UnderLoadWithManyBlocks) {
+  if (!has_dflash()) GTEST_SKIP() << "this model has no such drafter";
+  use_dflash();
+  settings_.fixed_depth = 9;
+  expect_identity(share(60, 2000));
+}
+
+TEST_P(EngineTest, UnderLoadWithAllDraftersByThePolicy) {
+  use_all();
+  expect_identity(share(60, 2000));
+}
+
 // Few rows, few sequences, little memory: everything has to take turns, and kept pages have to go.
 TEST_P(EngineTest, UnderLoadWithLittleOfEverything) {
   NgramDrafter ngrams;

@@ -171,6 +171,16 @@ TEST_P(HostGivingWay, BeforeAnyStepWithDraftsByThePolicy) {
   use_mtp();
   expect_same();
 }
+TEST_P(HostGivingWay, BeforeAnyStepWithAllDrafters) {
+  use_all();
+  expect_same();
+}
+TEST_P(HostGivingWay, BeforeAnyStepWithBlocks) {
+  if (!has_dflash()) GTEST_SKIP() << "this model has no such drafter";
+  use_dflash();
+  settings_.fixed_depth = 6;
+  expect_same();
+}
 TEST_P(DeviceGivingWay, BeforeAnyStep) { expect_same(); }
 TEST_P(DeviceGivingWay, BeforeAnyStepWithDrafts) {
   use_mtp();
@@ -183,6 +193,12 @@ TEST_P(HostGivingWay, AThirdOfTheMemoryWithDrafts) {
   NgramDrafter ngrams;
   parts_.drafter = &ngrams;
   settings_.fixed_depth = 4;
+  expect_identity_in_little(24);
+}
+TEST_P(HostGivingWay, AThirdOfTheMemoryWithBlocks) {
+  if (!has_dflash()) GTEST_SKIP() << "this model has no such drafter";
+  use_dflash();
+  settings_.fixed_depth = 6;
   expect_identity_in_little(24);
 }
 TEST_P(HostGivingWay, AThirdOfTheMemoryAndNothingKept) {

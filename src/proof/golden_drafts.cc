@@ -95,18 +95,19 @@ Status compare_prompt(const GoldenPrompt& prompt, const std::vector<GoldenDraft>
 
 }  // namespace
 
-Result<GoldenDrafts> read_golden_drafts(const fs::path& path) {
+Result<GoldenDrafts> read_golden_drafts(const fs::path& path, std::string_view key) {
+  const std::string file = path.filename().string();
   TRY_ASSIGN(const std::string text, read_file(path, kMostGoldenJsonBytes));
-  TRY_ASSIGN(const boost::json::object object, parse_json_object(text, "drafts.json"));
-  TRY_ASSIGN(const boost::json::array* prompts, list_of(JsonFields(object, "drafts.json"), "prompts"));
+  TRY_ASSIGN(const boost::json::object object, parse_json_object(text, file));
+  TRY_ASSIGN(const boost::json::array* prompts, list_of(JsonFields(object, file), "prompts"));
   GoldenDrafts all;
   for (const auto& value : *prompts) {
-    const std::string where = fmt::format("drafts.json: prompts[{}]", all.size());
+    const std::string where = fmt::format("{}: prompts[{}]", file, all.size());
     if (!value.is_object()) return Error{fmt::format("{} is not an object", where)};
-    TRY_ASSIGN(const boost::json::array* rows, list_of(JsonFields(value.get_object(), where), "rows"));
+    TRY_ASSIGN(const boost::json::array* rows, list_of(JsonFields(value.get_object(), where), key));
     std::vector<GoldenDraft>& drafts = all.emplace_back();
     for (const auto& row : *rows) {
-      TRY_ASSIGN(GoldenDraft draft, read_draft(row, fmt::format("{}.rows[{}]", where, drafts.size())));
+      TRY_ASSIGN(GoldenDraft draft, read_draft(row, fmt::format("{}.{}[{}]", where, key, drafts.size())));
       drafts.push_back(std::move(draft));
     }
   }

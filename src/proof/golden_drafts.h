@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -21,11 +22,16 @@ struct GoldenDraft {
 
 // For each prompt its proposals, by rising length.
 using GoldenDrafts = std::vector<std::vector<GoldenDraft>>;
-Result<GoldenDrafts> read_golden_drafts(const std::filesystem::path& path);
+// key: of the list that each prompt has.
+Result<GoldenDrafts> read_golden_drafts(const std::filesystem::path& path, std::string_view key = "rows");
 
 struct DraftsCheck {
   int64_t proposals = 0, proposals_equal = 0;  // those whose golden has clear gaps
   int64_t tokens = 0, tokens_equal = 0;        // of their drafts, up to the first that differs
+
+  [[nodiscard]] bool all_equal() const { return proposals_equal == proposals; }
+  // But for one in fifty.
+  [[nodiscard]] bool nearly_all_equal() const { return (proposals - proposals_equal) * 50 <= proposals; }
 };
 
 struct DraftsSettings {

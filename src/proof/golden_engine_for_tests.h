@@ -15,6 +15,8 @@
 #include "model/forward.h"
 #include "model/gemma4/mtp_binding.h"
 #include "model/load.h"
+#include "speculate/dflash/dflash_drafter.h"
+#include "speculate/drafter_set.h"
 #include "speculate/mtp/mtp_drafter.h"
 #include "speculate/ngram/ngram_drafter.h"
 
@@ -78,12 +80,38 @@ class GoldenEngineTest : public testing::TestWithParam<const char*> {
     parts_.drafter = mtp_.get();
   }
 
+  // Its layers lie beside the model's from then on.
+  void use_dflash() {
+    dflash_ = std::make_unique<DflashDrafter>(
+        std::make_unique<DflashForward>(load_dflash(dflash_folder(), *forward_->weights(), pool_).value(), *forward_));
+    parts_.drafter = dflash_.get();
+  }
+  // All that the model has, and prompt lookup.
+  void use_all() {
+    use_mtp();
+    if (has_dflash()) use_dflash();
+    std::vector<std::unique_ptr<Drafter>> all;
+    all.push_back(std::move(mtp_));
+    if (dflash_ != nullptr) all.push_back(std::move(dflash_));
+    all.push_back(std::make_unique<NgramDrafter>());
+    all_costs_.resize(all.size());
+    all_ = std::make_unique<DrafterSet>(std::move(all), model_.config.hidden);
+    parts_.drafter = all_.get();
+    parts_.costs = all_costs_.data();
+  }
+  // The first, or the second where there is no other.
+  static std::filesystem::path dflash_folder() {
+    return std::filesystem::exists(folder("dflash")) ? folder("dflash") : folder("dflash2");
+  }
+  static bool has_dflash() { return std::filesystem::exists(dflash_folder()); }
+
   ThreadPool pool_;
   Backend ops_;
   LoadedModel model_;
   std::unique_ptr<Forward> forward_;
   StepCosts costs_;
-  std::unique_ptr<Drafter> mtp_;
+  std::unique_ptr<Drafter> mtp_, dflash_, all_;
+  std::vector<StepCosts> all_costs_;
   EngineParts parts_;
   EngineSettings settings_;
 };

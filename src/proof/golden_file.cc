@@ -66,10 +66,15 @@ Result<std::vector<TokenId>> read_token_list(const JsonFields& fields, std::stri
   return ids;
 }
 
-Result<GoldenFile> GoldenFile::open(const fs::path& folder) {
-  TRY_ASSIGN(MappedFile file, MappedFile::open(folder / "golden.safetensors"));
+Result<GoldenStates> GoldenStates::open(const fs::path& path) {
+  TRY_ASSIGN(MappedFile file, MappedFile::open(path));
   TRY_ASSIGN(SafetensorsHeader header, parse_safetensors(file.bytes()));
-  GoldenFile golden(std::move(file), std::move(header));
+  return GoldenStates(path.filename().string(), std::move(file), std::move(header));
+}
+
+Result<GoldenFile> GoldenFile::open(const fs::path& folder) {
+  TRY_ASSIGN(GoldenStates states, GoldenStates::open(folder / "golden.safetensors"));
+  GoldenFile golden(std::move(states));
   TRY(golden.read_json(folder / "golden.json"));
   return golden;
 }
@@ -84,32 +89,32 @@ Status GoldenFile::read_json(const fs::path& path) {
   return read_list(fields, "videos", read_clip, &clips_);
 }
 
-Result<const TensorEntry*> GoldenFile::find(const std::string& tensor) const {
+Result<const TensorEntry*> GoldenStates::find(const std::string& tensor) const {
   const auto found = std::find_if(header_.tensors.begin(), header_.tensors.end(),
                                   [&](const TensorEntry& entry) { return entry.name == tensor; });
-  if (found == header_.tensors.end()) return Error{fmt::format("golden.safetensors has no {}", tensor)};
+  if (found == header_.tensors.end()) return Error{fmt::format("{} has no {}", file_name_, tensor)};
   return &*found;
 }
 
-Result<GoldenFile::Values> GoldenFile::matrix(const std::string& tensor) const {
+Result<GoldenStates::Values> GoldenStates::matrix(const std::string& tensor) const {
   TRY_ASSIGN(const TensorEntry* found, find(tensor));
   if (found->dtype != DType::f32 || found->shape.size() < 2) {
-    return Error{fmt::format("golden.safetensors: {} should be a float32 matrix, is {} {}", tensor,
+    return Error{fmt::format("{}: {} should be a float32 matrix, is {} {}", file_name_, tensor,
                              dtype_name(found->dtype), shape_text(found->shape))};
   }
   const std::byte* start = start_of(*found);
   if (reinterpret_cast<uintptr_t>(start) % alignof(float) != 0) {
-    return Error{fmt::format("golden.safetensors: {} is not aligned", tensor)};
+    return Error{fmt::format("{}: {} is not aligned", file_name_, tensor)};
   }
   return Values{{reinterpret_cast<const float*>(start), (found->end - found->begin) / sizeof(float)},
                 std::accumulate(found->shape.begin(), found->shape.end() - 1, int64_t{1}, std::multiplies<>()),
                 found->shape.back()};
 }
 
-Result<GoldenFile::ByteValues> GoldenFile::bytes(const std::string& tensor) const {
+Result<GoldenStates::ByteValues> GoldenStates::bytes(const std::string& tensor) const {
   TRY_ASSIGN(const TensorEntry* found, find(tensor));
   if (found->dtype != DType::u8) {
-    return Error{fmt::format("golden.safetensors: {} should hold bytes, holds {}", tensor, dtype_name(found->dtype))};
+    return Error{fmt::format("{}: {} should hold bytes, holds {}", file_name_, tensor, dtype_name(found->dtype))};
   }
   return ByteValues{{reinterpret_cast<const uint8_t*>(start_of(*found)), found->end - found->begin}, found->shape};
 }

@@ -36,16 +36,10 @@ struct GoldenClip {
   std::vector<int32_t> frames;
 };
 
-class GoldenFile {
+// States on the way: a safetensors file.
+class GoldenStates {
  public:
-  // folder: with golden.json, golden.safetensors, and the checkpoint in target/.
-  static Result<GoldenFile> open(const std::filesystem::path& folder);
-
-  [[nodiscard]] const std::string& name() const { return name_; }
-  [[nodiscard]] const std::vector<GoldenPrompt>& prompts() const { return prompts_; }
-  // Prompts with an image each, or a clip: their places are taken by image or video tokens.
-  [[nodiscard]] const std::vector<GoldenImage>& images() const { return images_; }
-  [[nodiscard]] const std::vector<GoldenClip>& clips() const { return clips_; }
+  static Result<GoldenStates> open(const std::filesystem::path& path);
 
   struct Values {
     std::span<const float> values;  // [rows, cols]
@@ -62,11 +56,29 @@ class GoldenFile {
  private:
   Result<const TensorEntry*> find(const std::string& tensor) const;
   [[nodiscard]] const std::byte* start_of(const TensorEntry& entry) const { return file_.bytes().data() + entry.begin; }
-  GoldenFile(MappedFile file, SafetensorsHeader header) : file_(std::move(file)), header_(std::move(header)) {}
-  Status read_json(const std::filesystem::path& path);
+  GoldenStates(std::string name, MappedFile file, SafetensorsHeader header)
+      : file_name_(std::move(name)), file_(std::move(file)), header_(std::move(header)) {}
 
+  std::string file_name_;
   MappedFile file_;
   SafetensorsHeader header_;
+};
+
+class GoldenFile : public GoldenStates {
+ public:
+  // folder: with golden.json, golden.safetensors, and the checkpoint in target/.
+  static Result<GoldenFile> open(const std::filesystem::path& folder);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const std::vector<GoldenPrompt>& prompts() const { return prompts_; }
+  // Prompts with an image each, or a clip: their places are taken by image or video tokens.
+  [[nodiscard]] const std::vector<GoldenImage>& images() const { return images_; }
+  [[nodiscard]] const std::vector<GoldenClip>& clips() const { return clips_; }
+
+ private:
+  explicit GoldenFile(GoldenStates states) : GoldenStates(std::move(states)) {}
+  Status read_json(const std::filesystem::path& path);
+
   std::string name_;
   std::vector<GoldenPrompt> prompts_;
   std::vector<GoldenImage> images_;

@@ -256,13 +256,12 @@ bool GoldenCheck::passed(Precision precision) const {
     // A router's near-tie may turn to another expert, which moves all logits of that row: one choice in fifty may go,
     // and one proposal.
     return std::isfinite(logit_error) && std::isfinite(image_logit_error) && std::isfinite(vision.feature_error) &&
-           (choices - choices_equal) * 50 <= choices &&
-           (drafts.proposals - drafts.proposals_equal) * 50 <= drafts.proposals;
+           (choices - choices_equal) * 50 <= choices && drafts.nearly_all_equal() && dflash.drafts.nearly_all_equal();
   }
-  if (choices_equal != choices || drafts.proposals_equal != drafts.proposals) return false;
+  if (choices_equal != choices || !drafts.all_equal() || !dflash.drafts.all_equal()) return false;
   if (state_error > kF32StateTolerance) return false;
-  return std::max({logit_error, layer_input_error, hidden_error, image_logit_error, vision.feature_error}) <=
-         kF32Tolerance;
+  return std::max({logit_error, layer_input_error, hidden_error, image_logit_error, vision.feature_error,
+                   dflash.block_error}) <= kF32Tolerance;
 }
 
 Result<GoldenCheck> check_golden_case(const std::filesystem::path& folder, const GoldenSettings& settings,
@@ -281,6 +280,8 @@ Result<GoldenCheck> check_golden_case(const std::filesystem::path& folder, const
   TRY_ASSIGN(check.drafts, check_golden_drafts(folder, golden, {settings.precision, settings.chunk_rows, clear_gap},
                                                pool, ops, forward));
   TRY(forward.status());
+  TRY_ASSIGN(check.dflash, check_golden_dflash(folder, golden, {settings.precision, settings.chunk_rows, clear_gap},
+                                               model, pool, ops));
   return check;
 }
 

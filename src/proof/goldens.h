@@ -11,6 +11,7 @@
 #include "base/thread_pool.h"
 #include "kernels/ops.h"
 #include "model/forward.h"
+#include "proof/golden_dflash.h"
 #include "proof/golden_drafts.h"
 #include "proof/golden_file.h"
 #include "proof/golden_vision.h"
@@ -43,6 +44,8 @@ struct GoldenCheck {
   int sequences_missed = 0;
   // Proposals of the MTP drafter, where the golden's gaps are clear at this precision; none without a drafter.
   DraftsCheck drafts;
+  // Likewise of DFlash drafters.
+  DflashCheck dflash;
   // Prompts with an image or a clip, from its pixels on. Equal: choices at the last positions; in float32 also their
   // logits, and the greedy tokens.
   int images = 0, images_equal = 0;

@@ -28,11 +28,12 @@ struct MadeDrafter {
   Drafter* drafter = nullptr;
 };
 
-MadeDrafter make(DrafterKind kind, Drafter* mtp, const DecodeRequest& request, const std::vector<TokenId>& output,
-                 int32_t vocab) {
+MadeDrafter make(DrafterKind kind, const OwnDrafters& own, const DecodeRequest& request,
+                 const std::vector<TokenId>& output, int32_t vocab) {
   MadeDrafter made;
   switch (kind) {
-    case DrafterKind::mtp: made.drafter = mtp; return made;
+    case DrafterKind::mtp: made.drafter = own.mtp; return made;
+    case DrafterKind::dflash: made.drafter = own.dflash; return made;
     case DrafterKind::ngram: made.own = std::make_unique<NgramDrafter>(); break;
     case DrafterKind::random: made.own = std::make_unique<RandomDrafter>(request.sampling.seed, vocab); break;
     case DrafterKind::perfect: made.own = std::make_unique<KnowingDrafter>(request.prompt, output, vocab, 1.0); break;
@@ -58,6 +59,7 @@ size_t first_difference(const std::vector<TokenId>& a, const std::vector<TokenId
 const char* drafter_kind_name(DrafterKind kind) {
   switch (kind) {
     case DrafterKind::mtp: return "mtp";
+    case DrafterKind::dflash: return "dflash";
     case DrafterKind::ngram: return "ngram";
     case DrafterKind::random: return "random";
     case DrafterKind::perfect: return "perfect";
@@ -93,13 +95,15 @@ SampleSettings choice_settings(int kind, uint64_t seed, std::span<const TokenId>
   return settings;
 }
 
-IdentityResult check_identity(Forward& forward, Drafter* mtp, const IdentityPlan& plan,
+IdentityResult check_identity(Forward& forward, const OwnDrafters& own, const IdentityPlan& plan,
                               const std::function<bool(int64_t, int64_t)>& progress) {
   CHECK(!plan.text.empty() && plan.stride > 0);
   const ModelConfig& config = forward.config();
   IdentityResult result;
   for (const DrafterKind kind : kDrafterKinds) {
-    if (kind != DrafterKind::mtp || mtp != nullptr) result.kinds.push_back({kind, 0, 0, 0, {}});
+    const bool lacks =
+        (kind == DrafterKind::mtp && own.mtp == nullptr) || (kind == DrafterKind::dflash && own.dflash == nullptr);
+    if (!lacks) result.kinds.push_back({kind, 0, 0, 0, {}});
   }
   StepCosts costs;
   AdaptiveDepth adaptive(costs);
@@ -116,7 +120,7 @@ IdentityResult check_identity(Forward& forward, Drafter* mtp, const IdentityPlan
           for (const int32_t depth : plan.depths) {
             if (cell++ % plan.stride != 0) continue;
             if (!plain) plain = decode(forward, request, {});
-            const MadeDrafter made = make(count.kind, mtp, request, plain->tokens, config.vocab);
+            const MadeDrafter made = make(count.kind, own, request, plain->tokens, config.vocab);
             FixedDepth fixed(depth);
             DepthPolicy& policy = depth > 0 ? static_cast<DepthPolicy&>(fixed) : adaptive;
             const DecodeOutcome outcome = decode(forward, request, {}, {made.drafter, &policy});

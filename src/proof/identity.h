@@ -13,9 +13,9 @@
 namespace paceline {
 
 // half_right: of a perfect one's drafts, every second by chance is spoilt.
-enum class DrafterKind : uint8_t { mtp, ngram, random, perfect, half_right };
-inline constexpr DrafterKind kDrafterKinds[] = {DrafterKind::mtp, DrafterKind::ngram, DrafterKind::random,
-                                                DrafterKind::perfect, DrafterKind::half_right};
+enum class DrafterKind : uint8_t { mtp, dflash, ngram, random, perfect, half_right };
+inline constexpr DrafterKind kDrafterKinds[] = {DrafterKind::mtp,    DrafterKind::dflash,  DrafterKind::ngram,
+                                                DrafterKind::random, DrafterKind::perfect, DrafterKind::half_right};
 const char* drafter_kind_name(DrafterKind kind);
 
 // The five ways of choosing that are compared: greedy; top-k with top-p; min-p with repetition penalty and bias (on two
@@ -52,8 +52,14 @@ struct IdentityResult {
   std::optional<Difference> difference;
 };
 
-// mtp: the model's drafter, or none. progress(done, total) after each cell; false: end here.
-IdentityResult check_identity(Forward& forward, Drafter* mtp, const IdentityPlan& plan,
+// Those made for the model; may be none.
+struct OwnDrafters {
+  Drafter* mtp = nullptr;
+  Drafter* dflash = nullptr;
+};
+
+// progress(done, total) after each cell; false: end here.
+IdentityResult check_identity(Forward& forward, const OwnDrafters& own, const IdentityPlan& plan,
                               const std::function<bool(int64_t, int64_t)>& progress = {});
 
 }  // namespace paceline

@@ -15,6 +15,7 @@
 #include "model/load.h"
 #include "proof/load_identity.h"
 #include "proof/long_form_for_tests.h"
+#include "speculate/dflash/dflash_drafter.h"
 #include "speculate/mtp/mtp_drafter.h"
 #include "speculate/ngram/ngram_drafter.h"
 
@@ -156,6 +157,17 @@ TEST_P(PictureIdentity, DraftsAndCompanyChangeNothing) {
   use_drafts();
   settings_.fixed_depth = 4;
   expect_identity(long_form() ? 300 : 20);
+}
+
+// A drafter that remembers what layers made of pictures, too; made for another model of the same form.
+TEST_P(PictureIdentity, NorDoBlocksOfDrafts) {
+  const auto weights =
+      load_dflash(fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/dense/dflash", *forward_->weights(), pool_);
+  if (!weights.ok()) GTEST_SKIP() << weights.error().message;
+  drafter_ = std::make_unique<DflashDrafter>(std::make_unique<DflashForward>(*weights, *forward_));
+  parts_.drafter = drafter_.get();
+  settings_.fixed_depth = 5;
+  expect_identity(long_form() ? 300 : 12);
 }
 
 TEST_P(PictureIdentity, NorDoesThePolicyOrShortChunks) {

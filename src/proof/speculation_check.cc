@@ -74,13 +74,17 @@ Result<IdentityResult> check_form(const Case& of, const fs::path& target, Precis
   TRY(model.weights->check(of.ops.limits()));
   const std::unique_ptr<Forward> made = model.weights->make_forward(of.ops, precision);
   Forward& forward = *made;
-  std::unique_ptr<Drafter> mtp;
+  std::unique_ptr<Drafter> mtp, dflash;
   if (fs::exists(of.folder / "assistant")) {
     TRY_ASSIGN(const FoundDrafter drafter, FoundDrafter::load(of.folder / "assistant", forward, of.pool, of.ops));
     mtp = drafter.drafter();
   }
+  if (fs::exists(of.folder / "dflash") && of.ops.blocks() != nullptr) {
+    TRY_ASSIGN(const FoundDrafter drafter, FoundDrafter::load(of.folder / "dflash", forward, of.pool, of.ops));
+    dflash = drafter.drafter();
+  }
   const IdentityPlan plan = plan_of(of.golden, forward, of.settings.whole);
-  IdentityResult result = check_identity(forward, mtp.get(), plan, of.settings.progress);
+  IdentityResult result = check_identity(forward, {mtp.get(), dflash.get()}, plan, of.settings.progress);
   TRY(forward.status());
   return result;
 }

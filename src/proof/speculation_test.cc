@@ -20,6 +20,7 @@
 #include "proof/decode.h"
 #include "proof/identity.h"
 #include "proof/long_form_for_tests.h"
+#include "speculate/dflash/dflash_drafter.h"
 #include "speculate/mtp/mtp_drafter.h"
 #include "speculate/scripted_drafters.h"
 #include "weights/scratch_folder.h"
@@ -105,6 +106,15 @@ class SpeculationTest : public testing::TestWithParam<ModelCase> {
         std::make_unique<MtpForward>(mtp_, as_gemma4(forward_->weights()), ops_, forward_->precision()));
   }
 
+  // None where the model has no such drafter.
+  std::unique_ptr<Drafter> make_dflash() {
+    auto place = assistant().parent_path() / "dflash";
+    if (!std::filesystem::exists(place)) place = assistant().parent_path() / "dflash2";
+    if (!std::filesystem::exists(place)) return nullptr;
+    return std::make_unique<DflashDrafter>(
+        std::make_unique<DflashForward>(load_dflash(place, *forward_->weights(), pool_).value(), *forward_));
+  }
+
   ScratchFolder scratch_;
   ThreadPool pool_;
   kernels::CpuOps ops_;
@@ -144,8 +154,8 @@ TEST_P(SpeculationTest, EmitsThePlainRunsTokens) {
   for (int32_t depth = 0; depth <= 15; ++depth) plan.depths.push_back(depth);
   plan.max_tokens = 40;
   plan.stride = long_form() ? 7 : 97;
-  const auto mtp = make_mtp();
-  const IdentityResult result = check_identity(*forward_, mtp.get(), plan);
+  const auto mtp = make_mtp(), dflash = make_dflash();
+  const IdentityResult result = check_identity(*forward_, {mtp.get(), dflash.get()}, plan);
   int64_t compared = 0;
   for (const IdentityCount& count : result.kinds) {
     SCOPED_TRACE(drafter_kind_name(count.kind));
@@ -153,7 +163,7 @@ TEST_P(SpeculationTest, EmitsThePlainRunsTokens) {
     expect_sensible_counts(count);
     compared += count.tokens;
   }
-  ASSERT_EQ(result.kinds.size(), std::size(kDrafterKinds) - (mtp == nullptr ? 1 : 0));
+  ASSERT_EQ(result.kinds.size(), std::size(kDrafterKinds) - (mtp == nullptr ? 1 : 0) - (dflash == nullptr ? 1 : 0));
   RecordProperty("tokens_compared", static_cast<int>(compared));
   // In the long form more than 200,000 over the twelve models.
   EXPECT_GE(compared, long_form() ? 200'000 / 12 + 1 : 1000);
@@ -182,6 +192,19 @@ TEST_P(OwnDrafterTest, TheModelsOwnDrafterIsOftenRight) {
   const SpeculationCounters counters = speculative(r, *drafter, 3).counters;
   EXPECT_GT(counters.tokens_per_round(), 1.3);
   for (size_t i = 1; i < 3; ++i) EXPECT_LE(counters.accepted_at[i], counters.accepted_at[i - 1]);
+}
+
+TEST_P(SpeculationTest, TheModelsBlockDrafterIsOftenRight) {
+  const DecodeRequest r = request(130, 0, 80);
+  const DecodeOutcome expected = plain(r);
+  const auto drafter = make_dflash();
+  if (drafter == nullptr) GTEST_SKIP() << "this model has none";
+  const DecodeOutcome outcome = speculative(r, *drafter, 7);
+  // Its layers beside the model's change nothing.
+  expect_same_text(outcome, expected);
+  expect_same_text(plain(r), expected);
+  EXPECT_GT(outcome.counters.tokens_per_round(), 1.3);
+  for (size_t i = 1; i < 7; ++i) EXPECT_LE(outcome.counters.accepted_at[i], outcome.counters.accepted_at[i - 1]);
 }
 
 std::vector<ModelCase> models_of(std::initializer_list<const char*> goldens) {

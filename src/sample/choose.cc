@@ -244,4 +244,13 @@ TokenId choose(std::span<const float> logits, const History& history, const Samp
   return race.winner();
 }
 
+TokenId choose_draft(std::span<const float> logits, const SampleSettings& settings, int64_t output_index,
+                     ChooseScratch& scratch) {
+  SampleSettings drafts = settings;
+  drafts.repetition_penalty = 1;
+  drafts.presence_penalty = drafts.frequency_penalty = 0;
+  drafts.constraint = nullptr;
+  return choose(logits, {}, drafts, output_index, scratch);
+}
+
 }  // namespace paceline

@@ -46,4 +46,9 @@ inline constexpr const char* kNoChoiceProblem =
 TokenId choose(std::span<const float> logits, const History& history, const SampleSettings& settings,
                int64_t output_index, ChooseScratch& scratch);
 
+// A drafter's choice, with the noise that the verify's choice of this index will have, so that both agree more often
+// than their likeliest tokens would. By the row and the request alone: what depends on the text is the verify's.
+TokenId choose_draft(std::span<const float> logits, const SampleSettings& settings, int64_t output_index,
+                     ChooseScratch& scratch);
+
 }  // namespace paceline

@@ -10,9 +10,13 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <sstream>
+#include <tuple>
 #include <utility>
 
+#include "server/routing_log.h"
+#include "session/drafted_by.h"
 #include "state/kv.h"
 
 namespace paceline {
@@ -32,20 +36,6 @@ const Bounds kBetweenBounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1,
 const Bounds kWholeBounds{0.05, 0.1,  0.3,  0.5,  0.8,  1.0,  1.5,  2.0,   2.5,   5.0,
                           10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0};
 const Bounds kStepBounds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5};
-
-const char* reason_name(DepthReason reason) {
-  switch (reason) {
-    case DepthReason::policy: return "policy";
-    case DepthReason::fixed: return "fixed";
-    case DepthReason::parked: return "parked";
-    case DepthReason::probe: return "probe";
-    case DepthReason::timing: return "timing";
-    case DepthReason::request: return "request";
-    case DepthReason::limit: return "limit";
-    case DepthReason::prompts: return "prompts";
-  }
-  return "?";
-}
 
 }  // namespace
 
@@ -68,10 +58,12 @@ struct Metrics::Families {
   }
 
   // The engine's thread alone: a step has a decision for each of its sequences, too many to look each up by its labels.
-  Counter& step_counter(int32_t depth, DepthReason reason) {
-    Counter*& known = steps_known[{depth, reason}];
+  Counter& step_counter(const DepthDecision& decision) {
+    Counter*& known = steps_known[{decision.depth, decision.reason, decision.by}];
     if (known == nullptr) {
-      known = &steps.Add({{"depth", fmt::format("{}", depth)}, {"reason", reason_name(reason)}});
+      known = &steps.Add({{"depth", fmt::format("{}", decision.depth)},
+                          {"reason", depth_reason_name(decision.reason)},
+                          {"drafter", decision.by ? drafted_by_name(*decision.by) : "none"}});
     }
     return *known;
   }
@@ -98,7 +90,9 @@ struct Metrics::Families {
       counters("vllm:spec_decode_num_accepted_tokens_per_pos_total", "Drafts that held, by position");
 
   Family<Counter>& steps = counters("paceline:steps_total", "Sequences' steps by the depth chosen for them, and why");
-  std::map<std::pair<int32_t, DepthReason>, Counter*> steps_known;
+  std::map<std::tuple<int32_t, DepthReason, std::optional<DraftedBy>>, Counter*> steps_known;
+  Family<Counter>& drafted_by = counters("paceline:drafted_tokens_total", "Drafts that were verified, by who guessed");
+  Family<Counter>& accepted_by = counters("paceline:accepted_tokens_total", "Drafts that held, by who guessed them");
   Family<Histogram>& step_seconds = histograms("paceline:step_seconds", "Steps by what they carried");
   Histogram& step_prompt = step_seconds.Add({{"kind", "prompt"}}, kStepBounds);
   Histogram& step_verify = step_seconds.Add({{"kind", "verify"}}, kStepBounds);
@@ -137,7 +131,7 @@ void Metrics::observe(const StepReport& report) {
     (report.sequences == 0 ? f.step_prompt : f.step_mixed).Observe(seconds);
   }
   if (report.draft_ms > 0) f.step_draft.Observe(report.draft_ms / 1000);
-  for (const auto& decision : report.decisions) f.step_counter(decision.depth, decision.reason).Increment();
+  for (const auto& decision : report.decisions) f.step_counter(decision).Increment();
 }
 
 void Metrics::prompt_done(int64_t tokens) { families_->prompt_tokens.Increment(static_cast<double>(tokens)); }
@@ -181,6 +175,13 @@ std::string Metrics::text(const EngineStats& stats, const std::vector<LaneState>
   follow(f.accepted, stats.speculation.accepted);
   for (size_t i = 0; i < stats.speculation.accepted_at.size(); ++i) {
     follow(f.accepted_at.Add({{"position", fmt::format("{}", i)}}), stats.speculation.accepted_at[i]);
+  }
+  for (size_t i = 0; i < stats.speculation.by.size(); ++i) {
+    const SpeculationCounters::Share& share = stats.speculation.by[i];
+    if (share.rounds == 0) continue;
+    const prometheus::Labels who{{"drafter", drafted_by_name(static_cast<DraftedBy>(i))}};
+    follow(f.drafted_by.Add(who), share.drafted);
+    follow(f.accepted_by.Add(who), share.accepted);
   }
   f.acceptance.Set(stats.speculation.accepted_of_drafted());
   follow(f.preemptions, stats.gave_way);

@@ -28,7 +28,8 @@ ServedModel::ServedModel(const TextModel& text, Engine& engine, const Vision* vi
       name_(std::move(name)),
       description_(std::move(description)),
       maker_(text),
-      created_(std::time(nullptr)) {
+      created_(std::time(nullptr)),
+      drafter_digests_(description_.drafter_folders.size()) {
   if (name_.empty()) name_ = folder_name(text.loaded.checkpoint->folder());
 }
 
@@ -62,7 +63,15 @@ json::object ServedModel::object(int32_t context_limit) const {
   object["drafter"] = std::move(drafter);
   object["engine"] = std::move(engine);
   const std::lock_guard lock(digest_mutex_);
-  object["sha256"] = {{"target", or_null(target_digest_)}, {"drafter", or_null(drafter_digest_)}};
+  // One, or where there are several, each by its name.
+  json::value drafters = drafter_digests_.empty() ? json::value(nullptr) : or_null(drafter_digests_.front());
+  if (drafter_digests_.size() > 1) {
+    json::object each;
+    for (size_t i = 0; i < drafter_digests_.size(); ++i)
+      each[description_.drafter_folders[i].filename().string()] = or_null(drafter_digests_[i]);
+    drafters = std::move(each);
+  }
+  object["sha256"] = {{"target", or_null(target_digest_)}, {"drafter", std::move(drafters)}};
   return object;
 }
 
@@ -79,7 +88,8 @@ void ServedModel::hash(const std::filesystem::path& folder, std::optional<std::s
 void ServedModel::start_hashing() {
   hashing_ = std::jthread([this](const std::stop_token& stop) {
     hash(text_.loaded.checkpoint->folder(), target_digest_, stop);
-    if (!description_.drafter_folder.empty()) hash(description_.drafter_folder, drafter_digest_, stop);
+    for (size_t i = 0; i < drafter_digests_.size(); ++i)
+      hash(description_.drafter_folders[i], drafter_digests_[i], stop);
   });
 }
 

@@ -48,7 +48,8 @@ class ServedModel {
   CompletionMaker maker_;
   int64_t created_;
   mutable std::mutex digest_mutex_;
-  std::optional<std::string> target_digest_, drafter_digest_;
+  std::optional<std::string> target_digest_;
+  std::vector<std::optional<std::string>> drafter_digests_;  // of each of the description's folders
   std::jthread hashing_;
 };
 

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/utf8.h"
+#include "session/drafted_by.h"
 #include "session/token_bytes.h"
 
 namespace paceline {
@@ -24,6 +25,18 @@ json::object token_object(const Tokenizer& tokenizer, TokenId id, float logprob)
   return {{"token", with_invalid_utf8_replaced(bytes)}, {"logprob", finite(logprob)}, {"bytes", std::move(numbers)}};
 }
 
+// Who guessed how much.
+json::object drafters_object(const SpeculationCounters& counters) {
+  json::object all;
+  for (size_t i = 0; i < counters.by.size(); ++i) {
+    const SpeculationCounters::Share& share = counters.by[i];
+    if (share.rounds == 0) continue;
+    all[drafted_by_name(static_cast<DraftedBy>(i))] = {
+        {"rounds", share.rounds}, {"drafted", share.drafted}, {"accepted", share.accepted}};
+  }
+  return all;
+}
+
 }  // namespace
 
 json::object usage_object(const Usage& usage) {
@@ -34,10 +47,12 @@ json::object usage_object(const Usage& usage) {
   object["total_tokens"] = usage.prompt_tokens + usage.completion_tokens;
   object["prompt_tokens_details"] = {{"cached_tokens", usage.cached_tokens}};
   object["completion_tokens_details"] = {{"reasoning_tokens", usage.reasoning_tokens}};
-  object["speculative"] = {{"drafted", counters.drafted},
+  json::object speculative{{"drafted", counters.drafted},
                            {"accepted", counters.accepted},
                            {"rounds", counters.rounds},
                            {"tokens_per_verify", std::round(counters.tokens_per_round() * 1000) / 1000}};
+  if (counters.drafted > 0) speculative["drafters"] = drafters_object(counters);
+  object["speculative"] = std::move(speculative);
   return object;
 }
 

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "session/found_drafter.h"
+#include "session/drafted_by.h"
+#include "session/lazy_drafter.h"
 #include "session/model_path.h"
 #include "session/own_drafter.h"
 #include "speculate/calibrate.h"
+#include "speculate/drafter_set.h"
 #include "speculate/ngram/ngram_drafter.h"
 
 namespace paceline {
@@ -16,68 +18,103 @@ namespace fs = std::filesystem;
 // Once per model, drafter, machine and build; later runs know.
 constexpr double kCalibrationMs = 300;
 
+bool may_be(const DraftOptions& options, DraftedBy kind) {
+  return options.kind == "auto" || options.kind == drafted_by_name(kind);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Drafting>> Drafting::make(const DraftOptions& options, const fs::path& folder, Forward& target,
                                                  Machine& machine) {
   std::unique_ptr<Drafting> drafting(new Drafting());
   drafting->fixed_depth_ = options.depth;
+  Drafters drafters;
   if (options.draft == "ngram") {
-    drafting->drafter_ = std::make_unique<NgramDrafter>();
-    drafting->name_ = "ngram";
+    drafting->use_ngram(drafters);
   } else if (options.draft == "auto") {
-    drafting->find(folder, target, machine);
+    TRY(drafting->find(options, folder, target, machine, drafters));
   } else if (options.draft != "none") {
     TRY_ASSIGN(const fs::path place, find_model(options.draft));
     TRY_ASSIGN(const FoundDrafter found, FoundDrafter::load(place, target, machine.pool(), machine.ops()));
-    drafting->use(found);
+    if (!may_be(options, found.kind()))
+      return Error{fmt::format("a drafter of kind {} was asked for, and {} is {}", options.kind, place.string(),
+                               drafted_by_name(found.kind()))};
+    drafting->use(found, options.lazy, drafters);
   }
-  if (options.kind == "mtp" && drafting->drafter_ == nullptr) {
-    return Error{fmt::format("a drafter of kind mtp was asked for, and {}", drafting->finding_)};
-  }
-  if (drafting->drafter_ != nullptr && !options.depth) drafting->learn_costs(folder, target, machine);
+  if (drafters.empty()) return drafting;
+  if (!options.depth) drafting->learn_costs(folder, target, machine, drafters);
+  drafting->drafter_ = drafters.size() == 1 ? std::move(drafters.front())
+                                            : std::make_unique<DrafterSet>(std::move(drafters), target.config().hidden);
   return drafting;
 }
 
-void Drafting::use(const FoundDrafter& found) {
-  name_ = found.folder().string();
-  drafter_ = found.drafter();
+void Drafting::use(const FoundDrafter& found, bool lazy, Drafters& drafters) {
+  parts_.push_back({found.kind(), found.folder()});
+  if (lazy && LazyDrafter::suits(found.kind())) {
+    drafters.push_back(std::make_unique<LazyDrafter>(found));
+  } else {
+    drafters.push_back(found.drafter());
+  }
 }
 
-// A folder that is no drafter of this model is passed by, but not in silence.
-void Drafting::find(const fs::path& target_folder, const Forward& target, Machine& machine) {
+void Drafting::use_ngram(Drafters& drafters) {
+  parts_.push_back({DraftedBy::ngram, {}});
+  drafters.push_back(std::make_unique<NgramDrafter>());
+}
+
+// A folder that is no drafter of this model is passed by, but not in silence. What followed the same words before costs
+// nothing to ask, beside all others; a fixed depth is the first one's.
+Status Drafting::find(const DraftOptions& options, const fs::path& target_folder, Forward& target, Machine& machine,
+                      Drafters& drafters) {
   std::string passed_by;
   auto own = make_own_drafter(target, machine.pool());
-  if (own.ok() && *own != nullptr) {
-    name_ = target_folder.string();
-    finding_ = "drafter found: the model's own";
-    drafter_ = std::move(*own);
-    return;
-  }
   if (!own.ok()) passed_by = fmt::format("; {}", own.error().message);
-  const auto found = FoundDrafter::find(target_folder, target, machine.pool(), machine.ops(), &passed_by);
-  if (!found) {
+  if (own.ok() && *own != nullptr && may_be(options, DraftedBy::mtp)) {
+    parts_.push_back({DraftedBy::mtp, target_folder});
+    drafters.push_back(std::move(*own));
+  }
+  for (const FoundDrafter& found : FoundDrafter::find(target_folder, target, machine.pool(), machine.ops(), &passed_by))
+    if (may_be(options, found.kind())) use(found, options.lazy, drafters);
+  if (drafters.empty()) {
     finding_ = fmt::format("no drafter found for {}, beside it or in the local Hugging Face cache{}",
                            target_folder.string(), passed_by);
-    return;
+    if (options.kind != "auto")
+      return Error{fmt::format("a drafter of kind {} was asked for, and {}", options.kind, finding_)};
+  } else {
+    finding_ = fmt::format("drafter found: {}", name());
   }
-  finding_ = fmt::format("drafter found: {}", found->folder().string());
-  use(*found);
+  if (options.kind == "auto") use_ngram(drafters);
+  return Done{};
 }
 
-void Drafting::learn_costs(const fs::path& target_folder, Forward& target, const Machine& machine) {
-  const bool has_folder = name_ != "ngram";
-  cost_key_ = CostKey{checkpoint_identity(target_folder), has_folder ? checkpoint_identity(name_) : name_,
-                      machine.identity() + ", KV " + kv_formats_name(target.kv_layout().formats), build_identity()};
-  if (const auto kept = CostStore::in_user_cache().load(*cost_key_)) {
-    costs_ = *kept;
-  } else {
-    calibrate(target, drafter_.get(), costs_, kCalibrationMs);
+std::string Drafting::name() const {
+  std::string all;
+  for (const Part& part : parts_)
+    if (!part.folder.empty()) all += fmt::format("{}{}", all.empty() ? "" : ", ", part.folder.string());
+  if (!all.empty()) return all;
+  return parts_.empty() ? "none" : "ngram";
+}
+
+void Drafting::learn_costs(const fs::path& target_folder, Forward& target, const Machine& machine,
+                           const Drafters& drafters) {
+  costs_.resize(drafters.size());
+  const std::string model = checkpoint_identity(target_folder);
+  const std::string device = machine.identity() + ", KV " + kv_formats_name(target.kv_layout().formats);
+  for (size_t i = 0; i < drafters.size(); ++i) {
+    const fs::path& folder = parts_[i].folder;
+    cost_keys_.push_back({model, folder.empty() ? "ngram" : checkpoint_identity(folder), device, build_identity()});
+    if (const auto kept = CostStore::in_user_cache().load(cost_keys_.back())) {
+      costs_[i] = *kept;
+    } else {
+      // Timing a drafter that waits to be asked would be asking it: steps are timed, and the rest is learnt.
+      const bool waits = dynamic_cast<const LazyDrafter*>(drafters[i].get()) != nullptr;
+      calibrate(target, waits ? nullptr : drafters[i].get(), costs_[i], kCalibrationMs);
+    }
   }
 }
 
 void Drafting::keep_costs() const {
-  if (cost_key_) (void)CostStore::in_user_cache().save(*cost_key_, costs_);
+  for (size_t i = 0; i < cost_keys_.size(); ++i) (void)CostStore::in_user_cache().save(cost_keys_[i], costs_[i]);
 }
 
 }  // namespace paceline

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "model/forward.h"
@@ -18,8 +19,9 @@ namespace paceline {
 
 struct DraftOptions {
   std::string draft = "auto";    // auto, ngram, none, or a drafter's folder or org/name
-  std::string kind = "auto";     // what it must be: auto or mtp
+  std::string kind = "auto";     // what it must be: auto, mtp or dflash
   std::optional<int32_t> depth;  // none: chosen round by round
+  bool lazy = false;             // weights are arranged when the first drafts are asked for, where that can be
 };
 
 // Owns who drafts and who says how deep.
@@ -29,12 +31,18 @@ class Drafting {
   static Result<std::unique_ptr<Drafting>> make(const DraftOptions& options, const std::filesystem::path& folder,
                                                 Forward& target, Machine& machine);
 
-  // None: nobody drafts.
+  // None: nobody drafts. One that is several, where there are several.
   [[nodiscard]] Drafter* drafter() const { return drafter_.get(); }
-  [[nodiscard]] StepCosts& costs() { return costs_; }
+  // Of each of them.
+  [[nodiscard]] StepCosts* costs() { return costs_.data(); }
   [[nodiscard]] std::optional<int32_t> fixed_depth() const { return fixed_depth_; }
-  // ngram, none or a folder.
-  [[nodiscard]] const std::string& name() const { return name_; }
+  // ngram, none, or folders.
+  [[nodiscard]] std::string name() const;
+  struct Part {
+    DraftedBy kind{};
+    std::filesystem::path folder;  // "": it has none
+  };
+  [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
   // Who was found where the options left it open; "": they did not.
   [[nodiscard]] const std::string& finding() const { return finding_; }
   // For the next run. Where nothing can be kept, that run times anew.
@@ -42,15 +50,19 @@ class Drafting {
 
  private:
   Drafting() = default;
-  void use(const FoundDrafter& found);
-  void find(const std::filesystem::path& target_folder, const Forward& target, Machine& machine);
-  void learn_costs(const std::filesystem::path& target_folder, Forward& target, const Machine& machine);
+  using Drafters = std::vector<std::unique_ptr<Drafter>>;
+  void use(const FoundDrafter& found, bool lazy, Drafters& drafters);
+  void use_ngram(Drafters& drafters);
+  Status find(const DraftOptions& options, const std::filesystem::path& target_folder, Forward& target,
+              Machine& machine, Drafters& drafters);
+  void learn_costs(const std::filesystem::path& target_folder, Forward& target, const Machine& machine,
+                   const Drafters& drafters);
 
-  std::string name_ = "none";
+  std::vector<Part> parts_;
   std::string finding_;
   std::optional<int32_t> fixed_depth_;
-  StepCosts costs_;
-  std::optional<CostKey> cost_key_;
+  std::vector<StepCosts> costs_;
+  std::vector<CostKey> cost_keys_;
   std::unique_ptr<Drafter> drafter_;
 };
 

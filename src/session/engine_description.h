@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "engine/engine_settings.h"
 
@@ -15,9 +16,9 @@ struct EngineDescription {
   std::string precision;  // bf16, f32
   std::string kv;         // what keys and values are kept in
   int32_t threads = 0;
-  std::string drafter = "none";  // none, ngram, or how a drafter's folder is called
+  std::string drafter = "none";  // none, ngram, or how the drafters' folders are called
   std::string drafter_kind = "none";
-  std::filesystem::path drafter_folder;  // "": it has none
+  std::vector<std::filesystem::path> drafter_folders;
 };
 
 }  // namespace paceline

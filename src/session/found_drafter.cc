@@ -2,29 +2,49 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
 #include "model/gemma4/backend_limits.h"
 #include "model/gemma4/mtp_binding.h"
+#include "speculate/dflash/dflash_drafter.h"
 #include "speculate/mtp/mtp_drafter.h"
+#include "weights/mapped_file.h"
 
 namespace paceline {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kSuffix = "-assistant";
+constexpr std::string_view kAssistant = "-assistant", kDflash = "-DFlash";
+// Who publishes most DFlash drafters, under the names of their targets.
+constexpr std::string_view kDflashAuthors = "z-lab";
+constexpr size_t kMaxConfigBytes = 4u << 20;
 
-// …/models--org--name/snapshots/commit → org/name-assistant; "": not in a cache.
-std::string drafter_id(const fs::path& target) {
+struct HubName {
+  std::string org, name;
+};
+
+// …/models--org--name/snapshots/commit; "": not in a cache.
+HubName hub_name(const fs::path& target) {
   constexpr std::string_view kBegin = "models--", kBetween = "--";
   const std::string folder = target.parent_path().parent_path().filename().string();
-  if (target.parent_path().filename() != "snapshots" || !folder.starts_with(kBegin)) return "";
+  if (target.parent_path().filename() != "snapshots" || !folder.starts_with(kBegin)) return {};
   const std::string id = folder.substr(kBegin.size());
   const size_t border = id.find(kBetween);
-  if (border == std::string::npos) return "";
-  return fmt::format("{}/{}{}", id.substr(0, border), id.substr(border + kBetween.size()), kSuffix);
+  if (border == std::string::npos) return {};
+  return {id.substr(0, border), id.substr(border + kBetween.size())};
+}
+
+Status named(const fs::path& folder, const Status& status) {
+  if (status.ok()) return status;
+  return Error{fmt::format("{}: {}", folder.string(), status.error().message)};
+}
+
+bool holds_dflash(const fs::path& folder) {
+  const auto config = read_file(folder / "config.json", kMaxConfigBytes);
+  return config.ok() && is_dflash_config(*config);
 }
 
 }  // namespace
@@ -34,47 +54,62 @@ std::vector<fs::path> drafter_places(const fs::path& target, const HubCaches& ca
   fs::path whole = fs::weakly_canonical(target, error);
   if (error) whole = target;
   const fs::path beside = whole.parent_path();
-  std::vector<fs::path> places{whole / "assistant", beside / (whole.filename().string() + std::string(kSuffix)),
-                               beside / "assistant"};
-  const std::string id = drafter_id(whole);
-  if (id.empty()) return places;
-  if (auto cached = resolve_model(id, caches); cached.ok()) places.push_back(std::move(*cached));
+  const std::string name = whole.filename().string();
+  std::vector<fs::path> places{whole / "assistant", beside / (name + std::string(kAssistant)), beside / "assistant",
+                               whole / "dflash",    beside / (name + std::string(kDflash)),    beside / "dflash"};
+  const HubName hub = hub_name(whole);
+  if (hub.name.empty()) return places;
+  for (const std::string& id :
+       {fmt::format("{}/{}{}", hub.org, hub.name, kAssistant), fmt::format("{}/{}{}", hub.org, hub.name, kDflash),
+        fmt::format("{}/{}{}", kDflashAuthors, hub.name, kDflash)})
+    if (auto cached = resolve_model(id, caches); cached.ok()) places.push_back(std::move(*cached));
   return places;
 }
 
-FoundDrafter::FoundDrafter(fs::path folder, std::shared_ptr<const MtpWeights> weights, const Forward& target,
-                           kernels::Ops& ops)
-    : folder_(std::move(folder)),
-      weights_(std::move(weights)),
-      target_(as_gemma4(target.weights())),
-      precision_(target.precision()),
-      ops_(&ops) {}
-
-Result<FoundDrafter> FoundDrafter::load(const fs::path& folder, const Forward& target, ThreadPool& pool,
-                                        kernels::Ops& ops) {
+Result<FoundDrafter> FoundDrafter::load(const fs::path& folder, Forward& target, ThreadPool& pool, kernels::Ops& ops) {
+  if (holds_dflash(folder)) {
+    TRY_ASSIGN(auto weights, load_dflash(folder, *target.weights(), pool));
+    TRY(named(folder, check_backend(weights->config, ops)));
+    return FoundDrafter(folder, std::move(weights), target);
+  }
   TRY_ASSIGN(auto weights, load_mtp(folder, pool));
   if (const Status fits = check_fits(weights->config, *target.weights()); !fits.ok()) {
     return Error{fmt::format("{}: does not fit the model: {}", folder.string(), fits.error().message)};
   }
-  if (const Status limits = check_limits(*weights, ops.limits()); !limits.ok())
-    return Error{fmt::format("{}: {}", folder.string(), limits.error().message)};
-  return FoundDrafter(folder, std::move(weights), target, ops);
+  TRY(named(folder, check_limits(*weights, ops.limits())));
+  return FoundDrafter(folder, std::move(weights), target);
 }
 
-std::optional<FoundDrafter> FoundDrafter::find(const fs::path& target_folder, const Forward& target, ThreadPool& pool,
-                                               kernels::Ops& ops, std::string* passed_by) {
+std::vector<FoundDrafter> FoundDrafter::find(const fs::path& target_folder, Forward& target, ThreadPool& pool,
+                                             kernels::Ops& ops, std::string* passed_by) {
+  std::vector<FoundDrafter> all;
   for (const fs::path& place : drafter_places(target_folder, HubCaches::from_environment())) {
     std::error_code error;
     if (!fs::exists(place / "config.json", error)) continue;
+    const DraftedBy kind = holds_dflash(place) ? DraftedBy::dflash : DraftedBy::mtp;
+    if (std::any_of(all.begin(), all.end(), [&](const FoundDrafter& one) { return one.kind() == kind; })) continue;
     auto found = load(place, target, pool, ops);
-    if (found.ok()) return std::move(*found);
-    if (passed_by != nullptr) *passed_by += fmt::format("; {}", found.error().message);
+    if (found.ok()) {
+      all.push_back(std::move(*found));
+    } else if (passed_by != nullptr) {
+      *passed_by += fmt::format("; {}", found.error().message);
+    }
   }
-  return std::nullopt;
+  return all;
+}
+
+DraftedBy FoundDrafter::kind() const { return weights_.index() == 0 ? DraftedBy::mtp : DraftedBy::dflash; }
+
+const MtpWeights* FoundDrafter::mtp() const {
+  const auto* found = std::get_if<0>(&weights_);
+  return found != nullptr ? found->get() : nullptr;
 }
 
 std::unique_ptr<Drafter> FoundDrafter::drafter() const {
-  return std::make_unique<MtpDrafter>(std::make_unique<MtpForward>(weights_, target_, *ops_, precision_));
+  if (const auto* dflash = std::get_if<1>(&weights_))
+    return std::make_unique<DflashDrafter>(std::make_unique<DflashForward>(*dflash, *target_));
+  return std::make_unique<MtpDrafter>(std::make_unique<MtpForward>(
+      *std::get_if<0>(&weights_), as_gemma4(target_->weights()), target_->ops(), target_->precision()));
 }
 
 }  // namespace paceline

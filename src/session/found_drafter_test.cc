@@ -18,7 +18,8 @@ using testing::Not;
 
 TEST(DrafterPlaces, WithinTheTargetAndBesideIt) {
   EXPECT_THAT(drafter_places("/models/gemma", {}),
-              ElementsAre("/models/gemma/assistant", "/models/gemma-assistant", "/models/assistant"));
+              ElementsAre("/models/gemma/assistant", "/models/gemma-assistant", "/models/assistant",
+                          "/models/gemma/dflash", "/models/gemma-DFlash", "/models/dflash"));
 }
 
 TEST(DrafterPlaces, InTheHubCacheUnderTheTargetsName) {
@@ -38,11 +39,14 @@ TEST(LoadDrafter, SaysWhatDoesNotFit) {
   ThreadPool pool(1);
   kernels::CpuOps ops(**kernels::find_cpu_table(""), pool);
   const auto made = load_model(goldens / "dense/target", pool)->weights->make_forward(ops, Precision::bf16);
-  const Forward& target = *made;
+  Forward& target = *made;
   EXPECT_TRUE(FoundDrafter::load(goldens / "dense/assistant", target, pool, ops).ok());
   const auto other = FoundDrafter::load(goldens / "ple/assistant", target, pool, ops);
   ASSERT_FALSE(other.ok());
   EXPECT_THAT(other.error().message, HasSubstr("does not fit the model"));
+  EXPECT_EQ(FoundDrafter::load(goldens / "dense/dflash", target, pool, ops)->kind(), DraftedBy::dflash);
+  const auto of_another = FoundDrafter::load(goldens / "moe/dflash", target, pool, ops);
+  EXPECT_TRUE(of_another.ok());  // of the same form
   const auto no_drafter = FoundDrafter::load(goldens / "dense/target", target, pool, ops);
   ASSERT_FALSE(no_drafter.ok());
   EXPECT_THAT(no_drafter.error().message, HasSubstr("assistant"));

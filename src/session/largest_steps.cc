@@ -15,16 +15,16 @@ class Steps {
         settings_(settings),
         layout_(of.forward->kv_layout()),
         pool_(std::make_shared<KvBlockPool>(
-            layout_.blocks, (layout_.block_bytes[StateKind::paged] + layout_.block_bytes[StateKind::window]) *
-                                    static_cast<size_t>(2 + new_pages(most_rows(settings)) + own_states()) +
-                                layout_.block_bytes[StateKind::recurrent] * static_cast<size_t>(1 + own_states()))) {
-    for (const StateKind kind : {StateKind::paged, StateKind::window, StateKind::recurrent})
-      page_[kind] = pool_->take(kind);
+            layout_.blocks,
+            page_bytes(layout_) * static_cast<size_t>(2 + new_pages(most_rows(settings)) + own_states()) +
+                layout_.block_bytes[StateKind::recurrent] * static_cast<size_t>(1 + own_states()))) {
+    for (const StateKind kind : kPageKinds) page_[kind] = pool_->take(kind);
+    page_[StateKind::recurrent] = pool_->take(StateKind::recurrent);
   }
 
   Status run() {
-    if (!page_[StateKind::paged] || !page_[StateKind::window] || !page_[StateKind::recurrent])
-      return of_.forward->settle();
+    for (const StateKind kind : {StateKind::paged, StateKind::window, StateKind::draft_window, StateKind::recurrent})
+      if (!page_[kind]) return of_.forward->settle();
     TRY(step(1, std::max(settings_.batch_rows, most_rows(settings_))));
     for (int32_t seqs = 1; seqs < settings_.batch_rows; seqs *= 2) TRY(step(seqs, 1));
     TRY(step(settings_.batch_rows, 1));
@@ -33,6 +33,11 @@ class Steps {
   }
 
  private:
+  static size_t page_bytes(const KvLayout& layout) {
+    size_t bytes = 0;
+    for (const StateKind kind : kPageKinds) bytes += layout.block_bytes[kind];
+    return bytes;
+  }
   // Of one forward.
   static int32_t most_rows(const EngineSettings& settings) { return std::max(settings.chunk_rows, kMaxForwardRows); }
   // Pages that so many rows take of the pool. Few are written over what is there.

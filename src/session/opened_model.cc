@@ -4,6 +4,7 @@
 
 #include <limits>
 
+#include "session/drafted_by.h"
 #include "session/kv_size.h"
 #include "session/largest_steps.h"
 #include "session/model_path.h"
@@ -25,11 +26,11 @@ Status check_range(const char* what, int64_t found, int64_t least, int64_t most)
 
 Status check_draft(const DraftOptions& options) {
   if (options.draft.empty()) return Error{"draft must be auto, ngram, none or a drafter's folder, not empty"};
-  if (options.kind != "auto" && options.kind != "mtp") {
-    return Error{fmt::format("draft_kind must be auto or mtp, not {}", options.kind)};
+  if (options.kind != "auto" && options.kind != "mtp" && options.kind != "dflash") {
+    return Error{fmt::format("draft_kind must be auto, mtp or dflash, not {}", options.kind)};
   }
-  if (options.kind == "mtp" && (options.draft == "ngram" || options.draft == "none")) {
-    return Error{fmt::format("draft_kind mtp wants a drafter's folder or auto, not {}", options.draft)};
+  if (options.kind != "auto" && (options.draft == "ngram" || options.draft == "none")) {
+    return Error{fmt::format("draft_kind {} wants a drafter's folder or auto, not {}", options.kind, options.draft)};
   }
   return check_range("depth", options.depth.value_or(0), 0, kMaxDraftTokens);
 }
@@ -91,10 +92,17 @@ Status OpenedModel::load(const OpenOptions& options) {
 Status OpenedModel::add_drafter(const OpenOptions& options) {
   TRY_ASSIGN(drafting_, Drafting::make(options.draft, folder_, *forward_, *machine_));
   say(options, drafting_->finding());
-  const std::string& drafter = drafting_->name();
-  description_.drafter_kind = drafter == "none" || drafter == "ngram" ? drafter : "mtp";
-  if (description_.drafter_kind == "mtp") description_.drafter_folder = drafter;
-  description_.drafter = description_.drafter_kind == "mtp" ? fs::path(drafter).filename().string() : drafter;
+  std::string names, kinds;
+  for (const Drafting::Part& part : drafting_->parts()) {
+    if (part.folder.empty()) continue;
+    const char* between = names.empty() ? "" : " + ";
+    names += between + part.folder.filename().string();
+    kinds += between + std::string(drafted_by_name(part.kind));
+    description_.drafter_folders.push_back(part.folder);
+  }
+  const std::string otherwise = drafting_->parts().empty() ? "none" : "ngram";
+  description_.drafter = names.empty() ? otherwise : names;
+  description_.drafter_kind = kinds.empty() ? otherwise : kinds;
   return Done{};
 }
 
@@ -130,7 +138,7 @@ Status OpenedModel::add_engine(const OpenOptions& options) {
   const EngineParts parts{.forward = forward_.get(),
                           .pool = &machine_->pool(),
                           .drafter = drafting_->drafter(),
-                          .costs = &drafting_->costs(),
+                          .costs = drafting_->costs(),
                           .observer = options.observer,
                           .vision = vision_ != nullptr ? &vision_->forward() : nullptr};
   engine_ = std::make_unique<Engine>(parts, settings);

@@ -64,19 +64,33 @@ int32_t AdaptiveDepth::reachable(int32_t most) const {
   return std::min({most, deepest_, 2 * here_->step.largest_timed() - 1});
 }
 
-int32_t AdaptiveDepth::depth(int32_t context, int32_t most) {
+void AdaptiveDepth::stand_at(int32_t context) {
   here_ = &costs_.at(context);
   probing_ = false;
+}
+
+AdaptiveDepth::Offer AdaptiveDepth::offer(int32_t most) const {
+  Offer offer;
+  offer.reachable = reachable(most);
+  if (offer.reachable <= 0) return offer;
+  const int32_t found = best(0, offer.reachable);
+  if (found == 0 || tokens_per_ms(found) <= worth_it(found) * tokens_per_ms(0)) return offer;
+  offer.depth = found;
+  offer.rate = tokens_per_ms(found);
+  return offer;
+}
+
+int32_t AdaptiveDepth::depth(int32_t context, int32_t most) {
+  stand_at(context);
   reason_ = DepthReason::timing;
   if (plain_is_due()) return 0;
-  const int32_t deepest = reachable(most);
+  const Offer found = offer(most);
   reason_ = DepthReason::request;
-  if (deepest <= 0) return 0;
-  const int32_t found = best(0, deepest);
-  if (tokens_per_ms(found) <= worth_it(found) * tokens_per_ms(0)) return park(best(1, deepest));
+  if (found.reachable <= 0) return 0;
+  if (found.depth == 0) return park(best(1, found.reachable));
   reason_ = DepthReason::policy;
   start_intervals();
-  return found;
+  return found.depth;
 }
 
 bool AdaptiveDepth::plain_is_due() const {
@@ -102,13 +116,17 @@ void AdaptiveDepth::probed(bool accepted) {
   wait_ = interval_;
 }
 
-void AdaptiveDepth::observe(const RoundReport& round) {
+void AdaptiveDepth::observe_step(const RoundReport& round) {
   here_->step.observe(round.drafted + 1, round.step_ms);
   ++costs_.rounds_since_plain;
   if (round.drafted == 0) {
     if (plain_is_due()) costs_.plain_interval = std::min(2 * costs_.plain_interval, kLastInterval);
     costs_.rounds_since_plain = 0;
   }
+}
+
+void AdaptiveDepth::observe(const RoundReport& round) {
+  observe_step(round);
   if (round.asked > 0) here_->draft.observe(round.asked, round.draft_ms);
   observe_drafts(round);
 }

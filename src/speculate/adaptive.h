@@ -18,12 +18,28 @@ class AdaptiveDepth : public DepthPolicy {
   int32_t depth(int32_t context, int32_t most) override;
   void observe(const RoundReport& round) override;
 
+  // For whoever decides between several drafters (routed_depth.h).
+  void stand_at(int32_t context);
+  [[nodiscard]] bool plain_is_due() const;
+  struct Offer {
+    int32_t depth = 0;      // 0: none is worth it
+    double rate = 0;        // tokens per millisecond that it promises
+    int32_t reachable = 0;  // the deepest that may be tried
+  };
+  [[nodiscard]] Offer offer(int32_t most) const;
+  [[nodiscard]] int32_t probe_depth(int32_t most) const { return best(1, reachable(most)); }
+  // What a round took that another drafted for, or nobody.
+  void observe_step(const RoundReport& round);
+
   // For whoever decides over several sequences at once (batch_depth.h).
   [[nodiscard]] const Survival& survival() const { return survival_; }
   // The sequence gets no drafts. Or, now and then, some after all: to see whether they hold by now.
   int32_t park(int32_t probe_depth);
   // The sequence gets drafts: what comes later is no probe.
-  void draft() { start_intervals(); }
+  void draft() {
+    probing_ = false;
+    start_intervals();
+  }
   // What became of the drafts, whatever the round cost.
   void observe_drafts(const RoundReport& round);
   // What rounds of so many drafts must promise over plain steps.
@@ -36,7 +52,6 @@ class AdaptiveDepth : public DepthPolicy {
   [[nodiscard]] int32_t reachable(int32_t most) const;
   void start_intervals();
   void probed(bool accepted);
-  [[nodiscard]] bool plain_is_due() const;
 
   StepCosts& costs_;
   RoundCosts* here_;  // of the context that the round stands at

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace paceline {
 namespace {
 
@@ -15,102 +17,142 @@ constexpr int32_t kProbeDepth = 1;
 
 }  // namespace
 
+BatchDepth::BatchDepth(std::span<StepCosts> costs, std::vector<bool> at_once, int32_t most_rows)
+    : costs_(costs), at_once_(std::move(at_once)), most_rows_(most_rows), passes_(costs.size()) {
+  CHECK(at_once_.size() == costs_.size());
+}
+
 void BatchDepth::choose(std::span<DepthAsk> asks) {
   if (asks.size() == 1) {
     DepthAsk& ask = asks.front();
-    ask.depth = ask.policy->depth(ask.context, ask.most);
-    ask.reason = ask.policy->reason();
+    ask.choice = ask.policy->choose(ask.context, ask.most);
     return;
   }
   ++steps_;
-  int32_t longest = 0;
+  longest_ = 0;
   for (DepthAsk& ask : asks) {
-    ask.depth = 0;
-    ask.reason = DepthReason::timing;
-    longest = std::max(longest, ask.context);
+    ask.choice = {0, 0, DepthReason::timing};
+    longest_ = std::max(longest_, ask.context);
   }
-  const BatchCosts& here = costs_.batch_at(longest);
   const auto plain_rows = static_cast<int32_t>(asks.size());
-  if (here.step.samples(plain_rows) < kFirstPlainRounds || here.rounds_since_plain >= kPlainInterval) return;
-  share_out(asks, here);
+  const BatchCosts& first = here(0);
+  if (first.step.samples(plain_rows) < kFirstPlainRounds || first.rounds_since_plain >= kPlainInterval) return;
+  reachable_ = std::min(most_rows_, 2 * std::max(plain_rows, first.step.largest_timed()));
+  if (costs_.size() > 1) pick_drafters(asks);
+  share_out(asks);
   park_rest(asks);
 }
 
+// If all sequences drafted as this one does, at its best depth.
+double BatchDepth::rate_for_all(const DepthAsk& ask, int32_t which, int32_t sequences) const {
+  const BatchCosts& costs = here(static_cast<size_t>(which));
+  const double pass = costs.pass.ms(sequences);
+  double best = 0;
+  for (int32_t depth = 1; depth <= ask.most && sequences * (1 + depth) <= reachable_; ++depth) {
+    const double drafting = at_once_[static_cast<size_t>(which)] ? pass : pass * depth;
+    const double tokens = sequences * (1 + ask.policy->of(which).survival().expected(depth));
+    best = std::max(best, tokens / (here(0).step.ms(sequences * (1 + depth)) + drafting));
+  }
+  return best;
+}
+
+void BatchDepth::pick_drafters(std::span<DepthAsk> asks) {
+  for (DepthAsk& ask : asks) {
+    double best = -1;
+    for (int32_t which = 0; which < ask.policy->count(); ++which) {
+      const double rate = rate_for_all(ask, which, static_cast<int32_t>(asks.size()));
+      if (rate > best) ask.choice.by = which;
+      best = std::max(best, rate);
+    }
+  }
+}
+
+// What one draft more of this sequence adds to the time of drafting.
+double BatchDepth::pass_ms(const DepthAsk& ask) {
+  const auto which = static_cast<size_t>(ask.choice.by);
+  if (at_once_[which] && ask.choice.depth > 0) return 0;
+  const auto pass = static_cast<size_t>(ask.choice.depth);
+  std::vector<int32_t>& passes = passes_[which];
+  if (passes.size() <= pass) passes.push_back(0);
+  const CostCurve& curve = here(which).pass;
+  const double before = passes[pass] > 0 ? curve.ms(passes[pass]) : 0;
+  return curve.ms(++passes[pass]) - before;
+}
+
 // From no drafts on, always the likeliest next; the best of all the steps on the way.
-void BatchDepth::share_out(std::span<DepthAsk> asks, const BatchCosts& here) {
+void BatchDepth::share_out(std::span<DepthAsk> asks) {
   const auto plain_rows = static_cast<int32_t>(asks.size());
-  const int32_t reachable = std::min(most_rows_, 2 * std::max(plain_rows, here.step.largest_timed()));
+  const CostCurve& step = here(0).step;
+  const auto acceptance = [](const DepthAsk& ask) {
+    return ask.policy->of(ask.choice.by).survival().acceptance(ask.choice.depth);
+  };
   offers_.clear();
   taken_.clear();
-  passes_.clear();
+  for (std::vector<int32_t>& passes : passes_) passes.clear();
   for (size_t i = 0; i < asks.size(); ++i) {
-    if (asks[i].most > 0) offers_.push_back({asks[i].policy->survival().acceptance(0), i});
+    if (asks[i].most > 0) offers_.push_back({acceptance(asks[i]), i});
   }
   std::make_heap(offers_.begin(), offers_.end());
-  const double plain = plain_rows / here.step.ms(plain_rows);
+  const double plain = plain_rows / step.ms(plain_rows);
   double tokens = plain_rows, drafting_ms = 0, best = plain;
   size_t best_taken = 0;
-  while (!offers_.empty() && plain_rows + static_cast<int32_t>(taken_.size()) < reachable) {
+  while (!offers_.empty() && plain_rows + static_cast<int32_t>(taken_.size()) < reachable_) {
     std::pop_heap(offers_.begin(), offers_.end());
     const Offer offer = offers_.back();
     offers_.pop_back();
     DepthAsk& ask = asks[offer.ask];
-    const auto pass = static_cast<size_t>(ask.depth);
-    if (passes_.size() <= pass) passes_.push_back(0);
-    if (passes_[pass] > 0) drafting_ms -= here.pass.ms(passes_[pass]);
-    drafting_ms += here.pass.ms(++passes_[pass]);
-    ++ask.depth;
+    drafting_ms += pass_ms(ask);
+    ++ask.choice.depth;
     taken_.push_back(offer.ask);
     tokens += offer.survival;
     const int32_t rows = plain_rows + static_cast<int32_t>(taken_.size());
-    const double rate = tokens / (here.step.ms(rows) + drafting_ms);
+    const double rate = tokens / (step.ms(rows) + drafting_ms);
     const double drafts = static_cast<double>(taken_.size()) / plain_rows;
     if (rate > best && rate > plain * AdaptiveDepth::worth_it(drafts)) {
       best = rate;
       best_taken = taken_.size();
     }
-    if (ask.depth < ask.most) {
-      offers_.push_back({offer.survival * ask.policy->survival().acceptance(ask.depth), offer.ask});
+    if (ask.choice.depth < ask.most) {
+      offers_.push_back({offer.survival * acceptance(ask), offer.ask});
       std::push_heap(offers_.begin(), offers_.end());
     }
   }
-  for (size_t i = best_taken; i < taken_.size(); ++i) --asks[taken_[i]].depth;
+  for (size_t i = best_taken; i < taken_.size(); ++i) --asks[taken_[i]].choice.depth;
 }
 
+// Those without drafts, and drafters that others are preferred to, are tried now and then.
 void BatchDepth::park_rest(std::span<DepthAsk> asks) {
   size_t probes = steps_ % kProbeEvery == 0 ? (asks.size() + kProbeShare - 1) / kProbeShare : 0;
   for (DepthAsk& ask : asks) {
-    ask.reason = DepthReason::policy;
-    if (ask.depth > 0) {
-      ask.policy->draft();
-      continue;
-    }
-    const int32_t depth = ask.policy->park(std::min(kProbeDepth, ask.most));
-    ask.reason = ask.policy->reason();
-    if (ask.most == 0) ask.reason = DepthReason::request;
-    if (depth == 0) continue;
+    const bool drafts = ask.choice.depth > 0;
+    ask.choice.reason = drafts ? DepthReason::policy : DepthReason::parked;
+    if (drafts) ask.policy->of(ask.choice.by).draft();
+    const int32_t depth = std::min(kProbeDepth, ask.most);
+    const int32_t due = ask.policy->due_besides(drafts ? ask.choice.by : -1, depth);
+    if (ask.most == 0) ask.choice.reason = DepthReason::request;
     // One that is due waits for its turn.
-    if (probes > 0) {
-      ask.depth = depth;
-      --probes;
-    } else {
-      ask.reason = DepthReason::parked;
-    }
+    if (due < 0 || depth == 0 || probes == 0) continue;
+    ask.choice = {due, depth, DepthReason::probe};
+    --probes;
   }
 }
 
 void BatchDepth::observe(const BatchReport& report) {
   if (report.sequences < 2) return;
-  BatchCosts& here = costs_.batch_at(report.longest_context);
-  here.step.observe(report.rows, report.step_ms);
-  here.rounds_since_plain = report.rows == report.sequences ? 0 : here.rounds_since_plain + 1;
-  double thought = 0;
-  for (const int32_t pass : report.passes) thought += here.pass.ms(pass);
-  for (size_t i = 0; i < report.passes.size(); ++i) {
-    const int32_t pass = report.passes[i];
-    if (i > 0 && pass == report.passes[i - 1]) continue;
-    const double share = thought > 0 ? here.pass.ms(pass) / thought : 1.0 / static_cast<double>(report.passes.size());
-    here.pass.observe(pass, report.draft_ms * share);
+  const bool plain = report.rows == report.sequences;
+  for (size_t which = 0; which < costs_.size(); ++which) {
+    BatchCosts& here = costs_[which].batch_at(report.longest_context);
+    here.step.observe(report.rows, report.step_ms);
+    here.rounds_since_plain = plain ? 0 : here.rounds_since_plain + 1;
+    const DraftPasses& drafting = report.drafting[which];
+    const std::vector<int32_t>& passes = drafting.sequences;
+    double thought = 0;
+    for (const int32_t pass : passes) thought += here.pass.ms(pass);
+    for (size_t i = 0; i < passes.size(); ++i) {
+      if (i > 0 && passes[i] == passes[i - 1]) continue;
+      const double share = thought > 0 ? here.pass.ms(passes[i]) / thought : 1.0 / static_cast<double>(passes.size());
+      here.pass.observe(passes[i], drafting.ms * share);
+    }
   }
 }
 

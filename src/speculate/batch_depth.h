@@ -6,17 +6,22 @@
 #include <span>
 #include <vector>
 
-#include "speculate/adaptive.h"
+#include "speculate/routed_depth.h"
 #include "speculate/step_costs.h"
 
 namespace paceline {
 
 struct DepthAsk {
-  AdaptiveDepth* policy = nullptr;  // the sequence's
-  int32_t context = 0;              // tokens in its cache
-  int32_t most = 0;                 // drafts that it may have
-  int32_t depth = 0;                // written
-  DepthReason reason = DepthReason::policy;
+  RoutedDepth* policy = nullptr;  // the sequence's
+  int32_t context = 0;            // tokens in its cache
+  int32_t most = 0;               // drafts that it may have
+  DepthChoice choice = {};        // written
+};
+
+// What drafting of one of the drafters took in a step.
+struct DraftPasses {
+  std::vector<int32_t> sequences;  // in each pass
+  double ms = 0;
 };
 
 // What a step of several sequences took.
@@ -24,26 +29,33 @@ struct BatchReport {
   int32_t longest_context = 0;
   int32_t rows = 0;
   int32_t sequences = 0;
-  std::span<const int32_t> passes;  // sequences in each pass of drafting
-  double draft_ms = 0, step_ms = 0;
+  std::span<const DraftPasses> drafting;  // of each drafter
+  double step_ms = 0;
 };
 
 class BatchDepth {
  public:
-  // most_rows: of a step, drafts included.
-  BatchDepth(StepCosts& costs, int32_t most_rows) : costs_(costs), most_rows_(most_rows) {}
+  // costs: of each drafter; at_once: which of them guess all drafts in one pass. most_rows: of a step, drafts included.
+  BatchDepth(std::span<StepCosts> costs, std::vector<bool> at_once, int32_t most_rows);
 
   void choose(std::span<DepthAsk> asks);
   void observe(const BatchReport& report);
 
  private:
-  void share_out(std::span<DepthAsk> asks, const BatchCosts& here);
+  [[nodiscard]] const BatchCosts& here(size_t which) const { return costs_[which].batch_at(longest_); }
+  void pick_drafters(std::span<DepthAsk> asks);
+  [[nodiscard]] double rate_for_all(const DepthAsk& ask, int32_t which, int32_t sequences) const;
+  double pass_ms(const DepthAsk& ask);
+  void share_out(std::span<DepthAsk> asks);
   void park_rest(std::span<DepthAsk> asks);
 
-  StepCosts& costs_;
+  std::span<StepCosts> costs_;
+  std::vector<bool> at_once_;
   int32_t most_rows_;
   int64_t steps_ = 0;
-  std::vector<int32_t> passes_;
+  int32_t longest_ = 0;                       // context of this step
+  int32_t reachable_ = 0;                     // rows that it may have
+  std::vector<std::vector<int32_t>> passes_;  // of each drafter: sequences in each
   struct Offer {
     double survival;
     size_t ask;

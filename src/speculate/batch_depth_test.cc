@@ -14,11 +14,11 @@ struct BatchWorld {
 
 class BatchDepthTest : public testing::Test {
  protected:
-  explicit BatchDepthTest() : batch_(costs_, 256) {}
+  explicit BatchDepthTest() : batch_({&costs_, 1}, {false}, 256) {}
 
   void add(double acceptance, int count) {
     for (int i = 0; i < count; ++i) {
-      seqs_.push_back(std::make_unique<AdaptiveDepth>(costs_));
+      seqs_.push_back(std::make_unique<RoutedDepth>(std::span(&costs_, 1)));
       acceptance_.push_back(acceptance);
     }
   }
@@ -28,28 +28,30 @@ class BatchDepthTest : public testing::Test {
     std::vector<DepthAsk> asks;
     for (int round = 0; round < rounds; ++round) {
       asks.clear();
-      for (auto& seq : seqs_) asks.push_back({seq.get(), 100, 15, 0, DepthReason::policy});
+      for (auto& seq : seqs_) asks.push_back({seq.get(), 100, 15});
       batch_.choose(asks);
-      std::vector<int32_t> passes;
+      DraftPasses drafting;
+      std::vector<int32_t>& passes = drafting.sequences;
       int32_t rows = 0;
       double draft_ms = 0;
       for (size_t i = 0; i < asks.size(); ++i) {
-        rows += 1 + asks[i].depth;
-        for (int32_t k = 0; k < asks[i].depth; ++k) {
+        rows += 1 + asks[i].choice.depth;
+        for (int32_t k = 0; k < asks[i].choice.depth; ++k) {
           if (passes.size() <= static_cast<size_t>(k)) passes.push_back(0);
           ++passes[static_cast<size_t>(k)];
         }
       }
       draft_ms = world.pass * static_cast<double>(passes.size());
       const double step_ms = world.first_row + world.more_rows * (rows - 1);
-      for (size_t i = 0; i < asks.size(); ++i) observe(i, asks[i].depth, draft_ms, step_ms);
-      batch_.observe({100, rows, static_cast<int32_t>(asks.size()), passes, draft_ms, step_ms});
+      for (size_t i = 0; i < asks.size(); ++i) observe(i, asks[i].choice.depth, draft_ms, step_ms);
+      drafting.ms = draft_ms;
+      batch_.observe({100, rows, static_cast<int32_t>(asks.size()), {&drafting, 1}, step_ms});
       drafts_ += rows - static_cast<int32_t>(asks.size());
       ms_ += step_ms + draft_ms;
       tokens_ += static_cast<int64_t>(asks.size());
     }
     std::vector<int32_t> depths;
-    for (const DepthAsk& ask : asks) depths.push_back(ask.depth);
+    for (const DepthAsk& ask : asks) depths.push_back(ask.choice.depth);
     return depths;
   }
 
@@ -66,12 +68,12 @@ class BatchDepthTest : public testing::Test {
     }
     if (round.accepted < depth && dice_[i % 8] >= 1) dice_[i % 8] -= 1;
     tokens_ += round.accepted;
-    seqs_[i]->observe_drafts(round);
+    seqs_[i]->of(0).observe_drafts(round);
   }
 
   StepCosts costs_;
   BatchDepth batch_;
-  std::vector<std::unique_ptr<AdaptiveDepth>> seqs_;
+  std::vector<std::unique_ptr<RoutedDepth>> seqs_;
   std::vector<double> acceptance_;
   double dice_[8] = {};
   int64_t drafts_ = 0, tokens_ = 0;
@@ -109,10 +111,10 @@ TEST_F(BatchDepthTest, NeverMoreRowsThanAStepHas) {
   add(0.99, 100);
   run({10, 0, 0.01}, 200);
   std::vector<DepthAsk> asks;
-  for (auto& seq : seqs_) asks.push_back({seq.get(), 100, 15, 0, DepthReason::policy});
+  for (auto& seq : seqs_) asks.push_back({seq.get(), 100, 15});
   batch_.choose(asks);
   int32_t rows = 0;
-  for (const DepthAsk& ask : asks) rows += 1 + ask.depth;
+  for (const DepthAsk& ask : asks) rows += 1 + ask.choice.depth;
   EXPECT_LE(rows, 256);
 }
 

@@ -92,6 +92,7 @@ class Calibration {
   void time_draft(int32_t count) {
     if (drafter_ == nullptr) return;
     std::vector<TokenId> out(static_cast<size_t>(count));
+    (void)kv_.reserve(std::min(drafter_->block_rows(), kv_.capacity() - kv_.length()));
     const auto begin = Clock::now();
     DraftAsk ask{{std::span(tokens_).first(kContext + 1), &kv_, hidden_.data()}, state_.get(), out};
     drafter_->propose({&ask, 1});

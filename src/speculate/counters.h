@@ -15,6 +15,11 @@ struct SpeculationCounters {
   int64_t accepted = 0;  // of them, those emitted
   int64_t emitted = 0;   // all tokens
   std::array<int64_t, kMaxDraftTokens> drafted_at{}, accepted_at{};  // by position behind the newest token
+  // Rounds with drafts, by who guessed them.
+  struct Share {
+    int64_t rounds = 0, drafted = 0, accepted = 0;
+  };
+  std::array<Share, kDraftedByKinds> by{};
   // Of rounds after the prompt. Committing includes handing tokens on.
   double draft_ms = 0, verify_ms = 0, choose_ms = 0, commit_ms = 0;
 
@@ -23,6 +28,11 @@ struct SpeculationCounters {
     for (size_t i = 0; i < drafted_at.size(); ++i) {
       drafted_at[i] += more.drafted_at[i];
       accepted_at[i] += more.accepted_at[i];
+    }
+    for (size_t i = 0; i < by.size(); ++i) {
+      by[i].rounds += more.by[i].rounds;
+      by[i].drafted += more.by[i].drafted;
+      by[i].accepted += more.by[i].accepted;
     }
     draft_ms += more.draft_ms, verify_ms += more.verify_ms;
     choose_ms += more.choose_ms, commit_ms += more.commit_ms;

@@ -8,18 +8,21 @@ namespace paceline {
 
 // Why a depth was chosen, for reports.
 enum class DepthReason : uint8_t {
-  policy,   // the best by what is known
-  fixed,    // as the operator said
-  parked,   // drafts do not pay here
-  probe,    // do they pay by now?
-  timing,   // a plain step is due, to compare with
-  request,  // the request wants none, or no more fit into it
-  limit,    // of running sequences, of the context, of the step's rows
-  prompts,  // prompts are being read beside
+  policy,       // the best by what is known
+  fixed,        // as the operator said
+  parked,       // drafts do not pay here
+  probe,        // do they pay by now?
+  timing,       // a plain step is due, to compare with
+  request,      // the request wants none, or no more fit into it
+  cap_running,  // more run than speculate
+  cap_context,  // it is longer than those that speculate
+  cap_kv,       // running sequences hold more of the memory than when they speculate
+  prompts,      // prompts are being read beside
 };
 
 // What one round did, for policies that learn.
 struct RoundReport {
+  int32_t by = 0;        // which of several drafters was asked
   int32_t asked = 0;     // depth that was chosen
   int32_t drafted = 0;   // drafts that were verified: asked or fewer
   int32_t accepted = 0;  // drafts kept before the first that differed

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "sample/settings.h"
 #include "state/kv.h"
 #include "tensor/dtype.h"
 
@@ -18,12 +19,20 @@ namespace paceline {
 // The most drafts of one round, so that what is kept per position has a size.
 inline constexpr int32_t kMaxDraftTokens = 16;
 
+// Who it is, for reports.
+enum class DraftedBy : uint8_t { ngram, mtp, dflash, another };
+inline constexpr size_t kDraftedByKinds = 4;
+
 // What stands when drafts are asked for. Valid during the call only.
 struct DraftContext {
   std::span<const TokenId> tokens;  // prompt and output; the newest is chosen but not run yet
   const KvCache* kv = nullptr;      // the target's: holds all of them but the newest
   // [hidden], after the final norm, of the row that chose the newest; the backend's memory
   const float* hidden = nullptr;
+  // How the verify will choose, and the number of its first choice: who has logits may choose alike, with the same
+  // noise. None: greedily.
+  const SampleSettings* sampling = nullptr;
+  int64_t output_index = 0;
 };
 
 // What a drafter keeps of one sequence.
@@ -46,6 +55,7 @@ struct DraftAsk {
   DrafterState* state = nullptr;  // what start() gave for the sequence
   std::span<TokenId> out;         // as many as are wanted; ids are the target's
   int32_t drafted = 0;            // written: how many there are, in order
+  int32_t by = 0;                 // of a drafter that is several: who is asked
   // Written by enqueue(): the first draft's place, and how far behind it the next one lies.
   int32_t first = 0, stride = 0;
 };
@@ -53,11 +63,19 @@ struct DraftAsk {
 // Rows of one sequence that a step ran and that stand from now on; what was seen beyond them is taken back.
 struct CommittedRows {
   DrafterState* state = nullptr;
+  const KvCache* kv = nullptr;
   int32_t length = 0;     // of the sequence's rows, all that stand and have been run
   int32_t first_row = 0;  // of the step's rows: the first of those that are new
   int32_t count = 0;      // how many of them stand
+  bool writes = false;    // it has chosen before: nobody takes its last page over, but whole ones
   // Prompt and output; the newest may not have been run yet.
   std::span<const TokenId> standing = {};
+};
+
+// What layers saw of a step's rows.
+struct Taps {
+  const float* values = nullptr;  // [tap_layers, rows, hidden], in the backend's memory
+  int32_t rows = 0;
 };
 
 class Drafter {
@@ -67,8 +85,23 @@ class Drafter {
   Drafter& operator=(const Drafter&) = delete;
   virtual ~Drafter() = default;
 
+  // Several may be one (drafter_set.h); whoever asks says which of them is meant.
+  [[nodiscard]] virtual int32_t count() const { return 1; }
+  [[nodiscard]] virtual DraftedBy kind(int32_t which) const {
+    (void)which;
+    return DraftedBy::another;
+  }
+  // It guesses all drafts in one pass, however many are wanted; others take a pass for each.
+  [[nodiscard]] virtual bool guesses_at_once(int32_t which) const {
+    (void)which;
+    return block_rows() > 0;
+  }
+
   // Layers of the target whose input it wants to see of every row that is run (ForwardInput::tap_layers).
   [[nodiscard]] virtual std::span<const int32_t> tap_layers() const { return {}; }
+  // Positions behind what stands that it writes on while it proposes, where the target gave it layers of its own
+  // (Forward::add_draft_layers): there is room for as many as the sequence may still have.
+  [[nodiscard]] virtual int32_t block_rows() const { return 0; }
   // What it keeps in the backend's memory of a sequence of so many positions.
   [[nodiscard]] virtual size_t state_bytes(int32_t positions) const {
     (void)positions;
@@ -85,8 +118,8 @@ class Drafter {
     return nullptr;
   }
 
-  // After each step. taps: [tap_layers, step's rows, hidden] in the backend's memory, where layers were asked for.
-  virtual void committed(std::span<const CommittedRows> rows, const float* taps) {
+  // After each step, with what the layers saw that were asked for.
+  virtual void committed(std::span<const CommittedRows> rows, const Taps& taps) {
     (void)rows;
     (void)taps;
   }

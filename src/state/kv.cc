@@ -31,7 +31,7 @@ constexpr int64_t kOwnTapeRows = kMaxForwardRows + 32;
 }  // namespace
 
 KvLayout::KvLayout(const ModelState& state, const KvFormats& formats_in, kernels::Ops* backend)
-    : formats(formats_in), window(state.window) {
+    : formats(formats_in), window(state.window), draft_window(state.draft_window) {
   const kernels::Limits limits = backend != nullptr ? backend->limits() : kernels::Limits();
   ring_pages = ring_pages_for(kMaxForwardRows);
   std::vector<StatePart> parts;
@@ -56,7 +56,7 @@ KvLayout::KvLayout(const ModelState& state, const KvFormats& formats_in, kernels
     }
     layer.kv_heads = reader.kv_heads;
     layer.head_dim = reader.head_dim;
-    layer.dtype = formats.dtype[reader.kind];
+    layer.dtype = reader.drafts ? formats.drafts() : formats.dtype[reader.kind];
     layer.joined = reader.joined;
     if (!formats.joined || !limits.joins(layer.shape(0))) layer.joined = 0;
     const kernels::KvPageBytes bytes = kernels::kv_page_bytes(layer.shape(0));
@@ -83,8 +83,13 @@ KvLayout::KvLayout(const ModelState& state, const KvFormats& formats_in, kernels
 
 // The window, the rows of one forward beyond it (of which kMaxForwardRows may be taken back again), and the part of a
 // page that lies before the first position needed.
-int32_t KvLayout::ring_pages_for(int32_t rows) const {
-  return (window + std::max(rows, kMaxForwardRows) + kPageTokens - 1) / kPageTokens + 1;
+int32_t KvLayout::ring_pages_for(int32_t rows, StateKind kind) const {
+  return (window_of(kind) + std::max(rows, kMaxForwardRows) + kPageTokens - 1) / kPageTokens + 1;
+}
+
+int32_t KvLayout::window_of(StateKind kind) const {
+  if (kind == StateKind::paged) return 0;
+  return kind == StateKind::window ? window : draft_window;
 }
 
 size_t KvLayout::bytes_per_token() const {
@@ -111,9 +116,10 @@ size_t KvLayout::ring_bytes() const {
 
 int64_t KvLayout::sequence_units(int32_t positions, int32_t most_rows) const {
   const int64_t pages = (int64_t{positions} + kPageTokens - 1) / kPageTokens;
-  const int64_t ring = std::min<int64_t>(pages, ring_pages_for(most_rows));
-  return pages * blocks.units[StateKind::paged] + ring * blocks.units[StateKind::window] +
-         blocks.units[StateKind::recurrent];
+  int64_t units = pages * blocks.units[StateKind::paged] + blocks.units[StateKind::recurrent];
+  for (const StateKind kind : kWindowKinds)
+    units += std::min<int64_t>(pages, ring_pages_for(most_rows, kind)) * blocks.units[kind];
+  return units;
 }
 
 int32_t KvLayout::state_step() const {
@@ -133,30 +139,34 @@ size_t KvLayout::recurrent_bytes() const {
   return static_cast<size_t>(floats) * sizeof(float);
 }
 
-int32_t KvLayout::first_page_seen(int32_t pos) const { return std::max(0, pos - window + 1) / kPageTokens; }
+int32_t KvLayout::first_page_seen(int32_t pos, StateKind kind) const {
+  return std::max(0, pos - window_of(kind) + 1) / kPageTokens;
+}
+
+int32_t KvLayout::first_page_needed(int32_t pos, StateKind kind) const {
+  return kind == StateKind::paged ? 0 : first_page_seen(pos, kind);
+}
 
 KvCache::KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows, std::shared_ptr<KvBlockPool> pool)
-    : layout_(&layout),
-      pool_(std::move(pool)),
-      capacity_(capacity),
-      most_rows_(most_rows),
-      ring_pages_(layout.ring_pages_for(kMostForwardRows)) {
+    : layout_(&layout), pool_(std::move(pool)), capacity_(capacity), most_rows_(most_rows) {
   CHECK(most_rows >= kMaxForwardRows && most_rows <= kMostForwardRows);
   if (pool_ == nullptr)
     pool_ = std::make_shared<KvBlockPool>(
         layout.blocks, layout.sequence_bytes(capacity, most_rows) + kOwnTapeRows * layout.block_bytes[StateKind::tape]);
   // Where the numbers lie is what a device knows them by.
   const auto pages = static_cast<size_t>((int64_t{capacity} + kPageTokens - 1) / kPageTokens);
-  const auto ring = static_cast<size_t>(ring_pages_);
   numbers_[StateKind::paged].reserve(pages * static_cast<size_t>(layout.blocks.units[StateKind::paged]));
-  numbers_[StateKind::window].reserve(std::min(pages, ring) *
-                                      static_cast<size_t>(layout.blocks.units[StateKind::window]));
+  for (const StateKind kind : kWindowKinds) {
+    ring_pages_[kind] = layout.ring_pages_for(kMostForwardRows, kind);
+    const size_t ring = std::min(pages, static_cast<size_t>(ring_pages_[kind]));
+    numbers_[kind].reserve(ring * static_cast<size_t>(layout.blocks.units[kind]));
+  }
   numbers_[StateKind::recurrent].reserve(static_cast<size_t>(layout.blocks.units[StateKind::recurrent]));
   numbers_[StateKind::tape].reserve(tape_slot(2, 0) * static_cast<size_t>(layout.blocks.units[StateKind::tape]));
 }
 
 size_t KvCache::slot_of(StateKind kind, int32_t page) const {
-  return static_cast<size_t>(kind == StateKind::paged ? page : page % ring_pages_);
+  return static_cast<size_t>(kind == StateKind::paged ? page : page % ring_pages_[kind]);
 }
 
 void KvCache::put(StateKind kind, size_t slot, KvBlockRef block) {
@@ -237,8 +247,11 @@ void KvCache::drop(StateKind kind, int32_t page) {
 // What the rows see that come now, and those that come in the place of any that are taken back behind them.
 void KvCache::drop_behind(int32_t count) {
   const int32_t longest = std::max(written_, length_ + count);
-  const int32_t seen = layout_->first_page_seen(std::min(length_, std::max(0, longest - kMaxForwardRows)));
-  for (; window_begin_ < std::min(seen, placed_pages_); ++window_begin_) drop(StateKind::window, window_begin_);
+  const int32_t from = std::min(length_, std::max(0, longest - kMaxForwardRows));
+  for (const StateKind kind : kWindowKinds) {
+    const int32_t seen = std::min(layout_->first_page_seen(from, kind), placed_pages_);
+    for (int32_t& begin = window_begin_[kind]; begin < seen; ++begin) drop(kind, begin);
+  }
 }
 
 void KvCache::commit(int32_t count, int32_t drafts) {
@@ -264,8 +277,10 @@ void KvCache::truncate(int32_t length) {
       units_ -= layout_->blocks.units[kind];
     }
   state_length_ = 0;
-  while (window_begin_ < placed_pages_) drop(StateKind::window, window_begin_++);
-  written_ = placed_pages_ = window_begin_ = 0;
+  for (const StateKind kind : kWindowKinds)
+    for (int32_t& begin = window_begin_[kind]; begin < placed_pages_; ++begin) drop(kind, begin);
+  window_begin_ = {};
+  written_ = placed_pages_ = 0;
 }
 
 void KvCache::release() {
@@ -273,7 +288,8 @@ void KvCache::release() {
     held_[kind].clear();
     numbers_[kind].clear();
   }
-  length_ = written_ = placed_pages_ = window_begin_ = state_length_ = 0;
+  window_begin_ = {};
+  length_ = written_ = placed_pages_ = state_length_ = 0;
   units_ = 0;
 }
 
@@ -287,7 +303,7 @@ kernels::KvPages KvCache::pages(int32_t layer) const {
   pages.block_units = layout_->blocks.units[where.kind];
   pages.key_unit = where.keys.unit;
   pages.value_unit = where.values.unit;
-  pages.slots = where.kind == StateKind::paged ? 0 : ring_pages_;
+  pages.slots = where.kind == StateKind::paged ? 0 : ring_pages_[where.kind];
   return pages;
 }
 
@@ -340,16 +356,18 @@ void KvCache::share(int32_t page, const PageBlocks& blocks) {
 
 void KvCache::adopt(std::span<const PageBlocks> pages) {
   const auto count = static_cast<int32_t>(pages.size());
-  const int32_t first_seen = layout_->first_page_seen(count * kPageTokens);
-  CHECK(placed_pages_ <= count && count * kPageTokens <= capacity_ && count - first_seen <= ring_pages_);
-  while (window_begin_ < std::min(first_seen, placed_pages_)) drop(StateKind::window, window_begin_++);
-  window_begin_ = first_seen;
-  for (int32_t page = 0; page < count; ++page) {
-    const PageBlocks& blocks = pages[static_cast<size_t>(page)];
-    for (const StateKind kind : kPageKinds) {
-      if (kind == StateKind::window && page < first_seen) continue;
-      CHECK(static_cast<bool>(blocks[kind]));
-      put(kind, slot_of(kind, page), blocks[kind]);
+  CHECK(placed_pages_ <= count && count * kPageTokens <= capacity_);
+  for (const StateKind kind : kPageKinds) {
+    const int32_t first = layout_->first_page_needed(count * kPageTokens, kind);
+    if (kind != StateKind::paged) {
+      CHECK(count - first <= ring_pages_[kind]);
+      for (int32_t& begin = window_begin_[kind]; begin < std::min(first, placed_pages_); ++begin) drop(kind, begin);
+      window_begin_[kind] = first;
+    }
+    for (int32_t page = first; page < count; ++page) {
+      const KvBlockRef& block = pages[static_cast<size_t>(page)][kind];
+      CHECK(static_cast<bool>(block));
+      put(kind, slot_of(kind, page), block);
     }
   }
   if (layout_->is_recurrent() && count > 0) {

@@ -61,8 +61,8 @@ struct KvLayout {
     [[nodiscard]] size_t both_bytes() const { return page_bytes + value_bytes; }
   };
   KvFormats formats = DType::bf16;
-  int32_t window = 0;
-  int32_t ring_pages = 0;
+  int32_t window = 0, draft_window = 0;
+  int32_t ring_pages = 0;  // of the model's window
   int32_t owners = 0;
   std::vector<Layer> layers;  // one per model layer; shared layers repeat their owner's entry
   KvBlockPool::Shape blocks;
@@ -73,8 +73,10 @@ struct KvLayout {
   // backend: whose memory keys and values are; none: the host's.
   KvLayout(const ModelState& state, const KvFormats& formats, kernels::Ops* backend = nullptr);
 
-  // Pages of the window that a sequence holds while up to so many rows run at once.
-  [[nodiscard]] int32_t ring_pages_for(int32_t rows) const;
+  // Positions that layers of the kind see; 0: all.
+  [[nodiscard]] int32_t window_of(StateKind kind) const;
+  // Pages of a window that a sequence holds while up to so many rows run at once.
+  [[nodiscard]] int32_t ring_pages_for(int32_t rows, StateKind kind = StateKind::window) const;
   [[nodiscard]] size_t bytes_per_token() const;  // paged layers only: what grows
   [[nodiscard]] size_t window_bytes() const;     // window layers: window tokens, without slack
   [[nodiscard]] size_t ring_bytes() const;       // window layers as allocated
@@ -90,7 +92,10 @@ struct KvLayout {
     return static_cast<size_t>(sequence_units(positions, most_rows)) * blocks.unit_bytes;
   }
   // The first page that rows at `pos` and later see of a window.
-  [[nodiscard]] int32_t first_page_seen(int32_t pos) const;
+  [[nodiscard]] int32_t first_page_seen(int32_t pos, StateKind kind = StateKind::window) const;
+  // The first page that a sequence which goes on at `pos` needs a block of; of the window kinds, those that layers
+  // have.
+  [[nodiscard]] int32_t first_page_needed(int32_t pos, StateKind kind) const;
 };
 
 class KvCache {
@@ -135,7 +140,7 @@ class KvCache {
   // Another's blocks of the same page, with the same numbers in them, instead of its own.
   void share(int32_t page, const PageBlocks& blocks);
   // Takes over pages 0 … of another sequence's beginning, which is its own and goes further than it has come. Blocks
-  // of the window are needed from first_page_seen(pages.size() * kPageTokens) on, the recurrent state of the last.
+  // of a window are needed from first_page_needed(pages.size() * kPageTokens) on, the recurrent state of the last.
   void adopt(std::span<const PageBlocks> pages);
   // Goes on from the same positions by itself: whole pages are shared, the last one is copied where it is not full.
   // None: the pool has no more.
@@ -151,7 +156,7 @@ class KvCache {
   [[nodiscard]] size_t slot_of(StateKind kind, int32_t page) const;
   // It has not been given back, as what lies behind the window is.
   [[nodiscard]] bool stays(StateKind kind, int32_t page) const {
-    return kind == StateKind::paged || page >= window_begin_;
+    return kind == StateKind::paged || page >= window_begin_[kind];
   }
   void drop(StateKind kind, int32_t page);
   // Pages of the window that nobody sees any more, once so many rows are run.
@@ -170,13 +175,13 @@ class KvCache {
   std::shared_ptr<KvBlockPool> pool_;
   int32_t capacity_;
   int32_t most_rows_;
-  int32_t ring_pages_;
+  ByKind<int32_t> ring_pages_;
   int32_t length_ = 0;
-  int32_t written_ = 0;       // the longest that it has been
-  int32_t window_begin_ = 0;  // pages of the window from here on are held
-  int32_t placed_pages_ = 0;  // pages 0 … have had their blocks
-  int32_t state_length_ = 0;  // where the recurrent state stands; rows from here on are on the tape
-  int32_t tape_side_ = 0;     // of two: while rows are run again from one, others are written on the other
+  int32_t written_ = 0;           // the longest that it has been
+  ByKind<int32_t> window_begin_;  // pages of a window from here on are held
+  int32_t placed_pages_ = 0;      // pages 0 … have had their blocks
+  int32_t state_length_ = 0;      // where the recurrent state stands; rows from here on are on the tape
+  int32_t tape_side_ = 0;         // of two: while rows are run again from one, others are written on the other
   ByKind<std::vector<KvBlockRef>> held_;
   ByKind<std::vector<int32_t>> numbers_;  // [slots, block_units] of the units of those that are held
   int64_t units_ = 0;                     // of those that are held

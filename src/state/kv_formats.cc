@@ -23,7 +23,7 @@ std::string kv_formats_name(const KvFormats& formats) {
 
 Status check_formats(const KvFormats& formats, const ModelState& state, const kernels::Limits& limits) {
   for (const LayerState& layer : state.layers) {
-    if (formats.dtype[layer.kind] != DType::i8) continue;
+    if (layer.drafts || formats.dtype[layer.kind] != DType::i8) continue;
     if (!limits.codes) return Error{"keys and values in q8: this backend does not have them; use bf16"};
     const kernels::HeadShape shape{1, layer.kv_heads, layer.head_dim, DType::i8, layer.joined};
     const int32_t joined = formats.joined && limits.joins(shape) ? layer.joined : 0;

@@ -17,7 +17,14 @@ struct KvFormats {
   bool joined = true;  // as one, where a layer and the backend allow it
 
   KvFormats(DType both) : KvFormats(both, both) {}  // NOLINT(google-explicit-constructor)
-  KvFormats(DType paged, DType window) : dtype{{paged, window, DType::f32, DType::f32}} {}
+  KvFormats(DType paged, DType window) {
+    dtype[StateKind::paged] = paged;
+    dtype[StateKind::window] = window;
+    dtype[StateKind::draft_window] = drafts();
+    dtype[StateKind::recurrent] = dtype[StateKind::tape] = DType::f32;
+  }
+  // Of a drafter's own layers.
+  [[nodiscard]] DType drafts() const { return dtype[StateKind::paged] == DType::f32 ? DType::f32 : DType::bf16; }
 
   friend bool operator==(const KvFormats&, const KvFormats&) = default;
 };

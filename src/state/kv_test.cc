@@ -218,8 +218,9 @@ class Stamps {
   void check() const {
     const int32_t next = kv_.length();
     for (int32_t layer = 0; layer < layers(); ++layer) {
-      const bool global = kv_.layout().layers[static_cast<size_t>(layer)].kind == StateKind::paged;
-      for (int32_t pos = global ? 0 : std::max(0, next - kv_.layout().window + 1); pos < next; ++pos) {
+      const StateKind kind = kv_.layout().layers[static_cast<size_t>(layer)].kind;
+      const bool grows = kind == StateKind::paged;
+      for (int32_t pos = grows ? 0 : std::max(0, next - kv_.layout().window_of(kind) + 1); pos < next; ++pos) {
         ASSERT_EQ(*key(layer, pos), stamps_[static_cast<size_t>(pos)]) << "layer " << layer << " position " << pos;
         ASSERT_EQ(*value(layer, pos), stamps_[static_cast<size_t>(pos)]) << "layer " << layer << " position " << pos;
       }
@@ -250,7 +251,8 @@ TEST(KvCacheTest, TruncateIsExactOnEveryStateKind) {
   };
   for (const char* model : {"dense", "ple"})
     for (const int32_t window : {1, 24, 64, 65, 200}) {
-      const KvLayout layout(tiny_state(model, window), DType::f32);
+      // A drafter beside it that sees further, or less far.
+      const KvLayout layout(with_draft_layers(tiny_state(model, window), 265 - window), DType::f32);
       KvCache kv(layout, 9000, kMostForwardRows);
       Stamps stamps(kv);
       for (int32_t longest = 0, step = 0; step < 60 && kv.length() + kMostForwardRows <= 9000; ++step) {

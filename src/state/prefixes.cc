@@ -25,7 +25,7 @@ struct Prefixes::Page {
 namespace {
 
 // What can be given up of a page while the page stays.
-constexpr std::array kPartKinds{StateKind::window, StateKind::recurrent};
+constexpr std::array kPartKinds{StateKind::window, StateKind::draft_window, StateKind::recurrent};
 
 uint64_t mixed(uint64_t hash, uint64_t value) {
   hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
@@ -131,7 +131,7 @@ int32_t Prefixes::next_state(const PrefixText& text, int32_t pos) const {
   return pos < last ? std::min(next, last) : next;
 }
 
-// How many of the pages found can be gone on from: their end sees pages of the window that are still here, and has the
+// How many of the pages found can be gone on from: their end sees pages of all windows that are still here, and has the
 // state that was there.
 int32_t Prefixes::usable(const PrefixText& text, bool whole_pictures, std::span<Page* const> path) const {
   const auto within_picture = [&](int32_t pos) {
@@ -142,10 +142,13 @@ int32_t Prefixes::usable(const PrefixText& text, bool whole_pictures, std::span<
   for (auto count = static_cast<int32_t>(path.size()); count > 0; --count) {
     if (within_picture(count * kPageTokens)) continue;
     if (layout_.is_recurrent() && !path[static_cast<size_t>(count - 1)]->blocks[StateKind::recurrent]) continue;
-    int32_t page = count - 1;
-    const int32_t first = layout_.first_page_seen(count * kPageTokens);
-    while (page >= first && path[static_cast<size_t>(page)]->blocks[StateKind::window]) --page;
-    if (page < first) return count;
+    const bool sees_all = std::all_of(kWindowKinds.begin(), kWindowKinds.end(), [&](StateKind kind) {
+      int32_t page = count - 1;
+      const int32_t first = layout_.first_page_needed(count * kPageTokens, kind);
+      while (page >= first && path[static_cast<size_t>(page)]->blocks[kind]) --page;
+      return page < first;
+    });
+    if (sees_all) return count;
   }
   return 0;
 }
@@ -182,11 +185,15 @@ std::vector<KvCache::PageBlocks> Prefixes::take(const PrefixText& text, bool who
   if (count <= walk.pages_) return {};
   ++clock_;
   std::vector<KvCache::PageBlocks> blocks;
-  const int32_t first_seen = layout_.first_page_seen(count * kPageTokens);
+  int32_t first_seen = count;
+  for (const StateKind kind : kWindowKinds)
+    first_seen = std::min(first_seen, layout_.first_page_needed(count * kPageTokens, kind));
   for (int32_t page = 0; page < count; ++page) {
     Page& found = *path[static_cast<size_t>(page)];
-    // The window's parts before are not what made this a hit.
-    if (page >= first_seen || !found.blocks[StateKind::window]) touch(found);
+    // The windows' parts before are not what made this a hit.
+    const bool has_parts = std::any_of(kWindowKinds.begin(), kWindowKinds.end(),
+                                       [&](StateKind kind) { return static_cast<bool>(found.blocks[kind]); });
+    if (page >= first_seen || !has_parts) touch(found);
     KvCache::PageBlocks& page_blocks = blocks.emplace_back();
     for (const StateKind kind : kStateKinds) page_blocks[kind] = found.blocks[kind].block();
   }
@@ -255,16 +262,24 @@ void Prefixes::drop_empty(Page& page) {
   roots_.erase(Fingerprint(page.scope));
 }
 
-bool Prefixes::reclaim() {
+std::optional<StateKind> Prefixes::oldest_part() const {
   std::optional<StateKind> oldest;
   for (const StateKind kind : kPartKinds) {
     if (layout_.blocks.units[kind] == 0 || parts_[kind].empty()) continue;
-    if (!oldest || parts_[kind].begin()->used < parts_[*oldest].begin()->used) oldest = kind;
+    const Place& first = *parts_[kind].begin();
+    if (!oldest ||
+        std::pair(first.used, first.order) < std::pair(parts_[*oldest].begin()->used, parts_[*oldest].begin()->order))
+      oldest = kind;
   }
-  if (oldest && (leaves_.empty() || parts_[*oldest].begin()->used <= leaves_.begin()->used)) {
-    Page& page = *parts_[*oldest].begin()->page;
+  return oldest;
+}
+
+bool Prefixes::reclaim() {
+  if (const auto kind = oldest_part();
+      kind && (leaves_.empty() || parts_[*kind].begin()->used <= leaves_.begin()->used)) {
+    Page& page = *parts_[*kind].begin()->page;
     unlist(page);
-    page.blocks[*oldest].give_up();
+    page.blocks[*kind].give_up();
     list(page);
     return true;
   }

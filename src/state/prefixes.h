@@ -1,7 +1,7 @@
 // Beginnings of texts whose keys and values are kept for later: a tree of pages. A page is found again by its tokens
 // (and the pictures in it) and everything before it. Least recently used pages go first when memory is wanted.
 //
-// Pages of a window are only needed near the place where a text goes on, and go one by one; a page whose part of the
+// Pages of a window are only needed near the place where a text goes on, and go one by one; a page whose part of a
 // window has gone can still lie on the way to a later one. A recurrent state belongs to the end of one page: a text
 // goes on only where one was kept.
 #pragma once
@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <vector>
@@ -110,6 +111,8 @@ class Prefixes {
   void move_walk(Walk& walk, Page& to, int32_t pages);
   void remove(Page& page);
   void drop_empty(Page& page);
+  // The kind whose part of a page was used the longest ago.
+  [[nodiscard]] std::optional<StateKind> oldest_part() const;
 
   // Least recently used first; of pages used at once, those deeper in the text stay longer where it is their window's
   // part, and go earlier where it is all of them.
@@ -126,7 +129,7 @@ class Prefixes {
   int64_t looks_ = 0;
   std::map<Fingerprint, std::unique_ptr<Page>> roots_;
   std::set<Place> leaves_;         // pages that nothing stands on: neither a page nor a walk
-  ByKind<std::set<Place>> parts_;  // pages that have their part of the window, or a recurrent state
+  ByKind<std::set<Place>> parts_;  // pages that have their part of a window, or a recurrent state
 };
 
 }  // namespace paceline

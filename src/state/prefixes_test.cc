@@ -18,8 +18,8 @@ struct Text {
 
 class PrefixesTest : public testing::Test {
  protected:
-  PrefixesTest()
-      : layout_(tiny_state("dense", kWindow), DType::bf16),
+  explicit PrefixesTest(const ModelState& state = tiny_state("dense", kWindow))
+      : layout_(state, DType::bf16),
         pool_(std::make_shared<KvBlockPool>(layout_.blocks, size_t{1} << 30)),
         prefixes_(layout_) {}
 
@@ -49,6 +49,33 @@ class PrefixesTest : public testing::Test {
   std::shared_ptr<KvBlockPool> pool_;
   Prefixes prefixes_;
 };
+
+// A drafter's layers lie beside the model's, and see further.
+class PrefixesWithDrafter : public PrefixesTest {
+ protected:
+  PrefixesWithDrafter() : PrefixesTest(with_draft_layers(tiny_state("dense", kWindow), 3 * kWindow)) {}
+};
+
+// However much has been given up: what is found can be gone on from by both. adopt() looks for every block.
+TEST_F(PrefixesWithDrafter, AreFoundWhileEveryWindowIsThere) {
+  EXPECT_EQ(run(text(1000)), 0);
+  EXPECT_EQ(run(text(1000)), 15);
+  run(text(700, 20));
+  size_t before = pool_->kept_bytes();
+  int32_t last = 15;
+  while (prefixes_.reclaim()) {
+    EXPECT_LT(pool_->kept_bytes(), before);
+    before = pool_->kept_bytes();
+    Prefixes::Walk walk;
+    const auto found = prefixes_.find(text(1000), false, walk);
+    KvCache kv(layout_, 4096, kMaxForwardRows, pool_);
+    kv.adopt(found);
+    EXPECT_LE(kv.length() / kPageTokens, last);
+    last = kv.length() / kPageTokens;
+  }
+  EXPECT_EQ(last, 0);
+  EXPECT_EQ(pool_->used_bytes(), 0u);
+}
 
 TEST_F(PrefixesTest, FindsWholePagesAndLeavesATokenToRun) {
   EXPECT_EQ(run(text(1000)), 0);
@@ -213,7 +240,7 @@ TEST_F(PrefixesTest, ASlidingPartThatComesBackChangesNothingElse) {
     const KvCache::PageBlocks held = second.page_blocks(0);
     EXPECT_EQ(block.block(), held[kind].block());
   });
-  EXPECT_EQ(tree_blocks, 2u);
+  EXPECT_EQ(tree_blocks, kPageKinds.size());
 }
 
 // Clients choose texts and scopes: neither may cost by how many there are.

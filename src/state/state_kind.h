@@ -10,13 +10,15 @@
 
 namespace paceline {
 
-// paged: keys and values of every position, page by page. window: of the newest ones, in a ring of pages. recurrent:
-// one state, which every row changes. tape: what the newest rows did to it, row by row, as long as they may be taken
-// back.
-enum class StateKind : uint8_t { paged, window, recurrent, tape };
-inline constexpr std::array kStateKinds{StateKind::paged, StateKind::window, StateKind::recurrent, StateKind::tape};
-// Those that have a block for every page.
-inline constexpr std::array kPageKinds{StateKind::paged, StateKind::window};
+// paged: keys and values of every position, page by page. window: of the newest ones, in a ring of pages. draft_window:
+// likewise, of a drafter's own layers, which see as far as they like. recurrent: one state, which every row changes.
+// tape: what the newest rows did to it, row by row, as long as they may be taken back.
+enum class StateKind : uint8_t { paged, window, draft_window, recurrent, tape };
+inline constexpr std::array kStateKinds{StateKind::paged, StateKind::window, StateKind::draft_window,
+                                        StateKind::recurrent, StateKind::tape};
+// Those that have a block for every page; and of them, those of which only the newest are held.
+inline constexpr std::array kPageKinds{StateKind::paged, StateKind::window, StateKind::draft_window};
+inline constexpr std::array kWindowKinds{StateKind::window, StateKind::draft_window};
 
 // One of each.
 template <typename T>
@@ -35,11 +37,13 @@ struct LayerState {
   // Where values are keys that nothing has rotated or weighed, so that both can be kept as one: the numbers of a key
   // that are rotated. 0: they cannot.
   int32_t joined = 0;
+  bool drafts = false;             // a drafter's, which are never in codes
   kernels::DeltaShape delta = {};  // of a recurrent one, which has nothing of the above
 };
 
 struct ModelState {
-  int32_t window = 0;  // positions that layers of that kind see, their own among them
+  int32_t window = 0;        // positions that layers of that kind see, their own among them
+  int32_t draft_window = 0;  // likewise
   std::vector<LayerState> layers;
 };
 

@@ -9,6 +9,7 @@
 #include "model/gemma4/mtp_binding.h"
 #include "model/gemma4/place.h"
 #include "model/rope.h"
+#include "sample/choose.h"
 
 namespace paceline {
 
@@ -22,6 +23,7 @@ static_assert(kMtpQueryOffset == 0 || kMtpQueryOffset == -1, "attention ends bel
 struct MtpForward::Scratch {
   RowBuffer hidden, embedded, joined, x, normed, q, attended, branch, ffn, scores, newest, drafts;
   kernels::HostCopy drafts_copy;
+  ChooseScratch choose;
   std::vector<TokenId> newest_tokens;
   std::vector<size_t> order;    // of the sequences, deepest first
   std::vector<int32_t> row_of;  // of each sequence: where it stands in that order
@@ -58,7 +60,7 @@ class MtpPass {
         attention(i);
         feed_forward(i);
       }
-      choose(drafts + static_cast<int64_t>(drafted) * all, drafted + 1 < deepest);
+      choose(drafts + static_cast<int64_t>(drafted) * all, drafted, drafted + 1 < deepest);
       tokens_ = drafts + static_cast<int64_t>(drafted) * all;
     }
     return {drafts, all, s_.row_of};
@@ -169,7 +171,7 @@ class MtpPass {
   }
 
   // Every row's next token and, where more are wanted, the hidden state that the one after it starts from.
-  void choose(TokenId* best, bool more) {
+  void choose(TokenId* best, int32_t drafted, bool more) {
     norm(x_, w_.final_norm, normed_);
     const bool clustered = w_.centroids.present();
     const Matrix& first = clustered ? w_.centroids : w_.head;
@@ -181,6 +183,19 @@ class MtpPass {
           {scores, &w_.clusters, w_.placed_cluster_tokens, normed_, rows_, w_.config.centroid_top_k, best}, act_);
     } else {
       ops_.argmax(scores, rows_, c_.vocab, best);
+      if (ops_.choosing() == nullptr) sample(scores, drafted, best);
+    }
+  }
+
+  // The host chooses, so that its memory is the backend's.
+  void sample(const float* scores, int32_t drafted, TokenId* best) {
+    for (int32_t row = 0; row < rows_; ++row) {
+      const MtpProposal& seq = seq_of(row);
+      if (seq.sampling == nullptr || seq.sampling->temperature <= 0) continue;
+      const auto vocab = static_cast<size_t>(c_.vocab);
+      const TokenId token = choose_draft({scores + static_cast<size_t>(row) * vocab, vocab}, *seq.sampling,
+                                         seq.output_index + drafted, s_.choose);
+      if (token != kNoChoice) best[row] = token;
     }
   }
 

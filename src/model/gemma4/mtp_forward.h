@@ -10,6 +10,7 @@
 #include "kernels/ops.h"
 #include "model/forward.h"
 #include "model/gemma4/mtp_weights.h"
+#include "sample/settings.h"
 #include "state/kv.h"
 
 namespace paceline {
@@ -29,6 +30,9 @@ struct MtpProposal {
   MtpContext at;
   int32_t depth = 0;
   TokenId* drafts = nullptr;  // [depth], written; not by enqueue()
+  // How the verify will choose, from that choice on; none: greedily. Only where the host chooses.
+  const SampleSettings* sampling = nullptr;
+  int64_t output_index = 0;
 };
 
 // Drafts in the backend's memory: number d of sequence s is tokens[d * stride + row_of[s]].

@@ -1,5 +1,7 @@
 #include "model/gemma4/weights.h"
 
+#include <cmath>
+
 #include "model/gemma4/backend_limits.h"
 #include "model/gemma4/gemma4_forward.h"
 #include "model/gemma4/place.h"
@@ -43,6 +45,11 @@ std::unique_ptr<Forward> Gemma4Weights::make_forward(kernels::Ops& ops, Precisio
 
 std::shared_ptr<const Gemma4Weights> as_gemma4(const std::shared_ptr<const ModelWeights>& weights) {
   return std::dynamic_pointer_cast<const Gemma4Weights>(weights);
+}
+
+LentEnds Gemma4Weights::lent_ends() const {
+  const auto scale = static_cast<float>(std::sqrt(static_cast<double>(config.hidden)));
+  return {&embedding, &head, scale, config.softcap, config.layer_count()};
 }
 
 size_t Gemma4Weights::bytes_per_decode() const {

@@ -63,6 +63,7 @@ struct Gemma4Weights : ModelWeights {
                                                                const PlaceProgress& progress = {}) const override;
   [[nodiscard]] std::unique_ptr<Forward> make_forward(kernels::Ops& ops, Precision precision,
                                                       const std::optional<KvFormats>& kv = {}) const override;
+  [[nodiscard]] LentEnds lent_ends() const override;
   [[nodiscard]] size_t bytes_per_decode() const override;
   [[nodiscard]] size_t total_bytes() const override;
 };

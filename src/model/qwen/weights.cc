@@ -122,6 +122,8 @@ std::unique_ptr<Forward> QwenWeights::make_forward(kernels::Ops& ops, Precision 
   return std::make_unique<QwenForward>(as_qwen(shared_from_this()), ops, precision, kv);
 }
 
+LentEnds QwenWeights::lent_ends() const { return {&embedding, &head, 1.0f, 0.0f, config.layer_count()}; }
+
 size_t QwenWeights::bytes_per_decode() const {
   size_t bytes = row_bytes(embedding) + head.bytes() + vector_bytes(final_norm);
   for (const LayerWeights& layer : layers)

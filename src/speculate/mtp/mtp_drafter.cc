@@ -20,9 +20,10 @@ int32_t MtpDrafter::gather(std::span<DraftAsk> asks) {
   context_ = 0;
   for (DraftAsk& ask : asks) {
     context_ = std::max(context_, ask.context.kv->length());
-    if (ask.state != nullptr) static_cast<Asked*>(ask.state)->drafts = true;
+    if (auto* asked = dynamic_cast<Asked*>(ask.state)) asked->drafts = true;
     ask.drafted = static_cast<int32_t>(ask.out.size());
-    proposals_.push_back({at(ask.context), ask.drafted, ask.out.data()});
+    proposals_.push_back(
+        {at(ask.context), ask.drafted, ask.out.data(), ask.context.sampling, ask.context.output_index});
   }
   chosen_ = forward_->narrows() ? window_.choose(context_) : 0;
   return chosen_;
@@ -44,10 +45,10 @@ const TokenId* MtpDrafter::enqueue(std::span<DraftAsk> asks) {
 }
 
 // A round has lasted from its first draft until now.
-void MtpDrafter::committed(std::span<const CommittedRows> rows, const float* /*taps*/) {
+void MtpDrafter::committed(std::span<const CommittedRows> rows, const Taps& /*taps*/) {
   int32_t tokens = 0;
   for (const CommittedRows& one : rows) {
-    auto* asked = static_cast<Asked*>(one.state);
+    auto* asked = dynamic_cast<Asked*>(one.state);
     if (asked == nullptr || !asked->drafts) continue;
     asked->drafts = false;
     tokens += one.count;

@@ -17,10 +17,11 @@ class MtpDrafter : public Drafter {
  public:
   explicit MtpDrafter(std::unique_ptr<MtpForward> forward) : forward_(std::move(forward)) {}
 
+  [[nodiscard]] DraftedBy kind(int32_t) const override { return DraftedBy::mtp; }
   std::unique_ptr<DrafterState> start() override { return std::make_unique<Asked>(); }
   void propose(std::span<DraftAsk> asks) override;
   const TokenId* enqueue(std::span<DraftAsk> asks) override;
-  void committed(std::span<const CommittedRows> rows, const float* taps) override;
+  void committed(std::span<const CommittedRows> rows, const Taps& taps) override;
 
   [[nodiscard]] const DraftWindow& window() const { return window_; }
 

@@ -39,6 +39,7 @@ class NgramDrafter : public SingleDrafter {
  public:
   explicit NgramDrafter(NgramSettings settings = {});
 
+  [[nodiscard]] DraftedBy kind(int32_t) const override { return DraftedBy::ngram; }
   std::unique_ptr<DrafterState> start() override { return std::make_unique<NgramIndex>(settings_); }
   int32_t draft(const DraftContext& context, DrafterState* state, std::span<TokenId> out) override {
     return static_cast<NgramIndex*>(state)->draft(context.tokens, out);

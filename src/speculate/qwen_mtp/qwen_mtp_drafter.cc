@@ -16,7 +16,7 @@ size_t QwenMtpDrafter::state_bytes(int32_t positions) const { return forward_->b
 
 std::unique_ptr<DrafterState> QwenMtpDrafter::start() { return std::make_unique<QwenMtpState>(); }
 
-void QwenMtpDrafter::committed(std::span<const CommittedRows> rows, const float* taps) {
+void QwenMtpDrafter::committed(std::span<const CommittedRows> rows, const Taps& taps) {
   rows_.clear();
   for (const CommittedRows& one : rows) {
     auto& state = static_cast<QwenMtpState&>(*one.state);
@@ -28,7 +28,7 @@ void QwenMtpDrafter::committed(std::span<const CommittedRows> rows, const float*
     if (first_pos + count > state.memory.first_pos + state.memory.pages.room()) continue;
     rows_.push_back({&state.memory, first_pos, one.first_row, count, next.first(static_cast<size_t>(count))});
   }
-  forward_->read(rows_, taps);
+  forward_->read(rows_, taps.values);
 }
 
 void QwenMtpDrafter::propose(std::span<DraftAsk> asks) {

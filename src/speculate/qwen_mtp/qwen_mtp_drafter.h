@@ -15,11 +15,12 @@ class QwenMtpDrafter : public Drafter {
  public:
   explicit QwenMtpDrafter(std::unique_ptr<qwen::MtpForward> forward);
 
+  [[nodiscard]] DraftedBy kind(int32_t) const override { return DraftedBy::mtp; }
   [[nodiscard]] std::span<const int32_t> tap_layers() const override { return taps_; }
   [[nodiscard]] size_t state_bytes(int32_t positions) const override;
   std::unique_ptr<DrafterState> start() override;
   void propose(std::span<DraftAsk> asks) override;
-  void committed(std::span<const CommittedRows> rows, const float* taps) override;
+  void committed(std::span<const CommittedRows> rows, const Taps& taps) override;
 
  private:
   std::unique_ptr<qwen::MtpForward> forward_;

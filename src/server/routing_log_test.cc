@@ -1,0 +1,90 @@
+#include "server/routing_log.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/json.hpp>
+#include <fstream>
+#include <vector>
+
+#include "weights/scratch_folder.h"
+
+namespace paceline {
+namespace {
+
+class RoutingLogTest : public testing::Test {
+ protected:
+  [[nodiscard]] std::vector<boost::json::object> lines(const char* name = "log") const {
+    std::vector<boost::json::object> all;
+    std::ifstream file(scratch_.path() / name);
+    for (std::string line; std::getline(file, line);) all.push_back(boost::json::parse(line).as_object());
+    return all;
+  }
+
+  RoutingLogSettings settings() {
+    RoutingLogSettings settings;
+    settings.file = (scratch_.path() / "log").string();
+    return settings;
+  }
+
+  static StepReport report(std::initializer_list<DepthDecision> decisions) {
+    StepReport report;
+    report.step = 7;
+    report.decisions = decisions;
+    return report;
+  }
+
+  static DepthDecision decision(uint64_t request, int32_t depth, DepthReason reason) {
+    DepthDecision made;
+    made.request = request;
+    made.depth = depth;
+    made.reason = reason;
+    if (depth > 0) made.by = DraftedBy::dflash;
+    return made;
+  }
+
+  ScratchFolder scratch_;
+};
+
+TEST_F(RoutingLogTest, SaysWhatChangedAndNothingTwice) {
+  struct Next : StepObserver {
+    void observe(const StepReport&) override { ++steps; }
+    int steps = 0;
+  } next;
+  auto log = RoutingLog::open(settings(), "m", &next);
+  ASSERT_TRUE(log.ok());
+  const auto deep = decision(1, 5, DepthReason::policy), parked = decision(2, 0, DepthReason::parked);
+  (*log)->observe(report({deep, parked}));
+  (*log)->observe(report({deep, parked}));
+  (*log)->observe(report({deep, decision(2, 1, DepthReason::probe)}));
+  EXPECT_EQ(next.steps, 3);
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].at("drafter"), "dflash");
+  EXPECT_EQ(all[0].at("depth"), 5);
+  EXPECT_EQ(all[0].at("reason"), "policy");
+  EXPECT_TRUE(all[1].at("drafter").is_null());
+  EXPECT_EQ(all[2].at("request"), 2);
+  EXPECT_EQ(all[2].at("reason"), "probe");
+}
+
+TEST_F(RoutingLogTest, EveryStepWhereAskedForAndNoLargerThanTold) {
+  RoutingLogSettings every = settings();
+  every.every_step = true;
+  every.most_bytes = 2000;
+  auto log = RoutingLog::open(every, "m", nullptr);
+  ASSERT_TRUE(log.ok());
+  for (int i = 0; i < 20; ++i) (*log)->observe(report({decision(1, 5, DepthReason::policy)}));
+  const size_t before = lines("log.1").size(), now = lines().size();
+  EXPECT_GT(before, 2u);
+  EXPECT_GT(now + before, 2u);
+  EXPECT_LE(std::filesystem::file_size(scratch_.path() / "log.1"), 2500u);
+}
+
+TEST_F(RoutingLogTest, AFileThatCannotBeWrittenIsAnError) {
+  RoutingLogSettings wrong;
+  wrong.file = (scratch_.path() / "no" / "log").string();
+  EXPECT_FALSE(RoutingLog::open(wrong, "m", nullptr).ok());
+}
+
+}  // namespace
+}  // namespace paceline

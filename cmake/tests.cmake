@@ -28,8 +28,13 @@ add_test(NAME load_long COMMAND proof_test --gtest_filter=*EngineTest.*)
 add_test(NAME pictures_long COMMAND proof_test --gtest_filter=*PictureIdentity.*)
 add_test(NAME default_model_long COMMAND proof_test --gtest_filter=DefaultModel.*)
 add_test(NAME goldens_long COMMAND proof_test --gtest_filter=*GoldensTest.*)
-set_tests_properties(speculation_long load_long pictures_long default_model_long goldens_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1
-                     TIMEOUT 3600)
+# What formats of keys and values cost over 20,000 positions; 200,000 tokens in each of them, alone and in every company;
+# a tiny model behind 100,000 tokens.
+add_test(NAME kv_gates_long COMMAND proof_test --gtest_filter=ShippedModel.*:*GoldenKv.*)
+add_test(NAME kv_identity_long COMMAND proof_test --gtest_filter=*KvIdentity.*)
+add_test(NAME long_context_long COMMAND proof_test --gtest_filter=*LongContext.*)
+set_tests_properties(speculation_long load_long pictures_long default_model_long goldens_long kv_gates_long kv_identity_long
+                     long_context_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1 TIMEOUT 3600)
 
 find_package(Python3 COMPONENTS Interpreter)
 add_test(NAME house COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house ${CMAKE_SOURCE_DIR})
@@ -62,5 +67,13 @@ add_test(NAME hostile COMMAND ${hostile} --seconds 120)
 add_test(NAME hostile_long COMMAND ${hostile} --seconds 3600 --strict)
 set_tests_properties(hostile PROPERTIES TIMEOUT 900)
 set_tests_properties(hostile_long PROPERTIES TIMEOUT 6000 LABELS long)
+# Many clients with a third of the memory that they want; texts only, so that it may run beside others.
+set(third ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/load/run.py)
+add_test(NAME third_of_memory COMMAND ${third} --seconds 16)
+add_test(NAME third_of_memory_long COMMAND ${third} --seconds 3600)
+set_tests_properties(third_of_memory PROPERTIES TIMEOUT 600)
+set_tests_properties(third_of_memory_long PROPERTIES TIMEOUT 6000 LABELS long)
+set_tests_properties(third_of_memory third_of_memory_long PROPERTIES ENVIRONMENT
+                     PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
 set_tests_properties(hostile hostile_long PROPERTIES RUN_SERIAL TRUE
                      ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)

@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <boost/json.hpp>
-#include <cmath>
+#include <optional>
 
 #include "cli/console.h"
+#include "kernels/cpu_ops.h"
 #include "proof/kv_check.h"
+#include "proof/rounding_ops.h"
 #include "session/model_path.h"
 #include "weights/mapped_file.h"
 
@@ -15,40 +17,47 @@ namespace {
 
 constexpr size_t kLongestText = size_t{64} << 20;
 
-double per(double sum, int64_t count) { return count > 0 ? sum / static_cast<double>(count) : 0; }
+struct Checked {
+  KvCheck check;
+  std::vector<std::string> ways;  // bf16 first
+};
 
-std::string row_of(const std::string& name, const KvBucket& bucket) {
-  const auto kept = [&](const KvDistance& d) { return 100 * per(static_cast<double>(d.kept), bucket.positions); };
-  const auto perplexity = [&](double surprisal) { return std::exp(per(surprisal, bucket.positions)); };
-  return fmt::format("{:<14} {:>9} {:>11.3e} {:>11.3e} {:>9.2f} {:>9.2f} {:>11.4f} {:>11.4f} {:>11.4f}\n", name,
-                     bucket.positions, per(bucket.floor.kl, bucket.positions), per(bucket.asked.kl, bucket.positions),
-                     kept(bucket.floor), kept(bucket.asked), perplexity(bucket.truth_surprisal),
-                     perplexity(bucket.floor.surprisal), perplexity(bucket.asked.surprisal));
+std::string row_of(const KvBucket& bucket, size_t way, const std::string& name) {
+  return fmt::format("{:<22} {:>11.3e} {:>9.2f} {:>10.3f} {:>12.4f} {:>+10.4f}\n", name, bucket.kl(way),
+                     bucket.ways[0].kl > 0 ? bucket.ways[way].kl / bucket.ways[0].kl : 0, 100 * bucket.kept(way),
+                     bucket.perplexity(way), 100 * (bucket.perplexity(way) / bucket.truth_perplexity() - 1));
 }
 
-std::string table_of(const KvCheck& check, const std::string& asked) {
+std::string table_of(const Checked& checked) {
   std::string out = fmt::format(
-      "Mean KL divergence from keys and values in float32 (nats), first choices kept (%), perplexity\n"
-      "{:<14} {:>9} {:>11} {:>11} {:>9} {:>9} {:>11} {:>11} {:>11}\n",
-      "position", "positions", "KL bf16", "KL " + asked, "bf16 %", asked + " %", "f32", "bf16", asked);
-  for (const KvBucket& bucket : check.buckets) out += row_of(fmt::format("{} …", bucket.first), bucket);
-  return out + row_of("all", check.all());
+      "Next tokens beside those with keys and values in float32: mean KL divergence (nats), the same over bf16's, "
+      "first "
+      "choices kept (%), perplexity, and how much more it is (%)\n{:<10} {:>10}  {:<22} {:>11} {:>9} {:>10} {:>12} "
+      "{:>10}\n",
+      "position", "positions", "kept in", "KL", "÷ bf16", "kept", "perplexity", "more");
+  const auto add = [&](const std::string& position, const KvBucket& bucket) {
+    for (size_t way = 0; way < bucket.ways.size(); ++way) {
+      out += way == 0 ? fmt::format("{:<10} {:>10}  ", position, bucket.positions) : std::string(23, ' ');
+      out += row_of(bucket, way, checked.ways[way]);
+    }
+  };
+  for (const KvBucket& bucket : checked.check.buckets) add(fmt::format("{} …", bucket.first), bucket);
+  add("all", checked.check.all());
+  return out;
 }
 
-boost::json::object json_of(const KvBucket& bucket) {
-  const auto distance = [&](const KvDistance& d) {
-    return boost::json::object{{"kl", per(d.kl, bucket.positions)},
-                               {"kept", per(static_cast<double>(d.kept), bucket.positions)},
-                               {"perplexity", std::exp(per(d.surprisal, bucket.positions))}};
-  };
+boost::json::object json_of(const Checked& checked, const KvBucket& bucket) {
+  boost::json::object ways;
+  for (size_t way = 0; way < bucket.ways.size(); ++way)
+    ways[checked.ways[way]] =
+        boost::json::object{{"kl", bucket.kl(way)}, {"kept", bucket.kept(way)}, {"perplexity", bucket.perplexity(way)}};
   return {{"first_position", bucket.first},
           {"positions", bucket.positions},
-          {"perplexity_f32", std::exp(per(bucket.truth_surprisal, bucket.positions))},
-          {"bf16", distance(bucket.floor)},
-          {"asked", distance(bucket.asked)}};
+          {"perplexity_f32", bucket.truth_perplexity()},
+          {"kept_in", ways}};
 }
 
-Result<KvCheck> checked(const RunOptions& run, const std::string& text_file) {
+Result<Checked> checked(const RunOptions& run, const std::string& text_file) {
   TRY_ASSIGN(const std::string text, read_file(text_file, kLongestText));
   TRY_ASSIGN(const auto folder, find_model(run.model));
   TRY_ASSIGN(const auto machine, Machine::make({.threads = run.threads, .device = run.device}));
@@ -58,22 +67,35 @@ Result<KvCheck> checked(const RunOptions& run, const std::string& text_file) {
   TRY(check_formats(kv_formats(run), weights.state(), machine->ops().limits()));
   const std::vector<TokenId> tokens = model.tokenizer.encode(text, true);
   if (tokens.size() < 2) return Error{fmt::format("{}: a text of two tokens at least is needed", text_file)};
-  return check_kv(*weights.placed_for(machine->ops()), machine->ops(), tokens,
-                  {.asked = kv_formats(run), .precision = run.precision});
+  KvCheckSettings settings;
+  settings.precision = run.precision;
+  settings.ways = {{"bf16", DType::bf16}, {kv_formats_name(kv_formats(run)), kv_formats(run)}};
+  // What others keep in as many bytes, where it can be shown.
+  std::optional<RoundingOps> small_floats;
+  if (const auto* processor = dynamic_cast<kernels::CpuOps*>(&machine->ops())) {
+    small_floats.emplace(processor->table(), machine->pool(), e4m3_rounding());
+    KvFormats apart = DType::f32;
+    apart.joined = false;
+    settings.ways.push_back({"8-bit floats (e4m3)", apart, &*small_floats});
+  }
+  Checked out;
+  for (const KvWay& way : settings.ways) out.ways.push_back(way.name);
+  TRY_ASSIGN(out.check, check_kv(*weights.placed_for(machine->ops()), machine->ops(), tokens, settings));
+  return out;
 }
 
 }  // namespace
 
 int check_kv_of(const RunOptions& run, const std::string& text_file, bool json) {
-  const auto check = checked(run, text_file);
-  if (!check.ok()) return fail(kExitFailure, check.error().message);
-  const std::string asked = kv_formats_name(kv_formats(run));
-  std::string out = table_of(*check, asked);
+  const auto found = checked(run, text_file);
+  if (!found.ok()) return fail(kExitFailure, found.error().message);
+  std::string out = table_of(*found);
   if (json) {
     boost::json::array buckets;
-    for (const KvBucket& bucket : check->buckets) buckets.push_back(json_of(bucket));
-    out = boost::json::serialize(
-              boost::json::object{{"kv", asked}, {"buckets", buckets}, {"all", json_of(check->all())}}) +
+    for (const KvBucket& bucket : found->check.buckets) buckets.push_back(json_of(*found, bucket));
+    out = boost::json::serialize(boost::json::object{{"kv", kv_formats_name(kv_formats(run))},
+                                                     {"buckets", buckets},
+                                                     {"all", json_of(*found, found->check.all())}}) +
           "\n";
   }
   if (const auto error = write_out(out)) return fail_to_write(error);

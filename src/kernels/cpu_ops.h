@@ -51,6 +51,7 @@ class CpuOps : public Ops, public VisionOps, public BlockOps, public RecurrentOp
   [[nodiscard]] Limits limits() const override {
     Limits limits;
     limits.codes = limits.joins_f32 = limits.recurrent = limits.undivided_shares = true;
+    limits.narrows = true;
     limits.joined_head = Limits::kNone;
     return limits;
   }

@@ -289,6 +289,7 @@ struct Limits {
   bool codes_apart = true;        // also where they are not joined
   bool recurrent = false;         // Ops::recurrent() is there
   bool undivided_shares = false;  // RouteArgs::divides may be false
+  bool narrows = false;           // attention takes a window also over pages that are not a ring
   // Heads whose keys and values may be joined: of so many numbers, so many of them rotated. kNone: any; 0: none.
   int32_t joined_head = 0, joined_rotated = kNone;
   bool joins_f32 = false;

@@ -14,6 +14,7 @@
 #include "proof/identity.h"
 #include "proof/load_identity.h"
 #include "proof/speculation_check.h"
+#include "proof/wide_weights.h"
 #include "session/found_drafter.h"
 #include "session/media_places.h"
 #include "session/text_model.h"
@@ -80,27 +81,6 @@ class DefaultModel : public testing::Test {
     return outcome.tokens;
   }
 
-  // The same matrices in float32, so that nothing is rounded on the way.
-  std::shared_ptr<const Gemma4Weights> unpacked() {
-    auto wide = std::make_shared<Gemma4Weights>(*as_gemma4(model_.loaded.weights));
-    wide->checkpoint = nullptr;
-    const auto widen = [&](Matrix& m) {
-      if (!m.quantised()) return;
-      auto values = std::make_shared<std::vector<float>>(static_cast<size_t>(m.rows) * static_cast<size_t>(m.cols));
-      for (int32_t r = 0; r < m.rows; ++r) {
-        ops_.table().dequantise(m, r, 1.0f, values->data() + static_cast<size_t>(r) * static_cast<size_t>(m.cols));
-      }
-      wide->owners.push_back(values);
-      m = {.format = WeightFormat::f32, .rows = m.rows, .cols = m.cols, .values = values->data()};
-    };
-    for (LayerWeights& l : wide->layers) {
-      for (Matrix* m : {&l.q, &l.k, &l.v, &l.o, &l.gate, &l.up, &l.down}) widen(*m);
-    }
-    widen(wide->embedding);
-    wide->head = wide->embedding;
-    return wide;
-  }
-
   ThreadPool pool_;
   kernels::CpuOps ops_;
   TextModel model_;
@@ -122,7 +102,7 @@ TEST_F(DefaultModel, GreedyTextIsTheReferencesWhereItsChoicesAreClear) {
 }
 
 TEST_F(DefaultModel, InFloat32GreedyTextIsTheReferences) {
-  Gemma4Forward forward(unpacked(), ops_, Precision::f32);
+  Gemma4Forward forward(in_float32(*as_gemma4(model_.loaded.weights), ops_.table()), ops_, Precision::f32);
   const auto all = goldens();
   ASSERT_EQ(all.size(), 20u);
   // All twenty in the long form; float32 takes a while.

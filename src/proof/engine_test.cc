@@ -121,6 +121,34 @@ TEST_P(EngineTest, ChoicesShareThePrompt) {
   EXPECT_NE(texts->tokens[0], texts->tokens[1]);
 }
 
+// Of a long prompt the choices share every page but the last, which each goes on writing, whether pages are kept for
+// others or not.
+TEST_P(EngineTest, ChoicesShareThePromptsPages) {
+  const KvLayout& layout = forward_->kv_layout();
+  size_t page_bytes = 0;
+  for (const StateKind kind : kStateKinds) page_bytes += layout.block_bytes[kind];
+  for (const bool keeps : {true, false}) {
+    settings_.keeps_prefixes = keeps;
+    Engine engine(parts_, settings_);
+    Request many = request(1500, 10);
+    const auto held_when_writing = [&](int32_t choices) {
+      many.choices = choices;
+      many.prompt[0] = choices;
+      const auto texts = std::make_shared<Texts>();
+      const int64_t before = engine.stats().prompt_tokens;
+      EXPECT_EQ(engine.submit(many, texts).refusal, Refusal::none);
+      while (texts->tokens.empty() || texts->tokens[0].empty()) engine.step();
+      EXPECT_EQ(engine.stats().prompt_tokens - before, 1500);
+      const size_t held = engine.stats().running_bytes;
+      finish(engine);
+      EXPECT_EQ(texts->ends.size(), static_cast<size_t>(choices));
+      return held;
+    };
+    const size_t one = held_when_writing(1), six = held_when_writing(6);
+    EXPECT_LE(six, one + 5 * page_bytes) << (keeps ? "kept" : "not kept");
+  }
+}
+
 TEST_P(EngineTest, APrefixIsComputedOnce) {
   use_mtp();
   settings_.fixed_depth = 3;

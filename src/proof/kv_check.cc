@@ -55,9 +55,11 @@ class KvChecking {
   KvChecking(const ModelWeights& weights, kernels::Ops& ops, const KvCheckSettings& settings)
       : vocab_(static_cast<size_t>(weights.facts().vocab)),
         longest_(settings.longest > 0 ? std::min(settings.longest, weights.facts().context) : weights.facts().context),
-        truth_(weights, ops, settings.precision, DType::f32, longest_),
-        floor_(weights, ops, settings.precision, DType::bf16, longest_),
-        asked_(weights, ops, settings.precision, settings.asked, longest_) {}
+        truth_(weights, ops, settings.precision, DType::f32, longest_) {
+    for (const KvWay& way : settings.ways)
+      ways_.push_back(std::make_unique<Reader>(weights, way.ops != nullptr ? *way.ops : ops, settings.precision,
+                                               way.formats, longest_));
+  }
 
   Result<KvCheck> run(std::span<const TokenId> text) {
     for (size_t at = 0; at + 1 < text.size(); at += static_cast<size_t>(longest_))
@@ -68,12 +70,16 @@ class KvChecking {
 
  private:
   Status read_piece(std::span<const TokenId> piece) {
-    for (Reader* reader : {&truth_, &floor_, &asked_}) reader->start();
+    truth_.start();
+    for (const auto& way : ways_) way->start();
     for (size_t at = 0; at < piece.size(); at += kRows) {
       const auto rows = piece.subspan(at, std::min<size_t>(kRows, piece.size() - at));
       TRY_ASSIGN(const float* truth, truth_.read(rows));
-      TRY_ASSIGN(const float* floor, floor_.read(rows));
-      TRY_ASSIGN(const float* asked, asked_.read(rows));
+      std::vector<const float*> others;
+      for (const auto& way : ways_) {
+        TRY_ASSIGN(const float* logits, way->read(rows));
+        others.push_back(logits);
+      }
       for (size_t i = 0; i < rows.size() && at + i + 1 < piece.size(); ++i) {
         const auto row_of = [&](const float* logits) { return std::span(logits + i * vocab_, vocab_); };
         KvBucket& bucket = bucket_of(static_cast<int32_t>(at + i));
@@ -81,8 +87,8 @@ class KvChecking {
         const double sum = log_sum(row_of(truth));
         ++bucket.positions;
         bucket.truth_surprisal += sum - static_cast<double>(row_of(truth)[static_cast<size_t>(next)]);
-        add(bucket.floor, row_of(truth), sum, row_of(floor), next);
-        add(bucket.asked, row_of(truth), sum, row_of(asked), next);
+        for (size_t way = 0; way < others.size(); ++way)
+          add(bucket.ways[way], row_of(truth), sum, row_of(others[way]), next);
       }
     }
     return Done{};
@@ -105,6 +111,7 @@ class KvChecking {
     for (; position >= border; border *= kBorderFactor) ++number;
     while (check_.buckets.size() <= number) {
       KvBucket bucket;
+      bucket.ways.resize(ways_.size());
       if (!check_.buckets.empty()) bucket.first = std::max(kFirstBorder, check_.buckets.back().first * kBorderFactor);
       check_.buckets.push_back(bucket);
     }
@@ -113,24 +120,27 @@ class KvChecking {
 
   const size_t vocab_;
   const int32_t longest_;
-  Reader truth_, floor_, asked_;
+  Reader truth_;
+  std::vector<std::unique_ptr<Reader>> ways_;
   KvCheck check_;
 };
 
 }  // namespace
 
+double KvBucket::perplexity(size_t way) const { return std::exp(per_position(ways[way].surprisal)); }
+double KvBucket::truth_perplexity() const { return std::exp(per_position(truth_surprisal)); }
+
 KvBucket KvCheck::all() const {
   KvBucket all;
-  const auto add = [](KvDistance& to, const KvDistance& from) {
-    to.kl += from.kl;
-    to.kept += from.kept;
-    to.surprisal += from.surprisal;
-  };
   for (const KvBucket& bucket : buckets) {
     all.positions += bucket.positions;
     all.truth_surprisal += bucket.truth_surprisal;
-    add(all.floor, bucket.floor);
-    add(all.asked, bucket.asked);
+    all.ways.resize(bucket.ways.size());
+    for (size_t way = 0; way < bucket.ways.size(); ++way) {
+      all.ways[way].kl += bucket.ways[way].kl;
+      all.ways[way].kept += bucket.ways[way].kept;
+      all.ways[way].surprisal += bucket.ways[way].surprisal;
+    }
   }
   return all;
 }

@@ -1,10 +1,11 @@
-// What a format of keys and values costs: a text is read, token by token as it stands, with keys and values in float32,
-// which is the truth, in bf16, which is the floor below which nothing is worth caring, and as asked for. All else is
-// the same.
+// What formats of keys and values cost: a text is read, token by token as it stands, with keys and values in float32,
+// which is the truth, and in other ways beside. One of them should be bf16: the floor below which nothing is worth
+// caring. All else is the same.
 #pragma once
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/result.h"
@@ -13,6 +14,13 @@
 #include "state/kv_formats.h"
 
 namespace paceline {
+
+// A way of keeping keys and values.
+struct KvWay {
+  std::string name;
+  KvFormats formats = DType::bf16;
+  kernels::Ops* ops = nullptr;  // one that reads weights as the truth's does; none: the truth's own
+};
 
 // How far another's next tokens are from the truth's, summed over positions.
 struct KvDistance {
@@ -26,11 +34,22 @@ struct KvBucket {
   int32_t first = 0;
   int64_t positions = 0;
   double truth_surprisal = 0;
-  KvDistance floor, asked;
+  std::vector<KvDistance> ways;
+
+  // Means over positions.
+  [[nodiscard]] double kl(size_t way) const { return per_position(ways[way].kl); }
+  [[nodiscard]] double kept(size_t way) const { return per_position(static_cast<double>(ways[way].kept)); }
+  [[nodiscard]] double perplexity(size_t way) const;
+  [[nodiscard]] double truth_perplexity() const;
+
+ private:
+  [[nodiscard]] double per_position(double sum) const {
+    return positions > 0 ? sum / static_cast<double>(positions) : 0;
+  }
 };
 
 struct KvCheckSettings {
-  KvFormats asked = DType::i8;
+  std::vector<KvWay> ways;
   Precision precision = Precision::bf16;
   int32_t longest = 0;  // pieces of the text have so many tokens at most; 0: the model's context
 };
@@ -41,7 +60,7 @@ struct KvCheck {
   [[nodiscard]] KvBucket all() const;
 };
 
-// The backend has the formats (check_formats). An error where it failed meanwhile.
+// The backends have the formats (check_formats). An error where one failed meanwhile.
 Result<KvCheck> check_kv(const ModelWeights& weights, kernels::Ops& ops, std::span<const TokenId> text,
                          const KvCheckSettings& settings);
 

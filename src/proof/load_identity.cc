@@ -155,7 +155,7 @@ class Load {
   }
 
   void cancel_some() {
-    if (running_.empty() || pick(0, 7) > 0) return;
+    if (running_.empty() || pick(1, plan_.cancels_every) > 1) return;
     Running& one = running_[static_cast<size_t>(pick(0, static_cast<int32_t>(running_.size()) - 1))];
     engine_.cancel(one.id);
     one.cancelled = true;
@@ -184,7 +184,7 @@ class Load {
     result_.tokens += static_cast<int64_t>(got.tokens.size());
     DecodeRequest alone = decode_request(one.request, static_cast<int32_t>(choice));
     alone.soft = soft_tokens(one.request);
-    DecodeOutcome expected = decode(*parts_.forward, alone, {});
+    DecodeOutcome expected = decode(plan_.alone != nullptr ? *plan_.alone : *parts_.forward, alone, {});
     if (got.end.reason == EndReason::failed || expected.end == DecodeEnd::failed) {
       result_.difference = got.end.problem + expected.problem;
       return;

@@ -305,6 +305,18 @@ TEST_P(SpeculationEndTest, OriginsTellWhatHappened) {
   EXPECT_GT(count(TokenOrigin::extra), 0);
 }
 
+// Behind more tokens than the smallest window its global layer tries how far back it should look.
+TEST_P(SpeculationEndTest, ADrafterThatSeesLessChangesNothing) {
+  MtpDrafter drafter(std::make_unique<MtpForward>(load_mtp(assistant(), pool_).value(), as_gemma4(forward_->weights()),
+                                                  ops_, forward_->precision()));
+  const DecodeRequest r = request(1200, 1, 60);
+  const DecodeOutcome outcome = speculative(r, drafter, 2);
+  expect_same_text(outcome, plain(r));
+  EXPECT_GT(outcome.counters.accepted, 0);
+  for (const int32_t window : {0, 1024}) EXPECT_GT(drafter.window().rate(1230, window), 0) << window;
+  EXPECT_EQ(drafter.window().rate(1230, 4096), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(All, SpeculationEndTest,
                          testing::Values(ModelCase{"dense", Format::bf16}, ModelCase{"moe", Format::q8},
                                          ModelCase{"qwen35", Format::bf16}, ModelCase{"qwen35-moe", Format::q8}),

@@ -148,6 +148,31 @@ TEST_F(PrefixesTest, TheOldestGoesFirst) {
   EXPECT_EQ(run(text(640, 20)), 0);
 }
 
+// Page by page, and all of the one that was used last only when nothing of the others is left.
+TEST_F(PrefixesTest, OnePageGoesAtATimeAndTheNewestTextsLast) {
+  const auto blocks = [&] {
+    size_t count = 0;
+    prefixes_.visit_blocks([&](StateKind, const KvBlockRef&) { ++count; });
+    return count;
+  };
+  run(text(640));
+  const size_t of_one = blocks();
+  run(text(640, 20));
+  run(text(640, 40));
+  EXPECT_EQ(blocks(), 3 * of_one);
+  EXPECT_EQ(run(text(640, 20)), 9);
+  for (size_t left = 3 * of_one; left > of_one; --left) {
+    SCOPED_TRACE(left);
+    EXPECT_EQ(blocks(), left);
+    // Looking counts as using.
+    Prefixes::Walk walk;
+    EXPECT_EQ(prefixes_.find(text(640, 20), false, walk).size(), 9u);
+    EXPECT_TRUE(prefixes_.reclaim());
+  }
+  EXPECT_EQ(run(text(640)), 0);
+  EXPECT_EQ(run(text(640, 40)), 0);
+}
+
 // A sequence stands on its page: reclaiming takes what it can, and never that.
 TEST_F(PrefixesTest, AWalkKeepsItsPage) {
   run(text(640));

@@ -22,15 +22,15 @@ def free_port():
 
 
 class Program:
-    def __init__(self, folder, kv_bytes, media_port, reads_log):
-        """reads_log: else its stderr is a small pipe that nobody reads once it serves."""
+    def __init__(self, folder, kv_bytes, media_port, reads_log, request_s=120, more=()):
+        """reads_log: else its stderr is a small pipe that nobody reads once it serves. more: arguments."""
         self.port = free_port()
         program = os.environ.get("PACELINE_PROGRAM", str(ROOT / "build/release/paceline"))
         # Times short enough that each of them runs out within a test of two minutes.
         arguments = [program, "serve", "-m", str(ROOT / "models/default"), "--port", str(self.port), "--kv-bytes",
                      str(kv_bytes), "--media-hosts", f"127.0.0.1:{media_port}", "--media-seconds", "2",
                      "--header-seconds", "3", "--body-seconds", "5", "--idle-seconds", "5", "--write-stall-seconds",
-                     "5", "--request-seconds", "120", "--drain-grace", "1"]
+                     "5", "--request-seconds", str(request_s), "--drain-grace", "1", *more]
         environment = dict(os.environ, XDG_CACHE_HOME=str(folder), PACELINE_API_KEYS=f"{wire.KEY},{wire.OTHER_KEY}")
         self.log = None
         if reads_log:

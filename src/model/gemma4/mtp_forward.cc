@@ -35,7 +35,7 @@ struct MtpForward::Scratch {
 class MtpPass {
  public:
   MtpPass(const MtpWeights& weights, const Gemma4Weights& target, kernels::Ops& ops, Precision precision,
-          MtpForward::Scratch& scratch, std::span<const MtpProposal> seqs)
+          MtpForward::Scratch& scratch)
       : w_(weights),
         c_(weights.config.text),
         backbone_(weights.config.backbone_hidden),
@@ -43,10 +43,11 @@ class MtpPass {
         ops_(ops),
         precision_(precision),
         act_(precision == Precision::f32 ? Activation::f32 : Activation::bf16),
-        s_(scratch),
-        seqs_(seqs) {}
+        s_(scratch) {}
 
-  MtpDrafts run() {
+  MtpDrafts run(std::span<const MtpProposal> seqs, int32_t global_window) {
+    seqs_ = seqs;
+    global_window_ = global_window;
     place_rows();
     const int32_t all = rows_, deepest = all > 0 ? seq_of(0).depth : 0;
     auto* drafts = reinterpret_cast<TokenId*>(sized(s_.drafts, std::max<int64_t>(1, int64_t{all} * deepest)));
@@ -151,7 +152,7 @@ class MtpPass {
     args.shape = shape;
     args.q = q;
     args.out = sized(s_.attended, width);
-    args.window = sliding ? c_.window : 0;
+    args.window = sliding ? c_.window : global_window_;
     // The last key is that of the token before the newest.
     args.sees_self = kMtpQueryOffset == -1;
     args.seqs = heads.seqs;
@@ -207,6 +208,7 @@ class MtpPass {
   const Activation act_;
   MtpForward::Scratch& s_;
   std::span<const MtpProposal> seqs_;
+  int32_t global_window_ = 0;
   int32_t rows_ = 0;
   const TokenId* tokens_ = nullptr;  // [rows]: the newest ones
   float* x_ = nullptr;               // [rows, hidden]: the residual stream
@@ -231,12 +233,13 @@ void MtpForward::propose(const MtpContext& at, int32_t depth, TokenId* drafts) {
   propose({&alone, 1});
 }
 
-MtpDrafts MtpForward::enqueue(std::span<const MtpProposal> seqs) {
-  return MtpPass(*weights_, *target_, ops_, precision_, *scratch_, seqs).run();
+MtpDrafts MtpForward::enqueue(std::span<const MtpProposal> seqs, int32_t window) {
+  CHECK(window == 0 || narrows());
+  return MtpPass(*weights_, *target_, ops_, precision_, *scratch_).run(seqs, window);
 }
 
-void MtpForward::propose(std::span<const MtpProposal> seqs) {
-  const MtpDrafts drafts = enqueue(seqs);
+void MtpForward::propose(std::span<const MtpProposal> seqs, int32_t window) {
+  const MtpDrafts drafts = enqueue(seqs, window);
   int32_t deepest = 0;
   for (const MtpProposal& seq : seqs) deepest = std::max(deepest, seq.depth);
   const size_t bytes = static_cast<size_t>(deepest) * static_cast<size_t>(drafts.stride) * sizeof(TokenId);

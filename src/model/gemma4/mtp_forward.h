@@ -56,11 +56,13 @@ class MtpForward {
 
   [[nodiscard]] const MtpWeights& weights() const { return *weights_; }
 
+  // window: the last positions that the global layer sees; 0: all. Where the backend can (narrows()).
   void propose(const MtpContext& at, int32_t depth, TokenId* drafts);
-  void propose(std::span<const MtpProposal> seqs);
+  void propose(std::span<const MtpProposal> seqs, int32_t window = 0);
   // The same without waiting: nobody on the host has to know a draft for the next one to be made. Valid until the next
   // call.
-  MtpDrafts enqueue(std::span<const MtpProposal> seqs);
+  MtpDrafts enqueue(std::span<const MtpProposal> seqs, int32_t window = 0);
+  [[nodiscard]] bool narrows() const { return ops_.limits().narrows; }
 
   struct Scratch;
 

@@ -27,15 +27,14 @@ add_test(NAME speculation_long COMMAND proof_test --gtest_filter=*SpeculationTes
 add_test(NAME load_long COMMAND proof_test --gtest_filter=*EngineTest.*)
 add_test(NAME pictures_long COMMAND proof_test --gtest_filter=*PictureIdentity.*)
 add_test(NAME default_model_long COMMAND proof_test --gtest_filter=DefaultModel.*)
+add_test(NAME goldens_long COMMAND proof_test --gtest_filter=*GoldensTest.*)
 # What formats of keys and values cost over 20,000 positions; 200,000 tokens in each of them, alone and in every company;
 # a tiny model behind 100,000 tokens.
 add_test(NAME kv_gates_long COMMAND proof_test --gtest_filter=ShippedModel.*:*GoldenKv.*)
 add_test(NAME kv_identity_long COMMAND proof_test --gtest_filter=*KvIdentity.*)
-add_test(NAME goldens_long COMMAND proof_test --gtest_filter=*GoldensTest.*)
 add_test(NAME long_context_long COMMAND proof_test --gtest_filter=*LongContext.*)
-set_tests_properties(speculation_long load_long pictures_long default_model_long kv_gates_long kv_identity_long long_context_long
-                     goldens_long
-                     PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1 TIMEOUT 3600)
+set_tests_properties(speculation_long load_long pictures_long default_model_long goldens_long kv_gates_long kv_identity_long
+                     long_context_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1 TIMEOUT 3600)
 
 find_package(Python3 COMPONENTS Interpreter)
 add_test(NAME house COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house ${CMAKE_SOURCE_DIR})

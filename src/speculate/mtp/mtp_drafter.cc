@@ -20,7 +20,7 @@ int32_t MtpDrafter::gather(std::span<DraftAsk> asks) {
   context_ = 0;
   for (DraftAsk& ask : asks) {
     context_ = std::max(context_, ask.context.kv->length());
-    if (auto* asked = dynamic_cast<Asked*>(ask.state)) asked->drafts = true;
+    if (ask.state != nullptr) static_cast<Asked*>(ask.state)->drafts = true;
     ask.drafted = static_cast<int32_t>(ask.out.size());
     proposals_.push_back(
         {at(ask.context), ask.drafted, ask.out.data(), ask.context.sampling, ask.context.output_index});
@@ -48,7 +48,7 @@ const TokenId* MtpDrafter::enqueue(std::span<DraftAsk> asks) {
 void MtpDrafter::committed(std::span<const CommittedRows> rows, const Taps& /*taps*/) {
   int32_t tokens = 0;
   for (const CommittedRows& one : rows) {
-    auto* asked = dynamic_cast<Asked*>(one.state);
+    auto* asked = static_cast<Asked*>(one.state);
     if (asked == nullptr || !asked->drafts) continue;
     asked->drafts = false;
     tokens += one.count;

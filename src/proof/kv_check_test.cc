@@ -84,12 +84,12 @@ void print_ways(const KvBucket& found, std::span<const KvWay> ways) {
                100 * (found.perplexity(way) / found.truth_perplexity() - 1));
 }
 
-// What a format may cost beside others. Nothing below bf16's own is worth caring: where experts are chosen, any
-// rounding turns some choices, and how many is chance.
-void expect_gates(const KvBucket& found) {
+// What a format may cost beside others. Nothing below bf16's own is worth caring. Where experts are chosen, any
+// rounding turns some choices, and of few positions it is chance how many.
+void expect_gates(const KvBucket& found, bool experts) {
   EXPECT_GT(found.kl(kBf16), 0);
   EXPECT_LE(found.kl(kJoined), 1.2 * found.kl(kBf16));
-  EXPECT_LE(found.kl(kQ8), std::max(0.12 * found.kl(kE4m3), found.kl(kBf16)));
+  EXPECT_LE(found.kl(kQ8), std::max((experts ? 0.5 : 0.12) * found.kl(kE4m3), found.kl(kBf16)));
 }
 
 // What the model itself writes, sampled from nothing: text such as it was made for.
@@ -143,7 +143,7 @@ TEST_F(ShippedModel, FormatsCostNoMoreThanTheyMay) {
   if (long_form()) {
     EXPECT_GE(found.positions, 20'000);
   }
-  expect_gates(found);
+  expect_gates(found, false);
   EXPECT_NEAR(found.perplexity(kJoined) / found.perplexity(kBf16), 1, 0.0002);
   // Sliding layers, too: twice what global ones may cost (below). Of some hundred choices a few are near enough to
   // turn.
@@ -206,7 +206,7 @@ TEST_P(GoldenKv, FormatsCostNoMoreThanTheyMay) {
   const std::vector<TokenId> text = written_text(*writer, text_of(60), long_form() ? 20'500 : 300);
   const KvBucket found = check_kv(*model.weights->placed_for(ops), ops, text, settings)->all();
   print_ways(found, settings.ways);
-  expect_gates(found);
+  expect_gates(found, std::string(GetParam()) == "moe" && !long_form());
 }
 
 INSTANTIATE_TEST_SUITE_P(Goldens, GoldenKv, testing::Values("dense", "moe", "ple"),

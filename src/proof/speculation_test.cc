@@ -153,7 +153,8 @@ TEST_P(SpeculationTest, EmitsThePlainRunsTokens) {
   plan.seeds = {7, 8, 9};
   for (int32_t depth = 0; depth <= 15; ++depth) plan.depths.push_back(depth);
   plan.max_tokens = 40;
-  plan.stride = long_form() ? 7 : 97;
+  // Prime to how many kinds and depths there are, and no neighbour of their product: every kind has its share.
+  plan.stride = long_form() ? 7 : 101;
   const auto mtp = make_mtp(), dflash = make_dflash();
   const IdentityResult result = check_identity(*forward_, {mtp.get(), dflash.get()}, plan);
   int64_t compared = 0;
@@ -307,6 +308,7 @@ TEST_P(SpeculationEndTest, OriginsTellWhatHappened) {
 
 // Behind more tokens than the smallest window its global layer tries how far back it should look.
 TEST_P(SpeculationEndTest, ADrafterThatSeesLessChangesNothing) {
+  if (!std::filesystem::exists(assistant())) GTEST_SKIP() << "this model has none";
   MtpDrafter drafter(std::make_unique<MtpForward>(load_mtp(assistant(), pool_).value(), as_gemma4(forward_->weights()),
                                                   ops_, forward_->precision()));
   const DecodeRequest r = request(1200, 1, 60);

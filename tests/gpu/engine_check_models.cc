@@ -77,7 +77,7 @@ void check_matrix(Machine& m, Checks& checks, const Subject& subject, int32_t st
   plan.depths = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0};
   plan.max_tokens = tokens;
   plan.stride = stride;
-  const IdentityResult result = check_identity(forward, mtp.get(), plan);
+  const IdentityResult result = check_identity(forward, {mtp.get(), nullptr}, plan);
   int64_t runs = 0, equal = 0, compared = 0;
   for (const IdentityCount& count : result.kinds) {
     runs += count.runs;

@@ -150,7 +150,7 @@ TEST_F(ResponsesTest, KeptForTheirOwnersWithinBytes) {
   EXPECT_TRUE(store_.find_item("msg_1", 1));
   EXPECT_FALSE(store_.find_item("msg_1", 2));
   EXPECT_FALSE(store_.erase("r1", 2));
-  const std::string filler(300 << 10, 'x');
+  const std::string filler(400 << 10, 'x');
   for (const char* id : {"r2", "r3", "r4"}) store_.put(id, {1, {{"text", filler}}, {}});
   EXPECT_FALSE(store_.find("r1", 1)) << "the oldest";
   EXPECT_TRUE(store_.find("r4", 1));

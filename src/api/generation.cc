@@ -224,6 +224,7 @@ Outcome Generation::outcome() const {
       case OutputEnd::none:
       case OutputEnd::stop:
       case OutputEnd::length:
+      case OutputEnd::context:
       case OutputEnd::tool_calls: continue;
       case OutputEnd::deadline: return {PACELINE_DEADLINE, "the request's time was over before its end"};
       case OutputEnd::failed: return {PACELINE_FAILED, choice->output.problem()};

@@ -17,6 +17,7 @@ void add_quantize_command(const Command& program, Action& action);
 void add_check_command(const Command& program, Action& action);
 void add_bench_command(const Command& program, Action& action);
 void add_serve_command(const Command& program, Action& action);
+void add_connect_command(const Command& program, Action& action);
 // Both write about the commands that were added before them.
 void add_completion_command(const Command& program, Action& action);
 void add_manual_command(const Command& program, Action& action);

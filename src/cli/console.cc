@@ -42,12 +42,14 @@ void tell(std::string_view text) {
 bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
 bool stdin_is_terminal() { return isatty(STDIN_FILENO) != 0; }
 
+bool stdout_is_terminal() { return isatty(STDOUT_FILENO) != 0; }
+
 bool stdout_shows_colours() {
   const char* without = std::getenv("NO_COLOR");
   const char* terminal = std::getenv("TERM");
   if (without != nullptr && *without != '\0') return false;
   if (terminal != nullptr && std::string_view(terminal) == "dumb") return false;
-  return isatty(STDOUT_FILENO) != 0;
+  return stdout_is_terminal();
 }
 
 std::error_code write_out(std::string_view text) {

@@ -27,6 +27,7 @@ void tell(std::string_view text);
 bool stderr_is_terminal();
 bool stdin_is_terminal();
 // Stdout is a terminal, and nobody says that it should stay without colours (NO_COLOR, TERM=dumb).
+bool stdout_is_terminal();
 bool stdout_shows_colours();
 
 // Writes to stdout and flushes. What went wrong, as when the disk is full.

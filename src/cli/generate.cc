@@ -148,6 +148,7 @@ class GenerateCommand {
     catch_interrupts();
     ProgressBar bar("reading prompt", tells_ && stderr_is_terminal());
     std::error_code unwritten;
+    bool ends_line = false;
     GenerateCallbacks callbacks;
     callbacks.on_prompt = [&](int32_t done) {
       const auto total = static_cast<int64_t>(prepared.request.prompt.size());
@@ -156,6 +157,7 @@ class GenerateCommand {
     };
     callbacks.on_text = [&](std::string_view text) {
       if (!options_.json) unwritten = write_text(text);
+      ends_line = text.ends_with('\n');
       return !unwritten && !interrupted();
     };
     callbacks.on_origin = [&](TokenOrigin origin) { origin_ = origin; };
@@ -163,6 +165,8 @@ class GenerateCommand {
     bar.clear();
     if (!result.ok()) return fail(kExitFailure, result.error().message);
     if (options_.json) unwritten = write_out(json_of(*result, options_, opened.folder().string(), opened.drafting()));
+    // Programs that read lines get a whole one.
+    if (!options_.json && !unwritten && !ends_line && !stdout_is_terminal()) unwritten = write_out("\n");
     if (unwritten) return fail_to_write(unwritten);
     if (tells_) {
       tell(fmt::format("{}{}{}", options_.json ? "" : "\n\n", summary_of(*result, *options_.seed),

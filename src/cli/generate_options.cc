@@ -75,8 +75,12 @@ void add_ending_options(const Command& command, GenerateOptions& options) {
       ->group(kGroup)
       ->range(1, 1 << 30)
       ->capture_default_str();
+  const auto is_some = [](const std::string& text) -> std::string {
+    return text.empty() ? "expected a text, found an empty one, which would end every output before it begins" : "";
+  };
   command.add_option("--stop", options.request.stop_strings, "End before this text; repeatable")
       ->group(kGroup)
+      ->check(is_some)
       ->type_name("TEXT")
       ->allow_extra_args(false);
   command.add_option("--stop-id", options.request.stop_ids, "End at this token; repeatable")

@@ -288,6 +288,9 @@ TEST_F(Program, HelpTeaches) {
   EXPECT_EQ(run("--version").exit_code, 0);
 }
 
+// A text as it is written where no terminal is: it ends with a line.
+std::string as_line(const std::string& text) { return text.ends_with('\n') ? text : text + "\n"; }
+
 // The goldens' greedy tokens, as text: id 128 + b is byte b.
 TEST_F(Program, GreedyTextIsTheGoldens) {
   const auto golden = boost::json::parse(contents(fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/dense/golden.json"));
@@ -296,7 +299,7 @@ TEST_F(Program, GreedyTextIsTheGoldens) {
     for (const auto& id : prompt.at("greedy").as_array()) expected += static_cast<char>(id.to_number<int>() - 128);
     const Ran ran = generate("--temp 0 --precision f32 -n 96", std::string(prompt.at("text").as_string()));
     EXPECT_EQ(ran.exit_code, 0);
-    EXPECT_EQ(ran.out, expected);
+    EXPECT_EQ(ran.out, as_line(expected));
     EXPECT_EQ(ran.err, "");
   }
 }
@@ -316,7 +319,7 @@ TEST_F(Program, JsonIsOneObjectWithTheSameText) {
   EXPECT_EQ(json.exit_code, 0);
   EXPECT_EQ(json.err, "");
   const auto object = boost::json::parse(json.out);
-  EXPECT_EQ(object.at("text").as_string(), plain.out);
+  EXPECT_EQ(as_line(std::string(object.at("text").as_string())), plain.out);
   EXPECT_EQ(object.at("finish_reason").as_string(), "length");
   EXPECT_EQ(object.at("completion_tokens").to_number<int>(), 50);
   EXPECT_EQ(object.at("prompt_tokens").to_number<int>(), 5);
@@ -341,7 +344,7 @@ TEST_F(Program, DraftsChangeTheCountsAndNotTheText) {
   const Ran told = generate("-p 'class Reader:' -n 80 --seed 3 --verbose --show-draft --depth 3 --draft " + own);
   EXPECT_NE(told.err.find("tokens per verify"), std::string::npos) << told.err;
   // Colours are for terminals.
-  EXPECT_EQ(told.out, std::string(plain.at("text").as_string()));
+  EXPECT_EQ(told.out, as_line(std::string(plain.at("text").as_string())));
 }
 
 TEST_F(Program, AutoTakesTheDrafterThatLiesBesideTheModelAndSaysSo) {
@@ -444,6 +447,7 @@ TEST_F(Program, CheckComparesSpeculationWithPlainRuns) {
 }
 
 TEST_F(Program, TextEndsBeforeAStopString) {
+  expect_error(generate("-p x --stop ''"), 2, "found an empty one");
   const std::string arguments = "-p 'def ' -n 80 --temp 0 --json";
   const std::string all(boost::json::parse(generate(arguments).out).at("text").as_string());
   const size_t at = all.find("self");

@@ -94,6 +94,14 @@ void add_listening(const Command& command, ServeOptions& options) {
              "claude-*");
   group.file("--api-key-file", options.key_file,
              "Clients need one of these keys, one per line; also from $PACELINE_API_KEYS, separated by commas");
+  group.file("--admin-key-file", options.admin_key_file,
+             "Keys of those who see and end others' requests, one per line; default: only from this machine");
+  group.number("--key-requests", server.allowance.requests_per_minute, 0, 1e9,
+               "Requests that each key has for a minute; 0: no limit");
+  group.number("--key-tokens", server.allowance.tokens_per_minute, 0, 1e12,
+               "Tokens that each key has for a minute, prompts included; 0: no limit");
+  group.add("--ollama", server.ollama,
+            "Answers on Ollama's routes, too: /api/chat, /api/generate, /api/tags, /api/show");
   group.file("--config", options.config_file, "A TOML file with settings: each line a flag without its dashes");
   command
       .add_choice<LogLevel>("--log-level", options.log_level,
@@ -146,6 +154,15 @@ void add_speculation_caps(const Command& command, ServeOptions& options) {
             "An MTP drafter's weights are arranged when it is asked for the first time, not at start");
   group.file("--routing-log", options.routing.file,
              "A file for JSON lines: who drafts how deep for each request, and why, whenever that changes");
+  command
+      .add_choice<SpeculationReport>("--speculation-report", options.server.limits.speculation_report,
+                                     {{"none", SpeculationReport::none},
+                                      {"summary", SpeculationReport::summary},
+                                      {"detailed", SpeculationReport::detailed}},
+                                     "What chats say about speculation under vLLM's names, where they do not ask")
+      ->group("Speed (never changes the text)")
+      ->type_name("none|summary|detailed")
+      ->default_str("none");
   group.add("--routing-log-steps", options.routing.every_step, "A line for every step, not only for changes");
   group.bytes("--routing-log-bytes", options.routing.most_bytes, {.low = kMegabyte},
               "Size of the file at which it becomes FILE.1, and another begins");
@@ -230,7 +247,7 @@ Status read_settings_file(const Command& command, const std::string& path) {
 
 // A variable that is set and says nothing was meant to say something.
 Status check_environment() {
-  for (const char* name : {"PACELINE_API_KEY_FILE", "PACELINE_CONFIG"}) {
+  for (const char* name : {"PACELINE_API_KEY_FILE", "PACELINE_ADMIN_KEY_FILE", "PACELINE_CONFIG"}) {
     const char* value = std::getenv(name);
     if (value != nullptr && *value == 0)
       return Error{fmt::format("${}: expected the name of a file, found none", name)};
@@ -241,6 +258,9 @@ Status check_environment() {
 Status read_api_keys(ServeOptions& options) {
   if (!options.key_file.empty()) {
     TRY_ASSIGN(options.server.api_keys, read_key_file(options.key_file));
+  }
+  if (!options.admin_key_file.empty()) {
+    TRY_ASSIGN(options.server.admin_keys, read_key_file(options.admin_key_file));
   }
   if (const char* keys = std::getenv("PACELINE_API_KEYS")) {
     std::vector<std::string> found = split_keys(keys);

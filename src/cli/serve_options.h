@@ -16,7 +16,7 @@ struct ServeOptions {
   OpenOptions engine;
   ServerSettings server;
   std::string config_file;
-  std::string key_file;
+  std::string key_file, admin_key_file;
   RoutingLogSettings routing;
   LogLevel log_level = LogLevel::info;
 };

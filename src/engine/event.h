@@ -42,6 +42,7 @@ struct Event {
   int32_t cached = 0;                // of them, those that came from earlier requests' pages
   std::span<const NewToken> tokens;  // of this round, in order; they live during the call
   const SequenceEnd* end = nullptr;  // the choice has ended; nothing follows
+  int32_t drafted = 0;               // guesses that this round verified
 };
 
 // How many of an event's tokens stand, and whether the text ends behind them (with EndReason::listener; the end comes

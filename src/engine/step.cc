@@ -242,6 +242,7 @@ void Stepper::publish(Sequence& seq) {
   Verdict& verdict = seq.verdict;
   Event event = event_of(seq);
   event.tokens = verdict.tokens;
+  event.drafted = static_cast<int32_t>(seq.drafts.size());
   const Heard heard = verdict.tokens.empty() ? Heard{} : seq.accepted->listener->hear(event);
   const size_t offered = verdict.tokens.size(), stand = std::min(heard.stand, offered);
   if (heard.ends || stand < offered) {

@@ -37,7 +37,7 @@ json::value reduced(const json::value& schema, int depth) {
     const std::string_view name = key;
     if (name == "properties" || name == "$defs" || name == "definitions") {
       made[key] = reduced_each(said, depth + 1);
-    } else if (name == "anyOf" || name == "oneOf" || name == "allOf") {
+    } else if (name == "anyOf" || name == "oneOf" || name == "allOf" || name == "prefixItems") {
       made[key] = reduced_list(said, depth + 1);
     } else if (name == "items" || name == "additionalProperties") {
       made[key] = reduced(said, depth + 1);

@@ -153,4 +153,27 @@ StateId add_number(AutomatonBuilder& builder, const NumberBounds& bounds) {
   return start;
 }
 
+void add_multiples(AutomatonBuilder& builder, int64_t multiple, StateId from) {
+  const auto count = static_cast<size_t>(multiple);
+  // By what is left of the digits so far; the last digit first, so that each knows where it leads.
+  std::vector<StateId> behind(count, kNoState);
+  for (int place = kMaxIntegerDigits; place > 0 && !builder.too_large(); --place) {
+    std::vector<StateId> here(count);
+    for (size_t left = 0; left < count; ++left) {
+      here[left] = builder.add();
+      if (left == 0) builder.go(here[left], kAccept);
+      for (size_t digit = 0; place < kMaxIntegerDigits && digit < 10; ++digit)
+        builder.bytes(here[left], '0' + static_cast<int>(digit), '0' + static_cast<int>(digit),
+                      behind[(left * 10 + digit) % count]);
+    }
+    behind = std::move(here);
+  }
+  const StateId first = builder.add();
+  builder.bytes(from, '0', '0', kAccept);
+  builder.go(from, first);
+  builder.bytes(from, '-', '-', first);
+  for (size_t digit = 1; digit < 10; ++digit)
+    builder.bytes(first, '0' + static_cast<int>(digit), '0' + static_cast<int>(digit), behind[digit % count]);
+}
+
 }  // namespace paceline::grammar

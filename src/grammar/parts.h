@@ -135,5 +135,7 @@ inline constexpr int kMaxIntegerDigits = 18, kMaxFractionDigits = 17;
 // Numbers have at most so many digits before and behind the point, and an exponent of two digits, if none is bounded:
 // each is a finite double, and none goes on forever. -0 is never written.
 StateId add_number(AutomatonBuilder& builder, const NumberBounds& bounds);
+// Whole numbers that so many go into, up to kMaxIntegerDigits long; from `from` to the end of the part.
+void add_multiples(AutomatonBuilder& builder, int64_t multiple, StateId from);
 
 }  // namespace paceline::grammar

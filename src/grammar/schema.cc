@@ -12,6 +12,7 @@
 
 #include "base/utf8.h"
 #include "grammar/schema_fields.h"
+#include "grammar/string_pattern.h"
 
 namespace paceline::grammar {
 namespace {
@@ -92,9 +93,7 @@ Status SchemaCompiler::add_object_schema(StateId from, const Place& place, const
     if (list == nullptr || list->empty()) {
       return Error{fmt::format("{}/{}: expected an array of schemas", place.path, name)};
     }
-    if (name == "allOf" && list->size() > 1) {
-      return Error{fmt::format("{}/allOf: of more than one schema is not supported", place.path)};
-    }
+    if (name == "allOf" && list->size() > 1) return add_all(from, place.at(*alternatives, name), *list);
     return add_alternatives(from, place.at(*alternatives, name), *alternatives);
   }
   if (schema.contains("enum") || schema.contains("const")) return add_constants(from, place, schema);
@@ -214,20 +213,106 @@ Status SchemaCompiler::add_type(StateId from, std::string_view type, const Place
 }
 
 Status SchemaCompiler::add_number_type(StateId from, bool integer, const Place& place, const Object& schema) {
+  if (const Value* multiple = schema.if_contains("multipleOf")) {
+    add_multiples(parts_.builder(), multiple->get_int64(), from);
+    return Done{};
+  }
   TRY_ASSIGN(const NumberBounds bounds, number_bounds(schema, integer, place.path));
   parts_.builder().go(from, parts_.number(bounds));
   return Done{};
 }
 
 Status SchemaCompiler::add_string(StateId from, const Place& place, const Object& schema) {
+  if (const std::string_view form = form_of_string(schema); !form.empty()) return add_formed(from, form, place);
   TRY_ASSIGN(const LengthBounds bounds, length_bounds(schema, "minLength", "maxLength", place.path));
   const bool bounded = bounds.low > 0 || bounds.high;
   parts_.builder().go(from, bounded ? parts_.string_of(bounds) : parts_.string());
   return Done{};
 }
 
+Status SchemaCompiler::add_formed(StateId from, std::string_view form, const Place& place) {
+  const auto pattern = parse_regex(form);
+  if (!pattern.ok()) return Error{fmt::format("{}/{}", place.path, pattern.error().message)};
+  AutomatonBuilder& b = parts_.builder();
+  const StateId begin = b.add(), end = b.add();
+  const bool call = parts_.dialect().call;
+  if (call) {
+    b.token(from, parts_.dialect().quote, begin);
+    b.token(end, parts_.dialect().quote, kAccept);
+  } else {
+    b.bytes(from, '"', '"', begin);
+    b.bytes(end, '"', '"', kAccept);
+  }
+  const Status added = add_pattern(b, *pattern, call ? Writing::raw : Writing::json, begin, end);
+  return added.ok() ? Status(Done{}) : Error{fmt::format("{}/{}", place.path, added.error().message)};
+}
+
+// As many as are listed, or as may be.
+Status SchemaCompiler::add_tuple(StateId from, const Place& place, const Object& schema, const LengthBounds& bounds) {
+  const auto* listed = schema.at("prefixItems").if_array();
+  if (listed == nullptr || listed->empty())
+    return Error{fmt::format("{}/prefixItems: expected an array of schemas", place.path)};
+  const auto count = std::min(static_cast<int64_t>(listed->size()), bounds.high.value_or(INT64_MAX));
+  if (bounds.low > count)
+    return Error{fmt::format("{}/minItems: more than prefixItems lists are not supported", place.path)};
+  AutomatonBuilder& b = parts_.builder();
+  const Place inner = place.at(schema.at("prefixItems"), "prefixItems");
+  StateId at = b.add();
+  parts_.gap(b.literal(from, "["), at);
+  for (int64_t i = 0; i < count; ++i) {
+    if (i > 0) {
+      const StateId next = b.add();
+      parts_.gap(b.literal(at, ","), next);
+      at = next;
+    }
+    TRY_ASSIGN(const StateId item, part_of(inner.at((*listed)[static_cast<size_t>(i)], std::to_string(i))));
+    const StateId done = b.add();
+    b.call(at, item, done, true);
+    at = done;
+  }
+  const StateId close = b.add();
+  parts_.gap(at, close);
+  b.bytes(close, ']', ']', kAccept);
+  return Done{};
+}
+
+// Of objects: one with the properties of all.
+Status SchemaCompiler::add_all(StateId from, const Place& place, const boost::json::array& list) {
+  Object properties, merged{{"type", "object"}};
+  boost::json::array required;
+  for (const Value& each : list) {
+    const Value* schema = &each;
+    if (const Object* fields = each.if_object(); fields != nullptr && fields->contains("$ref")) {
+      TRY_ASSIGN(const auto target, find_reference(root_, fields->at("$ref"), place.path));
+      schema = target.schema;
+    }
+    const Object* fields = schema->if_object();
+    if (fields == nullptr) return Error{fmt::format("{}: expected schemas of objects", place.path)};
+    TRY(check_keywords(*fields, place.path));
+    TRY_ASSIGN(const auto types, types_of(*fields, place.path));
+    const bool is_plain = types == std::vector<std::string_view>{"object"} && !fields->contains("additionalProperties");
+    if (!is_plain)
+      return Error{fmt::format("{}: of schemas other than those of plain objects is not supported", place.path)};
+    TRY_ASSIGN(const auto names, required_names(*fields, place.path));
+    for (const std::string_view name : names) required.emplace_back(name);
+    const Value* listed = fields->if_contains("properties");
+    if (listed == nullptr) continue;
+    if (!listed->is_object()) return Error{fmt::format("{}: expected an object of properties", place.path)};
+    for (const auto& [name, value] : listed->get_object()) {
+      if (properties.contains(name) && properties.at(name) != value)
+        return Error{fmt::format("{}: two schemas of {} are not supported", place.path, json_quoted(shown(name)))};
+      properties[name] = value;
+    }
+  }
+  merged["properties"] = std::move(properties);
+  merged["required"] = std::move(required);
+  made_.emplace_back(std::move(merged));
+  return add_object_schema(from, {&made_.back(), place.path, place.depth}, made_.back().get_object());
+}
+
 Status SchemaCompiler::add_array(StateId from, const Place& place, const Object& schema) {
   TRY_ASSIGN(const LengthBounds bounds, length_bounds(schema, "minItems", "maxItems", place.path));
+  if (schema.contains("prefixItems")) return add_tuple(from, place, schema, bounds);
   StateId item = kNoState;
   if (const Value* items = schema.if_contains("items")) {
     TRY_ASSIGN(item, part_of(place.at(*items, "items")));

@@ -1,9 +1,10 @@
 // JSON Schema to an automaton. Schemas come from clients: bounded in depth and size, and strict on what is unknown.
 //
 // Understood: type (one or several), properties, required, additionalProperties, items, minItems, maxItems, minLength,
-// maxLength, minimum, maximum, exclusiveMinimum, exclusiveMaximum, enum, const, anyOf, oneOf (read as anyOf), allOf of
-// one schema, $ref within the document, true and false. Annotations (title, description, default, examples, $schema,
-// $id, $comment, readOnly, writeOnly, deprecated) are not looked at. Anything else, format among it, is an error that
+// maxLength, pattern (regex.h), format (string_pattern.h), prefixItems, minimum, maximum, exclusiveMinimum,
+// exclusiveMaximum, multipleOf (of whole numbers, without bounds), enum, const, anyOf, oneOf (read as anyOf), allOf of
+// one schema or of plain objects, $ref within the document, true and false. Annotations (title, description, default,
+// examples, $schema, $id, $comment, readOnly, writeOnly, deprecated) are not looked at. Anything else is an error that
 // names the keyword and where it stands: what is not enforced is not taken.
 //
 // What is written is a part of what the schema allows:
@@ -11,10 +12,15 @@
 //     that additionalProperties allows, whose names may repeat;
 //   - without additionalProperties an object that lists properties has no others;
 //   - without a type the keywords tell it: properties mean an object, items an array, and so on; none: any value;
+//   - a string with a known format is of that format, whatever its pattern says; control characters and, in calls, '<'
+//     are not written where a class of characters has them;
+//   - an array with prefixItems has as many items as these;
 //   - numbers are as add_number() writes them, white space as Parts::gap() does.
 #pragma once
 
+#include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
@@ -65,7 +71,10 @@ class SchemaCompiler {
   Status add_type(StateId from, std::string_view type, const Place& place, const Object& schema);
   Status add_number_type(StateId from, bool integer, const Place& place, const Object& schema);
   Status add_string(StateId from, const Place& place, const Object& schema);
+  Status add_formed(StateId from, std::string_view form, const Place& place);
   Status add_array(StateId from, const Place& place, const Object& schema);
+  Status add_tuple(StateId from, const Place& place, const Object& schema, const LengthBounds& bounds);
+  Status add_all(StateId from, const Place& place, const boost::json::array& list);
   Status add_object(StateId from, const Place& place, const Object& schema);
   using Names = std::unordered_set<std::string_view>;
   static Status check_properties(const Place& place, const Object& listed, const Names& required);
@@ -76,6 +85,7 @@ class SchemaCompiler {
 
   Parts& parts_;
   const Value& root_;
+  std::deque<Value> made_;  // schemas of several
   std::map<const Value*, StateId> known_;
   std::map<std::string, StateId> alike_;  // by their text
   // Referenced schemas that are still to be read: not by recursion, whose depth a chain of references would decide.

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/utf8.h"
+#include "grammar/string_pattern.h"
 
 namespace paceline::grammar {
 namespace {
@@ -19,9 +20,10 @@ constexpr std::string_view kAnnotations[] = {"title",     "description", "defaul
                                              "$schema",   "$id",         "$comment", "readOnly",
                                              "writeOnly", "deprecated",  "$defs",    "definitions"};
 constexpr std::string_view kObjectWords[] = {"properties", "required", "additionalProperties"};
-constexpr std::string_view kArrayWords[] = {"items", "minItems", "maxItems", "uniqueItems"};
-constexpr std::string_view kStringWords[] = {"minLength", "maxLength"};
-constexpr std::string_view kNumberWords[] = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"};
+constexpr std::string_view kArrayWords[] = {"items", "minItems", "maxItems", "uniqueItems", "prefixItems"};
+constexpr std::string_view kStringWords[] = {"minLength", "maxLength", "pattern", "format"};
+constexpr std::string_view kNumberWords[] = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
+                                             "multipleOf"};
 constexpr std::string_view kTypes[] = {"object", "array", "string", "number", "integer", "boolean", "null"};
 // Each of these says all there is to say.
 constexpr std::string_view kWhole[] = {"$ref", "anyOf", "oneOf", "allOf", "enum", "const"};
@@ -97,8 +99,35 @@ std::string_view whole_word(const object& schema) {
   return {};
 }
 
+bool has_known_format(const object& schema) {
+  const value* format = schema.if_contains("format");
+  return format != nullptr && format->is_string() && pattern_of_format(format->get_string());
+}
+
+// Of keywords that are followed in some cases; "": in this one.
+std::string why_not_followed(std::string_view name, const value& said, const object& schema) {
+  const bool has_form = schema.contains("pattern") || has_known_format(schema);
+  if ((name == "minLength" || name == "maxLength") && has_form)
+    return fmt::format("the keyword {} is not supported beside a pattern or a format", json_quoted(name));
+  if (name == "format" && !has_known_format(schema))
+    return fmt::format("the format {} is not supported", said.is_string() ? json_quoted(said.get_string()) : "given");
+  // A format that is known goes before a pattern.
+  if (name == "pattern" && !has_known_format(schema)) {
+    if (!said.is_string()) return "the keyword \"pattern\" must be a string";
+    const auto parsed = parse_regex(said.get_string());
+    return parsed.ok() ? "" : parsed.error().message;
+  }
+  if (name == "multipleOf" && (!said.is_int64() || said.get_int64() < 1 || said.get_int64() > kMaxMultiple))
+    return fmt::format("the keyword \"multipleOf\" is supported for whole numbers up to {} only", kMaxMultiple);
+  const bool is_bounded = std::any_of(std::begin(kNumberWords), std::end(kNumberWords) - 1,
+                                      [&](std::string_view word) { return schema.contains(word); });
+  if (name == "multipleOf" && is_bounded) return "the keyword \"multipleOf\" is not supported beside bounds";
+  return {};
+}
+
 // "": it is followed.
-std::string why_unenforced(std::string_view name, const value& said, std::string_view whole) {
+std::string why_unenforced(std::string_view name, const value& said, const object& schema) {
+  const std::string_view whole = whole_word(schema);
   if (among(name, kAnnotations) || name == whole) return {};
   const bool known = name == "type" || among(name, kObjectWords) || among(name, kArrayWords) ||
                      among(name, kStringWords) || among(name, kNumberWords) || among(name, kWhole);
@@ -106,29 +135,39 @@ std::string why_unenforced(std::string_view name, const value& said, std::string
   if (name == "uniqueItems" && (!said.is_bool() || said.get_bool()))
     return "the keyword \"uniqueItems\" is not supported, unless false";
   const bool type_of_constants = name == "type" && (whole == "enum" || whole == "const");
-  if (whole.empty() || type_of_constants) return {};
+  if (whole.empty()) return why_not_followed(name, said, schema);
+  if (type_of_constants) return {};
   return fmt::format("the keyword {} is not supported beside {}", json_quoted(name), json_quoted(whole));
 }
 
 }  // namespace
 
 Status check_keywords(const object& schema, std::string_view path) {
-  const std::string_view whole = whole_word(schema);
   for (const auto& [key, said] : schema) {
-    if (const std::string wrong = why_unenforced(key, said, whole); !wrong.empty())
+    if (const std::string wrong = why_unenforced(key, said, schema); !wrong.empty())
       return Error{fmt::format("{}: {}", path, wrong)};
   }
   return Done{};
+}
+
+std::string_view form_of_string(const object& schema) {
+  if (has_known_format(schema)) return *pattern_of_format(schema.at("format").get_string());
+  const value* pattern = schema.if_contains("pattern");
+  return pattern != nullptr && pattern->is_string() ? std::string_view(pattern->get_string()) : std::string_view();
 }
 
 void drop_unenforced(object& schema) {
   // Of which all must hold: that cannot be followed, and what stands beside it can.
   const value* all = schema.if_contains("allOf");
   if (all != nullptr && all->is_array() && all->get_array().size() != 1) schema.erase("allOf");
-  const std::string_view whole = whole_word(schema);
+  // These first: without them, others are followed.
+  for (const char* name : {"format", "pattern"}) {
+    const value* said = schema.if_contains(name);
+    if (said != nullptr && !why_unenforced(name, *said, schema).empty()) schema.erase(name);
+  }
   std::vector<std::string> dropped;
   for (const auto& [key, said] : schema) {
-    if (!why_unenforced(key, said, whole).empty()) dropped.emplace_back(key);
+    if (!why_unenforced(key, said, schema).empty()) dropped.emplace_back(key);
   }
   for (const std::string& key : dropped) schema.erase(key);
 }

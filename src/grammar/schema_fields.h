@@ -15,7 +15,11 @@ namespace paceline::grammar {
 
 // Refuses keywords that are unknown, or that stand beside one which says everything ($ref, anyOf, enum, ...).
 Status check_keywords(const boost::json::object& schema, std::string_view path);
-// Takes out what that would refuse.
+// Digits of a number are followed by what is left of it.
+inline constexpr int64_t kMaxMultiple = 1000;
+// The form of a string by its format or its pattern; "": it has none. The keywords have been checked.
+std::string_view form_of_string(const boost::json::object& schema);
+// Takes out what check_keywords would refuse.
 void drop_unenforced(boost::json::object& schema);
 
 // What `type` says, or what the keywords tell; empty: any. With number there is no integer.

@@ -55,6 +55,22 @@ ApiError too_busy(std::string message) {
           .retry_after_s = 1};
 }
 
+ApiError over_allowance(double wait_s) {
+  const int seconds = static_cast<int>(wait_s) + 1;
+  return {.status = 429,
+          .message = fmt::format("this key has used up what it has for a minute; try again in {}s", seconds),
+          .type = "rate_limit_error",
+          .code = "rate_limit_exceeded",
+          .retry_after_s = seconds};
+}
+
+ApiError not_for_all() {
+  return {.status = 403,
+          .message = "this needs an admin key (the server's option --admin-key-file)",
+          .type = "permission_error",
+          .code = "admin_key_needed"};
+}
+
 ApiError shutting_down() {
   return {.status = 503,
           .message = "the server is shutting down",

@@ -32,6 +32,9 @@ ApiError wrong_method(std::string_view method, std::string_view path);
 ApiError no_such_model(std::string_view name);
 ApiError no_key();
 ApiError too_busy(std::string message);
+// A key has used up what it has for a minute.
+ApiError over_allowance(double wait_s);
+ApiError not_for_all();
 ApiError shutting_down();
 // why: what the engine said, if anything.
 ApiError engine_failed(std::string_view why = {});

@@ -25,6 +25,9 @@ class ClientSocket : public std::enable_shared_from_this<ClientSocket> {
 
   [[nodiscard]] boost::asio::ip::tcp::socket::executor_type executor() { return socket_.get_executor(); }
   [[nodiscard]] bool is_open() const { return socket_.is_open(); }
+  [[nodiscard]] boost::asio::ip::address remote_address(boost::system::error_code& failed) const {
+    return socket_.remote_endpoint(failed).address();
+  }
   void close();
 
   // From now on so long, or it is closed.

@@ -28,6 +28,7 @@ class CompletionFormat final : public AnswerFormat {
     if (news.end == OutputEnd::none || std::exchange(told.closed, true) || is_broken(news.end)) return;
     boost::json::object chunk = writer_.closing(number, output_end_name(news.end));
     chunk["timings"] = timings_object(usage);
+    if (reports()) chunk["metrics"] = metrics_object(usage, terms_.report == SpeculationReport::detailed);
     add_chunk(std::move(chunk), out);
   }
 
@@ -47,7 +48,9 @@ class CompletionFormat final : public AnswerFormat {
       text.finish_reason = output_end_name(choice.end);
       for (const OutputDelta& delta : choice.deltas) add_to(text, delta);
     }
-    return boost::json::serialize(writer_.whole(texts, usage));
+    boost::json::object made = writer_.whole(texts, usage);
+    if (reports()) made["metrics"] = metrics_object(usage, terms_.report == SpeculationReport::detailed);
+    return boost::json::serialize(made);
   }
 
   std::string failed(const ApiError& error, const Usage& usage) override {
@@ -63,6 +66,8 @@ class CompletionFormat final : public AnswerFormat {
     int32_t calls = 0;
     size_t content_bytes = 0;
   };
+
+  [[nodiscard]] bool reports() const { return terms_.report != SpeculationReport::none; }
 
   void add_chunk(boost::json::object chunk, std::string& out) const {
     if (terms_.include_usage && !chunk.contains("usage")) chunk["usage"] = nullptr;

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "server/answer_format.h"
+#include "server/settings.h"
 #include "server/wire_answer.h"
 
 namespace paceline {
@@ -11,6 +12,7 @@ namespace paceline {
 struct CompletionFormatTerms {
   bool include_usage = false;  // streams: a chunk with the counts before the end
   bool has_logprobs = false;
+  SpeculationReport report = SpeculationReport::none;
 };
 
 // The tokenizer outlives it.

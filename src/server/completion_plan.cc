@@ -36,6 +36,7 @@ class Planner final : public CompletionPlanner {
         model_(model),
         limits_(*terms.limits),
         only_counts_(terms.only_counts),
+        only_renders_(terms.only_renders),
         problem_(terms.ignores_unknown) {}
 
   bool read() override {
@@ -98,6 +99,8 @@ class Planner final : public CompletionPlanner {
     if (is_good()) wire_->chat() != nullptr ? plan_chat(*wire_->chat()) : plan_text(*wire_->text());
     if (!problem_.none()) return api_error(*problem_.first());
     if (unknown_model_) return no_such_model(*unknown_model_);
+    if (only_renders_)
+      return HttpAnswer{.body = boost::json::serialize(boost::json::object{{"prompt", rendered_}}), .headers = {}};
     if (only_counts_) {
       size_t tokens = 0;
       for (const Request& request : plan_.requests) tokens += request.prompt.size();
@@ -113,6 +116,10 @@ class Planner final : public CompletionPlanner {
   void plan_chat(ChatAsk& chat) {
     const auto text = render_within(model_.text(), chat.chat, limits_, wire_->prompt_field(), problem_);
     if (!text) return;
+    if (only_renders_) {
+      rendered_ = *text;
+      return;
+    }
     // The template writes <bos> itself.
     auto prompt = model_.maker().encode(*text, false, media_, terms(), problem_);
     if (prompt) add(model_.maker().make(std::move(*prompt), chat, chat, terms(), problem_));
@@ -185,7 +192,8 @@ class Planner final : public CompletionPlanner {
   std::unique_ptr<Wire> wire_;
   ServedModel& model_;
   const RequestLimits& limits_;
-  bool only_counts_;
+  bool only_counts_, only_renders_;
+  std::string rendered_;
   FieldProblem problem_;
   std::optional<std::string> unknown_model_;  // that was asked for
   std::vector<MediaFile> none_;               // media of a text

@@ -40,7 +40,8 @@ class CompletionPlanner {
 };
 
 struct PlanTerms {
-  bool only_counts = false;      // nothing is computed: the answer says how many tokens the prompt has
+  // Nothing is computed: the answer says how many tokens the prompt has, or what it is.
+  bool only_counts = false, only_renders = false;
   bool ignores_unknown = false;  // fields
   const RequestLimits* limits = nullptr;
 };

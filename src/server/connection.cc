@@ -36,7 +36,13 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
         routes_(*context.by.routes),
         settings_(*context.by.settings),
         client_(std::make_shared<ClientSocket>(std::move(socket), settings_.max_header_bytes)),
-        bell_(client_->executor()) {}
+        bell_(client_->executor()) {
+    error_code failed;
+    const auto peer = client_->remote_address(failed);
+    if (failed) return;
+    address_ = peer.to_string();
+    is_from_here_ = peer.is_loopback();
+  }
   ~HttpConnection() override {
     // Where the server ends before the request does, nobody is to be called any more.
     if (exchange_ != nullptr) leave_exchange();
@@ -81,6 +87,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   asio::awaitable<bool> serve_one(Parser& parser) {
     HttpCall call;
     call.id = "req_" + new_letters();
+    call.address = address_;
+    call.is_from_here = is_from_here_;
     client_->arm(settings_.header_s);
     const error_code header_failed = co_await client_->read_header(parser);
     if (header_failed) {
@@ -98,6 +106,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       // And of one that comes in an unknown coding it is not known where it ends.
       const bool has_body = !parser.is_done() || refusal->status == 501;
       if (has_body) keep_alive_ = false;
+      if (refusal->delay_s > 0) co_await wait(refusal->delay_s);
       co_await answer(call, *refusal);
       if (has_body) co_await client_->discard();
       co_return goes_on();
@@ -341,6 +350,11 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     co_return co_await write(std::move(framed));
   }
 
+  asio::awaitable<void> wait(double limit_s) {
+    asio::steady_timer timer(client_->executor(), seconds(limit_s));
+    co_await timer.async_wait(kAwaitTuple);
+  }
+
   asio::awaitable<bool> write(std::string bytes) {
     co_return co_await client_->write(bytes, {}, settings_.write_stall_s);
   }
@@ -371,6 +385,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
 
   void note(const HttpCall& call, int status) {
     context_.metrics->answered(Routes::route_name(call.path), status);
+    if (exchange_ != nullptr) routes_.note_ended(call, *exchange_);
     if (!context_.by.log->writes(LogLevel::info)) return;
     const bool is_probe = call.path == "/health" || call.path == "/ready" || call.path == "/metrics";
     if (is_probe && !context_.by.log->writes(LogLevel::debug)) return;
@@ -397,6 +412,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   asio::steady_timer bell_;
   std::shared_ptr<Preparation> preparation_;  // of the request at hand
   std::shared_ptr<Exchange> exchange_;        // and of its answer
+  std::string address_;                       // of the client
+  bool is_from_here_ = false;
   unsigned version_ = 11;
   bool keep_alive_ = true, last_ = false, idle_ = false;
   bool gone_ = false, rung_ = false;

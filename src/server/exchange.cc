@@ -88,7 +88,9 @@ Heard Exchange::hear(int32_t first_choice, const Event& event) {
 void Exchange::time_tokens(Choice& choice, size_t count) {
   const auto now = EngineClock::now();
   auto between = static_cast<int64_t>(count);
-  if (!std::exchange(had_first_token_, true)) {
+  last_token_ = now;
+  if (!first_token_) {
+    first_token_ = now;
     around_.metrics->first_token(seconds_between(plan_.arrived, now));
     around_.metrics->prompt_done(usage_.prompt_tokens);
   }
@@ -178,6 +180,15 @@ Usage Exchange::take_all(std::vector<ChoiceNews>& news, std::optional<ApiError>&
   told_end_ = all_ended();
   problem = problem_;
   return usage_;
+}
+
+Exchange::Progress Exchange::progress() {
+  const std::lock_guard lock(mutex_);
+  Progress made{id(), usage_, seconds_between(plan_.arrived, EngineClock::now()), {}, {}, all_ended(), ""};
+  if (first_token_) made.first_token_s = seconds_between(plan_.arrived, *first_token_);
+  if (last_token_) made.last_token_s = seconds_between(plan_.arrived, *last_token_);
+  if (all_ended()) made.end = problem_ ? *problem_->code : output_end_name(choices_.back()->output.end());
+  return made;
 }
 
 Usage Exchange::usage() {

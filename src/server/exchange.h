@@ -27,6 +27,7 @@ struct ExchangePlan {
   std::vector<Request> requests;        // their choices are counted on, one behind the other
   EngineClock::time_point arrived;
   std::string cache_salt;  // of the request, for its scope
+  std::string route;       // it came by
   std::string left_out;    // of what it asks for, and is of no consequence; names
 };
 
@@ -47,6 +48,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   [[nodiscard]] bool streams() const { return plan_.stream; }
   [[nodiscard]] std::string_view stream_type() const { return plan_.format->stream_type(); }
   [[nodiscard]] const std::string& id() const { return plan_.format->id(); }
+  [[nodiscard]] const std::string& route() const { return plan_.route; }
   // For the answer's header: what was asked for and left out.
   [[nodiscard]] const std::string& left_out() const { return plan_.left_out; }
   // Called, by any thread, when take() or finished() have something new to say.
@@ -71,6 +73,17 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     std::string body;
   };
   Whole whole();
+
+  // How it fares.
+  struct Progress {
+    std::string id;
+    Usage usage;
+    double age_s = 0;
+    std::optional<double> first_token_s, last_token_s;  // since it arrived; none: there is none yet
+    bool has_ended = false;
+    std::string end;  // "": it goes on
+  };
+  [[nodiscard]] Progress progress();
 
   // It may not have more; `why` is what the client is told, if it is still there.
   void cancel(ApiError why);
@@ -102,7 +115,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::function<void()> wake_;
   std::optional<ApiError> problem_;
   size_t ended_ = 0;
-  bool cancelled_ = false, had_first_token_ = false;
+  bool cancelled_ = false;
+  std::optional<EngineClock::time_point> first_token_, last_token_;  // of all choices
   Usage usage_;
 };
 

@@ -17,6 +17,8 @@ struct HttpCall {
   unsigned version = 11;      // 10: HTTP/1.0
   std::string authorization;  // headers
   std::string api_key;
+  std::string address;        // where it comes from
+  bool is_from_here = false;  // from this machine
   std::string cache_scope;
   size_t hosts = 0;  // Host headers; one is right
   std::string host;
@@ -35,6 +37,7 @@ struct HttpAnswer {
   std::string content_type = "application/json";  // "": there is no body
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers;
+  double delay_s = 0;  // until it is written
 };
 
 // In the shape that the clients of the call's route read.

@@ -171,8 +171,8 @@ TEST(MediaDecodingTest, WhatNobodyWantsIsNotDecoded) {
                .get("/metrics")
                .body.find("preparing_running{model_name=\"default\",lane=\"large pictures\"} 1") != std::string::npos;
   };
-  // A picture takes a third of a second of a fast machine's time, one after the other. There are 256: a minute and a half
-  // where that is the time it takes, and more elsewhere. None of it, however slow, is none of it.
+  // A picture takes a third of a second of a fast machine's time, one after the other. There are 256: a minute and a
+  // half where that is the time it takes, and more elsewhere. None of it, however slow, is none of it.
   const std::string body = picture_body(8000, 16);
   const auto ask = [&] {
     std::vector<TestClient> clients;

@@ -8,6 +8,8 @@
 #include "server/http_terms.h"
 #include "server/messages/messages_error.h"
 #include "server/messages/messages_wire.h"
+#include "server/ollama/ollama.h"
+#include "server/props.h"
 #include "server/rendering.h"
 #include "server/request_lanes.h"
 #include "server/responses/responses_wire.h"
@@ -24,6 +26,7 @@ struct Route {
   std::string_view methods;  // separated by commas
   bool is_open = false;      // without a key: what probes and collectors read
   bool completes = false;    // it is work for the engine
+  bool manages = false;      // it shows or ends what others asked for
 };
 constexpr std::string_view kResponse = "/v1/responses/ID";
 constexpr std::array kRoutes{
@@ -39,16 +42,29 @@ constexpr std::array kRoutes{
     Route{.path = "/v1/models", .methods = "GET"},
     Route{.path = "/tokenize", .methods = "POST"},
     Route{.path = "/detokenize", .methods = "POST"},
+    Route{.path = "/apply-template", .methods = "POST"},
+    Route{.path = "/props", .methods = "GET"},
+    Route{.path = "/slots", .methods = "GET", .manages = true},
+    Route{.path = "/v1/requests", .methods = "GET", .manages = true},
+    Route{.path = "/v1/requests/ID/cancel", .methods = "POST", .manages = true},
+    Route{.path = "/", .methods = "GET", .is_open = true},
+    Route{.path = "/api/version", .methods = "GET"},
+    Route{.path = "/api/tags", .methods = "GET"},
+    Route{.path = "/api/ps", .methods = "GET"},
+    Route{.path = "/api/show", .methods = "POST"},
+    Route{.path = "/api/chat", .methods = "POST", .completes = true},
+    Route{.path = "/api/generate", .methods = "POST", .completes = true},
     Route{.path = "/health", .methods = "GET", .is_open = true},
     Route{.path = "/ready", .methods = "GET", .is_open = true},
     Route{.path = "/version", .methods = "GET", .is_open = true},
     Route{.path = "/metrics", .methods = "GET", .is_open = true},
 };
-constexpr std::string_view kModelPrefix = "/v1/models/";
+constexpr std::string_view kModelPrefix = "/v1/models/", kRequestPrefix = "/v1/requests/", kCancel = "/cancel";
 
 // With what names something put aside.
 std::string pattern_of(std::string_view path) {
   if (path.starts_with(kModelPrefix)) return "/v1/models";
+  if (path.starts_with(kRequestPrefix) && path.ends_with(kCancel)) return "/v1/requests/ID/cancel";
   const auto stored = responses::read_stored_path(path);
   if (!stored || path == "/v1/responses/input_tokens") return std::string(path);
   return fmt::format("{}{}{}", kResponse, stored->verb.empty() ? "" : "/", stored->verb);
@@ -99,6 +115,8 @@ Routes::Routes(ServedModel& model, RouteSources sources, const ServerSettings& s
       sources_(std::move(sources)),
       settings_(settings),
       keys_(settings.api_keys),
+      admin_keys_(settings.admin_keys),
+      limits_(settings.allowance),
       origins_(settings),
       responses_(settings.response_store_bytes),
       health_(model.engine(), settings.stuck_s) {}
@@ -119,17 +137,21 @@ std::optional<HttpAnswer> Routes::refuse(const HttpCall& call) const {
   if (const auto error = origins_.refuse(call)) return error_answer(call, *error);
   if (const auto error = refuse_terms(call)) return error_answer(call, *error);
   const Route* route = find_route(call.path);
-  if (route == nullptr) return error_answer(call, no_such_route(call.path));
+  if (route == nullptr || (ollama::is_route(call.path) && !settings_.ollama))
+    return error_answer(call, no_such_route(call.path));
   if (OriginCheck::is_preflight(call)) return OriginCheck::preflight(call);
   if (!fits(*route, call.method)) {
     HttpAnswer answer = error_answer(call, wrong_method(call.method, call.path));
     answer.headers.emplace_back("Allow", std::string(route->methods));
     return answer;
   }
-  if (!route->is_open && keys_.needed() && !key_of(call)) return error_answer(call, no_key());
+  if (!route->is_open) {
+    if (auto refusal = refuse_key(call, route->manages)) return refusal;
+  }
   if (route->methods != "POST") return std::nullopt;
   if (draining_) return error_answer(call, shutting_down());
   if (!route->completes) return std::nullopt;
+  if (const auto wait_s = limits_.take_request(key_of(call))) return error_answer(call, over_allowance(*wait_s));
   // The engine has the last word; but work that it is sure to refuse need not be done.
   if (model_.engine().stats().waiting >= model_.description().settings.queue_length) {
     return error_answer(call, refused({.refusal = Refusal::queue_full}, 0));
@@ -137,14 +159,33 @@ std::optional<HttpAnswer> Routes::refuse(const HttpCall& call) const {
   return std::nullopt;
 }
 
+bool Routes::may_manage(const HttpCall& call) const {
+  if (!admin_keys_.needed()) return call.is_from_here;
+  return admin_keys_.check(call.authorization, call.api_key).has_value();
+}
+
+std::optional<HttpAnswer> Routes::refuse_key(const HttpCall& call, bool manages) const {
+  const bool is_admin = admin_keys_.needed() && admin_keys_.check(call.authorization, call.api_key);
+  const bool is_known = is_admin || key_of(call) || !keys_.needed();
+  const bool was_wrong = (keys_.needed() || admin_keys_.needed()) && !is_admin && !key_of(call) &&
+                         !(call.authorization.empty() && call.api_key.empty());
+  if (is_known && (!manages || may_manage(call))) return std::nullopt;
+  HttpAnswer answer = error_answer(call, is_known ? not_for_all() : no_key());
+  if (was_wrong) answer.delay_s = attempts_.note_wrong(call.address);
+  return answer;
+}
+
 Reply Routes::handle(const HttpCall& call) {
   const Route* route = find_route(call.path);
   const std::string_view path = route != nullptr ? route->path : "";
   if (path.starts_with(kResponse)) return {stored_response(call)};
+  if (path == "/v1/requests/ID/cancel") return {cancel_request(call)};
+  if (ollama::is_route(path)) return handle_ollama(call);
   if (call.method != "POST") return handle_get(call);
+  if (path == "/apply-template") return apply_template(call);
   if (path == "/tokenize") return {tokenize(call)};
   if (path == "/detokenize") return {detokenize(call)};
-  return complete(call, wire_for(call), !route->completes);
+  return complete(call, wire_for(call), route->completes ? Purpose::answer : Purpose::count);
 }
 
 std::unique_ptr<Wire> Routes::wire_for(const HttpCall& call) {
@@ -165,12 +206,68 @@ Reply Routes::handle_get(const HttpCall& call) {
   if (call.path == "/ready") return {ready()};
   if (call.path == "/version") return {json_answer({{"name", "paceline"}, {"version", PACELINE_VERSION}})};
   if (call.path == "/metrics") return {metrics()};
+  if (call.path == "/props") return {json_answer(props_object(model_, settings_))};
+  if (call.path == "/slots" || call.path == "/v1/requests") return {requests(call.path == "/slots")};
   return {models(call)};
 }
 
-Reply Routes::complete(const HttpCall& call, std::unique_ptr<Wire> wire, bool only_counts) {
+Reply Routes::handle_ollama(const HttpCall& call) {
+  const int32_t context = model_.maker().context(settings_.limits.context);
+  if (call.path == "/") return {HttpAnswer{.content_type = "text/plain", .body = "Ollama is running", .headers = {}}};
+  if (call.path == "/api/version") return {json_answer({{"version", PACELINE_VERSION}})};
+  if (call.path == "/api/show") return {json_answer(ollama::show_model(model_, context))};
+  if (call.method != "POST") return {json_answer(ollama::list_models(model_))};
+  return complete(call, ollama::make_wire(call.path == "/api/chat"), Purpose::answer);
+}
+
+// A conversation of either family; by what it has.
+Reply Routes::apply_template(const HttpCall& call) {
+  FieldProblem unread;
+  const auto body = parse_body(call.body, unread);
+  const bool has_input = body && body->contains("input");
+  return complete(call, has_input ? responses::make_wire({&responses_, key_of(call)}) : make_chat_wire(),
+                  Purpose::render);
+}
+
+HttpAnswer Routes::requests(bool as_slots) {
+  json::array running;
+  {
+    const std::lock_guard lock(exchanges_mutex_);
+    for (const auto& weak : exchanges_) {
+      const auto exchange = weak.lock();
+      if (exchange == nullptr || exchange->finished()) continue;
+      json::object record = request_record(exchange->route(), exchange->progress());
+      if (as_slots) record["is_processing"] = true;
+      running.push_back(std::move(record));
+    }
+  }
+  if (as_slots) return {.body = json::serialize(running), .headers = {}};
+  return json_answer({{"running", std::move(running)}, {"recent", ledger_.recent()}});
+}
+
+HttpAnswer Routes::cancel_request(const HttpCall& call) {
+  std::string_view id = std::string_view(call.path).substr(kRequestPrefix.size());
+  id.remove_suffix(kCancel.size());
+  const auto exchange = find_exchange(id);
+  if (exchange == nullptr) {
+    return error_answer(
+        call,
+        {.status = 404, .message = fmt::format("no request {} runs here", shortened(id)), .code = "request_not_found"});
+  }
+  exchange->cancel({.status = 499, .message = "the request was cancelled by an operator", .code = "cancelled"});
+  return json_answer({{"id", id}, {"cancelled", true}});
+}
+
+void Routes::note_ended(const HttpCall& call, Exchange& exchange) {
+  const Exchange::Progress progress = exchange.progress();
+  limits_.charge(key_of(call), progress.usage.prompt_tokens + progress.usage.completion_tokens);
+  ledger_.add(request_record(exchange.route(), progress));
+}
+
+Reply Routes::complete(const HttpCall& call, std::unique_ptr<Wire> wire, Purpose purpose) {
   const bool ignores = settings_.ignores_unknown_fields.value_or(wire->ignores_unknown());
-  auto planner = make_planner(call, std::move(wire), model_, {only_counts, ignores, &settings_.limits});
+  auto planner = make_planner(call, std::move(wire), model_,
+                              {purpose == Purpose::count, purpose == Purpose::render, ignores, &settings_.limits});
   if (planner->read()) {
     const bool is_more = RequestLanes::size_class(planner->weight()) > RequestLanes::size_class(weight_of(call));
     if (is_more || !planner->media().empty()) return {.answer = {}, .waiting = std::move(planner)};
@@ -186,6 +283,7 @@ Reply Routes::go_on(const HttpCall& call, CompletionPlanner& planner) {
   for (Request& request : made.requests) {
     request.scope = cache_scope(key_of(call), call.cache_scope, made.cache_salt);
   }
+  made.route = call.path;
   auto exchange = std::make_shared<Exchange>(
       std::move(made),
       Exchange::Around{&model_.text().tokenizer, model_.text().dialect.get(), &model_.engine(), sources_.metrics});

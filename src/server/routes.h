@@ -16,9 +16,11 @@
 #include "server/exchange.h"
 #include "server/health.h"
 #include "server/http_call.h"
+#include "server/key_guard.h"
 #include "server/log.h"
 #include "server/metrics.h"
 #include "server/origin_check.h"
+#include "server/request_ledger.h"
 #include "server/responses/response_store.h"
 #include "server/served_model.h"
 #include "server/settings.h"
@@ -66,6 +68,8 @@ class Routes {
   // For metrics: the path of a route, or "other".
   [[nodiscard]] static std::string_view route_name(std::string_view path);
 
+  // Its answer has been written, or nobody wants it.
+  void note_ended(const HttpCall& call, Exchange& exchange);
   // Exchanges that run end with an error: the server is shutting down.
   void cancel_all();
   // Nobody new should come: /ready says so. Who does is served.
@@ -82,8 +86,15 @@ class Routes {
   [[nodiscard]] std::optional<size_t> key_of(const HttpCall& call) const {
     return keys_.check(call.authorization, call.api_key);
   }
+  [[nodiscard]] bool may_manage(const HttpCall& call) const;
+  [[nodiscard]] std::optional<HttpAnswer> refuse_key(const HttpCall& call, bool manages) const;
   std::unique_ptr<Wire> wire_for(const HttpCall& call);
-  Reply complete(const HttpCall& call, std::unique_ptr<Wire> wire, bool only_counts);
+  Reply handle_ollama(const HttpCall& call);
+  HttpAnswer requests(bool as_slots);
+  HttpAnswer cancel_request(const HttpCall& call);
+  Reply apply_template(const HttpCall& call);
+  enum class Purpose : uint8_t { answer, count, render };
+  Reply complete(const HttpCall& call, std::unique_ptr<Wire> wire, Purpose purpose);
   HttpAnswer stored_response(const HttpCall& call);
   // One that runs; null: there is none.
   std::shared_ptr<Exchange> find_exchange(std::string_view id);
@@ -98,7 +109,10 @@ class Routes {
   ServedModel& model_;
   RouteSources sources_;
   const ServerSettings& settings_;
-  ApiKeys keys_;
+  ApiKeys keys_, admin_keys_;
+  mutable KeyAttempts attempts_;
+  mutable KeyLimits limits_;
+  RequestLedger ledger_;
   OriginCheck origins_;
   responses::ResponseStore responses_;
   Health health_;

@@ -5,6 +5,7 @@
 #include <boost/json/value.hpp>
 #include <ctime>
 
+#include "server/utc_text.h"
 #include "weights/checkpoint.h"
 #include "weights/sha256.h"
 
@@ -14,14 +15,6 @@ namespace {
 namespace json = boost::json;
 
 json::value or_null(const std::optional<std::string>& text) { return text ? json::value(*text) : json::value(); }
-
-// RFC 3339
-std::string utc_text(std::time_t seconds) {
-  std::tm parts{};
-  ::gmtime_r(&seconds, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts)};
-}
 
 std::string folder_name(const std::filesystem::path& folder) {
   // A path that ends with a slash has an empty last part.

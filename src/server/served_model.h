@@ -30,6 +30,7 @@ class ServedModel {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const EngineDescription& description() const { return description_; }
   CompletionMaker& maker() { return maker_; }
+  [[nodiscard]] const CompletionMaker& maker() const { return maker_; }
 
   // Further names; one that ends in * stands for all that begin so.
   void set_aliases(std::vector<std::string> aliases) { aliases_ = std::move(aliases); }

@@ -7,7 +7,12 @@
 #include <string>
 #include <vector>
 
+#include "server/key_guard.h"
+
 namespace paceline {
+
+// How much a chat's answer says about speculation, beside its counts.
+enum class SpeculationReport : uint8_t { none, summary, detailed };
 
 // What one request may ask for.
 struct RequestLimits {
@@ -20,7 +25,8 @@ struct RequestLimits {
   double render_s = 5;                     // of a core, for the model's template to write it down
   int32_t max_frames = 32;                 // shown of a video
   int64_t max_pixels = int64_t{64} << 20;  // of a picture or a frame, decoded
-  double request_s = 600;                  // from its arrival to its end; 0: no limit
+  SpeculationReport speculation_report = SpeculationReport::none;  // where it does not say
+  double request_s = 600;                                          // from its arrival to its end; 0: no limit
   // HOST or HOST:PORT, from where media are fetched that a request names by URL; none: from nowhere.
   std::vector<std::string> media_hosts;
   size_t media_bytes = size_t{256} << 20;  // fetched for one request, all its media together
@@ -53,6 +59,10 @@ struct ServerSettings {
   std::string model_name;             // how clients call the model; "": as its folder is called
   std::vector<std::string> aliases;   // further names of it; one that ends in * stands for all that begin so
   std::vector<std::string> api_keys;  // none: everyone may
+  // Of those who look inside and end others' requests; none: only from this machine.
+  std::vector<std::string> admin_keys;
+  KeyAllowance allowance;  // of each key
+  bool ollama = false;     // answers on Ollama's routes
   // What happens to fields that nobody knows: none: as each route has it.
   std::optional<bool> ignores_unknown_fields;
   size_t response_store_bytes = size_t{64} << 20;  // of responses, for those who go on from them; 0: none are kept

@@ -77,6 +77,38 @@ json::object timings_object(const Usage& usage) {
           {"draft_n_accepted", usage.speculation.accepted}};
 }
 
+json::object metrics_object(const Usage& usage, bool detailed) {
+  int64_t steps = 0, drafted = 0, accepted = 0;
+  int32_t most = 0;
+  json::array histogram, drafts, hits;
+  for (const RoundCount& round : usage.rounds) {
+    if (detailed) drafts.push_back(round.drafted), hits.push_back(round.accepted);
+    if (round.drafted == 0) continue;
+    ++steps;
+    drafted += round.drafted;
+    accepted += round.accepted;
+    most = std::max(most, round.drafted);
+    while (static_cast<int32_t>(histogram.size()) <= round.accepted) histogram.push_back(0);
+    auto& count = histogram[static_cast<size_t>(round.accepted)];
+    count = count.get_int64() + 1;
+  }
+  const auto ratio = [](int64_t part, int64_t whole) {
+    return rounded(whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0);
+  };
+  json::object made{{"mean_acceptance_length", 1 + ratio(accepted, steps)},
+                    {"draft_acceptance_rate", ratio(accepted, drafted)},
+                    {"acceptance_histogram", std::move(histogram)},
+                    {"num_spec_steps", steps},
+                    {"num_draft_tokens", drafted},
+                    {"num_accepted_draft_tokens", accepted},
+                    {"num_spec_tokens", most}};
+  if (detailed) {
+    made["per_step_accepted"] = std::move(hits);
+    made["per_step_drafted"] = std::move(drafts);
+  }
+  return {{"speculative_decoding", std::move(made)}};
+}
+
 json::array logprob_list(const Tokenizer& tokenizer, const std::vector<NewToken>& tokens) {
   json::array content;
   for (const NewToken& token : tokens) {

@@ -29,6 +29,8 @@ boost::json::object usage_object(const Usage& usage);
 boost::json::object speculative_object(const SpeculationCounters& counters);
 // Counts and times under the names that llama.cpp's clients show.
 boost::json::object timings_object(const Usage& usage);
+// {"speculative_decoding": …} under vLLM's names; detailed: with each round.
+boost::json::object metrics_object(const Usage& usage, bool detailed);
 // {"content": [...]} of chats: tokens with the likeliest in their places.
 boost::json::array logprob_list(const Tokenizer& tokenizer, const std::vector<NewToken>& tokens);
 

@@ -98,14 +98,25 @@ void read_stop_ids(AskFields& fields, Wishes& wishes) {
   }
 }
 
-// {"enabled": true, "max_depth": 4}
-void read_speculative(AskFields& fields, Wishes& wishes) {
+// {"enabled": true, "max_depth": 4, "report": "summary"}
+void read_speculative(AskFields& fields, const RequestLimits& limits, Ask& ask) {
+  ask.report = limits.speculation_report;
+  ask.keeps_rounds = ask.report != SpeculationReport::none;
+  Wishes& wishes = ask.wishes;
   const json::object* object = fields.object("speculative");
   if (object == nullptr) return;
   AskFields inner(*object, fields.path("speculative"), fields.problem());
   if (const auto depth = inner.integer("max_depth", 0, kMaxDraftTokens))
     wishes.max_depth = static_cast<int32_t>(*depth);
   if (!inner.boolean("enabled").value_or(true)) wishes.max_depth = 0;
+  if (const auto report = inner.string("report")) {
+    if (*report != "none" && *report != "summary" && *report != "detailed")
+      inner.problem().say(bad_field(inner.path("report"), "speculative.report must be none, summary or detailed"));
+    ask.report = *report == "detailed"  ? SpeculationReport::detailed
+                 : *report == "summary" ? SpeculationReport::summary
+                                        : SpeculationReport::none;
+    ask.keeps_rounds = ask.report != SpeculationReport::none;
+  }
   inner.finish();
 }
 
@@ -136,7 +147,7 @@ void read_choosing(AskFields& fields, const RequestLimits& limits, Ask& ask) {
   read_biases(fields, ask.wishes.sampling);
   read_stop_ids(fields, ask.wishes);
   ask.wishes.ignore_eos = fields.boolean("ignore_eos").value_or(false);
-  read_speculative(fields, ask.wishes);
+  read_speculative(fields, limits, ask);
   ask.stream = fields.boolean("stream").value_or(false);
   ask.cache_salt = fields.string("cache_salt", 1024).value_or("");
 }

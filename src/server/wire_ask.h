@@ -16,7 +16,8 @@ struct Ask : OutputAsk {
   std::string model;  // "": whichever is served
   bool stream = false;
   bool include_usage = false;  // streams: a chunk with the counts before the end
-  std::string cache_salt;      // prompts are shared only among requests with the same
+  SpeculationReport report = SpeculationReport::none;
+  std::string cache_salt;  // prompts are shared only among requests with the same
 };
 
 // Fields that have the same names on every wire: model, sampling, speculative, stream and what else is ours.

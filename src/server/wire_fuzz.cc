@@ -5,12 +5,39 @@
 #include <string_view>
 
 #include "server/api_error.h"
+#include "server/messages/messages_error.h"
+#include "server/messages/messages_wire.h"
+#include "server/ollama/ollama.h"
+#include "server/responses/responses_wire.h"
 #include "server/wire_chat.h"
 #include "server/wire_completions.h"
 #include "server/wire_tokens.h"
 #include "session/gemma/gemma_call.h"
 #include "session/qwen/json_call.h"
 #include "session/qwen/tagged_call.h"
+
+namespace {
+
+// By the wires that leave unknown fields out, and by themselves refuse them.
+void read_other_wires(const boost::json::object& body) {
+  using namespace paceline;
+  static responses::ResponseStore store(1 << 20);
+  for (const bool ignores : {true, false}) {
+    for (int kind = 0; kind < 4; ++kind) {
+      const auto wire = kind == 0   ? responses::make_wire({&store, std::nullopt})
+                        : kind == 1 ? messages::make_wire()
+                                    : ollama::make_wire(kind == 2);
+      FieldProblem problem(ignores);
+      wire->read(body, {}, problem);
+      if (problem.none()) continue;
+      const ApiError error = api_error(*problem.first());
+      if (error.status != 400) std::abort();
+      (void)messages::error_object(error, "req");
+    }
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
   using namespace paceline;
@@ -27,6 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* bytes, size_t size) {
     if (unreadable.none()) std::abort();
     return 0;
   }
+  read_other_wires(*object);
   for (int kind = 0; kind < 4; ++kind) {
     FieldProblem problem;
     switch (kind) {

@@ -25,7 +25,9 @@ void read_tool(AskFields& tool, ToolOffer& tools) {
   tools.add(made, tool.path("function"), tool.problem());
 }
 
-ToolOffer read_tools(AskFields& body) {
+}  // namespace
+
+ToolOffer read_function_tools(AskFields& body) {
   ToolOffer tools;
   const json::array* array = body.array("tools");
   for (size_t i = 0; array != nullptr && i < array->size() && body.problem().none(); ++i) {
@@ -39,6 +41,8 @@ ToolOffer read_tools(AskFields& body) {
   }
   return tools;
 }
+
+namespace {
 
 // {"type": "function", "function": {"name": "x"}}
 void read_named_choice(AskFields& body, const json::object& choice, ToolChoice& made) {
@@ -154,7 +158,7 @@ ChatParts read_chat_parts(AskFields& fields, const ChatTerms& terms) {
   parts.chat.messages = std::move(messages.for_template);
   parts.media = std::move(messages.media);
   const ToolChoice choice = read_tool_choice(fields);
-  offer_tools(read_tools(fields), choice, parts, fields.problem());
+  offer_tools(read_function_tools(fields), choice, parts, fields.problem());
   read_response_format(fields, parts);
   read_template_variables(fields, parts);
   read_media_settings(fields, parts);

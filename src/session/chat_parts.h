@@ -12,6 +12,7 @@
 #include "session/chat_messages.h"
 #include "session/chat_request.h"
 #include "session/output_forms.h"
+#include "session/tool_offer.h"
 
 namespace paceline {
 
@@ -34,6 +35,9 @@ struct ChatParts {
 
 // The answer must have this form, or be calls of the tools that the parts offer already.
 void demand_form(OutputForm form, ChatParts& parts);
+
+// The field tools.
+ToolOffer read_function_tools(AskFields& body);
 
 // What there may be.
 struct ChatTerms {

@@ -37,6 +37,11 @@ const char* output_end_name(OutputEnd end) {
 }
 
 void ChoiceOutput::note_prompt(const Event& event, Usage& usage) {
+  if (keeps_rounds_ && !event.tokens.empty()) {
+    RoundCount round{event.drafted, 0};
+    for (const NewToken& token : event.tokens) round.accepted += token.origin == TokenOrigin::accepted ? 1 : 0;
+    usage.rounds.push_back(round);
+  }
   // Choices share the prompt: it is counted with the first.
   if (event.choice != 0 || event.cached <= cached_) return;
   usage.cached_tokens += event.cached - cached_;

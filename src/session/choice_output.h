@@ -11,11 +11,17 @@
 
 namespace paceline {
 
+// What a round of speculation did.
+struct RoundCount {
+  int32_t drafted = 0, accepted = 0;
+};
+
 // Of one request, or of several that are answered together.
 struct Usage {
   int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0, reasoning_tokens = 0;
   SpeculationCounters speculation;
   double prompt_ms = 0, decode_ms = 0;  // of the choice that took longest
+  std::vector<RoundCount> rounds;       // where they were asked for
 };
 
 // context: of the length that the context allows, where more was asked for. cancelled: by whoever reads it, or with the
@@ -27,9 +33,11 @@ class ChoiceOutput {
  public:
   // Tokenizer and dialect must outlive it.
   ChoiceOutput(const Tokenizer& tokenizer, const OutputDialect& dialect, const OutputSettings& settings)
-      : parser_(tokenizer, dialect, settings), fills_context_(settings.fills_context) {}
+      : parser_(tokenizer, dialect, settings),
+        fills_context_(settings.fills_context),
+        keeps_rounds_(settings.keeps_rounds) {}
 
-  // Of an event, before its tokens: what it says about the prompt.
+  // Of an event, before its tokens: what it says about the prompt, and about the round.
   void note_prompt(const Event& event, Usage& usage);
   // False: the output ends with this token.
   bool push(const NewToken& token, Usage& usage);
@@ -44,7 +52,7 @@ class ChoiceOutput {
 
  private:
   OutputParser parser_;
-  bool fills_context_;
+  bool fills_context_, keeps_rounds_;
   int32_t cached_ = 0;
   std::vector<OutputDelta> unheard_;
   OutputEnd end_ = OutputEnd::none;

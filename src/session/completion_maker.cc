@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "session/thought_budget.h"
+
 namespace paceline {
 namespace {
 
@@ -88,6 +90,11 @@ std::optional<MadeCompletion> CompletionMaker::make(MediaPrompt prompt, const Ou
   made->output.tools = std::make_shared<const CallableTools>(chat.tools);
   // What follows a form cannot turn out to be no call.
   made->output.streams_calls = made->request.sampling.constraint != nullptr;
+  const OutputMarks& marks = model_.dialect->marks();
+  if (chat.thought_tokens > 0 && marks.thought_begin >= 0 && marks.thought_end >= 0) {
+    auto& constraint = made->request.sampling.constraint;
+    constraint = limit_thoughts({marks, begins_in_thought, chat.thought_tokens, model_.tokenizer.id_end()}, constraint);
+  }
   made->request.listener_bytes = listener_bytes(made->output, made->request.choices);
   made->output.begins_in_thought = begins_in_thought;
   return made;
@@ -121,6 +128,7 @@ std::optional<MadeCompletion> CompletionMaker::make(MediaPrompt prompt, const Ou
   OutputSettings output;
   output.keeps_tokens = wishes.top_logprobs.has_value();
   output.fills_context = asked > room;
+  output.keeps_rounds = ask.keeps_rounds;
   if (!ask.stop_strings.empty()) output.stops = std::make_shared<const StopAutomaton>(ask.stop_strings);
   request->listener_bytes = listener_bytes(output, request->choices);
   return MadeCompletion{std::move(*request), std::move(output)};

@@ -26,6 +26,7 @@ struct OutputAsk {
   Wishes wishes;                      // max_tokens and context are decided when the prompt is known
   std::optional<int32_t> max_tokens;  // none: see CompletionTerms
   std::vector<std::string> stop_strings;
+  bool keeps_rounds = false;  // of speculation, each by itself
 };
 
 inline constexpr int32_t kMaxTopLogprobs = 20;

@@ -261,8 +261,8 @@ TEST_F(GrammarMask, ToolErrors) {
   EXPECT_EQ(error({}), "there is no tool to call");
   EXPECT_EQ(error({{"f{", nullptr}}), "the tool name \"f{\" must be letters, digits, '_', '-' and '.'");
   EXPECT_EQ(error({{"f", parsed(R"({"type":"string"})")}}), "tool f: #: expected the schema of an object");
-  EXPECT_EQ(error({{"f", parsed(R"({"properties":{"a":{"pattern":"x"}}})")}}),
-            "tool f: #/properties/a: the keyword \"pattern\" is not supported");
+  EXPECT_EQ(error({{"f", parsed(R"({"properties":{"a":{"contains":"x"}}})")}}),
+            "tool f: #/properties/a: the keyword \"contains\" is not supported");
   EXPECT_EQ(error({{"f", parsed(R"({"properties":{"a:b":{}}})")}}),
             "tool f: #/properties/a:b: the name \"a:b\" cannot be written in a tool call");
   const std::vector<ToolSchema> tools{{"f", nullptr}};

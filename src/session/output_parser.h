@@ -37,6 +37,7 @@ struct OutputSettings {
   bool begins_in_thought = false;
   bool keeps_tokens = false;
   bool fills_context = false;                            // it may be as long as the context allows
+  bool keeps_rounds = false;                             // what each round of speculation did is counted by itself
   std::shared_ptr<const StopAutomaton> stops = nullptr;  // of the content; thoughts and calls are not cut
 };
 

@@ -11,3 +11,4 @@ await import("./anthropic.js");
 await import("./vercel.js");
 await import("./langchain.js");
 await import("./one_conversation.js");
+await import("./ollama.js");

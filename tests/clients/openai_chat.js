@@ -258,3 +258,25 @@ test("timings and thoughts under both names", async () => {
   const { message } = answer.choices[0];
   assert.equal(message.reasoning, message.reasoning_content);
 });
+
+test("speculation under vLLM's names; keys of strings by format; looking inside", async () => {
+  connect();
+  const answer = await client.chat.completions.create({
+    model: "default", temperature: 0, max_tokens: 60, messages: [{ role: "user", content: "What is 12 plus 30?" }],
+    speculative: { report: "detailed" },
+  });
+  const told = answer.metrics.speculative_decoding;
+  assert.equal(told.per_step_drafted.reduce((a, b) => a + b, 0), told.num_draft_tokens);
+  assert.equal(told.num_accepted_draft_tokens, answer.usage.speculative.accepted);
+  const formed = await client.chat.completions.parse({
+    model: "default", temperature: 1, seed: 4, max_tokens: 200, messages: [{ role: "user", content: "Who is Anna?" }],
+    response_format: zodResponseFormat(z.object({ mail: z.email(), born: z.iso.date(), code: z.string().regex(/^[A-Z]{3}-\d{2}$/) }), "person"),
+  });
+  assert.match(formed.choices[0].message.parsed.code, /^[A-Z]{3}-\d{2}$/);
+  const headers = { authorization: `Bearer ${kKey}` };
+  const seen = await (await fetch(at("/v1/requests"), { headers })).json();
+  assert.ok(seen.recent.some((one) => one.id === answer.id && one.output_tokens === answer.usage.completion_tokens));
+  const props = await (await fetch(at("/props"), { headers })).json();
+  assert.equal(props.model_alias, "default");
+  assert.match(props.chat_template, /messages/);
+});

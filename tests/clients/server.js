@@ -14,7 +14,7 @@ let server, port;
 export const at = (place) => `http://127.0.0.1:${port}${place}`;
 
 export async function start() {
-  const flags = ["--port", "0", "--drain-grace", "0", "--drain-seconds", "2", "--aliases", "claude-*"];
+  const flags = ["--port", "0", "--drain-grace", "0", "--drain-seconds", "2", "--aliases", "claude-*", "--ollama", "1"];
   server = spawn(program, ["serve", ...flags], {
     env: { ...process.env, PACELINE_API_KEYS: kKey },
     stdio: ["ignore", "ignore", "pipe"],

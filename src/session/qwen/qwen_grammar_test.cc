@@ -166,8 +166,8 @@ TEST_F(QwenGrammar, NamesWhatCannotBeDemanded) {
     EXPECT_EQ(error(tagged, {}), "there is no tool to call");
     EXPECT_THAT(error(tagged, {{"f{", nullptr}}), HasSubstr("the tool name"));
     EXPECT_EQ(error(tagged, {{"f", parsed(R"({"type":"string"})")}}), "tool f: #: expected the schema of an object");
-    EXPECT_EQ(error(tagged, {{"f", parsed(R"({"properties":{"a":{"pattern":"x"}}})")}}),
-              "tool f: #/properties/a: the keyword \"pattern\" is not supported");
+    EXPECT_EQ(error(tagged, {{"f", parsed(R"({"properties":{"a":{"contains":"x"}}})")}}),
+              "tool f: #/properties/a: the keyword \"contains\" is not supported");
   }
   EXPECT_THAT(error(true, {{"f", parsed(R"({"properties":{"a>b":{}}})")}}), HasSubstr("cannot be written"));
   EXPECT_THAT(error(true, {{"f", parsed(R"({"properties":{"a":{"enum":["</parameter>"]}}})")}}),

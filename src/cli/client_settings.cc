@@ -1,0 +1,135 @@
+#include "cli/client_settings.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kOld = ".before-paceline";
+// Where nothing was before.
+constexpr const char* kNothing = ".none-before-paceline";
+
+ClientSettings codex(const ServerPlace& server) {
+  const std::string context = server.context > 0 ? fmt::format("model_context_window = {}\n", server.context) : "";
+  return {.variables = {{"PACELINE_KEY", server.key}},
+          .file = ".codex/config.toml",
+          .text = fmt::format("model = \"{}\"\nmodel_provider = \"paceline\"\n{}\n[model_providers.paceline]\n"
+                              "name = \"paceline\"\nbase_url = \"{}/v1\"\nenv_key = \"PACELINE_KEY\"\n"
+                              "wire_api = \"responses\"\n",
+                              server.model, context, server.url),
+          .then = "codex"};
+}
+
+ClientSettings claude(const ServerPlace& server) {
+  return {.variables = {{"ANTHROPIC_BASE_URL", server.url},
+                        {"ANTHROPIC_API_KEY", server.key},
+                        {"ANTHROPIC_MODEL", server.model},
+                        {"CLAUDE_CODE_ATTRIBUTION_HEADER", "0"},
+                        {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"},
+                        {"API_TIMEOUT_MS", "3000000"}},
+          .file = ".claude/settings.json",
+          .text = fmt::format(
+              "{{\n  \"env\": {{\n    \"ANTHROPIC_BASE_URL\": \"{}\",\n    \"ANTHROPIC_API_KEY\": \"{}\",\n"
+              "    \"ANTHROPIC_MODEL\": \"{}\",\n    \"CLAUDE_CODE_ATTRIBUTION_HEADER\": \"0\",\n"
+              "    \"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC\": \"1\",\n    \"API_TIMEOUT_MS\": \"3000000\"\n"
+              "  }}\n}}\n",
+              server.url, server.key, server.model),
+          .then = "claude"};
+}
+
+ClientSettings opencode(const ServerPlace& server) {
+  return {.variables = {},
+          .file = ".config/opencode/opencode.json",
+          .text = fmt::format(
+              "{{\n  \"$schema\": \"https://opencode.ai/config.json\",\n  \"provider\": {{\n    \"paceline\": {{\n"
+              "      \"npm\": \"@ai-sdk/openai-compatible\",\n      \"name\": \"paceline\",\n"
+              "      \"options\": {{ \"baseURL\": \"{}/v1\", \"apiKey\": \"{}\" }},\n"
+              "      \"models\": {{ \"{}\": {{}} }}\n    }}\n  }},\n  \"model\": \"paceline/{}\"\n}}\n",
+              server.url, server.key, server.model, server.model),
+          .then = "opencode"};
+}
+
+ClientSettings pi(const ServerPlace& server) {
+  return {.variables = {},
+          .file = ".pi/agent/models.json",
+          .text = fmt::format("{{\n  \"providers\": {{\n    \"paceline\": {{\n      \"baseUrl\": \"{}/v1\",\n"
+                              "      \"api\": \"openai-completions\",\n      \"apiKey\": \"{}\",\n"
+                              "      \"models\": [{{ \"id\": \"{}\" }}]\n    }}\n  }}\n}}\n",
+                              server.url, server.key, server.model),
+          .then = fmt::format("pi --provider paceline --model {}", server.model)};
+}
+
+ClientSettings continue_dev(const ServerPlace& server) {
+  return {.variables = {},
+          .file = ".continue/config.yaml",
+          .text = fmt::format("name: paceline\nversion: 0.0.1\nschema: v1\nmodels:\n  - name: paceline\n"
+                              "    provider: openai\n    model: {}\n    apiBase: {}/v1\n    apiKey: {}\n",
+                              server.model, server.url, server.key),
+          .then = "cn"};
+}
+
+Status failed(const std::string& path, const std::error_code& why) {
+  return Error{fmt::format("{}: {}", path, why.message())};
+}
+
+}  // namespace
+
+std::vector<std::string> known_clients() {
+  return {"codex", "claude", "opencode", "pi", "continue", "openai", "anthropic"};
+}
+
+std::optional<ClientSettings> client_settings(std::string_view client, const ServerPlace& server) {
+  if (client == "codex") return codex(server);
+  if (client == "claude") return claude(server);
+  if (client == "opencode") return opencode(server);
+  if (client == "pi") return pi(server);
+  if (client == "continue") return continue_dev(server);
+  ClientSettings made;
+  if (client == "openai") {
+    made.variables = {{"OPENAI_BASE_URL", server.url + "/v1"}, {"OPENAI_API_KEY", server.key}};
+  } else if (client == "anthropic") {
+    made.variables = {{"ANTHROPIC_BASE_URL", server.url}, {"ANTHROPIC_API_KEY", server.key}};
+  } else {
+    return std::nullopt;
+  }
+  return made;
+}
+
+Status write_keeping_old(const std::string& path, const std::string& text) {
+  std::error_code error;
+  if (fs::exists(path + kOld, error) || fs::exists(path + kNothing, error))
+    return Error{fmt::format("{} was written before; --restore puts back what was there", path)};
+  fs::create_directories(fs::path(path).parent_path(), error);
+  if (error) return failed(path, error);
+  if (fs::exists(path, error)) {
+    fs::copy_file(path, path + kOld, error);
+    if (error) return failed(path + kOld, error);
+  } else if (!std::ofstream(path + kNothing)) {
+    return Error{fmt::format("{}: cannot be written", path + kNothing)};
+  }
+  std::ofstream file(path, std::ios::trunc);
+  file << text;
+  file.close();
+  return file ? Status(Done{}) : Error{fmt::format("{}: cannot be written", path)};
+}
+
+Status put_back_old(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path + kOld, error)) {
+    fs::rename(path + kOld, path, error);
+    return error ? failed(path, error) : Status(Done{});
+  }
+  if (!fs::exists(path + kNothing, error))
+    return Error{fmt::format("{} was not written by paceline: there is nothing to put back", path)};
+  fs::remove(path, error);
+  fs::remove(path + kNothing, error);
+  return error ? failed(path, error) : Status(Done{});
+}
+
+}  // namespace paceline

@@ -1,0 +1,36 @@
+// What clients need to be told to use a server of ours: variables, and a file of theirs.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+
+namespace paceline {
+
+struct ServerPlace {
+  std::string url = "http://127.0.0.1:8000";  // without a slash at its end
+  std::string model = "default", key = "none";
+  int32_t context = 0;  // tokens; 0: not known
+};
+
+struct ClientSettings {
+  std::vector<std::pair<std::string, std::string>> variables;
+  std::string file;  // below the home folder; "": none
+  std::string text;  // that belongs there
+  std::string then;  // how the client is started
+};
+
+// codex, claude, opencode, pi, continue, openai, anthropic. None: another.
+std::optional<ClientSettings> client_settings(std::string_view client, const ServerPlace& server);
+std::vector<std::string> known_clients();
+
+// Puts the text there, and what was there beside it, once: an error where that has been done and not been undone.
+Status write_keeping_old(const std::string& path, const std::string& text);
+// Puts back what was there; what nobody had written goes.
+Status put_back_old(const std::string& path);
+
+}  // namespace paceline

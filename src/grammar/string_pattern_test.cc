@@ -1,0 +1,130 @@
+// Patterns and formats, against what std::regex says of what random walks write.
+#include "grammar/string_pattern.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "grammar/enforceable.h"
+#include "grammar/grammar_for_tests.h"
+
+namespace paceline::grammar {
+namespace {
+
+std::string schema_with(std::string_view pattern) {
+  return boost::json::serialize(boost::json::object{{"type", "string"}, {"pattern", pattern}});
+}
+
+// A text that the automaton allows, by bytes chosen at random; "": none was found in so many bytes.
+std::string random_text(const Automaton& automaton, std::mt19937& random) {
+  Matcher matcher(automaton);
+  SetId at = matcher.start();
+  std::string text;
+  while (text.size() < 400) {
+    if (matcher.complete(at) && random() % 2 == 0) return text;
+    std::vector<int> open;
+    for (int byte = 0; byte < 256; ++byte) {
+      if (matcher.step(at, static_cast<uint8_t>(byte)) != kDead) open.push_back(byte);
+    }
+    if (open.empty()) return matcher.complete(at) ? text : "";
+    const int byte = open[random() % open.size()];
+    at = matcher.step(at, static_cast<uint8_t>(byte));
+    text += static_cast<char>(byte);
+  }
+  return "";
+}
+
+TEST(StringPattern, WhatIsWrittenMatches) {
+  std::mt19937 random(1);
+  for (const char* pattern :
+       {"^a+$", "^[A-Z][a-z]{2,5}$", "^(foo|ba[rz])?x$", "^\\d{3}-\\w*$", "^[^a-y]+$", "^(a|b)*c{2}$", "^$", "^x|y$",
+        "^\"\\\\$", "^[\\-_.]{1,3}$", "b", "^(?:a{0,3}b){2}$", "^.{2}$", "^\\u0041\\x42$", "^a*?b$"}) {
+    const Automaton automaton = schema_automaton(schema_with(pattern));
+    const std::regex expected(pattern);
+    int found = 0;
+    for (int i = 0; i < 40; ++i) {
+      const std::string text = random_text(automaton, random);
+      if (text.empty()) continue;
+      ++found;
+      const auto value = parsed(text);
+      // std::regex reads bytes: what is beyond ASCII counts as several.
+      const std::string said(value.as_string());
+      const bool is_ascii = std::all_of(said.begin(), said.end(), [](char c) { return c >= 0; });
+      if (is_ascii) {
+        EXPECT_TRUE(std::regex_search(said, expected)) << pattern << " " << text;
+      }
+    }
+    EXPECT_GT(found, 0) << pattern;
+  }
+}
+
+TEST(StringPattern, CharactersBeyondAscii) {
+  const Automaton greek = schema_automaton(schema_with("^[α-ω€😀]+$"));
+  EXPECT_EQ(reading(greek, "\"αωλ€😀\""), Reading::complete);
+  for (const char* text : {"\"a", "\"Ω", "\"€\xF0\x9F\x98\x81", "\"\""})
+    EXPECT_EQ(reading(greek, text), Reading::no) << text;
+  const Automaton others = schema_automaton(schema_with("^[^a-z]$"));
+  for (const char* text : {"\"é\"", "\"\xEF\xBF\xBD\"", "\"\xF4\x8F\xBF\xBF\"", "\"A\"", R"("\"")"})
+    EXPECT_EQ(reading(others, text), Reading::complete) << text;
+  EXPECT_EQ(reading(others, "\"q"), Reading::no);
+  EXPECT_EQ(reading(others, "\"\xED\xA0"), Reading::no) << "surrogates";
+}
+
+TEST(StringPattern, Formats) {
+  const struct {
+    const char* format;
+    std::vector<const char*> good, bad;
+  } cases[] = {
+      {"date", {"2024-02-28", "1999-12-31"}, {"2024-02-30", "2024-13-01", "24-01-01"}},
+      {"time", {"23:59:59Z", "00:00:00.5+01:00"}, {"24:00:00Z", "12:00Z"}},
+      {"date-time", {"2024-02-28T12:00:00Z"}, {"2024-02-28 12:00:00Z"}},
+      {"email", {"anna.b@mail.example.com"}, {"anna", "a@b", ".a@b.com", "a..b@c.de"}},
+      {"uuid", {"123e4567-e89b-12d3-a456-426614174000"}, {"123e4567"}},
+      {"ipv4", {"192.168.0.255", "1.2.3.4"}, {"256.1.1.1", "1.2.3"}},
+      {"ipv6", {"2001:db8:0:0:0:0:0:1"}, {"1:2"}},
+      {"uri", {"https://example.com/a/b?c=d"}, {"example.com", "http:/x"}},
+  };
+  for (const auto& c : cases) {
+    const Automaton automaton = schema_automaton(fmt::format(R"({{"type":"string","format":"{}"}})", c.format));
+    for (const char* text : c.good)
+      EXPECT_EQ(reading(automaton, fmt::format("\"{}\"", text)), Reading::complete) << text;
+    for (const char* text : c.bad)
+      EXPECT_NE(reading(automaton, fmt::format("\"{}\"", text)), Reading::complete) << text;
+  }
+}
+
+TEST(StringPattern, WhatCannotBeFollowedIsNamed) {
+  const auto problem = [](std::string_view pattern) {
+    const auto made = json_schema_grammar(parsed(schema_with(pattern)));
+    return made.ok() ? std::string() : made.error().message;
+  };
+  const std::pair<const char*, const char*> cases[] = {
+      {"(?=a)b", "(?="}, {"(?!a)b", "(?!"}, {"(?<n>a)", "(?<"},  {"\\bx", "\\b"}, {"(a)\\1", "\\1"},
+      {"a{2,1}", "{}"},  {"[b-a]", "[]"},   {"(a", "("},         {"a)", ")"},     {"a^b", "^"},
+      {"*a", "*"},       {"\\p{L}", "\\p"}, {"a{9999}", "times"}};
+  for (const auto& [pattern, word] : cases)
+    EXPECT_NE(problem(pattern).find(word), std::string::npos) << pattern << ": " << problem(pattern);
+  // A tool that is not strict goes without it.
+  const auto left = enforceable(parsed(R"({"type":"string","pattern":"(?=a)b","format":"binary","minLength":2})"));
+  EXPECT_EQ(boost::json::serialize(left), R"({"type":"string","minLength":2})");
+}
+
+TEST(GrammarSchema, TuplesMultiplesAndAllOfObjects) {
+  const Automaton pair = schema_automaton(R"({"prefixItems":[{"type":"integer"},{"type":"boolean"}]})");
+  EXPECT_EQ(reading(pair, "[1, true]"), Reading::complete);
+  for (const char* text : {"[1]", "[true", "[1,true,"}) EXPECT_EQ(reading(pair, text), Reading::no) << text;
+  const Automaton sevens = schema_automaton(R"({"type":"integer","multipleOf":7})");
+  for (int i = -1000; i <= 1000; ++i)
+    EXPECT_EQ(reading(sevens, std::to_string(i)) == Reading::complete, i % 7 == 0) << i;
+  EXPECT_EQ(reading(sevens, "014"), Reading::no);
+  const Automaton both = schema_automaton(
+      R"({"allOf":[{"$ref":"#/$defs/a"},{"type":"object","properties":{"y":{"type":"integer"}},"required":["y"]}],)"
+      R"("$defs":{"a":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}}})");
+  EXPECT_EQ(reading(both, R"({"x":1,"y":2})"), Reading::complete);
+  EXPECT_EQ(reading(both, R"({"x":1})"), Reading::no);
+  EXPECT_FALSE(json_schema_grammar(parsed(R"({"allOf":[{"type":"string"},{"type":"object"}]})")).ok());
+}
+
+}  // namespace
+}  // namespace paceline::grammar

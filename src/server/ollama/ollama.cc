@@ -1,0 +1,307 @@
+#include "server/ollama/ollama.h"
+
+#include <fmt/format.h>
+
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <deque>
+#include <utility>
+
+#include "base/utf8.h"
+#include "server/utc_text.h"
+#include "session/tool_offer.h"
+
+namespace paceline::ollama {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view kLatest = ":latest";
+
+std::string bare_name(std::string name) {
+  if (name.ends_with(kLatest)) name.resize(name.size() - kLatest.size());
+  return name;
+}
+
+// Messages have no ids for calls: results answer them in their order, or by the tool's name.
+class MessageReader {
+ public:
+  MessageReader(FieldProblem& problem, const MediaTerms& terms, ChatAsk& out)
+      : problem_(problem), media_(problem, terms, out.media), out_(out) {}
+
+  void add(AskFields& fields) {
+    const std::string role = fields.string("role").value_or("");
+    if (role != "system" && role != "user" && role != "assistant" && role != "tool") {
+      return problem_.say(bad_field(fields.path("role"),
+                                    fmt::format("{} must be system, user, assistant or tool", fields.path("role"))));
+    }
+    json::object message{{"role", role}, {"content", content(fields)}};
+    if (const auto thought = fields.string("thinking"); thought && !thought->empty())
+      message["reasoning"] = message["reasoning_content"] = *thought;
+    if (const json::array* calls = fields.array("tool_calls")) message["tool_calls"] = read_calls(*calls);
+    if (role == "tool") message["tool_call_id"] = answered(fields.string("tool_name").value_or(""));
+    fields.ignore({"name", "tool_call_id"});
+    fields.finish();
+    out_.chat.messages.push_back(std::move(message));
+  }
+
+  // Text, and pictures before it.
+  json::value content(AskFields& fields, const char* name = "content") {
+    json::array parts;
+    const json::array* images = fields.array("images");
+    for (size_t i = 0; images != nullptr && i < images->size(); ++i) {
+      const std::string place = fmt::format("{}[{}]", fields.path("images"), i);
+      if (!(*images)[i].is_string()) {
+        problem_.say(bad_field(place, fmt::format("{} must be base64", place)));
+        break;
+      }
+      parts.push_back(media_.add_base64(std::string((*images)[i].get_string()), place));
+    }
+    parts.push_back({{"type", "text"}, {"text", fields.string(name).value_or("")}});
+    return content_of(std::move(parts));
+  }
+
+ private:
+  json::array read_calls(const json::array& calls) {
+    json::array made;
+    for (const json::value& call : calls) {
+      const json::object* holder = call.if_object();
+      const json::value* function = holder != nullptr ? holder->if_contains("function") : nullptr;
+      const json::object* fields = function != nullptr ? function->if_object() : nullptr;
+      const json::value* name = fields != nullptr ? fields->if_contains("name") : nullptr;
+      if (name == nullptr || !name->is_string()) {
+        problem_.say(bad_field("messages", "tool_calls must have a function with a name"));
+        break;
+      }
+      const json::value* arguments = fields->if_contains("arguments");
+      const bool has_some = arguments != nullptr && arguments->is_object();
+      std::string id = fmt::format("call_{}", ++count_);
+      made.push_back(call_object(id, name->get_string(), has_some ? arguments->get_object() : json::object()));
+      open_.emplace_back(std::move(id), std::string(name->get_string()));
+    }
+    return made;
+  }
+
+  std::string answered(const std::string& tool) {
+    for (auto at = open_.begin(); at != open_.end(); ++at) {
+      if (!tool.empty() && at->second != tool) continue;
+      std::string id = at->first;
+      open_.erase(at);
+      return id;
+    }
+    return "";
+  }
+
+  FieldProblem& problem_;
+  MessageMedia media_;
+  ChatAsk& out_;
+  int count_ = 0;
+  std::deque<std::pair<std::string, std::string>> open_;  // ids and names of calls without a result
+};
+
+void read_options(AskFields& body, const RequestLimits& limits, ChatAsk& ask) {
+  static const json::object kNone;
+  const json::object* object = body.object("options");
+  AskFields options(object != nullptr ? *object : kNone, "options", body.problem());
+  read_choosing(options, limits, ask);
+  read_stops(options, "stop", ask);
+  // Below 1: until it ends.
+  if (const auto most = options.integer("num_predict", -2, 1 << 30); most && *most > 0)
+    ask.max_tokens = static_cast<int32_t>(*most);
+  if (const auto penalty = options.number("repeat_penalty", 0.01, 100))
+    ask.wishes.sampling.repetition_penalty = static_cast<float>(*penalty);
+}
+
+class OllamaFormat final : public AnswerFormat {
+ public:
+  OllamaFormat(const AnswerOrigin& origin, bool chat) : origin_(origin), is_chat_(chat), id_(new_letters()) {}
+
+  [[nodiscard]] const std::string& id() const override { return id_; }
+  [[nodiscard]] std::string_view stream_type() const override { return "application/x-ndjson"; }
+  void open(const Usage&, std::string&) override {}
+  void show_life(std::string&) override {}
+
+  void tell(int32_t, const ChoiceNews& news, const Usage&, std::string& out) override {
+    for (const OutputDelta& delta : news.deltas) take(delta);
+    if (news.end != OutputEnd::none) end_ = news.end;
+    if (is_empty()) return;
+    add_line(object(), out);
+    text_.clear(), thoughts_.clear(), calls_.clear();
+  }
+
+  void close(const Usage& usage, const std::optional<ApiError>& problem, std::string& out) override {
+    add_line(problem ? ollama::error_object(*problem) : last(usage), out);
+  }
+
+  std::string whole(const std::vector<ChoiceNews>& choices, const Usage& usage) override {
+    for (const OutputDelta& delta : choices.front().deltas) take(delta);
+    end_ = choices.front().end;
+    return json::serialize(last(usage));
+  }
+  std::string failed(const ApiError& error, const Usage&) override {
+    return json::serialize(ollama::error_object(error));
+  }
+
+ private:
+  static void add_line(const json::object& object, std::string& out) { out += json::serialize(object) + "\n"; }
+  [[nodiscard]] bool is_empty() const { return text_.empty() && thoughts_.empty() && calls_.empty(); }
+
+  // A call is told when it is whole.
+  void take(const OutputDelta& delta) {
+    switch (delta.kind) {
+      case OutputDelta::Kind::content: text_ += delta.text; break;
+      case OutputDelta::Kind::reasoning: thoughts_ += delta.text; break;
+      case OutputDelta::Kind::call: name_ = delta.text; break;
+      case OutputDelta::Kind::arguments: arguments_ += delta.text; break;
+      case OutputDelta::Kind::call_end: {
+        json::error_code failed;
+        json::value arguments = json::parse(std::exchange(arguments_, {}), failed);
+        if (failed) arguments = json::object();
+        json::object function{{"name", name_}, {"arguments", std::move(arguments)}};
+        calls_.emplace_back(json::object{{"function", std::move(function)}});
+      }
+    }
+  }
+
+  [[nodiscard]] json::object object() const {
+    json::object made{{"model", origin_.model}, {"created_at", utc_text(origin_.created)}};
+    if (is_chat_) {
+      json::object message{{"role", "assistant"}, {"content", text_}};
+      if (!thoughts_.empty()) message["thinking"] = thoughts_;
+      if (!calls_.empty()) message["tool_calls"] = calls_;
+      made["message"] = std::move(message);
+    } else {
+      made["response"] = text_;
+      if (!thoughts_.empty()) made["thinking"] = thoughts_;
+    }
+    made["done"] = false;
+    return made;
+  }
+
+  [[nodiscard]] json::object last(const Usage& usage) const {
+    const auto nanoseconds = [](double ms) { return static_cast<int64_t>(ms * 1e6); };
+    json::object made = object();
+    made["done"] = true;
+    made["done_reason"] = end_ == OutputEnd::length || end_ == OutputEnd::context ? "length" : "stop";
+    made["total_duration"] = nanoseconds(usage.prompt_ms + usage.decode_ms);
+    made["load_duration"] = 0;
+    made["prompt_eval_count"] = usage.prompt_tokens;
+    made["prompt_eval_duration"] = nanoseconds(usage.prompt_ms);
+    made["eval_count"] = usage.completion_tokens;
+    made["eval_duration"] = nanoseconds(usage.decode_ms);
+    return made;
+  }
+
+  AnswerOrigin origin_;
+  bool is_chat_;
+  std::string id_;
+  std::string text_, thoughts_, name_, arguments_;
+  json::array calls_;
+  OutputEnd end_ = OutputEnd::none;
+};
+
+class OllamaWire final : public Wire {
+ public:
+  explicit OllamaWire(bool chat) : is_chat_(chat) {}
+
+  [[nodiscard]] bool ignores_unknown() const override { return true; }
+  void read(const json::object& body, const RequestLimits& limits, FieldProblem& problem) override {
+    AskFields fields(body, "", problem);
+    read_options(fields, limits, ask_);
+    ask_.model = bare_name(fields.string("model").value_or(""));
+    ask_.stream = fields.boolean("stream").value_or(true);
+    const MediaTerms media = media_terms(limits);
+    MessageReader reader(problem, media, ask_);
+    is_chat_ ? read_messages(fields, limits, reader) : read_prompt(fields, reader);
+    offer_tools(read_function_tools(fields), {.field = "tools"}, ask_, problem);
+    read_think(fields);
+    read_format(fields);
+    fields.ignore({"keep_alive", "template", "context", "raw"});
+    fields.finish();
+  }
+
+  [[nodiscard]] ChatAsk* chat() override { return &ask_; }
+  [[nodiscard]] const char* prompt_field() const override { return is_chat_ ? "messages" : "prompt"; }
+  [[nodiscard]] const char* form_field() const override { return "format"; }
+  [[nodiscard]] std::unique_ptr<AnswerFormat> format(const AnswerOrigin& origin) override {
+    return std::make_unique<OllamaFormat>(origin, is_chat_);
+  }
+
+ private:
+  static void read_messages(AskFields& fields, const RequestLimits& limits, MessageReader& reader) {
+    const json::array* list = message_list(fields, "messages", limits.max_messages);
+    for (size_t i = 0; list != nullptr && i < list->size() && fields.problem().none(); ++i) {
+      const std::string place = fmt::format("messages[{}]", i);
+      if (!(*list)[i].is_object())
+        return fields.problem().say(bad_field(place, fmt::format("{} must be an object", place)));
+      AskFields message((*list)[i].get_object(), place, fields.problem());
+      reader.add(message);
+    }
+  }
+
+  void read_prompt(AskFields& fields, MessageReader& reader) {
+    if (fields.any("prompt") == nullptr) return fields.missing("prompt", "a string");
+    if (const auto suffix = fields.string("suffix"); suffix && !suffix->empty())
+      fields.problem().say(unsupported("suffix", "suffix is not supported"));
+    if (const auto system = fields.string("system"); system && !system->empty())
+      ask_.chat.messages.push_back({{"role", "system"}, {"content", *system}});
+    ask_.chat.messages.push_back({{"role", "user"}, {"content", reader.content(fields, "prompt")}});
+  }
+
+  // true, false, or how hard.
+  void read_think(AskFields& fields) {
+    const json::value* think = fields.any("think");
+    if (think == nullptr) return;
+    ask_.set_thinking(think->is_string() || (think->is_bool() && think->get_bool()));
+  }
+
+  // "json", or a schema.
+  void read_format(AskFields& fields) {
+    const json::value* format = fields.any("format");
+    if (format == nullptr || *format == "") return;
+    if (*format == "json") {
+      demand_form({.kind = OutputForm::Kind::json_object}, ask_);
+    } else if (format->is_object()) {
+      demand_form({.kind = OutputForm::Kind::json_schema, .schema = *format}, ask_);
+    } else {
+      fields.wrong("format", "json or a JSON Schema", *format);
+    }
+  }
+
+  bool is_chat_;
+  ChatAsk ask_;
+};
+
+json::object details() {
+  return {{"format", "safetensors"}, {"family", "paceline"},     {"families", json::array{"paceline"}},
+          {"parameter_size", ""},    {"quantization_level", ""}, {"parent_model", ""}};
+}
+
+}  // namespace
+
+bool is_route(std::string_view path) { return path == "/" || path.starts_with("/api/"); }
+
+json::object error_object(const ApiError& error) { return {{"error", with_invalid_utf8_replaced(error.message)}}; }
+
+std::unique_ptr<Wire> make_wire(bool chat) { return std::make_unique<OllamaWire>(chat); }
+
+json::object list_models(const ServedModel& model) {
+  const std::string name = model.name() + std::string(kLatest);
+  json::object one{{"name", name},        {"model", name},  {"modified_at", utc_text(std::time(nullptr))},
+                   {"size", 0},           {"size_vram", 0}, {"digest", ""},
+                   {"details", details()}};
+  return {{"models", json::array{std::move(one)}}};
+}
+
+json::object show_model(const ServedModel& model, int32_t context) {
+  json::array can{"completion"};
+  if (model.text().has_chat()) can.emplace_back("tools"), can.emplace_back("thinking");
+  if (model.vision() != nullptr) can.emplace_back("vision");
+  return {{"details", details()},
+          {"model_info", {{"general.architecture", "paceline"}, {"paceline.context_length", context}}},
+          {"capabilities", std::move(can)},
+          {"template", ""},
+          {"parameters", ""}};
+}
+
+}  // namespace paceline::ollama

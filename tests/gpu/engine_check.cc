@@ -8,6 +8,8 @@
 //   engine_check synthetic NAME FORMAT [TOKENS [LAYERS]]
 //                                                random weights of a named shape: what a round costs, and identity; of
 //                                                so many layers identity alone, with more of it
+//   engine_check long NAME FORMAT KV CONTEXT...  what steps and rounds cost at long contexts; KV: bf16 or q8
+//   engine_check memory NAME FORMAT KV           all memory dealt out
 #include "engine_check.h"
 
 #include <algorithm>
@@ -31,6 +33,25 @@ Subject load_subject(Machine& m, const fs::path& target, const fs::path& assista
   subject.name = target.string();
   subject.weights = must(load_gemma4(target, m.pool)).weights;
   if (fs::exists(assistant / "config.json")) subject.drafter = must(load_mtp(assistant, m.pool));
+  return subject;
+}
+
+// Random weights of a named shape, of so many of its layers, on the device.
+Subject make_subject(Machine& m, Checks& checks, const std::string& shape, const std::string& format, size_t layers) {
+  SyntheticFormat made;
+  made.format = format == "q8" ? WeightFormat::q8 : format == "q4" ? WeightFormat::q4 : WeightFormat::bf16;
+  auto begin = Clock::now();
+  Subject subject;
+  subject.name = shape + " " + format;
+  Gemma4Config config = must(synthetic_config(shape));
+  config.layers.resize(std::min(config.layers.size(), layers));
+  subject.weights = make_synthetic(config, made, m.pool);
+  subject.drafter = make_synthetic_mtp(must(synthetic_mtp_config(shape)), made, m.pool);
+  std::printf("made in %.1f s\n", ms_since(begin) / 1000);
+  begin = Clock::now();
+  subject.weights = place_weights(subject.weights, *m.ops);
+  expect_fine(m, checks, "placing");
+  std::printf("placed in %.1f s\n", ms_since(begin) / 1000);
   return subject;
 }
 
@@ -62,32 +83,24 @@ int run(int argc, char** argv) {
     check_matrix(m, checks, subject, 7, 60);
     if (subject.drafter != nullptr) time_rounds(m, subject);
   } else if (what == "synthetic" && argc > 3) {
-    const std::string format = argv[3];
-    SyntheticFormat made;
-    made.format = format == "q8" ? WeightFormat::q8 : format == "q4" ? WeightFormat::q4 : WeightFormat::bf16;
-    auto begin = Clock::now();
-    Subject subject;
-    subject.name = std::string(argv[2]) + " " + format;
-    Gemma4Config config = must(synthetic_config(argv[2]));
     const bool cut = argc > 5;
-    if (cut) config.layers.resize(std::min(config.layers.size(), static_cast<size_t>(std::atoi(argv[5]))));
-    subject.weights = make_synthetic(config, made, m.pool);
-    subject.drafter = make_synthetic_mtp(must(synthetic_mtp_config(argv[2])), made, m.pool);
-    std::printf("made in %.1f s\n", ms_since(begin) / 1000);
-    begin = Clock::now();
-    subject.weights = place_weights(subject.weights, *m.ops);
-    expect_fine(m, checks, "placing");
-    std::printf("placed in %.1f s\n", ms_since(begin) / 1000);
-    std::fflush(stdout);
+    Subject subject =
+        make_subject(m, checks, argv[2], argv[3], cut ? static_cast<size_t>(std::atoi(argv[5])) : SIZE_MAX);
     for (const int32_t prompt : {5, 130, 700}) check_rows(m, checks, subject, prompt, 20);
     if (!cut) time_rounds(m, subject);
     if (cut) check_subject(m, checks, subject, 20);
     const int32_t tokens = argc > 4 ? std::atoi(argv[4]) : 0;
     if (tokens > 0) check_matrix(m, checks, subject, 7, tokens);
+  } else if ((what == "long" && argc > 5) || (what == "memory" && argc > 4)) {
+    Subject subject = make_subject(m, checks, argv[2], argv[3], SIZE_MAX);
+    if (std::string(argv[4]) == "q8") subject.kv = KvFormats(DType::i8, DType::bf16);
+    subject.name += std::string(", keys and values ") + argv[4];
+    if (what == "memory") check_memory(m, checks, subject);
+    for (int i = 5; what == "long" && i < argc; ++i) time_long_rounds(m, subject, std::atoi(argv[i]));
   } else {
     std::printf(
         "engine_check choose | goldens FOLDER [NAME] | pictures FOLDER... | model FOLDER [REQUESTS] | synthetic NAME "
-        "FORMAT [TOKENS [LAYERS]]\n");
+        "FORMAT [TOKENS [LAYERS]] | long NAME FORMAT KV CONTEXT... | memory NAME FORMAT KV\n");
     return 2;
   }
   return checks.finish(what.c_str());

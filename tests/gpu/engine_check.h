@@ -14,6 +14,7 @@
 #include "model/forward.h"
 #include "model/gemma4/mtp_weights.h"
 #include "model/gemma4/weights.h"
+#include "state/kv_formats.h"
 
 namespace paceline::gpu {
 
@@ -43,6 +44,7 @@ struct Subject {
   std::shared_ptr<const Gemma4Weights> weights;
   std::shared_ptr<const MtpWeights> drafter;
   Precision precision = Precision::bf16;
+  KvFormats kv = DType::bf16;
 };
 
 inline void expect_fine(Machine& m, Checks& checks, const std::string& what) {
@@ -69,5 +71,9 @@ void check_rows(Machine& m, Checks& checks, const Subject& subject, int32_t prom
 void check_pictures(Machine& m, Checks& checks, const std::filesystem::path& folder);
 // Median milliseconds of a step of one sequence at so many drafts, greedy, alternating between the depths.
 void time_rounds(Machine& m, const Subject& subject);
+// The same at a long context, plain and with drafts.
+void time_long_rounds(Machine& m, const Subject& subject, int32_t context);
+// All memory that a server would deal out, dealt out: no more is taken than was said, and steps still run.
+void check_memory(Machine& m, Checks& checks, const Subject& subject);
 
 }  // namespace paceline::gpu

@@ -49,9 +49,9 @@ find_package(Python3 COMPONENTS Interpreter)
 add_test(NAME house COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house ${CMAKE_SOURCE_DIR})
 add_test(NAME house_selftest COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house_test)
 
-# OpenAI's own client against the program; skipped where node, npm or its registry are missing.
-add_test(NAME openai_client COMMAND ${CMAKE_SOURCE_DIR}/tests/openai_client/run)
-set_tests_properties(openai_client PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120
+# The clients that people use against the program; skipped where node, npm or its registry are missing.
+add_test(NAME clients COMMAND ${CMAKE_SOURCE_DIR}/tests/clients/run)
+set_tests_properties(clients PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120
                      ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
 # A thousand streams instead of some.
 add_test(NAME server_long COMMAND server_test --gtest_filter=ServerFaults.ManyOpenStreams)

@@ -150,7 +150,7 @@ TEST(CErrors, RequestsThatMakeNoSense) {
       {[](auto& ask) { ask.chat.messages = nullptr, ask.chat.messages_json = "{}"; }, "messages must be an array"},
       {[](auto& ask) { ask.chat.tools_json = "[1]"; }, "tools[0]"},
       {[](auto& ask) { ask.chat.variables_json = "7"; }, "chat_template_kwargs"},
-      {[](auto& ask) { ask.chat.variables_json = "\xff"; }, "variables_json must be JSON"},
+      {[](auto& ask) { ask.chat.variables_json = "\xff"; }, "variables_json must be UTF-8"},
       {[](auto& ask) { ask.message.content = long_text.c_str(); }, "tokens at least"},
       {[](auto& ask) { ask.request.chat = nullptr, ask.request.prompt = ""; }, ""},
       {[](auto& ask) { ask.request.chat = nullptr, ask.request.prompt_ids = ids; }, "no tokens"},

@@ -12,7 +12,8 @@ paceline_finish finish_of(OutputEnd end) {
   switch (end) {
     case OutputEnd::none: return PACELINE_FINISH_NONE;
     case OutputEnd::stop: return PACELINE_FINISH_STOP;
-    case OutputEnd::length: return PACELINE_FINISH_LENGTH;
+    case OutputEnd::length:
+    case OutputEnd::context: return PACELINE_FINISH_LENGTH;
     case OutputEnd::tool_calls: return PACELINE_FINISH_TOOL_CALLS;
     case OutputEnd::cancelled: return PACELINE_FINISH_CANCELLED;
     case OutputEnd::deadline: return PACELINE_FINISH_DEADLINE;
@@ -36,9 +37,11 @@ constexpr const char* kRunning = "the generation has not ended yet: paceline_wai
 Generation::Generation(std::shared_ptr<RunningModel> model, const MadeCompletion& made, const Ear& ear)
     : model_(std::move(model)), ear_(ear) {
   usage_.prompt_tokens = static_cast<int64_t>(made.request.prompt.size());
+  OutputSettings settings = made.output;
+  settings.streams_calls = false;
   for (int32_t i = 0; i < made.request.choices; ++i) {
     choices_.push_back(
-        std::make_unique<Choice>(ChoiceOutput(model_->text().tokenizer, *model_->text().dialect, made.output)));
+        std::make_unique<Choice>(ChoiceOutput(model_->text().tokenizer, *model_->text().dialect, settings)));
   }
 }
 
@@ -105,9 +108,12 @@ bool Generation::tell_delta(int32_t number, OutputDelta& delta) {
       event.kind = PACELINE_EVENT_THOUGHT;
       choice.thoughts += delta.text;
       break;
-    case OutputDelta::Kind::call: {
+    // A call is told when it is whole.
+    case OutputDelta::Kind::call: choice.calls.push_back({delta.text, {}}); return true;
+    case OutputDelta::Kind::arguments: choice.calls.back().arguments += delta.text; return true;
+    case OutputDelta::Kind::call_end: {
       event.kind = PACELINE_EVENT_CALL;
-      const ToolCall& call = choice.calls.emplace_back(std::move(delta.call));
+      const ToolCall& call = choice.calls.back();
       event.call = choice.call_list.emplace_back(paceline_tool_call{call.name.c_str(), call.arguments.c_str()});
     }
   }

@@ -1,4 +1,4 @@
-// paceline serve: the model behind HTTP, for OpenAI's clients.
+// paceline serve: the model behind HTTP, for OpenAI's and Anthropic's clients.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
@@ -81,6 +81,7 @@ class ServeCommand {
     if (!opened.ok()) return fail(kExitFailure, opened.error().message);
     tell_about(**opened);
     ServedModel model((*opened)->text(), (*opened)->engine(), (*opened)->vision(), *name, (*opened)->description());
+    model.set_aliases(options_.server.aliases);
     const int exit_code = serve(model, metrics);
     if (exit_code == kExitDone) (*opened)->keep_costs();
     return exit_code;
@@ -122,7 +123,8 @@ class ServeCommand {
 }  // namespace
 
 void add_serve_command(const Command& program, Action& action) {
-  const Command command = program.add_subcommand("serve", "Serve a model over HTTP, for OpenAI's clients");
+  const Command command =
+      program.add_subcommand("serve", "Serve a model over HTTP, for OpenAI's and Anthropic's clients");
   auto options = std::make_shared<ServeOptions>();
   add_serve_options(command, *options);
   command->footer(kServeExamples);

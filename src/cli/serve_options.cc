@@ -69,6 +69,12 @@ class Group {
   const char* name_;
 };
 
+Status check_alias(std::string_view entry) {
+  if (entry.empty() || entry.substr(0, entry.size() - 1).find('*') != std::string_view::npos)
+    return Error{fmt::format("expected a name, with * at its end or nowhere, found {}", entry)};
+  return Done{};
+}
+
 void add_listening(const Command& command, ServeOptions& options) {
   Group group(command, "Listening");
   ServerSettings& server = options.server;
@@ -83,6 +89,9 @@ void add_listening(const Command& command, ServeOptions& options) {
       "default: none but its own");
   group.add("--served-model-name", server.model_name, "How clients call the model; default: its folder's name")
       ->type_name("NAME");
+  group.list("--aliases", server.aliases, check_alias,
+             "Further names of the model, separated by commas; one that ends in * stands for all that begin so, as "
+             "claude-*");
   group.file("--api-key-file", options.key_file,
              "Clients need one of these keys, one per line; also from $PACELINE_API_KEYS, separated by commas");
   group.file("--config", options.config_file, "A TOML file with settings: each line a flag without its dashes");
@@ -159,6 +168,15 @@ void add_limits(const Command& command, ServeOptions& options) {
   group.bytes("--max-header-bytes", options.server.max_header_bytes, {.low = 256, .high = kMegabyte << 10},
               "Bytes of the header");
   constexpr double kDay_s = 86400;
+  command
+      .add_choice<std::optional<bool>>("--unknown-fields", options.server.ignores_unknown_fields,
+                                       {{"refuse", false}, {"ignore", true}},
+                                       "Fields that nobody knows; default: refused in completions, and left out in "
+                                       "responses and messages, whose clients add some every month")
+      ->group("Limits of a request")
+      ->type_name("refuse|ignore");
+  group.bytes("--response-store", options.server.response_store_bytes, {},
+              "Memory for responses that others go on from, the oldest out; 0: none are kept");
   group.list(
       "--media-hosts", limits.media_hosts, check_media_host,
       "Hosts that media given by URL are fetched from, as HOST or HOST:PORT, separated by commas; default: none");
@@ -168,6 +186,8 @@ void add_limits(const Command& command, ServeOptions& options) {
   group.number("--header-seconds", options.server.header_s, 0.1, kDay_s, "Seconds for its header");
   group.number("--body-seconds", options.server.body_s, 0.1, kDay_s, "Seconds for its body");
   group.number("--idle-seconds", options.server.idle_s, 0.1, kDay_s, "Seconds between requests of a connection");
+  group.number("--life-sign-seconds", options.server.life_sign_s, 0.1, kDay_s,
+               "Seconds in which a stream has nothing to say, after which it shows that it lives");
   group.number("--write-stall-seconds", options.server.write_stall_s, 0.1, kDay_s,
                "Seconds in which a client takes nothing of its answer");
   group.number("--drain-grace", options.server.drain_grace_s, 0, kDay_s,

@@ -13,9 +13,10 @@ namespace paceline::grammar {
 // Where the whole begins: with a thought or with the document.
 StateId with_thought(Parts& parts, const std::optional<ThoughtForm>& thought, StateId document);
 
-// From one to `most` calls, each between its tokens; `call` is the part that stands there.
-StateId calls_in_a_row(AutomatonBuilder& builder, const CallTokens& around, StateId call, std::string_view between,
-                       int most);
+// Calls as the options have them, with what may stand instead, behind a thought: the whole. `call` is the part that
+// stands between the tokens of each.
+Result<Automaton> whole_of_calls(Parts& parts, const CallTokens& around, StateId call, std::string_view between,
+                                 const ToolCallOptions& options);
 
 // The arguments of a tool as an object, in the dialect of the parts.
 Result<StateId> add_arguments(Parts& parts, const ToolSchema& tool);

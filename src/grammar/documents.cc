@@ -24,6 +24,49 @@ Result<TokenId> needed(const Vocabulary& vocabulary, std::string_view text) {
   return Error{fmt::format("tool calls need the special token {}, which the tokenizer lacks", text)};
 }
 
+// From one to `most` calls, each between its tokens.
+StateId calls_in_a_row(AutomatonBuilder& builder, const CallTokens& around, StateId call, std::string_view between,
+                       int most) {
+  StateId next = kNoState;
+  for (int i = std::clamp(most, 1, 64); i > 0; --i) {
+    const StateId first = builder.add(), inside = builder.add(), last = builder.add(), behind = builder.add();
+    builder.token(first, around.begin, inside);
+    builder.call(inside, call, last, false);
+    builder.token(last, around.end, behind);
+    builder.go(behind, kAccept);
+    if (next != kNoState) builder.go(builder.literal(behind, between), next);
+    next = first;
+  }
+  return next;
+}
+
+Result<StateId> with_instead(Parts& parts, StateId calls, const InsteadOfCalls& instead) {
+  AutomatonBuilder& b = parts.builder();
+  switch (instead.kind) {
+    case InsteadOfCalls::Kind::nothing: return calls;
+    case InsteadOfCalls::Kind::text: {
+      const StateId text = parts.free_text();
+      b.go(text, calls);
+      b.go(text, kAccept);
+      return text;
+    }
+    case InsteadOfCalls::Kind::object:
+    case InsteadOfCalls::Kind::schema: break;
+  }
+  // Calls may be written in another way than JSON is.
+  Parts json_parts(b, {});
+  const StateId start = b.add();
+  b.go(start, calls);
+  if (instead.kind == InsteadOfCalls::Kind::object) {
+    b.go(start, json_parts.any_object());
+  } else {
+    SchemaCompiler compiler(json_parts, *instead.schema);
+    TRY_ASSIGN(const StateId document, compiler.compile());
+    b.go(start, document);
+  }
+  return start;
+}
+
 }  // namespace
 
 StateId with_thought(Parts& parts, const std::optional<ThoughtForm>& thought, StateId document) {
@@ -40,21 +83,6 @@ StateId with_thought(Parts& parts, const std::optional<ThoughtForm>& thought, St
   return start;
 }
 
-StateId calls_in_a_row(AutomatonBuilder& builder, const CallTokens& around, StateId call, std::string_view between,
-                       int most) {
-  StateId next = kNoState;
-  for (int i = std::clamp(most, 1, 64); i > 0; --i) {
-    const StateId first = builder.add(), inside = builder.add(), last = builder.add(), behind = builder.add();
-    builder.token(first, around.begin, inside);
-    builder.call(inside, call, last, false);
-    builder.token(last, around.end, behind);
-    builder.go(behind, kAccept);
-    if (next != kNoState) builder.go(builder.literal(behind, between), next);
-    next = first;
-  }
-  return next;
-}
-
 Result<Automaton> finished(AutomatonBuilder&& builder, StateId start) {
   TRY_ASSIGN(Automaton made, std::move(builder).finish(start));
   if (made.wide.size() > kMaxWidePlaces) {
@@ -63,6 +91,15 @@ Result<Automaton> finished(AutomatonBuilder&& builder, StateId start) {
   }
   TRY(check_width(made));
   return made;
+}
+
+Result<Automaton> whole_of_calls(Parts& parts, const CallTokens& around, StateId call, std::string_view between,
+                                 const ToolCallOptions& options) {
+  AutomatonBuilder& builder = parts.builder();
+  const StateId calls = calls_in_a_row(builder, around, call, between, options.max_calls);
+  TRY_ASSIGN(const StateId document, with_instead(parts, calls, options.instead));
+  const StateId start = with_thought(parts, options.thought, document);
+  return finished(std::move(builder), start);
 }
 
 Status check_tools(std::span<const ToolSchema> tools) {
@@ -129,9 +166,7 @@ Result<Automaton> tool_call_grammar(const Vocabulary& vocabulary, std::span<cons
     if (!arguments.ok()) return Error{fmt::format("tool {}: {}", tool.name, arguments.error().message)};
     builder.call(builder.literal(name, tool.name), *arguments, kAccept, false);
   }
-  const StateId calls = calls_in_a_row(builder, {begin, end}, call, "", options.max_calls);
-  const StateId start = with_thought(parts, options.thought, calls);
-  return finished(std::move(builder), start);
+  return whole_of_calls(parts, {begin, end}, call, "", options);
 }
 
 }  // namespace paceline::grammar

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/json/value.hpp>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -34,9 +35,22 @@ struct ToolSchema {
 // Whether a tool may be called so: letters, digits, '_', '-' and '.', which need no quotes in a call.
 Status check_tool_name(std::string_view name);
 
+// What may stand where no call does.
+struct InsteadOfCalls {
+  enum class Kind : uint8_t {
+    nothing,  // at least one call is made
+    text,     // any text, with or without calls behind it
+    object,   // either calls or any JSON object
+    schema,   // either calls or JSON by the schema
+  };
+  Kind kind = Kind::nothing;
+  const boost::json::value* schema = nullptr;
+};
+
 struct ToolCallOptions {
-  int max_calls = 1;  // one behind the other; at least one is made
+  int max_calls = 1;  // one behind the other
   std::optional<ThoughtForm> thought = std::nullopt;
+  InsteadOfCalls instead = {};
 };
 
 // The tokens around each call.

@@ -18,9 +18,7 @@ Result<Automaton> json_call_grammar(const CallTokens& around, std::span<const To
     if (!arguments.ok()) return Error{fmt::format("tool {}: {}", tool.name, arguments.error().message)};
     builder.call(builder.literal(name, tool.name + "\", \"arguments\": "), *arguments, end, false);
   }
-  const StateId calls = calls_in_a_row(builder, around, call, "\n", options.max_calls);
-  const StateId start = with_thought(parts, options.thought, calls);
-  return finished(std::move(builder), start);
+  return whole_of_calls(parts, around, call, "\n", options);
 }
 
 }  // namespace paceline::grammar

@@ -89,29 +89,48 @@ void tighten(std::optional<Decimal>& bound, bool& excluded, std::optional<Decima
   bound = excluded ? std::move(exclusive) : std::move(inclusive);
 }
 
+// The keyword that says everything, if there is one.
+std::string_view whole_word(const object& schema) {
+  for (const std::string_view name : kWhole) {
+    if (schema.contains(name)) return name;
+  }
+  return {};
+}
+
+// "": it is followed.
+std::string why_unenforced(std::string_view name, const value& said, std::string_view whole) {
+  if (among(name, kAnnotations) || name == whole) return {};
+  const bool known = name == "type" || among(name, kObjectWords) || among(name, kArrayWords) ||
+                     among(name, kStringWords) || among(name, kNumberWords) || among(name, kWhole);
+  if (!known) return fmt::format("the keyword {} is not supported", json_quoted(name));
+  if (name == "uniqueItems" && (!said.is_bool() || said.get_bool()))
+    return "the keyword \"uniqueItems\" is not supported, unless false";
+  const bool type_of_constants = name == "type" && (whole == "enum" || whole == "const");
+  if (whole.empty() || type_of_constants) return {};
+  return fmt::format("the keyword {} is not supported beside {}", json_quoted(name), json_quoted(whole));
+}
+
 }  // namespace
 
 Status check_keywords(const object& schema, std::string_view path) {
-  std::string_view whole;
-  for (const std::string_view name : kWhole) {
-    if (whole.empty() && schema.contains(name)) whole = name;
-  }
+  const std::string_view whole = whole_word(schema);
   for (const auto& [key, said] : schema) {
-    const std::string_view name = key;
-    if (among(name, kAnnotations) || name == whole) continue;
-    const bool known = name == "type" || among(name, kObjectWords) || among(name, kArrayWords) ||
-                       among(name, kStringWords) || among(name, kNumberWords) || among(name, kWhole);
-    if (!known) return Error{fmt::format("{}: the keyword {} is not supported", path, json_quoted(name))};
-    if (name == "uniqueItems" && (!said.is_bool() || said.get_bool())) {
-      return Error{fmt::format("{}: the keyword \"uniqueItems\" is not supported, unless false", path)};
-    }
-    const bool type_of_constants = name == "type" && (whole == "enum" || whole == "const");
-    if (!whole.empty() && !type_of_constants) {
-      return Error{
-          fmt::format("{}: the keyword {} is not supported beside {}", path, json_quoted(name), json_quoted(whole))};
-    }
+    if (const std::string wrong = why_unenforced(key, said, whole); !wrong.empty())
+      return Error{fmt::format("{}: {}", path, wrong)};
   }
   return Done{};
+}
+
+void drop_unenforced(object& schema) {
+  // Of which all must hold: that cannot be followed, and what stands beside it can.
+  const value* all = schema.if_contains("allOf");
+  if (all != nullptr && all->is_array() && all->get_array().size() != 1) schema.erase("allOf");
+  const std::string_view whole = whole_word(schema);
+  std::vector<std::string> dropped;
+  for (const auto& [key, said] : schema) {
+    if (!why_unenforced(key, said, whole).empty()) dropped.emplace_back(key);
+  }
+  for (const std::string& key : dropped) schema.erase(key);
 }
 
 Result<std::vector<std::string_view>> types_of(const object& schema, std::string_view path) {

@@ -15,6 +15,8 @@ namespace paceline::grammar {
 
 // Refuses keywords that are unknown, or that stand beside one which says everything ($ref, anyOf, enum, ...).
 Status check_keywords(const boost::json::object& schema, std::string_view path);
+// Takes out what that would refuse.
+void drop_unenforced(boost::json::object& schema);
 
 // What `type` says, or what the keywords tell; empty: any. With number there is no integer.
 Result<std::vector<std::string_view>> types_of(const boost::json::object& schema, std::string_view path);

@@ -244,9 +244,7 @@ Result<Automaton> tagged_call_grammar(const CallTokens& around, std::span<const 
     if (!parameters.ok()) return Error{fmt::format("tool {}: {}", tool.name, parameters.error().message)};
     builder.call(builder.literal(name, tool.name + ">\n"), *parameters, end, false);
   }
-  const StateId calls = calls_in_a_row(builder, around, call, "\n", options.max_calls);
-  const StateId start = with_thought(parts, options.thought, calls);
-  return finished(std::move(builder), start);
+  return whole_of_calls(parts, around, call, "\n", options);
 }
 
 }  // namespace paceline::grammar

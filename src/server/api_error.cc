@@ -16,7 +16,11 @@ std::string shortened(std::string_view text) {
 }
 
 ApiError api_error(const FieldError& error) {
-  return {.message = error.message, .param = error.field, .code = error.code};
+  return {.message = error.message,
+          .param = error.field,
+          .code = error.code,
+          .tokens = error.tokens,
+          .most_tokens = error.most_tokens};
 }
 
 ApiError no_such_route(std::string_view path) {
@@ -38,7 +42,7 @@ ApiError no_such_model(std::string_view name) {
 
 ApiError no_key() {
   return {.status = 401,
-          .message = "a valid API key is needed, as \"Authorization: Bearer KEY\"",
+          .message = "a valid API key is needed, as \"Authorization: Bearer KEY\" or \"x-api-key: KEY\"",
           .type = "authentication_error",
           .code = "invalid_api_key"};
 }

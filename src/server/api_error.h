@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ struct ApiError {
   std::optional<std::string> param = {};
   std::optional<std::string> code = {};
   int retry_after_s = 0;  // 0: nothing is said about it
+  // Of a prompt that is too long: how many there are, at least, and how many may be.
+  size_t tokens = 0, most_tokens = 0;
 };
 
 // What a client wrote, in a message to it: no longer than needed to be recognised.

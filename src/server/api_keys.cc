@@ -39,10 +39,14 @@ ApiKeys::ApiKeys(std::span<const std::string> keys) {
   for (const std::string& key : keys) digests_.push_back(digest_of(key));
 }
 
-std::optional<size_t> ApiKeys::check(std::string_view authorization) const {
-  const auto key = bearer_key(authorization);
-  if (!key) return std::nullopt;
-  const auto given = digest_of(*key);
+std::optional<size_t> ApiKeys::check(std::string_view authorization, std::string_view api_key) const {
+  const auto bearer = bearer_key(authorization);
+  if (const auto found = bearer ? find(*bearer) : std::nullopt) return found;
+  return api_key.empty() ? std::nullopt : find(api_key);
+}
+
+std::optional<size_t> ApiKeys::find(std::string_view key) const {
+  const auto given = digest_of(key);
   std::optional<size_t> found;
   // All of them, so that the time does not tell which one.
   for (size_t i = 0; i < digests_.size(); ++i) {

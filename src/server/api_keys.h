@@ -19,10 +19,13 @@ class ApiKeys {
   explicit ApiKeys(std::span<const std::string> keys);
 
   [[nodiscard]] bool needed() const { return !digests_.empty(); }
-  // `authorization`: the header. Which of the keys it holds; none: no valid one. Takes the same time for any of them.
-  [[nodiscard]] std::optional<size_t> check(std::string_view authorization) const;
+  // The headers authorization and x-api-key. Which of the keys either of them holds; none: no valid one. Takes the same
+  // time for any of them.
+  [[nodiscard]] std::optional<size_t> check(std::string_view authorization, std::string_view api_key = {}) const;
 
  private:
+  [[nodiscard]] std::optional<size_t> find(std::string_view key) const;
+
   std::vector<std::array<unsigned char, 32>> digests_;
 };
 

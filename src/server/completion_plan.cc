@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <boost/json/serialize.hpp>
 #include <ctime>
-#include <random>
 
 #include "media/decode.h"
 #include "server/rendering.h"
-#include "server/wire_chat.h"
-#include "server/wire_completions.h"
 #include "session/completion_maker.h"
 
 namespace paceline {
@@ -20,54 +18,63 @@ constexpr size_t kMessageWeight = 512;
 // Up to twenty frames of the largest size, of two bytes for a pixel or fewer, that a codec holds.
 constexpr size_t kClipBytes = size_t{384} << 20;
 
-std::string new_id(const char* kind) {
-  std::random_device device;
-  return fmt::format("{}-{:08x}{:08x}{:08x}", kind, device(), device(), device());
+// Names that clients wrote, for a header: a list of those that can stand there.
+std::string header_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) {
+    const bool plain = std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < 127 && c != ','; });
+    if (plain && name.size() <= 100) list += (list.empty() ? "" : ", ") + name;
+  }
+  return list;
 }
 
 class Planner final : public CompletionPlanner {
  public:
-  Planner(const HttpCall& call, bool chat, ServedModel& model, const RequestLimits& limits)
-      : call_(call), is_chat_(chat), model_(model), limits_(limits) {}
+  Planner(const HttpCall& call, std::unique_ptr<Wire> wire, ServedModel& model, const PlanTerms& terms)
+      : call_(call),
+        wire_(std::move(wire)),
+        model_(model),
+        limits_(*terms.limits),
+        only_counts_(terms.only_counts),
+        problem_(terms.ignores_unknown) {}
 
   bool read() override {
     const auto body = parse_body(call_.body, problem_);
     if (!body) return false;
-    if (is_chat_) {
-      chat_ = read_chat(*body, limits_, problem_);
-      begin(chat_);
-      if (is_good() && !chat_.media.empty() && model_.vision() == nullptr)
-        problem_.say(unsupported("messages", "this model takes no images and no videos"));
-    } else {
-      text_ = read_completion(*body, limits_, problem_);
-      begin(text_);
-    }
+    wire_->read(*body, limits_, problem_);
+    const Ask& ask = wire_->chat() != nullptr ? static_cast<const Ask&>(*wire_->chat()) : *wire_->text();
+    if (problem_.none() && !model_.is_called(ask.model)) unknown_model_ = ask.model;
+    if (is_good() && !media().empty() && model_.vision() == nullptr)
+      problem_.say(unsupported(wire_->prompt_field(), "this model takes no images and no videos"));
     return is_good();
   }
 
   [[nodiscard]] size_t decoded_bytes() const override {
-    if (chat_.media.empty() || model_.vision() == nullptr) return 0;
+    const ChatAsk* chat = wire_->chat();
+    if (chat == nullptr || chat->media.empty() || model_.vision() == nullptr) return 0;
     const Vision& vision = *model_.vision();
     const auto token_bytes = 3 * static_cast<size_t>(vision.config().shape.token_side()) *
                              static_cast<size_t>(vision.config().shape.token_side());
-    const auto picture_tokens = static_cast<size_t>(chat_.picture_tokens > 0 ? chat_.picture_tokens : vision.budget());
+    const auto picture_tokens = static_cast<size_t>(chat->picture_tokens > 0 ? chat->picture_tokens : vision.budget());
     const auto clip_tokens = static_cast<size_t>(shown_frames()) * static_cast<size_t>(vision.clip_budget().tokens);
     size_t bytes = 0;
-    for (const MediaFile& file : chat_.media) bytes += token_bytes * (file.is_video ? clip_tokens : picture_tokens);
+    for (const MediaFile& file : chat->media) bytes += token_bytes * (file.is_video ? clip_tokens : picture_tokens);
     return bytes;
   }
 
   [[nodiscard]] size_t weight() const override {
+    const ChatAsk* chat = wire_->chat();
+    if (chat == nullptr) return call_.body.size();
     size_t media_bytes = 0;
-    for (const MediaFile& file : chat_.media) media_bytes += file.written_bytes;
-    return call_.body.size() - std::min(media_bytes, call_.body.size()) + kMessageWeight * chat_.chat.messages.size();
+    for (const MediaFile& file : chat->media) media_bytes += file.written_bytes;
+    return call_.body.size() - std::min(media_bytes, call_.body.size()) + kMessageWeight * chat->chat.messages.size();
   }
 
-  std::vector<MediaFile>& media() override { return chat_.media; }
+  std::vector<MediaFile>& media() override { return wire_->chat() != nullptr ? wire_->chat()->media : none_; }
   [[nodiscard]] bool is_good() const override { return problem_.none() && !unknown_model_; }
 
   size_t decode(size_t number, size_t most_bytes, const std::function<bool()>& stops) override {
-    MediaFile& file = chat_.media[number];
+    MediaFile& file = media()[number];
     const FileBytes bytes(reinterpret_cast<const uint8_t*>(file.bytes.data()), file.bytes.size());
     const size_t needed = file.is_video ? kClipBytes : decoding_bytes(bytes);
     if (needed > most_bytes) return needed;
@@ -83,39 +90,54 @@ class Planner final : public CompletionPlanner {
   }
 
   void refuse_medium(size_t number, const std::string& why) override {
-    const char* kind = chat_.media[number].is_video ? "video" : "image";
-    problem_.say(bad_field("messages", fmt::format("{} {} of the request: {}", kind, number, why)));
+    const char* kind = media()[number].is_video ? "video" : "image";
+    problem_.say(bad_field(wire_->prompt_field(), fmt::format("{} {} of the request: {}", kind, number, why)));
   }
 
-  std::variant<ExchangePlan, ApiError> finish() override {
-    if (is_good()) is_chat_ ? plan_chat() : plan_text();
+  std::variant<ExchangePlan, HttpAnswer, ApiError> finish() override {
+    if (is_good()) wire_->chat() != nullptr ? plan_chat(*wire_->chat()) : plan_text(*wire_->text());
     if (!problem_.none()) return api_error(*problem_.first());
     if (unknown_model_) return no_such_model(*unknown_model_);
+    if (only_counts_) {
+      size_t tokens = 0;
+      for (const Request& request : plan_.requests) tokens += request.prompt.size();
+      return HttpAnswer{.body = boost::json::serialize(wire_->count(tokens)), .headers = {}};
+    }
+    plan_.format = wire_->format({model_.name(), std::time(nullptr), &model_.text().tokenizer});
+    plan_.arrived = call_.arrived;
+    plan_.left_out = header_list(problem_.left_out());
     return std::move(plan_);
   }
 
  private:
-  void plan_chat() {
-    const auto text = render_within(model_.text(), chat_.chat, limits_, problem_);
+  void plan_chat(ChatAsk& chat) {
+    const auto text = render_within(model_.text(), chat.chat, limits_, wire_->prompt_field(), problem_);
     if (!text) return;
     // The template writes <bos> itself.
-    auto prompt = model_.maker().encode(*text, false, media_, terms("messages"), problem_);
-    if (prompt) add(model_.maker().make(std::move(*prompt), chat_, chat_, terms("messages"), problem_));
+    auto prompt = model_.maker().encode(*text, false, media_, terms(), problem_);
+    if (prompt) add(model_.maker().make(std::move(*prompt), chat, chat, terms(), problem_));
+    plan_.stream = chat.stream;
+    plan_.cache_salt = chat.cache_salt;
   }
 
-  void plan_text() {
+  void plan_text(const CompletionAsk& ask) {
     CompletionMaker& maker = model_.maker();
-    for (const CompletionPrompt& asked : text_.prompts) {
-      auto prompt = asked.ids.empty() ? maker.encode(asked.text, true, {}, terms("prompt"), problem_)
-                                      : maker.take_ids(asked.ids, {}, terms("prompt"), problem_);
+    for (const CompletionPrompt& asked : ask.prompts) {
+      auto prompt = asked.ids.empty() ? maker.encode(asked.text, true, {}, terms(), problem_)
+                                      : maker.take_ids(asked.ids, {}, terms(), problem_);
       if (!prompt) return;
-      add(maker.make(std::move(*prompt), text_, terms("prompt"), problem_));
+      add(maker.make(std::move(*prompt), ask, terms(), problem_));
       if (!problem_.none()) return;
     }
+    plan_.stream = ask.stream;
+    plan_.cache_salt = ask.cache_salt;
   }
 
-  [[nodiscard]] CompletionTerms terms(const char* field) const {
-    return {field, limits_.context, limits_.default_max_tokens};
+  [[nodiscard]] CompletionTerms terms() const {
+    return {.field = wire_->prompt_field(),
+            .context = limits_.context,
+            .default_max_tokens = limits_.default_max_tokens,
+            .form_field = wire_->form_field()};
   }
 
   void add(std::optional<MadeCompletion> made) {
@@ -144,7 +166,7 @@ class Planner final : public CompletionPlanner {
   [[nodiscard]] Result<Medium> read_picture(FileBytes file, const std::function<bool()>& stops) const {
     PictureLimits limits = picture_limits();
     limits.stops = &stops;
-    TRY_ASSIGN(Patches patches, model_.vision()->read(file, chat_.picture_tokens, limits));
+    TRY_ASSIGN(Patches patches, model_.vision()->read(file, wire_->chat()->picture_tokens, limits));
     return Medium(std::make_shared<const Patches>(std::move(patches)));
   }
 
@@ -159,26 +181,15 @@ class Planner final : public CompletionPlanner {
     return std::min(limits_.max_frames, model_.vision()->clip_budget().frames);
   }
 
-  void begin(const Ask& ask) {
-    if (problem_.none() && !model_.is_called(ask.model)) unknown_model_ = ask.model;
-    if (!is_good()) return;
-    plan_.head = {is_chat_, new_id(is_chat_ ? "chatcmpl" : "cmpl"), std::time(nullptr), model_.name()};
-    plan_.stream = ask.stream;
-    plan_.include_usage = ask.include_usage;
-    plan_.has_logprobs = ask.wishes.top_logprobs.has_value();
-    plan_.arrived = call_.arrived;
-    plan_.cache_salt = ask.cache_salt;
-  }
-
   const HttpCall& call_;
-  bool is_chat_;
+  std::unique_ptr<Wire> wire_;
   ServedModel& model_;
   const RequestLimits& limits_;
+  bool only_counts_;
   FieldProblem problem_;
   std::optional<std::string> unknown_model_;  // that was asked for
-  ChatAsk chat_;                              // one of these two
-  CompletionAsk text_;
-  std::vector<Medium> media_;  // those that have been decoded
+  std::vector<MediaFile> none_;               // media of a text
+  std::vector<Medium> media_;                 // those that have been decoded
   ExchangePlan plan_;
 };
 
@@ -188,9 +199,9 @@ bool CompletionPlanner::needs_fetch() {
   return std::any_of(media().begin(), media().end(), [](const MediaFile& file) { return !file.url.empty(); });
 }
 
-std::shared_ptr<CompletionPlanner> make_planner(const HttpCall& call, bool chat, ServedModel& model,
-                                                const RequestLimits& limits) {
-  return std::make_shared<Planner>(call, chat, model, limits);
+std::shared_ptr<CompletionPlanner> make_planner(const HttpCall& call, std::unique_ptr<Wire> wire, ServedModel& model,
+                                                const PlanTerms& terms) {
+  return std::make_shared<Planner>(call, std::move(wire), model, terms);
 }
 
 }  // namespace paceline

@@ -10,7 +10,7 @@
 #include "server/http_call.h"
 #include "server/served_model.h"
 #include "server/settings.h"
-#include "session/chat_messages.h"
+#include "server/wire.h"
 
 namespace paceline {
 
@@ -34,13 +34,19 @@ class CompletionPlanner {
   virtual void refuse_medium(size_t number, const std::string& why) = 0;
   // Nothing wrong has been found so far.
   [[nodiscard]] virtual bool is_good() const = 0;
-  virtual std::variant<ExchangePlan, ApiError> finish() = 0;
+  virtual std::variant<ExchangePlan, HttpAnswer, ApiError> finish() = 0;
 
   [[nodiscard]] bool needs_fetch();
 };
 
-// All outlive it.
-std::shared_ptr<CompletionPlanner> make_planner(const HttpCall& call, bool chat, ServedModel& model,
-                                                const RequestLimits& limits);
+struct PlanTerms {
+  bool only_counts = false;      // nothing is computed: the answer says how many tokens the prompt has
+  bool ignores_unknown = false;  // fields
+  const RequestLimits* limits = nullptr;
+};
+
+// Call, model and limits outlive it.
+std::shared_ptr<CompletionPlanner> make_planner(const HttpCall& call, std::unique_ptr<Wire> wire, ServedModel& model,
+                                                const PlanTerms& terms);
 
 }  // namespace paceline

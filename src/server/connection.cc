@@ -11,12 +11,13 @@
 #include <boost/beast/core/string.hpp>
 #include <chrono>
 #include <type_traits>
+#include <utility>
 
 #include "server/await.h"
 #include "server/client_socket.h"
 #include "server/http_bytes.h"
 #include "server/http_terms.h"
-#include "server/sse.h"
+#include "server/wire.h"
 
 namespace paceline {
 namespace {
@@ -35,9 +36,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
         routes_(*context.by.routes),
         settings_(*context.by.settings),
         client_(std::make_shared<ClientSocket>(std::move(socket), settings_.max_header_bytes)),
-        bell_(client_->executor()) {
-    bell_.expires_at(asio::steady_timer::time_point::max());
-  }
+        bell_(client_->executor()) {}
   ~HttpConnection() override {
     // Where the server ends before the request does, nobody is to be called any more.
     if (exchange_ != nullptr) leave_exchange();
@@ -81,6 +80,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   // False: the connection is of no further use.
   asio::awaitable<bool> serve_one(Parser& parser) {
     HttpCall call;
+    call.id = "req_" + new_letters();
     client_->arm(settings_.header_s);
     const error_code header_failed = co_await client_->read_header(parser);
     if (header_failed) {
@@ -147,13 +147,14 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   static void read_header(const http::request<http::string_body>& request, HttpCall& call) {
     call.method = request.method_string();
     RequestTarget target = read_target(request.target());
-    call.path = std::move(target.path);
+    call.path = Routes::known_path(std::move(target.path));
     call.authority = std::move(target.authority);
     call.transfer_coding = all_of(request, http::field::transfer_encoding);
     call.content_coding = all_of(request, http::field::content_encoding);
     call.expectation = all_of(request, http::field::expect);
     call.version = request.version();
     call.authorization = request[http::field::authorization];
+    call.api_key = request["x-api-key"];
     call.cache_scope = request["x-cache-scope"];
     call.hosts = request.count(http::field::host);
     call.host = request[http::field::host];
@@ -181,7 +182,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       co_return;  // of the network: the client has gone, or took too long
     }
     keep_alive_ = false;
-    co_await answer(call, error_answer(error));
+    co_await answer(call, error_answer(call, error));
     co_await client_->discard();
   }
 
@@ -257,9 +258,13 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     bell_.cancel();
   }
 
-  asio::awaitable<void> wait_for_bell() {
-    if (!rung_) co_await bell_.async_wait(kAwaitTuple);
-    rung_ = false;
+  // False: nobody rang in so many seconds.
+  asio::awaitable<bool> wait_for_bell(double limit_s) {
+    if (!rung_) {
+      bell_.expires_after(seconds(limit_s));
+      co_await bell_.async_wait(kAwaitTuple);
+    }
+    co_return std::exchange(rung_, false);
   }
 
   void watch() {
@@ -281,7 +286,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   }
 
   asio::awaitable<void> answer_whole(const HttpCall& call) {
-    while (!exchange_->finished() && !gone_) co_await wait_for_bell();
+    while (!exchange_->finished() && !gone_) co_await wait_for_bell(settings_.life_sign_s);
     if (gone_) {
       keep_alive_ = false;
       note(call, 499);
@@ -293,16 +298,14 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       note(call, 499);
       co_return;
     }
-    HttpAnswer made{.status = whole.status, .body = std::move(whole.body), .headers = {}};
-    made.headers.emplace_back("x-request-id", exchange_->id());
+    const HttpAnswer made{.status = whole.status, .body = std::move(whole.body), .headers = {}};
     co_await answer(call, made);
   }
 
   asio::awaitable<void> stream(const HttpCall& call) {
     http::response<http::empty_body> head(http::status::ok, version_);
-    set_fields(head, kSseType);
+    set_fields(head, exchange_->stream_type(), call);
     head.set(http::field::cache_control, "no-cache");
-    head.set("x-request-id", exchange_->id());
     // Old clients know no chunks: for them the end of the connection is the end of the stream.
     const bool chunked = version_ >= 11;
     if (chunked) head.chunked(true);
@@ -314,7 +317,10 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       const Exchange::Step step = co_await make_aside([this] { return exchange_->take(); });
       if (!step.bytes.empty()) written = co_await write_piece(step.bytes, chunked);
       if (!written || step.finished) break;
-      if (step.bytes.empty()) co_await wait_for_bell();
+      if (!step.bytes.empty()) continue;
+      const bool rang = co_await wait_for_bell(settings_.life_sign_s);
+      const std::string sign = rang || gone_ ? "" : exchange_->show_life();
+      if (!sign.empty()) written = co_await write_piece(sign, chunked);
     }
     if (written && !gone_) {
       if (chunked) written = co_await write("0\r\n\r\n");
@@ -339,14 +345,19 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     co_return co_await client_->write(bytes, {}, settings_.write_stall_s);
   }
 
-  static void set_fields(http::response<http::empty_body>& message, std::string_view content_type) {
+  void set_fields(http::response<http::empty_body>& message, std::string_view content_type,
+                  const HttpCall& call) const {
     message.set(http::field::server, "paceline/" PACELINE_VERSION);
     if (!content_type.empty()) message.set(http::field::content_type, content_type);
+    // One name for each family of clients.
+    const std::string& id = exchange_ != nullptr ? exchange_->id() : call.id;
+    for (const char* name : {"x-request-id", "request-id"}) message.set(name, id);
+    if (exchange_ != nullptr && !exchange_->left_out().empty()) message.set("paceline-ignored", exchange_->left_out());
   }
 
   asio::awaitable<void> answer(const HttpCall& call, const HttpAnswer& made) {
     http::response<http::empty_body> response(static_cast<http::status>(made.status), version_);
-    set_fields(response, made.content_type);
+    set_fields(response, made.content_type, call);
     for (const auto& [name, value] : made.headers) response.set(name, value);
     for (const auto& [name, value] : routes_.answer_headers(call)) response.set(name, value);
     response.keep_alive(decide_to_stay());
@@ -370,8 +381,12 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       const Usage usage = exchange_->usage();
       line += fmt::format(" {} prompt={} cached={} output={}", exchange_->id(), usage.prompt_tokens,
                           usage.cached_tokens, usage.completion_tokens);
+    } else if (status >= 400) {
+      line += " " + call.id;
     }
     context_.by.log->info(line);
+    if (exchange_ != nullptr && !exchange_->left_out().empty())
+      context_.by.log->debug(fmt::format("{} left out: {}", exchange_->id(), exchange_->left_out()));
   }
 
   ConnectionContext context_;

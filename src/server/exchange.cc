@@ -1,15 +1,9 @@
 #include "server/exchange.h"
 
-#include <boost/json/serialize.hpp>
 #include <utility>
-
-#include "server/sse.h"
 
 namespace paceline {
 namespace {
-
-// The finish reason of a choice that an error ended.
-constexpr const char* kBroken = "error";
 
 double seconds_between(EngineClock::time_point from, EngineClock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
@@ -29,15 +23,13 @@ class Exchange::Ear : public Listener {
   int32_t first_choice_;
 };
 
-Exchange::Exchange(ExchangePlan plan, const Around& around)
-    : plan_(std::move(plan)), around_(around), writer_(plan_.head, *around.tokenizer, plan_.has_logprobs) {
+Exchange::Exchange(ExchangePlan plan, const Around& around) : plan_(std::move(plan)), around_(around) {
   for (size_t i = 0; i < plan_.requests.size(); ++i) {
     usage_.prompt_tokens += static_cast<int64_t>(plan_.requests[i].prompt.size());
     for (int32_t c = 0; c < plan_.requests[i].choices; ++c) {
       choices_.push_back(std::make_unique<Choice>(ChoiceOutput(*around.tokenizer, *around.dialect, plan_.outputs[i])));
     }
   }
-  told_.resize(choices_.size());
 }
 
 Submission Exchange::submit() {
@@ -110,15 +102,15 @@ void Exchange::time_tokens(Choice& choice, size_t count) {
 }
 
 void Exchange::note_end(Choice& choice, const SequenceEnd& end) {
-  if (!choice.finish_reason.empty()) return;
+  if (std::exchange(choice.ended, true)) return;
   choice.output.finish(end, usage_);
   ++ended_;
-  choice.finish_reason = kBroken;
   switch (choice.output.end()) {
     case OutputEnd::none:
     case OutputEnd::stop:
     case OutputEnd::length:
-    case OutputEnd::tool_calls: choice.finish_reason = output_end_name(choice.output.end()); break;
+    case OutputEnd::context:
+    case OutputEnd::tool_calls: break;
     case OutputEnd::failed: problem_ = engine_failed(end.problem); break;
     case OutputEnd::deadline: problem_ = out_of_time(); break;
     case OutputEnd::cancelled:
@@ -127,42 +119,26 @@ void Exchange::note_end(Choice& choice, const SequenceEnd& end) {
   }
   if (all_ended()) {
     around_.metrics->request_ended(seconds_between(plan_.arrived, EngineClock::now()),
-                                   problem_ ? *problem_->code : choice.finish_reason);
+                                   problem_ ? *problem_->code : output_end_name(choice.output.end()));
   }
-}
-
-void Exchange::add_chunk(boost::json::object chunk, std::string& out) const {
-  if (plan_.include_usage && !chunk.contains("usage")) chunk["usage"] = nullptr;
-  add_event(chunk, out);
-}
-
-void Exchange::tell(int32_t number, const News& news, std::string& out) {
-  Told& told = told_[static_cast<size_t>(number)];
-  if (plan_.head.chat && !std::exchange(told.opened, true)) add_chunk(writer_.opening(number), out);
-  std::vector<boost::json::object> chunks;
-  for (const OutputDelta& delta : news.deltas) {
-    writer_.add_chunks(number, delta, told.calls, told.content_bytes, chunks);
-    if (delta.kind == OutputDelta::Kind::call) ++told.calls;
-    if (delta.kind == OutputDelta::Kind::content) told.content_bytes += delta.text.size();
-  }
-  for (auto& chunk : chunks) add_chunk(std::move(chunk), out);
-  if (news.finish_reason.empty() || std::exchange(told.closed, true)) return;
-  if (news.finish_reason != kBroken) add_chunk(writer_.closing(number, news.finish_reason), out);
 }
 
 Exchange::Step Exchange::take() {
   if (told_end_) return {"", true};
-  std::vector<News> news;
+  std::vector<ChoiceNews> news;
   std::optional<ApiError> problem;
   const Usage usage = take_all(news, problem);
   Step step{"", told_end_};
-  for (size_t i = 0; i < news.size(); ++i) tell(static_cast<int32_t>(i), news[i], step.bytes);
-  if (!told_end_) return step;
-  // Counts come before an error, asked for or not.
-  if (plan_.include_usage || problem) add_event(writer_.usage_chunk(usage), step.bytes);
-  if (problem) add_event(error_object(*problem), step.bytes);
-  step.bytes += kSseDone;
+  if (!std::exchange(opened_, true)) plan_.format->open(usage, step.bytes);
+  for (size_t i = 0; i < news.size(); ++i) plan_.format->tell(static_cast<int32_t>(i), news[i], usage, step.bytes);
+  if (told_end_) plan_.format->close(usage, problem, step.bytes);
   return step;
+}
+
+std::string Exchange::show_life() {
+  std::string bytes;
+  if (opened_ && !told_end_) plan_.format->show_life(bytes);
+  return bytes;
 }
 
 bool Exchange::finished() {
@@ -177,7 +153,7 @@ size_t Exchange::weight() {
   size_t bytes = 0;
   for (const auto& choice : choices_) {
     for (const OutputDelta& delta : choice->output.unheard()) {
-      bytes += delta.text.size() + delta.call.arguments.size();
+      bytes += delta.text.size();
       if (!delta.tokens.empty())
         bytes += delta.tokens.size() * (1 + delta.tokens.front().logprobs.top.size()) * kTokenBytes;
     }
@@ -187,35 +163,18 @@ size_t Exchange::weight() {
 
 // Without the lock, but for what is taken: an answer may be long, and whoever cancels must not wait for it.
 Exchange::Whole Exchange::whole() {
-  std::vector<News> news;
+  std::vector<ChoiceNews> news;
   std::optional<ApiError> problem;
   const Usage counted = take_all(news, problem);
-  if (problem) {
-    boost::json::object error = error_object(*problem);
-    error["usage"] = usage_object(counted);
-    return {problem->status, boost::json::serialize(error)};
-  }
-  std::vector<ChoiceText> texts;
-  for (News& one : news) {
-    ChoiceText& text = texts.emplace_back();
-    text.finish_reason = std::move(one.finish_reason);
-    for (OutputDelta& delta : one.deltas) {
-      switch (delta.kind) {
-        case OutputDelta::Kind::content: text.content += delta.text; break;
-        case OutputDelta::Kind::reasoning: text.reasoning += delta.text; break;
-        case OutputDelta::Kind::call: text.calls.push_back(std::move(delta.call)); break;
-      }
-      for (NewToken& token : delta.tokens) text.tokens.push_back(std::move(token));
-    }
-  }
-  return {200, boost::json::serialize(writer_.whole(texts, counted))};
+  if (problem) return {problem->status, plan_.format->failed(*problem, counted)};
+  return {200, plan_.format->whole(news, counted)};
 }
 
 // What the client has not been told, and how it stands.
-Usage Exchange::take_all(std::vector<News>& news, std::optional<ApiError>& problem) {
+Usage Exchange::take_all(std::vector<ChoiceNews>& news, std::optional<ApiError>& problem) {
   const std::lock_guard lock(mutex_);
   for (const auto& choice : choices_)
-    news.push_back({std::exchange(choice->output.unheard(), {}), choice->finish_reason});
+    news.push_back({std::exchange(choice->output.unheard(), {}), choice->output.end(), choice->output.stop_string()});
   told_end_ = all_ended();
   problem = problem_;
   return usage_;

@@ -12,23 +12,22 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "server/answer_format.h"
 #include "server/api_error.h"
 #include "server/metrics.h"
-#include "server/wire_answer.h"
 #include "session/choice_output.h"
 #include "session/output_parser.h"
 
 namespace paceline {
 
 struct ExchangePlan {
-  AnswerHead head;
+  std::unique_ptr<AnswerFormat> format;
   bool stream = false;
-  bool include_usage = false;
-  bool has_logprobs = false;
   std::vector<OutputSettings> outputs;  // one per request
   std::vector<Request> requests;        // their choices are counted on, one behind the other
   EngineClock::time_point arrived;
   std::string cache_salt;  // of the request, for its scope
+  std::string left_out;    // of what it asks for, and is of no consequence; names
 };
 
 class Exchange : public std::enable_shared_from_this<Exchange> {
@@ -46,7 +45,10 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   Submission submit();
 
   [[nodiscard]] bool streams() const { return plan_.stream; }
-  [[nodiscard]] const std::string& id() const { return plan_.head.id; }
+  [[nodiscard]] std::string_view stream_type() const { return plan_.format->stream_type(); }
+  [[nodiscard]] const std::string& id() const { return plan_.format->id(); }
+  // For the answer's header: what was asked for and left out.
+  [[nodiscard]] const std::string& left_out() const { return plan_.left_out; }
   // Called, by any thread, when take() or finished() have something new to say.
   void set_wake(std::function<void()> wake);
 
@@ -59,6 +61,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     bool finished = false;
   };
   Step take();
+  // Streams: nothing came for a while.
+  std::string show_life();
 
   [[nodiscard]] bool finished();
   // When it is finished, once: the whole answer.
@@ -79,34 +83,18 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     explicit Choice(ChoiceOutput made) : output(std::move(made)) {}
     ChoiceOutput output;
     EngineClock::time_point last_token{};
-    std::string finish_reason;  // "": it goes on
+    bool ended = false;
   };
-  // And how far the client has been told.
-  struct Told {
-    bool opened = false, closed = false;
-    int32_t calls = 0;
-    size_t content_bytes = 0;
-  };
-  // What take() has taken of a choice, to be written without holding up the engine.
-  struct News {
-    std::vector<OutputDelta> deltas;
-    std::string finish_reason;
-  };
-
   Heard hear(int32_t first_choice, const Event& event);
   void time_tokens(Choice& choice, size_t count);
   void note_end(Choice& choice, const SequenceEnd& end);
-  Usage take_all(std::vector<News>& news, std::optional<ApiError>& problem);
-  void tell(int32_t number, const News& news, std::string& out);
-  void add_chunk(boost::json::object chunk, std::string& out) const;
+  Usage take_all(std::vector<ChoiceNews>& news, std::optional<ApiError>& problem);
   [[nodiscard]] bool all_ended() const { return ended_ == choices_.size(); }
 
   ExchangePlan plan_;
   Around around_;
-  AnswerWriter writer_;
 
-  std::vector<Told> told_;  // whoever calls take()
-  bool told_end_ = false;
+  bool opened_ = false, told_end_ = false;  // whoever calls take()
 
   std::mutex mutex_;  // guards all below; held for moments only, since the engine waits for it
   std::vector<std::unique_ptr<Choice>> choices_;

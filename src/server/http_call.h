@@ -16,6 +16,7 @@ struct HttpCall {
   std::string method, path;   // the path without what is behind '?'
   unsigned version = 11;      // 10: HTTP/1.0
   std::string authorization;  // headers
+  std::string api_key;
   std::string cache_scope;
   size_t hosts = 0;  // Host headers; one is right
   std::string host;
@@ -24,6 +25,7 @@ struct HttpCall {
   std::optional<std::string> origin;        // of the page that makes a browser send this
   std::string asked_method, asked_headers;  // Access-Control-Request-…: what a page wants to send
   bool asks_private_network = false;
+  std::string id;  // ours, for whoever looks for it in the log
   std::string body;
   EngineClock::time_point arrived = EngineClock::now();
 };
@@ -35,6 +37,7 @@ struct HttpAnswer {
   std::vector<std::pair<std::string, std::string>> headers;
 };
 
-HttpAnswer error_answer(const ApiError& error);
+// In the shape that the clients of the call's route read.
+HttpAnswer error_answer(const HttpCall& call, const ApiError& error);
 
 }  // namespace paceline

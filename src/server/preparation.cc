@@ -13,7 +13,8 @@ Reply reply_safely(const Preparers& by, const HttpCall& call, CompletionPlanner*
     return planner != nullptr ? by.routes->go_on(call, *planner) : by.routes->handle(call);
   } catch (const std::exception& thrown) {
     by.log->error(fmt::format("{}: {}", call.path, thrown.what()));
-    return {error_answer({.status = 500, .message = "internal error", .type = "server_error", .code = "internal"})};
+    return {
+        error_answer(call, {.status = 500, .message = "internal error", .type = "server_error", .code = "internal"})};
   }
 }
 
@@ -22,7 +23,7 @@ asio::awaitable<Reply> Preparation::read(const HttpCall& call) {
     if (auto hold = by_.lanes->waiting_bytes().try_take(call.body.size())) {
       body_.emplace(std::move(*hold));
     } else {
-      co_return Reply{error_answer(too_busy("too many long requests are waiting; try again later"))};
+      co_return Reply{error_answer(call, too_busy("too many long requests are waiting; try again later"))};
     }
   }
   co_return co_await run_in_lane(Routes::weight_of(call), call, nullptr);
@@ -31,7 +32,7 @@ asio::awaitable<Reply> Preparation::read(const HttpCall& call) {
 asio::awaitable<Reply> Preparation::go_on(const HttpCall& call, std::shared_ptr<CompletionPlanner> planner) {
   if (planner->needs_fetch()) {
     const std::optional<ApiError> problem = co_await fetch(call, *planner);
-    if (problem) co_return Reply{error_answer(by_.routes->draining() ? shutting_down() : *problem)};
+    if (problem) co_return Reply{error_answer(call, by_.routes->draining() ? shutting_down() : *problem)};
   }
   std::optional<ByteBudget::Hold> decoded;
   if (!planner->media().empty()) {

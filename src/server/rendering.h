@@ -11,8 +11,9 @@
 
 namespace paceline {
 
-// None: the problem has been said. The conversation is told its time, and stays as it is otherwise.
+// None: the problem has been said. The conversation is told its time, and stays as it is otherwise. `field`: that it
+// stands in.
 std::optional<std::string> render_within(const TextModel& model, ChatRequest& chat, const RequestLimits& limits,
-                                         FieldProblem& problem);
+                                         const char* field, FieldProblem& problem);
 
 }  // namespace paceline

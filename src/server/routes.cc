@@ -6,8 +6,11 @@
 #include <boost/json/serialize.hpp>
 
 #include "server/http_terms.h"
+#include "server/messages/messages_error.h"
+#include "server/messages/messages_wire.h"
 #include "server/rendering.h"
 #include "server/request_lanes.h"
+#include "server/responses/responses_wire.h"
 #include "server/wire_tokens.h"
 #include "session/engine_request.h"
 
@@ -18,32 +21,51 @@ namespace json = boost::json;
 
 struct Route {
   std::string_view path;
-  std::string_view method;
-  bool is_open;  // without a key: what probes and collectors read
+  std::string_view methods;  // separated by commas
+  bool is_open = false;      // without a key: what probes and collectors read
+  bool completes = false;    // it is work for the engine
 };
+constexpr std::string_view kResponse = "/v1/responses/ID";
 constexpr std::array kRoutes{
-    Route{"/v1/chat/completions", "POST", false},
-    Route{"/v1/completions", "POST", false},
-    Route{"/v1/models", "GET", false},
-    Route{"/tokenize", "POST", false},
-    Route{"/detokenize", "POST", false},
-    Route{"/health", "GET", true},
-    Route{"/ready", "GET", true},
-    Route{"/version", "GET", true},
-    Route{"/metrics", "GET", true},
+    Route{.path = "/v1/chat/completions", .methods = "POST", .completes = true},
+    Route{.path = "/v1/completions", .methods = "POST", .completes = true},
+    Route{.path = "/v1/responses", .methods = "POST", .completes = true},
+    Route{.path = "/v1/responses/input_tokens", .methods = "POST"},
+    Route{.path = kResponse, .methods = "GET, DELETE"},
+    Route{.path = "/v1/responses/ID/input_items", .methods = "GET"},
+    Route{.path = "/v1/responses/ID/cancel", .methods = "POST"},
+    Route{.path = "/v1/messages", .methods = "POST", .completes = true},
+    Route{.path = "/v1/messages/count_tokens", .methods = "POST"},
+    Route{.path = "/v1/models", .methods = "GET"},
+    Route{.path = "/tokenize", .methods = "POST"},
+    Route{.path = "/detokenize", .methods = "POST"},
+    Route{.path = "/health", .methods = "GET", .is_open = true},
+    Route{.path = "/ready", .methods = "GET", .is_open = true},
+    Route{.path = "/version", .methods = "GET", .is_open = true},
+    Route{.path = "/metrics", .methods = "GET", .is_open = true},
 };
 constexpr std::string_view kModelPrefix = "/v1/models/";
 
+// With what names something put aside.
+std::string pattern_of(std::string_view path) {
+  if (path.starts_with(kModelPrefix)) return "/v1/models";
+  const auto stored = responses::read_stored_path(path);
+  if (!stored || path == "/v1/responses/input_tokens") return std::string(path);
+  return fmt::format("{}{}{}", kResponse, stored->verb.empty() ? "" : "/", stored->verb);
+}
+
 const Route* find_route(std::string_view path) {
-  if (path.starts_with(kModelPrefix)) path = "/v1/models";
+  const std::string pattern = pattern_of(path);
   for (const Route& route : kRoutes) {
-    if (route.path == path) return &route;
+    if (route.path == pattern) return &route;
   }
   return nullptr;
 }
 
 bool fits(const Route& route, std::string_view method) {
-  return method == route.method || (method == "HEAD" && route.method == "GET");
+  if (method == "HEAD") method = "GET";
+  return !method.empty() && method.find(',') == std::string_view::npos &&
+         fmt::format(", {},", route.methods).find(fmt::format(" {},", method)) != std::string::npos;
 }
 
 HttpAnswer json_answer(const json::object& object, int status = 200) {
@@ -78,7 +100,15 @@ Routes::Routes(ServedModel& model, RouteSources sources, const ServerSettings& s
       settings_(settings),
       keys_(settings.api_keys),
       origins_(settings),
+      responses_(settings.response_store_bytes),
       health_(model.engine(), settings.stuck_s) {}
+
+std::string Routes::known_path(std::string path) {
+  // Some clients leave the version out.
+  constexpr std::string_view kResponses = "/responses";
+  if (path == kResponses || path.starts_with("/responses/")) path.insert(0, "/v1");
+  return path;
+}
 
 std::string_view Routes::route_name(std::string_view path) {
   const Route* route = find_route(path);
@@ -86,32 +116,42 @@ std::string_view Routes::route_name(std::string_view path) {
 }
 
 std::optional<HttpAnswer> Routes::refuse(const HttpCall& call) const {
-  if (const auto error = origins_.refuse(call)) return error_answer(*error);
-  if (const auto error = refuse_terms(call)) return error_answer(*error);
+  if (const auto error = origins_.refuse(call)) return error_answer(call, *error);
+  if (const auto error = refuse_terms(call)) return error_answer(call, *error);
   const Route* route = find_route(call.path);
-  if (route == nullptr) return error_answer(no_such_route(call.path));
+  if (route == nullptr) return error_answer(call, no_such_route(call.path));
   if (OriginCheck::is_preflight(call)) return OriginCheck::preflight(call);
   if (!fits(*route, call.method)) {
-    HttpAnswer answer = error_answer(wrong_method(call.method, call.path));
-    answer.headers.emplace_back("Allow", std::string(route->method));
+    HttpAnswer answer = error_answer(call, wrong_method(call.method, call.path));
+    answer.headers.emplace_back("Allow", std::string(route->methods));
     return answer;
   }
-  if (!route->is_open && keys_.needed() && !keys_.check(call.authorization)) return error_answer(no_key());
-  if (route->method != "POST") return std::nullopt;
-  if (draining_) return error_answer(shutting_down());
-  if (!route->path.ends_with("completions")) return std::nullopt;
+  if (!route->is_open && keys_.needed() && !key_of(call)) return error_answer(call, no_key());
+  if (route->methods != "POST") return std::nullopt;
+  if (draining_) return error_answer(call, shutting_down());
+  if (!route->completes) return std::nullopt;
   // The engine has the last word; but work that it is sure to refuse need not be done.
   if (model_.engine().stats().waiting >= model_.description().settings.queue_length) {
-    return error_answer(refused({.refusal = Refusal::queue_full}, 0));
+    return error_answer(call, refused({.refusal = Refusal::queue_full}, 0));
   }
   return std::nullopt;
 }
 
 Reply Routes::handle(const HttpCall& call) {
+  const Route* route = find_route(call.path);
+  const std::string_view path = route != nullptr ? route->path : "";
+  if (path.starts_with(kResponse)) return {stored_response(call)};
   if (call.method != "POST") return handle_get(call);
-  if (call.path == "/tokenize") return {tokenize(call)};
-  if (call.path == "/detokenize") return {detokenize(call)};
-  return complete(call, call.path == "/v1/chat/completions");
+  if (path == "/tokenize") return {tokenize(call)};
+  if (path == "/detokenize") return {detokenize(call)};
+  return complete(call, wire_for(call), !route->completes);
+}
+
+std::unique_ptr<Wire> Routes::wire_for(const HttpCall& call) {
+  if (call.path == "/v1/chat/completions") return make_chat_wire();
+  if (call.path == "/v1/completions") return make_completion_wire();
+  if (messages::is_route(call.path)) return messages::make_wire();
+  return responses::make_wire({&responses_, key_of(call)});
 }
 
 size_t Routes::weight_of(const HttpCall& call) {
@@ -125,11 +165,12 @@ Reply Routes::handle_get(const HttpCall& call) {
   if (call.path == "/ready") return {ready()};
   if (call.path == "/version") return {json_answer({{"name", "paceline"}, {"version", PACELINE_VERSION}})};
   if (call.path == "/metrics") return {metrics()};
-  return {models(call.path)};
+  return {models(call)};
 }
 
-Reply Routes::complete(const HttpCall& call, bool chat) {
-  auto planner = make_planner(call, chat, model_, settings_.limits);
+Reply Routes::complete(const HttpCall& call, std::unique_ptr<Wire> wire, bool only_counts) {
+  const bool ignores = settings_.ignores_unknown_fields.value_or(wire->ignores_unknown());
+  auto planner = make_planner(call, std::move(wire), model_, {only_counts, ignores, &settings_.limits});
   if (planner->read()) {
     const bool is_more = RequestLanes::size_class(planner->weight()) > RequestLanes::size_class(weight_of(call));
     if (is_more || !planner->media().empty()) return {.answer = {}, .waiting = std::move(planner)};
@@ -139,10 +180,11 @@ Reply Routes::complete(const HttpCall& call, bool chat) {
 
 Reply Routes::go_on(const HttpCall& call, CompletionPlanner& planner) {
   auto plan = planner.finish();
-  if (const auto* error = std::get_if<ApiError>(&plan)) return {error_answer(*error)};
+  if (const auto* error = std::get_if<ApiError>(&plan)) return {error_answer(call, *error)};
+  if (auto* answer = std::get_if<HttpAnswer>(&plan)) return {std::move(*answer)};
   ExchangePlan& made = std::get<ExchangePlan>(plan);
   for (Request& request : made.requests) {
-    request.scope = cache_scope(keys_.check(call.authorization), call.cache_scope, made.cache_salt);
+    request.scope = cache_scope(key_of(call), call.cache_scope, made.cache_salt);
   }
   auto exchange = std::make_shared<Exchange>(
       std::move(made),
@@ -150,9 +192,29 @@ Reply Routes::go_on(const HttpCall& call, CompletionPlanner& planner) {
   remember(exchange);
   const Submission submission = exchange->submit();
   if (submission.refusal != Refusal::none) {
-    return {error_answer(refused(submission, model_.description().settings.kv_bytes))};
+    return {error_answer(call, refused(submission, model_.description().settings.kv_bytes))};
   }
   return {{}, std::move(exchange)};
+}
+
+HttpAnswer Routes::stored_response(const HttpCall& call) {
+  const auto path = *responses::read_stored_path(call.path);
+  if (path.verb == "cancel") {
+    if (const auto running = find_exchange(path.id)) {
+      running->cancel({.status = 499, .message = "the response was cancelled", .code = "cancelled"});
+      return json_answer({{"id", path.id}, {"object", "response"}, {"status", "cancelled"}, {"output", json::array()}});
+    }
+  }
+  return responses::answer_stored(call, path, {&responses_, key_of(call)});
+}
+
+std::shared_ptr<Exchange> Routes::find_exchange(std::string_view id) {
+  const std::lock_guard lock(exchanges_mutex_);
+  for (const auto& weak : exchanges_) {
+    const auto exchange = weak.lock();
+    if (exchange != nullptr && exchange->id() == id && !exchange->finished()) return exchange;
+  }
+  return nullptr;
 }
 
 void Routes::remember(const std::shared_ptr<Exchange>& exchange) {
@@ -171,11 +233,19 @@ void Routes::cancel_all() {
   }
 }
 
-HttpAnswer Routes::models(std::string_view path) {
+HttpAnswer Routes::models(const HttpCall& call) {
   const json::object object = model_.object(settings_.limits.context);
-  if (!path.starts_with(kModelPrefix)) return json_answer({{"object", "list"}, {"data", json::array{object}}});
+  const std::string_view path = call.path;
+  if (!path.starts_with(kModelPrefix)) {
+    // One list for both families of clients.
+    return json_answer({{"object", "list"},
+                        {"data", json::array{object}},
+                        {"has_more", false},
+                        {"first_id", model_.name()},
+                        {"last_id", model_.name()}});
+  }
   const std::string_view name = path.substr(kModelPrefix.size());
-  if (name.empty() || !model_.is_called(name)) return error_answer(no_such_model(name));
+  if (name.empty() || !model_.is_called(name)) return error_answer(call, no_such_model(name));
   return json_answer(object);
 }
 
@@ -216,12 +286,12 @@ HttpAnswer Routes::tokenize(const HttpCall& call) {
   FieldProblem problem;
   TokenizeAsk ask;
   if (const auto body = parse_body(call.body, problem)) ask = read_tokenize(*body, settings_.limits, problem);
-  if (!problem.none()) return error_answer(api_error(*problem.first()));
-  if (!model_.is_called(ask.model)) return error_answer(no_such_model(ask.model));
+  if (!problem.none()) return error_answer(call, api_error(*problem.first()));
+  if (!model_.is_called(ask.model)) return error_answer(call, no_such_model(ask.model));
   std::vector<TokenId> ids;
   if (ask.chat) {
-    const auto text = render_within(model_.text(), *ask.chat, settings_.limits, problem);
-    if (!text) return error_answer(api_error(*problem.first()));
+    const auto text = render_within(model_.text(), *ask.chat, settings_.limits, "messages", problem);
+    if (!text) return error_answer(call, api_error(*problem.first()));
     // The template writes <bos> itself.
     ids = model_.text().tokenizer.encode(*text, false);
   } else {
@@ -236,8 +306,8 @@ HttpAnswer Routes::detokenize(const HttpCall& call) {
   FieldProblem problem;
   DetokenizeAsk ask;
   if (const auto body = parse_body(call.body, problem)) ask = read_detokenize(*body, problem);
-  if (!problem.none()) return error_answer(api_error(*problem.first()));
-  if (!model_.is_called(ask.model)) return error_answer(no_such_model(ask.model));
+  if (!problem.none()) return error_answer(call, api_error(*problem.first()));
+  if (!model_.is_called(ask.model)) return error_answer(call, no_such_model(ask.model));
   return json_answer({{"prompt", model_.text().tokenizer.decode(ask.ids, false)}});
 }
 

@@ -19,6 +19,7 @@
 #include "server/log.h"
 #include "server/metrics.h"
 #include "server/origin_check.h"
+#include "server/responses/response_store.h"
 #include "server/served_model.h"
 #include "server/settings.h"
 
@@ -60,6 +61,8 @@ class Routes {
   Reply go_on(const HttpCall& call, CompletionPlanner& planner);
   // Whether handle() is too long for a thread that has other clients to serve.
   [[nodiscard]] static bool is_long(const HttpCall& call) { return call.method == "POST"; }
+  // A path as routes know it.
+  [[nodiscard]] static std::string known_path(std::string path);
   // For metrics: the path of a route, or "other".
   [[nodiscard]] static std::string_view route_name(std::string_view path);
 
@@ -76,11 +79,18 @@ class Routes {
 
  private:
   Reply handle_get(const HttpCall& call);
-  Reply complete(const HttpCall& call, bool chat);
+  [[nodiscard]] std::optional<size_t> key_of(const HttpCall& call) const {
+    return keys_.check(call.authorization, call.api_key);
+  }
+  std::unique_ptr<Wire> wire_for(const HttpCall& call);
+  Reply complete(const HttpCall& call, std::unique_ptr<Wire> wire, bool only_counts);
+  HttpAnswer stored_response(const HttpCall& call);
+  // One that runs; null: there is none.
+  std::shared_ptr<Exchange> find_exchange(std::string_view id);
   void remember(const std::shared_ptr<Exchange>& exchange);
   HttpAnswer tokenize(const HttpCall& call);
   HttpAnswer detokenize(const HttpCall& call);
-  HttpAnswer models(std::string_view path);
+  HttpAnswer models(const HttpCall& call);
   HttpAnswer health();
   HttpAnswer ready();
   HttpAnswer metrics() const;
@@ -90,6 +100,7 @@ class Routes {
   const ServerSettings& settings_;
   ApiKeys keys_;
   OriginCheck origins_;
+  responses::ResponseStore responses_;
   Health health_;
   bool was_healthy_ = true;  // whoever looks after it
   std::atomic<bool> leaving_ = false, draining_ = false;

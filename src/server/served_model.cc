@@ -1,5 +1,7 @@
 #include "server/served_model.h"
 
+#include <algorithm>
+#include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 #include <ctime>
 
@@ -12,6 +14,14 @@ namespace {
 namespace json = boost::json;
 
 json::value or_null(const std::optional<std::string>& text) { return text ? json::value(*text) : json::value(); }
+
+// RFC 3339
+std::string utc_text(std::time_t seconds) {
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
 
 std::string folder_name(const std::filesystem::path& folder) {
   // A path that ends with a slash has an empty last part.
@@ -34,7 +44,11 @@ ServedModel::ServedModel(const TextModel& text, Engine& engine, const Vision* vi
 }
 
 bool ServedModel::is_called(std::string_view name) const {
-  return name.empty() || name == name_ || name == "default" || name == folder_name(text_.loaded.checkpoint->folder());
+  if (name.empty() || name == name_ || name == "default") return true;
+  if (name == folder_name(text_.loaded.checkpoint->folder())) return true;
+  return std::any_of(aliases_.begin(), aliases_.end(), [&](std::string_view alias) {
+    return alias.ends_with('*') ? name.starts_with(alias.substr(0, alias.size() - 1)) : name == alias;
+  });
 }
 
 json::object ServedModel::object(int32_t context_limit) const {
@@ -55,6 +69,11 @@ json::object ServedModel::object(int32_t context_limit) const {
   drafter["depth"] = settings.fixed_depth ? json::value(*settings.fixed_depth) : json::value("adaptive");
 
   json::object object{{"id", name_}, {"object", "model"}, {"created", created_}, {"owned_by", "paceline"}};
+  // As Anthropic's clients read them.
+  object["type"] = "model";
+  object["display_name"] = name_;
+  object["created_at"] = utc_text(created_);
+  object["aliases"] = json::array(aliases_.begin(), aliases_.end());
   object["context_length"] = maker_.context(context_limit);
   object["max_model_len"] = maker_.context(context_limit);  // as vLLM calls it
   object["chat"] = text_.has_chat();

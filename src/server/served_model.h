@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "engine/engine.h"
 #include "session/completion_maker.h"
@@ -29,7 +31,9 @@ class ServedModel {
   [[nodiscard]] const EngineDescription& description() const { return description_; }
   CompletionMaker& maker() { return maker_; }
 
-  // By its name, its folder's name, "default", or by saying nothing.
+  // Further names; one that ends in * stands for all that begin so.
+  void set_aliases(std::vector<std::string> aliases) { aliases_ = std::move(aliases); }
+  // By its name, its folder's name, an alias, "default", or by saying nothing.
   [[nodiscard]] bool is_called(std::string_view name) const;
   // An entry of GET /v1/models.
   [[nodiscard]] boost::json::object object(int32_t context_limit) const;
@@ -44,6 +48,7 @@ class ServedModel {
   Engine& engine_;
   const Vision* vision_;
   std::string name_;
+  std::vector<std::string> aliases_;
   EngineDescription description_;
   CompletionMaker maker_;
   int64_t created_;

@@ -226,9 +226,11 @@ TEST_F(ServerTest, ToolCalls) {
 
   const Streamed streamed = joined(server_->chat(fields + R"(,"stream":true)", "What is the weather in Paris?"));
   EXPECT_EQ(streamed.finish, "tool_calls");
-  ASSERT_EQ(streamed.calls.size(), 2u);
+  ASSERT_GT(streamed.calls.size(), 2u) << "arguments leave while they are written";
   EXPECT_EQ(streamed.calls[0].at("function").at("name"), json::value("get_weather"));
-  EXPECT_EQ(streamed.calls[1].at("function").at("arguments"), call.at("function").at("arguments"));
+  std::string written;
+  for (const json::value& piece : streamed.calls) written += piece.at("function").at("arguments").as_string();
+  EXPECT_EQ(json::value(written), call.at("function").at("arguments"));
 
   // And the answer of the tool goes on.
   const std::string messages =

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,12 +45,17 @@ struct ServerSettings {
   double header_s = 30;               // for a request's header, from its first byte
   double body_s = 120;                // for its body
   double idle_s = 75;                 // between requests
+  double life_sign_s = 10;            // a stream that has nothing to say for so long shows that it lives
   double write_stall_s = 120;         // a reader that takes nothing for so long has gone
   double drain_grace_s = 5;           // after a signal: serving on, while nobody should come any more
   double drain_s = 30;                // for running requests, after that
   double stuck_s = 60;                // a step, or a request's preparation, that takes longer never ends
   std::string model_name;             // how clients call the model; "": as its folder is called
+  std::vector<std::string> aliases;   // further names of it; one that ends in * stands for all that begin so
   std::vector<std::string> api_keys;  // none: everyone may
+  // What happens to fields that nobody knows: none: as each route has it.
+  std::optional<bool> ignores_unknown_fields;
+  size_t response_store_bytes = size_t{64} << 20;  // of responses, for those who go on from them; 0: none are kept
   RequestLimits limits;
 };
 

@@ -10,4 +10,11 @@ void add_event(const boost::json::object& object, std::string& out) {
   out += "\n\n";
 }
 
+void add_event(std::string_view name, const boost::json::object& object, std::string& out) {
+  out += "event: ";
+  out += name;
+  out += "\n";
+  add_event(object, out);
+}
+
 }  // namespace paceline

@@ -15,6 +15,8 @@ namespace {
 
 namespace json = boost::json;
 
+double rounded(double number) { return std::round(number * 1000) / 1000; }
+
 // JSON has no infinity: a token that cannot be.
 double finite(float logprob) { return std::isfinite(logprob) ? static_cast<double>(logprob) : -9999.0; }
 
@@ -39,21 +41,52 @@ json::object drafters_object(const SpeculationCounters& counters) {
 
 }  // namespace
 
+json::object speculative_object(const SpeculationCounters& counters) {
+  json::object speculative{{"drafted", counters.drafted},
+                           {"accepted", counters.accepted},
+                           {"rounds", counters.rounds},
+                           {"tokens_per_verify", rounded(counters.tokens_per_round())}};
+  if (counters.drafted > 0) speculative["drafters"] = drafters_object(counters);
+  return speculative;
+}
+
 json::object usage_object(const Usage& usage) {
-  const SpeculationCounters& counters = usage.speculation;
   json::object object;
   object["prompt_tokens"] = usage.prompt_tokens;
   object["completion_tokens"] = usage.completion_tokens;
   object["total_tokens"] = usage.prompt_tokens + usage.completion_tokens;
   object["prompt_tokens_details"] = {{"cached_tokens", usage.cached_tokens}};
   object["completion_tokens_details"] = {{"reasoning_tokens", usage.reasoning_tokens}};
-  json::object speculative{{"drafted", counters.drafted},
-                           {"accepted", counters.accepted},
-                           {"rounds", counters.rounds},
-                           {"tokens_per_verify", std::round(counters.tokens_per_round() * 1000) / 1000}};
-  if (counters.drafted > 0) speculative["drafters"] = drafters_object(counters);
-  object["speculative"] = std::move(speculative);
+  object["speculative"] = speculative_object(usage.speculation);
   return object;
+}
+
+json::object timings_object(const Usage& usage) {
+  const auto per_second = [](int64_t count, double ms) {
+    return rounded(ms > 0 ? static_cast<double>(count) / ms * 1000 : 0);
+  };
+  const int64_t prompt = usage.prompt_tokens - usage.cached_tokens;
+  return {{"prompt_n", prompt},
+          {"cache_n", usage.cached_tokens},
+          {"prompt_ms", rounded(usage.prompt_ms)},
+          {"prompt_per_second", per_second(prompt, usage.prompt_ms)},
+          {"predicted_n", usage.completion_tokens},
+          {"predicted_ms", rounded(usage.decode_ms)},
+          {"predicted_per_second", per_second(usage.completion_tokens, usage.decode_ms)},
+          {"draft_n", usage.speculation.drafted},
+          {"draft_n_accepted", usage.speculation.accepted}};
+}
+
+json::array logprob_list(const Tokenizer& tokenizer, const std::vector<NewToken>& tokens) {
+  json::array content;
+  for (const NewToken& token : tokens) {
+    json::object object = token_object(tokenizer, token.id, token.logprobs.chosen);
+    json::array top;
+    for (const auto& [id, logprob] : token.logprobs.top) top.push_back(token_object(tokenizer, id, logprob));
+    object["top_logprobs"] = std::move(top);
+    content.push_back(std::move(object));
+  }
+  return content;
 }
 
 json::object AnswerWriter::frame(bool chunk) const {
@@ -82,7 +115,7 @@ json::object AnswerWriter::whole(const std::vector<ChoiceText>& choices, const U
       message["content"] = choice.content;
       if (choice.content.empty() && !choice.calls.empty()) message["content"] = nullptr;
       message["refusal"] = nullptr;
-      if (!choice.reasoning.empty()) message["reasoning"] = choice.reasoning;
+      if (!choice.reasoning.empty()) message["reasoning"] = message["reasoning_content"] = choice.reasoning;
       json::array calls;
       for (size_t c = 0; c < choice.calls.size(); ++c) {
         calls.push_back({{"id", call_id(index, static_cast<int32_t>(c))},
@@ -101,6 +134,7 @@ json::object AnswerWriter::whole(const std::vector<ChoiceText>& choices, const U
   json::object object = frame(false);
   object["choices"] = std::move(made);
   object["usage"] = usage_object(usage);
+  object["timings"] = timings_object(usage);
   return object;
 }
 
@@ -124,25 +158,24 @@ json::object AnswerWriter::opening(int32_t choice) const {
   return chunk_of(choice, {{"role", "assistant"}, {"content", ""}}, nullptr, std::nullopt);
 }
 
-void AnswerWriter::add_chunks(int32_t choice, const OutputDelta& delta, int32_t calls_before, size_t offset,
-                              std::vector<json::object>& out) const {
-  switch (delta.kind) {
-    case OutputDelta::Kind::content:
-      out.push_back(chunk_of(choice, {{"content", delta.text}}, logprobs(delta.tokens, offset), std::nullopt));
-      return;
-    case OutputDelta::Kind::reasoning:
-      out.push_back(chunk_of(choice, {{"reasoning", delta.text}}, nullptr, std::nullopt));
-      return;
-    case OutputDelta::Kind::call: break;
-  }
-  const auto call_chunk = [&](json::object call) {
-    call["index"] = calls_before;
-    out.push_back(chunk_of(choice, {{"tool_calls", json::array{std::move(call)}}}, nullptr, std::nullopt));
-  };
-  call_chunk({{"id", call_id(choice, calls_before)},
-              {"type", "function"},
-              {"function", {{"name", delta.call.name}, {"arguments", ""}}}});
-  call_chunk({{"function", {{"arguments", delta.call.arguments}}}});
+json::object AnswerWriter::text_chunk(int32_t choice, const OutputDelta& delta, size_t offset) const {
+  if (delta.kind == OutputDelta::Kind::content)
+    return chunk_of(choice, {{"content", delta.text}}, logprobs(delta.tokens, offset), std::nullopt);
+  // Half of the clients know only one of the names.
+  return chunk_of(choice, {{"reasoning", delta.text}, {"reasoning_content", delta.text}}, nullptr, std::nullopt);
+}
+
+json::object AnswerWriter::call_chunk(int32_t choice, int32_t call, std::string_view name) const {
+  json::object made{{"index", call},
+                    {"id", call_id(choice, call)},
+                    {"type", "function"},
+                    {"function", {{"name", name}, {"arguments", ""}}}};
+  return chunk_of(choice, {{"tool_calls", json::array{std::move(made)}}}, nullptr, std::nullopt);
+}
+
+json::object AnswerWriter::arguments_chunk(int32_t choice, int32_t call, std::string_view arguments) const {
+  json::object made{{"index", call}, {"function", {{"arguments", arguments}}}};
+  return chunk_of(choice, {{"tool_calls", json::array{std::move(made)}}}, nullptr, std::nullopt);
 }
 
 json::object AnswerWriter::closing(int32_t choice, std::string_view finish_reason) const {
@@ -158,19 +191,8 @@ json::object AnswerWriter::usage_chunk(const Usage& usage) const {
 
 json::value AnswerWriter::logprobs(const std::vector<NewToken>& tokens, size_t offset) const {
   if (!has_logprobs_) return nullptr;
-  return head_.chat ? chat_logprobs(tokens) : text_logprobs(tokens, offset);
-}
-
-json::object AnswerWriter::chat_logprobs(const std::vector<NewToken>& tokens) const {
-  json::array content;
-  for (const NewToken& token : tokens) {
-    json::object object = token_object(*tokenizer_, token.id, token.logprobs.chosen);
-    json::array top;
-    for (const auto& [id, logprob] : token.logprobs.top) top.push_back(token_object(*tokenizer_, id, logprob));
-    object["top_logprobs"] = std::move(top);
-    content.push_back(std::move(object));
-  }
-  return {{"content", std::move(content)}, {"refusal", nullptr}};
+  if (!head_.chat) return text_logprobs(tokens, offset);
+  return {{"content", logprob_list(*tokenizer_, tokens)}, {"refusal", nullptr}};
 }
 
 json::object AnswerWriter::text_logprobs(const std::vector<NewToken>& tokens, size_t offset) const {

@@ -11,7 +11,7 @@
 
 #include "engine/event.h"
 #include "session/choice_output.h"
-#include "session/output_parser.h"
+#include "session/output_dialect.h"
 #include "tokenizer/tokenizer.h"
 
 namespace paceline {
@@ -25,6 +25,12 @@ struct AnswerHead {
 };
 
 boost::json::object usage_object(const Usage& usage);
+// What speculation did.
+boost::json::object speculative_object(const SpeculationCounters& counters);
+// Counts and times under the names that llama.cpp's clients show.
+boost::json::object timings_object(const Usage& usage);
+// {"content": [...]} of chats: tokens with the likeliest in their places.
+boost::json::array logprob_list(const Tokenizer& tokenizer, const std::vector<NewToken>& tokens);
 
 // A choice as far as it has come.
 struct ChoiceText {
@@ -46,9 +52,11 @@ class AnswerWriter {
 
   // The first chunk of a choice, which names the role. Only for chats.
   [[nodiscard]] boost::json::object opening(int32_t choice) const;
-  // A call takes two chunks: its name, and its arguments. `offset`: bytes of text that the choice has had before.
-  void add_chunks(int32_t choice, const OutputDelta& delta, int32_t calls_before, size_t offset,
-                  std::vector<boost::json::object>& out) const;
+  // Of content and thoughts. `offset`: bytes of text that the choice has had before.
+  [[nodiscard]] boost::json::object text_chunk(int32_t choice, const OutputDelta& delta, size_t offset) const;
+  // A call begins, with a name and no arguments yet; and some of its arguments.
+  [[nodiscard]] boost::json::object call_chunk(int32_t choice, int32_t call, std::string_view name) const;
+  [[nodiscard]] boost::json::object arguments_chunk(int32_t choice, int32_t call, std::string_view arguments) const;
   [[nodiscard]] boost::json::object closing(int32_t choice, std::string_view finish_reason) const;
   [[nodiscard]] boost::json::object usage_chunk(const Usage& usage) const;
 
@@ -57,7 +65,6 @@ class AnswerWriter {
   [[nodiscard]] boost::json::object chunk_of(int32_t choice, boost::json::object delta, boost::json::value logprobs,
                                              std::optional<std::string_view> finish_reason) const;
   [[nodiscard]] boost::json::value logprobs(const std::vector<NewToken>& tokens, size_t offset) const;
-  [[nodiscard]] boost::json::object chat_logprobs(const std::vector<NewToken>& tokens) const;
   [[nodiscard]] boost::json::object text_logprobs(const std::vector<NewToken>& tokens, size_t offset) const;
   [[nodiscard]] std::string call_id(int32_t choice, int32_t call) const;
 

@@ -56,13 +56,15 @@ void read_biases(AskFields& fields, SampleSettings& sampling) {
   }
 }
 
+}  // namespace
+
 // A string or a list of strings.
-void read_stop(AskFields& fields, Ask& ask) {
-  const json::value* stop = fields.any("stop");
+void read_stops(AskFields& fields, std::string_view name, Ask& ask) {
+  const json::value* stop = fields.any(name);
   if (stop == nullptr) return;
   const auto wrong = [&] {
     fields.wrong(
-        "stop",
+        name,
         fmt::format("a string or up to {} strings, of {} bytes in all, none empty", kMaxStopStrings, kMaxStopBytes),
         *stop);
   };
@@ -81,6 +83,8 @@ void read_stop(AskFields& fields, Ask& ask) {
     if (!add(value)) return wrong();
   }
 }
+
+namespace {
 
 void read_stop_ids(AskFields& fields, Wishes& wishes) {
   const json::array* ids = fields.array("stop_token_ids");
@@ -105,8 +109,7 @@ void read_speculative(AskFields& fields, Wishes& wishes) {
   inner.finish();
 }
 
-void read_stream(AskFields& fields, Ask& ask) {
-  ask.stream = fields.boolean("stream").value_or(false);
+void read_stream_options(AskFields& fields, Ask& ask) {
   const json::object* object = fields.object("stream_options");
   if (object == nullptr) return;
   if (!ask.stream) {
@@ -120,31 +123,31 @@ void read_stream(AskFields& fields, Ask& ask) {
   inner.finish();
 }
 
-void read_lengths(AskFields& fields, const RequestLimits& limits, Ask& ask) {
-  const auto most = fields.integer("max_tokens", 1, kMostTokens);
-  const auto completion = fields.integer("max_completion_tokens", 1, kMostTokens);
-  if (completion) {
-    ask.max_tokens = static_cast<int32_t>(*completion);
-  } else if (most) {
-    ask.max_tokens = static_cast<int32_t>(*most);
-  }
-  ask.wishes.choices = static_cast<int32_t>(fields.integer("n", 1, limits.max_choices).value_or(1));
-}
-
 }  // namespace
 
-void read_ask(AskFields& fields, const RequestLimits& limits, Ask& ask) {
+void read_most_tokens(AskFields& fields, std::string_view name, Ask& ask) {
+  if (const auto most = fields.integer(name, 1, kMostTokens)) ask.max_tokens = static_cast<int32_t>(*most);
+}
+
+void read_choosing(AskFields& fields, const RequestLimits& limits, Ask& ask) {
   ask.model = fields.string("model").value_or("");
   ask.wishes.context = limits.context;
-  read_lengths(fields, limits, ask);
   read_sampling(fields, ask.wishes);
   read_biases(fields, ask.wishes.sampling);
-  read_stop(fields, ask);
   read_stop_ids(fields, ask.wishes);
   ask.wishes.ignore_eos = fields.boolean("ignore_eos").value_or(false);
   read_speculative(fields, ask.wishes);
-  read_stream(fields, ask);
+  ask.stream = fields.boolean("stream").value_or(false);
   ask.cache_salt = fields.string("cache_salt", 1024).value_or("");
+}
+
+void read_ask(AskFields& fields, const RequestLimits& limits, Ask& ask) {
+  read_choosing(fields, limits, ask);
+  read_stops(fields, "stop", ask);
+  read_most_tokens(fields, "max_tokens", ask);
+  read_most_tokens(fields, "max_completion_tokens", ask);
+  ask.wishes.choices = static_cast<int32_t>(fields.integer("n", 1, limits.max_choices).value_or(1));
+  read_stream_options(fields, ask);
   // Who asks, and how the provider shall file it.
   fields.ignore({"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"});
 }

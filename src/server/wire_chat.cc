@@ -9,7 +9,8 @@ namespace {
 
 namespace json = boost::json;
 
-// Where the operator lists hosts, media may stand at one of them.
+}  // namespace
+
 MediaTerms media_terms(const RequestLimits& limits) {
   MediaTerms terms{limits.max_images, limits.max_videos};
   terms.refuse_url = [&hosts = limits.media_hosts](const std::string& written,
@@ -27,6 +28,8 @@ MediaTerms media_terms(const RequestLimits& limits) {
   };
   return terms;
 }
+
+namespace {
 
 void read_logprobs(AskFields& body, Wishes& wishes) {
   const bool wanted = body.boolean("logprobs").value_or(false);
@@ -57,7 +60,7 @@ ChatAsk read_chat(const json::object& body, const RequestLimits& limits, FieldPr
   static_cast<ChatParts&>(ask) = read_chat_parts(fields, {limits.max_messages, media_terms(limits)});
   read_logprobs(fields, ask.wishes);
   refuse_others(fields);
-  if (ask.form && ask.wishes.ignore_eos) {
+  if (ask.form && ask.form->kind != OutputForm::Kind::text && ask.wishes.ignore_eos) {
     problem.say(bad_field("ignore_eos", "ignore_eos makes no sense with an output of a given form, which has an end"));
   }
   fields.finish();

@@ -10,6 +10,9 @@ namespace paceline {
 
 struct ChatAsk : Ask, ChatParts {};
 
+// Media may stand at one of the hosts that the operator lists; the limits outlive it.
+MediaTerms media_terms(const RequestLimits& limits);
+
 // What is wrong is said in `problem`; the result is of no use then.
 ChatAsk read_chat(const boost::json::object& body, const RequestLimits& limits, FieldProblem& problem);
 

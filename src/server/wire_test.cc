@@ -155,8 +155,6 @@ TEST(Wire, ChatFieldsThatAreWrongAreNamed) {
       {R"("response_format":{"type":"xml"})", "response_format.type"},
       {R"("response_format":{"type":"json_schema"})", "response_format.json_schema"},
       {R"("response_format":{"type":"json_schema","json_schema":{"name":"x"}})", "response_format.json_schema.schema"},
-      {R"("tools":[{"type":"function","function":{"name":"f"}}],"response_format":{"type":"json_object"})",
-       "response_format"},
       {R"("response_format":{"type":"json_object"},"ignore_eos":true)", "ignore_eos"},
       {R"("chat_template_kwargs":{"enable_thinking":1})", "chat_template_kwargs.enable_thinking"},
       {R"("chat_template_kwargs":{"messages":[]})", "chat_template_kwargs.messages"},
@@ -266,6 +264,42 @@ TEST(Wire, ToolsThatMayNotBeCalledAreNotShown) {
   EXPECT_EQ(one.chat.form->max_calls, 1);
 }
 
+// How a text is cut into parts is not seen; and what is wrong with a list is said of it.
+TEST(Wire, PartsOfTextAreOneText) {
+  const auto of = [](const std::string& content) {
+    return json::serialize(
+        read(true, R"({"messages":[{"role":"user","content":)" + content + "}]}").chat.chat.messages);
+  };
+  EXPECT_EQ(of(R"([{"type":"text","text":"Once "},{"type":"text","text":"more"}])"), of(R"("Once more")"));
+  EXPECT_EQ(read(true, R"({"messages":[]})").problem.first()->message,
+            "messages is empty: it must have at least one message");
+  EXPECT_EQ(chat_with(R"("temperature":3)").problem.first()->message,
+            "temperature must be a number from 0 to 2, not 3");
+}
+
+TEST(Wire, ToolsTogetherWithAForm) {
+  const std::string tools = R"("tools":[{"type":"function","function":{"name":"f"}}],)";
+  const Read either = chat_with(tools + R"("response_format":{"type":"json_object"})");
+  ASSERT_TRUE(either.problem.none());
+  EXPECT_EQ(either.chat.form->kind, OutputForm::Kind::json_object);
+  EXPECT_EQ(either.chat.form->tools.size(), 1u);
+  const Read demanded = chat_with(tools + R"("tool_choice":"required","response_format":{"type":"json_object"})");
+  EXPECT_EQ(demanded.chat.form->kind, OutputForm::Kind::tool_calls);
+  const Read odd = chat_with(
+      R"("tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object","$schema":"x","properties":)"
+      R"({"p":{"type":"string","pattern":"a+","contentEncoding":"x"}}}}}],"tool_choice":"required")");
+  ASSERT_TRUE(odd.problem.none());
+  EXPECT_EQ(json::serialize(odd.chat.form->tools[0].parameters.at("properties").at("p")), R"({"type":"string"})");
+  EXPECT_TRUE(odd.chat.chat.tools.at(0)
+                  .at("function")
+                  .at("parameters")
+                  .at("properties")
+                  .at("p")
+                  .as_object()
+                  .contains("pattern"))
+      << "the model is shown all of it";
+}
+
 TEST(Wire, PromptsOfEveryKind) {
   EXPECT_EQ(read(false, R"({"prompt":"x"})").text.prompts.at(0).text, "x");
   EXPECT_EQ(read(false, R"({"prompt":[1,2]})").text.prompts.at(0).ids, (std::vector<TokenId>{1, 2}));
@@ -294,6 +328,10 @@ TEST(Wire, BodiesThatAreNoRequests) {
       ASSERT_FALSE(made.problem.none());
       EXPECT_EQ(api_error(*made.problem.first()).status, 400);
     }
+  }
+  for (const bool is_chat : {true, false}) {
+    EXPECT_EQ(read(is_chat, "{\"prompt\":\"\xFF\"}").problem.first()->message,
+              "the body must be UTF-8: it has bytes that are no characters");
   }
   const auto object = error_object(api_error(*read(true, "[]").problem.first()));
   EXPECT_EQ(json::serialize(object),
@@ -328,6 +366,9 @@ TEST(ApiKeysTest, OnlyTheRightOnesPass) {
        {"", "second", "Bearer ", "Bearer secon", "Bearer second ", "Bearers second", "Basic second"}) {
     EXPECT_FALSE(api_keys.check(header)) << header;
   }
+  EXPECT_EQ(api_keys.check("", "first"), 0u);
+  EXPECT_EQ(api_keys.check("Bearer wrong", "second"), 1u);
+  EXPECT_FALSE(api_keys.check("Bearer wrong", "Bearer second"));
   EXPECT_FALSE(ApiKeys({}).needed());
   EXPECT_EQ(split_keys(" a,b\nc "), (std::vector<std::string>{"a", "b", "c"}));
 }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <exception>
 
+#include "base/utf8.h"
+
 namespace paceline {
 namespace {
 
@@ -25,6 +27,12 @@ std::string shown(const json::value& value) {
   return value.is_null() ? "null" : value.is_array() ? "an array" : "an object";
 }
 
+// Without an exponent or a point where it is a whole number.
+std::string plain(double number) {
+  const bool is_whole = number == std::floor(number) && std::abs(number) < 1e15;
+  return is_whole ? fmt::format("{}", static_cast<int64_t>(number)) : fmt::format("{}", number);
+}
+
 }  // namespace
 
 std::optional<json::value> parse_json(std::string_view text, std::string_view what, FieldProblem& problem) {
@@ -32,6 +40,7 @@ std::optional<json::value> parse_json(std::string_view text, std::string_view wh
     problem.say({.message = std::move(message), .code = "invalid_json"});
     return std::nullopt;
   };
+  if (!is_valid_utf8(text)) return wrong(fmt::format("{} must be UTF-8: it has bytes that are no characters", what));
   json::parse_options options;
   options.max_depth = kMaxJsonDepth;
   json::error_code failed;
@@ -44,7 +53,7 @@ std::optional<json::value> parse_json(std::string_view text, std::string_view wh
   if (failed == json::error::too_deep) {
     return wrong(fmt::format("the JSON of {} is nested deeper than {} levels", what, kMaxJsonDepth));
   }
-  if (failed) return wrong(fmt::format("{} must be JSON in UTF-8: {}", what, failed.message()));
+  if (failed) return wrong(fmt::format("{} must be JSON: {}", what, failed.message()));
   return value;
 }
 
@@ -93,7 +102,7 @@ std::optional<double> AskFields::number(std::string_view name, double low, doubl
     const auto number = value->to_number<double>();
     if (number >= low && number <= high) return number;
   }
-  wrong(name, fmt::format("a number from {} to {}", low, high), *value);
+  wrong(name, fmt::format("a number from {} to {}", plain(low), plain(high)), *value);
   return std::nullopt;
 }
 
@@ -143,10 +152,7 @@ void AskFields::finish() {
   for (const auto& field : *object_) {
     if (read_.contains(field.key())) continue;
     const std::string name = field.key().size() > 100 ? "a field with a long name" : path(field.key());
-    FieldError error = bad_field(name, fmt::format("{} is not known here", name));
-    error.code = "unknown_parameter";
-    problem_->say(std::move(error));
-    return;
+    problem_->say_unknown(name);
   }
 }
 

@@ -2,12 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <boost/json/parse.hpp>
-#include <exception>
-
-#include "base/ascii.h"
-#include "session/data_uri.h"
-
 namespace paceline {
 namespace {
 
@@ -16,7 +10,7 @@ namespace json = boost::json;
 class MessageReader {
  public:
   MessageReader(FieldProblem& problem, const MediaTerms& terms, Messages& out)
-      : problem_(problem), terms_(terms), images_left_(terms.images), videos_left_(terms.videos), out_(out) {}
+      : problem_(problem), media_(problem, terms, out.media), out_(out) {}
 
   void read(const json::value& value, size_t index) {
     const std::string place = fmt::format("messages[{}]", index);
@@ -56,7 +50,7 @@ class MessageReader {
     } else if (content->is_string()) {
       message["content"] = content->get_string();
     } else if (content->is_array()) {
-      message["content"] = read_parts(content->get_array(), role, fields.path("content"));
+      message["content"] = content_of(read_parts(content->get_array(), role, fields.path("content")));
     } else {
       fields.wrong("content", "a string or a list of parts", *content);
     }
@@ -87,8 +81,10 @@ class MessageReader {
     if (type == "refusal") return {{"type", "text"}, {"text", part.string("refusal").value_or("")}};
     const bool is_medium = type == "image_url" || type == "video_url";
     if (is_medium && role == "user") return read_medium(part, type == "video_url");
-    if (terms_.beside && role == "user" && (type == "image" || type == "video"))
-      return read_place(part, type == "video");
+    if (media_.takes_places() && role == "user" && (type == "image" || type == "video")) {
+      part.finish();
+      return media_.add_place(type == "video", part.path("type"));
+    }
     if (is_medium || type == "input_audio" || type == "file") {
       problem_.say(unsupported(part.path("type"), fmt::format("parts of type {} are not supported here", type)));
     } else {
@@ -96,24 +92,6 @@ class MessageReader {
           bad_field(part.path("type"), fmt::format("{} must be text, image_url or video_url", part.path("type"))));
     }
     return {};
-  }
-
-  bool takes_one_more(bool is_video, const std::string& field) {
-    if ((is_video ? videos_left_ : images_left_)-- > 0) return true;
-    problem_.say(bad_field(field, fmt::format("too many {} for one request", is_video ? "videos" : "images")));
-    return false;
-  }
-
-  // {"type": "image"}: the next of those that come from beside
-  json::object read_place(AskFields& part, bool is_video) {
-    part.finish();
-    if (takes_one_more(is_video, part.path("type"))) {
-      MediaFile file;
-      file.is_video = is_video;
-      file.is_beside = true;
-      out_.media.push_back(std::move(file));
-    }
-    return {{"type", is_video ? "video" : "image"}};
   }
 
   // {"type": "image_url", "image_url": {"url": "data:image/png;base64,..."}}, and likewise video_url
@@ -129,31 +107,9 @@ class MessageReader {
     fields.ignore({"detail"});
     fields.finish();
     part.finish();
-    if (!url) {
-      fields.missing("url", "a URL");
-    } else if (takes_one_more(is_video, fields.path("url"))) {
-      MediaFile file;
-      file.is_video = is_video;
-      file.field = fields.path("url");
-      file.written_bytes = url->size();
-      read_url(*url, std::move(file));
-    }
-    return {{"type", is_video ? "video" : "image"}};
-  }
-
-  // data:image/png;base64,... or, where the asker's terms allow it, https://one.of.them/picture.png
-  void read_url(const std::string& written, MediaFile file) {
-    if (in_lower_case(std::string_view(written).substr(0, 5)) == "data:") {
-      auto bytes = read_data_uri(written);
-      if (!bytes) return problem_.say(bad_field(file.field, "a data: URI must be data:TYPE;base64,..."));
-      file.bytes = std::move(*bytes);
-    } else if (!terms_.refuse_url) {
-      return problem_.say(unsupported(file.field, "no media are fetched: the url must be data:...;base64,..."));
-    } else {
-      if (auto error = terms_.refuse_url(written, file.field)) return problem_.say(std::move(*error));
-      file.url = written;
-    }
-    out_.media.push_back(std::move(file));
+    if (url) return media_.add_url(*url, is_video, fields.path("url"));
+    fields.missing("url", "a URL");
+    return {};
   }
 
   void read_assistant(AskFields& fields, json::object& message) {
@@ -176,58 +132,77 @@ class MessageReader {
   }
 
   json::object read_call(AskFields& call) {
-    json::object made{{"type", "function"}};
-    if (const auto id = call.string("id", 256)) made["id"] = *id;
+    const auto id = call.string("id", 256);
     call.ignore({"type", "index"});
     const json::object* function = call.object("function");
     if (function == nullptr) {
       call.missing("function", "an object with name and arguments");
-      return made;
+      return {};
     }
     AskFields fields(*function, call.path("function"), problem_);
     const auto name = fields.string("name", 256);
     if (!name) fields.missing("name", "a string");
-    made["function"] = {{"name", name.value_or("")}, {"arguments", read_arguments(fields)}};
+    json::object arguments = read_arguments(fields);
     fields.finish();
     call.finish();
-    return made;
+    return call_object(id.value_or(""), name.value_or(""), std::move(arguments));
   }
 
   // A string with a JSON object in it; templates want the object.
-  json::value read_arguments(AskFields& fields) {
+  json::object read_arguments(AskFields& fields) {
     const auto text = fields.string("arguments");
-    if (!text || text->empty()) return json::object();
+    if (!text || text->empty()) return {};
     FieldProblem inner;
     auto object = parse_body(*text, inner);
     if (object) return std::move(*object);
     problem_.say(bad_field(fields.path("arguments"),
                            fmt::format("{} must be a JSON object written as a string", fields.path("arguments"))));
-    return json::object();
+    return {};
   }
 
   FieldProblem& problem_;
-  const MediaTerms& terms_;
-  int32_t images_left_, videos_left_;  // that may still come
+  MessageMedia media_;
   Messages& out_;
 };
 
 }  // namespace
 
+json::value content_of(json::array parts) {
+  std::string text;
+  for (const json::value& part : parts) {
+    const json::value* said = part.is_object() ? part.get_object().if_contains("text") : nullptr;
+    if (said == nullptr || !said->is_string()) return parts;
+    text += said->get_string();
+  }
+  return json::value(text);
+}
+
+json::object call_object(std::string_view id, std::string_view name, json::object arguments) {
+  json::object made{{"type", "function"}};
+  if (!id.empty()) made["id"] = id;
+  made["function"] = {{"name", name}, {"arguments", std::move(arguments)}};
+  return made;
+}
+
+const json::array* message_list(AskFields& body, std::string_view name, int32_t most) {
+  const json::array* array = body.array(name);
+  if (array == nullptr) {
+    body.missing(name, "a list of at least one message");
+  } else if (array->empty()) {
+    body.problem().say(bad_field(body.path(name), fmt::format("{} is empty: it must have at least one message", name)));
+  } else if (array->size() > static_cast<size_t>(most)) {
+    body.problem().say(bad_field(
+        body.path(name),
+        fmt::format("{} messages; this server takes at most {} (its option --max-messages)", array->size(), most)));
+  }
+  return body.problem().none() ? array : nullptr;
+}
+
 Messages read_messages(AskFields& body, int32_t most, const MediaTerms& terms) {
   Messages messages;
-  const json::array* array = body.array("messages");
-  if (array == nullptr || array->empty()) {
-    body.missing("messages", "a list of at least one message");
-    return messages;
-  }
-  if (array->size() > static_cast<size_t>(most)) {
-    body.problem().say(bad_field("messages", fmt::format("{} messages; this server takes at most {} (its option "
-                                                         "--max-messages)",
-                                                         array->size(), most)));
-    return messages;
-  }
+  const json::array* array = message_list(body, "messages", most);
   MessageReader reader(body.problem(), terms, messages);
-  for (size_t i = 0; i < array->size() && body.problem().none(); ++i) reader.read((*array)[i], i);
+  for (size_t i = 0; array != nullptr && i < array->size() && body.problem().none(); ++i) reader.read((*array)[i], i);
   return messages;
 }
 

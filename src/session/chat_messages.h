@@ -2,40 +2,30 @@
 #pragma once
 
 #include <boost/json/array.hpp>
+#include <boost/json/value.hpp>
 #include <cstdint>
-#include <functional>
-#include <optional>
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "session/ask_fields.h"
-#include "session/field_problem.h"
+#include "session/message_media.h"
 
 namespace paceline {
-
-// A picture's or a clip's file.
-struct MediaFile {
-  bool is_video = false;
-  bool is_beside = false;    // its bytes come from whoever asks, and not with the messages
-  std::string bytes;         // "" while they are to be fetched, or come from beside
-  std::string url;           // where they stand; "": they need not be fetched
-  std::string field;         // that says so
-  size_t written_bytes = 0;  // of the request
-};
 
 struct Messages {
   boost::json::array for_template;
   std::vector<MediaFile> media;  // in the order of their places
 };
 
-// What there may be of them; none of either without more words.
-struct MediaTerms {
-  int32_t images = 0, videos = 0;
-  // Parts {"type": "image"} and {"type": "video"} stand for files that the asker brings.
-  bool beside = false;
-  // Whether a URL other than data: may be fetched; what is wrong with it, if anything. Empty: none may.
-  std::function<std::optional<FieldError>(const std::string& url, const std::string& field)> refuse_url = {};
-};
+// What a message says: the parts, or where all of them are text, the one text. How a text was cut into parts is
+// nobody's wish, and must not be seen in a prompt.
+boost::json::value content_of(boost::json::array parts);
+
+// A call, as a message of the assistant has it.
+boost::json::object call_object(std::string_view id, std::string_view name, boost::json::object arguments);
+
+// The field's list of messages, with one at least and at most so many. Null: the problem has been said.
+const boost::json::array* message_list(AskFields& body, std::string_view name, int32_t most);
 
 // At most so many messages.
 Messages read_messages(AskFields& body, int32_t most, const MediaTerms& terms);

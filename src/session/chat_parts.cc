@@ -2,27 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
-#include "grammar/documents.h"
 #include "media/patches.h"
+#include "session/tool_offer.h"
 
 namespace paceline {
 namespace {
 
 namespace json = boost::json;
 
-constexpr size_t kMaxTools = 256;
-// Calls of one answer, where it may have several.
-constexpr int kMaxParallelCalls = 8;
-
-// Of the tools, as grammars and as templates want them.
-struct Tools {
-  std::vector<grammar::ToolSchema> schemas;
-  json::array for_template;
-};
-
-void read_tool(AskFields& tool, Tools& tools) {
+void read_tool(AskFields& tool, ToolOffer& tools) {
   const std::string type = tool.string("type").value_or("function");
   if (type != "function") tool.problem().say(unsupported(tool.path("type"), "only tools of type function are known"));
   const json::object* function = tool.object("function");
@@ -30,37 +18,17 @@ void read_tool(AskFields& tool, Tools& tools) {
   AskFields fields(*function, tool.path("function"), tool.problem());
   const auto name = fields.string("name", 256);
   if (!name || name->empty()) return fields.missing("name", "a string");
-  // Also where no call is demanded: templates write it down as it is.
-  if (const Status good = grammar::check_tool_name(*name); !good.ok())
-    return tool.problem().say(bad_field(fields.path("name"), good.error().message));
-  const auto description = fields.string("description");
-  const json::object* parameters = fields.object("parameters");
-  fields.ignore({"strict"});
+  ToolDeclaration made{*name, fields.string("description").value_or(""), fields.object("parameters"),
+                       fields.boolean("strict").value_or(false)};
   fields.finish();
   tool.finish();
-
-  json::object made{{"name", *name}, {"description", description.value_or("")}};
-  if (parameters != nullptr) {
-    json::object schema = *parameters;
-    // Templates close the declaration only behind a type.
-    if (!schema.empty() && !schema.contains("type")) schema["type"] = "object";
-    made["parameters"] = schema;
-    tools.schemas.push_back({*name, std::move(schema)});
-  } else {
-    tools.schemas.push_back({*name, nullptr});
-  }
-  tools.for_template.push_back({{"type", "function"}, {"function", std::move(made)}});
+  tools.add(made, tool.path("function"), tool.problem());
 }
 
-Tools read_tools(AskFields& body) {
-  Tools tools;
+ToolOffer read_tools(AskFields& body) {
+  ToolOffer tools;
   const json::array* array = body.array("tools");
-  if (array == nullptr) return tools;
-  if (array->size() > kMaxTools) {
-    body.problem().say(bad_field("tools", fmt::format("{} tools; at most {} are taken", array->size(), kMaxTools)));
-    return tools;
-  }
-  for (size_t i = 0; i < array->size() && body.problem().none(); ++i) {
+  for (size_t i = 0; array != nullptr && i < array->size() && body.problem().none(); ++i) {
     const std::string place = fmt::format("tools[{}]", i);
     if (!(*array)[i].is_object()) {
       body.problem().say(bad_field(place, fmt::format("{} must be an object", place)));
@@ -73,55 +41,37 @@ Tools read_tools(AskFields& body) {
 }
 
 // {"type": "function", "function": {"name": "x"}}
-std::optional<std::string> named_choice(AskFields& body, const json::object& choice) {
+void read_named_choice(AskFields& body, const json::object& choice, ToolChoice& made) {
   AskFields fields(choice, "tool_choice", body.problem());
-  if (fields.string("type").value_or("") != "function") {
-    body.problem().say(bad_field("tool_choice.type", "tool_choice.type must be function"));
-    return std::nullopt;
-  }
+  if (fields.string("type").value_or("") != "function")
+    return body.problem().say(bad_field("tool_choice.type", "tool_choice.type must be function"));
   const json::object* function = fields.object("function");
-  if (function == nullptr) {
-    fields.missing("function", "an object with a name");
-    return std::nullopt;
-  }
+  if (function == nullptr) return fields.missing("function", "an object with a name");
   AskFields inner(*function, "tool_choice.function", body.problem());
   const auto name = inner.string("name");
-  if (!name) inner.missing("name", "the name of one of the tools");
-  return name;
+  if (!name) return inner.missing("name", "the name of one of the tools");
+  made.kind = ToolChoice::Kind::required;
+  made.names = {*name};
+  made.parallel = false;
 }
 
 // none, auto, required, or one tool by its name.
-void read_tool_choice(AskFields& body, Tools tools, ChatParts& parts) {
-  const bool parallel = body.boolean("parallel_tool_calls").value_or(true);
+ToolChoice read_tool_choice(AskFields& body) {
+  ToolChoice made{.parallel = body.boolean("parallel_tool_calls").value_or(true),
+                  .field = "tool_choice",
+                  .names_field = "tool_choice.function.name"};
   const json::value* choice = body.any("tool_choice");
-  const std::string word = choice != nullptr && choice->is_string() ? std::string(choice->get_string()) : "";
-  parts.reads_calls = !tools.schemas.empty() && word != "none";
-  if (parts.reads_calls) {
-    parts.chat.tools = std::move(tools.for_template);
-    for (const auto& tool : tools.schemas) parts.tools.push_back(callable_tool(tool));
+  if (choice == nullptr || *choice == "auto") return made;
+  if (*choice == "none") {
+    made.kind = ToolChoice::Kind::none;
+  } else if (*choice == "required") {
+    made.kind = ToolChoice::Kind::required;
+  } else if (choice->is_object()) {
+    read_named_choice(body, choice->get_object(), made);
+  } else {
+    body.wrong("tool_choice", "none, auto, required or a function's name in an object", *choice);
   }
-  if (choice == nullptr || word == "none" || word == "auto") return;
-  if (!choice->is_object() && word != "required") {
-    return body.wrong("tool_choice", "none, auto, required or a function's name in an object", *choice);
-  }
-  if (tools.schemas.empty()) {
-    return body.problem().say(bad_field("tool_choice", "tool_choice asks for a call, and there are no tools"));
-  }
-  parts.form = {.kind = OutputForm::Kind::tool_calls, .max_calls = parallel ? kMaxParallelCalls : 1};
-  if (word == "required") {
-    parts.form->tools = std::move(tools.schemas);
-    return;
-  }
-  const auto name = named_choice(body, choice->get_object());
-  if (!name) return;
-  const auto found =
-      std::find_if(tools.schemas.begin(), tools.schemas.end(), [&](const auto& tool) { return tool.name == *name; });
-  if (found == tools.schemas.end()) {
-    return body.problem().say(
-        bad_field("tool_choice.function.name", "tool_choice.function.name must be the name of one of the tools"));
-  }
-  parts.form->max_calls = 1;
-  parts.form->tools = {*found};
+  return made;
 }
 
 // {"type": "json_schema", "json_schema": {"name": "x", "schema": {...}}}
@@ -133,7 +83,7 @@ void read_schema(AskFields& format, ChatParts& parts) {
   const json::value* schema = fields.any("schema");
   if (schema == nullptr) return fields.missing("schema", "a JSON Schema");
   fields.finish();
-  parts.form = {.kind = OutputForm::Kind::json_schema, .schema = *schema};
+  demand_form({.kind = OutputForm::Kind::json_schema, .schema = *schema}, parts);
 }
 
 void read_response_format(AskFields& body, ChatParts& parts) {
@@ -146,12 +96,8 @@ void read_response_format(AskFields& body, ChatParts& parts) {
     return body.problem().say(
         bad_field("response_format.type", "response_format.type must be text, json_object or json_schema"));
   }
-  if (parts.reads_calls) {
-    return body.problem().say(unsupported(
-        "response_format", "response_format together with tools is not supported, unless tool_choice is none"));
-  }
   if (type == "json_object") {
-    parts.form = {.kind = OutputForm::Kind::json_object};
+    demand_form({.kind = OutputForm::Kind::json_object}, parts);
   } else {
     read_schema(format, parts);
   }
@@ -192,12 +138,23 @@ void read_media_settings(AskFields& body, ChatParts& parts) {
 
 }  // namespace
 
+void demand_form(OutputForm form, ChatParts& parts) {
+  if (parts.form) {
+    // A call that is demanded goes before; else the output is calls or has the form.
+    if (parts.form->kind == OutputForm::Kind::tool_calls) return;
+    form.tools = std::move(parts.form->tools);
+    form.max_calls = parts.form->max_calls;
+  }
+  parts.form = std::move(form);
+}
+
 ChatParts read_chat_parts(AskFields& fields, const ChatTerms& terms) {
   ChatParts parts;
   Messages messages = read_messages(fields, terms.messages, terms.media);
   parts.chat.messages = std::move(messages.for_template);
   parts.media = std::move(messages.media);
-  read_tool_choice(fields, read_tools(fields), parts);
+  const ToolChoice choice = read_tool_choice(fields);
+  offer_tools(read_tools(fields), choice, parts, fields.problem());
   read_response_format(fields, parts);
   read_template_variables(fields, parts);
   read_media_settings(fields, parts);

@@ -23,7 +23,17 @@ struct ChatParts {
   CallableTools tools;             // those
   std::optional<OutputForm> form;  // that the answer must have
   std::optional<bool> thinks;      // as the asker has it
+  int32_t thought_tokens = 0;      // most of a thought, which then ends; 0: no limit
+
+  // As Gemma's and Qwen's templates understand it.
+  void set_thinking(bool wanted) {
+    chat.variables["enable_thinking"] = wanted;
+    thinks = wanted;
+  }
 };
+
+// The answer must have this form, or be calls of the tools that the parts offer already.
+void demand_form(OutputForm form, ChatParts& parts);
 
 // What there may be.
 struct ChatTerms {

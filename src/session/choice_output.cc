@@ -1,5 +1,7 @@
 #include "session/choice_output.h"
 
+#include <algorithm>
+
 namespace paceline {
 namespace {
 
@@ -9,8 +11,8 @@ OutputEnd end_of(EndReason reason, const OutputParser& parser) {
       if (!parser.stopped()) return OutputEnd::cancelled;
       [[fallthrough]];
     case EndReason::stop_id: return parser.calls() > 0 ? OutputEnd::tool_calls : OutputEnd::stop;
-    case EndReason::max_tokens:
-    case EndReason::context: return OutputEnd::length;
+    case EndReason::max_tokens: return OutputEnd::length;
+    case EndReason::context: return OutputEnd::context;
     case EndReason::cancelled: return OutputEnd::cancelled;
     case EndReason::deadline: return OutputEnd::deadline;
     case EndReason::failed: break;
@@ -24,7 +26,8 @@ const char* output_end_name(OutputEnd end) {
   switch (end) {
     case OutputEnd::none: return "";
     case OutputEnd::stop: return "stop";
-    case OutputEnd::length: return "length";
+    case OutputEnd::length:
+    case OutputEnd::context: return "length";
     case OutputEnd::tool_calls: return "tool_calls";
     case OutputEnd::cancelled: return "cancelled";
     case OutputEnd::deadline: return "deadline";
@@ -50,9 +53,12 @@ void ChoiceOutput::finish(const SequenceEnd& end, Usage& usage) {
   if (end_ != OutputEnd::none) return;
   parser_.finish(unheard_);
   end_ = end_of(end.reason, parser_);
+  if (end_ == OutputEnd::length && fills_context_) end_ = OutputEnd::context;
   problem_ = end.problem;
   usage.reasoning_tokens += parser_.thought_tokens();
   usage.speculation += end.counters;
+  usage.prompt_ms = std::max(usage.prompt_ms, end.prompt_ms);
+  usage.decode_ms = std::max(usage.decode_ms, end.decode_ms);
 }
 
 }  // namespace paceline

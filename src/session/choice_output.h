@@ -15,17 +15,19 @@ namespace paceline {
 struct Usage {
   int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0, reasoning_tokens = 0;
   SpeculationCounters speculation;
+  double prompt_ms = 0, decode_ms = 0;  // of the choice that took longest
 };
 
-// cancelled: by whoever reads it, or with the engine. failed: the choice's problem says why.
-enum class OutputEnd : uint8_t { none, stop, length, tool_calls, cancelled, deadline, failed };
+// context: of the length that the context allows, where more was asked for. cancelled: by whoever reads it, or with the
+// engine. failed: the choice's problem says why.
+enum class OutputEnd : uint8_t { none, stop, length, context, tool_calls, cancelled, deadline, failed };
 const char* output_end_name(OutputEnd end);
 
 class ChoiceOutput {
  public:
   // Tokenizer and dialect must outlive it.
   ChoiceOutput(const Tokenizer& tokenizer, const OutputDialect& dialect, const OutputSettings& settings)
-      : parser_(tokenizer, dialect, settings) {}
+      : parser_(tokenizer, dialect, settings), fills_context_(settings.fills_context) {}
 
   // Of an event, before its tokens: what it says about the prompt.
   void note_prompt(const Event& event, Usage& usage);
@@ -37,10 +39,12 @@ class ChoiceOutput {
   // What has not been taken out yet. Neighbours of one kind are one.
   [[nodiscard]] std::vector<OutputDelta>& unheard() { return unheard_; }
   [[nodiscard]] OutputEnd end() const { return end_; }
+  [[nodiscard]] const std::string& stop_string() const { return parser_.stop_string(); }  // "": another end
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
   OutputParser parser_;
+  bool fills_context_;
   int32_t cached_ = 0;
   std::vector<OutputDelta> unheard_;
   OutputEnd end_ = OutputEnd::none;

@@ -7,9 +7,11 @@
 namespace paceline {
 namespace {
 
-FieldError too_long(const char* field, std::string message) {
+FieldError too_long(const char* field, std::string message, size_t tokens, size_t most) {
   FieldError error = bad_field(field, std::move(message));
   error.code = "context_length_exceeded";
+  error.tokens = tokens;
+  error.most_tokens = most;
   return error;
 }
 
@@ -52,7 +54,8 @@ std::optional<MediaPrompt> CompletionMaker::encode(std::string_view text, bool w
     problem.say(
         too_long(terms.field,
                  fmt::format("the prompt has {} tokens at least; the context of {} must hold it and at least one more",
-                             fewest, most)));
+                             fewest, most),
+                 fewest, most));
     return std::nullopt;
   }
   return checked(encode_with_media(model_, text, with_bos, media), terms.field, problem);
@@ -75,12 +78,16 @@ std::optional<MadeCompletion> CompletionMaker::make(MediaPrompt prompt, const Ou
   if (form) {
     const bool may_think = chat.thinks.value_or(model_.dialect->thinks_unasked());
     form->thinking = begins_in_thought ? Thinking::begun : may_think ? Thinking::may : Thinking::none;
+    // Who writes as it likes also thinks as it likes.
+    if (form->kind == OutputForm::Kind::text && !begins_in_thought) form->thinking = Thinking::may;
   }
   auto made = make(std::move(prompt), ask, form, terms, problem);
   if (!made) return std::nullopt;
   made->output.reads_thoughts = true;
   made->output.reads_calls = chat.reads_calls;
   made->output.tools = std::make_shared<const CallableTools>(chat.tools);
+  // What follows a form cannot turn out to be no call.
+  made->output.streams_calls = made->request.sampling.constraint != nullptr;
   made->request.listener_bytes = listener_bytes(made->output, made->request.choices);
   made->output.begins_in_thought = begins_in_thought;
   return made;
@@ -92,15 +99,17 @@ std::optional<MadeCompletion> CompletionMaker::make(MediaPrompt prompt, const Ou
   const int32_t most = context(terms.context);
   if (const Status fits = check_prompt(model_, prompt.tokens, most); !fits.ok()) {
     const bool is_long = prompt.tokens.size() >= static_cast<size_t>(most);
-    problem.say(is_long ? too_long(terms.field, fits.error().message) : bad_field(terms.field, fits.error().message));
+    problem.say(is_long ? too_long(terms.field, fits.error().message, prompt.tokens.size(), static_cast<size_t>(most))
+                        : bad_field(terms.field, fits.error().message));
     return std::nullopt;
   }
   Wishes wishes = ask.wishes;
   wishes.context = most;
   // What does not fit behind the prompt need not be reserved.
   const auto room = most - static_cast<int32_t>(prompt.tokens.size());
-  wishes.max_tokens = std::min(ask.max_tokens.value_or(terms.default_max_tokens), room);
-  if (form && !add_form(*form, wishes, problem)) return std::nullopt;
+  const int32_t asked = ask.max_tokens.value_or(terms.default_max_tokens);
+  wishes.max_tokens = std::min(asked, room);
+  if (form && !add_form(*form, terms, wishes, problem)) return std::nullopt;
   auto request = make_request(model_, std::move(prompt.tokens), wishes);
   if (!request.ok()) {
     // "top_p must be …": the field is its first word.
@@ -111,12 +120,31 @@ std::optional<MadeCompletion> CompletionMaker::make(MediaPrompt prompt, const Ou
   request->pictures = std::move(prompt.pictures);
   OutputSettings output;
   output.keeps_tokens = wishes.top_logprobs.has_value();
+  output.fills_context = asked > room;
   if (!ask.stop_strings.empty()) output.stops = std::make_shared<const StopAutomaton>(ask.stop_strings);
   request->listener_bytes = listener_bytes(output, request->choices);
   return MadeCompletion{std::move(*request), std::move(output)};
 }
 
-bool CompletionMaker::add_form(const OutputForm& form, Wishes& wishes, FieldProblem& problem) {
+std::shared_ptr<const TokenConstraint> CompletionMaker::find_calls(OutputForm form) {
+  auto made = forms_.find(form);
+  if (made.ok()) return std::move(*made);
+  for (grammar::ToolSchema& tool : form.tools) {
+    OutputForm alone = form;
+    alone.tools = {tool};
+    if (!forms_.find(alone).ok()) tool.parameters = boost::json::object();
+  }
+  made = forms_.find(form);
+  return made.ok() ? std::move(*made) : nullptr;
+}
+
+bool CompletionMaker::add_form(const OutputForm& form, const CompletionTerms& terms, Wishes& wishes,
+                               FieldProblem& problem) {
+  if (form.kind == OutputForm::Kind::text) {
+    // A text that goes on behind its end has no form.
+    if (!wishes.ignore_eos) wishes.sampling.constraint = find_calls(form);
+    return true;
+  }
   if (wishes.ignore_eos) {
     problem.say(bad_field("ignore_eos", "ignore_eos makes no sense with an output of a given form, which has an end"));
     return false;
@@ -126,7 +154,7 @@ bool CompletionMaker::add_form(const OutputForm& form, Wishes& wishes, FieldProb
     wishes.sampling.constraint = std::move(*constraint);
     return true;
   }
-  const char* field = form.kind == OutputForm::Kind::tool_calls ? "tools" : "response_format";
+  const char* field = form.kind == OutputForm::Kind::tool_calls ? terms.tools_field : terms.form_field;
   problem.say(unsupported(field, fmt::format("{}: {}", field, constraint.error().message)));
   return false;
 }

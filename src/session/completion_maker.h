@@ -34,6 +34,8 @@ struct CompletionTerms {
   const char* field = "prompt";    // how messages call the prompt
   int32_t context = 0;             // most tokens, prompt included; 0: what the model has
   int32_t default_max_tokens = 0;  // where it is not said
+  const char* tools_field = "tools";
+  const char* form_field = "response_format";  // and what says the answer's form
 };
 
 struct MadeCompletion {
@@ -67,7 +69,10 @@ class CompletionMaker {
  private:
   // The fewest tokens that so many bytes of text can be: what is sure to be too long need not be encoded.
   [[nodiscard]] size_t fewest_tokens(size_t bytes) const { return bytes / longest_piece_; }
-  bool add_form(const OutputForm& form, Wishes& wishes, FieldProblem& problem);
+  bool add_form(const OutputForm& form, const CompletionTerms& terms, Wishes& wishes, FieldProblem& problem);
+  // Calls as their tools want them, and text otherwise; where a tool's schema cannot be followed, its calls may have
+  // any arguments. None: calls cannot be followed at all.
+  std::shared_ptr<const TokenConstraint> find_calls(OutputForm form);
   std::optional<MadeCompletion> make(MediaPrompt prompt, const OutputAsk& ask, const std::optional<OutputForm>& form,
                                      const CompletionTerms& terms, FieldProblem& problem);
 

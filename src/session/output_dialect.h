@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 #include "grammar/documents.h"
@@ -38,6 +39,22 @@ struct OutputFrame {
   bool drops_lines_around_calls = false;  // before a call and behind one
 };
 
+// A call while it is written. Its form is certain: it is one that the dialect's grammar allows.
+class CallStream {
+ public:
+  virtual ~CallStream() = default;
+  // More of what stands between the tokens that begin and end it. False: it cannot be read piece by piece.
+  virtual bool push(std::string_view text) = 0;
+
+  // "" until it is certain.
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // As far as they are known, and were not taken before: all pieces together are a JSON object.
+  std::string take_arguments() { return std::exchange(arguments_, {}); }
+
+ protected:
+  std::string name_, arguments_;
+};
+
 class OutputDialect {
  public:
   explicit OutputDialect(const OutputMarks& marks) : marks_(marks) {}
@@ -49,7 +66,9 @@ class OutputDialect {
   [[nodiscard]] virtual bool thinks_unasked() const = 0;
   // `text`: what stood between the tokens that begin and end a call. None: it is no call of one of the tools.
   [[nodiscard]] virtual std::optional<ToolCall> read_call(std::string_view text, const CallableTools& tools) const = 0;
-  // Calls of these tools and nothing else.
+  // The same piece by piece; the tools outlive it.
+  [[nodiscard]] virtual std::unique_ptr<CallStream> begin_call(const CallableTools& tools) const = 0;
+  // Calls of these tools, and what the options let stand in their place.
   [[nodiscard]] virtual Result<grammar::Automaton> call_grammar(const grammar::Vocabulary& vocabulary,
                                                                 std::span<const grammar::ToolSchema> tools,
                                                                 const grammar::ToolCallOptions& options) const = 0;

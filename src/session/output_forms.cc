@@ -32,15 +32,26 @@ Result<std::shared_ptr<const TokenConstraint>> OutputForms::find(const OutputFor
 Result<std::shared_ptr<const TokenConstraint>> OutputForms::compile(const OutputForm& form) {
   std::optional<grammar::ThoughtForm> thought;
   if (form.thinking != Thinking::none) thought = model_.dialect->thought_form(form.thinking == Thinking::begun);
-  const auto automaton = [&]() -> Result<grammar::Automaton> {
-    switch (form.kind) {
-      case OutputForm::Kind::json_object: return grammar::json_object_grammar(thought);
-      case OutputForm::Kind::json_schema: return grammar::json_schema_grammar(form.schema, thought);
-      case OutputForm::Kind::tool_calls: break;
-    }
-    return model_.dialect->call_grammar(TokenVocabulary(model_.tokenizer), form.tools, {form.max_calls, thought});
-  };
-  TRY_ASSIGN(grammar::Automaton made, automaton());
+  if (!form.tools.empty()) return compile_calls(form, thought);
+  auto made = form.kind == OutputForm::Kind::json_object ? grammar::json_object_grammar(thought)
+                                                         : grammar::json_schema_grammar(form.schema, thought);
+  if (!made.ok()) return std::move(made).error();
+  TRY_ASSIGN(auto index, this->index());
+  return grammar::GrammarConstraint::make(std::move(*made), std::move(index), model_.stop_ids);
+}
+
+Result<std::shared_ptr<const TokenConstraint>> OutputForms::compile_calls(
+    const OutputForm& form, const std::optional<grammar::ThoughtForm>& thought) {
+  using Instead = grammar::InsteadOfCalls::Kind;
+  grammar::ToolCallOptions options{form.max_calls, thought, {}};
+  switch (form.kind) {
+    case OutputForm::Kind::text: options.instead.kind = Instead::text; break;
+    case OutputForm::Kind::json_object: options.instead.kind = Instead::object; break;
+    case OutputForm::Kind::json_schema: options.instead = {Instead::schema, &form.schema}; break;
+    case OutputForm::Kind::tool_calls: break;
+  }
+  TRY_ASSIGN(grammar::Automaton made,
+             model_.dialect->call_grammar(TokenVocabulary(model_.tokenizer), form.tools, options));
   TRY_ASSIGN(auto index, this->index());
   return grammar::GrammarConstraint::make(std::move(made), std::move(index), model_.stop_ids);
 }

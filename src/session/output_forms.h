@@ -7,6 +7,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,11 +23,12 @@ namespace paceline {
 enum class Thinking : uint8_t { none, may, begun };
 
 struct OutputForm {
-  enum class Kind : uint8_t { json_object, json_schema, tool_calls };
+  // Where there are tools, all but the last are what stands in place of calls; text may also stand before them.
+  enum class Kind : uint8_t { text, json_object, json_schema, tool_calls };
   Kind kind = Kind::json_object;
   boost::json::value schema = {};               // json_schema
-  std::vector<grammar::ToolSchema> tools = {};  // tool_calls
-  int max_calls = 1;                            // tool_calls
+  std::vector<grammar::ToolSchema> tools = {};  // that may be called
+  int max_calls = 1;
   Thinking thinking = Thinking::none;
 };
 
@@ -48,6 +50,7 @@ class OutputForms {
     [[nodiscard]] size_t bytes() const { return key.size() + constraint->bytes(); }
   };
   Result<Constraint> compile(const OutputForm& form);
+  Result<Constraint> compile_calls(const OutputForm& form, const std::optional<grammar::ThoughtForm>& thought);
   Result<std::shared_ptr<const grammar::TokenIndex>> index();
   Constraint look_up(const std::string& key);
   void keep(std::string key, Constraint constraint);

@@ -14,7 +14,7 @@ OutputMarks only_read(OutputMarks marks, const OutputSettings& settings) {
 }
 
 OutputDelta& last_of(OutputDelta::Kind kind, std::vector<OutputDelta>& out) {
-  if (out.empty() || out.back().kind != kind || kind == OutputDelta::Kind::call) out.push_back({.kind = kind});
+  if (out.empty() || out.back().kind != kind) out.push_back({.kind = kind});
   return out.back();
 }
 
@@ -28,7 +28,8 @@ OutputParser::OutputParser(const Tokenizer& tokenizer, const OutputDialect& dial
       decoder_(tokenizer, {.skip_special = true, .byte_runs = ByteRuns::by_character}),
       stops_(settings.stops),
       tools_(settings.tools),
-      keeps_tokens_(settings.keeps_tokens) {
+      keeps_tokens_(settings.keeps_tokens),
+      streams_calls_(settings.streams_calls && settings.tools != nullptr) {
   if (settings.begins_in_thought && settings.reads_thoughts) place_ = Place::thought;
 }
 
@@ -51,8 +52,8 @@ bool OutputParser::push_mark(TokenId id, std::vector<OutputDelta>& out) {
   if (id == marks_.quote && place_ == Place::call) {
     piece_.clear();
     decoder_.finish(piece_);
-    call_ += piece_;
-    call_ += kQuoteMark;
+    piece_ += kQuoteMark;
+    take_call(piece_, out);
     return true;
   }
   if (id == marks_.call_end && place_ == Place::call) {
@@ -85,7 +86,10 @@ void OutputParser::begin(TokenId mark, std::vector<OutputDelta>& out) {
   } else {
     leave(out);
   }
-  if (!stopped()) place_ = is_call ? Place::call : Place::thought_head;
+  if (stopped()) return;
+  place_ = is_call ? Place::call : Place::thought_head;
+  call_told_ = false;
+  call_stream_ = is_call && streams_calls_ ? dialect_->begin_call(*tools_) : nullptr;
 }
 
 // To content, with nothing left behind.
@@ -110,7 +114,10 @@ void OutputParser::leave(std::vector<OutputDelta>& out) {
       if (std::exchange(holds_newline_, false)) last_of(OutputDelta::Kind::reasoning, out).text += '\n';
       break;
     case Place::thought_head: break;  // no more than a part of the mark, or nothing
-    case Place::call: give_back_call(false, out); break;
+    case Place::call:
+      // One that was told stays as far as it came.
+      call_told_ ? call_.clear() : give_back_call(false, out);
+      break;
   }
   head_.clear();
   lines_to_skip_ = 0;
@@ -123,7 +130,7 @@ void OutputParser::take(std::string_view piece, std::vector<OutputDelta>& out) {
     case Place::content: take_content(piece, out); break;
     case Place::thought_head: take_thought_head(piece, out); break;
     case Place::thought: take_thought(piece, out); break;
-    case Place::call: call_ += piece; break;
+    case Place::call: take_call(piece, out); break;
   }
 }
 
@@ -166,17 +173,42 @@ void OutputParser::take_thought(std::string_view piece, std::vector<OutputDelta>
   if (!text.empty()) last_of(OutputDelta::Kind::reasoning, out).text += text;
 }
 
+void OutputParser::take_call(std::string_view piece, std::vector<OutputDelta>& out) {
+  call_ += piece;
+  if (call_stream_ == nullptr) return;
+  // What reads it piece by piece may know fewer ways to write a call than what reads it whole.
+  if (!call_stream_->push(piece) && !call_told_) {
+    call_stream_.reset();
+  } else {
+    tell_call(out);
+  }
+}
+
+void OutputParser::tell_call(std::vector<OutputDelta>& out) {
+  if (call_stream_->name().empty()) return;
+  if (!std::exchange(call_told_, true)) {
+    out.push_back({.kind = OutputDelta::Kind::call, .text = call_stream_->name()});
+    drop_held_lines();
+  }
+  const std::string more = call_stream_->take_arguments();
+  if (!more.empty()) last_of(OutputDelta::Kind::arguments, out).text += more;
+}
+
 void OutputParser::end_call(std::vector<OutputDelta>& out) {
   piece_.clear();
   decoder_.finish(piece_);
-  call_ += piece_;
+  if (!piece_.empty()) take_call(piece_, out);
   place_ = Place::content;
-  auto call = tools_ != nullptr ? dialect_->read_call(call_, *tools_) : std::nullopt;
-  if (!call) return give_back_call(true, out);
-  last_of(OutputDelta::Kind::call, out).call = std::move(*call);
+  if (!call_told_) {
+    auto call = tools_ != nullptr ? dialect_->read_call(call_, *tools_) : std::nullopt;
+    if (!call) return give_back_call(true, out);
+    out.push_back({.kind = OutputDelta::Kind::call, .text = std::move(call->name)});
+    out.push_back({.kind = OutputDelta::Kind::arguments, .text = std::move(call->arguments)});
+    drop_held_lines();
+  }
+  out.push_back({.kind = OutputDelta::Kind::call_end});
   ++calls_;
   call_.clear();
-  drop_held_lines();
   if (frame_.drops_lines_around_calls) lines_to_skip_ = kAllLines;
 }
 

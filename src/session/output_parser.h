@@ -21,11 +21,11 @@
 namespace paceline {
 
 struct OutputDelta {
-  enum class Kind : uint8_t { content, reasoning, call };
+  // A call begins with its name, has arguments as they are written, and ends; one that was cut off has no end.
+  enum class Kind : uint8_t { content, reasoning, call, arguments, call_end };
   Kind kind = Kind::content;
-  std::string text = {};              // of content and reasoning
+  std::string text = {};              // of content, thoughts and arguments; the name of a call
   std::vector<NewToken> tokens = {};  // content: those it was read from, where they are kept
-  ToolCall call = {};                 // whole
 };
 
 // What is large in it is shared by all choices of a request.
@@ -33,8 +33,10 @@ struct OutputSettings {
   bool reads_thoughts = false;                           // otherwise they are text
   bool reads_calls = false;                              // likewise
   std::shared_ptr<const CallableTools> tools = nullptr;  // a call of any other is text
+  bool streams_calls = false;  // their form is certain: what begins as a call is one, and is told while it is written
   bool begins_in_thought = false;
   bool keeps_tokens = false;
+  bool fills_context = false;                            // it may be as long as the context allows
   std::shared_ptr<const StopAutomaton> stops = nullptr;  // of the content; thoughts and calls are not cut
 };
 
@@ -50,6 +52,7 @@ class OutputParser {
   void finish(std::vector<OutputDelta>& out);
 
   [[nodiscard]] bool stopped() const { return stops_.stopped(); }
+  [[nodiscard]] const std::string& stop_string() const { return stops_.matched(); }  // that ended it
   [[nodiscard]] int32_t calls() const { return calls_; }
   [[nodiscard]] int32_t thought_tokens() const { return thought_tokens_; }
 
@@ -68,6 +71,8 @@ class OutputParser {
   void take_content(std::string_view piece, std::vector<OutputDelta>& out);
   void take_thought_head(std::string_view piece, std::vector<OutputDelta>& out);
   void take_thought(std::string_view piece, std::vector<OutputDelta>& out);
+  void take_call(std::string_view piece, std::vector<OutputDelta>& out);
+  void tell_call(std::vector<OutputDelta>& out);
   void end_call(std::vector<OutputDelta>& out);
   void give_back_call(bool was_ended, std::vector<OutputDelta>& out);
   void emit_content(std::string_view text, std::vector<OutputDelta>& out);
@@ -86,7 +91,10 @@ class OutputParser {
   std::string piece_, certain_;
   std::string head_;            // of a thought
   bool holds_newline_ = false;  // a thought's last character, which may belong to the mark behind it
+  bool streams_calls_;
   std::string call_;
+  std::unique_ptr<CallStream> call_stream_;    // where calls are told while they are written
+  bool call_told_ = false;                     // that there is one
   size_t lines_to_skip_ = 0;                   // ends of lines that may still belong to what is before the content
   size_t held_lines_ = 0;                      // those at the content's end, which may belong to a call behind it
   size_t content_read_ = 0, content_out_ = 0;  // bytes

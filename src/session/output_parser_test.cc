@@ -16,11 +16,9 @@ std::string shown(const std::vector<OutputDelta>& deltas) {
   for (const OutputDelta& delta : deltas) {
     if (last == OutputDelta::Kind::reasoning && delta.kind != last) text += ")";
     if (delta.kind == OutputDelta::Kind::reasoning && last != delta.kind) text += "(";
-    if (delta.kind == OutputDelta::Kind::call) {
-      text += "[" + delta.call.name + delta.call.arguments + "]";
-    } else {
-      text += delta.text;
-    }
+    if (delta.kind == OutputDelta::Kind::call) text += "[";
+    text += delta.text;
+    if (delta.kind == OutputDelta::Kind::call_end) text += "]";
     last = delta.kind;
   }
   return last == OutputDelta::Kind::reasoning ? text + ")" : text;
@@ -103,6 +101,24 @@ TEST_F(OutputParserTest, NothingIsLost) {
   EXPECT_EQ(parse("<|tool_call>call:f{<|tool_call>call:g{}<tool_call|>", all_), "<|tool_call>call:f{[g{}]");
   EXPECT_EQ(parse("<|channel>other\nwords<channel|> more", all_), "other\nwords more");
   EXPECT_EQ(parse("<|channel>thought\nno end<|tool_call>call:f{}<tool_call|>", all_), "(no end)[f{}]");
+}
+
+TEST_F(OutputParserTest, CallsWhileTheyAreWritten) {
+  OutputSettings streams = all_;
+  streams.streams_calls = true;
+  for (const char* text : {"<|tool_call>call:f{a:<|\"|>x\ny \"é\"<|\"|>,n:4,o:{l:[1,true,<|\"|><|\"|>]}}<tool_call|>",
+                           "So.<|tool_call>call:f{}<tool_call|><|tool_call>call:g{b:[1,2]}<tool_call|>"}) {
+    EXPECT_EQ(parse(text, streams), parse(text, all_));
+  }
+  EXPECT_EQ(parse("<|tool_call>call:f{a:<|\"|>cut", streams), R"([f{"a":"cut)");
+  EXPECT_EQ(parse("<|tool_call>call:f", streams), "<|tool_call>call:f");
+
+  OutputParser parser(tokenizer_, *dialect_, streams);
+  std::vector<OutputDelta> deltas;
+  for (const TokenId id : tokenizer_.encode("<|tool_call>call:f{text:<|\"|>Once upon", false))
+    parser.push(token(id), deltas);
+  EXPECT_EQ(shown(deltas), R"([f{"text":"Once upon)") << "nothing is held back";
+  EXPECT_EQ(parser.calls(), 0);
 }
 
 // The model may write what it likes; nobody is told to call what they do not have.

@@ -70,6 +70,7 @@ bool StopStrings::push(std::string_view piece, std::string& out) {
     at_ = automaton_->next(at_, static_cast<uint8_t>(held_[i]));
     if (const size_t length = automaton_->match_length(at_); length > 0) {
       out.append(held_, 0, i + 1 - length);
+      matched_ = held_.substr(i + 1 - length, length);
       held_.clear();
       stopped_ = true;
       return false;

@@ -61,11 +61,12 @@ class StopStrings {
   void finish(std::string& out);
 
   [[nodiscard]] bool stopped() const { return stopped_; }
+  [[nodiscard]] const std::string& matched() const { return matched_; }  // that stopped it
 
  private:
   std::shared_ptr<const StopAutomaton> automaton_;
   int32_t at_ = StopAutomaton::kStart;
-  std::string held_;
+  std::string held_, matched_;
   bool stopped_ = false;
 };
 

@@ -5,15 +5,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "check.h"
 #include "model/forward.h"
-#include "model/gemma4/mtp_weights.h"
-#include "model/gemma4/weights.h"
+#include "model/model_weights.h"
+#include "speculate/drafter.h"
 #include "state/kv_formats.h"
 
 namespace paceline::gpu {
@@ -41,10 +43,14 @@ struct Machine {
 // A model to check, with its drafter if it has one.
 struct Subject {
   std::string name;
-  std::shared_ptr<const Gemma4Weights> weights;
-  std::shared_ptr<const MtpWeights> drafter;
+  std::shared_ptr<const ModelWeights> weights;
+  // One that drafts for a forward of these weights; none: it has none.
+  std::function<std::unique_ptr<Drafter>(Forward&)> drafter;
   Precision precision = Precision::bf16;
-  KvFormats kv = DType::bf16;
+  std::optional<KvFormats> kv = {};  // none: what the precision says
+  std::vector<int32_t> timed_depths = {0, 1, 4, 7};
+
+  [[nodiscard]] std::unique_ptr<Forward> forward(Ops& ops) const { return weights->make_forward(ops, precision, kv); }
 };
 
 inline void expect_fine(Machine& m, Checks& checks, const std::string& what) {

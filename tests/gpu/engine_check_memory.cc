@@ -3,10 +3,8 @@
 #include <vector>
 
 #include "engine_check.h"
-#include "model/gemma4/gemma4_forward.h"
 #include "session/kv_size.h"
 #include "session/largest_steps.h"
-#include "speculate/mtp/mtp_drafter.h"
 
 namespace paceline::gpu {
 namespace {
@@ -89,12 +87,12 @@ void check_long_sequences(Machine& m, Checks& checks, Forward& forward, const st
 }  // namespace
 
 void check_memory(Machine& m, Checks& checks, const Subject& subject) {
-  Gemma4Forward forward(subject.weights, *m.ops, subject.precision, subject.kv);
-  MtpDrafter drafter(
-      std::make_unique<MtpForward>(subject.drafter, as_gemma4(forward.weights()), *m.ops, subject.precision));
+  const std::unique_ptr<Forward> made = subject.forward(*m.ops);
+  Forward& forward = *made;
+  const std::unique_ptr<Drafter> drafter = subject.drafter(forward);
   EngineSettings settings;
   settings.chunk_rows = kMostForwardRows;
-  const Status ran = run_largest_steps({&forward, &drafter, nullptr}, settings);
+  const Status ran = run_largest_steps({&forward, drafter.get(), nullptr}, settings);
   checks.expect(ran.ok(), subject.name + ": the largest steps run" + (ran.ok() ? "" : ": " + ran.error().message));
   const size_t before = m.ops->free_bytes(), budget = automatic_kv_bytes(forward, settings);
   const auto pool = std::make_shared<KvBlockPool>(forward.kv_layout().blocks, budget);

@@ -9,128 +9,178 @@
 namespace paceline {
 namespace {
 
-// Deeper than any schema that is accepted; a reader by recursion has to end somewhere.
-constexpr int kMaxCallDepth = 128;
+// Deeper than any schema that is accepted.
+constexpr size_t kMaxCallDepth = 128;
 
 bool is_gap(char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
-// Writes the JSON while it reads; false as soon as it cannot be a call.
-class CallReader {
+// A character at a time, with the brackets that are open; writes the JSON while it reads.
+class GemmaCallStream final : public CallStream {
  public:
-  explicit CallReader(std::string_view text) : rest_(text) {}
-
-  bool read(ToolCall* call) {
-    skip_gap();
-    if (!take_text("call:")) return false;
-    const size_t brace = rest_.find('{');
-    if (brace == std::string_view::npos || brace == 0) return false;
-    call->name = rest_.substr(0, brace);
-    if (std::any_of(call->name.begin(), call->name.end(), [](char c) { return is_gap(c) || c == kQuoteMark; })) {
-      return false;
+  bool push(std::string_view text) override {
+    while (good_ && !text.empty()) {
+      if (at_ == At::quoted || at_ == At::quoted_key) {
+        take_quoted(text);
+      } else {
+        good_ = take(text.front());
+        text.remove_prefix(1);
+      }
     }
-    rest_.remove_prefix(brace);
-    if (!object(0)) return false;
-    skip_gap();
-    call->arguments = std::move(out_);
-    return rest_.empty();
+    return good_;
   }
+  [[nodiscard]] bool is_whole() const { return good_ && at_ == At::end; }
 
  private:
-  void skip_gap() {
-    while (!rest_.empty() && is_gap(rest_.front())) rest_.remove_prefix(1);
+  enum class At : uint8_t {
+    head,
+    first_key,  // or the end of an object
+    key,
+    bare_key,
+    quoted_key,
+    colon,
+    first_item,  // or the end of an array
+    value,
+    bare,
+    quoted,
+    behind,  // a value
+    end,
+  };
+
+  void take_quoted(std::string_view& text) {
+    const size_t end = std::min(text.find(kQuoteMark), text.size());
+    const std::string written = grammar::json_quoted(text.substr(0, end));
+    arguments_.append(written, 1, written.size() - 2);
+    text.remove_prefix(end);
+    if (text.empty()) return;
+    text.remove_prefix(1);
+    arguments_ += '"';
+    at_ = at_ == At::quoted ? At::behind : At::colon;
   }
-  bool take_text(std::string_view text) {
-    if (!rest_.starts_with(text)) return false;
-    rest_.remove_prefix(text.size());
-    return true;
-  }
-  // A character of the notation, with white space around it.
+
   bool take(char c) {
-    skip_gap();
-    if (rest_.empty() || rest_.front() != c) return false;
-    rest_.remove_prefix(1);
-    skip_gap();
+    if (at_ == At::head) return take_head(c);
+    if (at_ == At::bare_key) return take_bare_key(c);
+    if (at_ == At::bare) return take_bare(c);
+    if (is_gap(c)) return true;
+    switch (at_) {
+      case At::first_key:
+        if (c == '}') return close(c);
+        [[fallthrough]];
+      case At::key: return begin_key(c);
+      case At::colon:
+        arguments_ += ':';
+        at_ = At::value;
+        return c == ':';
+      case At::first_item:
+        if (c == ']') return close(c);
+        [[fallthrough]];
+      case At::value: return begin_value(c);
+      case At::behind: return take_behind(c);
+      default: return false;
+    }
+  }
+
+  bool take_head(char c) {
+    if (c != '{') {
+      held_ += c;
+      return true;
+    }
+    std::string_view name = held_;
+    while (!name.empty() && is_gap(name.front())) name.remove_prefix(1);
+    constexpr std::string_view kCall = "call:";
+    if (!name.starts_with(kCall)) return false;
+    name.remove_prefix(kCall.size());
+    if (name.empty() || std::any_of(name.begin(), name.end(), [](char n) { return is_gap(n) || n == kQuoteMark; }))
+      return false;
+    name_ = name;
+    held_.clear();
+    return open(c);
+  }
+
+  bool open(char bracket) {
+    if (open_.size() > kMaxCallDepth) return false;
+    open_ += bracket;
+    arguments_ += bracket;
+    at_ = bracket == '{' ? At::first_key : At::first_item;
     return true;
   }
 
-  bool quoted() {
-    rest_.remove_prefix(1);
-    const size_t end = rest_.find(kQuoteMark);
-    if (end == std::string_view::npos) return false;
-    out_ += grammar::json_quoted(rest_.substr(0, end));
-    rest_.remove_prefix(end + 1);
+  bool close(char bracket) {
+    if (open_.back() != (bracket == '}' ? '{' : '[')) return false;
+    open_.pop_back();
+    arguments_ += bracket;
+    at_ = open_.empty() ? At::end : At::behind;
     return true;
   }
 
-  bool key() {
-    if (!rest_.empty() && rest_.front() == kQuoteMark) return quoted();
-    const size_t end = rest_.find(':');
-    if (end == std::string_view::npos || end == 0) return false;
-    std::string_view name = rest_.substr(0, end);
-    while (!name.empty() && is_gap(name.back())) name.remove_suffix(1);
-    if (name.find_first_of("{}[],\xFF") != std::string_view::npos) return false;
-    out_ += grammar::json_quoted(name);
-    rest_.remove_prefix(end);
+  bool begin_key(char c) {
+    if (c == kQuoteMark) {
+      arguments_ += '"';
+      at_ = At::quoted_key;
+      return true;
+    }
+    at_ = At::bare_key;
+    return take_bare_key(c);
+  }
+
+  bool take_bare_key(char c) {
+    if (c != ':') {
+      held_ += c;
+      return std::string_view("{}[],\xFF").find(c) == std::string_view::npos;
+    }
+    while (!held_.empty() && is_gap(held_.back())) held_.pop_back();
+    if (held_.empty()) return false;
+    arguments_ += grammar::json_quoted(std::exchange(held_, {})) + ":";
+    at_ = At::value;
     return true;
+  }
+
+  bool begin_value(char c) {
+    if (c == '{' || c == '[') return open(c);
+    if (c == kQuoteMark) {
+      arguments_ += '"';
+      at_ = At::quoted;
+      return true;
+    }
+    at_ = At::bare;
+    return take_bare(c);
   }
 
   // true, false, null or a number, as it is written.
-  bool bare() {
-    const std::string_view literal = rest_.substr(0, std::min(rest_.find_first_of(",}] \n\t\r\xFF"), rest_.size()));
+  bool take_bare(char c) {
+    if (std::string_view(",}] \n\t\r\xFF").find(c) == std::string_view::npos) {
+      held_ += c;
+      return true;
+    }
     boost::json::error_code failed;
-    const auto value = boost::json::parse(literal, failed);
+    const auto value = boost::json::parse(held_, failed);
     if (failed || value.is_string() || value.is_structured()) return false;
-    out_ += literal;
-    rest_.remove_prefix(literal.size());
-    return true;
+    arguments_ += std::exchange(held_, {});
+    at_ = At::behind;
+    return take(c);
   }
 
-  bool value(int depth) {
-    if (rest_.empty()) return false;
-    switch (rest_.front()) {
-      case kQuoteMark: return quoted();
-      case '{': return object(depth);
-      case '[': return array(depth);
-      default: return bare();
-    }
+  bool take_behind(char c) {
+    if (c == '}' || c == ']') return close(c);
+    arguments_ += ',';
+    at_ = open_.back() == '{' ? At::key : At::value;
+    return c == ',';
   }
 
-  bool object(int depth) {
-    if (depth > kMaxCallDepth || !take('{')) return false;
-    out_ += '{';
-    for (bool first = true; !take('}'); first = false) {
-      if (!first && !take(',')) return false;
-      if (!first) out_ += ',';
-      if (!key() || !take(':')) return false;
-      out_ += ':';
-      if (!value(depth + 1)) return false;
-    }
-    out_ += '}';
-    return true;
-  }
-
-  bool array(int depth) {
-    if (depth > kMaxCallDepth || !take('[')) return false;
-    out_ += '[';
-    for (bool first = true; !take(']'); first = false) {
-      if (!first && !take(',')) return false;
-      if (!first) out_ += ',';
-      if (!value(depth + 1)) return false;
-    }
-    out_ += ']';
-    return true;
-  }
-
-  std::string_view rest_;
-  std::string out_;
+  At at_ = At::head;
+  bool good_ = true;
+  std::string open_;  // brackets
+  std::string held_;  // of a name, a key or a value that is not written yet
 };
 
 }  // namespace
 
+std::unique_ptr<CallStream> begin_gemma_call() { return std::make_unique<GemmaCallStream>(); }
+
 std::optional<ToolCall> read_gemma_call(std::string_view text) {
-  ToolCall call;
-  if (!CallReader(text).read(&call)) return std::nullopt;
-  return call;
+  GemmaCallStream call;
+  if (!call.push(text) || !call.is_whole()) return std::nullopt;
+  return ToolCall{call.name(), call.take_arguments()};
 }
 
 }  // namespace paceline

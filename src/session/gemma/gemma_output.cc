@@ -15,6 +15,9 @@ class GemmaOutput final : public OutputDialect {
     auto call = read_gemma_call(text);
     return call && find_tool(tools, call->name) != nullptr ? call : std::nullopt;
   }
+  [[nodiscard]] std::unique_ptr<CallStream> begin_call(const CallableTools&) const override {
+    return begin_gemma_call();
+  }
   [[nodiscard]] Result<grammar::Automaton> call_grammar(const grammar::Vocabulary& vocabulary,
                                                         std::span<const grammar::ToolSchema> tools,
                                                         const grammar::ToolCallOptions& options) const override {

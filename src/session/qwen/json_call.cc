@@ -3,6 +3,7 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/value.hpp>
 #include <exception>
+#include <utility>
 
 namespace paceline {
 namespace {
@@ -62,7 +63,59 @@ std::string_view member_text(std::string_view object, std::string_view name) {
   return found;
 }
 
+// "\n{"name": "f", "arguments": ", an object, and "}\n".
+class JsonCallStream final : public CallStream {
+ public:
+  explicit JsonCallStream(const CallableTools& tools) : tools_(tools) {}
+
+  bool push(std::string_view text) override {
+    if (!name_.empty()) {
+      take_arguments_of(text);
+      return true;
+    }
+    constexpr std::string_view kBegin = "\n{\"name\": \"", kBehind = "\", \"arguments\": ";
+    head_ += text;
+    if (!head_.starts_with(kBegin)) return kBegin.starts_with(head_);
+    const size_t quote = head_.find('"', kBegin.size());
+    const std::string_view rest = std::string_view(head_).substr(std::min(quote, head_.size()));
+    if (!rest.starts_with(kBehind)) return kBehind.starts_with(rest);
+    std::string name = head_.substr(kBegin.size(), quote - kBegin.size());
+    if (find_tool(tools_, name) == nullptr) return false;
+    name_ = std::move(name);
+    take_arguments_of(rest.substr(kBehind.size()));
+    return true;
+  }
+
+ private:
+  void take_arguments_of(std::string_view text) {
+    for (const char c : text) {
+      if (ended_) return;
+      arguments_ += c;
+      if (std::exchange(escaped_, false)) continue;
+      if (in_string_) {
+        escaped_ = c == '\\';
+        in_string_ = c != '"';
+      } else if (c == '"') {
+        in_string_ = true;
+      } else if (c == '{' || c == '[') {
+        ++depth_;
+      } else if (c == '}' || c == ']') {
+        ended_ = --depth_ == 0;
+      }
+    }
+  }
+
+  const CallableTools& tools_;
+  std::string head_;
+  int depth_ = 0;
+  bool in_string_ = false, escaped_ = false, ended_ = false;
+};
+
 }  // namespace
+
+std::unique_ptr<CallStream> begin_json_call(const CallableTools& tools) {
+  return std::make_unique<JsonCallStream>(tools);
+}
 
 std::optional<ToolCall> read_json_call(std::string_view text, const CallableTools& tools) {
   const auto call = parsed_json(text);

@@ -102,7 +102,8 @@ class QwenModel : public testing::TestWithParam<const char*> {
     for (const OutputDelta& delta : ear->output_.unheard()) {
       if (delta.kind == OutputDelta::Kind::content) answer.content += delta.text;
       if (delta.kind == OutputDelta::Kind::reasoning) answer.thoughts += delta.text;
-      if (delta.kind == OutputDelta::Kind::call) answer.calls += delta.call.name + delta.call.arguments;
+      if (delta.kind == OutputDelta::Kind::call || delta.kind == OutputDelta::Kind::arguments)
+        answer.calls += delta.text;
     }
     return answer;
   }

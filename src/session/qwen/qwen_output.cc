@@ -25,6 +25,9 @@ class QwenJsonOutput final : public QwenOutput {
   [[nodiscard]] std::optional<ToolCall> read_call(std::string_view text, const CallableTools& tools) const override {
     return read_json_call(text, tools);
   }
+  [[nodiscard]] std::unique_ptr<CallStream> begin_call(const CallableTools& tools) const override {
+    return begin_json_call(tools);
+  }
   [[nodiscard]] Result<grammar::Automaton> call_grammar(const grammar::Vocabulary&,
                                                         std::span<const grammar::ToolSchema> tools,
                                                         const grammar::ToolCallOptions& options) const override {
@@ -38,6 +41,9 @@ class QwenTaggedOutput final : public QwenOutput {
 
   [[nodiscard]] std::optional<ToolCall> read_call(std::string_view text, const CallableTools& tools) const override {
     return read_tagged_call(text, tools);
+  }
+  [[nodiscard]] std::unique_ptr<CallStream> begin_call(const CallableTools& tools) const override {
+    return begin_tagged_call(tools);
   }
   [[nodiscard]] Result<grammar::Automaton> call_grammar(const grammar::Vocabulary&,
                                                         std::span<const grammar::ToolSchema> tools,

@@ -19,8 +19,9 @@ class QwenOutputTest : public testing::TestWithParam<size_t> {
     const auto look = [&] {
       for (const OutputDelta& delta : deltas) {
         if (delta.kind == OutputDelta::Kind::reasoning) shown += "(" + delta.text + ")";
-        if (delta.kind == OutputDelta::Kind::content) shown += delta.text;
-        if (delta.kind == OutputDelta::Kind::call) shown += "[" + delta.call.name + delta.call.arguments + "]";
+        if (delta.kind == OutputDelta::Kind::call) shown += "[";
+        if (delta.kind != OutputDelta::Kind::reasoning) shown += delta.text;
+        if (delta.kind == OutputDelta::Kind::call_end) shown += "]";
       }
       deltas.clear();
     };
@@ -112,12 +113,30 @@ TEST(QwenOutput, TokensOfLinesBeforeACallAreNotTheContents) {
     parser.push({id, TokenOrigin::plain, {}}, deltas);
   }
   parser.finish(deltas);
-  ASSERT_EQ(deltas.size(), 2u);
+  ASSERT_EQ(deltas.size(), 4u);
   EXPECT_EQ(deltas[0].text, "the");
   ASSERT_EQ(deltas[0].tokens.size(), 1u);
   EXPECT_EQ(tokenizer.piece(deltas[0].tokens[0].id), "the");
-  EXPECT_EQ(deltas[1].call.name, "g");
+  EXPECT_EQ(deltas[1].text, "g");
   EXPECT_EQ(parser.calls(), 1);
+}
+
+// Told while they are written, they are the same; and one that is cut off stays as far as it came.
+TEST_P(QwenOutputTest, CallsWhileTheyAreWritten) {
+  OutputSettings streams = all_;
+  streams.streams_calls = true;
+  const std::string json =
+      "Wait.\n\n<tool_call>\n{\"name\": \"f\", \"arguments\": {\"n\": [1, \"}\\\"\"]}}\n</tool_call>";
+  EXPECT_EQ(parse(json, streams), parse(json, all_));
+  EXPECT_EQ(parse(json, streams), "Wait.[f{\"n\": [1, \"}\\\"\"]}]");
+  EXPECT_EQ(parse("<tool_call>\n{\"name\": \"f\", \"arguments\": {\"n\": 1", streams), "[f{\"n\": 1");
+  const std::string tagged =
+      "<tool_call>\n<function=f>\n<parameter=n>\n7\n</parameter>\n<parameter=s>\na é \"quoted\"\n\n and so on, for "
+      "long\n</parameter>\n</function>\n</tool_call>";
+  EXPECT_EQ(parse(tagged, streams, kTaggedTemplate), parse(tagged, all_, kTaggedTemplate));
+  EXPECT_EQ(
+      parse("<tool_call>\n<function=f>\n<parameter=s>\nand so on, for long", streams, kTaggedTemplate).substr(0, 16),
+      "[f{\"s\": \"and so ");
 }
 
 }  // namespace

@@ -1,41 +1,13 @@
-// The official client of OpenAI against a running server with the default model: what works there works for its users.
-// PACELINE_PROGRAM: the program to start; otherwise the one that was built in this tree.
+// OpenAI's client: chat and completions.
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
-import path from "node:path";
-import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
+import { test } from "node:test";
 import OpenAI from "openai";
+import { zodFunction, zodResponseFormat } from "openai/helpers/zod";
+import { z } from "zod";
+import { at, kKey } from "./server.js";
 
-const here = path.dirname(fileURLToPath(import.meta.url));
-const program = process.env.PACELINE_PROGRAM ?? path.join(here, "../../build/release/paceline");
-const kKey = "test-key";
-
-let server, client, baseURL;
-
-before(async () => {
-  server = spawn(program, ["serve", "--port", "0", "--drain-grace", "0", "--drain-seconds", "2"], {
-    env: { ...process.env, PACELINE_API_KEYS: kKey },
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const port = await new Promise((resolve, reject) => {
-    let log = "";
-    server.stderr.on("data", (bytes) => {
-      log += bytes;
-      const found = log.match(/serving .* on http:\/\/127\.0\.0\.1:(\d+)/);
-      if (found) resolve(Number(found[1]));
-    });
-    server.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${log}`)));
-  });
-  baseURL = `http://127.0.0.1:${port}/v1`;
-  client = new OpenAI({ baseURL, apiKey: kKey, maxRetries: 0 });
-});
-
-after(async () => {
-  const ended = new Promise((resolve) => server.on("exit", resolve));
-  server.kill("SIGTERM");
-  assert.equal(await ended, 0, "SIGTERM drains, and the server ends well");
-});
+let client;
+const connect = () => (client ??= new OpenAI({ baseURL: at("/v1"), apiKey: kKey, maxRetries: 0 }));
 
 const story = [{ role: "user", content: "Tell a story about a small boat." }];
 const weather = {
@@ -48,6 +20,7 @@ const weather = {
 };
 
 test("models", async () => {
+  connect();
   const models = [];
   for await (const model of client.models.list()) models.push(model);
   assert.equal(models.length, 1);
@@ -56,6 +29,7 @@ test("models", async () => {
 });
 
 test("chat", async () => {
+  connect();
   const answer = await client.chat.completions.create({ model: "default", messages: story, max_tokens: 30, seed: 1 });
   assert.equal(answer.object, "chat.completion");
   assert.ok(answer.choices[0].message.content.length > 10);
@@ -66,6 +40,7 @@ test("chat", async () => {
 });
 
 test("a stream is the same text", async () => {
+  connect();
   const asked = { model: "default", messages: story, max_tokens: 60, seed: 3 };
   const whole = await client.chat.completions.create(asked);
   const stream = await client.chat.completions.create({
@@ -86,6 +61,7 @@ test("a stream is the same text", async () => {
 });
 
 test("the client's own stream reader", async () => {
+  connect();
   const runner = client.chat.completions.stream({ model: "default", messages: story, max_tokens: 20, n: 2, seed: 1 });
   const final = await runner.finalChatCompletion();
   assert.equal(final.choices.length, 2);
@@ -93,6 +69,7 @@ test("the client's own stream reader", async () => {
 });
 
 test("completions", async () => {
+  connect();
   const answer = await client.completions.create({
     model: "default", prompt: "Once upon a time", max_tokens: 10, logprobs: 2, temperature: 0,
   });
@@ -102,6 +79,7 @@ test("completions", async () => {
 });
 
 test("logprobs", async () => {
+  connect();
   const answer = await client.chat.completions.create({
     model: "default", messages: story, max_tokens: 10, logprobs: true, top_logprobs: 3, temperature: 0,
   });
@@ -115,6 +93,7 @@ test("logprobs", async () => {
 });
 
 test("tools: a call that is required", async () => {
+  connect();
   const answer = await client.chat.completions.create({
     model: "default", temperature: 0, max_tokens: 80, tools: [weather], tool_choice: "required",
     parallel_tool_calls: false, messages: [{ role: "user", content: "What is the weather in Paris?" }],
@@ -126,6 +105,7 @@ test("tools: a call that is required", async () => {
 });
 
 test("tools: the client runs them, and goes on with the answer", async () => {
+  connect();
   let asked = null;
   const runner = client.chat.completions.runTools({
     model: "default", temperature: 0, max_tokens: 80, stream: true, tool_choice: { type: "function", function: { name: "get_weather" } },
@@ -147,6 +127,7 @@ test("tools: the client runs them, and goes on with the answer", async () => {
 });
 
 test("json_schema", async () => {
+  connect();
   const answer = await client.chat.completions.parse({
     model: "default", temperature: 1, seed: 2, max_tokens: 100,
     messages: [{ role: "user", content: "Who is Anna?" }],
@@ -170,6 +151,7 @@ test("json_schema", async () => {
 });
 
 test("abort", async () => {
+  connect();
   const stream = await client.chat.completions.create({
     model: "default", messages: story, max_tokens: 3000, stream: true, ignore_eos: true,
   });
@@ -180,13 +162,14 @@ test("abort", async () => {
   }
   const deadline = Date.now() + 10_000;
   while (Date.now() < deadline) {
-    const text = await (await fetch(baseURL.replace("/v1", "/metrics"))).text();
+    const text = await (await fetch(at("/metrics"))).text();
     if (/vllm:num_requests_running\{[^}]*\} 0/.test(text)) return;
   }
   assert.fail("the request still runs");
 });
 
 test("errors come as the client's classes", async () => {
+  connect();
   const ask = (fields) => client.chat.completions.create({ model: "default", messages: story, ...fields });
   await assert.rejects(ask({ temperature: 3 }), (error) =>
     error instanceof OpenAI.BadRequestError && error.param === "temperature" && error.code === "invalid_value");
@@ -194,6 +177,84 @@ test("errors come as the client's classes", async () => {
   await assert.rejects(ask({ stream: true, max_tokens: -1 }), OpenAI.BadRequestError);
   await assert.rejects(ask({ messages: [{ role: "user", content: "x ".repeat(10_000) }] }), (error) =>
     error.code === "context_length_exceeded" && error.message.includes("4096"));
-  const stranger = new OpenAI({ baseURL, apiKey: "wrong", maxRetries: 0 });
+  const stranger = new OpenAI({ baseURL: at("/v1"), apiKey: "wrong", maxRetries: 0 });
   await assert.rejects(stranger.models.list(), OpenAI.AuthenticationError);
+});
+
+test("tools together with a form: the text is either calls or the form", async () => {
+  connect();
+  const asked = {
+    model: "default", temperature: 1, max_tokens: 100, tools: [weather],
+    messages: [{ role: "user", content: "Who is Anna?" }],
+    response_format: {
+      type: "json_schema",
+      json_schema: {
+        name: "age", schema: { type: "object", properties: { age: { type: "integer", maximum: 120 } }, required: ["age"] },
+      },
+    },
+  };
+  for (let seed = 0; seed < 4; ++seed) {
+    const { message } = (await client.chat.completions.create({ ...asked, seed })).choices[0];
+    if (message.tool_calls) {
+      assert.equal(typeof JSON.parse(message.tool_calls[0].function.arguments).city, "string");
+    } else {
+      assert.ok(JSON.parse(message.content).age <= 120);
+    }
+  }
+});
+
+test("zod: a form and a tool", async () => {
+  connect();
+  const person = z.object({ name: z.string(), age: z.number().int() });
+  const formed = await client.chat.completions.parse({
+    model: "default", temperature: 0, max_tokens: 200,
+    messages: [{ role: "user", content: "Make JSON of this: Anna is 31 years old and lives in Rome." }],
+    response_format: zodResponseFormat(person, "person"),
+  });
+  assert.deepEqual(formed.choices[0].message.parsed, { name: "Anna", age: 31 });
+  const called = await client.chat.completions.parse({
+    model: "default", temperature: 0, max_tokens: 80, tool_choice: "required", parallel_tool_calls: false,
+    messages: [{ role: "user", content: "What is the weather in Paris?" }],
+    tools: [zodFunction({ name: "get_weather", parameters: z.object({ city: z.string() }) })],
+  });
+  assert.equal(typeof called.choices[0].message.tool_calls[0].function.parsed_arguments.city, "string");
+});
+
+test("a call streams while it is written, and is the same", async () => {
+  connect();
+  const asked = {
+    model: "default", temperature: 0, max_tokens: 80, tools: [weather], tool_choice: "required", parallel_tool_calls: false,
+    messages: [{ role: "user", content: "What is the weather in Paris?" }],
+  };
+  const whole = (await client.chat.completions.create(asked)).choices[0].message.tool_calls[0].function;
+  let name = "", written = "", pieces = 0;
+  for await (const chunk of await client.chat.completions.create({ ...asked, stream: true })) {
+    for (const call of chunk.choices[0]?.delta?.tool_calls ?? []) {
+      assert.equal(call.index, 0);
+      if (pieces++ === 0) {
+        assert.match(call.id, /^call_/);
+        assert.equal(call.type, "function");
+        assert.equal(typeof call.function.arguments, "string");
+      } else {
+        assert.equal(call.id, undefined);
+      }
+      name += call.function.name ?? "";
+      written += call.function.arguments;
+    }
+  }
+  assert.deepEqual({ name, arguments: written }, whole);
+  assert.ok(pieces > 2, `${pieces} pieces`);
+});
+
+test("timings and thoughts under both names", async () => {
+  connect();
+  const answer = await client.chat.completions.create({
+    model: "default", temperature: 0, max_tokens: 120, reasoning_effort: "high",
+    messages: [{ role: "user", content: "What is 12 plus 30?" }],
+  });
+  assert.equal(answer.timings.predicted_n, answer.usage.completion_tokens);
+  assert.equal(answer.timings.prompt_n + answer.timings.cache_n, answer.usage.prompt_tokens);
+  assert.ok(answer.timings.predicted_ms > 0);
+  const { message } = answer.choices[0];
+  assert.equal(message.reasoning, message.reasoning_content);
 });

@@ -1,0 +1,170 @@
+#include "server/responses/responses_format.h"
+
+#include <boost/json/serialize.hpp>
+#include <ctime>
+#include <utility>
+
+#include "server/responses/response_item.h"
+#include "server/wire_answer.h"
+
+namespace paceline::responses {
+namespace {
+
+namespace json = boost::json;
+
+json::object usage_of(const Usage& usage) {
+  return {{"input_tokens", usage.prompt_tokens},
+          {"input_tokens_details", {{"cached_tokens", usage.cached_tokens}}},
+          {"output_tokens", usage.completion_tokens},
+          {"output_tokens_details", {{"reasoning_tokens", usage.reasoning_tokens}}},
+          {"total_tokens", usage.prompt_tokens + usage.completion_tokens},
+          {"speculative", speculative_object(usage.speculation)}};
+}
+
+// By which clients decide whether to try again.
+const char* code_of(const ApiError& error) { return error.status == 429 ? "rate_limit_exceeded" : "server_error"; }
+
+class ResponsesFormat final : public AnswerFormat {
+ public:
+  ResponsesFormat(const AnswerOrigin& origin, FormatTerms terms)
+      : terms_(std::move(terms)), origin_(origin), letters_(new_letters()), id_("resp_" + letters_) {}
+
+  [[nodiscard]] const std::string& id() const override { return id_; }
+
+  void open(const Usage&, std::string& out) override {
+    out_ = &out;
+    emit("response.created", {{"response", response("in_progress", nullptr)}});
+    emit("response.in_progress", {{"response", response("in_progress", nullptr)}});
+  }
+
+  void tell(int32_t, const ChoiceNews& news, const Usage&, std::string& out) override {
+    out_ = &out;
+    take(news);
+  }
+
+  void close(const Usage& usage, const std::optional<ApiError>& problem, std::string& out) override {
+    out_ = &out;
+    const json::object made = finish(usage, problem);
+    const std::string status(made.at("status").get_string());
+    const char* type = status == "completed"    ? "response.completed"
+                       : status == "incomplete" ? "response.incomplete"
+                                                : "response.failed";
+    emit(type, {{"response", made}});
+  }
+
+  // Clients count events, and no comments; but once there is output it would empty their copy of it.
+  void show_life(std::string& out) override {
+    out_ = &out;
+    if (item_ == nullptr && output_.empty()) {
+      emit("response.in_progress", {{"response", response("in_progress", nullptr)}});
+    } else {
+      out += kSseComment;
+    }
+  }
+
+  std::string whole(const std::vector<ChoiceNews>& choices, const Usage& usage) override {
+    out_ = nullptr;
+    take(choices.front());
+    return json::serialize(finish(usage, std::nullopt));
+  }
+
+  std::string failed(const ApiError& error, const Usage&) override { return json::serialize(error_object(error)); }
+
+ private:
+  // Of a whole answer there are none.
+  void emit(const char* type, json::object fields) {
+    if (out_ == nullptr) return;
+    json::object event{{"type", type}, {"sequence_number", sequence_++}};
+    for (auto& field : fields) event[field.key()] = std::move(field.value());
+    add_event(type, event, *out_);
+  }
+  OutputItem::Emit emitter() {
+    return [this](const char* type, json::object fields) { emit(type, std::move(fields)); };
+  }
+
+  void take(const ChoiceNews& news) {
+    for (const OutputDelta& delta : news.deltas) take_delta(delta);
+    if (news.end != OutputEnd::none) end_ = news.end;
+  }
+
+  void take_delta(const OutputDelta& delta) {
+    using Kind = OutputItem::Kind;
+    switch (delta.kind) {
+      case OutputDelta::Kind::content: enter(Kind::message); break;
+      case OutputDelta::Kind::reasoning: enter(terms_.thinks_in_summary ? Kind::summary : Kind::reasoning); break;
+      case OutputDelta::Kind::call: {
+        end_item(true);
+        const auto known = terms_.names.find(delta.text);
+        begin(Kind::call, known != terms_.names.end() ? known->second : ToolName{"", delta.text});
+        return;
+      }
+      case OutputDelta::Kind::arguments: break;
+      case OutputDelta::Kind::call_end: return end_item(true);
+    }
+    const json::array logprobs = terms_.has_logprobs ? logprob_list(*origin_.tokenizer, delta.tokens) : json::array();
+    item_->add(delta.text, logprobs, emitter());
+  }
+
+  void enter(OutputItem::Kind kind) {
+    if (item_ != nullptr && item_->kind() == kind) return;
+    end_item(true);
+    begin(kind, {});
+  }
+
+  void begin(OutputItem::Kind kind, const ToolName& tool) {
+    item_ = std::make_unique<OutputItem>(kind, letters_, output_.size(), tool);
+    item_->begin(emitter());
+  }
+
+  void end_item(bool complete) {
+    if (item_ == nullptr) return;
+    output_.emplace_back(item_->finish(complete, emitter()));
+    item_.reset();
+  }
+
+  // The response as it ends; kept where it is to be kept.
+  json::object finish(const Usage& usage, const std::optional<ApiError>& problem) {
+    const bool was_cut = end_ == OutputEnd::length || end_ == OutputEnd::context;
+    end_item(!problem && !was_cut);
+    const bool was_cancelled = problem && problem->code == "cancelled";
+    const char* status = was_cancelled ? "cancelled" : problem ? "failed" : was_cut ? "incomplete" : "completed";
+    json::object made = response(status, usage_of(usage));
+    if (was_cut && !problem) made["incomplete_details"] = {{"reason", "max_output_tokens"}};
+    if (problem) made["error"] = {{"code", code_of(*problem)}, {"message", problem->message}};
+    if (terms_.is_stored) terms_.access.store->put(id_, {terms_.access.owner, made, std::move(terms_.items)});
+    return made;
+  }
+
+  [[nodiscard]] json::object response(const char* status, json::value usage) const {
+    const bool has_ended = !usage.is_null();
+    json::object made{{"id", id_},
+                      {"object", "response"},
+                      {"created_at", origin_.created},
+                      {"completed_at", has_ended ? json::value(std::time(nullptr)) : json::value()},
+                      {"status", status},
+                      {"error", nullptr},
+                      {"incomplete_details", nullptr},
+                      {"model", origin_.model},
+                      {"output", output_},
+                      {"usage", std::move(usage)}};
+    for (const auto& field : terms_.given) made[field.key()] = field.value();
+    return made;
+  }
+
+  FormatTerms terms_;
+  AnswerOrigin origin_;
+  std::string letters_, id_;
+  json::array output_;                // items that have ended
+  std::unique_ptr<OutputItem> item_;  // the one that is open
+  OutputEnd end_ = OutputEnd::none;
+  int64_t sequence_ = 0;
+  std::string* out_ = nullptr;  // during a call; none: nobody hears events
+};
+
+}  // namespace
+
+std::unique_ptr<AnswerFormat> make_format(const AnswerOrigin& origin, FormatTerms terms) {
+  return std::make_unique<ResponsesFormat>(origin, std::move(terms));
+}
+
+}  // namespace paceline::responses

@@ -1,0 +1,121 @@
+// Anthropic's client.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import Anthropic from "@anthropic-ai/sdk";
+import { at, kKey, post } from "./server.js";
+
+let client;
+const connect = () => (client ??= new Anthropic({ baseURL: at(""), apiKey: kKey, maxRetries: 0 }));
+const weather = {
+  name: "get_weather", description: "Weather of a city",
+  input_schema: { type: "object", properties: { city: { type: "string", maxLength: 20, pattern: "^[A-Z]" } }, required: ["city"] },
+};
+const asked = { model: "claude-opus-9", max_tokens: 60, temperature: 0 };
+const sum = [{ role: "user", content: "What is 12 plus 30?" }];
+
+test("messages: a text, whole and as a stream", async () => {
+  connect();
+  const whole = await client.messages.create({ ...asked, messages: sum });
+  assert.equal(whole.type, "message");
+  assert.equal(whole.stop_reason, "end_turn");
+  assert.match(whole._request_id, /^msg_/);
+  const stream = client.messages.stream({ ...asked, messages: sum });
+  let text = "";
+  stream.on("text", (piece) => (text += piece));
+  const final = await stream.finalMessage();
+  assert.deepEqual(final.content, whole.content);
+  assert.equal(text, whole.content[0].text);
+  const all = final.usage.input_tokens + final.usage.cache_read_input_tokens + final.usage.cache_creation_input_tokens;
+  assert.equal(all, whole.usage.input_tokens + whole.usage.cache_read_input_tokens);
+});
+
+test("messages: why it ended", async () => {
+  connect();
+  const story = [{ role: "user", content: "Tell a story about a small boat." }];
+  assert.equal((await client.messages.create({ ...asked, max_tokens: 5, messages: story })).stop_reason, "max_tokens");
+  const stopped = await client.messages.create({ ...asked, messages: sum, stop_sequences: [" "] });
+  assert.equal(stopped.stop_reason, "stop_sequence");
+  assert.equal(stopped.stop_sequence, " ");
+});
+
+test("messages: a tool is called, and its result is answered", async () => {
+  connect();
+  const messages = [{ role: "user", content: [{ type: "text", text: "What is the weather in Paris?" }] }];
+  const forced = { ...asked, messages, tools: [weather, { type: "web_search_20250305", name: "web_search" }], tool_choice: { type: "any" } };
+  const { data: called, response } = await client.messages.create(forced).withResponse();
+  assert.match(response.headers.get("paceline-ignored"), /web_search/);
+  assert.equal(called.stop_reason, "tool_use");
+  const call = called.content.find((block) => block.type === "tool_use");
+  assert.equal(call.name, "get_weather");
+  assert.equal(typeof call.input.city, "string");
+  const streamed = await client.messages.stream(forced).finalMessage();
+  assert.deepEqual(streamed.content.find((block) => block.type === "tool_use").input, call.input);
+  messages.push({ role: "assistant", content: called.content });
+  messages.push({ role: "user", content: [{ type: "tool_result", tool_use_id: call.id, content: [{ type: "text", text: "sunny" }] }] });
+  const answered = await client.messages.create({ ...asked, messages, tools: [weather] });
+  assert.ok(answered.content.length > 0);
+  await assert.rejects(
+    client.messages.create({ ...asked, messages: [{ role: "user", content: [{ type: "tool_result", tool_use_id: "no", content: "" }] }] }),
+    Anthropic.BadRequestError);
+});
+
+test("messages: thoughts", async () => {
+  connect();
+  const ask = { ...asked, max_tokens: 2000, messages: sum, thinking: { type: "enabled", budget_tokens: 1024 } };
+  const whole = await client.messages.create(ask);
+  const final = await client.messages.stream(ask).finalMessage();
+  assert.deepEqual(final.content, whole.content);
+  const thought = whole.content.find((block) => block.type === "thinking");
+  if (thought) assert.ok(thought.signature.length > 0);
+  // With its thoughts, and thoughts that nobody can read, it goes on.
+  const on = await client.messages.create({
+    ...ask, max_tokens: 20,
+    messages: [...sum, { role: "assistant", content: [{ type: "thinking", thinking: "Easy.", signature: "" }, { type: "redacted_thinking", data: "x" }, { type: "text", text: "42" }] }, ...sum],
+  });
+  assert.ok(on.usage.output_tokens > 0);
+});
+
+test("messages: tokens are counted as they are charged", async () => {
+  connect();
+  const ask = { model: "default", messages: sum, tools: [weather], system: [{ type: "text", text: "Be brief." }] };
+  const counted = await client.messages.countTokens(ask);
+  const { usage } = await client.messages.create({ ...ask, max_tokens: 2 });
+  assert.equal(counted.input_tokens, usage.input_tokens + usage.cache_read_input_tokens);
+});
+
+test("messages: the billing line is dropped, and the last answer goes on", async () => {
+  connect();
+  const count = async (system) => (await client.messages.countTokens({ model: "default", messages: sum, system })).input_tokens;
+  assert.equal(await count([{ type: "text", text: "x-anthropic-billing-header: 1234" }, { type: "text", text: "Be brief." }]), await count("Be brief."));
+  const on = await client.messages.create({ ...asked, messages: [...sum, { role: "assistant", content: "The answer is" }] });
+  assert.ok(on.content[0].text.length > 0);
+});
+
+test("messages: a picture", async () => {
+  connect();
+  const png = "iVBORw0KGgoAAAANSUhEUgAAADAAAAAwCAIAAADYYG7QAAAAPklEQVR4nO3OQQ0AIBDAMMC/58MCP7KkVbC9c2b9ZOuApElSkiYJkiYJkiYJkiYJkiYJkiYJkiYJkiYJkqQHV9YBX9gGfqEAAAAASUVORK5CYII=";
+  const answered = await client.messages.create({
+    ...asked, max_tokens: 10,
+    messages: [{ role: "user", content: [{ type: "image", source: { type: "base64", media_type: "image/png", data: png } }, { type: "text", text: "Describe the picture." }] }],
+  }).catch((error) => error);
+  // Whatever it says; it was seen, or the file was found to be none.
+  assert.ok(answered.usage?.output_tokens > 0 || /image 0/.test(answered.message), answered.message);
+});
+
+test("messages: errors and models", async () => {
+  connect();
+  await assert.rejects(client.messages.create({ ...asked, messages: [] }), Anthropic.BadRequestError);
+  await assert.rejects(client.messages.create({ ...asked, model: "other", messages: sum }), Anthropic.NotFoundError);
+  const long = await client.messages.create({ ...asked, messages: [{ role: "user", content: "x ".repeat(10_000) }] }).catch((error) => error);
+  assert.match(long.message, /prompt is too long: \d+ tokens > 4096 maximum/);
+  const stranger = new Anthropic({ baseURL: at(""), apiKey: "wrong", maxRetries: 0 });
+  await assert.rejects(stranger.messages.create({ ...asked, messages: sum }), Anthropic.AuthenticationError);
+  const models = [];
+  for await (const model of client.models.list()) models.push(model);
+  assert.equal(models[0].type, "model");
+  const raw = await post("/v1/messages", { messages: sum, max_tokens: "x" });
+  assert.equal(raw.json.type, "error");
+  assert.equal(raw.json.error.type, "invalid_request_error");
+  assert.equal(raw.json.request_id, raw.headers.get("request-id"));
+  assert.equal(raw.headers.get("request-id"), raw.headers.get("x-request-id"));
+});

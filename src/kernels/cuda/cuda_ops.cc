@@ -288,6 +288,7 @@ Status CudaOps::wait() {
   launches_->begin();
   ring_used_ = ring_sent_ = ring_pages_ = 0;
   sent_.clear();
+  keys_written_.clear();
   return status_;
 }
 

@@ -182,6 +182,7 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
     const int32_t* seq_of_row = nullptr;
     int32_t rows = 0;
   };
+  void keep_order(std::span<const SeqSpan> seqs, bool writes);
   SeqTables tables_of(std::span<const SeqSpan> seqs);
   cuda::HeadsArgs heads_of(const kernels::HeadsArgs& args, const SeqTables& tables);
   void attend_with(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args);
@@ -232,6 +233,16 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
     std::vector<char> key;
     const void* device = nullptr;
   };
+  // Whose keys have been written since the last wait: a layer's, of these sequences, from these positions on.
+  struct WrittenKeys {
+    const void* keys = nullptr;
+    int32_t unit = 0;
+    const int32_t* numbers = nullptr;  // the first one's
+    int64_t positions = 0;             // of the first rows, added up
+
+    friend bool operator==(const WrittenKeys&, const WrittenKeys&) = default;
+  };
+  std::vector<WrittenKeys> keys_written_;
   std::vector<SentTables> sent_;
   // What was packed already, by where it lay: tied matrices are packed once. Others may come to lie there later.
   struct Packed {

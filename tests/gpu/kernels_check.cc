@@ -72,6 +72,8 @@ void check_products(Backends& b, bool quick) {
 void check_attentions(Backends& b, bool quick) {
   for (const AttentionCase& c : {AttentionCase{4, 2, 32, 24, 130},
                                  {4, 1, 16, 0, 200},
+                                 {4, 2, 24, 20, 200},
+                                 {6, 2, 40, 0, 150},
                                  {8, 1, 64, 40, 300},
                                  {8, 2, 256, 512, 640},
                                  {16, 2, 512, 0, 600},
@@ -92,6 +94,7 @@ void check_attentions(Backends& b, bool quick) {
     check_attention(b, {16, 8, 256, 1024, 2300}, DType::bf16);
     check_attention(b, {8, 2, 256, 0, 2200}, DType::bf16);
     check_attention(b, {4, 1, 16, 0, 3200}, DType::bf16);
+    check_attention(b, {4, 2, 24, 0, 2300}, DType::bf16);
     check_attention(b, {4, 1, 16, 1500, 3200}, DType::f32);
     for (const AttentionCase& c : {AttentionCase{16, 1, 512, 0, 2600, 0, true, 128},
                                    {32, 4, 512, 0, 1100, 0, true, 128},

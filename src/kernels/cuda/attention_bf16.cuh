@@ -94,6 +94,7 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
   const PageCopies<kDim> copies{w, l, shared_address(shared), dim};
   const bool old = makes_keys || (pages.begin + 1) * kPageTokens <= w.seq->first_pos;
   const bool makes_these = makes_keys && (pages.begin + 1) * kPageTokens > w.seq->first_pos;
+  if constexpr (kDim == 0) clear_half_tile(shared, l, dim, kQueries);
   constexpr int kPairs = kDim > 256 ? kDim / 64 : 4;
   HeadRow<kPairs> q_weights;
   NewKeys<kPairs> new_keys;

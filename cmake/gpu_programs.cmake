@@ -7,8 +7,9 @@ target_include_directories(paceline_kernels PUBLIC ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(paceline_kernels PUBLIC Threads::Threads CUDA::cudart_static)
 
 add_executable(gpu_check tests/gpu/kernels_check.cc tests/gpu/kernels_check_attention.cc
-                         tests/gpu/kernels_check_chain.cc tests/gpu/kernels_check_joined.cc
-                         tests/gpu/kernels_check_pages.cc tests/gpu/kernels_check_products.cc
+                         tests/gpu/kernels_check_blocks.cc tests/gpu/kernels_check_chain.cc
+                         tests/gpu/kernels_check_joined.cc tests/gpu/kernels_check_pages.cc
+                         tests/gpu/kernels_check_products.cc tests/gpu/kernels_check_recurrent.cc
                          tests/gpu/kernels_check_rows.cc)
 target_include_directories(gpu_check PRIVATE tests/gpu)
 target_link_libraries(gpu_check PRIVATE paceline_kernels)

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "model/gemma4/synthetic.h"
 #include "session/found_drafter.h"
 #include "session/model_path.h"
 #include "speculate/calibrate.h"
+#include "speculate/dflash/dflash_drafter.h"
+#include "speculate/dflash/dflash_synthetic.h"
 #include "speculate/mtp/mtp_drafter.h"
 #include "speculate/ngram/ngram_drafter.h"
 #include "speculate/scripted_drafters.h"
@@ -39,6 +42,14 @@ Result<std::shared_ptr<const MtpWeights>> random_weights(const BenchSource& sour
   return make_synthetic_mtp(config, format, machine.pool());
 }
 
+Result<std::unique_ptr<Drafter>> random_dflash(const BenchSource& source, Forward& forward, Machine& machine) {
+  if (source.synthetic.empty()) return Error{"--draft random-dflash goes with --synthetic"};
+  TRY_ASSIGN(const DflashConfig config, synthetic_dflash_config(source.synthetic));
+  TRY(check_backend(config, machine.ops()));
+  const auto weights = make_synthetic_dflash(config, synthetic_format(source), machine.pool());
+  return std::unique_ptr<Drafter>(std::make_unique<DflashDrafter>(std::make_unique<DflashForward>(weights, forward)));
+}
+
 Result<FoundDrafter> named_drafter(const std::string& asked, Forward& forward, Machine& machine) {
   TRY_ASSIGN(const fs::path folder, find_model(asked));
   return FoundDrafter::load(folder, forward, machine.pool(), machine.ops());
@@ -57,7 +68,10 @@ Result<BenchDrafter> BenchDrafter::make(const std::string& asked, const BenchSou
     drafter.drafter_ = std::move(knowing);
   } else if (asked == "ngram") {
     drafter.drafter_ = std::make_unique<NgramDrafter>();
+  } else if (asked == "random-dflash") {
+    TRY_ASSIGN(drafter.drafter_, random_dflash(source, forward, machine));
   } else if (asked == "random") {
+    if (as_gemma4(forward.weights()) == nullptr) return Error{"--draft random is for Gemma's MTP drafters"};
     TRY_ASSIGN(const auto weights, random_weights(source, target, forward, machine));
     drafter.drafter_ = std::make_unique<MtpDrafter>(
         std::make_unique<MtpForward>(weights, as_gemma4(forward.weights()), machine.ops(), forward.precision()));

@@ -19,7 +19,8 @@ namespace paceline {
 class BenchDrafter {
  public:
   // asked: auto, ngram, a folder; random: a drafter of the model's own drafter's shape with random weights, which costs
-  // what that one costs and is never right; perfect: told beforehand, free and always right.
+  // what that one costs and is never right; random-dflash: likewise, of a synthetic shape's block drafter; perfect:
+  // told beforehand, free and always right.
   static Result<BenchDrafter> make(const std::string& asked, const BenchSource& source, const BenchTarget& target,
                                    Forward& forward, Machine& machine);
 

@@ -1,27 +1,53 @@
 #include "bench/target.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
 
 #include "base/units_text.h"
+#include "model/gemma4/synthetic.h"
+#include "model/qwen/synthetic.h"
 #include "session/model_path.h"
 
 namespace paceline {
 namespace {
 
+bool is_one_of(std::string_view name, const std::vector<std::string_view>& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
 Result<BenchTarget> make_synthetic_target(const BenchSource& source, ThreadPool& pool, const TargetNews& news) {
-  TRY_ASSIGN(const Gemma4Config config, synthetic_config(source.synthetic));
   const SyntheticFormat format = synthetic_format(source);
-  const auto bytes = static_cast<double>(synthetic_bytes(config, format));
-  if (news.tell) news.tell(fmt::format("making {} of random weights", bytes_text(bytes)));
+  const auto tell = [&](size_t bytes) {
+    if (news.tell) news.tell(fmt::format("making {} of random weights", bytes_text(static_cast<double>(bytes))));
+  };
   BenchTarget target;
   const bool grouped = format.format != WeightFormat::bf16;
   target.name = fmt::format("{} {}{}", source.synthetic, source.format,
                             grouped ? fmt::format(" (groups of {})", source.group) : "");
+  if (is_one_of(source.synthetic, qwen::synthetic_names())) {
+    TRY_ASSIGN(const qwen::QwenConfig config, qwen::synthetic_config(source.synthetic));
+    tell(qwen::synthetic_bytes(config, format));
+    target.weights = qwen::make_synthetic(config, format, pool);
+    return target;
+  }
+  if (!is_one_of(source.synthetic, synthetic_names()))
+    return Error{fmt::format("no synthetic model is called '{}': expected one of {}", source.synthetic,
+                             fmt::join(synthetic_shapes(), ", "))};
+  TRY_ASSIGN(const Gemma4Config config, synthetic_config(source.synthetic));
+  tell(synthetic_bytes(config, format));
   target.weights = make_synthetic(config, format, pool);
   return target;
 }
 
 }  // namespace
+
+std::vector<std::string_view> synthetic_shapes() {
+  std::vector<std::string_view> all = synthetic_names();
+  all.insert(all.end(), qwen::synthetic_names().begin(), qwen::synthetic_names().end());
+  return all;
+}
 
 SyntheticFormat synthetic_format(const BenchSource& source) {
   SyntheticFormat format;

@@ -7,9 +7,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/result.h"
-#include "model/gemma4/synthetic.h"
+#include "model/synthetic_maker.h"
 #include "session/machine.h"
 #include "session/text_model.h"
 
@@ -35,6 +37,8 @@ struct TargetNews {
   std::function<void(int64_t done, int64_t total)> arranging;
 };
 
+// Shapes that BenchSource::synthetic may name, of all families.
+std::vector<std::string_view> synthetic_shapes();
 SyntheticFormat synthetic_format(const BenchSource& source);
 Result<BenchTarget> load_bench_target(const BenchSource& source, Machine& machine, const TargetNews& news);
 

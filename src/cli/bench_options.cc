@@ -1,7 +1,6 @@
 #include "cli/bench_options.h"
 
 #include "cli/generate_options.h"
-#include "model/gemma4/synthetic.h"
 
 namespace paceline {
 namespace {
@@ -20,7 +19,7 @@ constexpr const char* kBenchExamples =
 
 void add_source_options(const Command& command, BenchOptions& options) {
   std::string names;
-  for (const auto name : synthetic_names()) names += (names.empty() ? "" : ", ") + std::string(name);
+  for (const auto name : synthetic_shapes()) names += (names.empty() ? "" : ", ") + std::string(name);
   command.add_option("--synthetic", options.source.synthetic, "Shape to fill with random weights: " + names);
   command
       .add_option("-m,--model", options.source.model,
@@ -88,9 +87,9 @@ void add_text_options(const Command& command, BenchOptions& options) {
   command
       .add_option("--draft", options.draft,
                   "Who drafts: auto, ngram, a folder; random (costs what the model's drafter costs, never right), "
-                  "perfect (free, always right)")
+                  "random-dflash (likewise, of a shape's block drafter), perfect (free, always right)")
       ->group(kGroup)
-      ->type_name("auto|ngram|random|perfect|DIR")
+      ->type_name("auto|ngram|random|random-dflash|perfect|DIR")
       ->capture_default_str();
   command
       .add_option("--depths", options.depths, "Drafts per verify to measure: numbers, auto; plain is always measured")

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "tensor/dtype.h"
+#include "tensor/matrix.h"
 
 namespace paceline::kernels {
 
@@ -34,6 +35,7 @@ struct ChoiceChain {
   int32_t* counts = nullptr;             // [vocab], or none: what stands is counted
 };
 
+// Without chains what is chosen are guesses, 0 where the logits are not numbers, and `chosen` is [rows].
 struct ChooseArgs {
   const float* logits = nullptr;        // [any, vocab]; not written
   const TokenId* row_tokens = nullptr;  // of the forward's rows
@@ -45,11 +47,32 @@ struct ChooseArgs {
   TokenId* chosen = nullptr;
 };
 
+// Rows of a block, draft after draft, each of which is one of the few best tokens of its row: the one of the largest
+//   score = logit + sum over r of before[the draft in front, r] * weighed[row, r] * after[token, r]
+// or, at a temperature, the one that a choice among these few would be, with the noise of its index.
+struct DraftChain {
+  int32_t first_row = 0, count = 0;
+  TokenId newest = 0;  // in front of the first
+  float temperature = 0;
+  uint64_t seed = 0;
+  uint64_t index = 0;  // of the first in the output
+};
+struct FollowArgs {
+  const float* logits = nullptr;                     // [rows, vocab]
+  const float* weighed = nullptr;                    // [rows, rank]
+  const Matrix *before = nullptr, *after = nullptr;  // [vocab, rank]
+  int32_t vocab = 0, rows = 0;
+  int32_t top = 0;                     // Limits::candidates at most
+  std::span<const DraftChain> chains;  // host memory
+  TokenId* drafts = nullptr;           // [rows]
+};
+
 class ChoosingOps {
  public:
   virtual ~ChoosingOps() = default;
 
   virtual void choose(const ChooseArgs& args) = 0;
+  virtual void follow(const FollowArgs& args) = 0;
   // A point in what is enqueued, and the time from one to the next, known once both have been waited for.
   enum class Mark : uint8_t { begin, end };
   virtual void mark(Mark at) = 0;

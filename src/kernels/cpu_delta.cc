@@ -207,4 +207,14 @@ void CpuOps::sigmoid_mul(const SigmoidArgs& args) {
   });
 }
 
+void CpuOps::part_pairs(const PartArgs& args) {
+  const auto bytes = static_cast<size_t>(args.width) * sizeof(float);
+  pool_.run(args.rows, std::max<int64_t>(1, kElementsPerPiece / args.width), [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      std::memcpy(args.first + row * args.width, args.x + 2 * row * args.width, bytes);
+      std::memcpy(args.second + row * args.width, args.x + (2 * row + 1) * args.width, bytes);
+    }
+  });
+}
+
 }  // namespace paceline::kernels

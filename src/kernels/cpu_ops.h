@@ -93,6 +93,7 @@ class CpuOps : public Ops, public VisionOps, public BlockOps, public RecurrentOp
   void clamp(const float* x, float* y, float low, float high, int64_t count) override;
   void delta(const DeltaArgs& args) override;
   void sigmoid_mul(const SigmoidArgs& args) override;
+  void part_pairs(const PartArgs& args) override;
 
   [[nodiscard]] const CpuTable& table() const { return table_; }
 

@@ -284,10 +284,14 @@ struct Limits {
   int32_t picture_head = kNone;   // of the vision side
   int32_t picture_head_step = 1;  // heads of which keys and values may be bf16 there are multiples of it
   int32_t clusters = kNone, cluster_width = kNone;
-  bool gates_alike = false;       // gated() takes both matrices in one format
-  bool codes = false;             // keys and values may be codes
-  bool codes_apart = true;        // also where they are not joined
-  bool recurrent = false;         // Ops::recurrent() is there
+  bool gates_alike = false;     // gated() takes both matrices in one format
+  bool codes = false;           // keys and values may be codes
+  bool codes_apart = true;      // also where they are not joined
+  int32_t candidates = kNone;   // ChoosingOps::follow()
+  bool recurrent = false;       // Ops::recurrent() is there
+  int32_t delta_head = kNone;   // the widest key or value of a head there
+  int32_t delta_head_step = 1;  // which are multiples of it
+  int32_t delta_kernel = kNone;
   bool undivided_shares = false;  // RouteArgs::divides may be false
   bool narrows = false;           // attention takes a window also over pages that are not a ring
   // Heads whose keys and values may be joined: of so many numbers, so many of them rotated. kNone: any; 0: none.

@@ -90,10 +90,19 @@ struct SigmoidArgs {
   bool one_per_row = false;
 };
 
+// first[r] = x[2 r], second[r] = x[2 r + 1]
+struct PartArgs {
+  const float* x = nullptr;  // [2 * rows, width]
+  float* first = nullptr;    // [rows, width]
+  float* second = nullptr;   // [rows, width]
+  int32_t rows = 0, width = 0;
+};
+
 class RecurrentOps {
  public:
   virtual void delta(const DeltaArgs& args) = 0;
   virtual void sigmoid_mul(const SigmoidArgs& args) = 0;
+  virtual void part_pairs(const PartArgs& args) = 0;
 
  protected:
   ~RecurrentOps() = default;

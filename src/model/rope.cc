@@ -12,7 +12,18 @@ RopeTable RopeRows::table(kernels::Ops& ops, const RopeConfig& config, int32_t h
   frequencies_.assign(static_cast<size_t>(pairs), 0.0f);
   for (int32_t i = 0; i < turning; ++i)
     frequencies_[static_cast<size_t>(i)] = static_cast<float>(1.0 / std::pow(config.theta, 2.0 * i / head_dim));
-  const int64_t floats = static_cast<int64_t>(positions_.size()) * pairs;
+  return make(ops);
+}
+
+RopeTable RopeRows::table(kernels::Ops& ops, double theta, int32_t turned, const std::optional<Yarn>& yarn) {
+  if (ready_dim_ == turned) return {cos_.data(), sin_.data()};
+  ready_dim_ = turned;
+  frequencies_ = rope_frequencies(theta, turned, yarn);
+  return make(ops);
+}
+
+RopeTable RopeRows::make(kernels::Ops& ops) {
+  const auto floats = static_cast<int64_t>(positions_.size() * frequencies_.size());
   float* cos = cos_.sized(ops, floats);
   float* sin = sin_.sized(ops, floats);
   ops.rope({positions_, frequencies_, cos, sin});

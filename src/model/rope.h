@@ -7,6 +7,7 @@
 
 #include "kernels/row_buffer.h"
 #include "model/config.h"
+#include "model/yarn.h"
 
 namespace paceline {
 
@@ -28,8 +29,12 @@ class RopeRows {
     ready_dim_ = 0;
   }
   RopeTable table(kernels::Ops& ops, const RopeConfig& config, int32_t head_dim);
+  // Of so many numbers, all of which turn.
+  RopeTable table(kernels::Ops& ops, double theta, int32_t turned, const std::optional<Yarn>& yarn);
 
  private:
+  RopeTable make(kernels::Ops& ops);
+
   std::vector<int32_t> positions_;
   int32_t ready_dim_ = 0;
   std::vector<float> frequencies_;

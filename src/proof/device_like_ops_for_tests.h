@@ -7,7 +7,9 @@
 #include <array>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "kernels/choosing_ops.h"
@@ -30,6 +32,7 @@ class DeviceLikeOps : public kernels::CpuOps, public kernels::ChoosingOps {
   void choose(const kernels::ChooseArgs& args) override {
     const size_t count = args.rows.size();
     for (size_t i = 0; i < count; ++i) args.chosen[i] = choose_row(args, args.rows[i]);
+    if (args.chains.empty()) return;
     for (const kernels::ChoiceChain& chain : args.chains) {
       const TokenId* chosen = args.chosen + chain.first_choice;
       const TokenId* drafts = args.row_tokens + chain.first_row + 1;
@@ -44,6 +47,13 @@ class DeviceLikeOps : public kernels::CpuOps, public kernels::ChoosingOps {
                     chain.hidden);
     }
     ++rounds_;
+  }
+  void follow(const kernels::FollowArgs& args) override {
+    for (const kernels::DraftChain& chain : args.chains) {
+      TokenId previous = chain.newest;
+      for (int32_t d = 0; d < chain.count; ++d)
+        args.drafts[chain.first_row + d] = previous = follow_row(args, chain, d, previous);
+    }
   }
   void mark(Mark at) override { marks_[static_cast<size_t>(at)] = std::chrono::steady_clock::now(); }
   double ms_between(Mark from, Mark to) override {
@@ -93,6 +103,31 @@ class DeviceLikeOps : public kernels::CpuOps, public kernels::ChoosingOps {
     ChooseScratch scratch;
     return paceline::choose({args.logits + static_cast<size_t>(row.logits_row) * vocab, vocab},
                             {prompt, generated, nullptr}, settings, static_cast<int64_t>(row.index), scratch);
+  }
+
+  // Everything that is not among the best few counts as never.
+  TokenId follow_row(const kernels::FollowArgs& args, const kernels::DraftChain& chain, int32_t d, TokenId previous) {
+    const int64_t row = chain.first_row + d, rank = args.before->cols;
+    const float* logits = args.logits + row * args.vocab;
+    std::vector<TokenId> order(static_cast<size_t>(args.vocab));
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](TokenId a, TokenId b) { return logits[a] > logits[b]; });
+    order.resize(static_cast<size_t>(args.top));
+    std::vector<float> scores(static_cast<size_t>(args.vocab), -std::numeric_limits<float>::infinity());
+    std::vector<float> p(static_cast<size_t>(rank)), s(static_cast<size_t>(rank));
+    embed(*args.before, &previous, 1, 1.0f, p.data());
+    for (const TokenId id : order) {
+      embed(*args.after, &id, 1, 1.0f, s.data());
+      float sum = 0;
+      for (int64_t r = 0; r < rank; ++r)
+        sum += p[static_cast<size_t>(r)] * args.weighed[row * rank + r] * s[static_cast<size_t>(r)];
+      scores[static_cast<size_t>(id)] = logits[id] + sum;
+    }
+    SampleSettings settings;
+    settings.temperature = chain.temperature;
+    settings.seed = chain.seed;
+    ChooseScratch scratch;
+    return paceline::choose(scores, {}, settings, static_cast<int64_t>(chain.index) + d, scratch);
   }
 
   int64_t rounds_ = 0;

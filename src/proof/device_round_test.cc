@@ -48,6 +48,13 @@ TEST_P(DeviceRoundTest, DraftsByThePolicy) {
   expect_identity();
 }
 
+TEST_P(DeviceRoundTest, BlocksThatOnlyTheBackendKnows) {
+  if (!has_dflash()) GTEST_SKIP() << "no block drafter";
+  use_dflash();
+  settings_.fixed_depth = 6;
+  EXPECT_GT(expect_identity().counters.accepted, 0);
+}
+
 TEST_P(DeviceRoundTest, DraftsOfTheHost) {
   NgramDrafter ngrams;
   parts_.drafter = &ngrams;
@@ -106,8 +113,8 @@ TEST_P(DeviceRoundTest, MasksAndLogprobs) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Goldens, DeviceRoundTest, testing::Values("dense", "moe", "ple", "qwen3", "qwen35-moe"),
-                         golden_name);
+INSTANTIATE_TEST_SUITE_P(Goldens, DeviceRoundTest,
+                         testing::Values("dense", "moe", "ple", "qwen3", "qwen35", "qwen35-moe"), golden_name);
 
 }  // namespace
 }  // namespace paceline

@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "kernels/cpu_ops.h"
 #include "model/qwen/mtp_checkpoint_for_tests.h"
+#include "proof/device_like_ops_for_tests.h"
 #include "proof/golden_engine_for_tests.h"
 #include "proof/load_identity.h"
 #include "speculate/qwen_mtp/qwen_mtp_drafter.h"
@@ -12,9 +13,11 @@
 namespace paceline {
 namespace {
 
-class QwenMtpTest : public testing::TestWithParam<const char*> {
+// Backend: the processor's Ops, or one that behaves otherwise.
+template <class Backend>
+class QwenMtpEngine : public testing::TestWithParam<const char*> {
  protected:
-  QwenMtpTest() : pool_(2), ops_(**kernels::find_cpu_table(""), pool_) {
+  QwenMtpEngine() : pool_(2), ops_(**kernels::find_cpu_table(""), pool_) {
     with_random_mtp(GetParam()).write(folder_);
     model_ = load_model(folder_.path(), pool_).value();
     forward_ = model_.weights->make_forward(ops_, Precision::bf16);
@@ -40,7 +43,7 @@ class QwenMtpTest : public testing::TestWithParam<const char*> {
 
   ScratchFolder folder_;
   ThreadPool pool_;
-  kernels::CpuOps ops_;
+  Backend ops_;
   LoadedModel model_;
   std::unique_ptr<Forward> forward_;
   std::unique_ptr<Drafter> drafter_;
@@ -49,13 +52,23 @@ class QwenMtpTest : public testing::TestWithParam<const char*> {
   EngineSettings settings_;
 };
 
+<<<<<<< HEAD
+TEST_P(QwenMtpTest, UnderLoadEachGetsWhatItGetsAlone) { expect_identity(12); }
+=======
+using QwenMtpTest = QwenMtpEngine<kernels::CpuOps>;
+using QwenMtpOnDeviceTest = QwenMtpEngine<DeviceLikeOps>;
+
 TEST_P(QwenMtpTest, UnderLoadEachGetsWhatItGetsAlone) { expect_identity(24); }
+>>>>>>> b3f44098f0eac7cc7714ac0982cb9b75082a51a8
 
 TEST_P(QwenMtpTest, WhoGivesWayComesBackWithoutItsDrafts) {
   settings_.gives_way = [](int64_t step) { return step % 5 == 4 ? static_cast<int32_t>(step / 5 % 3) : -1; };
-  expect_identity(12);
+  expect_identity(8);
 }
 
+TEST_P(QwenMtpOnDeviceTest, DraftsThatOnlyTheBackendKnows) { expect_identity(12); }
+
+INSTANTIATE_TEST_SUITE_P(Goldens, QwenMtpOnDeviceTest, testing::Values("qwen35"), golden_name);
 INSTANTIATE_TEST_SUITE_P(Goldens, QwenMtpTest, testing::Values("qwen35", "qwen35-moe"), golden_name);
 
 }  // namespace

@@ -79,8 +79,9 @@ Result<IdentityResult> check_form(const Case& of, const fs::path& target, Precis
     TRY_ASSIGN(const FoundDrafter drafter, FoundDrafter::load(of.folder / "assistant", forward, of.pool, of.ops));
     mtp = drafter.drafter();
   }
-  if (fs::exists(of.folder / "dflash") && of.ops.blocks() != nullptr) {
-    TRY_ASSIGN(const FoundDrafter drafter, FoundDrafter::load(of.folder / "dflash", forward, of.pool, of.ops));
+  for (const char* name : {"dflash", "dflash2"}) {
+    if (dflash != nullptr || !fs::exists(of.folder / name) || of.ops.blocks() == nullptr) continue;
+    TRY_ASSIGN(const FoundDrafter drafter, FoundDrafter::load(of.folder / name, forward, of.pool, of.ops));
     dflash = drafter.drafter();
   }
   const IdentityPlan plan = plan_of(of.golden, forward, of.settings.whole);

@@ -5,15 +5,18 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "check.h"
 #include "model/forward.h"
-#include "model/gemma4/mtp_weights.h"
-#include "model/gemma4/weights.h"
+#include "model/model_weights.h"
+#include "speculate/drafter.h"
+#include "state/kv_formats.h"
 
 namespace paceline::gpu {
 
@@ -40,9 +43,14 @@ struct Machine {
 // A model to check, with its drafter if it has one.
 struct Subject {
   std::string name;
-  std::shared_ptr<const Gemma4Weights> weights;
-  std::shared_ptr<const MtpWeights> drafter;
+  std::shared_ptr<const ModelWeights> weights;
+  // One that drafts for a forward of these weights; none: it has none.
+  std::function<std::unique_ptr<Drafter>(Forward&)> drafter;
   Precision precision = Precision::bf16;
+  std::optional<KvFormats> kv = {};  // none: what the precision says
+  std::vector<int32_t> timed_depths = {0, 1, 4, 7};
+
+  [[nodiscard]] std::unique_ptr<Forward> forward(Ops& ops) const { return weights->make_forward(ops, precision, kv); }
 };
 
 inline void expect_fine(Machine& m, Checks& checks, const std::string& what) {
@@ -69,5 +77,9 @@ void check_rows(Machine& m, Checks& checks, const Subject& subject, int32_t prom
 void check_pictures(Machine& m, Checks& checks, const std::filesystem::path& folder);
 // Median milliseconds of a step of one sequence at so many drafts, greedy, alternating between the depths.
 void time_rounds(Machine& m, const Subject& subject);
+// The same at a long context, plain and with drafts.
+void time_long_rounds(Machine& m, const Subject& subject, int32_t context);
+// All memory that a server would deal out, dealt out: no more is taken than was said, and steps still run.
+void check_memory(Machine& m, Checks& checks, const Subject& subject);
 
 }  // namespace paceline::gpu

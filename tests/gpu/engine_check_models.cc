@@ -5,10 +5,8 @@
 #include <vector>
 
 #include "engine_check.h"
-#include "model/gemma4/gemma4_forward.h"
 #include "proof/identity.h"
 #include "proof/load_identity.h"
-#include "speculate/mtp/mtp_drafter.h"
 
 namespace paceline::gpu {
 namespace {
@@ -30,17 +28,16 @@ std::string difference(const float* a, const float* b, size_t count) {
 }  // namespace
 
 void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t requests) {
-  Gemma4Forward forward(subject.weights, *m.ops, subject.precision);
-  const Gemma4Config& config = subject.weights->config;
+  const ModelConfig& config = subject.weights->facts();
   std::vector<TokenId> text;
   for (int32_t i = 0; i < 700; ++i) text.push_back(1 + (i * 7919 + i / 13) % (config.vocab - 1));
   for (const int32_t depth : {0, 1, 3, 8, 15, -1}) {
+    // A block drafter has layers of its own in the forward's layout: each has a forward of its own.
+    const std::unique_ptr<Forward> forward = subject.forward(*m.ops);
     StepCosts costs;
     std::unique_ptr<Drafter> drafter;
-    if (subject.drafter != nullptr && depth != 0)
-      drafter = std::make_unique<MtpDrafter>(
-          std::make_unique<MtpForward>(subject.drafter, as_gemma4(forward.weights()), *m.ops, subject.precision));
-    EngineParts parts{&forward, &m.pool, drafter.get(), &costs, nullptr, nullptr};
+    if (subject.drafter != nullptr && depth != 0) drafter = subject.drafter(*forward);
+    EngineParts parts{forward.get(), &m.pool, drafter.get(), &costs, nullptr, nullptr};
     EngineSettings settings;
     if (depth >= 0) settings.fixed_depth = depth;
     LoadPlan plan;
@@ -65,11 +62,11 @@ void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t r
 }
 
 void check_matrix(Machine& m, Checks& checks, const Subject& subject, int32_t stride, int32_t tokens) {
-  Gemma4Forward forward(subject.weights, *m.ops, subject.precision);
-  std::unique_ptr<Drafter> mtp;
-  if (subject.drafter != nullptr)
-    mtp = std::make_unique<MtpDrafter>(
-        std::make_unique<MtpForward>(subject.drafter, as_gemma4(forward.weights()), *m.ops, subject.precision));
+  const std::unique_ptr<Forward> made = subject.forward(*m.ops);
+  Forward& forward = *made;
+  std::unique_ptr<Drafter> drafter;
+  if (subject.drafter != nullptr) drafter = subject.drafter(forward);
+  const bool is_dflash = drafter != nullptr && drafter->kind(0) == DraftedBy::dflash;
   IdentityPlan plan;
   for (int32_t i = 0; i < 300; ++i) plan.text.push_back(1 + (i * 104729) % (forward.config().vocab - 1));
   plan.prompt_tokens = {5, 130};
@@ -77,7 +74,8 @@ void check_matrix(Machine& m, Checks& checks, const Subject& subject, int32_t st
   plan.depths = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0};
   plan.max_tokens = tokens;
   plan.stride = stride;
-  const IdentityResult result = check_identity(forward, {mtp.get(), nullptr}, plan);
+  const IdentityResult result =
+      check_identity(forward, {is_dflash ? nullptr : drafter.get(), is_dflash ? drafter.get() : nullptr}, plan);
   int64_t runs = 0, equal = 0, compared = 0;
   for (const IdentityCount& count : result.kinds) {
     runs += count.runs;
@@ -99,17 +97,19 @@ void check_matrix(Machine& m, Checks& checks, const Subject& subject, int32_t st
 
 void check_rows(Machine& m, Checks& checks, const Subject& subject, int32_t prompt, int32_t repeats) {
   constexpr int32_t kMost = 16;
-  Gemma4Forward forward(subject.weights, *m.ops, subject.precision);
-  const Gemma4Config& config = subject.weights->config;
+  const std::unique_ptr<Forward> made = subject.forward(*m.ops);
+  Forward& forward = *made;
+  const ModelConfig& config = subject.weights->facts();
+  const int32_t layer_count = subject.weights->lent_ends().layers;
   const auto vocab = static_cast<size_t>(config.vocab), hidden = static_cast<size_t>(config.hidden);
   KvCache kv(forward.kv_layout(), prompt + kMost);
   std::vector<TokenId> tokens;
   for (int32_t i = 0; i < prompt + kMost; ++i) tokens.push_back(1 + (i * 7919) % (config.vocab - 1));
-  std::vector<int32_t> all(static_cast<size_t>(std::max(config.layer_count() + 1, kMost)));
+  std::vector<int32_t> all(static_cast<size_t>(std::max(layer_count + 1, kMost)));
   std::iota(all.begin(), all.end(), 0);
-  const auto layers = std::span<const int32_t>(all).first(static_cast<size_t>(config.layer_count()) + 1);
+  const auto layers = std::span<const int32_t>(all).first(static_cast<size_t>(layer_count) + 1);
   const auto run = [&](int32_t rows, std::span<const int32_t> logit_rows, std::span<const int32_t> taps) {
-    const SeqRows seq{&kv, rows};
+    const SeqRows seq{&kv, rows, {}, logit_rows.empty() ? 0 : rows};
     const auto some =
         std::span<const TokenId>(tokens).subspan(static_cast<size_t>(kv.length()), static_cast<size_t>(rows));
     return forward.run({some, {&seq, 1}, logit_rows, taps});

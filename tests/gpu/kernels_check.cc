@@ -49,6 +49,85 @@ void check_placing(Backends& b) {
                   "matrices that lay at the same place");
 }
 
+void check_products(Backends& b, bool quick) {
+  check_projections(b);
+  for (const Case& c : kCases) {
+    check_matmul(b, c, 100, 128, quick ? 20 : 150, true);
+    check_matmul(b, c, 704, 1664, quick ? 20 : 150, true);
+    if (c.group <= 32) check_matmul(b, c, 48, 96, quick ? 20 : 150, true);
+    check_not_a_number(b, c);
+    if (quick) continue;
+    check_matmul(b, c, 5376, 1024, 150, false);
+    check_matmul(b, c, 192, 21504, 150, false);
+  }
+  // So many units that parts stay in one block, and gated matrices of odd width.
+  check_matmul(b, kCases[0], 140000, 320, quick ? 5 : 20, false);
+  check_matmul(b, kCases[9], 140000, 1920, quick ? 5 : 20, false);
+  check_matmul(b, kCases[0], 2112, 2816, quick ? 20 : 150, true);
+  // Blocks of 192 and of 160 rows.
+  check_matmul(b, kCases[0], 2816, 640, 1150, false);
+  check_matmul(b, kCases[0], 2560, 640, 960, false);
+}
+
+void check_attentions(Backends& b, bool quick) {
+  for (const AttentionCase& c : {AttentionCase{4, 2, 32, 24, 130},
+                                 {4, 1, 16, 0, 200},
+                                 {4, 2, 24, 20, 200},
+                                 {6, 2, 40, 0, 150},
+                                 {8, 1, 64, 40, 300},
+                                 {8, 2, 256, 512, 640},
+                                 {16, 2, 512, 0, 600},
+                                 {16, 1, 512, 0, 300},
+                                 {4, 4, 128, 100, 333},
+                                 {4, 2, 32, 0, 200, 8, false},
+                                 {8, 2, 128, 0, 300, 128, false},
+                                 {64, 8, 128, 100, 400, 128, false},
+                                 {8, 2, 256, 0, 500, 64, false}}) {
+    check_attention(b, c, DType::bf16);
+    if (c.dim < 256) check_attention(b, c, DType::f32);
+  }
+  if (!quick) {
+    check_attention(b, {32, 16, 256, 1024, 1500}, DType::bf16);
+    check_attention(b, {32, 4, 512, 0, 1100}, DType::bf16);
+    // Several chunks: pages with blocks of their own, chunks with theirs, and blocks that walk all of them.
+    check_attention(b, {32, 4, 512, 0, 2600}, DType::bf16);
+    check_attention(b, {16, 8, 256, 1024, 2300}, DType::bf16);
+    check_attention(b, {8, 2, 256, 0, 2200}, DType::bf16);
+    check_attention(b, {4, 1, 16, 0, 3200}, DType::bf16);
+    check_attention(b, {4, 2, 24, 0, 2300}, DType::bf16);
+    check_attention(b, {4, 1, 16, 1500, 3200}, DType::f32);
+    for (const AttentionCase& c : {AttentionCase{16, 1, 512, 0, 2600, 0, true, 128},
+                                   {32, 4, 512, 0, 1100, 0, true, 128},
+                                   {32, 4, 512, 0, 3300, 0, true, 128},
+                                   {16, 2, 512, 700, 2100, 0, true, 128}})
+      for (const DType dtype : {DType::bf16, DType::i8}) check_attention(b, c, dtype);
+  }
+  check_pages(b.gpu, b.checks);
+}
+
+void check_all_experts(Backends& b, bool quick) {
+  for (const Case& c : kCases) {
+    if (c.format == WeightFormat::f16 || c.format == WeightFormat::f32) continue;
+    check_experts(b, c, 16, 4, 256, 128, quick ? 20 : 150);
+  }
+  if (!quick) check_experts(b, kCases[0], 128, 8, 640, 192, 150);
+  // The longest rows that the router's kernel takes, longer ones, and more experts than a lane has in one load.
+  check_experts(b, kCases[0], 40, 8, 2816, 64, 20);
+  check_experts(b, kCases[0], 8, 2, 2832, 48, 20);
+  check_experts(b, kCases[0], 200, 8, 64, 48, 20);
+  check_experts(b, kCases[0], 8, 2, 64, 48, quick ? 20 : 150);
+}
+
+// All, or what is named.
+void run_parts(std::span<const std::pair<const char*, std::function<void()>>> parts, const std::string& named) {
+  for (const auto& [name, part] : parts) {
+    if (!named.empty() && named != name) continue;
+    part();
+    std::printf("%s done\n", name);
+    std::fflush(stdout);
+  }
+}
+
 // What is left of it under a checker that slows everything down a thousandfold; of that all, or what is named.
 int run_few(Backends& b, const std::string& named) {
   const std::pair<const char*, std::function<void()>> parts[] = {
@@ -70,13 +149,10 @@ int run_few(Backends& b, const std::string& named) {
       {"rows", [&] { check_elementwise(b), check_placing(b); }},
       {"joined", [&] { check_joined(b.gpu, b.cpu, b.checks, true); }},
       {"chains", [&] { check_chains(b, true); }},
+      {"recurrent", [&] { check_recurrent(b, true); }},
+      {"blocks", [&] { check_blocks(b); }},
   };
-  for (const auto& [name, part] : parts) {
-    if (!named.empty() && named != name) continue;
-    part();
-    std::printf("%s done\n", name);
-    std::fflush(stdout);
-  }
+  run_parts(parts, named);
   return b.checks.finish("kernels, a few");
 }
 
@@ -92,77 +168,22 @@ int run_all(const std::string& which, const std::string& named) {
   Checks checks;
   Backends b{**gpu, cpu, checks, std::mt19937(5)};
   if (which == "few") return run_few(b, named);
-  check_rows(b);
-  check_elementwise(b);
-  check_placing(b);
-  std::printf("rows done\n");
-  check_projections(b);
-  for (const Case& c : kCases) {
-    check_matmul(b, c, 100, 128, quick ? 20 : 150, true);
-    check_matmul(b, c, 704, 1664, quick ? 20 : 150, true);
-    if (c.group <= 32) check_matmul(b, c, 48, 96, quick ? 20 : 150, true);
-    check_not_a_number(b, c);
-    if (quick) continue;
-    check_matmul(b, c, 5376, 1024, 150, false);
-    check_matmul(b, c, 192, 21504, 150, false);
-  }
-  // So many units that parts stay in one block, and gated matrices of odd width.
-  check_matmul(b, kCases[0], 140000, 320, quick ? 5 : 20, false);
-  check_matmul(b, kCases[9], 140000, 1920, quick ? 5 : 20, false);
-  check_matmul(b, kCases[0], 2112, 2816, quick ? 20 : 150, true);
-  // Blocks of 192 and of 160 rows.
-  check_matmul(b, kCases[0], 2816, 640, 1150, false);
-  check_matmul(b, kCases[0], 2560, 640, 960, false);
-  std::printf("products done\n");
-  for (const AttentionCase& c : {AttentionCase{4, 2, 32, 24, 130},
-                                 {4, 1, 16, 0, 200},
-                                 {8, 1, 64, 40, 300},
-                                 {8, 2, 256, 512, 640},
-                                 {16, 2, 512, 0, 600},
-                                 {16, 1, 512, 0, 300},
-                                 {4, 4, 128, 100, 333},
-                                 {4, 2, 32, 0, 200, 8, false},
-                                 {8, 2, 128, 0, 300, 128, false},
-                                 {8, 2, 256, 0, 500, 64, false}}) {
-    check_attention(b, c, DType::bf16);
-    if (c.dim < 256) check_attention(b, c, DType::f32);
-  }
-  if (!quick) {
-    check_attention(b, {32, 16, 256, 1024, 1500}, DType::bf16);
-    check_attention(b, {32, 4, 512, 0, 1100}, DType::bf16);
-    // Several chunks: pages with blocks of their own, chunks with theirs, and blocks that walk all of them.
-    check_attention(b, {32, 4, 512, 0, 2600}, DType::bf16);
-    check_attention(b, {16, 8, 256, 1024, 2300}, DType::bf16);
-    check_attention(b, {8, 2, 256, 0, 2200}, DType::bf16);
-    check_attention(b, {4, 1, 16, 0, 3200}, DType::bf16);
-    check_attention(b, {4, 1, 16, 1500, 3200}, DType::f32);
-    for (const AttentionCase& c : {AttentionCase{16, 1, 512, 0, 2600, 0, true, 128},
-                                   {32, 4, 512, 0, 1100, 0, true, 128},
-                                   {32, 4, 512, 0, 3300, 0, true, 128},
-                                   {16, 2, 512, 700, 2100, 0, true, 128}})
-      for (const DType dtype : {DType::bf16, DType::i8}) check_attention(b, c, dtype);
-  }
-  check_pages(b.gpu, b.checks);
-  std::printf("attention done\n");
-  for (const Case& c : kCases) {
-    if (c.format == WeightFormat::f16 || c.format == WeightFormat::f32) continue;
-    check_experts(b, c, 16, 4, 256, 128, quick ? 20 : 150);
-  }
-  if (!quick) check_experts(b, kCases[0], 128, 8, 640, 192, 150);
-  // The longest rows that the router's kernel takes, longer ones, and more experts than a lane has in one load.
-  check_experts(b, kCases[0], 40, 8, 2816, 64, 20);
-  check_experts(b, kCases[0], 8, 2, 2832, 48, 20);
-  check_experts(b, kCases[0], 200, 8, 64, 48, 20);
-  check_experts(b, kCases[0], 8, 2, 64, 48, quick ? 20 : 150);
-  std::printf("experts done\n");
-  check_joined(b.gpu, b.cpu, b.checks, false);
-  check_chains(b, false);
-  check_memory(b);
+  const std::pair<const char*, std::function<void()>> parts[] = {
+      {"rows", [&] { check_rows(b), check_elementwise(b), check_placing(b); }},
+      {"blocks", [&] { check_blocks(b); }},
+      {"recurrent", [&] { check_recurrent(b, quick); }},
+      {"products", [&] { check_products(b, quick); }},
+      {"attention", [&] { check_attentions(b, quick); }},
+      {"experts", [&] { check_all_experts(b, quick); }},
+      {"joined", [&] { check_joined(b.gpu, b.cpu, b.checks, false), check_chains(b, false); }},
+      {"memory", [&] { check_memory(b); }},
+  };
+  run_parts(parts, named);
   return checks.finish("kernels");
 }
 
 }  // namespace
 }  // namespace paceline::gpu
 
-// All, or `quick`, or `few` and perhaps which of them.
+// `all`, `quick` or `few`, and perhaps which of them.
 int main(int argc, char** argv) { return paceline::gpu::run_all(argc > 1 ? argv[1] : "", argc > 2 ? argv[2] : ""); }

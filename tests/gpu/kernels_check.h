@@ -54,6 +54,10 @@ void check_attention(Backends& b, const AttentionCase& c, DType dtype);
 void check_chains(Backends& b, bool few);
 // The operations that are several in one: each against its parts on the processor, and a row alone against company.
 void check_joined(Ops& gpu, kernels::CpuOps& cpu, Checks& checks, bool few);
+// Gated DeltaNet, and gates.
+void check_recurrent(Backends& b, bool few);
+// What drafters of whole blocks need.
+void check_blocks(Backends& b);
 // Attention of few rows, in launches behind each other.
 void check_pages(Ops& gpu, Checks& checks);
 

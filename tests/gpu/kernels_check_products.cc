@@ -154,7 +154,7 @@ void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int
   const MatrixStack g = b.gpu.place(gates, owners), u = b.gpu.place(ups, owners), d = b.gpu.place(downs, owners);
   const Matrix r = b.gpu.place(router.view, owners);
   const std::vector<float> x = random_rows(rows, hidden, b.random), scale = random_rows(1, experts, b.random);
-  const auto run_rows = [&](Ops& ops, bool cpu, const std::vector<float>& from) {
+  const auto run_rows = [&](Ops& ops, bool cpu, const std::vector<float>& from, bool divides = true) {
     const auto count = static_cast<int32_t>(from.size()) / hidden;
     const Block in(ops, from), es(ops, scale);
     const Block scores(ops, static_cast<size_t>(count * experts)), chosen(ops, static_cast<size_t>(count * top));
@@ -162,7 +162,7 @@ void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int
         y(ops, static_cast<size_t>(count) * static_cast<size_t>(hidden));
     y.poison();
     auto* ids = reinterpret_cast<int32_t*>(chosen.at());
-    ops.route({cpu ? &router.view : &r, in.at(), es.at(), count, top, scores.at(), ids, share.at()});
+    ops.route({cpu ? &router.view : &r, in.at(), es.at(), count, top, scores.at(), ids, share.at(), divides});
     ops.experts({cpu ? &gates : &g, cpu ? &ups : &u, cpu ? &downs : &d, in.at(), ids, share.at(), count, top, y.at()},
                 c.activation);
     return y.read();
@@ -186,6 +186,13 @@ void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int
   const double off = distance(std::span(whole).first(want.size()), want);
   // Middle rows are rounded to bf16 or bytes: a value on the edge may fall to the other side.
   b.checks.expect(off < 2e-3, name + ": off by " + std::to_string(off * 1e6) + "e-6");
+  // Shares of all experts, in both forms of the router.
+  for (const int32_t count : {3, rows}) {
+    const std::vector<float> undivided = run_rows(b.gpu, false, rows_of(x, 0, count, hidden), false);
+    const std::vector<float> three = run_rows(b.cpu, true, rows_of(x, 0, 3, hidden), false);
+    const double away = distance(std::span(undivided).first(three.size()), three);
+    b.checks.expect(away < 2e-3, name + ", undivided: off by " + std::to_string(away * 1e6) + "e-6");
+  }
 }
 
 }  // namespace paceline::gpu

@@ -162,6 +162,8 @@ PACELINE_BOTH constexpr size_t attention_partial_floats(int32_t blocks, int32_t 
          static_cast<size_t>(queries) * static_cast<size_t>(head_dim + 2);
 }
 void attention(const AttentionArgs& args, Stream stream);
+// What it is made of: heads with 128 dims, and pages of float32.
+void attention_128(const AttentionArgs& args, Stream stream);
 void attention_f32(const AttentionArgs& args, Stream stream);
 
 // The same for many rows on devices with warpgroups: blocks of more queries, pages walked by one block. Same bits.

@@ -89,10 +89,11 @@ struct PageProducts {
         mma_bf16(sums[j], a, *reinterpret_cast<const uint32_t*>(b), *reinterpret_cast<const uint32_t*>(b + 16));
       }
     };
+    const int32_t steps = kDim > 0 ? kDim / 16 : (dim + 15) / 16;
 #pragma unroll kUnroll
-    for (int32_t step = 0; step < dim / 16; step += 2) {
+    for (int32_t step = 0; step < steps; step += 2) {
       one_step(step, scores);
-      if (kDim > 0 || step + 1 < dim / 16) one_step(step + 1, odd);
+      if (kDim > 0 || step + 1 < steps) one_step(step + 1, odd);
     }
     const int32_t pos = page * kPageTokens + score_tile * 16 + g;
 #pragma unroll
@@ -180,7 +181,8 @@ struct PageProducts {
         const int32_t query = j * 8 + t * 2 + i % 2;
         if (query >= w.queries) continue;
 #pragma unroll
-        for (int d = 0; d < kDt; ++d) write(query, value_dim(d, i), out[d][j][i]);
+        for (int d = 0; d < kDt; ++d)
+          if (kDim > 0 || value_dim(d, i) < dim) write(query, value_dim(d, i), out[d][j][i]);
       }
   }
   __device__ __forceinline__ void keep_part(const Sums& out) const {

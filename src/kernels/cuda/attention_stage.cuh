@@ -29,6 +29,17 @@ PACELINE_BOTH constexpr Layout layout_of(int32_t dim, int32_t queries) {
   return l;
 }
 
+// Where the last tile of 16 dims is half of a head's, keys and queries have zeros behind them. (Values of it are those
+// of whatever lies there, and nobody asks for them.)
+__device__ __forceinline__ void clear_half_tile(char* shared, const Layout& l, int32_t dim, int32_t queries) {
+  if (dim % 16 == 0) return;
+  for (int32_t i = threadIdx.x; i < kPageTokens + queries; i += kThreads) {
+    char* row =
+        i < kPageTokens ? shared + l.keys + i * l.key_stride : shared + l.queries + (i - kPageTokens) * l.query_stride;
+    *reinterpret_cast<uint4*>(row + dim * 2) = make_uint4(0, 0, 0, 0);
+  }
+}
+
 // kRowBytes 0: as told.
 template <int kRowBytes>
 __device__ __forceinline__ void copy_page(const void* page, int64_t head_bytes, int32_t kv_head, int32_t rows,

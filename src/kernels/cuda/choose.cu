@@ -5,10 +5,10 @@
 // A row's choice depends on its logits and settings alone. Where few candidates do, they are sorted, and their weights
 // are added in that order, as on the host. Where they do not, thresholds are found by bisection, with weights in fixed
 // point, so that sums are exact and do not depend on who adds. Bound by the passes over a row: 1 MB each.
-#include "base/philox.h"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/order.cuh"
+#include "kernels/cuda/race.cuh"
 #include "kernels/cuda/rounds.h"
 
 namespace paceline::kernels::cuda {
@@ -104,28 +104,6 @@ __device__ uint32_t largest_that(const Reaches& reaches) {
   return found;
 }
 
-struct Racer {
-  double time = INFINITY;
-  int32_t id = -1;
-
-  __device__ void meet(double other_time, int32_t other_id) {
-    if (other_id < 0 || other_time > time || (other_time == time && id >= 0 && other_id >= id)) return;
-    time = other_time;
-    id = other_id;
-  }
-};
-
-// As the host's Race: exponential times divided by weights, of which the smallest wins.
-__device__ void race(Racer& best, const ChoiceRow& how, int32_t id, double weight) {
-  constexpr double kTwoToMinus32 = 0x1p-32;
-  const uint32_t block = static_cast<uint32_t>(id) / 4, word = static_cast<uint32_t>(id) % 4;
-  const uint32_t high = random_block(how.seed, how.index, block, 0)[word];
-  if (static_cast<double>(high) * kTwoToMinus32 > best.time * weight) return;
-  const uint32_t low = random_block(how.seed, how.index, block, 1)[word];
-  const double v = (static_cast<double>(high) + (static_cast<double>(low >> 12) + 0.5) * 0x1p-20) * kTwoToMinus32;
-  best.meet(-log1p(-v) / weight, id);
-}
-
 struct Shared {
   uint64_t keys[kMostSorted];
   double weights[kMostSorted];
@@ -180,7 +158,7 @@ class Choosing {
   __device__ uint64_t fixed(float logit) const { return static_cast<uint64_t>(weight(logit) * kFixedOne); }
 
   __device__ void enter(Racer& best, int32_t id, double w) const {
-    if (w > 0 && w >= static_cast<double>(how_.min_p)) race(best, how_, id, w);
+    if (w > 0 && w >= static_cast<double>(how_.min_p)) race(best, how_.seed, how_.index, id, w);
   }
 
   // Those above `order`, and those at it up to id `last`.
@@ -358,7 +336,8 @@ __global__ void __launch_bounds__(kThreads) choose_kernel(const ChooseRows args)
   const Row row = row_of(args, number);
   const int32_t chosen =
       Choosing(row, args.tops + static_cast<int64_t>(number) * choice_pieces(args.vocab), shared).run();
-  if (threadIdx.x == 0) args.chosen[number] = chosen;
+  // A guess has to be a token.
+  if (threadIdx.x == 0) args.chosen[number] = args.chain_count == 0 ? max(chosen, 0) : chosen;
 }
 
 // One block per chain.
@@ -387,6 +366,7 @@ void choose(const ChooseRows& args, Stream stream) {
   const auto blocks = static_cast<unsigned>(ceil_div(choice_pieces(args.vocab), kPiecesOfBlock));
   launch(tops_kernel, dim3(blocks, rows), dim3(kTopThreads), 0, stream, true, args);
   launch(choose_kernel, dim3(rows), dim3(kThreads), 0, stream, true, args);
+  if (args.chain_count == 0) return;
   launch(accept_kernel, dim3(static_cast<unsigned>(args.chain_count)), dim3(kChainThreads), 0, stream, true, args);
 }
 

@@ -224,8 +224,25 @@ cuda::HeadsArgs CudaOps::heads_of(const kernels::HeadsArgs& args, const SeqTable
   return a;
 }
 
+// Attention reads pages in front of its rows while kernels before it still run, since they were written long ago. Where
+// that was in the same list, by a drafter that goes on from there, it must not begin before they are.
+void CudaOps::keep_order(std::span<const SeqSpan> seqs, bool writes) {
+  if (seqs.empty()) return;
+  WrittenKeys now{seqs.front().pages.keys, seqs.front().pages.key_unit, seqs.front().pages.numbers, 0};
+  for (const SeqSpan& seq : seqs) now.positions += seq.first_pos;
+  const auto same_layer = [&](const WrittenKeys& one) { return one.keys == now.keys && one.unit == now.unit; };
+  const auto before = std::ranges::find_if(keys_written_, same_layer);
+  if (before != keys_written_.end()) {
+    if (*before == now) return;
+    launches_->fence();
+    keys_written_.clear();
+  }
+  if (writes) keys_written_.push_back(now);
+}
+
 void CudaOps::heads(const kernels::HeadsArgs& args) {
   flush();
+  keep_order(args.seqs, args.k != nullptr);
   const cuda::HeadsArgs a = heads_of(args, tables_of(args.seqs));
   written(args.q, static_cast<int64_t>(a.rows) * a.heads * a.head_dim);
   CHECK(args.rope_parts == 1 || (args.k != nullptr && args.norms_values && args.rotated() == a.head_dim));
@@ -250,6 +267,7 @@ void CudaOps::attend(const kernels::HeadsArgs& heads_args, const kernels::Attent
 // With heads in front where there are any: in the same kernel where rows are few.
 void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args) {
   flush();
+  keep_order(args.seqs, heads_args != nullptr && heads_args->k != nullptr);
   cuda::AttentionArgs a;
   a.heads = args.shape.heads;
   a.kv_heads = args.shape.kv_heads;

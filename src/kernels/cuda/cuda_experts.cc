@@ -29,6 +29,7 @@ void CudaOps::route(const kernels::RouteArgs& args) {
   a.rows = args.rows;
   a.experts = args.router->rows;
   a.top = args.top;
+  a.divides = args.divides ? 1 : 0;
   a.chosen = args.chosen;
   a.share = args.share;
   planned_ = {};

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "kernels/cuda/blocks.h"
 #include "kernels/cuda/pictures.h"
+#include "kernels/cuda/recurrent.h"
 #include "kernels/cuda/rounds.h"
 #include "kernels/cuda_device.h"
 
@@ -118,6 +120,11 @@ Limits CudaOps::limits() const {
   limits.joined_rotated = kJoinedTurned;
   limits.codes = has_warpgroups();
   limits.codes_apart = false;
+  limits.candidates = kMostCandidates;
+  limits.recurrent = limits.undivided_shares = true;
+  limits.delta_head = kMaxDeltaDim;
+  limits.delta_head_step = kDeltaStep;
+  limits.delta_kernel = kMaxDeltaKernel;
   return limits;
 }
 
@@ -250,7 +257,7 @@ void CudaOps::upload(void* to, const void* from, size_t bytes) {
 void CudaOps::copy(void* to, const void* from, size_t bytes) {
   flush();
   written(static_cast<const float*>(to), static_cast<int64_t>(bytes / sizeof(float)));
-  if (status_.ok()) launches_->copy(to, from, bytes);
+  if (status_.ok() && bytes > 0) copy_bytes(from, to, static_cast<int64_t>(bytes), stream_);
 }
 
 void CudaOps::clear(void* to, size_t bytes) {
@@ -281,6 +288,7 @@ Status CudaOps::wait() {
   launches_->begin();
   ring_used_ = ring_sent_ = ring_pages_ = 0;
   sent_.clear();
+  keys_written_.clear();
   return status_;
 }
 

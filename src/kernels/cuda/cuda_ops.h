@@ -12,11 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "kernels/block_ops.h"
 #include "kernels/choosing_ops.h"
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/matmul.h"
 #include "kernels/cuda/rows.h"
 #include "kernels/ops.h"
+#include "kernels/recurrent_ops.h"
 #include "kernels/vision_ops.h"
 
 namespace paceline::kernels::cuda {
@@ -36,7 +38,7 @@ struct Grown {
   size_t bytes = 0;
 };
 
-class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
+class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public BlockOps, public RecurrentOps {
  public:
   static Result<std::unique_ptr<CudaOps>> make();
   ~CudaOps() override;
@@ -51,6 +53,8 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
   void clear(void* to, size_t bytes) override;
   [[nodiscard]] VisionOps& vision() override { return *this; }
   [[nodiscard]] ChoosingOps* choosing() override { return this; }
+  [[nodiscard]] BlockOps* blocks() override { return this; }
+  [[nodiscard]] RecurrentOps* recurrent() override { return this; }
   const void* fetch(const void* from, size_t bytes, HostCopy& copy) override;
   Status wait() override;
   [[nodiscard]] Limits limits() const override;
@@ -87,12 +91,18 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
   void side_by_side(const float* a, const float* b, int32_t rows, int32_t width, float* y) override;
   void best_of_clusters(const ClustersArgs& args, Activation activation) override;
   void choose(const ChooseArgs& args) override;
+  void follow(const FollowArgs& args) override;
   void mark(Mark at) override;
   double ms_between(Mark from, Mark to) override;
   void layer_norm(const LayerNormArgs& args) override;
   void average(const AverageArgs& args) override;
   void shift_scale(const ShiftScaleArgs& args) override;
   void clamp(const float* x, float* y, float low, float high, int64_t count) override;
+  void join(const JoinArgs& args) override;
+  void block_conv(const BlockConvArgs& args) override;
+  void delta(const DeltaArgs& args) override;
+  void sigmoid_mul(const SigmoidArgs& args) override;
+  void part_pairs(const PartArgs& args) override;
 
   // A matrix as kernels take it.
   [[nodiscard]] static Weight weight_of(const Matrix& m, int32_t at_once = 1);
@@ -172,6 +182,7 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
     const int32_t* seq_of_row = nullptr;
     int32_t rows = 0;
   };
+  void keep_order(std::span<const SeqSpan> seqs, bool writes);
   SeqTables tables_of(std::span<const SeqSpan> seqs);
   cuda::HeadsArgs heads_of(const kernels::HeadsArgs& args, const SeqTables& tables);
   void attend_with(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args);
@@ -202,7 +213,7 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
   Planned planned_;
 
   Grown partial_, counted_, arrivals_, left_, scores_left_, attention_partial_, attention_totals_, coded_out_,
-      expert_plan_, slots_, slot_rows_, argmax_keys_, choice_tops_, clusters_, cluster_keys_;
+      expert_plan_, slots_, slot_rows_, argmax_keys_, choice_tops_, clusters_, cluster_keys_, candidates_, delta_gates_;
   std::array<cudaEvent_t, 2> marks_{};
   std::shared_ptr<void> host_ring_, device_ring_;
   size_t ring_used_ = 0, ring_sent_ = 0, ring_pages_ = 0;
@@ -222,6 +233,16 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps {
     std::vector<char> key;
     const void* device = nullptr;
   };
+  // Whose keys have been written since the last wait: a layer's, of these sequences, from these positions on.
+  struct WrittenKeys {
+    const void* keys = nullptr;
+    int32_t unit = 0;
+    const int32_t* numbers = nullptr;  // the first one's
+    int64_t positions = 0;             // of the first rows, added up
+
+    friend bool operator==(const WrittenKeys&, const WrittenKeys&) = default;
+  };
+  std::vector<WrittenKeys> keys_written_;
   std::vector<SentTables> sent_;
   // What was packed already, by where it lay: tied matrices are packed once. Others may come to lie there later.
   struct Packed {

@@ -10,9 +10,11 @@ namespace {
 
 constexpr int kThreads = 256;
 
+// A forward begins with it: what was enqueued in front is done before anything behind it starts, which may then read
+// pages without waiting.
 __global__ void pick_kernel(const PickRows args) {
-  let_next_start();
   wait_for_previous();
+  let_next_start();
   const int32_t i = static_cast<int32_t>(blockIdx.x * kThreads + threadIdx.x);
   if (i >= args.rows) return;
   const int32_t from = args.from != nullptr ? args.from[i] : -1;

@@ -2,6 +2,7 @@
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/order.cuh"
+#include "kernels/cuda/recurrent.h"
 #include "kernels/cuda/rows.h"
 
 namespace paceline::kernels::cuda {
@@ -21,6 +22,38 @@ __global__ void gate_mul_kernel(const GateMulArgs args, int64_t count) {
   const float value = gate(args.silu, args.y[at]) * args.x[row * args.x_stride + col];
   args.y[at] = value;
   reinterpret_cast<__nv_bfloat16*>(args.y_bf16)[row * args.y_stride + col] = __float2bfloat16_rn(value);
+}
+
+__global__ void sigmoid_mul_kernel(const SigmoidRows args, int64_t count) {
+  let_next_start();
+  wait_for_previous();
+  const int64_t at = thread_number();
+  if (at >= count) return;
+  const int64_t row = at / args.width, col = at % args.width;
+  const float share = __fdiv_rn(1.0f, 1.0f + expf(-args.gate[args.one_per_row ? row : at]));
+  const float value = args.y[at] * share;
+  args.y[at] = value;
+  if (args.y_bf16 != nullptr)
+    reinterpret_cast<__nv_bfloat16*>(args.y_bf16)[row * args.y_stride + col] = __float2bfloat16_rn(value);
+}
+
+__global__ void part_pairs_kernel(const PartRows args) {
+  let_next_start();
+  wait_for_previous();
+  const int32_t col = static_cast<int32_t>(blockIdx.x * kThreads + threadIdx.x);
+  const int64_t row = blockIdx.y;
+  if (col >= args.width) return;
+  args.first[row * args.width + col] = args.x[2 * row * args.width + col];
+  args.second[row * args.width + col] = args.x[(2 * row + 1) * args.width + col];
+}
+
+// Sixteen bytes at a time, or four.
+template <class Piece>
+__global__ void copy_kernel(const Piece* from, Piece* to, int64_t count) {
+  let_next_start();
+  wait_for_previous();
+  const int64_t at = thread_number();
+  if (at < count) to[at] = from[at];
 }
 
 __global__ void add_scaled_kernel(float* y, const float* x, float scale, int64_t count) {
@@ -103,6 +136,34 @@ void read_all(void* block, size_t bytes, Stream stream) {
 void gate_mul(const GateMulArgs& args, Stream stream) {
   const int64_t count = int64_t{args.rows} * args.width;
   launch(gate_mul_kernel, blocks_for(count), dim3(kThreads), 0, stream, true, args, count);
+}
+
+void sigmoid_mul(const SigmoidRows& args, Stream stream) {
+  const int64_t count = int64_t{args.rows} * args.width;
+  launch(sigmoid_mul_kernel, blocks_for(count), dim3(kThreads), 0, stream, true, args, count);
+}
+
+void part_pairs(const PartRows& args, Stream stream) {
+  const dim3 grid(static_cast<unsigned>(ceil_div(args.width, kThreads)), static_cast<unsigned>(args.rows));
+  launch(part_pairs_kernel, grid, dim3(kThreads), 0, stream, true, args);
+}
+
+void copy_bytes(const void* from, void* to, int64_t bytes, Stream stream) {
+  const auto fits = [&](int64_t step) {
+    return bytes % step == 0 && reinterpret_cast<uintptr_t>(from) % static_cast<uintptr_t>(step) == 0 &&
+           reinterpret_cast<uintptr_t>(to) % static_cast<uintptr_t>(step) == 0;
+  };
+  const auto start = [&]<class Piece>(const Piece* first) {
+    const int64_t count = bytes / static_cast<int64_t>(sizeof(Piece));
+    launch(copy_kernel<Piece>, blocks_for(count), dim3(kThreads), 0, stream, true, first, static_cast<Piece*>(to),
+           count);
+  };
+  if (fits(sizeof(uint4)))
+    start(static_cast<const uint4*>(from));
+  else if (fits(sizeof(uint32_t)))
+    start(static_cast<const uint32_t*>(from));
+  else
+    start(static_cast<const uint8_t*>(from));
 }
 
 void add_scaled(float* y, const float* x, float scale, int64_t count, Stream stream) {

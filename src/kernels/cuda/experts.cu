@@ -21,14 +21,15 @@ __device__ __forceinline__ int32_t expert_of(int i) {
 // Of the rank that is the lane's number.
 struct Choice {
   int32_t expert;
-  float value, sum;  // what shares are made of: the expert's exponential, and all chosen ones'
+  float value, sum;  // what shares are made of: the expert's exponential, and all chosen ones', or all there are
 
   __device__ __forceinline__ float share(float expert_scale) const { return value * __fdiv_rn(expert_scale, sum); }
 };
 
 // A warp chooses for a row, of which every lane brings its experts' scores. Keys are exponentials' bits, which are in
 // their order, moved up by two: what is not a number comes last, and what is not there or taken, never.
-__device__ __forceinline__ Choice choose_experts(const float (&scores)[kEach], int32_t experts, int32_t top) {
+__device__ __forceinline__ Choice choose_experts(const float (&scores)[kEach], const RouteArgs& route) {
+  const int32_t experts = route.experts;
   constexpr uint32_t kTaken = 0, kNotANumber = 1, kNumbers = 2;
   uint32_t order = 0;
 #pragma unroll
@@ -36,14 +37,16 @@ __device__ __forceinline__ Choice choose_experts(const float (&scores)[kEach], i
     if (expert_of(i) < experts) order = max(order, order_of(scores[i]));
   const float largest = value_of(__reduce_max_sync(~0u, order));
   uint32_t keys[kEach];
+  float all = 0;
 #pragma unroll
   for (int i = 0; i < kEach; ++i) {
     const float value = __expf(scores[i] - largest);
+    if (expert_of(i) < experts) all += value;
     keys[i] = expert_of(i) >= experts ? kTaken : value != value ? kNotANumber : __float_as_uint(value) + kNumbers;
   }
   Choice mine{};
   float sum = 0;
-  for (int32_t rank = 0; rank < top; ++rank) {
+  for (int32_t rank = 0; rank < route.top; ++rank) {
     uint32_t best = kTaken;
 #pragma unroll
     for (int i = 0; i < kEach; ++i) best = max(best, keys[i]);
@@ -60,7 +63,7 @@ __device__ __forceinline__ Choice choose_experts(const float (&scores)[kEach], i
     sum += value;
     if (static_cast<int32_t>(threadIdx.x % 32) == rank) mine = {expert, value, 0};
   }
-  mine.sum = sum;
+  mine.sum = route.divides ? sum : warp_sum(all);
   return mine;
 }
 
@@ -76,7 +79,7 @@ __global__ void __launch_bounds__(kThreads) route_kernel(const RouteArgs args) {
     scores[i] = expert_of(i) < args.experts
                     ? __ldcg(args.scores + static_cast<int64_t>(row) * args.experts + expert_of(i))
                     : 0.0f;
-  const Choice choice = choose_experts(scores, args.experts, args.top);
+  const Choice choice = choose_experts(scores, args);
   if (lane >= args.top) return;
   args.chosen[row * args.top + lane] = choice.expert;
   args.share[row * args.top + lane] = choice.share(args.expert_scale[choice.expert]);
@@ -235,7 +238,7 @@ __global__ void __launch_bounds__(kRows * 32)
   wait_for_previous();
   float scores[kEach];
   take_scores(router.left + row * kMaxExperts, route.experts, scores);
-  const Choice choice = choose_experts(scores, route.experts, route.top);
+  const Choice choice = choose_experts(scores, route);
   __syncthreads();
   if (lane < route.top) slots.add(row, choice.expert);
   slots.plan(plan.plan);

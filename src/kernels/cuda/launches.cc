@@ -52,7 +52,8 @@ void Launches::begin_kernel(const void* function, const Shape& shape, size_t arg
   head.shared_bytes = shape.shared_bytes;
   head.grid[0] = shape.grid.x, head.grid[1] = shape.grid.y, head.grid[2] = shape.grid.z;
   head.block[0] = shape.block.x, head.block[1] = shape.block.y, head.block[2] = shape.block.z;
-  head.early = shape.early ? 1 : 0;
+  head.early = shape.early && !is_fenced_ ? 1 : 0;
+  is_fenced_ = false;
   head.arguments = static_cast<uint32_t>(arguments);
   add_head(head);
   ++kernels_;

@@ -50,6 +50,9 @@ class Launches {
   // The time when all in front of it has run.
   void mark(cudaEvent_t event);
 
+  // The next kernel starts when all in front of it have ended, whatever its shape says.
+  void fence() { is_fenced_ = true; }
+
   // Starts all that is written down; the list is empty then.
   void push();
   // The same, and the first error since the last call.
@@ -108,6 +111,7 @@ class Launches {
   std::function<void()> before_start_;
   std::vector<std::byte> list_;
   int32_t kernels_ = 0;
+  bool is_fenced_ = false;
   std::set<const void*> allowed_;
   int32_t section_ = 0;  // kernels
   std::map<Key, Seen> seen_;

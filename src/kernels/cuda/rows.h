@@ -84,6 +84,8 @@ struct GateMulArgs {
   int32_t filler = 0;
 };
 void gate_mul(const GateMulArgs& args, Stream stream);
+// Between two places of device memory that do not meet.
+void copy_bytes(const void* from, void* to, int64_t bytes, Stream stream);
 // y = (y + x) * scale
 void add_scaled(float* y, const float* x, float scale, int64_t count, Stream stream);
 // y = cap * tanh(y / cap)
@@ -118,7 +120,7 @@ struct RouteArgs {
   const float* scores = nullptr;        // [rows, experts]
   const float* expert_scale = nullptr;  // [experts]
   int32_t rows = 0, experts = 0, top = 0;
-  int32_t filler = 0;
+  int32_t divides = 1;        // else by all experts' sum
   int32_t* chosen = nullptr;  // [rows, top]
   float* share = nullptr;     // [rows, top]
 };

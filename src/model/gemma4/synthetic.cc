@@ -1,93 +1,11 @@
 #include "model/gemma4/synthetic.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <numeric>
-
-#include "base/check.h"
 
 namespace paceline {
 namespace {
 
-// Memory for one matrix after another, filled with random bits by all threads.
-class Maker {
- public:
-  Maker(const SyntheticFormat& format, ThreadPool* pool, std::vector<std::shared_ptr<const void>>& owners)
-      : format_(format), pool_(pool), owners_(owners) {}
-
-  Matrix matrix(int64_t rows, int32_t cols) {
-    Matrix m;
-    const bool fits = cols % format_.group == 0;
-    m.format = fits || format_.format == WeightFormat::bf16 ? format_.format : WeightFormat::bf16;
-    m.rows = static_cast<int32_t>(rows);
-    m.cols = cols;
-    if (m.quantised()) m.group = format_.group;
-    bytes_ += static_cast<size_t>(rows) * (m.row_value_bytes() + 2 * m.row_scale_bytes());
-    if (pool_ == nullptr) return m;
-    // Values about 1/sqrt(cols), so that sums neither vanish nor overflow.
-    m.values = filled(static_cast<size_t>(rows) * m.row_value_bytes(), m.format == WeightFormat::bf16);
-    if (m.quantised()) {
-      const float middle = m.format == WeightFormat::q8 ? 127.5f : 7.5f;
-      const float scale = 0.03f / middle;
-      m.scales = constant(static_cast<size_t>(rows) * m.row_scale_bytes(), scale);
-      m.biases = constant(static_cast<size_t>(rows) * m.row_scale_bytes(), -middle * scale);
-    }
-    return m;
-  }
-
-  MatrixStack stack(int32_t count, int32_t rows, int32_t cols) {
-    const Matrix all = matrix(static_cast<int64_t>(count) * rows, cols);
-    return {pool_ == nullptr ? all : all.row_slice(0, rows), count, rows};
-  }
-
-  [[nodiscard]] size_t bytes() const { return bytes_; }
-
- private:
-  std::byte* allocate(size_t bytes) {
-    auto* block = static_cast<std::byte*>(std::aligned_alloc(4096, (bytes + 4095) / 4096 * 4096));
-    CHECK(block != nullptr);
-    owners_.push_back(std::shared_ptr<const void>(block, [](const void* p) { std::free(const_cast<void*>(p)); }));
-    return block;
-  }
-
-  const void* filled(size_t bytes, bool bf16) {
-    std::byte* block = allocate(bytes);
-    // Every piece has a seed of its own, whichever thread fills it and however many pieces that thread gets at once.
-    constexpr size_t kPiece = 1 << 20;
-    pool_->run(static_cast<int64_t>((bytes + kPiece - 1) / kPiece), 1, [&](int64_t first, int64_t last) {
-      for (auto piece = static_cast<size_t>(first); piece < static_cast<size_t>(last); ++piece)
-        fill_piece(block, piece * kPiece, std::min(bytes, (piece + 1) * kPiece), bf16);
-    });
-    return block;
-  }
-
-  void fill_piece(std::byte* block, size_t begin, size_t end, bool bf16) const {
-    uint64_t state = begin * 0x9e3779b97f4a7c15u + 88172645463325252u + bytes_;
-    for (size_t at = begin; at < end; at += 8) {
-      state ^= state << 13;
-      state ^= state >> 7;
-      state ^= state << 17;
-      // bf16: sign and fraction random, exponent 2^-6 to 2^-5.
-      const uint64_t word = bf16 ? (state & 0x80ff80ff80ff80ffu) | 0x3c803c803c803c80u : state;
-      std::memcpy(block + at, &word, std::min<size_t>(end - at, 8));
-    }
-  }
-
-  const void* constant(size_t bytes, float value) {
-    auto* block = reinterpret_cast<uint16_t*>(allocate(bytes));
-    const uint16_t bits = f32_to_bf16(value);
-    for (size_t i = 0; i < bytes / 2; ++i) block[i] = bits;
-    return block;
-  }
-
-  SyntheticFormat format_;
-  ThreadPool* pool_;
-  std::vector<std::shared_ptr<const void>>& owners_;
-  size_t bytes_ = 0;
-};
-
-LayerWeights make_layer(const Gemma4Config& c, int32_t i, Maker& maker) {
+LayerWeights make_layer(const Gemma4Config& c, int32_t i, SyntheticMaker& maker) {
   const LayerConfig& lc = c.layers[static_cast<size_t>(i)];
   const auto hidden = static_cast<size_t>(c.hidden);
   LayerWeights l;
@@ -121,7 +39,7 @@ LayerWeights make_layer(const Gemma4Config& c, int32_t i, Maker& maker) {
   return l;
 }
 
-void make_all(Gemma4Weights& w, Maker& maker) {
+void make_all(Gemma4Weights& w, SyntheticMaker& maker) {
   const Gemma4Config& c = w.config;
   w.embedding = maker.matrix(c.vocab, c.hidden);
   w.head = w.embedding;
@@ -134,7 +52,7 @@ void make_all(Gemma4Weights& w, Maker& maker) {
   }
 }
 
-void make_all(MtpWeights& w, Maker& maker) {
+void make_all(MtpWeights& w, SyntheticMaker& maker) {
   const Gemma4Config& c = w.config.text;
   const int32_t backbone = w.config.backbone_hidden;
   w.pre_projection = maker.matrix(c.hidden, 2 * backbone);
@@ -156,7 +74,7 @@ void make_all(MtpWeights& w, Maker& maker) {
 size_t synthetic_bytes(const Gemma4Config& config, const SyntheticFormat& format) {
   Gemma4Weights w;
   w.config = config;
-  Maker maker(format, nullptr, w.owners);
+  SyntheticMaker maker(format, nullptr, w.owners);
   make_all(w, maker);
   return maker.bytes();
 }
@@ -165,7 +83,7 @@ std::shared_ptr<const Gemma4Weights> make_synthetic(const Gemma4Config& config, 
                                                     ThreadPool& pool) {
   auto w = std::make_shared<Gemma4Weights>();
   w->config = config;
-  Maker maker(format, &pool, w->owners);
+  SyntheticMaker maker(format, &pool, w->owners);
   make_all(*w, maker);
   return w;
 }
@@ -173,7 +91,7 @@ std::shared_ptr<const Gemma4Weights> make_synthetic(const Gemma4Config& config, 
 size_t synthetic_mtp_bytes(const AssistantConfig& config, const SyntheticFormat& format) {
   MtpWeights w;
   w.config = config;
-  Maker maker(format, nullptr, w.owners);
+  SyntheticMaker maker(format, nullptr, w.owners);
   make_all(w, maker);
   return maker.bytes();
 }
@@ -182,7 +100,7 @@ std::shared_ptr<const MtpWeights> make_synthetic_mtp(const AssistantConfig& conf
                                                      ThreadPool& pool) {
   auto w = std::make_shared<MtpWeights>();
   w->config = config;
-  Maker maker(format, &pool, w->owners);
+  SyntheticMaker maker(format, &pool, w->owners);
   make_all(*w, maker);
   return w;
 }

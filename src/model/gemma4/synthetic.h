@@ -9,17 +9,13 @@
 #include "base/thread_pool.h"
 #include "model/gemma4/mtp_weights.h"
 #include "model/gemma4/weights.h"
+#include "model/synthetic_maker.h"
 
 namespace paceline {
 
 // The family's five sizes, and small ones for processors.
 const std::vector<std::string_view>& synthetic_names();
 Result<Gemma4Config> synthetic_config(std::string_view name);
-
-struct SyntheticFormat {
-  WeightFormat format = WeightFormat::bf16;  // bf16, q8 or q4
-  int32_t group = 64;
-};
 
 // Bytes that make_synthetic would take.
 size_t synthetic_bytes(const Gemma4Config& config, const SyntheticFormat& format);

@@ -12,7 +12,7 @@ void Attention::run(const Rows& r) {
   float* v = m_.sized(s.v, keys);
   project(r, q, k, v);
 
-  const RopeTable rope = s.rope.table(m_.ops, {c_.rope_theta, 1.0}, c_.rotary);
+  const RopeTable rope = s.rope.table(m_.ops, c_.rope_theta, c_.rotary, c_.yarn);
   kernels::HeadsArgs heads;
   heads.shape = r.shape;
   heads.q = q;
@@ -42,14 +42,7 @@ void Attention::project(const Rows& r, float* q, float* k, float* v) {
   const Projection out[3] = {{&w_.q, joined}, {&w_.k, k}, {&w_.v, v}};
   m_.ops.linear(r.x, r.rows, m_.act, out);
   if (!c_.gates_attention) return;
-  s.queries.resize(static_cast<size_t>(heads));
-  s.gates.resize(static_cast<size_t>(heads));
-  for (int32_t i = 0; i < heads; ++i) {
-    s.queries[static_cast<size_t>(i)] = 2 * i;
-    s.gates[static_cast<size_t>(i)] = 2 * i + 1;
-  }
-  m_.ops.gather(joined, s.queries, c_.head_dim, q);
-  m_.ops.gather(joined, s.gates, c_.head_dim, m_.sized(s.gate, int64_t{heads} * c_.head_dim));
+  m_.ops.recurrent()->part_pairs({joined, q, m_.sized(s.gate, int64_t{heads} * c_.head_dim), heads, c_.head_dim});
 }
 
 }  // namespace paceline::qwen

@@ -36,6 +36,9 @@ Status bind_attention(TensorBinder& binder, const std::string& prefix, const Qwe
   // Scores are scaled by way of the queries.
   const float scale = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
   for (float& weight : out->q_norm) weight *= scale;
+  // YaRN's factor is that of all that turns, of queries and keys alike.
+  const auto stretch = static_cast<float>(config.yarn ? config.yarn->attention_factor : 1.0);
+  for (int32_t i = 0; i < config.rotary; ++i) out->q_norm[static_cast<size_t>(i)] *= stretch * stretch;
   return Done{};
 }
 

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/recurrent_ops.h"
 #include "model/config.h"
+#include "model/yarn.h"
 
 namespace paceline::qwen {
 
@@ -24,6 +26,7 @@ struct QwenConfig : ModelConfig {
   int32_t ffn = 0;  // of layers without experts
   float rms_eps = 1e-6f;
   double rope_theta = 10000.0;
+  std::optional<Yarn> yarn;
   int32_t rotary = 0;            // numbers of a head that turn, the first ones
   bool gates_attention = false;  // q_proj has a gate behind every head's query
   bool norms_from_one = false;   // norms multiply by 1 + weight

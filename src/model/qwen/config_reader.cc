@@ -40,21 +40,28 @@ Status check_unsupported(const JsonFields& text) {
   return Done{};
 }
 
-Status check_rope_type(const JsonFields& rope) {
-  for (const char* name : {"rope_type", "type"}) {
-    TRY_ASSIGN(const std::string type, rope.text_or(name, "default"));
-    if (type != "default") return rope.wrong(name, "\"default\" (scaled positions are not supported)");
-  }
+// Positions as they are, or stretched: then the context is at least what the one before was stretched to.
+Status read_rope_type(const JsonFields& rope, int32_t context, QwenConfig* config) {
+  TRY_ASSIGN(const std::string older, rope.text_or("type", "default"));
+  TRY_ASSIGN(const std::string type, rope.text_or("rope_type", older));
+  if (type == "default") return Done{};
+  if (type != "yarn") return rope.wrong("rope_type", "\"default\" or \"yarn\"");
+  TRY_ASSIGN(config->yarn, read_yarn(rope, context));
+  if (rope.find("original_max_position_embeddings") == nullptr) return Done{};
+  const double stretched = config->yarn->original_context * config->yarn->factor;
+  config->context =
+      static_cast<int32_t>(std::clamp(stretched, static_cast<double>(context), static_cast<double>(kMaxContext)));
   return Done{};
 }
 
 Status read_rope(const JsonFields& text, QwenConfig* config) {
+  const int32_t context = config->context;
   TRY_ASSIGN(config->rope_theta, text.number_or("rope_theta", 10000.0, 1.0, 1e12));
   TRY_ASSIGN(double share, text.number_or("partial_rotary_factor", config->gates_attention ? 0.25 : 1.0, 0.0, 1.0));
   for (const char* name : {"rope_scaling", "rope_parameters"}) {
     TRY_ASSIGN(const auto rope, text.object_if_any(name));
     if (!rope) continue;
-    TRY(check_rope_type(*rope));
+    TRY(read_rope_type(*rope, context, config));
     TRY_ASSIGN(config->rope_theta, rope->number_or("rope_theta", config->rope_theta, 1.0, 1e12));
     TRY_ASSIGN(share, rope->number_or("partial_rotary_factor", share, 0.0, 1.0));
   }

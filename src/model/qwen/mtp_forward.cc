@@ -19,6 +19,12 @@ kernels::HeadShape shape_like(const Forward& target, const QwenConfig& config) {
   return {config.heads, config.kv_heads, config.head_dim, kv_dtype_of(target.precision()), 0};
 }
 
+size_t deepest_of(std::span<const MtpAsk> asks) {
+  size_t deepest = 0;
+  for (const MtpAsk& ask : asks) deepest = std::max(deepest, ask.out.size());
+  return deepest;
+}
+
 kernels::Activation activation_of(const Forward& target) {
   return target.precision() == Precision::f32 ? kernels::Activation::f32 : kernels::Activation::bf16;
 }
@@ -137,11 +143,10 @@ void MtpForward::keep_newest(std::span<const Place> places, const float* x) {
   }
 }
 
-void MtpForward::propose(std::span<const MtpAsk> asks) {
+const TokenId* MtpForward::enqueue(std::span<const MtpAsk> asks) {
   const QwenConfig& c = target_->config;
   const auto count = static_cast<int32_t>(asks.size());
-  size_t deepest = 0;
-  for (const MtpAsk& ask : asks) deepest = std::max(deepest, ask.out.size());
+  const size_t deepest = deepest_of(asks);
   auto* drafts = reinterpret_cast<TokenId*>(drafts_.sized(ops_, static_cast<int64_t>(deepest) * count));
   float* hidden = hidden_.sized(ops_, int64_t{count} * c.hidden);
   const auto bytes = static_cast<size_t>(c.hidden) * sizeof(float);
@@ -164,8 +169,13 @@ void MtpForward::propose(std::span<const MtpAsk> asks) {
     const float* x = run(places, tokens, hidden);
     ops_.rms_norm({x, weights_->final_norm.for_ops(), hidden, count, c.hidden, c.rms_eps, 1.0f});
   }
-  const auto* host =
-      static_cast<const TokenId*>(ops_.fetch(drafts, deepest * asks.size() * sizeof(TokenId), drafts_copy_));
+  return drafts;
+}
+
+void MtpForward::propose(std::span<const MtpAsk> asks) {
+  const TokenId* drafts = enqueue(asks);
+  const size_t bytes = deepest_of(asks) * asks.size() * sizeof(TokenId);
+  const auto* host = static_cast<const TokenId*>(ops_.fetch(drafts, bytes, drafts_copy_));
   if (!ops_.wait().ok()) return;
   for (size_t i = 0; i < asks.size(); ++i)
     for (size_t depth = 0; depth < asks[i].out.size(); ++depth) asks[i].out[depth] = host[depth * asks.size() + i];

@@ -78,6 +78,9 @@ class MtpForward {
   void read(std::span<const MtpRows> seqs, const float* states);
   // Drafts behind what was read last, as many as each wants. Waits for them.
   void propose(std::span<const MtpAsk> asks);
+  // The same without waiting, in the backend's memory: draft d of sequence s is number d * asks.size() + s. Valid until
+  // the next call.
+  const TokenId* enqueue(std::span<const MtpAsk> asks);
 
  private:
   struct Place {

@@ -15,7 +15,6 @@ struct Scratch {
   kernels::RowBuffer ffn, shared, shared_gate, scores, share, chosen;
   kernels::RowBuffer delta_in, delta_y, delta_o, delta_z, delta_a, delta_b;
   RopeRows rope;
-  std::vector<int32_t> queries, gates;  // of q_proj's rows of heads
   std::vector<kernels::DeltaSpan> delta_spans;
 };
 

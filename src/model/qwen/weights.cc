@@ -19,6 +19,18 @@ Status at_most(const char* what, int32_t found, int32_t most) {
 
 Error lacks(const char* what) { return Error{fmt::format("this backend does not have {} yet", what)}; }
 
+Status check_delta(const kernels::DeltaShape& shape, const kernels::Limits& limits) {
+  TRY(at_most("taps of a convolution", shape.kernel, limits.delta_kernel));
+  for (const int32_t dim : {shape.key_dim, shape.value_dim}) {
+    TRY(at_most("numbers in a head of Gated DeltaNet", dim, limits.delta_head));
+    if (dim % limits.delta_head_step != 0)
+      return Error{
+          fmt::format("the model has heads of Gated DeltaNet of {} numbers; this backend takes multiples of {}", dim,
+                      limits.delta_head_step)};
+  }
+  return Done{};
+}
+
 Status check_gates(const Matrix& gate, const Matrix& up, size_t layer) {
   if (gate.format == up.format && gate.group == up.group && gate.scale_dtype == up.scale_dtype) return Done{};
   return Error{fmt::format(
@@ -88,6 +100,7 @@ Status QwenWeights::check(const kernels::Limits& limits) const {
         fmt::format("the model has heads of {} numbers, {} of them rotated; this backend takes multiples of {}",
                     config.head_dim, config.rotary, limits.head_step)};
   if (config.is_recurrent() && !limits.recurrent) return lacks("layers of Gated DeltaNet");
+  if (config.is_recurrent()) TRY(check_delta(config.delta, limits));
   if (config.gates_attention && !limits.recurrent) return lacks("attention with a gate");
   if (!config.divides_shares && !limits.undivided_shares) return lacks("experts whose shares do not add up to 1");
   for (size_t i = 0; limits.gates_alike && i < layers.size(); ++i) {

@@ -18,32 +18,57 @@ class Choice {
       : at_(at), s_(at.s), seqs_(seqs), ends_(at.target.weights()->lent_ends()), vocab_(at.target.config().vocab) {}
 
   void run() {
+    if (at_.ops.choosing() != nullptr) return fetch_drafts(enqueue());
     gather();
     if (rows_ == 0) return;
     const bool any_samples = std::any_of(seqs_.begin(), seqs_.end(), samples), selects = at_.c.selector.rank > 0;
     score(any_samples || selects);
     if (selects) return select();
-    auto* best = reinterpret_cast<TokenId*>(at_.sized(s_.best, rows_));
+    auto* best = best_rows();
     at_.ops.argmax(s_.logits.data(), rows_, vocab_, best);
-    const auto rows = static_cast<size_t>(rows_);
-    const auto* host = static_cast<const TokenId*>(at_.ops.fetch(best, rows * sizeof(TokenId), s_.best_copy));
-    const float* logits =
-        any_samples ? fetched(s_.logits, rows * static_cast<size_t>(vocab_), s_.logits_copy) : nullptr;
-    // After a fault any draft will do: the target's next step says what happened.
-    const bool known = at_.ops.wait().ok();
-    int64_t row = 0;
-    for (const DflashProposal& seq : seqs_) {
-      for (int32_t i = 0; i < seq.wanted; ++i, ++row) {
-        seq.drafts[i] = known ? host[row] : TokenId{0};
-        if (known && samples(seq)) seq.drafts[i] = sampled(seq, i, {logits + row * vocab_, vocab()});
-      }
+    fetch_drafts(best);
+    if (!any_samples) return;
+    const float* logits = fetched(s_.logits, static_cast<size_t>(rows_) * vocab(), s_.logits_copy);
+    if (!at_.ops.wait().ok()) return;
+    for (const DflashProposal& seq : seqs_)
+      for (int32_t i = 0; i < seq.wanted; ++i, logits += vocab_)
+        if (samples(seq)) seq.drafts[i] = sampled(seq, i, {logits, vocab()});
+  }
+
+  const TokenId* enqueue() {
+    gather();
+    TokenId* best = best_rows();
+    if (rows_ == 0) return best;
+    const bool any_samples = std::any_of(seqs_.begin(), seqs_.end(), samples), selects = at_.c.selector.rank > 0;
+    score(any_samples || selects);
+    if (selects) {
+      follow(best);
+    } else if (any_samples) {
+      choose(best);
+    } else {
+      at_.ops.argmax(s_.logits.data(), rows_, vocab_, best);
     }
+    return best;
   }
 
  private:
   [[nodiscard]] size_t vocab() const { return static_cast<size_t>(vocab_); }
   const float* fetched(const kernels::RowBuffer& buffer, size_t floats, kernels::HostCopy& copy) const {
     return static_cast<const float*>(at_.ops.fetch(buffer.data(), floats * sizeof(float), copy));
+  }
+
+  TokenId* best_rows() { return reinterpret_cast<TokenId*>(at_.sized(s_.best, std::max(rows_, 1))); }
+
+  void fetch_drafts(const TokenId* best) {
+    if (rows_ == 0) return;
+    const auto bytes = static_cast<size_t>(rows_) * sizeof(TokenId);
+    const auto* host = static_cast<const TokenId*>(at_.ops.fetch(best, bytes, s_.best_copy));
+    // After a fault any draft will do: the target's next step says what happened.
+    if (!at_.ops.wait().ok()) return no_drafts();
+    for (const DflashProposal& seq : seqs_) {
+      std::copy_n(host, seq.wanted, seq.drafts);
+      host += seq.wanted;
+    }
   }
 
   // Row 0 of a block carries the newest token, and is not asked.
@@ -74,6 +99,56 @@ class Choice {
     return choose_draft(logits, *seq.sampling, seq.output_index + draft, s_.choose);
   }
 
+  // By the backend, with the noise that the verify's choices will have. What depends on the text is left to those.
+  void choose(TokenId* best) {
+    s_.choices.clear();
+    for (const DflashProposal& seq : seqs_)
+      for (int32_t i = 0; i < seq.wanted; ++i) {
+        kernels::ChoiceRow row;
+        row.logits_row = static_cast<int32_t>(s_.choices.size());
+        if (samples(seq)) {
+          row.temperature = seq.sampling->temperature;
+          row.top_k = seq.sampling->top_k;
+          row.top_p = seq.sampling->top_p;
+          row.min_p = seq.sampling->min_p;
+          row.seed = seq.sampling->seed;
+          row.index = static_cast<uint64_t>(seq.output_index + i);
+        }
+        s_.choices.push_back(row);
+      }
+    kernels::ChooseArgs args;
+    args.logits = s_.logits.data();
+    args.vocab = vocab_;
+    args.rows = s_.choices;
+    args.chosen = best;
+    at_.ops.choosing()->choose(args);
+  }
+
+  void weigh() {
+    if (at_.c.output_multiplier != 1.0f) at_.norm(s_.head_rows.data(), rows_, at_.w.norm, s_.head_in.data());
+    at_.linear(s_.head_in.data(), rows_, at_.w.selector_projection,
+               at_.sized(s_.weighed, int64_t{rows_} * at_.c.selector.rank));
+  }
+
+  // By the backend: the walk that select() is.
+  void follow(TokenId* best) {
+    weigh();
+    s_.chains.clear();
+    int32_t first = 0;
+    for (const DflashProposal& seq : seqs_) {
+      kernels::DraftChain chain{first, seq.wanted, seq.newest};
+      if (samples(seq)) {
+        chain.temperature = seq.sampling->temperature;
+        chain.seed = seq.sampling->seed;
+        chain.index = static_cast<uint64_t>(seq.output_index);
+      }
+      s_.chains.push_back(chain);
+      first += seq.wanted;
+    }
+    at_.ops.choosing()->follow({s_.logits.data(), s_.weighed.data(), &at_.w.predecessors, &at_.w.successors, vocab_,
+                                rows_, at_.c.selector.top, s_.chains, best});
+  }
+
   // The best few of each row, best first; of equal ones the lower ids.
   void find_candidates(const float* logits) {
     const int32_t top = at_.c.selector.top;
@@ -101,9 +176,7 @@ class Choice {
   // Draft by draft: each candidate's own score, and how well it follows the draft before it.
   void select() {
     const auto rows = static_cast<size_t>(rows_);
-    if (at_.c.output_multiplier != 1.0f) at_.norm(s_.head_rows.data(), rows_, at_.w.norm, s_.head_in.data());
-    at_.linear(s_.head_in.data(), rows_, at_.w.selector_projection,
-               at_.sized(s_.weighed, int64_t{rows_} * at_.c.selector.rank));
+    weigh();
     const float* logits = fetched(s_.logits, rows * vocab(), s_.logits_copy);
     const float* weighed = fetched(s_.weighed, rows * static_cast<size_t>(at_.c.selector.rank), s_.weighed_copy);
     if (!at_.ops.wait().ok()) return no_drafts();
@@ -169,5 +242,9 @@ class Choice {
 }  // namespace
 
 void choose_drafts(const DflashAt& at, std::span<const DflashProposal> seqs) { Choice(at, seqs).run(); }
+
+const TokenId* enqueue_drafts(const DflashAt& at, std::span<const DflashProposal> seqs) {
+  return Choice(at, seqs).enqueue();
+}
 
 }  // namespace paceline

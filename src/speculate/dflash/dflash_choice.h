@@ -11,5 +11,7 @@ namespace paceline {
 
 // The blocks' rows lie in the scratch's x, one block behind the other.
 void choose_drafts(const DflashAt& at, std::span<const DflashProposal> seqs);
+// The same where the backend chooses, left in its memory: those that are wanted, one sequence's behind the other's.
+const TokenId* enqueue_drafts(const DflashAt& at, std::span<const DflashProposal> seqs);
 
 }  // namespace paceline

@@ -22,7 +22,9 @@ struct DflashDrafter::Waiting : DrafterState {
 
 std::unique_ptr<DrafterState> DflashDrafter::start() { return std::make_unique<Waiting>(); }
 
-void DflashDrafter::propose(std::span<DraftAsk> asks) {
+int32_t DflashDrafter::rows_for(const DraftAsk& ask) const { return std::min(block_rows(), ask.context.kv->room()); }
+
+void DflashDrafter::gather(std::span<DraftAsk> asks) {
   proposals_.clear();
   new_rows_.clear();
   for (const DraftAsk& ask : asks) take_waiting(ask.state);
@@ -30,12 +32,31 @@ void DflashDrafter::propose(std::span<DraftAsk> asks) {
   for (DraftAsk& ask : asks) {
     const DraftContext& at = ask.context;
     CHECK(at.kv->length() == static_cast<int32_t>(at.tokens.size()) - 1);
-    const int32_t rows = std::min(block_rows(), at.kv->room());
+    const int32_t rows = rows_for(ask);
     ask.drafted = std::clamp(static_cast<int32_t>(ask.out.size()), 0, std::max(0, rows - 1));
     if (ask.drafted == 0) continue;
     proposals_.push_back({at.kv, at.tokens.back(), rows, ask.drafted, ask.out.data(), at.sampling, at.output_index});
   }
+}
+
+void DflashDrafter::propose(std::span<DraftAsk> asks) {
+  gather(asks);
   forward_->propose(proposals_);
+}
+
+const TokenId* DflashDrafter::enqueue(std::span<DraftAsk> asks) {
+  const auto has_room = [&](const DraftAsk& ask) {
+    return !ask.out.empty() && static_cast<int32_t>(ask.out.size()) < rows_for(ask);
+  };
+  if (forward_->ops().choosing() == nullptr || !std::all_of(asks.begin(), asks.end(), has_room)) return nullptr;
+  gather(asks);
+  int32_t first = 0;
+  for (DraftAsk& ask : asks) {
+    ask.first = first;
+    ask.stride = 1;
+    first += ask.drafted;
+  }
+  return forward_->enqueue(proposals_);
 }
 
 // Rows of a prompt are remembered at once: others may part from it, or take over what it has read. So are those that

@@ -22,6 +22,8 @@ class DflashDrafter : public Drafter {
   // Full blocks, as it was trained for, but where a sequence has no room for one; the head is asked for the wanted rows
   // only.
   void propose(std::span<DraftAsk> asks) override;
+  // None where the host chooses, or where somebody would get fewer than it wants.
+  const TokenId* enqueue(std::span<DraftAsk> asks) override;
   // While nobody asks for drafts, rows wait, to be remembered some at once: its weights are read once for all of them,
   // and one that is not asked costs next to nothing.
   void committed(std::span<const CommittedRows> rows, const Taps& taps) override;
@@ -30,6 +32,10 @@ class DflashDrafter : public Drafter {
   struct Waiting;
   void wait(const CommittedRows& one, const Taps& taps);
   void take_waiting(DrafterState* state);
+  // What there is room for.
+  [[nodiscard]] int32_t rows_for(const DraftAsk& ask) const;
+  // Who is asked for what, once all that waits is remembered.
+  void gather(std::span<DraftAsk> asks);
 
   std::unique_ptr<DflashForward> forward_;
   std::vector<DflashProposal> proposals_;

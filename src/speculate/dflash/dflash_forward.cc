@@ -179,12 +179,26 @@ void DflashForward::propose(std::span<const DflashProposal> seqs) {
   choose_drafts(here, seqs);
 }
 
+const TokenId* DflashForward::enqueue(std::span<const DflashProposal> seqs) {
+  const DflashAt here = at();
+  BlockPass(here, seqs).run();
+  return enqueue_drafts(here, seqs);
+}
+
 const float* DflashForward::last_block() const { return scratch_->x.data(); }
 
 Status check_backend(const DflashConfig& config, kernels::Ops& ops) {
-  if (ops.blocks() != nullptr) return Done{};
-  return Error{fmt::format("a {}: this backend runs no drafters of whole blocks; use --draft ngram or an MTP drafter",
-                           config.architecture)};
+  const auto name = [&] { return fmt::format("a {}", config.architecture); };
+  if (ops.blocks() == nullptr)
+    return Error{name() + ": this backend runs no drafters of whole blocks; use --draft ngram or an MTP drafter"};
+  const kernels::Limits limits = ops.limits();
+  if (config.head_dim % limits.head_step != 0)
+    return Error{fmt::format("{} with heads of {} numbers: this backend takes multiples of {}", name(), config.head_dim,
+                             limits.head_step)};
+  if (config.selector.top > limits.candidates)
+    return Error{fmt::format("{} with {} candidates for a draft: this backend takes at most {}", name(),
+                             config.selector.top, limits.candidates)};
+  return Done{};
 }
 
 }  // namespace paceline

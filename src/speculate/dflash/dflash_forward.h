@@ -30,7 +30,7 @@ struct DflashProposal {
   TokenId newest = 0;
   int32_t rows = 0;                          // of the block, the newest token's among them
   int32_t wanted = 0;                        // drafts: rows - 1 or fewer
-  TokenId* drafts = nullptr;                 // [wanted], written
+  TokenId* drafts = nullptr;                 // [wanted], written; not by enqueue()
   const SampleSettings* sampling = nullptr;  // as DraftContext has it
   int64_t output_index = 0;
 };
@@ -58,6 +58,9 @@ class DflashForward {
   [[nodiscard]] kernels::Ops& ops() const { return target_.ops(); }
   // Each gets the drafts that it would get alone.
   void propose(std::span<const DflashProposal> seqs);
+  // The same, but the drafts are left in the memory of the backend, which chooses, with nobody waiting for them: one
+  // sequence's behind the other's, valid until the next call.
+  const TokenId* enqueue(std::span<const DflashProposal> seqs);
 
   // For whoever compares: what is behind the layers of propose()'s blocks, before the norm, [rows, hidden].
   [[nodiscard]] const float* last_block() const;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/block_ops.h"
+#include "kernels/choosing_ops.h"
 #include "kernels/row_buffer.h"
 #include "kernels/vision_ops.h"
 #include "model/forward.h"
@@ -21,6 +22,8 @@ struct DflashScratch {
   std::vector<int32_t> positions, last_pos, rows, block_rows, wanted_rows;
   std::vector<TokenId> row_tokens, candidates;
   std::vector<kernels::SeqSpan> spans;
+  std::vector<kernels::ChoiceRow> choices;
+  std::vector<kernels::DraftChain> chains;
   std::vector<float> candidate_row;
   ChooseScratch choose;
 };

@@ -31,7 +31,7 @@ void QwenMtpDrafter::committed(std::span<const CommittedRows> rows, const Taps& 
   forward_->read(rows_, taps.values);
 }
 
-void QwenMtpDrafter::propose(std::span<DraftAsk> asks) {
+bool QwenMtpDrafter::gather(std::span<DraftAsk> asks) {
   asks_.clear();
   for (DraftAsk& ask : asks) {
     auto& memory = static_cast<QwenMtpState&>(*ask.state).memory;
@@ -41,7 +41,21 @@ void QwenMtpDrafter::propose(std::span<DraftAsk> asks) {
         memory.length > 0 && memory.first_pos + memory.length == run ? static_cast<int32_t>(ask.out.size()) : 0;
     if (ask.drafted > 0) asks_.push_back({&memory, ask.out});
   }
+  return asks_.size() == asks.size();
+}
+
+void QwenMtpDrafter::propose(std::span<DraftAsk> asks) {
+  (void)gather(asks);
   if (!asks_.empty()) forward_->propose(asks_);
+}
+
+const TokenId* QwenMtpDrafter::enqueue(std::span<DraftAsk> asks) {
+  if (!gather(asks)) return nullptr;
+  for (size_t i = 0; i < asks.size(); ++i) {
+    asks[i].first = static_cast<int32_t>(i);
+    asks[i].stride = static_cast<int32_t>(asks.size());
+  }
+  return forward_->enqueue(asks_);
 }
 
 }  // namespace paceline

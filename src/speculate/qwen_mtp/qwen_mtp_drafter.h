@@ -20,9 +20,14 @@ class QwenMtpDrafter : public Drafter {
   [[nodiscard]] size_t state_bytes(int32_t positions) const override;
   std::unique_ptr<DrafterState> start() override;
   void propose(std::span<DraftAsk> asks) override;
+  // None where somebody would get none.
+  const TokenId* enqueue(std::span<DraftAsk> asks) override;
   void committed(std::span<const CommittedRows> rows, const Taps& taps) override;
 
  private:
+  // Who is asked for what; whether all are.
+  bool gather(std::span<DraftAsk> asks);
+
   std::unique_ptr<qwen::MtpForward> forward_;
   std::array<int32_t, 1> taps_;
   std::vector<qwen::MtpRows> rows_;

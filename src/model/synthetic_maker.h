@@ -1,0 +1,43 @@
+// Matrices of random weights, made in memory: for measuring speed without a checkpoint.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/thread_pool.h"
+#include "tensor/matrix.h"
+
+namespace paceline {
+
+struct SyntheticFormat {
+  WeightFormat format = WeightFormat::bf16;  // bf16, q8 or q4
+  int32_t group = 64;
+};
+
+// Memory for one matrix after another, filled with random bits by all threads.
+class SyntheticMaker {
+ public:
+  // pool: none: shapes only, to count bytes. What is made is kept alive by `owners`.
+  SyntheticMaker(const SyntheticFormat& format, ThreadPool* pool, std::vector<std::shared_ptr<const void>>& owners)
+      : format_(format), pool_(pool), owners_(owners) {}
+
+  Matrix matrix(int64_t rows, int32_t cols);
+  MatrixStack stack(int32_t count, int32_t rows, int32_t cols);
+
+  [[nodiscard]] size_t bytes() const { return bytes_; }
+
+ private:
+  std::byte* allocate(size_t bytes);
+  const void* filled(size_t bytes, bool bf16);
+  void fill_piece(std::byte* block, size_t begin, size_t end, bool bf16) const;
+  const void* constant(size_t bytes, float value);
+
+  SyntheticFormat format_;
+  ThreadPool* pool_;
+  std::vector<std::shared_ptr<const void>>& owners_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace paceline

@@ -81,7 +81,7 @@ enum { PACELINE_VISION_NONE = 0, PACELINE_VISION_IF_POSSIBLE = 1, PACELINE_VISIO
 
 typedef struct paceline_open_options {
   size_t size;
-  const char* model; /* a folder in Hugging Face layout, or org/name from the local Hugging Face cache; NULL: what
+  const char* model; /* a folder in Hugging Face layout, a GGUF file, or what else -m takes; NULL: what
                         $PACELINE_MODEL says, or the model that was installed with the library */
   const char* draft; /* who guesses tokens ahead, which changes the time and never the text: "auto" (NULL), "ngram",
                         "none", or a drafter's folder or org/name */

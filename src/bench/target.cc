@@ -23,7 +23,7 @@ Result<BenchTarget> make_synthetic_target(const BenchSource& source, ThreadPool&
     if (news.tell) news.tell(fmt::format("making {} of random weights", bytes_text(static_cast<double>(bytes))));
   };
   BenchTarget target;
-  const bool grouped = format.format != WeightFormat::bf16;
+  const bool grouped = format.format == WeightFormat::q8 || format.format == WeightFormat::q4;
   target.name = fmt::format("{} {}{}", source.synthetic, source.format,
                             grouped ? fmt::format(" (groups of {})", source.group) : "");
   if (is_one_of(source.synthetic, qwen::synthetic_names())) {
@@ -51,9 +51,12 @@ std::vector<std::string_view> synthetic_shapes() {
 
 SyntheticFormat synthetic_format(const BenchSource& source) {
   SyntheticFormat format;
-  format.format =
-      source.format == "bf16" ? WeightFormat::bf16 : (source.format == "q8" ? WeightFormat::q8 : WeightFormat::q4);
   format.group = source.group;
+  for (const SyntheticFormatName& known : kSyntheticFormats) {
+    if (source.format != known.name) continue;
+    format.format = known.format;
+    format.wide = known.wide;
+  }
   return format;
 }
 

@@ -27,8 +27,10 @@ void add_source_options(const Command& command, BenchOptions& options) {
       ->type_name("DIR")
       ->check(model_is_named)
       ->excludes("--synthetic");
-  command.add_option("--format", options.source.format, "Random weights: bf16, q8 or q4")
-      ->one_of({"bf16", "q8", "q4"})
+  command
+      .add_option("--format", options.source.format, "Random weights: bf16, q8, q4, or a GGUF type: q8_0, q4_k_m, …")
+      ->one_of({"bf16", "q8", "q4", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "mxfp4", "q2_k", "q3_k", "q4_k",
+                "q5_k", "q6_k", "iq4_xs", "q4_k_m"})
       ->capture_default_str();
   command.add_option("--group", options.source.group, "Weights per scale in q8 and q4")
       ->one_of({32, 64, 128}, InHelp::yes)

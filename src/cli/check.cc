@@ -6,12 +6,14 @@
 #include <boost/json.hpp>
 #include <functional>
 
+#include "cli/check_gguf.h"
 #include "cli/check_kv.h"
 #include "cli/check_speculation.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/generate_options.h"
 #include "proof/encodings_check.h"
+#include "proof/gguf_goldens.h"
 #include "proof/goldens.h"
 #include "proof/templates_check.h"
 #include "session/machine.h"
@@ -29,6 +31,7 @@ Examples:
   paceline check --text book.txt --kv q8 -m google/gemma-4-12B-it
 
 A goldens folder has golden.json, golden.safetensors and the checkpoint in target/; or subfolders that have them.
+A folder of GGUF goldens has X.gguf with X.json and X.safetensors, blocks.safetensors, encodings.json, hostile.json.
 A templates folder has chat templates, and in renderings.json conversations and what they become.
 Exit codes: 0 all agree, 1 something differs or cannot be read, 2 the command line makes no sense.)";
 
@@ -107,10 +110,12 @@ boost::json::object json_of(const GoldenCheck& check, Precision precision) {
 }
 
 int check_goldens(const CheckOptions& options) {
-  const auto cases = find_golden_cases(options.target);
-  if (!cases.ok()) return fail(kExitFailure, cases.error().message);
   auto machine = Machine::make({.threads = options.run.threads, .device = options.run.device});
   if (!machine.ok()) return fail(kExitFailure, machine.error().message);
+  if (has_gguf_goldens(options.target))
+    return check_gguf_of(options.target, options.run.precision, options.json, **machine);
+  const auto cases = find_golden_cases(options.target);
+  if (!cases.ok()) return fail(kExitFailure, cases.error().message);
   if (options.speculation) return check_speculation_of(*cases, options.whole, options.json, **machine);
   std::vector<GoldenCheck> checks;
   for (const auto& folder : *cases) {

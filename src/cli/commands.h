@@ -13,6 +13,7 @@ using Action = std::function<int()>;
 
 void add_generate_command(const Command& program, Action& action);
 void add_inspect_command(const Command& program, Action& action);
+void add_ls_command(const Command& program, Action& action);
 void add_quantize_command(const Command& program, Action& action);
 void add_check_command(const Command& program, Action& action);
 void add_bench_command(const Command& program, Action& action);

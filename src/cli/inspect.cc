@@ -10,6 +10,8 @@
 #include "model/gemma4/mtp_binding.h"
 #include "model/gemma4/report.h"
 #include "model/load.h"
+#include "model/qwen/config_reader.h"
+#include "model/qwen/report.h"
 #include "session/machine.h"
 #include "session/model_path.h"
 
@@ -34,15 +36,14 @@ struct InspectOptions {
 };
 
 Status is_known(const Checkpoint& opened) {
-  if (is_assistant_config(opened.config_json())) return Done{};
+  if (is_assistant_config(opened.config_json()) || qwen::is_qwen_config(opened.config_json())) return Done{};
   const auto config = read_config(opened.config_json(), opened.generation_config_json());
   if (!config.ok()) return Error{fmt::format("{}: {}", opened.folder().string(), config.error().message)};
   return Done{};
 }
 
-Result<ModelReport> report_on(const std::filesystem::path& folder, ThreadPool& pool, Hashing hashing) {
-  TRY_ASSIGN(const auto checkpoint,
-             Checkpoint::open(folder, [](const Checkpoint& opened) { return is_known(opened); }));
+Result<ModelReport> report_on(const std::shared_ptr<const Checkpoint>& checkpoint, ThreadPool& pool, Hashing hashing) {
+  const std::filesystem::path& folder = checkpoint->folder();
   if (is_assistant_config(checkpoint->config_json())) {
     TRY_ASSIGN(const auto drafter, load_mtp(folder, pool));
     return make_report(*drafter, *checkpoint, hashing);
@@ -59,11 +60,20 @@ Result<std::string> pictures_text(const std::filesystem::path& folder, Machine& 
 }
 
 Result<std::string> model_text(const std::filesystem::path& folder, Machine& machine, const InspectOptions& options) {
-  TRY_ASSIGN(const ModelReport report,
-             report_on(folder, machine.pool(), options.no_hash ? Hashing::skip : Hashing::sha256));
-  if (options.json) return report_json(report, machine.kernels_name()) + "\n";
-  return fmt::format("{}\nmachine: {} kernels, {} threads\n", report_text(report), machine.kernels_name(),
-                     machine.pool().threads());
+  const Hashing hashing = options.no_hash ? Hashing::skip : Hashing::sha256;
+  TRY_ASSIGN(const auto checkpoint,
+             Checkpoint::open(folder, [](const Checkpoint& opened) { return is_known(opened); }));
+  std::string text;
+  if (qwen::is_qwen_config(checkpoint->config_json())) {
+    TRY_ASSIGN(const LoadedModel model, load_model(folder, machine.pool()));
+    TRY_ASSIGN(text, options.json ? qwen::report_json(model, hashing, machine.kernels_name())
+                                  : qwen::report_text(model, hashing));
+  } else {
+    TRY_ASSIGN(const ModelReport report, report_on(checkpoint, machine.pool(), hashing));
+    text = options.json ? report_json(report, machine.kernels_name()) : report_text(report);
+  }
+  if (options.json) return text + "\n";
+  return fmt::format("{}\nmachine: {} kernels, {} threads\n", text, machine.kernels_name(), machine.pool().threads());
 }
 
 int run_inspect(const InspectOptions& options) {
@@ -85,7 +95,7 @@ void add_inspect_command(const Command& program, Action& action) {
   auto options = std::make_shared<InspectOptions>();
   command
       ->add_option("DIR", options->model,
-                   "Folder, or org/name from the local Hugging Face cache; default: as for generate")
+                   "Folder or GGUF file, org/name[:quant] from a local cache, ollama:NAME; default: as for generate")
       ->check(model_is_named);
   command->add_option("--image", options->images, "What the model is given of this picture; repeatable")
       ->type_name("FILE")

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "base/check.h"
+#include "kernels/cpu_unpacked.h"
 
 namespace paceline::kernels {
 namespace {
@@ -51,12 +52,23 @@ void* GrowingBuffer::at_least(size_t bytes) {
 }
 
 ActShape act_shape_for(const Matrix& w, int32_t rows, Activation activation) {
+  if (in_blocks(w.format)) {
+    if (activation == Activation::f32) return {ActKind::f32, rows, w.cols, 0};
+    return {ActKind::blocks, rows, w.cols, w.group};
+  }
   switch (w.format) {
     case WeightFormat::q8: return {ActKind::int8, rows, w.cols, w.group};
     case WeightFormat::q4: return {ActKind::nibbles, rows, w.cols, w.group};
     case WeightFormat::bf16: return {activation == Activation::bf16 ? ActKind::bf16 : ActKind::f32, rows, w.cols, 0};
     default: return {ActKind::f32, rows, w.cols, 0};
   }
+}
+
+void CpuOps::multiply(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) const {
+  if (in_blocks(w.format) && x.shape.kind != ActKind::blocks)
+    multiply_unpacked(table_, w, x, y, ldy, n_begin, n_end);
+  else
+    table_.matmul(w, x, y, ldy, n_begin, n_end);
 }
 
 Act CpuOps::prepared(const float* x, int32_t rows, const Matrix& w, Activation activation, bool fresh) {
@@ -111,7 +123,7 @@ void CpuOps::linear(const float* x, int32_t rows, Activation activation, std::sp
   const auto matrix_at = [&](size_t i) -> const Matrix& { return *out[i].weight; };
   pool_.run(tiles, piece_of(tiles, pool_.threads()), [&](int64_t begin, int64_t end) {
     for_tiles(begin, end, out.size(), matrix_at, [&](size_t i, int32_t n_begin, int32_t n_end) {
-      table_.matmul(*out[i].weight, acts[i], out[i].y, out[i].weight->rows, n_begin, n_end);
+      multiply(*out[i].weight, acts[i], out[i].y, out[i].weight->rows, n_begin, n_end);
     });
   });
 }
@@ -128,8 +140,8 @@ void CpuOps::gated(const float* x, int32_t rows, Activation activation, const Ga
   pool_.run(tiles, piece_of(tiles, pool_.threads()), [&](int64_t begin, int64_t end) {
     const auto n_begin = static_cast<int32_t>(begin * kOutputTile);
     const auto n_end = static_cast<int32_t>(std::min<int64_t>(end * kOutputTile, width));
-    table_.matmul(gate, gate_act, y, width, n_begin, n_end);
-    table_.matmul(up, up_act, other, width, n_begin, n_end);
+    multiply(gate, gate_act, y, width, n_begin, n_end);
+    multiply(up, up_act, other, width, n_begin, n_end);
     for (int32_t r = 0; r < rows; ++r) gate_mul(y + r * width + n_begin, other + r * width + n_begin, n_end - n_begin);
   });
 }
@@ -237,16 +249,15 @@ void CpuOps::experts(const ExpertsArgs& args, Activation activation) {
   prepare_all(gathered, *args.gate);
   multiply_all(*args.gate, [&](size_t i, int32_t n_begin, int32_t n_end) {
     const int64_t at = static_cast<int64_t>(first[static_cast<size_t>(touched[i])]) * width;
-    table_.matmul(args.gate->at(touched[i]), acts[i], gate_out + at, width, n_begin, n_end);
-    table_.matmul(args.up->at(touched[i]), acts[i], up_out + at, width, n_begin, n_end);
+    multiply(args.gate->at(touched[i]), acts[i], gate_out + at, width, n_begin, n_end);
+    multiply(args.up->at(touched[i]), acts[i], up_out + at, width, n_begin, n_end);
     for (int32_t r = 0; r < acts[i].shape.rows; ++r)
       gate_mul(gate_out + at + r * width + n_begin, up_out + at + r * width + n_begin, n_end - n_begin);
   });
   prepare_all(gate_out, *args.down);
   multiply_all(*args.down, [&](size_t i, int32_t n_begin, int32_t n_end) {
-    table_.matmul(args.down->at(touched[i]), acts[i],
-                  down_out + static_cast<int64_t>(first[static_cast<size_t>(touched[i])]) * hidden, hidden, n_begin,
-                  n_end);
+    multiply(args.down->at(touched[i]), acts[i],
+             down_out + static_cast<int64_t>(first[static_cast<size_t>(touched[i])]) * hidden, hidden, n_begin, n_end);
   });
   for (int32_t r = 0; r < args.rows; ++r) {
     float* y = args.y + static_cast<int64_t>(r) * hidden;

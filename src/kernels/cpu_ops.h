@@ -102,6 +102,9 @@ class CpuOps : public Ops, public VisionOps, public BlockOps, public RecurrentOp
   // one.
   Act prepared(const float* x, int32_t rows, const Matrix& w, Activation activation, bool fresh);
 
+  // The table's product, or that of a matrix in blocks with float32 rows.
+  void multiply(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) const;
+
   // The parts of delta().
   void convolve(const DeltaArgs& args);
   void prepare_steps(const DeltaArgs& args, float* decay, float* beta);

@@ -12,17 +12,18 @@
 
 namespace paceline::kernels {
 
-// Rows of activations made ready to be multiplied. `layout` is the table's own business; the four kinds are
+// Rows of activations made ready to be multiplied. `layout` is the table's own business; the kinds are
 //   f32:     float32 rows, for f32, f16 and bf16 weights
 //   bf16:    rounded to bf16, for bf16 weights
 //   int8:    8 bits with one scale per row and group, for q8 weights
 //   nibbles: the same in the order in which q4 weights unpack
-enum class ActKind : uint8_t { f32, bf16, int8, nibbles };
+//   blocks:  the same in the order of the columns, for weights in blocks; every table has them as portable/act.h does
+enum class ActKind : uint8_t { f32, bf16, int8, nibbles, blocks };
 
 struct ActShape {
   ActKind kind = ActKind::f32;
   int32_t rows = 0, cols = 0;
-  int32_t group = 0;  // int8, nibbles: the weights' group
+  int32_t group = 0;  // int8, nibbles, blocks: the weights' group
 
   friend bool operator==(const ActShape&, const ActShape&) = default;
 };

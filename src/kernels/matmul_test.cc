@@ -67,6 +67,9 @@ std::vector<Case> cases() {
       all.push_back({WeightFormat::q8, ActKind::int8, group, scales});
       all.push_back({WeightFormat::q4, ActKind::nibbles, group, scales});
     }
+  for (int format = static_cast<int>(WeightFormat::q8_0); format <= static_cast<int>(WeightFormat::iq4_xs); ++format)
+    all.push_back({static_cast<WeightFormat>(format), ActKind::blocks,
+                   block_shape(static_cast<WeightFormat>(format)).group, DType::bf16});
   return all;
 }
 
@@ -80,7 +83,8 @@ TEST_P(MatmulTest, RowsDoNotDependOnTheirCompany) {
   };
   for (const Case& c : cases()) {
     for (int round = 0; round < 12; ++round) {
-      const int32_t cols = c.group > 0 ? c.group * pick(1, 9) : pick(1, 300);
+      const int32_t step = in_blocks(c.format) ? block_shape(c.format).elements : c.group;
+      const int32_t cols = step > 0 ? step * pick(1, step == 256 ? 6 : 9) : pick(1, 300);
       const RandomMatrix m(c.format, pick(1, 90), cols, c.group, c.scales, random);
       const Placed placed(table, m.view);
       const ActShape shape{c.kind, round < 6 ? pick(1, 16) : pick(1, 70), cols, c.group};

@@ -285,6 +285,7 @@ struct Limits {
   int32_t picture_head_step = 1;  // heads of which keys and values may be bf16 there are multiples of it
   int32_t clusters = kNone, cluster_width = kNone;
   bool gates_alike = false;     // gated() takes both matrices in one format
+  bool blocks = true;           // weights may be in blocks (tensor/blocks.h)
   bool codes = false;           // keys and values may be codes
   bool codes_apart = true;      // also where they are not joined
   int32_t candidates = kNone;   // ChoosingOps::follow()

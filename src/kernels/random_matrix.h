@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "tensor/blocks.h"
 #include "tensor/matrix.h"
 
 namespace paceline::kernels {
@@ -20,7 +21,9 @@ class RandomMatrix {
     view.group = group;
     view.scale_dtype = scales;
     values_.resize(static_cast<size_t>(rows) * view.row_value_bytes());
-    if (view.quantised()) {
+    if (in_blocks(format)) {
+      fill_blocks(random);
+    } else if (view.quantised()) {
       for (auto& byte : values_) byte = static_cast<unsigned char>(random());
       const size_t count = static_cast<size_t>(rows) * static_cast<size_t>(cols / group);
       scales_ = numbers(count, scales, 0.0005f, 0.002f, random);
@@ -46,6 +49,14 @@ class RandomMatrix {
 
  private:
   using Bytes = std::vector<unsigned char>;
+
+  // Any codes, and scales of sizes that weights have.
+  void fill_blocks(std::mt19937& random) {
+    for (auto& byte : values_) byte = static_cast<unsigned char>(random());
+    const auto size = static_cast<size_t>(block_shape(view.format).bytes);
+    for (size_t block = 0; block < values_.size(); block += size)
+      limit_block(view.format, 0.1f + 0.01f * static_cast<float>(random() % 20), values_.data() + block);
+  }
 
   static void put(Bytes& bytes, size_t i, DType dtype, float value) {
     if (dtype == DType::f32) {

@@ -19,6 +19,8 @@ struct PatchShape {
   int32_t pool = 3;    // a soft token stands for pool × pool patches
 
   [[nodiscard]] int32_t token_side() const { return patch * pool; }
+
+  bool operator==(const PatchShape&) const = default;
 };
 
 struct GridSize {

@@ -38,7 +38,8 @@ struct ModelConfig {
   int32_t context = 0;
   bool images_see_both_ways = false;  // tokens of one image see each other, so that it must not be cut
   TokenIds ids;
-  std::vector<TokenId> stop_ids;  // config's eos and generation_config's, sorted, unique
+  std::vector<TokenId> stop_ids;    // config's eos and generation_config's, sorted, unique
+  std::vector<TokenId> suppressed;  // generation_config's: never to be sampled
   // generation_config's sampling defaults, or the family's.
   float temperature = 1.0f;
   int32_t top_k = 64;

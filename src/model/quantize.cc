@@ -8,6 +8,7 @@
 #include <set>
 
 #include "model/quantize_plan.h"
+#include "weights/gguf/gguf_checkpoint.h"
 #include "weights/quant_config.h"
 
 namespace paceline {
@@ -139,6 +140,9 @@ Result<QuantizeSummary> quantize_checkpoint(const fs::path& from, const fs::path
   if (fs::exists(final_path, error))
     return Error{fmt::format("{}: expected no such folder, but it exists", to.string())};
 
+  if (is_gguf_place(from)) {
+    return Error{fmt::format("{}: expected a folder in Hugging Face layout to quantise, found GGUF", from.string())};
+  }
   TRY_ASSIGN(const auto checkpoint, Checkpoint::open(from));
   const QuantizePlan plan = plan_quantization(*checkpoint, spec);
   TRY_ASSIGN(const std::string config, add_quantization(checkpoint->config_json(), spec, plan.overrides));

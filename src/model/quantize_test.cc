@@ -180,5 +180,14 @@ TEST(Report, DescribesADrafter) {
 
 TEST(Report, WritesRanges) { EXPECT_EQ(number_ranges({0, 1, 2, 5, 7, 8}), "0-2, 5, 7-8"); }
 
+TEST(Quantize, GgufIsRefused) {
+  const ScratchFolder folder;
+  ThreadPool pool(1);
+  const auto file = folder.write("model.gguf", "GGUF");
+  for (const auto& from : {file, file.parent_path()})
+    EXPECT_THAT(quantize_checkpoint(from, folder.path() / "out", {}, pool).error().message,
+                testing::HasSubstr("to quantise, found GGUF"));
+}
+
 }  // namespace
 }  // namespace paceline

@@ -5,21 +5,24 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "tensor/blocks.h"
 #include "tensor/dtype.h"
 
 namespace paceline {
 
-Matrix SyntheticMaker::matrix(int64_t rows, int32_t cols) {
+Matrix SyntheticMaker::matrix_of(WeightFormat format, int64_t rows, int32_t cols) {
   Matrix m;
-  const bool fits = cols % format_.group == 0;
-  m.format = fits || format_.format == WeightFormat::bf16 ? format_.format : WeightFormat::bf16;
+  const int32_t step = in_blocks(format) ? block_shape(format).elements : format_.group;
+  m.format = cols % step == 0 || format == WeightFormat::bf16 ? format : WeightFormat::bf16;
   m.rows = static_cast<int32_t>(rows);
   m.cols = cols;
   if (m.quantised()) m.group = format_.group;
+  if (in_blocks(m.format)) m.group = block_shape(m.format).group;
   bytes_ += static_cast<size_t>(rows) * (m.row_value_bytes() + 2 * m.row_scale_bytes());
   if (pool_ == nullptr) return m;
   // Values about 1/sqrt(cols), so that sums neither vanish nor overflow.
   m.values = filled(static_cast<size_t>(rows) * m.row_value_bytes(), m.format == WeightFormat::bf16);
+  if (in_blocks(m.format)) limit_blocks(m);
   if (m.quantised()) {
     const float middle = m.format == WeightFormat::q8 ? 127.5f : 7.5f;
     const float scale = 0.03f / middle;
@@ -32,6 +35,16 @@ Matrix SyntheticMaker::matrix(int64_t rows, int32_t cols) {
 MatrixStack SyntheticMaker::stack(int32_t count, int32_t rows, int32_t cols) {
   const Matrix all = matrix(static_cast<int64_t>(count) * rows, cols);
   return {pool_ == nullptr ? all : all.row_slice(0, rows), count, rows};
+}
+
+void SyntheticMaker::limit_blocks(const Matrix& m) {
+  constexpr float kLargest = 0.03f;
+  const auto bytes = static_cast<size_t>(block_shape(m.format).bytes);
+  auto* const first = const_cast<std::byte*>(static_cast<const std::byte*>(m.values));
+  const auto blocks = static_cast<int64_t>(static_cast<size_t>(m.rows) * m.row_value_bytes() / bytes);
+  pool_->run(blocks, 4096, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) limit_block(m.format, kLargest, first + static_cast<size_t>(i) * bytes);
+  });
 }
 
 std::byte* SyntheticMaker::allocate(size_t bytes) {

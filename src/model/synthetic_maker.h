@@ -12,8 +12,10 @@
 namespace paceline {
 
 struct SyntheticFormat {
-  WeightFormat format = WeightFormat::bf16;  // bf16, q8 or q4
-  int32_t group = 64;
+  WeightFormat format = WeightFormat::bf16;  // bf16, q8, q4, or in blocks
+  int32_t group = 64;                        // of q8 and q4
+  // Of the embedding, v and down; none: as the others. Mixtures of GGUF files are like that.
+  WeightFormat wide = WeightFormat::none;
 };
 
 // Memory for one matrix after another, filled with random bits by all threads.
@@ -23,12 +25,18 @@ class SyntheticMaker {
   SyntheticMaker(const SyntheticFormat& format, ThreadPool* pool, std::vector<std::shared_ptr<const void>>& owners)
       : format_(format), pool_(pool), owners_(owners) {}
 
-  Matrix matrix(int64_t rows, int32_t cols);
+  Matrix matrix(int64_t rows, int32_t cols) { return matrix_of(format_.format, rows, cols); }
+  // One of those that mixtures give more bits.
+  Matrix wide_matrix(int64_t rows, int32_t cols) {
+    return matrix_of(format_.wide == WeightFormat::none ? format_.format : format_.wide, rows, cols);
+  }
   MatrixStack stack(int32_t count, int32_t rows, int32_t cols);
 
   [[nodiscard]] size_t bytes() const { return bytes_; }
 
  private:
+  Matrix matrix_of(WeightFormat format, int64_t rows, int32_t cols);
+  void limit_blocks(const Matrix& m);
   std::byte* allocate(size_t bytes);
   const void* filled(size_t bytes, bool bf16);
   void fill_piece(std::byte* block, size_t begin, size_t end, bool bf16) const;

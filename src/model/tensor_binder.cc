@@ -22,8 +22,11 @@ WeightFormat format_of(DType t) {
 }
 
 Error wrong_dtype(const TensorView& tensor, std::string_view expected) {
-  return Error{fmt::format("tensor \"{}\": expected {}, found {}", tensor.name, expected, dtype_name(tensor.dtype))};
+  const char* found = in_blocks(tensor.blocks) ? weight_format_name(tensor.blocks) : dtype_name(tensor.dtype);
+  return Error{fmt::format("tensor \"{}\": expected {}, found {}", tensor.name, expected, found)};
 }
+
+bool has_floats(const TensorView& tensor) { return !in_blocks(tensor.blocks) && is_float(tensor.dtype); }
 
 // Element i of a float tensor that may lie at any address.
 float element(const TensorView& tensor, size_t i) {
@@ -100,7 +103,7 @@ Status TensorBinder::vector(std::string_view name, int64_t length, Vector* out) 
 
 Status TensorBinder::floats(std::string_view name, const Shape& shape, Vector* out) {
   TRY_ASSIGN(const TensorView* tensor, take(name, shape));
-  if (!is_float(tensor->dtype)) return wrong_dtype(*tensor, "BF16, F16 or F32");
+  if (!has_floats(*tensor)) return wrong_dtype(*tensor, "BF16, F16 or F32");
   out->resize(tensor->bytes / dtype_bytes(tensor->dtype));
   for (size_t i = 0; i < out->size(); ++i) (*out)[i] = element(*tensor, i);
   return Done{};
@@ -116,7 +119,7 @@ Status TensorBinder::scalar(std::string_view name, float* out) {
 Status TensorBinder::number(std::string_view name, float* out) {
   const TensorView* found = use_.take(name);
   if (found == nullptr || !found->shape.empty()) return scalar(name, out);
-  if (!is_float(found->dtype)) return wrong_dtype(*found, "BF16, F16 or F32");
+  if (!has_floats(*found)) return wrong_dtype(*found, "BF16, F16 or F32");
   *out = element(*found, 0);
   return Done{};
 }
@@ -148,10 +151,16 @@ Result<const void*> TensorBinder::in_place(const TensorView& tensor) {
 Status TensorBinder::plain(const std::string& tensor_name, const Shape& shape, Matrix* out) {
   TRY(check_columns(tensor_name, shape.back()));
   TRY_ASSIGN(const TensorView* tensor, take(tensor_name, shape));
-  if (!is_float(tensor->dtype)) return wrong_dtype(*tensor, "BF16, F16 or F32");
-  out->format = format_of(tensor->dtype);
   out->rows = rows_in_all(shape);
   out->cols = static_cast<int32_t>(shape.back());
+  if (in_blocks(tensor->blocks)) {
+    out->format = tensor->blocks;
+    out->group = block_shape(tensor->blocks).group;
+    out->values = tensor->values;
+    return Done{};
+  }
+  if (!is_float(tensor->dtype)) return wrong_dtype(*tensor, "BF16, F16 or F32");
+  out->format = format_of(tensor->dtype);
   TRY_ASSIGN(out->values, in_place(*tensor));
   return Done{};
 }
@@ -212,6 +221,10 @@ const void* TensorBinder::as_f32(const TensorView& tensor) {
 
 Status TensorBinder::matrix(const std::string& name, int64_t rows, int64_t cols, Matrix* out) {
   if (has(name + ".scales")) return quantised(name, {rows, cols}, out);
+  if (has(name + ".weight_packed")) {
+    TRY(check_columns(name, cols));
+    return packed_integers(name, rows, cols, out);
+  }
   return plain(name + ".weight", {rows, cols}, out);
 }
 

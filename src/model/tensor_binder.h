@@ -32,7 +32,8 @@ class TensorBinder {
   // [length] of I64 or I32: ids from 0 to limit - 1.
   Status ids(std::string_view name, int64_t length, int64_t limit, std::vector<TokenId>* out);
 
-  // `name`.weight: [rows, cols] of BF16, F16 or F32 in place; or packed U32 with `name`.scales and `name`.biases.
+  // `name`.weight: [rows, cols] of BF16, F16 or F32 or in blocks, in place; or packed U32 with `name`.scales and
+  // `name`.biases, or `name`.weight_packed with `name`.weight_scale.
   Status matrix(const std::string& name, int64_t rows, int64_t cols, Matrix* out);
   // `name`.weight likewise, [count, rows, cols].
   Status stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out);
@@ -60,6 +61,8 @@ class TensorBinder {
   Result<const void*> in_place(const TensorView& tensor);
   Status plain(const std::string& tensor_name, const Shape& shape, Matrix* out);
   Status quantised(const std::string& name, const Shape& shape, Matrix* out);
+  // packed_integers.cc
+  Status packed_integers(const std::string& name, int64_t rows, int64_t cols, Matrix* out);
   Status scales(const TensorView& scales, const TensorView& biases, Matrix* out);
   const void* as_f32(const TensorView& tensor);
 

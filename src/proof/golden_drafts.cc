@@ -104,30 +104,42 @@ Result<GoldenDrafts> read_golden_drafts(const fs::path& path, std::string_view k
   for (const auto& value : *prompts) {
     const std::string where = fmt::format("{}: prompts[{}]", file, all.size());
     if (!value.is_object()) return Error{fmt::format("{} is not an object", where)};
-    TRY_ASSIGN(const boost::json::array* rows, list_of(JsonFields(value.get_object(), where), key));
-    std::vector<GoldenDraft>& drafts = all.emplace_back();
-    for (const auto& row : *rows) {
-      TRY_ASSIGN(GoldenDraft draft, read_draft(row, fmt::format("{}.{}[{}]", where, key, drafts.size())));
-      drafts.push_back(std::move(draft));
-    }
+    const JsonFields fields(value.get_object(), where);
+    TRY(list_of(fields, key));
+    TRY_ASSIGN(std::vector<GoldenDraft> drafts, read_draft_list(*fields.find(key), fields.path_of(key)));
+    all.push_back(std::move(drafts));
   }
   return all;
 }
 
+Result<std::vector<GoldenDraft>> read_draft_list(const boost::json::value& list, const std::string& where) {
+  if (!list.is_array()) return Error{fmt::format("{} is not a list", where)};
+  std::vector<GoldenDraft> drafts;
+  for (const auto& row : list.get_array()) {
+    TRY_ASSIGN(GoldenDraft draft, read_draft(row, fmt::format("{}[{}]", where, drafts.size())));
+    drafts.push_back(std::move(draft));
+  }
+  return drafts;
+}
+
 Result<DraftsCheck> check_golden_drafts(const fs::path& folder, const GoldenFile& golden,
-                                        const DraftsSettings& settings, ThreadPool& pool, kernels::Ops& ops,
-                                        Forward& forward) {
-  DraftsCheck check;
+                                        const DraftsSettings& settings, ThreadPool& pool, Forward& forward) {
   std::error_code error;
-  if (!fs::exists(folder / "assistant", error) || !fs::exists(folder / "drafts.json", error)) return check;
+  if (!fs::exists(folder / "assistant", error) || !fs::exists(folder / "drafts.json", error)) return DraftsCheck{};
   TRY_ASSIGN(const GoldenDrafts drafts, read_golden_drafts(folder / "drafts.json"));
+  TRY_ASSIGN(const auto weights, load_mtp(folder / "assistant", pool));
+  return compare_golden_drafts(weights, drafts, golden, settings, forward);
+}
+
+Result<DraftsCheck> compare_golden_drafts(const std::shared_ptr<const MtpWeights>& weights, const GoldenDrafts& drafts,
+                                          const GoldenFile& golden, const DraftsSettings& settings, Forward& forward) {
+  DraftsCheck check;
   if (drafts.size() != golden.prompts().size()) {
     return Error{fmt::format("drafts.json: expected {} prompts, as golden.json has, found {}", golden.prompts().size(),
                              drafts.size())};
   }
-  TRY_ASSIGN(const auto weights, load_mtp(folder / "assistant", pool));
   TRY(check_fits(weights->config, *forward.weights()));
-  MtpForward drafter(weights, as_gemma4(forward.weights()), ops, settings.precision);
+  MtpForward drafter(weights, as_gemma4(forward.weights()), forward.ops(), settings.precision);
   for (size_t i = 0; i < drafts.size(); ++i) {
     TRY(compare_prompt(golden.prompts()[i], drafts[i], settings, forward, drafter, &check));
   }

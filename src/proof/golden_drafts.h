@@ -10,6 +10,7 @@
 #include "base/thread_pool.h"
 #include "kernels/ops.h"
 #include "model/forward.h"
+#include "model/gemma4/mtp_weights.h"
 #include "proof/golden_file.h"
 
 namespace paceline {
@@ -40,9 +41,15 @@ struct DraftsSettings {
   double clear_gap = 0;  // proposals with a smaller one may rightly differ
 };
 
+// One prompt's, of a JSON list.
+Result<std::vector<GoldenDraft>> read_draft_list(const boost::json::value& list, const std::string& where);
+
+// Of a drafter that fits the forward's model; drafts: one list for each prompt of the golden.
+Result<DraftsCheck> compare_golden_drafts(const std::shared_ptr<const MtpWeights>& weights, const GoldenDrafts& drafts,
+                                          const GoldenFile& golden, const DraftsSettings& settings, Forward& forward);
+
 // All zero where the folder has no assistant/ or no drafts.json.
 Result<DraftsCheck> check_golden_drafts(const std::filesystem::path& folder, const GoldenFile& golden,
-                                        const DraftsSettings& settings, ThreadPool& pool, kernels::Ops& ops,
-                                        Forward& forward);
+                                        const DraftsSettings& settings, ThreadPool& pool, Forward& forward);
 
 }  // namespace paceline

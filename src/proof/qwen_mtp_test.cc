@@ -52,14 +52,10 @@ class QwenMtpEngine : public testing::TestWithParam<const char*> {
   EngineSettings settings_;
 };
 
-<<<<<<< HEAD
-TEST_P(QwenMtpTest, UnderLoadEachGetsWhatItGetsAlone) { expect_identity(12); }
-=======
 using QwenMtpTest = QwenMtpEngine<kernels::CpuOps>;
 using QwenMtpOnDeviceTest = QwenMtpEngine<DeviceLikeOps>;
 
-TEST_P(QwenMtpTest, UnderLoadEachGetsWhatItGetsAlone) { expect_identity(24); }
->>>>>>> b3f44098f0eac7cc7714ac0982cb9b75082a51a8
+TEST_P(QwenMtpTest, UnderLoadEachGetsWhatItGetsAlone) { expect_identity(12); }
 
 TEST_P(QwenMtpTest, WhoGivesWayComesBackWithoutItsDrafts) {
   settings_.gives_way = [](int64_t step) { return step % 5 == 4 ? static_cast<int32_t>(step / 5 % 3) : -1; };

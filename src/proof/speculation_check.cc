@@ -96,7 +96,7 @@ Result<DraftsCheck> check_proposals(const Case& of) {
   const std::unique_ptr<Forward> made = model.weights->make_forward(of.ops, Precision::f32);
   Forward& forward = *made;
   const DraftsSettings settings{Precision::f32, kMaxForwardRows, kF32DraftGap};
-  return check_golden_drafts(of.folder, of.golden, settings, of.pool, of.ops, forward);
+  return check_golden_drafts(of.folder, of.golden, settings, of.pool, forward);
 }
 
 Result<IdentityResult> check_quantised(const Case& of, int bits) {

@@ -172,9 +172,11 @@ Status CostStore::save(const CostKey& key, const StepCosts& costs) const {
 std::string checkpoint_identity(const fs::path& folder) {
   std::error_code error;
   std::vector<std::string> files;
+  if (fs::is_regular_file(folder, error)) files.push_back(identity_of(folder));
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const fs::path& path = entry.path();
-    if (path.extension() == ".safetensors" || path.filename() == "config.json") files.push_back(identity_of(path));
+    if (path.extension() == ".safetensors" || path.extension() == ".gguf" || path.filename() == "config.json")
+      files.push_back(identity_of(path));
   }
   std::sort(files.begin(), files.end());
   return fmt::format("{} {}", fs::weakly_canonical(folder, error).string(), fmt::join(files, " "));

@@ -10,6 +10,7 @@
 #include "model/gemma4/mtp_binding.h"
 #include "speculate/dflash/dflash_drafter.h"
 #include "speculate/mtp/mtp_drafter.h"
+#include "weights/gguf/gguf_checkpoint.h"
 #include "weights/mapped_file.h"
 
 namespace paceline {
@@ -51,13 +52,19 @@ bool holds_dflash(const fs::path& folder) {
 
 std::vector<fs::path> drafter_places(const fs::path& target, const HubCaches& caches) {
   std::error_code error;
-  fs::path whole = fs::weakly_canonical(target, error);
-  if (error) whole = target;
+  // A file of a cache is a link to one without a name, and without neighbours.
+  const bool is_file = fs::is_regular_file(target, error);
+  const fs::path folder = is_file ? fs::absolute(target, error).parent_path() : target;
+  fs::path whole = fs::weakly_canonical(folder, error);
+  if (error) whole = folder;
+  if (is_file) whole /= target.filename();
   const fs::path beside = whole.parent_path();
   const std::string name = whole.filename().string();
   std::vector<fs::path> places{whole / "assistant", beside / (name + std::string(kAssistant)), beside / "assistant",
                                whole / "dflash",    beside / (name + std::string(kDflash)),    beside / "dflash"};
-  const HubName hub = hub_name(whole);
+  if (is_gguf_place(whole))
+    for (fs::path& drafter : gguf_drafters_beside(whole)) places.push_back(std::move(drafter));
+  const HubName hub = hub_name(fs::is_directory(whole, error) ? whole : beside);
   if (hub.name.empty()) return places;
   for (const std::string& id :
        {fmt::format("{}/{}{}", hub.org, hub.name, kAssistant), fmt::format("{}/{}{}", hub.org, hub.name, kDflash),
@@ -85,7 +92,7 @@ std::vector<FoundDrafter> FoundDrafter::find(const fs::path& target_folder, Forw
   std::vector<FoundDrafter> all;
   for (const fs::path& place : drafter_places(target_folder, HubCaches::from_environment())) {
     std::error_code error;
-    if (!fs::exists(place / "config.json", error)) continue;
+    if (!fs::exists(place / "config.json", error) && !is_gguf_place(place)) continue;
     const DraftedBy kind = holds_dflash(place) ? DraftedBy::dflash : DraftedBy::mtp;
     if (std::any_of(all.begin(), all.end(), [&](const FoundDrafter& one) { return one.kind() == kind; })) continue;
     auto found = load(place, target, pool, ops);

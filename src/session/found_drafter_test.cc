@@ -5,6 +5,7 @@
 
 #include "kernels/cpu_ops.h"
 #include "model/load.h"
+#include "weights/gguf/gguf_writer_for_tests.h"
 #include "weights/scratch_folder.h"
 
 namespace paceline {
@@ -32,6 +33,29 @@ TEST(DrafterPlaces, InTheHubCacheUnderTheTargetsName) {
   fs::create_directories(drafter);
   scratch.write("hub/models--google--gemma-4-E2B-it-assistant/refs/main", "def\n");
   EXPECT_THAT(drafter_places(target, {{hub}}), Contains(drafter));
+}
+
+TEST(DrafterPlaces, OfAGgufFileWhereItsNameLies) {
+  const ScratchFolder scratch;
+  const auto write = [&](const char* name, const char* architecture) {
+    return scratch.write(name, GgufBytes().string("general.architecture", architecture).bytes());
+  };
+  const fs::path blob = write("blobs/1", "gemma4"), drafter = write("snapshot/MTP/d.gguf", "gemma4-assistant");
+  const fs::path target = scratch.path() / "snapshot/m.gguf";
+  fs::create_symlink(blob, target);
+  EXPECT_THAT(drafter_places(target, {}), Contains(drafter));
+}
+
+// Found beside the file, and drafting for it.
+TEST(LoadDrafter, FromAGgufFile) {
+  const fs::path goldens = fs::path(PACELINE_SOURCE_DIR) / "tests/goldens";
+  ThreadPool pool(1);
+  kernels::CpuOps ops(**kernels::find_cpu_table(""), pool);
+  const auto made = load_model(goldens / "ple/target", pool)->weights->make_forward(ops, Precision::bf16);
+  const auto found = FoundDrafter::load(goldens / "gguf/ple-assistant-q8_0.gguf", *made, pool, ops);
+  ASSERT_TRUE(found.ok()) << found.error().message;
+  EXPECT_EQ(found->kind(), DraftedBy::mtp);
+  EXPECT_EQ(found->mtp()->head.format, WeightFormat::q8_0);
 }
 
 TEST(LoadDrafter, SaysWhatDoesNotFit) {

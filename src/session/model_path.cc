@@ -34,6 +34,8 @@ fs::path own_library() {
   return map->l_name[0] == '/' ? fs::weakly_canonical(map->l_name, error) : fs::path();
 }
 
+}  // namespace
+
 Result<fs::path> find_shipped_model() {
   std::error_code error;
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
@@ -47,8 +49,6 @@ Result<fs::path> find_shipped_model() {
   return Error{fmt::format("no model given (-m), and none found beside the program in {}",
                            (prefix / "share" / "paceline" / "models" / "default").string())};
 }
-
-}  // namespace
 
 Result<fs::path> find_model(const std::string& asked) {
   std::string wanted = asked;

@@ -81,6 +81,7 @@ void add_ids(TextModel& model) {
   sort_unique(model.stop_ids);
   // A vocabulary's rows may be more than its tokens.
   std::vector<TokenId> never = placeholder_ids(config.ids);
+  never.insert(never.end(), config.suppressed.begin(), config.suppressed.end());
   for (TokenId id = 0; id < config.vocab; ++id) {
     if (!model.tokenizer.piece(id)) never.push_back(id);
   }

@@ -3,6 +3,8 @@
 // Quantised matrices are MLX's affine groups: element (n, k) = scales[n, k/group] * q + biases[n, k/group],
 // q unsigned. Eight bits: one byte each, in order. Four bits: element 2j in the low half of byte j, 2j+1
 // in the high half. (MLX stores these bytes as little-endian uint32; the bytes are the same.)
+//
+// Matrices in blocks are GGUF's: a row is a run of blocks that hold scales and numbers together (tensor/blocks.h).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +14,31 @@
 
 namespace paceline {
 
-enum class WeightFormat : uint8_t { none, f32, f16, bf16, q8, q4 };
+enum class WeightFormat : uint8_t {
+  none,
+  f32,
+  f16,
+  bf16,
+  q8,
+  q4,
+  // In blocks, from here on; the names are GGUF's.
+  q8_0,
+  q4_0,
+  q4_1,
+  q5_0,
+  q5_1,
+  iq4_nl,
+  mxfp4,
+  nvfp4,
+  q2_k,
+  q3_k,
+  q4_k,
+  q5_k,
+  q6_k,
+  iq4_xs
+};
+
+constexpr bool in_blocks(WeightFormat f) { return f >= WeightFormat::q8_0; }
 
 constexpr const char* weight_format_name(WeightFormat f) {
   switch (f) {
@@ -22,8 +48,47 @@ constexpr const char* weight_format_name(WeightFormat f) {
     case WeightFormat::bf16: return "bf16";
     case WeightFormat::q8: return "q8";
     case WeightFormat::q4: return "q4";
+    case WeightFormat::q8_0: return "Q8_0";
+    case WeightFormat::q4_0: return "Q4_0";
+    case WeightFormat::q4_1: return "Q4_1";
+    case WeightFormat::q5_0: return "Q5_0";
+    case WeightFormat::q5_1: return "Q5_1";
+    case WeightFormat::iq4_nl: return "IQ4_NL";
+    case WeightFormat::mxfp4: return "MXFP4";
+    case WeightFormat::nvfp4: return "NVFP4";
+    case WeightFormat::q2_k: return "Q2_K";
+    case WeightFormat::q3_k: return "Q3_K";
+    case WeightFormat::q4_k: return "Q4_K";
+    case WeightFormat::q5_k: return "Q5_K";
+    case WeightFormat::q6_k: return "Q6_K";
+    case WeightFormat::iq4_xs: return "IQ4_XS";
   }
   return "?";
+}
+
+// How many elements a block has in how many bytes, and how many of them share a scale.
+struct BlockShape {
+  int32_t elements = 1, bytes = 0, group = 0;
+};
+
+constexpr BlockShape block_shape(WeightFormat f) {
+  switch (f) {
+    case WeightFormat::q8_0: return {32, 34, 32};
+    case WeightFormat::q4_0:
+    case WeightFormat::iq4_nl: return {32, 18, 32};
+    case WeightFormat::q4_1: return {32, 20, 32};
+    case WeightFormat::q5_0: return {32, 22, 32};
+    case WeightFormat::q5_1: return {32, 24, 32};
+    case WeightFormat::mxfp4: return {32, 17, 32};
+    case WeightFormat::nvfp4: return {64, 36, 16};
+    case WeightFormat::q2_k: return {256, 84, 16};
+    case WeightFormat::q3_k: return {256, 110, 16};
+    case WeightFormat::q4_k: return {256, 144, 32};
+    case WeightFormat::q5_k: return {256, 176, 32};
+    case WeightFormat::q6_k: return {256, 210, 16};
+    case WeightFormat::iq4_xs: return {256, 136, 32};
+    default: return {};
+  }
 }
 
 // The widest matrix that kernels take (the family's widest has 21504 columns); loading checks it.
@@ -33,7 +98,7 @@ struct Matrix {
   WeightFormat format = WeightFormat::none;
   int32_t rows = 0;                 // outputs, N
   int32_t cols = 0;                 // inputs, K
-  int32_t group = 0;                // q8, q4: 32, 64 or 128; divides cols
+  int32_t group = 0;                // q8, q4: 32, 64 or 128, in blocks 16 or 32; divides cols
   bool packed = false;              // values (and scales) in the order of the kernels that will read them
   const void* values = nullptr;     // [rows, cols] of the format
   DType scale_dtype = DType::bf16;  // q8, q4: bf16 or f32
@@ -43,6 +108,7 @@ struct Matrix {
 
   [[nodiscard]] int64_t stride() const { return row_stride > 0 ? row_stride : cols; }
   [[nodiscard]] bool present() const { return format != WeightFormat::none; }
+  // In affine groups, with scales and biases apart.
   [[nodiscard]] bool quantised() const { return format == WeightFormat::q8 || format == WeightFormat::q4; }
   [[nodiscard]] size_t row_value_bytes() const {
     switch (format) {
@@ -52,8 +118,10 @@ struct Matrix {
       case WeightFormat::q8: return static_cast<size_t>(cols);
       case WeightFormat::q4: return static_cast<size_t>(cols) / 2;
       case WeightFormat::none: return 0;
+      default: break;
     }
-    return 0;
+    const BlockShape block = block_shape(format);
+    return static_cast<size_t>(cols / block.elements) * static_cast<size_t>(block.bytes);
   }
   // Of scales, and again of biases.
   [[nodiscard]] size_t row_scale_bytes() const {
@@ -74,6 +142,11 @@ struct Matrix {
     return m;
   }
 };
+
+// Whether both are multiplied with rows that were prepared in the same way.
+constexpr bool multiply_alike(const Matrix& a, const Matrix& b) {
+  return a.group == b.group && (a.format == b.format || (in_blocks(a.format) && in_blocks(b.format)));
+}
 
 // A stack of equal matrices: experts. Matrix e starts `first` rows plus e * stride_rows rows in.
 struct MatrixStack {

@@ -1,11 +1,13 @@
 #include "weights/checkpoint.h"
 
+#include "weights/gguf/gguf_checkpoint.h"
 #include "weights/safetensors/folder.h"
 
 namespace paceline {
 
 Result<std::shared_ptr<const Checkpoint>> Checkpoint::open(const std::filesystem::path& place,
                                                            const BeforeWeights& before_weights) {
+  if (is_gguf_place(place)) return GgufCheckpoint::open(place, before_weights);
   return SafetensorsFolder::open(place, before_weights);
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "tensor/dtype.h"
+#include "tensor/matrix.h"
 #include "weights/mapped_file.h"
 
 namespace paceline {
@@ -24,6 +25,7 @@ struct TensorView {
   std::vector<int64_t> shape;
   const std::byte* values = nullptr;  // [shape], row-major
   size_t bytes = 0;
+  WeightFormat blocks = WeightFormat::none;  // or the blocks that the rows consist of, whatever the dtype
 
   // Whether the values may be read in place as their dtype.
   [[nodiscard]] bool aligned() const { return reinterpret_cast<uintptr_t>(values) % dtype_bytes(dtype) == 0; }

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <optional>
 
+#include "weights/gguf/gguf_checkpoint.h"
+#include "weights/gguf/ollama_manifest.h"
 #include "weights/mapped_file.h"
 
 namespace paceline {
@@ -26,18 +28,13 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, error);
 }
 
-constexpr const char* kWhatIsRead = "a folder in Hugging Face layout, with config.json and weights in .safetensors";
+constexpr const char* kWhatIsRead =
+    "a folder in Hugging Face layout, with config.json and weights in .safetensors, or a GGUF file";
+constexpr std::string_view kOllama = "ollama:";
 
-bool is_gguf(const fs::path& file) {
-  const std::string kind = file.extension().string();
-  return kind == ".gguf" || kind == ".GGUF";
-}
-
-bool holds_only_gguf(const fs::path& folder) {
-  std::error_code error;
-  if (fs::exists(folder / "config.json", error)) return false;
-  fs::directory_iterator entries(folder, error);
-  return !error && std::any_of(begin(entries), end(entries), [](const auto& entry) { return is_gguf(entry.path()); });
+bool begins_with_magic(const fs::path& path) {
+  const auto file = MappedFile::open(path);
+  return file.ok() && begins_as_gguf(file->bytes());
 }
 
 // Letters, digits, '.', '_' and '-', not beginning with '.': no path can hide in it.
@@ -58,6 +55,61 @@ std::optional<std::string> cache_folder_name(std::string_view id) {
   return fmt::format("models--{}--{}", org, name);
 }
 
+// org/name:quant → the two parts; the second may be empty.
+std::pair<std::string, std::string> split_quant(std::string_view argument) {
+  const size_t colon = argument.rfind(':');
+  if (colon == std::string_view::npos) return {std::string(argument), ""};
+  return {std::string(argument.substr(0, colon)), std::string(argument.substr(colon + 1))};
+}
+
+// Of a model's folder all, or the file whose name has the quantisation in it.
+Result<fs::path> quant_in(const fs::path& folder, const std::string& quant) {
+  if (quant.empty()) return folder;
+  return gguf_named(folder, quant);
+}
+
+Result<fs::path> resolve_id(std::string_view argument, const HubCaches& caches) {
+  const auto [id, quant] = split_quant(argument);
+  const auto name = cache_folder_name(id);
+  if (!name) {
+    return Error{fmt::format(
+        "{}: expected a folder, or an id like org/name of the local Hugging Face cache, a GGUF file or ollama:NAME",
+        argument)};
+  }
+  std::string looked;
+  for (const fs::path& cache : caches.folders) {
+    const fs::path model = cache / *name;
+    if (is_folder(model)) {
+      TRY_ASSIGN(const fs::path snapshot, main_snapshot(model));
+      return quant_in(snapshot, quant);
+    }
+    looked += fmt::format("\n  {}", model.string());
+  }
+  for (const fs::path& store : caches.lm_studio) {
+    if (is_folder(store / id)) return quant_in(store / id, quant);
+    looked += fmt::format("\n  {}", (store / id).string());
+  }
+  return Error{
+      fmt::format("{}: no such folder, and not in the local Hugging Face cache (nothing is downloaded); looked in{}",
+                  argument, looked.empty() ? " no folder: HF_HUB_CACHE, HF_HOME and HOME are not set" : looked)};
+}
+
+}  // namespace
+
+HubCaches HubCaches::from_environment() {
+  HubCaches caches;
+  if (const auto cache = folder_in("HF_HUB_CACHE")) caches.folders.push_back(*cache);
+  if (const auto home = folder_in("HF_HOME")) caches.folders.push_back(*home / "hub");
+  if (const auto store = folder_in("OLLAMA_MODELS")) caches.ollama.push_back(*store);
+  if (const auto home = folder_in("HOME")) {
+    caches.folders.push_back(*home / ".cache" / "huggingface" / "hub");
+    caches.lm_studio = {*home / ".lmstudio" / "models", *home / ".cache" / "lm-studio" / "models"};
+    caches.ollama.push_back(*home / ".ollama" / "models");
+  }
+  caches.ollama.emplace_back("/usr/share/ollama/.ollama/models");
+  return caches;
+}
+
 // The snapshot that refs/main points at.
 Result<fs::path> main_snapshot(const fs::path& model) {
   TRY_ASSIGN(std::string commit, read_file(model / "refs" / "main", kMaxRefBytes));
@@ -71,39 +123,16 @@ Result<fs::path> main_snapshot(const fs::path& model) {
   return snapshot;
 }
 
-}  // namespace
-
-HubCaches HubCaches::from_environment() {
-  HubCaches caches;
-  if (const auto cache = folder_in("HF_HUB_CACHE")) caches.folders.push_back(*cache);
-  if (const auto home = folder_in("HF_HOME")) caches.folders.push_back(*home / "hub");
-  if (const auto home = folder_in("HOME")) caches.folders.push_back(*home / ".cache" / "huggingface" / "hub");
-  return caches;
-}
-
 Result<fs::path> resolve_model(std::string_view argument, const HubCaches& caches) {
   const fs::path as_path(argument);
   std::error_code error;
-  const bool folder = is_folder(as_path);
-  if (folder ? holds_only_gguf(as_path) : fs::exists(as_path, error) && is_gguf(as_path)) {
-    return Error{fmt::format("{}: GGUF is not read yet; expected {}", argument, kWhatIsRead)};
+  if (is_folder(as_path)) return as_path;
+  if (fs::exists(as_path, error)) {
+    if (is_gguf_file(as_path) || begins_with_magic(as_path) || is_ollama_manifest(as_path)) return as_path;
+    return Error{fmt::format("{}: expected {}, found another file", argument, kWhatIsRead)};
   }
-  if (folder) return as_path;
-  if (fs::exists(as_path, error)) return Error{fmt::format("{}: expected {}, found a file", argument, kWhatIsRead)};
-  const auto name = cache_folder_name(argument);
-  if (!name) {
-    return Error{
-        fmt::format("{}: expected a folder, or an id like org/name of the local Hugging Face cache", argument)};
-  }
-  std::string looked;
-  for (const fs::path& cache : caches.folders) {
-    const fs::path model = cache / *name;
-    if (is_folder(model)) return main_snapshot(model);
-    looked += fmt::format("\n  {}", model.string());
-  }
-  return Error{
-      fmt::format("{}: no such folder, and not in the local Hugging Face cache (nothing is downloaded); looked in{}",
-                  argument, looked.empty() ? " no folder: HF_HUB_CACHE, HF_HOME and HOME are not set" : looked)};
+  if (argument.starts_with(kOllama)) return find_ollama_manifest(argument.substr(kOllama.size()), caches.ollama);
+  return resolve_id(argument, caches);
 }
 
 }  // namespace paceline

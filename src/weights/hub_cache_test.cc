@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "weights/gguf/ollama_manifest.h"
 #include "weights/scratch_folder.h"
 
 namespace paceline {
@@ -34,19 +35,51 @@ TEST(HubCache, SaysWhereItLooked) {
   }
 }
 
-TEST(HubCache, SaysWhatIsReadInsteadOfGguf) {
+TEST(HubCache, FilesOfOneFormatAreModels) {
   const ScratchFolder folder;
   const auto file = folder.write("gguf/model.gguf", "GGUF");
+  const auto blob = folder.write("blobs/sha256-12", "GGUF");
   const auto other = folder.write("other/model.safetensors", "");
-  for (const auto& place : {file, file.parent_path()}) {
-    const std::string message = resolve_model(place.string(), {}).error().message;
-    EXPECT_THAT(message, HasSubstr("GGUF is not read yet"));
-    EXPECT_THAT(message, HasSubstr(".safetensors"));
-  }
-  EXPECT_THAT(resolve_model(other.string(), {}).error().message, HasSubstr("found a file"));
-  // A checkpoint with a copy in another format beside it is one.
-  folder.write("gguf/config.json", "{}");
-  EXPECT_EQ(resolve_model(file.parent_path().string(), {}).value(), file.parent_path());
+  for (const auto& place : {file, file.parent_path(), blob})
+    EXPECT_EQ(resolve_model(place.string(), {}).value(), place);
+  const std::string message = resolve_model(other.string(), {}).error().message;
+  EXPECT_THAT(message, HasSubstr("found another file"));
+  EXPECT_THAT(message, HasSubstr(".safetensors, or a GGUF file"));
+}
+
+TEST(HubCache, FindsQuantisationsAndOtherStores) {
+  const ScratchFolder folder;
+  folder.write("hub/models--a--b/refs/main", "abc");
+  const auto in_hub = folder.write("hub/models--a--b/snapshots/abc/m-Q4_0.gguf", "GGUF");
+  const auto in_studio = folder.write("studio/c/d/m-Q8_0.gguf", "GGUF");
+  const HubCaches caches{{folder.path() / "hub"}, {folder.path() / "studio"}, {}};
+  EXPECT_EQ(resolve_model("a/b:Q4_0", caches).value(), in_hub);
+  EXPECT_EQ(resolve_model("a/b", caches).value(), in_hub.parent_path());
+  EXPECT_EQ(resolve_model("c/d", caches).value(), in_studio.parent_path());
+  EXPECT_EQ(resolve_model("c/d:q8_0", caches).value(), in_studio);
+  EXPECT_THAT(resolve_model("c/d:Q4_0", caches).error().message,
+              HasSubstr("with Q4_0 in its name, found\n  m-Q8_0.gguf"));
+}
+
+TEST(HubCache, FindsWhatOllamaHas) {
+  const ScratchFolder folder;
+  const std::string digest(64, 'a'), other(64, 'b');
+  const auto manifest = folder.write(
+      "manifests/registry.ollama.ai/library/gemma4/12b",
+      R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:)" + digest +
+          R"("}, {"mediaType": "application/vnd.ollama.image.projector", "digest": "sha256:)" + other + R"("}]})");
+  folder.write("blobs/sha256-" + digest, "GGUF");
+  const HubCaches caches{{}, {}, {folder.path()}};
+  EXPECT_EQ(resolve_model("ollama:gemma4:12b", caches).value(), manifest);
+  EXPECT_THAT(resolve_model("ollama:gemma4", caches).error().message, HasSubstr("gemma4/latest"));
+  EXPECT_THAT(resolve_model("ollama:../x", caches).error().message, HasSubstr("expected ollama:NAME"));
+  const auto place = read_ollama_manifest(manifest);
+  ASSERT_TRUE(place.ok()) << place.error().message;
+  EXPECT_EQ(place->model, folder.path() / "blobs" / ("sha256-" + digest));
+  EXPECT_EQ(place->vision, folder.path() / "blobs" / ("sha256-" + other));
+  const auto broken = folder.write("manifests/registry.ollama.ai/library/x/latest",
+                                   R"({"layers": [{"mediaType": "image.model", "digest": "sha256:../../etc"}]})");
+  EXPECT_THAT(read_ollama_manifest(broken).error().message, HasSubstr("64 digits"));
 }
 
 TEST(HubCache, RefusesBrokenCaches) {

@@ -11,7 +11,7 @@
 namespace paceline::kernels::avx2 {
 namespace {
 
-bool is_quantised(const ActShape& shape) { return shape.kind == ActKind::int8 || shape.kind == ActKind::nibbles; }
+bool is_quantised(const ActShape& shape) { return shape.kind != ActKind::f32 && shape.kind != ActKind::bf16; }
 
 float top_of(const float* x, int32_t count) {
   const __m256 no_sign = _mm256_castsi256_ps(_mm256_set1_epi32(0x7fffffff));
@@ -22,7 +22,26 @@ float top_of(const float* x, int32_t count) {
   return _mm_cvtss_f32(_mm_max_ss(top, _mm_movehdup_ps(top)));
 }
 
-// Quantises one group into q; returns its scale, `sum` gets Σ q. group is a multiple of 32.
+int32_t sum_of(__m256i v) {
+  __m128i four = _mm_add_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256(v, 1));
+  four = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
+  return _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 1)));
+}
+
+// Quantises a group of 16 into q; returns its scale, `sum` gets Σ q.
+float quantise_16(const float* x, int8_t* q, int32_t& sum) {
+  const float top = top_of(x, 16);
+  const __m256 inverse = _mm256_set1_ps(top > 0 ? 127.0f / top : 0.0f);
+  const __m256i a = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x), inverse));
+  const __m256i b = _mm256_cvtps_epi32(_mm256_mul_ps(_mm256_loadu_ps(x + 8), inverse));
+  const __m256i words = _mm256_permute4x64_epi64(_mm256_packs_epi32(a, b), 0xd8);
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(q),
+                   _mm_packs_epi16(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+  sum = sum_of(_mm256_add_epi32(a, b));
+  return top / 127.0f;
+}
+
+// The same of a group that is a multiple of 32.
 float quantise_group(const float* x, int32_t group, bool nibbles, int8_t* q, int32_t& sum) {
   const float top = top_of(x, group);
   const __m256 inverse = _mm256_set1_ps(top > 0 ? 127.0f / top : 0.0f);
@@ -40,9 +59,7 @@ float quantise_group(const float* x, int32_t group, bool nibbles, int8_t* q, int
     if (nibbles) bytes = _mm256_shuffle_epi8(bytes, even_odd);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(q + k), bytes);
   }
-  __m128i four = _mm_add_epi32(_mm256_castsi256_si128(total), _mm256_extracti128_si256(total, 1));
-  four = _mm_add_epi32(four, _mm_unpackhi_epi64(four, four));
-  sum = _mm_cvtsi128_si32(_mm_add_epi32(four, _mm_shuffle_epi32(four, 1)));
+  sum = sum_of(total);
   return top / 127.0f;
 }
 
@@ -61,8 +78,10 @@ void prepare(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int
     for (int32_t g = 0; g < groups; ++g) {
       const int64_t at = static_cast<int64_t>(r) * groups + g;
       int32_t sum = 0;
-      parts.scales[at] =
-          quantise_group(x + r * ldx + g * group, group, act.shape.kind == ActKind::nibbles, parts.q + at * group, sum);
+      const float* from = x + r * ldx + g * group;
+      int8_t* const q = parts.q + at * group;
+      parts.scales[at] = group == 16 ? quantise_16(from, q, sum)
+                                     : quantise_group(from, group, act.shape.kind == ActKind::nibbles, q, sum);
       parts.sums[at] = parts.scales[at] * static_cast<float>(sum);
     }
   }

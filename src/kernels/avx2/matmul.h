@@ -4,6 +4,8 @@
 
 namespace paceline::kernels::avx2 {
 
+// W in blocks.
+void matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
 void matmul_quantised(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
 
 }  // namespace paceline::kernels::avx2

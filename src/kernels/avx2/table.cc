@@ -15,6 +15,7 @@ void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begi
     case ActKind::bf16: return lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
     case ActKind::int8:
     case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
+    case ActKind::blocks: return matmul_blocks(w, x, y, ldy, n_begin, n_end);
   }
 }
 

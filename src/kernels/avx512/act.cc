@@ -32,7 +32,8 @@ size_t act_bytes(const ActShape& shape) {
     case ActKind::f32: return static_cast<size_t>(shape.rows * lanes::f32_stride<Vec>(shape.cols)) * sizeof(float);
     case ActKind::bf16: return static_cast<size_t>(shape.rows * bf16_stride(shape.cols)) * sizeof(uint16_t);
     case ActKind::int8:
-    case ActKind::nibbles: break;
+    case ActKind::nibbles:
+    case ActKind::blocks: break;
   }
   return avx2::act_bytes(shape);
 }
@@ -42,7 +43,8 @@ void prepare(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int
     case ActKind::f32: return lanes::prepare_f32<Vec>(act, x, ldx, row_begin, row_end);
     case ActKind::bf16: return prepare_bf16(act, x, ldx, row_begin, row_end);
     case ActKind::int8:
-    case ActKind::nibbles: return avx2::prepare(act, x, ldx, row_begin, row_end);
+    case ActKind::nibbles:
+    case ActKind::blocks: return avx2::prepare(act, x, ldx, row_begin, row_end);
   }
 }
 

@@ -5,6 +5,8 @@
 namespace paceline::kernels::avx512 {
 
 void matmul_bf16(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
+// W in blocks.
+void matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
 void matmul_quantised(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
 
 }  // namespace paceline::kernels::avx512

@@ -16,11 +16,12 @@ void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begi
     case ActKind::bf16: return matmul_bf16(w, x, y, ldy, n_begin, n_end);
     case ActKind::int8:
     case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
+    case ActKind::blocks: return matmul_blocks(w, x, y, ldy, n_begin, n_end);
   }
 }
 
 // Without dot products of bf16: its values are rounded, the arithmetic is float32's.
-bool is_quantised(const ActShape& shape) { return shape.kind == ActKind::int8 || shape.kind == ActKind::nibbles; }
+bool is_quantised(const ActShape& shape) { return shape.kind != ActKind::f32 && shape.kind != ActKind::bf16; }
 
 size_t widened_act_bytes(const ActShape& shape) {
   if (is_quantised(shape)) return avx2::act_bytes(shape);
@@ -33,6 +34,7 @@ void prepare_widened(const Act& act, const float* x, int64_t ldx, int32_t row_be
 }
 
 void matmul_widened(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  if (x.shape.kind == ActKind::blocks) return matmul_blocks(w, x, y, ldy, n_begin, n_end);
   if (is_quantised(x.shape)) return matmul_quantised(w, x, y, ldy, n_begin, n_end);
   lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
 }

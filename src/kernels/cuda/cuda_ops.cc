@@ -116,6 +116,7 @@ Limits CudaOps::limits() const {
   limits.clusters = kMostCentroids;
   limits.cluster_width = kMostClusterHidden;
   limits.gates_alike = true;
+  limits.blocks = false;
   limits.joined_head = has_warpgroups() ? kJoinedDim : 0;
   limits.joined_rotated = kJoinedTurned;
   limits.codes = has_warpgroups();

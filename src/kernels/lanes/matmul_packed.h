@@ -24,7 +24,7 @@
 //   bf16_low(Int), bf16_high(Int)   float32 of the lower or upper half of each lane
 //   unpack<kNibbles>(Int, out)      stores one vector of weight bytes as dots wants it
 //   packed_bytes<kNibbles>(columns) how much that takes, at most 16 a column
-//   dots<kNibbles, MR>(packed, x, stride, group, d)   D of one group for MR rows of x
+//   dots<kNibbles, MR, kStep>(packed, x, stride, group, d)   D of one group for MR rows of x; group: whole steps
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@
 
 namespace paceline::kernels::lanes {
 
-// A multiple of every group; 16 KiB of packed weights.
+// A multiple of every group and block; 16 KiB of packed weights.
 inline constexpr int32_t kPackedColumns = 1024;
 // How far ahead of the turning weights are fetched: about memory's latency at a core's share of the bandwidth.
 inline constexpr int64_t kFetchAheadBytes = 512;
@@ -47,7 +47,7 @@ inline constexpr int32_t kPanelOutputs = 128;
 template <class S>
 struct PackedChunk {
   static constexpr int kLanes = S::V::kLanes;
-  static constexpr int kMaxGroups = kPackedColumns / 32;
+  static constexpr int kMaxGroups = kPackedColumns / 16;
   int32_t n = 0, outputs = 0;  // first output, and how many lanes count
   int32_t first_group = 0, groups = 0;
   alignas(64) uint8_t values[kPackedColumns * 16];
@@ -127,7 +127,7 @@ template <class S, bool kNibbles>
 }
 
 // Rows r … r + MR - 1: adds the chunk's groups to the sums in y [rows, ldy].
-template <class S, bool kNibbles, int MR>
+template <class S, bool kNibbles, int kStep, int MR>
 [[gnu::noinline]] void packed_rows(const PackedChunk<S>& chunk, const Act& x, int32_t r, float* y, int64_t ldy) {
   using V = typename S::V;
   const int32_t cols = x.shape.cols, group = x.shape.group, row_groups = cols / group;
@@ -147,8 +147,8 @@ template <class S, bool kNibbles, int MR>
   }
   for (int32_t g = 0; g < chunk.groups; ++g) {
     typename S::Int d[MR];
-    S::template dots<kNibbles, MR>(chunk.values + S::template packed_bytes<kNibbles>(g * group), q + g * group, cols,
-                                   group, d);
+    S::template dots<kNibbles, MR, kStep>(chunk.values + S::template packed_bytes<kNibbles>(g * group), q + g * group,
+                                          cols, group, d);
     const auto s = V::load(chunk.scales + g * V::kLanes), b = V::load(chunk.biases + g * V::kLanes);
     for (int m = 0; m < MR; ++m) {
       const int64_t at = static_cast<int64_t>(m) * row_groups + g;
@@ -164,8 +164,10 @@ template <class S, bool kNibbles, int MR>
   }
 }
 
-template <class S, bool kNibbles>
-inline void matmul_packed_as(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+// pack(chunk): turns the chunk's outputs and groups of W into its values, scales and biases.
+template <class S, bool kNibbles, int kStep, class Pack>
+inline void matmul_chunks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end,
+                          Pack pack) {
   constexpr int kLanes = S::V::kLanes;
   const int32_t rows = x.shape.rows, groups = w.cols / w.group, chunk_groups = kPackedColumns / w.group;
   const int32_t panel = rows >= kManyRows ? kPanelOutputs : kLanes;
@@ -178,18 +180,25 @@ inline void matmul_packed_as(const Matrix& w, const Act& x, float* y, int64_t ld
       for (int32_t n = first; n < last; n += kLanes) {
         chunk.n = n;
         chunk.outputs = last - n < kLanes ? last - n : kLanes;
-        pack_scales<S>(w, chunk, w.scales, chunk.scales);
-        pack_scales<S>(w, chunk, w.biases, chunk.biases);
-        pack_values<S, kNibbles>(w, chunk);
+        pack(chunk);
         int32_t r = 0;
-        for (; r + S::kRows <= rows; r += S::kRows) packed_rows<S, kNibbles, S::kRows>(chunk, x, r, y, ldy);
+        for (; r + S::kRows <= rows; r += S::kRows) packed_rows<S, kNibbles, kStep, S::kRows>(chunk, x, r, y, ldy);
         if constexpr (S::kRows > 4)
-          for (; r + 4 <= rows; r += 4) packed_rows<S, kNibbles, 4>(chunk, x, r, y, ldy);
-        for (; r + 2 <= rows; r += 2) packed_rows<S, kNibbles, 2>(chunk, x, r, y, ldy);
-        for (; r < rows; ++r) packed_rows<S, kNibbles, 1>(chunk, x, r, y, ldy);
+          for (; r + 4 <= rows; r += 4) packed_rows<S, kNibbles, kStep, 4>(chunk, x, r, y, ldy);
+        for (; r + 2 <= rows; r += 2) packed_rows<S, kNibbles, kStep, 2>(chunk, x, r, y, ldy);
+        for (; r < rows; ++r) packed_rows<S, kNibbles, kStep, 1>(chunk, x, r, y, ldy);
       }
     }
   }
+}
+
+template <class S, bool kNibbles>
+inline void matmul_packed_as(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  matmul_chunks<S, kNibbles, 32>(w, x, y, ldy, n_begin, n_end, [&](PackedChunk<S>& chunk) {
+    pack_scales<S>(w, chunk, w.scales, chunk.scales);
+    pack_scales<S>(w, chunk, w.biases, chunk.biases);
+    pack_values<S, kNibbles>(w, chunk);
+  });
 }
 
 template <class S>

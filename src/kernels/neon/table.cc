@@ -5,6 +5,7 @@
 #include "kernels/neon/matmul.h"
 #include "kernels/neon/packed.h"
 #include "kernels/neon/vec.h"
+#include "kernels/portable/blocks.h"
 
 namespace paceline::kernels::neon {
 namespace {
@@ -15,6 +16,7 @@ void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begi
     case ActKind::bf16: return matmul_bf16(w, x, y, ldy, n_begin, n_end);
     case ActKind::int8:
     case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
+    case ActKind::blocks: return portable::matmul_blocks(w, x, y, ldy, n_begin, n_end);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "kernels/neon/table.h"
 #include "kernels/neon/vec.h"
 #include "kernels/portable/act.h"
+#include "kernels/portable/blocks.h"
 
 namespace paceline::kernels::neon {
 namespace {
@@ -71,16 +72,17 @@ void matmul_dotprod(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_
     case ActKind::bf16: return lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
     case ActKind::int8: return matmul_quantised_dotprod<false>(w, x, y, ldy, n_begin, n_end);
     case ActKind::nibbles: return matmul_quantised_dotprod<true>(w, x, y, ldy, n_begin, n_end);
+    case ActKind::blocks: return portable::matmul_blocks(w, x, y, ldy, n_begin, n_end);
   }
 }
 
 size_t act_bytes_dotprod(const ActShape& shape) {
-  if (shape.kind == ActKind::int8 || shape.kind == ActKind::nibbles) return portable::act_bytes(shape);
+  if (shape.kind != ActKind::f32 && shape.kind != ActKind::bf16) return portable::act_bytes(shape);
   return static_cast<size_t>(shape.rows * lanes::f32_stride<Vec>(shape.cols)) * sizeof(float);
 }
 
 void prepare_dotprod(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int32_t row_end) {
-  if (act.shape.kind == ActKind::int8 || act.shape.kind == ActKind::nibbles)
+  if (act.shape.kind != ActKind::f32 && act.shape.kind != ActKind::bf16)
     return portable::prepare(act, x, ldx, row_begin, row_end);
   lanes::prepare_f32<Vec>(act, x, ldx, row_begin, row_end);
 }

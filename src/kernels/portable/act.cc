@@ -11,7 +11,8 @@ size_t act_bytes(const ActShape& shape) {
     case ActKind::f32:
     case ActKind::bf16: return elements * sizeof(float);
     case ActKind::int8:
-    case ActKind::nibbles: return elements + 64 + elements / static_cast<size_t>(shape.group) * 2 * sizeof(float);
+    case ActKind::nibbles:
+    case ActKind::blocks: return elements + 64 + elements / static_cast<size_t>(shape.group) * 2 * sizeof(float);
   }
   return 0;
 }
@@ -37,7 +38,7 @@ float quantise_group(const float* x, int32_t count, int8_t* q, int32_t& sum) {
 
 void prepare(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int32_t row_end) {
   const int32_t cols = act.shape.cols;
-  const bool quantised = act.shape.kind == ActKind::int8 || act.shape.kind == ActKind::nibbles;
+  const bool quantised = act.shape.kind != ActKind::f32 && act.shape.kind != ActKind::bf16;
   for (int32_t r = row_begin; r < row_end; ++r) {
     const float* row = x + r * ldx;
     if (!quantised) {

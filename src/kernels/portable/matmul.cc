@@ -3,6 +3,8 @@
 #include "kernels/portable/matmul.h"
 
 #include "kernels/portable/act.h"
+#include "kernels/portable/blocks.h"
+#include "tensor/blocks.h"
 
 namespace paceline::kernels::portable {
 namespace {
@@ -54,6 +56,11 @@ int32_t quantised_at(const Matrix& w, int32_t n, int32_t k) {
 }
 
 void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
+  if (in_blocks(w.format)) {
+    dequantise_blocks(w.format, block_row(w, row), w.cols, y);
+    for (int32_t k = 0; k < w.cols; ++k) y[k] *= scale;
+    return;
+  }
   for (int32_t k = 0; k < w.cols; ++k) {
     const float value = w.quantised()
                             ? scale_at(w, w.scales, row, k / w.group) * static_cast<float>(quantised_at(w, row, k)) +
@@ -64,6 +71,7 @@ void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
 }
 
 void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  if (x.shape.kind == ActKind::blocks) return matmul_blocks(w, x, y, ldy, n_begin, n_end);
   for (int32_t r = 0; r < x.shape.rows; ++r)
     for (int32_t n = n_begin; n < n_end; ++n)
       y[r * ldy + n] = w.quantised() ? quantised_dot(w, x, r, n) : dot(w, x, r, n);

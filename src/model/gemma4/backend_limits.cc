@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
+#include "model/weight_formats.h"
+
 namespace paceline {
 namespace {
 
@@ -23,10 +27,34 @@ Status check_text(const Gemma4Config& config, const kernels::Limits& limits) {
   return Done{};
 }
 
+Status check_layer_formats(const std::vector<LayerWeights>& layers, const kernels::Limits& limits) {
+  for (const LayerWeights& layer : layers) {
+    const std::array<const Matrix*, 13> all = {&layer.q,
+                                               &layer.k,
+                                               &layer.v,
+                                               &layer.o,
+                                               &layer.gate,
+                                               &layer.up,
+                                               &layer.down,
+                                               &layer.router,
+                                               &layer.ple_gate,
+                                               &layer.ple_projection,
+                                               &layer.expert_gate.first,
+                                               &layer.expert_up.first,
+                                               &layer.expert_down.first};
+    TRY(check_weight_formats(all, limits));
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Status check_limits(const Gemma4Weights& weights, const kernels::Limits& limits) {
   TRY(check_text(weights.config, limits));
+  const std::array<const Matrix*, 4> ends = {&weights.embedding, &weights.head, &weights.ple_embedding,
+                                             &weights.ple_model_projection};
+  TRY(check_weight_formats(ends, limits));
+  TRY(check_layer_formats(weights.layers, limits));
   for (size_t i = 0; limits.gates_alike && i < weights.layers.size(); ++i) {
     const Matrix &gate = weights.layers[i].gate, &up = weights.layers[i].up;
     if (gate.format == up.format && gate.group == up.group && gate.scale_dtype == up.scale_dtype) continue;
@@ -39,6 +67,10 @@ Status check_limits(const Gemma4Weights& weights, const kernels::Limits& limits)
 
 Status check_limits(const MtpWeights& weights, const kernels::Limits& limits) {
   TRY(check_text(weights.config.text, limits));
+  const std::array<const Matrix*, 4> ends = {&weights.pre_projection, &weights.post_projection, &weights.head,
+                                             &weights.clusters.first};
+  TRY(check_weight_formats(ends, limits));
+  TRY(check_layer_formats(weights.layers, limits));
   TRY(at_most("clusters of tokens", weights.clusters.count, limits.clusters));
   return weights.clusters.count == 0
              ? Status(Done{})

@@ -56,10 +56,14 @@ Status bind_expert_gates(TensorBinder& binder, const std::string& experts, const
     TRY(binder.stack(split + "up_proj", config.experts, ffn, config.hidden, &out->expert_up));
     // They are multiplied with the same prepared rows.
     const Matrix &gate = out->expert_gate.first, &up = out->expert_up.first;
-    if (gate.format == up.format && gate.group == up.group) return Done{};
+    if (multiply_alike(gate, up)) return Done{};
     return Error{
         fmt::format("{}: expected gate_proj and up_proj in one format, found {} in groups of {} and {} in groups of {}",
                     split, weight_format_name(gate.format), gate.group, weight_format_name(up.format), up.group)};
+  }
+  if (binder.has(experts + "0.gate_proj.weight_packed")) {
+    TRY(binder.stack_of(experts, ".gate_proj", {config.experts, ffn, config.hidden}, &out->expert_gate));
+    return binder.stack_of(experts, ".up_proj", {config.experts, ffn, config.hidden}, &out->expert_up);
   }
   MatrixStack both;
   TRY(binder.plain_stack(experts + "gate_up_proj", config.experts, 2 * ffn, config.hidden, &both));
@@ -75,6 +79,9 @@ Status bind_expert_down(TensorBinder& binder, const std::string& experts, const 
   if (binder.has(split + ".weight")) {
     return binder.stack(split, config.experts, config.hidden, config.expert_ffn, &out->expert_down);
   }
+  if (binder.has(experts + "0.down_proj.weight_packed"))
+    return binder.stack_of(experts, ".down_proj", {config.experts, config.hidden, config.expert_ffn},
+                           &out->expert_down);
   return binder.plain_stack(experts + "down_proj", config.experts, config.hidden, config.expert_ffn, &out->expert_down);
 }
 

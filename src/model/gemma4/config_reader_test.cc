@@ -158,9 +158,34 @@ TEST(ConfigReader, Quantisation) {
               HasSubstr("group_size: expected 32, 64 or 128"));
   EXPECT_THAT(error_of({{"quantization", {{"bits", 4}, {"group_size", 32}, {"mode", "mxfp4"}}}}),
               HasSubstr("found \"mxfp4\""));
-  EXPECT_THAT(error_of({{"quantization_config", {{"quant_method", "gptq"}}}}), HasSubstr("quantization_config.bits"));
+  EXPECT_THAT(error_of({{"quantization_config", {{"quant_method", "gptq"}}}}),
+              HasSubstr("quant_method: expected compressed-tensors, or MLX's groups"));
   EXPECT_THAT(error_of({{"quantization", {{"bits", 4}, {"group_size", 32}, {"x", {{"bits", 6}, {"group_size", 32}}}}}}),
               HasSubstr("quantization.x.bits"));
+}
+
+TEST(ConfigReader, ReadsWhatIsNeverToBeSampled) {
+  const std::string config = golden("dense/target/config.json");
+  EXPECT_THAT(must_read(config, R"({"suppress_tokens": [7, 5]})").suppressed, ElementsAre(7, 5));
+  for (const char* wrong :
+       {R"({"suppress_tokens": 7})", R"({"suppress_tokens": [384]})", R"({"suppress_tokens": ["x"]})"})
+    EXPECT_THAT(read_config(config, wrong).error().message, HasSubstr("suppress_tokens: expected a list of ids"));
+}
+
+TEST(ConfigReader, ReadsCompressedTensors) {
+  const auto with = [&](const json::object& changes) {
+    json::object config{{"quant_method", "compressed-tensors"},
+                        {"format", "pack-quantized"},
+                        {"config_groups", {{"group_0", {{"weights", {{"num_bits", 4}, {"group_size", 32}}}}}}}};
+    for (const auto& [key, value] : changes) config[key] = value;
+    return edited("dense/target/config.json", {{"quantization_config", config}});
+  };
+  EXPECT_EQ(must_read(with({})).quant_bits, 4);
+  EXPECT_EQ(must_read(with({})).quant_group, 32);
+  EXPECT_THAT(read_config(with({{"format", "nvfp4-pack-quantized"}}), "").error().message,
+              HasSubstr("format: expected \"pack-quantized\""));
+  EXPECT_THAT(read_config(with({{"config_groups", {{"g", {{"weights", {{"num_bits", 3}}}}}}}}), "").error().message,
+              HasSubstr("num_bits: expected 4 or 8"));
 }
 
 TEST(ConfigReader, ErrorsNameTheField) {

@@ -6,42 +6,9 @@
 
 #include "model/gemma4/state_of.h"
 #include "state/kv.h"
-#include "weights/sha256.h"
 
 namespace paceline {
 namespace {
-
-std::string format_text(const Matrix& matrix) {
-  const char* name = weight_format_name(matrix.format);
-  return matrix.quantised() ? fmt::format("{} group {}", name, matrix.group) : name;
-}
-
-// Sums matrices up by use and format, in the order they come.
-class MatrixTally {
- public:
-  void add(const char* use, const char* name, const Matrix& matrix, int64_t count = 1) {
-    if (!matrix.present()) return;
-    MatrixGroup& group = group_of(use, format_text(matrix));
-    group.matrices += count;
-    group.parameters += count * matrix.rows * matrix.cols;
-    group.bytes += static_cast<uint64_t>(count) * matrix.bytes();
-    std::string shape = fmt::format("{} [{}, {}]", name, matrix.rows, matrix.cols);
-    if (std::find(group.shapes.begin(), group.shapes.end(), shape) == group.shapes.end()) {
-      group.shapes.push_back(std::move(shape));
-    }
-  }
-
-  std::vector<MatrixGroup> groups;
-
- private:
-  MatrixGroup& group_of(const char* use, const std::string& format) {
-    for (MatrixGroup& group : groups) {
-      if (group.use == use && group.format == format) return group;
-    }
-    groups.push_back({use, format, 0, 0, 0, {}});
-    return groups.back();
-  }
-};
 
 void tally_layer(const LayerWeights& layer, MatrixTally& tally) {
   tally.add("attention", "q", layer.q);
@@ -109,10 +76,9 @@ Status complete(const Checkpoint& checkpoint, Hashing hashing, ModelReport* repo
   report->folder = checkpoint.folder().string();
   report->layer_groups = group_layers(report->config);
   for (const MatrixGroup& group : report->matrix_groups) report->parameters += group.parameters;
-  for (const MappedFile& file : checkpoint.files()) report->file_bytes += file.bytes().size();
-  if (hashing == Hashing::sha256) {
-    TRY_ASSIGN(report->sha256, sha256_hex(checkpoint.files()));
-  }
+  TRY_ASSIGN(const FileFacts files, file_facts(checkpoint, hashing));
+  report->file_bytes = files.bytes;
+  report->sha256 = files.sha256;
   return Done{};
 }
 

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "model/gemma4/mtp_weights.h"
 #include "model/load.h"
+#include "model/report_parts.h"
 
 namespace paceline {
 
@@ -17,16 +18,6 @@ struct LayerGroup {
   LayerConfig form;        // of the first of them
   bool shares_kv = false;  // reads another layer's keys and values
   std::vector<int32_t> layers;
-};
-
-// Matrices of one use and format.
-struct MatrixGroup {
-  std::string use;     // "attention", "ffn", "experts", …
-  std::string format;  // "bf16", "q4 group 64"
-  int64_t matrices = 0;
-  int64_t parameters = 0;
-  uint64_t bytes = 0;
-  std::vector<std::string> shapes;  // "q [4096, 2816]", each once
 };
 
 struct ModelReport {
@@ -49,7 +40,6 @@ struct ModelReport {
 // Weights, and keys and values of one sequence of `tokens`.
 uint64_t memory_needed(const ModelReport& report, int64_t tokens);
 
-enum class Hashing : uint8_t { skip, sha256 };
 Result<ModelReport> make_report(const LoadedModel& model, Hashing hashing);
 Result<ModelReport> make_report(const MtpWeights& drafter, const Checkpoint& checkpoint, Hashing hashing);
 

@@ -11,20 +11,6 @@ namespace {
 
 namespace json = boost::json;
 
-std::string size_text(uint64_t bytes) {
-  const auto size = static_cast<double>(bytes);
-  if (bytes >= 1ull << 30) return fmt::format("{:.2f} GiB", size / 0x1p30);
-  if (bytes >= 1ull << 20) return fmt::format("{:.1f} MiB", size / 0x1p20);
-  return fmt::format("{} bytes", bytes);
-}
-
-std::string count_text(int64_t count) {
-  const auto number = static_cast<double>(count);
-  if (count >= 1'000'000'000) return fmt::format("{:.2f} billion", number / 1e9);
-  if (count >= 1'000'000) return fmt::format("{:.1f} million", number / 1e6);
-  return fmt::format("{}", count);
-}
-
 const char* kind_text(LayerKind kind) { return kind == LayerKind::global ? "global" : "sliding"; }
 
 void print_architecture(const ModelReport& report, std::string* out) {
@@ -68,16 +54,6 @@ void print_layers(const ModelReport& report, std::string* out) {
   }
 }
 
-void print_matrices(const ModelReport& report, std::string* out) {
-  auto line = std::back_inserter(*out);
-  fmt::format_to(line, "\n  {:<20} {:<13} {:>8} {:>14} {:>12}  {}\n", "weights", "format", "matrices", "parameters",
-                 "size", "shapes");
-  for (const MatrixGroup& group : report.matrix_groups) {
-    fmt::format_to(line, "  {:<20} {:<13} {:>8} {:>14} {:>12}  {}\n", group.use, group.format, group.matrices,
-                   count_text(group.parameters), size_text(group.bytes), fmt::join(group.shapes, ", "));
-  }
-}
-
 void print_kv(const ModelReport& report, std::string* out) {
   auto line = std::back_inserter(*out);
   fmt::format_to(line, "  KV per token        {} bytes (bf16)\n", report.kv_bytes_per_token);
@@ -116,28 +92,13 @@ json::array layers_json(const ModelReport& report) {
   return rows;
 }
 
-json::array matrices_json(const ModelReport& report) {
-  json::array rows;
-  for (const MatrixGroup& group : report.matrix_groups) {
-    json::object row;
-    row["use"] = group.use;
-    row["format"] = group.format;
-    row["matrices"] = group.matrices;
-    row["parameters"] = group.parameters;
-    row["bytes"] = group.bytes;
-    row["shapes"] = json::array(group.shapes.begin(), group.shapes.end());
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 }  // namespace
 
 std::string report_text(const ModelReport& report) {
   std::string text;
   print_architecture(report, &text);
   print_layers(report, &text);
-  print_matrices(report, &text);
+  text += matrices_text(report.matrix_groups);
   print_memory(report, &text);
   return text;
 }
@@ -168,7 +129,7 @@ std::string report_json(const ModelReport& report, std::string_view kernels) {
   top["stop_ids"] = json::array(c.stop_ids.begin(), c.stop_ids.end());
   top["parameters"] = report.parameters;
   top["layer_groups"] = layers_json(report);
-  top["matrix_groups"] = matrices_json(report);
+  top["matrix_groups"] = matrices_json(report.matrix_groups);
   top["file_bytes"] = report.file_bytes;
   top["weight_bytes"] = report.weight_bytes;
   top["bytes_per_decode"] = report.bytes_per_decode;

@@ -17,11 +17,11 @@ LayerWeights make_layer(const Gemma4Config& c, int32_t i, SyntheticMaker& maker)
   if (lc.kv_layer == i) {
     l.k_norm = l.q_norm;
     l.k = maker.matrix(lc.kv_heads * lc.head_dim, c.hidden);
-    if (!lc.value_is_key) l.v = maker.matrix(lc.kv_heads * lc.head_dim, c.hidden);
+    if (!lc.value_is_key) l.v = maker.wide_matrix(lc.kv_heads * lc.head_dim, c.hidden);
   }
   l.gate = maker.matrix(lc.ffn, c.hidden);
   l.up = maker.matrix(lc.ffn, c.hidden);
-  l.down = maker.matrix(c.hidden, lc.ffn);
+  l.down = maker.wide_matrix(c.hidden, lc.ffn);
   if (c.experts > 0) {
     for (Vector* norm : {&l.post_ffn_norm_1, &l.pre_ffn_norm_2, &l.post_ffn_norm_2, &l.router_scale})
       norm->assign(hidden, 1.0f);
@@ -41,7 +41,7 @@ LayerWeights make_layer(const Gemma4Config& c, int32_t i, SyntheticMaker& maker)
 
 void make_all(Gemma4Weights& w, SyntheticMaker& maker) {
   const Gemma4Config& c = w.config;
-  w.embedding = maker.matrix(c.vocab, c.hidden);
+  w.embedding = maker.wide_matrix(c.vocab, c.hidden);
   w.head = w.embedding;
   w.final_norm.assign(static_cast<size_t>(c.hidden), 1.0f);
   for (int32_t i = 0; i < c.layer_count(); ++i) w.layers.push_back(make_layer(c, i, maker));

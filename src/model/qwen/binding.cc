@@ -110,7 +110,7 @@ Status bind_experts(TensorBinder& binder, const std::string& prefix, const QwenC
   TRY(bind_expert_down(binder, prefix, config, &out->expert_down));
   const Matrix &gate = out->expert_gate.first, &up = out->expert_up.first;
   // They are multiplied with the same prepared rows.
-  if (gate.format != up.format || gate.group != up.group)
+  if (!multiply_alike(gate, up))
     return Error{
         fmt::format("{}: expected the experts' gate_proj and up_proj in one format, found {} in groups of {} "
                     "and {} in groups of {}",

@@ -4,6 +4,7 @@
 
 #include "model/placing.h"
 #include "model/qwen/qwen_forward.h"
+#include "model/weight_formats.h"
 
 namespace paceline::qwen {
 namespace {
@@ -99,6 +100,13 @@ Status QwenWeights::check(const kernels::Limits& limits) const {
     return Error{
         fmt::format("the model has heads of {} numbers, {} of them rotated; this backend takes multiples of {}",
                     config.head_dim, config.rotary, limits.head_step)};
+  std::vector<const Matrix*> all{&embedding, &head};
+  for (const LayerWeights& layer : layers) {
+    for (const Matrix* m : layer.matrices()) all.push_back(m);
+    for (const MatrixStack* m : {&layer.ffn.expert_gate, &layer.ffn.expert_up, &layer.ffn.expert_down})
+      all.push_back(&m->first);
+  }
+  TRY(check_weight_formats(all, limits));
   if (config.is_recurrent() && !limits.recurrent) return lacks("layers of Gated DeltaNet");
   if (config.is_recurrent()) TRY(check_delta(config.delta, limits));
   if (config.gates_attention && !limits.recurrent) return lacks("attention with a gate");

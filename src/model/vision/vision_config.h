@@ -25,6 +25,8 @@ struct VisionConfig {
 
   // Of the squares that go in.
   [[nodiscard]] int32_t side() const { return kind == VisionKind::tower ? shape.patch : shape.token_side(); }
+
+  bool operator==(const VisionConfig&) const = default;
 };
 
 }  // namespace paceline

@@ -1,0 +1,146 @@
+// AVX2's part of lanes/matmul_packed.h and lanes/matmul_blocks.h: 8 outputs.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/avx2/vec.h"
+
+namespace paceline::kernels::avx2 {
+
+struct PackedSet {
+  using V = Vec;
+  using Int = __m256i;
+  static constexpr int kRows = 4;
+  static constexpr int kBlocks = 2;
+
+  static __m128i load_block(const uint8_t* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
+  static Int load(const uint8_t* p) { return _mm256_load_si256(reinterpret_cast<const Int*>(p)); }
+  static Int four_bytes(const int8_t* p) {
+    int32_t bytes;
+    std::memcpy(&bytes, p, sizeof bytes);
+    return _mm256_set1_epi32(bytes);
+  }
+
+  template <int kCount>
+  [[gnu::always_inline]] static inline void turn(const uint8_t* const* rows, int64_t at, Int* out) {
+    Int halves[kCount][4];  // rows j and j + 4
+    for (int j = 0; j < 4; ++j)
+      for (int b = 0; b < kCount; ++b)
+        halves[b][j] = _mm256_inserti128_si256(_mm256_castsi128_si256(load_block(rows[j] + at + 16 * b)),
+                                               load_block(rows[j + 4] + at + 16 * b), 1);
+    for (int b = 0; b < kCount; ++b) {
+      const auto& h = halves[b];
+      const Int a = _mm256_unpacklo_epi32(h[0], h[1]), c = _mm256_unpacklo_epi32(h[2], h[3]);
+      const Int d = _mm256_unpackhi_epi32(h[0], h[1]), e = _mm256_unpackhi_epi32(h[2], h[3]);
+      out[4 * b] = _mm256_unpacklo_epi64(a, c);
+      out[4 * b + 1] = _mm256_unpackhi_epi64(a, c);
+      out[4 * b + 2] = _mm256_unpacklo_epi64(d, e);
+      out[4 * b + 3] = _mm256_unpackhi_epi64(d, e);
+    }
+  }
+
+  static __m256 to_float(Int v) { return _mm256_cvtepi32_ps(v); }
+  static __m256 as_float(Int v) { return _mm256_castsi256_ps(v); }
+  static __m256 bf16_low(Int v) { return as_float(_mm256_slli_epi32(v, 16)); }
+  static __m256 bf16_high(Int v) { return as_float(_mm256_and_si256(v, _mm256_set1_epi32(-65536))); }
+
+  template <bool kNibbles>
+  static constexpr int32_t packed_bytes(int32_t columns) {
+    return columns * (kNibbles ? 8 : 16);
+  }
+
+  template <bool kNibbles>
+  [[gnu::always_inline]] static inline void unpack(Int bytes, uint8_t* out) {
+    const Int low = _mm256_set1_epi8(15);
+    _mm256_store_si256(reinterpret_cast<Int*>(out), _mm256_and_si256(bytes, low));
+    _mm256_store_si256(reinterpret_cast<Int*>(out + 32), _mm256_and_si256(_mm256_srli_epi16(bytes, 4), low));
+  }
+
+  template <bool kNibbles, int MR, int kStep>
+  [[gnu::always_inline]] static inline void dots(const uint8_t* packed, const int8_t* x, int64_t stride, int32_t group,
+                                                 Int (&d)[MR]) {
+    for (auto& sum : d) sum = _mm256_setzero_si256();
+    for (int32_t k = 0; k < group; k += kStep)
+      add_step<kNibbles, MR, kStep>(packed + packed_bytes<kNibbles>(k), x + k, stride, d);
+  }
+
+  template <bool kNibbles, int MR, int kStep>
+  [[gnu::always_inline]] static inline void add_step(const uint8_t* packed, const int8_t* x, int64_t stride,
+                                                     Int (&d)[MR]) {
+    if constexpr (kNibbles) {
+      Int sums[MR];
+      for (auto& sum : sums) sum = _mm256_setzero_si256();
+#pragma GCC unroll 4
+      for (int j = 0; j < kStep / 4; ++j) {
+        const Int w = load(packed + 32 * j);
+        for (int m = 0; m < MR; ++m)
+          sums[m] = _mm256_add_epi16(sums[m], _mm256_maddubs_epi16(w, four_bytes(x + m * stride + 4 * j)));
+      }
+      for (int m = 0; m < MR; ++m) d[m] = _mm256_add_epi32(d[m], _mm256_madd_epi16(sums[m], _mm256_set1_epi16(1)));
+    } else {
+      Int low[MR], high[MR];
+      for (int m = 0; m < MR; ++m) low[m] = high[m] = _mm256_setzero_si256();
+// Unrolled further, sums move to memory.
+#pragma GCC unroll 2
+      for (int j = 0; j < kStep / 4; ++j) {
+        const Int w_low = load(packed + 64 * j), w_high = load(packed + 64 * j + 32);
+        for (int m = 0; m < MR; ++m) {
+          const Int xs = four_bytes(x + m * stride + 4 * j);
+          low[m] = _mm256_add_epi16(low[m], _mm256_maddubs_epi16(w_low, xs));
+          high[m] = _mm256_add_epi16(high[m], _mm256_maddubs_epi16(w_high, xs));
+        }
+      }
+      for (int m = 0; m < MR; ++m) {
+        d[m] = _mm256_add_epi32(d[m], _mm256_madd_epi16(low[m], _mm256_set1_epi16(1)));
+        d[m] = _mm256_add_epi32(d[m], _mm256_madd_epi16(high[m], _mm256_set1_epi16(16)));
+      }
+    }
+  }
+
+  // What lanes/matmul_blocks.h asks for besides: codes of four columns, one in a byte.
+  template <bool kNibbles>
+  [[gnu::always_inline]] static inline void put(Int codes, uint8_t* out) {
+    if constexpr (kNibbles)
+      _mm256_store_si256(reinterpret_cast<Int*>(out), codes);
+    else
+      unpack<false>(codes, out);
+  }
+  // Where lanes read: rows[i] - rows[0].
+  static Int offsets(const uint8_t* const* rows) {
+    alignas(32) int32_t from_first[8];
+    for (int i = 0; i < 8; ++i) from_first[i] = static_cast<int32_t>(rows[i] - rows[0]);
+    return _mm256_load_si256(reinterpret_cast<const Int*>(from_first));
+  }
+  static Int four_at(const uint8_t* first, Int offsets) {
+    return _mm256_i32gather_epi32(reinterpret_cast<const int*>(first), offsets, 1);
+  }
+  static Int times(Int a, Int b) { return _mm256_mullo_epi32(a, b); }
+  static Int look_up(const uint8_t (&levels)[16], Int codes) {
+    return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load_block(levels)), codes);
+  }
+  static Int all(int32_t v) { return _mm256_set1_epi32(v); }
+  static Int both(Int a, Int b) { return _mm256_and_si256(a, b); }
+  static Int either(Int a, Int b) { return _mm256_or_si256(a, b); }
+  static Int flip(Int a, Int b) { return _mm256_xor_si256(a, b); }
+  template <int kBits>
+  static Int down(Int v) {
+    return _mm256_srli_epi32(v, kBits);
+  }
+  template <int kBits>
+  static Int up(Int v) {
+    return _mm256_slli_epi32(v, kBits);
+  }
+  template <int kBits>
+  static Int down_signed(Int v) {
+    return _mm256_srai_epi32(v, kBits);
+  }
+  static __m256 f16_low(Int v) {
+    const Int words = _mm256_and_si256(v, _mm256_set1_epi32(0xffff));
+    return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
+  }
+};
+
+}  // namespace paceline::kernels::avx2

@@ -1,0 +1,103 @@
+// AVX-512's part of lanes/matmul_packed.h and lanes/matmul_blocks.h: 16 outputs.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "kernels/avx512/turn.h"
+#include "kernels/avx512/vec.h"
+
+namespace paceline::kernels::avx512 {
+
+struct PackedSet {
+  using V = Vec;
+  using Int = __m512i;
+  static constexpr int kRows = 8;
+  static constexpr int kBlocks = 4;
+
+  static Int four_bytes(const int8_t* p) {
+    int32_t bytes;
+    std::memcpy(&bytes, p, sizeof bytes);
+    return _mm512_set1_epi32(bytes);
+  }
+
+  template <int kCount>
+  [[gnu::always_inline]] static inline void turn(const uint8_t* const* rows, int64_t at, Int* out) {
+    turn_rows<kCount>(rows, at, out);
+  }
+
+  static __m512 to_float(Int v) { return _mm512_cvtepi32_ps(v); }
+  static __m512 as_float(Int v) { return _mm512_castsi512_ps(v); }
+  static __m512 bf16_low(Int v) { return as_float(_mm512_slli_epi32(v, 16)); }
+  static __m512 bf16_high(Int v) { return as_float(_mm512_and_si512(v, _mm512_set1_epi32(-65536))); }
+
+  template <bool kNibbles>
+  static constexpr int32_t packed_bytes(int32_t columns) {
+    return columns * 16;
+  }
+
+  template <bool kNibbles>
+  [[gnu::always_inline]] static inline void unpack(Int bytes, uint8_t* out) {
+    if constexpr (kNibbles) {
+      const Int low = _mm512_set1_epi8(15);
+      _mm512_store_si512(out, _mm512_and_si512(bytes, low));
+      _mm512_store_si512(out + 64, _mm512_and_si512(_mm512_srli_epi16(bytes, 4), low));
+    } else {
+      _mm512_store_si512(out, bytes);
+    }
+  }
+
+  // Both formats are the same here.
+  template <bool kNibbles, int MR, int kStep>
+  [[gnu::always_inline]] static inline void dots(const uint8_t* packed, const int8_t* x, int64_t stride, int32_t group,
+                                                 Int (&d)[MR]) {
+    for (auto& sum : d) sum = _mm512_setzero_si512();
+    for (int32_t k = 0; k < group; k += kStep) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kStep / 4; ++j) {
+        const Int w = _mm512_load_si512(packed + 64 * j);
+        for (int m = 0; m < MR; ++m) d[m] = _mm512_dpbusd_epi32(d[m], w, four_bytes(x + m * stride + 4 * j));
+      }
+      packed += packed_bytes<kNibbles>(kStep);
+      x += kStep;
+    }
+  }
+
+  // What lanes/matmul_blocks.h asks for besides: codes of four columns, one in a byte.
+  template <bool kNibbles>
+  [[gnu::always_inline]] static inline void put(Int codes, uint8_t* out) {
+    _mm512_store_si512(out, codes);
+  }
+  // Where lanes read: rows[i] - rows[0].
+  static Int offsets(const uint8_t* const* rows) {
+    alignas(64) int32_t from_first[16];
+    for (int i = 0; i < 16; ++i) from_first[i] = static_cast<int32_t>(rows[i] - rows[0]);
+    return _mm512_load_si512(from_first);
+  }
+  static Int four_at(const uint8_t* first, Int offsets) { return _mm512_i32gather_epi32(offsets, first, 1); }
+  static Int times(Int a, Int b) { return _mm512_mullo_epi32(a, b); }
+  static Int look_up(const uint8_t (&levels)[16], Int codes) {
+    return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(load_block(levels)), codes);
+  }
+  static Int all(int32_t v) { return _mm512_set1_epi32(v); }
+  static Int both(Int a, Int b) { return _mm512_and_si512(a, b); }
+  static Int either(Int a, Int b) { return _mm512_or_si512(a, b); }
+  static Int flip(Int a, Int b) { return _mm512_xor_si512(a, b); }
+  template <int kBits>
+  static Int down(Int v) {
+    return _mm512_srli_epi32(v, kBits);
+  }
+  template <int kBits>
+  static Int up(Int v) {
+    return _mm512_slli_epi32(v, kBits);
+  }
+  template <int kBits>
+  static Int down_signed(Int v) {
+    return _mm512_srai_epi32(v, kBits);
+  }
+  static __m512 f16_low(Int v) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(v)); }
+};
+
+}  // namespace paceline::kernels::avx512

@@ -1,0 +1,17 @@
+#include "model/weight_formats.h"
+
+#include <fmt/format.h>
+
+namespace paceline {
+
+Status check_weight_formats(std::span<const Matrix* const> matrices, const kernels::Limits& limits) {
+  for (const Matrix* matrix : matrices) {
+    if (limits.blocks || !in_blocks(matrix->format)) continue;
+    return Error{
+        fmt::format("the model has weights in blocks of {}; this backend does not read those yet (--device cpu does)",
+                    weight_format_name(matrix->format))};
+  }
+  return Done{};
+}
+
+}  // namespace paceline

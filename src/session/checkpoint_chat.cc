@@ -91,7 +91,9 @@ class CheckpointChat : public ChatTemplate {
       json::object& made = request.messages.emplace_back(json::object()).get_object();
       made["role"] = message.role;
       made["content"] = message.content;
-      if (!message.reasoning.empty()) made["reasoning"] = made["reasoning_content"] = message.reasoning;
+      if (message.reasoning.empty()) continue;
+      made["reasoning"] = message.reasoning;
+      made["reasoning_content"] = message.reasoning;
     }
     return render_request(request);
   }

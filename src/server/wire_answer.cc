@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/utf8.h"
+#include "session/chat_messages.h"
 #include "session/drafted_by.h"
 #include "session/token_bytes.h"
 
@@ -147,7 +148,7 @@ json::object AnswerWriter::whole(const std::vector<ChoiceText>& choices, const U
       message["content"] = choice.content;
       if (choice.content.empty() && !choice.calls.empty()) message["content"] = nullptr;
       message["refusal"] = nullptr;
-      if (!choice.reasoning.empty()) message["reasoning"] = message["reasoning_content"] = choice.reasoning;
+      if (!choice.reasoning.empty()) set_thoughts(message, choice.reasoning);
       json::array calls;
       for (size_t c = 0; c < choice.calls.size(); ++c) {
         calls.push_back({{"id", call_id(index, static_cast<int32_t>(c))},

@@ -115,7 +115,7 @@ class MessageReader {
   void read_assistant(AskFields& fields, json::object& message) {
     // Both spellings are in use, by those who ask and in templates.
     const auto reasoning = fields.string("reasoning"), other = fields.string("reasoning_content");
-    if (reasoning || other) message["reasoning"] = message["reasoning_content"] = reasoning ? *reasoning : *other;
+    if (reasoning || other) set_thoughts(message, reasoning ? *reasoning : *other);
     fields.ignore({"refusal", "annotations", "audio", "function_call"});
     const json::array* calls = fields.array("tool_calls");
     if (calls == nullptr) return;
@@ -175,6 +175,12 @@ json::value content_of(json::array parts) {
     text += said->get_string();
   }
   return json::value(text);
+}
+
+// One behind the other: a name that is added may move the value of another.
+void set_thoughts(json::object& message, std::string_view thoughts) {
+  message["reasoning"] = thoughts;
+  message["reasoning_content"] = thoughts;
 }
 
 json::object call_object(std::string_view id, std::string_view name, json::object arguments) {

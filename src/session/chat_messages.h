@@ -21,6 +21,9 @@ struct Messages {
 // nobody's wish, and must not be seen in a prompt.
 boost::json::value content_of(boost::json::array parts);
 
+// What was thought before a message, under both names that templates and clients know.
+void set_thoughts(boost::json::object& message, std::string_view thoughts);
+
 // A call, as a message of the assistant has it.
 boost::json::object call_object(std::string_view id, std::string_view name, boost::json::object arguments);
 

@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 
+#include "session/chat_messages.h"
 #include "session/chat_request.h"
 #include "tokenizer/json_fields.h"
 #include "tokenizer/packed_file.h"
@@ -91,9 +92,7 @@ class CheckpointChat : public ChatTemplate {
       json::object& made = request.messages.emplace_back(json::object()).get_object();
       made["role"] = message.role;
       made["content"] = message.content;
-      if (message.reasoning.empty()) continue;
-      made["reasoning"] = message.reasoning;
-      made["reasoning_content"] = message.reasoning;
+      if (!message.reasoning.empty()) set_thoughts(made, message.reasoning);
     }
     return render_request(request);
   }

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "session/chat_messages.h"
+
 namespace paceline::messages {
 namespace {
 
@@ -70,7 +72,7 @@ class BlockReader {
     const bool is_open = !turns_.empty() && turns_.back().role == "assistant" && turns_.back().calls.empty();
     for (Turn& turn : turns_) {
       json::object message{{"role", turn.role}, {"content", content_of(std::move(turn.parts))}};
-      if (!turn.reasoning.empty()) message["reasoning"] = message["reasoning_content"] = turn.reasoning;
+      if (!turn.reasoning.empty()) set_thoughts(message, turn.reasoning);
       if (!turn.calls.empty()) message["tool_calls"] = std::move(turn.calls);
       if (!turn.call_id.empty()) message["tool_call_id"] = turn.call_id;
       out_.for_template.push_back(std::move(message));

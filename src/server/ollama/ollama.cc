@@ -9,6 +9,7 @@
 
 #include "base/utf8.h"
 #include "server/utc_text.h"
+#include "session/chat_messages.h"
 #include "session/tool_offer.h"
 
 namespace paceline::ollama {
@@ -36,8 +37,7 @@ class MessageReader {
                                     fmt::format("{} must be system, user, assistant or tool", fields.path("role"))));
     }
     json::object message{{"role", role}, {"content", content(fields)}};
-    if (const auto thought = fields.string("thinking"); thought && !thought->empty())
-      message["reasoning"] = message["reasoning_content"] = *thought;
+    if (const auto thought = fields.string("thinking"); thought && !thought->empty()) set_thoughts(message, *thought);
     if (const json::array* calls = fields.array("tool_calls")) message["tool_calls"] = read_calls(*calls);
     if (role == "tool") message["tool_call_id"] = answered(fields.string("tool_name").value_or(""));
     fields.ignore({"name", "tool_call_id"});

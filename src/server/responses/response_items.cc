@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "session/chat_messages.h"
 #include "session/data_uri.h"
 
 namespace paceline::responses {
@@ -87,7 +88,7 @@ class ItemReader {
   // A new turn of the assistant, with what it thought before.
   json::object& open_turn() {
     json::object message{{"role", "assistant"}, {"content", ""}};
-    if (!thoughts_.empty()) message["reasoning"] = message["reasoning_content"] = std::exchange(thoughts_, {});
+    if (!thoughts_.empty()) set_thoughts(message, std::exchange(thoughts_, {}));
     return out_.for_template.emplace_back(std::move(message)).get_object();
   }
 

@@ -232,7 +232,8 @@ Result<json::object> gemma4_assistant_gguf_config(const GgufFiles& files) {
   const Gemma4Keys keys(files, hyphen ? "gemma4-assistant" : "gemma4_assistant");
   TRY_ASSIGN(json::object text, text_config(keys));
   // Its layers read the target's keys, and have none.
-  text["num_kv_shared_layers"] = text["num_hidden_layers"];
+  const json::value layers = text["num_hidden_layers"];
+  text["num_kv_shared_layers"] = layers;
   json::object config{{"model_type", "gemma4_assistant"}, {"use_ordered_embeddings", false}};
   TRY_ASSIGN(config["backbone_hidden_size"], keys.integer("embedding_length_out", 2, kMostWidth));
   config["tie_word_embeddings"] = text["tie_word_embeddings"];

@@ -29,8 +29,8 @@ class Completion : public testing::Test {
  protected:
   Completion() {
     for (const auto add :
-         {add_generate_command, add_serve_command, add_connect_command, add_inspect_command, add_quantize_command,
-          add_check_command, add_bench_command, add_completion_command, add_manual_command})
+         {add_generate_command, add_serve_command, add_connect_command, add_inspect_command, add_ls_command,
+          add_quantize_command, add_check_command, add_bench_command, add_completion_command, add_manual_command})
       add(program_, action_);
   }
 

@@ -35,14 +35,13 @@ add_test(NAME pictures_long COMMAND proof_test --gtest_filter=*PictureIdentity.*
 add_test(NAME default_model_long COMMAND proof_test --gtest_filter=DefaultModel.*)
 add_test(NAME goldens_long COMMAND proof_test --gtest_filter=*GoldensTest.*)
 add_test(NAME giving_way_long COMMAND proof_test --gtest_filter=*GivingWay.*)
-add_test(NAME distributions_long COMMAND proof_test --gtest_filter=SpeculationDistributionTest.*)
 add_test(NAME choices_long COMMAND sample_test --gtest_filter=Choose.*)
 # What formats of keys and values cost over 20,000 positions; 200,000 tokens in each of them, alone and in every company;
 # a tiny model behind 100,000 tokens.
 add_test(NAME kv_gates_long COMMAND proof_test --gtest_filter=ShippedModel.*:*GoldenKv.*)
 add_test(NAME kv_identity_long COMMAND proof_test --gtest_filter=*KvIdentity.*)
 add_test(NAME long_context_long COMMAND proof_test --gtest_filter=*LongContext.*)
-set_tests_properties(speculation_long load_long pictures_long default_model_long goldens_long giving_way_long distributions_long choices_long kv_gates_long kv_identity_long
+set_tests_properties(speculation_long load_long pictures_long default_model_long goldens_long giving_way_long choices_long kv_gates_long kv_identity_long
                      long_context_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1 TIMEOUT 3600)
 
 find_package(Python3 COMPONENTS Interpreter)

@@ -128,9 +128,10 @@ std::string model_is_named(const std::string& name) {
 void add_run_options(const Command& command, RunOptions& options) {
   constexpr const char* kGroup = "Model";
   command
-      .add_option("-m,--model", options.model,
-                  "Folder in Hugging Face layout or GGUF file, org/name[:quant] from the local Hugging Face cache or LM "
-                  "Studio, or ollama:NAME[:TAG]; default: $PACELINE_MODEL, or the model that came with the program")
+      .add_option(
+          "-m,--model", options.model,
+          "Folder in Hugging Face layout or GGUF file, org/name[:quant] from the local Hugging Face cache or LM "
+          "Studio, or ollama:NAME[:TAG]; default: $PACELINE_MODEL, or the model that came with the program")
       ->group(kGroup)
       ->type_name("DIR")
       ->check(model_is_named);

@@ -86,7 +86,7 @@ TEST_F(Program, AModelThatIsNotMadeOfNumbersFails) {
 
 TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(run(""), 2, "subcommand");
-  expect_error(run("dance"), 2, "\"dance\": there are generate, serve, inspect, ls, quantize, check, bench");
+  expect_error(run("dance"), 2, "\"dance\": there are generate, serve, connect, inspect, ls, quantize, check, bench");
   expect_error(run("generat -p x"), 2, "\"generat\": did you mean generate?");
   expect_error(run("--bogus"), 2, "--bogus");
   expect_error(run("completion tcsh"), 2, "tcsh");
@@ -138,7 +138,8 @@ TEST_F(Program, FailuresExitWithOne) {
   expect_error(generate("-p x --draft " + (fs::path(PACELINE_SOURCE_DIR) / "tests/goldens/ple/assistant").string()), 1,
                "does not fit");
   std::ofstream(folder() / "model.gguf") << "GGUF";
-  expect_error(run("generate -p x -m " + (folder() / "model.gguf").string()), 1, "model.gguf: byte 4: expected the version");
+  expect_error(run("generate -p x -m " + (folder() / "model.gguf").string()), 1,
+               "model.gguf: byte 4: expected the version");
   expect_error(run("check /nowhere"), 1, "/nowhere");
   expect_error(run("check --tokenizer /nowhere /nowhere"), 1, "/nowhere");
   expect_error(run("check --templates /nowhere"), 1, "/nowhere");

@@ -277,8 +277,8 @@ Result<GoldenCheck> check_golden_case(const std::filesystem::path& folder, const
   }
   TRY_ASSIGN(GoldenCheck check, CaseRun(golden, settings, forward, vision.get()).run());
   const double clear_gap = settings.precision == Precision::f32 ? kF32DraftGap : kBf16Gap;
-  TRY_ASSIGN(check.drafts, check_golden_drafts(folder, golden, {settings.precision, settings.chunk_rows, clear_gap},
-                                               pool, forward));
+  TRY_ASSIGN(check.drafts,
+             check_golden_drafts(folder, golden, {settings.precision, settings.chunk_rows, clear_gap}, pool, forward));
   TRY(forward.status());
   TRY_ASSIGN(check.dflash, check_golden_dflash(folder, golden, {settings.precision, settings.chunk_rows, clear_gap},
                                                model, pool, ops));

@@ -17,7 +17,7 @@ struct LoadPlan {
   int32_t at_once = 64;  // waiting or running
   int32_t longest_prompt = 200;
   int32_t most_tokens = 40;
-  int32_t cancels_every = 8;  // steps, about, somebody goes away
+  int32_t cancels_every = 8;             // steps, about, somebody goes away
   std::vector<TokenId> stop_ids;         // sorted
   std::vector<RequestPicture> pictures;  // that some prompts show, wherever; the parts have a vision side then
   uint64_t seed = 1;

@@ -14,14 +14,13 @@
 #include "model/gemma4/synthetic.h"
 #include "model/gemma4/tiny_config.h"
 #include "proof/decode.h"
-#include "proof/long_form_for_tests.h"
 
 namespace paceline {
 namespace {
 
 constexpr int32_t kVocab = 4;
 constexpr int32_t kLength = 3;
-const int kDrawn = long_form() ? 100'000 : 30'000;
+constexpr int kDrawn = 100'000;
 constexpr float kTemperature = 0.8f;
 
 using Text = std::vector<TokenId>;

@@ -64,8 +64,9 @@ Status read_ple(const JsonFields& text, Gemma4Config* config) {
 
 // What the forward does not compute must not be asked for.
 Status check_unsupported(const JsonFields& text) {
-  TRY_ASSIGN(const std::string activation, text.text_or("hidden_activation", "gelu_pytorch_tanh"));
-  if (activation != "gelu_pytorch_tanh") return text.wrong("hidden_activation", "\"gelu_pytorch_tanh\"");
+  constexpr std::string_view kGelu = "gelu_pytorch_tanh";
+  TRY_ASSIGN(const std::string activation, text.text_or("hidden_activation", kGelu));
+  if (activation != kGelu) return text.wrong("hidden_activation", "\"gelu_pytorch_tanh\"");
   TRY_ASSIGN(const bool bias, text.boolean_or("attention_bias", false));
   if (bias) return text.wrong("attention_bias", "false");
   return Done{};

@@ -303,7 +303,7 @@ TEST_P(PictureIdentity, WhoGivesWaySeesTheSame) {
     settings_.feature_bytes = feature_bytes;
     LoadPlan plan;
     plan.text = words(400);
-    plan.requests = long_form() ? 12 : 5;
+    plan.requests = 12;
     plan.at_once = 3;
     plan.longest_prompt = 120;
     plan.most_tokens = 12;

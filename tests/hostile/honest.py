@@ -65,12 +65,14 @@ def content_of(body):
         if "error" in event:
             raise wire.Cut(f"the stream ends with {event['error']}")
         for choice in event["choices"]:
-            known = choices.setdefault(choice["index"], {"text": "", "reasoning": "", "calls": "", "finish": None})
+            known = choices.setdefault(choice["index"], {"text": "", "reasoning": "", "calls": {}, "finish": None})
             delta = choice.get("delta", choice)
             known["text"] += delta.get("content") or delta.get("text") or ""
             known["reasoning"] += delta.get("reasoning") or ""
             for call in delta.get("tool_calls") or []:
-                known["calls"] += json.dumps(call["function"])
+                whole = known["calls"].setdefault(call["index"], {"name": "", "arguments": ""})
+                for key in whole:
+                    whole[key] += call["function"].get(key) or ""
             known["finish"] = choice.get("finish_reason") or known["finish"]
     if not ended:
         raise wire.Cut("the stream has no end")

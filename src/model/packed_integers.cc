@@ -23,18 +23,6 @@ int32_t group_of_packed(int64_t scales, int64_t cols) {
   return 0;
 }
 
-float scale_element(const TensorView& tensor, size_t i) {
-  const std::byte* at = tensor.values + i * dtype_bytes(tensor.dtype);
-  if (tensor.dtype == DType::f32) {
-    float value = 0;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  }
-  uint16_t half = 0;
-  std::memcpy(&half, at, sizeof half);
-  return tensor.dtype == DType::bf16 ? bf16_to_f32(half) : f16_to_f32(half);
-}
-
 // Row n, group g of zero points that are packed along the rows.
 int32_t zero_point(const TensorView& zeros, int64_t n, int64_t g, int32_t bits) {
   const int64_t in_word = 32 / bits, groups = zeros.shape[1];
@@ -76,7 +64,7 @@ Status TensorBinder::packed_integers(const std::string& name, int64_t rows, int6
   for (int64_t n = 0; n < rows; ++n)
     for (int64_t g = 0; g < groups; ++g) {
       const int64_t from = g / apart;
-      const float one = scale_element(*scale, static_cast<size_t>(n * scale->shape[1] + from));
+      const float one = float_element(*scale, static_cast<size_t>(n * scale->shape[1] + from));
       const int32_t zero = zeros == nullptr ? 1 << (bits - 1) : zero_point(*zeros, n, from, bits);
       made[static_cast<size_t>(n * groups + g)] = one;
       // Exact: a scale has at most 11 bits, unless it is a float32, whose product is rounded once.

@@ -7,6 +7,18 @@
 #include "weights/safetensors/safetensors.h"
 
 namespace paceline {
+float float_element(const TensorView& tensor, size_t i) {
+  const std::byte* at = tensor.values + i * dtype_bytes(tensor.dtype);
+  if (tensor.dtype == DType::f32) {
+    float value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  uint16_t half = 0;
+  std::memcpy(&half, at, sizeof half);
+  return tensor.dtype == DType::bf16 ? bf16_to_f32(half) : f16_to_f32(half);
+}
+
 namespace {
 
 // Enough for one thread to earn its waking.
@@ -27,19 +39,6 @@ Error wrong_dtype(const TensorView& tensor, std::string_view expected) {
 }
 
 bool has_floats(const TensorView& tensor) { return !in_blocks(tensor.blocks) && is_float(tensor.dtype); }
-
-// Element i of a float tensor that may lie at any address.
-float element(const TensorView& tensor, size_t i) {
-  const std::byte* at = tensor.values + i * dtype_bytes(tensor.dtype);
-  if (tensor.dtype == DType::f32) {
-    float value = 0;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  }
-  uint16_t half = 0;
-  std::memcpy(&half, at, sizeof half);
-  return tensor.dtype == DType::bf16 ? bf16_to_f32(half) : f16_to_f32(half);
-}
 
 int64_t integer_element(const TensorView& tensor, size_t i) {
   const std::byte* at = tensor.values + i * dtype_bytes(tensor.dtype);
@@ -105,7 +104,7 @@ Status TensorBinder::floats(std::string_view name, const Shape& shape, Vector* o
   TRY_ASSIGN(const TensorView* tensor, take(name, shape));
   if (!has_floats(*tensor)) return wrong_dtype(*tensor, "BF16, F16 or F32");
   out->resize(tensor->bytes / dtype_bytes(tensor->dtype));
-  for (size_t i = 0; i < out->size(); ++i) (*out)[i] = element(*tensor, i);
+  for (size_t i = 0; i < out->size(); ++i) (*out)[i] = float_element(*tensor, i);
   return Done{};
 }
 
@@ -120,7 +119,7 @@ Status TensorBinder::number(std::string_view name, float* out) {
   const TensorView* found = use_.take(name);
   if (found == nullptr || !found->shape.empty()) return scalar(name, out);
   if (!has_floats(*found)) return wrong_dtype(*found, "BF16, F16 or F32");
-  *out = element(*found, 0);
+  *out = float_element(*found, 0);
   return Done{};
 }
 
@@ -213,7 +212,7 @@ const void* TensorBinder::as_f32(const TensorView& tensor) {
   const size_t count = tensor.bytes / dtype_bytes(tensor.dtype);
   std::shared_ptr<float[]> converted(new float[count]);
   pool_.run(static_cast<int64_t>(count), kConvertPiece, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) converted[i] = element(tensor, static_cast<size_t>(i));
+    for (int64_t i = begin; i < end; ++i) converted[i] = float_element(tensor, static_cast<size_t>(i));
   });
   owners_.push_back(converted);
   return converted.get();

@@ -15,6 +15,9 @@
 
 namespace paceline {
 
+// Element i of a tensor of BF16, F16 or F32 that may lie at any address.
+float float_element(const TensorView& tensor, size_t i);
+
 class TensorBinder {
  public:
   TensorBinder(std::shared_ptr<const Checkpoint> checkpoint, ThreadPool& pool);

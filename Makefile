@@ -27,6 +27,7 @@ run: deps
 	@build/release/paceline generate --verbose --seed 1 -p '$(PROMPT)'
 
 test: build
+	@tools/install_deps test || true
 	@ctest --test-dir build/release --output-on-failure -j $(JOBS) -LE long
 
 # The same tests under AddressSanitizer and UndefinedBehaviorSanitizer (the build that fuzzers are of, too), and under

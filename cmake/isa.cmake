@@ -32,5 +32,8 @@ foreach(isa ${isa_here})
   set_property(SOURCE ${CMAKE_SOURCE_DIR}/src/kernels/cpu_table.cc APPEND PROPERTY COMPILE_DEFINITIONS PACELINE_HAS_${isa_upper})
 endforeach()
 # The table for processors without i8mm and bf16 must not be given those by the compiler.
-set_source_files_properties(${CMAKE_SOURCE_DIR}/src/kernels/neon/table_dotprod.cc PROPERTIES COMPILE_OPTIONS
-                            "-march=armv8.2-a+dotprod")
+foreach(source ${PACELINE_SOURCES})
+  if(source MATCHES "/kernels/neon/[a-z_]*dotprod[a-z_]*\\.cc$")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-march=armv8.2-a+dotprod")
+  endif()
+endforeach()

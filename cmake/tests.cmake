@@ -35,13 +35,15 @@ add_test(NAME pictures_long COMMAND proof_test --gtest_filter=*PictureIdentity.*
 add_test(NAME default_model_long COMMAND proof_test --gtest_filter=DefaultModel.*)
 add_test(NAME goldens_long COMMAND proof_test --gtest_filter=*GoldensTest.*)
 add_test(NAME giving_way_long COMMAND proof_test --gtest_filter=*GivingWay.*)
+# Two thousand shapes of products for each instruction set.
+add_test(NAME products_long COMMAND kernels_test --gtest_filter=*MatmulTest.*)
 add_test(NAME choices_long COMMAND sample_test --gtest_filter=Choose.*)
 # What formats of keys and values cost over 20,000 positions; 200,000 tokens in each of them, alone and in every company;
 # a tiny model behind 100,000 tokens.
 add_test(NAME kv_gates_long COMMAND proof_test --gtest_filter=ShippedModel.*:*GoldenKv.*)
 add_test(NAME kv_identity_long COMMAND proof_test --gtest_filter=*KvIdentity.*)
 add_test(NAME long_context_long COMMAND proof_test --gtest_filter=*LongContext.*)
-set_tests_properties(speculation_long load_long pictures_long default_model_long goldens_long giving_way_long choices_long kv_gates_long kv_identity_long
+set_tests_properties(speculation_long load_long pictures_long default_model_long goldens_long giving_way_long products_long choices_long kv_gates_long kv_identity_long
                      long_context_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1 TIMEOUT 3600)
 
 find_package(Python3 COMPONENTS Interpreter)
@@ -50,8 +52,16 @@ add_test(NAME house_selftest COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house_test)
 
 # The clients that people use against the program; skipped where node, npm or its registry are missing.
 add_test(NAME clients COMMAND ${CMAKE_SOURCE_DIR}/tests/clients/run)
-set_tests_properties(clients PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 120
+set_tests_properties(clients PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600
                      ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
+# The web console in Chromium; skipped where that, node, npm or its registry are missing. Screenshots are left in
+# tests/console/shots.
+add_test(NAME console COMMAND ${CMAKE_SOURCE_DIR}/tests/console/run)
+set_tests_properties(console PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 RUN_SERIAL TRUE
+                     ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
+add_test(NAME console_long COMMAND ${CMAKE_SOURCE_DIR}/tests/console/run)
+set_tests_properties(console_long PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 3600
+                     ENVIRONMENT "PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>;CONSOLE_STRICT=1;CONSOLE_ANSWERS=100;CONSOLE_RACES=50")
 # A thousand streams instead of some.
 add_test(NAME server_long COMMAND server_test --gtest_filter=ServerFaults.ManyOpenStreams)
 set_tests_properties(server_long PROPERTIES LABELS long ENVIRONMENT PACELINE_TEST_LONG=1 TIMEOUT 600)

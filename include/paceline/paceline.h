@@ -93,7 +93,7 @@ typedef struct paceline_open_options {
   void* user; /* for both */
   int32_t device;
   int32_t precision;           /* arithmetic of unquantised matrices and of the KV cache */
-  int32_t threads;             /* 0: one per core */
+  int32_t threads;             /* 0: one per core that may be used */
   int32_t vision;              /* whether pictures are taken */
   int32_t depth;               /* guesses per check; -1: by what is measured on the way */
   int32_t keep_prefixes;       /* 1: the beginnings of prompts are kept for requests that share them */

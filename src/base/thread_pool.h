@@ -1,15 +1,16 @@
 // A pool for short parallel loops: workers spin briefly for the next loop, then sleep.
-// Which thread runs which item is not fixed; results never depend on it.
+// Which thread runs which item is not fixed; results never depend on it. A loop waits for those who have taken a piece
+// of it and for nobody else: a worker that the machine lets wait misses it.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <thread>
 #include <type_traits>
 #include <vector>
+
+#include "base/attendance.h"
 
 namespace paceline {
 
@@ -18,7 +19,8 @@ void pin_this_thread(int core);
 
 class ThreadPool {
  public:
-  // threads: in all, the caller of run() included; 0 means one per core. pin: worker i stays on core i.
+  // threads: in all, the caller of run() included; 0 means one per core that may be used. pin: worker i stays on core
+  // i.
   explicit ThreadPool(int threads = 0, bool pin = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -32,7 +34,7 @@ class ThreadPool {
   // threads(), and no two calls with the same worker run at once. One caller at a time; count is below 2^31.
   template <class F>
   void run(int64_t count, int64_t piece, F&& f) {
-    if (workers_.empty() || count <= piece) {
+    if (workers_.empty() || count <= piece || alone()) {
       if (count > 0) invoke(f, int64_t{0}, count, 0);
       return;
     }
@@ -52,27 +54,41 @@ class ThreadPool {
     else
       f(begin, end);
   }
+  // Whether no other thread is wanted now, because the machine is full.
+  bool alone();
   void run_pieces(int64_t count, int64_t piece, Call call, void* body);
+  void run_together(int64_t count);
+  void wake();
+  void wait_for_others();
   void work(int worker, bool pin);
+  void wait_for_loop(int worker, uint64_t seen);
+  [[nodiscard]] bool called(int worker, uint64_t seen) const;
+  bool enter(int worker, uint64_t generation);
+  void leave();
   void take_pieces(int worker);
   bool take(int owner, bool own, int64_t& begin, int64_t& end);
 
   std::vector<std::thread> workers_;
-  // The loop now running; written by run_pieces before generation_ is raised.
+  // The loop now running; written by run_pieces before it is opened.
   Call call_ = nullptr;
   void* body_ = nullptr;
   int64_t piece_ = 1;
-  // What is left of each thread's part: begin in the upper half, end in the lower.
   struct alignas(64) Part {
-    std::atomic<uint64_t> left{0};
+    std::atomic<uint64_t> left{0};  // of this thread's part: begin in the upper half, end in the lower
+    std::atomic<bool> sleeps{false};
+    std::atomic<int32_t> bell{0};
   };
   std::vector<Part> parts_;
-  alignas(64) std::atomic<uint64_t> generation_{0};
-  alignas(64) std::atomic<int> running_{0};
+  // Number of the loop in the upper half; below, whether it is open to those who come, for how many, and how many are
+  // in it.
+  alignas(64) std::atomic<uint64_t> loop_{0};
+  alignas(64) std::atomic<int> sleepers_{0};
+  std::atomic<bool> caller_sleeps_{false};
+  std::atomic<int32_t> done_bell_{0};
   std::atomic<bool> stopping_{false};
-  std::atomic<int> sleepers_{0};
-  std::mutex mutex_;
-  std::condition_variable wake_;
+  Attendance attendance_;
+  int in_loop_ = 0;  // threads that the loop's parts are for
+  uint32_t loops_looked_at_ = 0;
 };
 
 }  // namespace paceline

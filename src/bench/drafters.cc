@@ -28,25 +28,19 @@ Result<FoundDrafter> own_drafter(const BenchTarget& target, Forward& forward, Ma
 
 Result<std::shared_ptr<const MtpWeights>> random_weights(const BenchSource& source, const BenchTarget& target,
                                                          Forward& forward, Machine& machine) {
-  AssistantConfig config;
-  SyntheticFormat format = synthetic_format(source);
-  if (!source.synthetic.empty()) {
-    TRY_ASSIGN(config, synthetic_mtp_config(source.synthetic));
-  } else {
-    TRY_ASSIGN(const FoundDrafter own, own_drafter(target, forward, machine));
-    if (own.mtp() == nullptr)
-      return Error{fmt::format("{}: no MTP drafter, of which a random one could be made", own.folder().string())};
-    config = own.mtp()->config;
-    format = {own.mtp()->post_projection.format, std::max(own.mtp()->post_projection.group, 32)};
-  }
-  return make_synthetic_mtp(config, format, machine.pool());
+  if (!source.random.shape.empty()) return make_random_mtp_weights(source.random, machine.pool());
+  TRY_ASSIGN(const FoundDrafter own, own_drafter(target, forward, machine));
+  if (own.mtp() == nullptr)
+    return Error{fmt::format("{}: no MTP drafter, of which a random one could be made", own.folder().string())};
+  const SyntheticFormat format{own.mtp()->post_projection.format, std::max(own.mtp()->post_projection.group, 32)};
+  return make_synthetic_mtp(own.mtp()->config, format, machine.pool());
 }
 
 Result<std::unique_ptr<Drafter>> random_dflash(const BenchSource& source, Forward& forward, Machine& machine) {
-  if (source.synthetic.empty()) return Error{"--draft random-dflash goes with --synthetic"};
-  TRY_ASSIGN(const DflashConfig config, synthetic_dflash_config(source.synthetic));
+  if (source.random.shape.empty()) return Error{"--draft random-dflash goes with --synthetic"};
+  TRY_ASSIGN(const DflashConfig config, synthetic_dflash_config(source.random.shape));
   TRY(check_backend(config, machine.ops()));
-  const auto weights = make_synthetic_dflash(config, synthetic_format(source), machine.pool());
+  const auto weights = make_synthetic_dflash(config, synthetic_format(source.random), machine.pool());
   return std::unique_ptr<Drafter>(std::make_unique<DflashDrafter>(std::make_unique<DflashForward>(weights, forward)));
 }
 

@@ -37,6 +37,7 @@ std::string LoadMaker::body_of(const std::string& prompt, int32_t max_tokens, ui
                            {"seed", seed},
                            {"speculative", {{"enabled", speculates}}}};
   if (mix_.ignores_eos) body["ignore_eos"] = true;
+  if (!mix_.cache_salt.empty()) body["cache_salt"] = mix_.cache_salt;
   if (!mix_.model.empty()) body["model"] = mix_.model;
   return boost::json::serialize(body);
 }

@@ -17,7 +17,8 @@ struct LoadMix {
   int32_t shared_words = 500;                   // how far
   double cancelled = 0;                         // share of requests whose client goes away
   float temperature = 0;
-  std::string model;  // "": not named
+  std::string model;       // "": not named
+  std::string cache_salt;  // pages are shared among those with the same; "": with all
   uint64_t seed = 1;
 };
 

@@ -7,6 +7,7 @@
 #include <boost/asio/use_awaitable.hpp>
 #include <charconv>
 #include <chrono>
+#include <optional>
 #include <string_view>
 
 namespace paceline {
@@ -85,6 +86,11 @@ class Clients {
     while (static_cast<int32_t>(run_.outcomes.size()) < plan_.requests) {
       const std::string metrics = co_await fetch_text(plan_.server, path, plan_.api_key);
       run_.kv_peak = std::max(run_.kv_peak, metric_of(metrics, "vllm:kv_cache_usage_perc"));
+      const double busy = metric_of(metrics, "paceline:busy_seconds_total");
+      const double idle = metric_of(metrics, "paceline:device_idle_seconds_total");
+      if (!busy_before_) busy_before_ = busy, idle_before_ = idle;
+      run_.busy_s = busy - *busy_before_;
+      run_.idle_s = idle - idle_before_;
       timer.expires_after(kBetweenLooks);
       co_await timer.async_wait(asio::use_awaitable);
     }
@@ -96,6 +102,8 @@ class Clients {
   std::mt19937_64 random_;
   int32_t started_ = 0, open_ = 0;
   Clock::time_point ended_{};
+  std::optional<double> busy_before_;
+  double idle_before_ = 0;
   LoadRun run_;
 };
 

@@ -29,6 +29,8 @@ struct LoadRun {
   double seconds = 0;
   double kv_peak = 0;  // share of the server's KV memory, as its metrics say
   int32_t most_open = 0;
+  // Of the server's steps: how long they took, and how long a device had nothing to do between them.
+  double busy_s = 0, idle_s = 0;
 
   [[nodiscard]] int64_t tokens() const;
   [[nodiscard]] int64_t failed() const;

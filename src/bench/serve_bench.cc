@@ -1,5 +1,7 @@
 #include "bench/serve_bench.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "base/file_limit.h"
@@ -12,7 +14,8 @@ namespace paceline {
 namespace {
 
 constexpr int32_t kPrefixTimes = 7;
-constexpr int32_t kShortestRun = 48;
+// Requests of a run at least, and for each that runs at once.
+constexpr int32_t kShortestRun = 48, kForEach = 12;
 
 class ServeBench {
  public:
@@ -25,7 +28,7 @@ class ServeBench {
     if (!report_.prefixes.problem.empty()) return Error{report_.prefixes.problem};
     if (settings_.pictures > 0) measure_pictures();
     if (!report_.pictures.problem.empty()) return Error{report_.pictures.problem};
-    measure();
+    TRY(measure());
     return std::move(report_);
   }
 
@@ -55,7 +58,7 @@ class ServeBench {
     report_.pictures = run_pictures(plan_, settings_.pictures, settings_.picture_tokens, settings_.rounds);
   }
 
-  void measure() {
+  Status measure() {
     std::vector<int32_t> loads = settings_.at_once;
     if (settings_.per_second > 0) loads = {0};
     std::vector<bool> ways;
@@ -74,8 +77,10 @@ class ServeBench {
       // One round before the first that counts: the server learns what its rounds cost.
       for (int32_t round = -1; round < settings_.rounds; ++round) {
         for (size_t i = 0; i < ways.size(); ++i) {
+          if (settings_.stopped && settings_.stopped()) return Error{"cancelled"};
           // By turns, and another one first each time.
-          ServeCell& cell = report_.cells[first + (i + static_cast<size_t>(round + 1)) % ways.size()];
+          const size_t turned = settings_.plain_first ? 0 : static_cast<size_t>(round + 1);
+          ServeCell& cell = report_.cells[first + (i + turned) % ways.size()];
           LoadRun run = one_run(cell, round);
           if (round >= 0) cell.rounds.push_back(std::move(run));
           if (settings_.progress) settings_.progress(++turn, turns);
@@ -83,18 +88,26 @@ class ServeBench {
         }
       }
       if (ways.size() == 2) note_ratio(report_.cells[first], report_.cells[first + 1]);
+      for (size_t i = first; i < report_.cells.size(); ++i) report_.cells[i].sum_up();
+      if (settings_.hear_load) settings_.hear_load(report_);
     }
-    for (ServeCell& cell : report_.cells) cell.sum_up();
+    return Done{};
+  }
+
+  static int32_t as_many_as_suit(int32_t at_once) {
+    return at_once == 0 ? kShortestRun : std::max(std::min(kShortestRun, kForEach * at_once), 2 * at_once);
   }
 
   LoadRun one_run(const ServeCell& cell, int32_t round) {
     plan_.at_once = cell.at_once;
     plan_.per_second = cell.per_second;
     plan_.speculates = cell.speculates;
-    plan_.requests = settings_.requests > 0 ? settings_.requests : std::max(kShortestRun, 2 * cell.at_once);
+    plan_.requests = settings_.requests > 0 ? settings_.requests : as_many_as_suit(cell.at_once);
     plan_.mix = settings_.mix;
     // The same requests for both ways, other ones each round.
     plan_.mix.seed += static_cast<uint64_t>(round + 1) * 1000003;
+    // And whoever comes second finds nothing of the first one's.
+    plan_.mix.cache_salt = fmt::format("{} {} {}", cell.name(), cell.speculates, round);
     return run_load(plan_);
   }
 

@@ -21,11 +21,14 @@ struct ServeBenchSettings {
   int32_t requests = 0;  // of a run; 0: as many as suit
   int32_t rounds = 3;
   bool plain = true, drafted = true;  // in turn
+  bool plain_first = false;           // always: drafts come from what the plain run wrote
   int32_t prefix_words = 0;           // above 0: what a known beginning of so many words saves
   int32_t pictures = 0;               // above 0: how long a stream stands still beside so many
   int32_t picture_tokens = 280;
   LoadMix mix;
   std::function<void(int64_t done, int64_t total)> progress;
+  std::function<bool()> stopped = {};                             // asked between runs; may be empty
+  std::function<void(const ServeReport& so_far)> hear_load = {};  // after each load; may be empty
 };
 
 // An error where there is no server, or it cannot be measured; requests that failed are counted.

@@ -81,7 +81,7 @@ std::string plot_serving(const ServeReport& report) {
       "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
       "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
       "<text x=\"16\" y=\"24\" font-weight=\"bold\" font-size=\"13\">What clients wait for: {2}</text>\n",
-      width, kHeight, report.server);
+      width, 2 * kHeight, report.server);
   std::vector<std::string> loads;
   for (const ServeCell& cell : report.cells) {
     const auto known = std::find(loads.begin(), loads.end(), cell.name());
@@ -96,6 +96,7 @@ std::string plot_serving(const ServeReport& report) {
   out += Panel(kLeft, "until the first text", std::move(first)).draw();
   out += Panel(kLeft + kPanel + kGap, "between pieces of text", std::move(gaps)).draw();
   out += Panel(kLeft + 2 * (kPanel + kGap), "until the end", std::move(whole)).draw();
+  out += plot_clients(report, kLeft, kHeight + kTop);
   for (size_t i = 0; i < loads.size(); ++i) {
     const double y = kTop + 20 * static_cast<double>(i), x = kLeft + 3 * (kPanel + kGap);
     out += fmt::format(

@@ -37,10 +37,13 @@ std::string ServeCell::name() const {
 
 void ServeCell::sum_up() {
   std::vector<double> rates;
+  double busy_s = 0, idle_s = 0;
   int64_t rounds_of_verify = 0, drafted = 0, accepted = 0, emitted = 0;
   for (const LoadRun& run : rounds) {
     rates.push_back(run.tokens_per_s());
     kv_peak = std::max(kv_peak, run.kv_peak);
+    busy_s += run.busy_s;
+    idle_s += run.idle_s;
     most_open = std::max(most_open, run.most_open);
     for (const LoadOutcome& outcome : run.outcomes) {
       ++requests;
@@ -62,6 +65,7 @@ void ServeCell::sum_up() {
   tokens_per_s = median(rates);
   tokens_per_verify = ratio(emitted, rounds_of_verify);
   accepted_of_drafted = ratio(accepted, drafted);
+  idle = busy_s > 0 ? idle_s / busy_s : 0;
 }
 
 int64_t ServeReport::failed() const {
@@ -71,15 +75,15 @@ int64_t ServeReport::failed() const {
 }
 
 std::string serve_table(const ServeReport& report) {
-  std::string out = fmt::format("{}\n\n{:<16} {:<6} {:>8} {:>6} {:>9} {:>22} {:>20} {:>24} {:>8} {:>8} {:>6}\n",
+  std::string out = fmt::format("{}\n\n{:<16} {:<6} {:>8} {:>6} {:>9} {:>22} {:>20} {:>24} {:>8} {:>8} {:>6} {:>6}\n",
                                 report.server, "load", "drafts", "requests", "failed", "tok/s", "first text ms",
-                                "between pieces ms", "whole ms", "accepted", "t/verify", "KV");
+                                "between pieces ms", "whole ms", "accepted", "t/verify", "KV", "idle");
   for (const ServeCell& cell : report.cells) {
-    out += fmt::format("{:<16} {:<6} {:>8} {:>6} {:>9.1f} {:>22} {:>20} {:>24} {:>6.0f} % {:>8.2f} {:>4.0f} %\n",
-                       cell.name(), cell.speculates ? "auto" : "plain", cell.requests, cell.failed, cell.tokens_per_s,
-                       three(percentiles_of(cell.first_ms)), three(percentiles_of(cell.gaps_ms)),
-                       three(percentiles_of(cell.whole_ms)), 100 * cell.accepted_of_drafted, cell.tokens_per_verify,
-                       100 * cell.kv_peak);
+    out += fmt::format(
+        "{:<16} {:<6} {:>8} {:>6} {:>9.1f} {:>22} {:>20} {:>24} {:>6.0f} % {:>8.2f} {:>4.0f} % {:>4.1f} %\n",
+        cell.name(), cell.speculates ? "auto" : "plain", cell.requests, cell.failed, cell.tokens_per_s,
+        three(percentiles_of(cell.first_ms)), three(percentiles_of(cell.gaps_ms)), three(percentiles_of(cell.whole_ms)),
+        100 * cell.accepted_of_drafted, cell.tokens_per_verify, 100 * cell.kv_peak, 100 * cell.idle);
     if (!cell.first_problem.empty()) out += fmt::format("  first failure: {}\n", cell.first_problem);
   }
   out += "\nmilliseconds are the 50th/90th/99th percentile\n";
@@ -121,7 +125,8 @@ boost::json::object serve_json(const ServeReport& report) {
                      {"whole_ms", json_of(percentiles_of(cell.whole_ms))},
                      {"accepted_of_drafted", cell.accepted_of_drafted},
                      {"tokens_per_verify", cell.tokens_per_verify},
-                     {"kv_peak", cell.kv_peak}});
+                     {"kv_peak", cell.kv_peak},
+                     {"device_idle", cell.idle}});
   boost::json::object ratios;
   for (const ServeReport::Ratio& one : report.ratios) ratios[one.load] = one.ratio;
   boost::json::object out{{"server", report.server}, {"cells", cells}, {"auto_to_plain", ratios}};

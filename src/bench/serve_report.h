@@ -27,6 +27,7 @@ struct ServeCell {
   double tokens_per_s = 0;                          // the median round's
   std::vector<double> first_ms, gaps_ms, whole_ms;  // of all rounds, without those that failed or were cancelled
   double tokens_per_verify = 0, accepted_of_drafted = 0, kv_peak = 0;
+  double idle = 0;  // the part of steps in which a device had nothing to do
   int32_t most_open = 0;
 
   // From the rounds.
@@ -52,7 +53,9 @@ struct ServeReport {
 
 std::string serve_table(const ServeReport& report);
 boost::json::object serve_json(const ServeReport& report);
-// Three pictures in one: the shares of requests that waited less than so long.
+// Several pictures in one: the shares of requests that waited less than so long; below, rates and waits over clients.
 std::string plot_serving(const ServeReport& report);
+// These alone, as a part of a picture, from there on.
+std::string plot_clients(const ServeReport& report, double left, double top);
 
 }  // namespace paceline

@@ -23,6 +23,7 @@
 #include "cli/console.h"
 #include "cli/progress.h"
 #include "session/machine.h"
+#include "speculate/scripted/scripted_drafter.h"
 
 namespace paceline {
 namespace {
@@ -80,6 +81,7 @@ int bench_server(const BenchOptions& options) {
   settings.mix.temperature = options.temperature;
   settings.plain = options.ways != "auto";
   settings.drafted = options.ways != "plain";
+  settings.plain_first = is_scripted(options.draft);
   if (options.rounds > 0) settings.rounds = options.rounds;
   ProgressBar bar("measuring", stderr_is_terminal());
   settings.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
@@ -230,7 +232,8 @@ int run_bench(const BenchOptions& options) {
   if (stderr_is_terminal()) news.tell = [](const std::string& text) { remark(text); };
   const auto target = load_bench_target(options.source, **machine, news);
   bar.clear();
-  if (!target.ok()) return fail(options.source.synthetic.empty() ? kExitFailure : kExitUsage, target.error().message);
+  if (!target.ok())
+    return fail(options.source.random.shape.empty() ? kExitFailure : kExitUsage, target.error().message);
   const KvFormats kv = kv_formats(options.run);
   const Status kept = check_formats(kv, target->weights->state(), (*machine)->ops().limits());
   if (!kept.ok()) return fail(kExitUsage, kept.error().message);

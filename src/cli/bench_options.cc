@@ -15,12 +15,13 @@ constexpr const char* kBenchExamples =
     "  paceline bench --speculation\n  paceline bench --speculation --synthetic dense-220m --draft random --depths "
     "auto\n  paceline bench --engine\n  paceline bench --serve --at-once 1,16 --prefix-words 1500\n"
     "  paceline bench --serve --device cuda\n"
+    "  paceline bench --serve --synthetic 12b --format bf16 --device cuda --at-once 16,64 --prompt-words 200 "
+    "--output-tokens 128\n"
     "  paceline bench --serve --url http://127.0.0.1:8000 --rate 20 --requests 500 --shared 0.5 --cancel 0.1";
 
 void add_source_options(const Command& command, BenchOptions& options) {
-  std::string names;
-  for (const auto name : synthetic_shapes()) names += (names.empty() ? "" : ", ") + std::string(name);
-  command.add_option("--synthetic", options.source.synthetic, "Shape to fill with random weights: " + names);
+  command.add_option("--synthetic", options.source.random.shape,
+                     "Shape to fill with random weights: " + synthetic_shapes_text());
   command
       .add_option("-m,--model", options.source.model,
                   "Checkpoint to measure, as for generate; default: the model that came with the program")
@@ -28,11 +29,12 @@ void add_source_options(const Command& command, BenchOptions& options) {
       ->check(model_is_named)
       ->excludes("--synthetic");
   command
-      .add_option("--format", options.source.format, "Random weights: bf16, q8, q4, or a GGUF type: q8_0, q4_k_m, …")
+      .add_option("--format", options.source.random.format,
+                  "Random weights: bf16, q8, q4, or a GGUF type: q8_0, q4_k_m, …")
       ->one_of({"bf16", "q8", "q4", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "mxfp4", "q2_k", "q3_k", "q4_k",
                 "q5_k", "q6_k", "iq4_xs", "q4_k_m"})
       ->capture_default_str();
-  command.add_option("--group", options.source.group, "Weights per scale in q8 and q4")
+  command.add_option("--group", options.source.random.group, "Weights per scale in q8 and q4")
       ->one_of({32, 64, 128}, InHelp::yes)
       ->capture_default_str();
   add_compute_options(command, options.run);
@@ -87,11 +89,14 @@ void add_modes(const Command& command, BenchOptions& options) {
 void add_text_options(const Command& command, BenchOptions& options) {
   constexpr const char* kGroup = "With --speculation, --engine and --serve";
   command
-      .add_option("--draft", options.draft,
-                  "Who drafts: auto, ngram, a folder; random (costs what the model's drafter costs, never right), "
-                  "random-dflash (likewise, of a shape's block drafter), perfect (free, always right)")
+      .add_option(
+          "--draft", options.draft,
+          "Who drafts: auto, ngram, a folder; random (costs what the model's drafter costs, never right), "
+          "random-dflash (likewise, of a shape's block drafter), perfect (free, always right); with --serve "
+          "scripted:0.8,0.68,… (costs what the model's drafter costs; the first, the first two, … hold with these "
+          "chances)")
       ->group(kGroup)
-      ->type_name("auto|ngram|random|random-dflash|perfect|DIR")
+      ->type_name("auto|ngram|random|random-dflash|perfect|scripted:…|DIR")
       ->capture_default_str();
   command
       .add_option("--depths", options.depths, "Drafts per verify to measure: numbers, auto; plain is always measured")
@@ -131,7 +136,8 @@ void add_serving_options(const Command& command, BenchOptions& options) {
       ->excludes("--kv-sliding");
   add("--rate", serving.per_second, "Requests per second, coming by chance (an open loop); 0: --at-once (a closed one)")
       ->range(0.0, 1e6);
-  add("--requests", serving.requests, "Requests of each run; 0: twice as many as run at once, and at least 48")
+  add("--requests", serving.requests,
+      "Requests of each run; 0: twice as many as run at once, and at least 48, or 12 for one")
       ->range(0, 10'000'000);
   add("--ways", options.ways, "plain, auto, or both in turn")->one_of({"plain", "auto", "both"});
   add("--prefix-words", serving.prefix_words, "Measure, too, what a known beginning of so many words saves")
@@ -182,6 +188,11 @@ std::vector<std::string> server_arguments(const BenchOptions& options) {
   };
   // Where the command line says nothing, the server's own settings hold.
   if (!options.source.model.empty()) add("-m", options.source.model);
+  if (const RandomModel& random = options.source.random; !random.shape.empty()) {
+    add("--synthetic", random.shape);
+    add("--synthetic-format", random.format);
+    add("--synthetic-group", std::to_string(random.group));
+  }
   if (options.run.device != Device::automatic) add("--device", options.run.device == Device::cuda ? "cuda" : "cpu");
   if (options.run.threads > 0) add("--threads", std::to_string(options.run.threads));
   if (options.run.precision == Precision::f32) add("--precision", "f32");

@@ -1,5 +1,7 @@
 #include "cli/command_line.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -34,7 +36,13 @@ Option Option::range(int32_t low, int32_t high, InHelp shown) const {
   return Option(option_->check(shown_as(CLI::Range(low, high), shown)));
 }
 Option Option::range(double low, double high) const {
-  return Option(option_->check(shown_as(CLI::Range(low, high), InHelp::no)));
+  // Numbers as people write them: CLI11 would show 65535.000000.
+  return check([low, high](const std::string& text) -> std::string {
+    double value = 0;
+    const bool is_number = CLI::detail::lexical_cast(text, value);
+    if (is_number && value >= low && value <= high) return "";
+    return fmt::format("Value {} not in range {} to {}", text, low, high);
+  });
 }
 Option Option::one_of(std::initializer_list<const char*> words) const {
   return Option(option_->check(CLI::IsMember(std::vector<std::string>(words.begin(), words.end()))));
@@ -146,6 +154,23 @@ std::vector<std::string> Command::given_options() const {
   std::vector<std::string> names;
   for (const CLI::Option* option : app_->parse_order()) names.push_back(option->get_name());
   return names;
+}
+
+std::vector<OptionState> Command::option_states() const {
+  std::vector<OptionState> states;
+  const auto given = app_->parse_order();
+  for (const CLI::Option* option : app_->get_options()) {
+    if (option->get_lnames().empty() || option->get_lnames().front() == "help") continue;
+    OptionState& state = states.emplace_back();
+    state.name = option->get_lnames().front();
+    state.group = option->get_group();
+    state.help = option->get_description();
+    state.variable = option->get_envname();
+    state.is_given = option->count() > 0;
+    state.is_on_line = std::find(given.begin(), given.end(), option) != given.end();
+    state.value = state.is_given ? CLI::detail::join(option->results(), ",") : option->get_default_str();
+  }
+  return states;
 }
 
 bool read_number(const std::string& text, int32_t& number) { return CLI::detail::lexical_cast(text, number); }

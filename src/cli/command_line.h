@@ -59,6 +59,14 @@ class Option {
   CLI::Option* option_;
 };
 
+// An option as it stands once everything has been read.
+struct OptionState {
+  std::string name, group, help, variable;
+  std::string value;        // or its default
+  bool is_on_line = false;  // the command line gave it
+  bool is_given = false;    // somebody did
+};
+
 // A command, or the program itself, whose commands stand below it.
 class Command {
  public:
@@ -107,6 +115,8 @@ class Command {
   [[nodiscard]] Status give(const std::string& name, const std::vector<std::string>& values) const;
   // The options that the command line gave, in its order.
   [[nodiscard]] std::vector<std::string> given_options() const;
+  // All of them, in the order of help.
+  [[nodiscard]] std::vector<OptionState> option_states() const;
 
  private:
   Option add_words(const std::string& names, std::vector<std::string> words, const std::string& help,

@@ -5,6 +5,7 @@
 #include <boost/json.hpp>
 
 #include "base/units_text.h"
+#include "speculate/scripted/scripted_drafter.h"
 
 namespace paceline {
 
@@ -35,6 +36,7 @@ void add_draft_options(const Command& command, DraftOptions& options) {
 
 Status check_draft_options(const DraftOptions& options) {
   if (options.draft.empty()) return Error{"--draft wants auto, ngram, none or a drafter's folder"};
+  if (is_scripted(options.draft)) TRY(read_script(options.draft));
   if (options.kind != "auto" && (options.draft == "ngram" || options.draft == "none")) {
     return Error{
         fmt::format("--draft-kind {} wants a drafter's folder or auto, not --draft {}", options.kind, options.draft)};

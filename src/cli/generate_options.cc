@@ -151,7 +151,7 @@ void add_device_option(const Command& command, Device& device) {
 void add_compute_options(const Command& command, RunOptions& options) {
   constexpr const char* kGroup = "Model";
   add_device_option(command, options.device);
-  command.add_option("--threads", options.threads, "Threads; 0: one per core")
+  command.add_option("--threads", options.threads, "Threads; 0: one per core that may be used")
       ->group(kGroup)
       ->range(0, 1024)
       ->capture_default_str();

@@ -63,7 +63,9 @@ void add_quantize_command(const Command& program, Action& action) {
       ->one_of({32, 64, 128})
       ->type_name("32|64|128")
       ->capture_default_str();
-  command->add_option("--threads", options->threads, "Threads; 0: one per core")->range(0, 1024)->capture_default_str();
+  command->add_option("--threads", options->threads, "Threads; 0: one per core that may be used")
+      ->range(0, 1024)
+      ->capture_default_str();
   command->add_flag("--quiet", options->quiet, "No progress and no summary");
   command->footer(kQuantizeExamples);
   command->callback([options, &action] { action = [options] { return run_quantize(*options); }; });

@@ -4,17 +4,26 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <boost/json/serialize.hpp>
+#include <chrono>
 #include <csignal>
-#include <filesystem>
+#include <cstdlib>
+#include <future>
+#include <memory>
+#include <thread>
 
 #include "base/file_limit.h"
-#include "base/units_text.h"
+#include "bench/serve_bench.h"
+#include "cli/browser.h"
+#include "cli/client_settings.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/draft_options.h"
+#include "cli/serve_models.h"
 #include "cli/serve_options.h"
+#include "kernels/cuda_device.h"
+#include "server/doorman.h"
 #include "server/server.h"
-#include "session/model_path.h"
 
 namespace paceline {
 namespace {
@@ -33,7 +42,8 @@ A flag goes before its environment variable, and that before the file's line. In
   draft = "ngram"
 SIGTERM drains: not ready, but serving on for a while, then new requests are refused and running ones may end.
 Ctrl-C leaves out the while; a second signal ends at once.
-Exit codes: 0 drained, 1 something failed, 2 the command line or the file makes no sense.)";
+Exit codes: 0 drained, 1 something failed, 2 the command line or the file makes no sense, 75 a device hung or failed
+while it served (--watchdog-seconds): start it again.)";
 
 // A log whose reader goes is no reason to end. And where stderr was closed, no client's socket takes its number.
 void hold_standard_files() {
@@ -55,6 +65,53 @@ void give_memory_back() {
 #endif
 }
 
+// For the console's page of settings.
+std::vector<DescribedSetting> described_settings(const Command& command) {
+  std::vector<DescribedSetting> made;
+  for (const OptionState& state : command.option_states()) {
+    const char* source = !state.is_given                                  ? "default"
+                         : state.is_on_line                               ? "flag"
+                         : std::getenv(state.variable.c_str()) != nullptr ? "environment"
+                                                                          : "file";
+    made.push_back({state.name, state.group, state.help, state.value, source, state.variable});
+  }
+  return made;
+}
+
+// What `paceline connect` prints, for the console. The key is the reader's own, and is not in it.
+std::vector<ClientText> client_texts(const std::string& url, const std::string& model, int32_t context) {
+  std::vector<ClientText> made;
+  for (const std::string& client : known_clients()) {
+    const auto settings = client_settings(client, {.url = url, .model = model, .key = "YOUR_KEY", .context = context});
+    if (!settings) continue;
+    ClientText& text = made.emplace_back(ClientText{client, "", settings->file, settings->text, settings->then});
+    for (const auto& [name, value] : settings->variables) text.variables += fmt::format("export {}={}\n", name, value);
+  }
+  return made;
+}
+
+// The console's benchmark: clients of this very server, as `paceline bench --serve` has them.
+RunBenchmark benchmark_runner(const ServerSettings& server) {
+  return [key = server.api_keys.empty() ? "" : server.api_keys.front()](
+             const std::string& url, const BenchmarkPlan& plan, const BenchmarkHooks& hooks) -> Result<std::string> {
+    ServeBenchSettings settings;
+    settings.url = url;
+    settings.api_key = key;
+    settings.at_once = plan.at_once;
+    settings.requests = plan.requests;
+    settings.rounds = plan.rounds;
+    settings.mix.output_tokens = {plan.output_tokens};
+    if (plan.prompt_words > 0) settings.mix.prompt_words = {plan.prompt_words};
+    settings.progress = hooks.progress;
+    settings.stopped = hooks.stopped;
+    const auto text_of = [](const ServeReport& report) { return boost::json::serialize(serve_json(report)); };
+    settings.hear_load = [&](const ServeReport& report) { hooks.hear(text_of(report)); };
+    TRY_ASSIGN(const ServeReport report, bench_serving(settings));
+    hooks.hear(text_of(report));
+    return plot_serving(report);
+  };
+}
+
 class ServeCommand {
  public:
   explicit ServeCommand(ServeOptions& options) : options_(options), log_(options.log_level) {}
@@ -64,56 +121,84 @@ class ServeCommand {
       return fail(kExitUsage, status.error().message);
     }
     if (const Status status = read_api_keys(options_); !status.ok()) return fail(kExitFailure, status.error().message);
+    options_.server.run_benchmark = benchmark_runner(options_.server);
     raise_file_limit();
-    const auto name = served_name();
-    if (!name.ok()) return fail(kExitFailure, name.error().message);
-    Metrics metrics(*name);
-    options_.engine.observer = &metrics;
-    std::unique_ptr<RoutingLog> routing;
-    if (!options_.routing.file.empty()) {
-      auto made = RoutingLog::open(options_.routing, *name, &metrics);
-      if (!made.ok()) return fail(kExitFailure, made.error().message);
-      routing = std::move(*made);
-      options_.engine.observer = routing.get();
+    options_.server.watchdog_s = watchdog_s();
+    auto models = find_served_models(options_);
+    if (!models.ok()) return fail(kExitFailure, models.error().message);
+    auto routing = RoutingLog::open(options_.routing);
+    if (!routing.ok()) return fail(kExitFailure, routing.error().message);
+    ShelfTerms terms{.budget_bytes = models->budget_bytes,
+                     .autoload = options_.models.autoload,
+                     .stuck_s = options_.server.stuck_after_s(),
+                     .routing = routing->get(),
+                     .rescan = {}};
+    if (options_.models.several()) terms.rescan = [this] { return found_now(); };
+    ModelShelf shelf(std::move(models->entries), std::move(terms), log_);
+    std::unique_ptr<Doorman> doorman = Doorman::start(options_.server);
+    for (const std::string& name : models->at_start) {
+      if (const Status loaded = load(shelf, name); !loaded.ok()) return fail(kExitFailure, loaded.error().message);
     }
-    options_.engine.tell = [this](const std::string& text) { log_.info(text); };
-    auto opened = OpenedModel::open(options_.engine);
-    if (!opened.ok()) return fail(kExitFailure, opened.error().message);
-    tell_about(**opened);
-    ServedModel model((*opened)->text(), (*opened)->engine(), (*opened)->vision(), *name, (*opened)->description());
-    model.set_aliases(options_.server.aliases);
-    const int exit_code = serve(model, metrics);
-    if (exit_code == kExitDone) (*opened)->keep_costs();
-    return exit_code;
+    doorman.reset();
+    return serve(shelf);
   }
 
  private:
-  // As the operator says; else as the model was asked for, or as its folder is called.
-  [[nodiscard]] Result<std::string> served_name() const {
-    if (!options_.server.model_name.empty()) return options_.server.model_name;
-    const std::string& asked = options_.engine.run.model;
-    TRY_ASSIGN(const std::filesystem::path folder, find_model(asked));
-    return model_name(asked, folder);
+  // A device may hang; a processor's steps may take long.
+  [[nodiscard]] float watchdog_s() const {
+    constexpr float kOfDevice_s = 10;
+    if (options_.watchdog_s) return *options_.watchdog_s;
+    const bool on_device = options_.engine.run.device != Device::cpu && kernels::find_cuda_device().ok();
+    return on_device ? kOfDevice_s : 0;
   }
 
-  void tell_about(const OpenedModel& opened) {
-    const EngineDescription& made = opened.description();
-    log_.info(fmt::format("{} · {} · {} threads · KV {} · drafter {}", opened.folder().string(), made.kernels,
-                          made.threads, bytes_text(static_cast<double>(made.settings.kv_bytes)), made.drafter));
+  std::vector<ShelfEntry> found_now() const {
+    auto found = find_served_models(options_);
+    return found.ok() ? std::move(found->entries) : std::vector<ShelfEntry>();
   }
 
-  int serve(ServedModel& model, Metrics& metrics) {
-    auto server = Server::start(model, metrics, log_, options_.server);
+  // And waits for it.
+  static Status load(ModelShelf& shelf, const std::string& name) {
+    const auto settled = std::make_shared<std::promise<void>>();
+    const LoadWish wish;
+    const auto ticket = shelf.ask(name, &wish);
+    ticket->set_wake([settled] { settled->set_value(); });
+    settled->get_future().wait();
+    if (const auto problem = ticket->problem()) {
+      const std::string why = shelf.look(name).error;
+      return Error{why.empty() ? problem->message : why};
+    }
+    return Done{};
+  }
+
+  int serve(ModelShelf& shelf) {
+    auto server = Server::start(shelf, log_, options_.server);
     if (!server.ok()) return fail(kExitFailure, server.error().message);
     (*server)->handle_signals();
-    model.start_hashing();
     const std::string& host = options_.server.host;
     // As in a URL: an address with colons stands in brackets.
     const std::string shown = host.find(':') == std::string::npos ? host : fmt::format("[{}]", host);
-    log_.info(fmt::format("serving {} on http://{}:{}{}", model.name(), shown, (*server)->port(),
+    const auto views = shelf.look();
+    const std::string what = shelf.is_single() ? views.front().entry.name : fmt::format("{} models", views.size());
+    log_.info(fmt::format("serving {} on http://{}:{}{}", what, shown, (*server)->port(),
                           options_.server.api_keys.empty() ? "" : " with API keys"));
+    if (options_.server.console) {
+      // Where it listens everywhere, this machine is one of the places.
+      const bool is_everywhere = host == "0.0.0.0" || host == "::";
+      const std::string page = fmt::format("http://{}:{}/", is_everywhere ? "127.0.0.1" : shown, (*server)->port());
+      log_.info(fmt::format("console at {}", page));
+      if (options_.opens_browser && !open_browser(page)) log_.info("--open: there is no browser here");
+    }
     (*server)->wait();
+    if ((*server)->has_given_up()) end_at_once();
     return kExitDone;
+  }
+
+  // A thread that a device does not answer cannot be waited for.
+  [[noreturn]] void end_at_once() {
+    log_.error("ending: whoever watches over this process should start it again");
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // for the log's own thread
+    std::_Exit(kExitRestart);
   }
 
   ServeOptions& options_;
@@ -132,9 +217,11 @@ void add_serve_command(const Command& program, Action& action) {
     action = [options, command] {
       if (const Status named = check_environment(); !named.ok()) return fail(kExitUsage, named.error().message);
       if (!options->config_file.empty()) {
-        const Status read = read_settings_file(command, options->config_file);
+        const Status read = read_settings_file(command, options->config_file, &options->models);
         if (!read.ok()) return fail(kExitUsage, read.error().message);
       }
+      options->server.described = described_settings(command);
+      options->server.client_texts = client_texts;
       hold_standard_files();
       give_memory_back();
       return ServeCommand(*options).run();

@@ -28,9 +28,13 @@ class SettingReader {
     while (true) {
       skip_to_text();
       if (left_.empty()) return lines;
+      if (left_.front() == '[') {
+        TRY(read_table());
+        continue;
+      }
       TRY_ASSIGN(SettingLine line, read_line());
       for (const SettingLine& other : lines) {
-        if (other.key == line.key)
+        if (other.key == line.key && other.model == line.model)
           return Error{fmt::format("line {}: {} stands in line {} already", line.number, line.key, other.number)};
       }
       lines.push_back(std::move(line));
@@ -38,9 +42,24 @@ class SettingReader {
   }
 
  private:
+  // [models.NAME], or [models."ORG/NAME"]
+  Status read_table() {
+    constexpr std::string_view kBegin = "[models.";
+    if (!left_.starts_with(kBegin)) return wrong("KEY = VALUE or [models.NAME]");
+    left_.remove_prefix(kBegin.size());
+    std::vector<std::string> name;
+    if (!left_.empty() && (left_.front() == '"' || left_.front() == '\'')) {
+      TRY(read_value(name));
+    } else {
+      name.emplace_back(take_while(is_key_letter));
+    }
+    if (name.front().empty() || !take(']')) return wrong("a model's name and ]");
+    model_ = name.front();
+    return Done{};
+  }
+
   Result<SettingLine> read_line() {
-    if (left_.front() == '[') return wrong("KEY = VALUE (there are no tables)");
-    SettingLine line{number_, std::string(take_while(is_key_letter)), {}};
+    SettingLine line{number_, model_, std::string(take_while(is_key_letter)), {}};
     if (line.key.empty()) return wrong("a setting's name");
     skip_blanks();
     if (!take('=')) return wrong(fmt::format("= behind {}", line.key));
@@ -136,6 +155,7 @@ class SettingReader {
   }
 
   std::string_view left_;
+  std::string model_;  // of whose table the line is
   int number_ = 1;
 };
 

@@ -1,4 +1,4 @@
-// The settings file of `paceline serve`: TOML's lines KEY = VALUE, without tables.
+// The settings file of `paceline serve`: TOML's lines KEY = VALUE, and behind them tables [models.NAME].
 #pragma once
 
 #include <string>
@@ -10,7 +10,8 @@
 namespace paceline {
 
 struct SettingLine {
-  int number = 0;  // from 1
+  int number = 0;     // from 1
+  std::string model;  // of whose table it is; "": of none
   std::string key;
   std::vector<std::string> values;  // one, or those of a list
 };

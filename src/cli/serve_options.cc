@@ -102,6 +102,11 @@ void add_listening(const Command& command, ServeOptions& options) {
                "Tokens that each key has for a minute, prompts included; 0: no limit");
   group.add("--ollama", server.ollama,
             "Answers on Ollama's routes, too: /api/chat, /api/generate, /api/tags, /api/show");
+  group.add("--console", server.console, "The page at /: chats, speculation made visible, what the server does");
+  group.add("--console-dir", server.console_dir, "Its files from this folder, for those who work on them")
+      ->type_name("DIR");
+  command.add_flag("--open", options.opens_browser, "Opens that page in a browser, where there is one")
+      ->group("Listening");
   group.file("--config", options.config_file, "A TOML file with settings: each line a flag without its dashes");
   command
       .add_choice<LogLevel>("--log-level", options.log_level,
@@ -112,6 +117,21 @@ void add_listening(const Command& command, ServeOptions& options) {
       ->default_str("info");
 }
 
+void add_models(const Command& command, ServeOptions& options) {
+  Group group(command, "Several models");
+  ModelsOptions& models = options.models;
+  group
+      .add("--models-dir,--models", models.folder,
+           "Serves every model in this folder, NAME or ORG/NAME, loaded at first use; with -m that one always")
+      ->type_name("DIR");
+  group.bytes("--memory", models.memory, {},
+              "Memory of all loaded models together; 0: what is free at start, less a tenth");
+  group.add("--autoload", models.autoload, "A request for a model that is not loaded loads it");
+  group.number("--load-seconds", options.server.load_s, 0.1, 86400, "Seconds that a request waits for its model");
+  group.number("--model-idle-seconds", models.idle_s, 0, 1e9,
+               "Seconds without a request after which a model goes; 0: when others need the room");
+}
+
 void add_capacity(const Command& command, ServeOptions& options) {
   Group group(command, "Capacity");
   EngineSettings& engine = options.engine.engine;
@@ -120,6 +140,11 @@ void add_capacity(const Command& command, ServeOptions& options) {
   group.number("--batch-rows", engine.batch_rows, 1, 1024, "Tokens of one step, drafts included");
   group.number("--chunk-rows", engine.chunk_rows, 0, 2048,
                "Tokens of prompts in a step where nobody writes; 0: 256, on a GPU 2048");
+  group
+      .add("--latency-ms", engine.latency_ms,
+           "Milliseconds that a step may take while others write: as much of prompts as fits; 0: 64 tokens of them, "
+           "whatever that takes; default: 50 on a GPU, else 0")
+      ->range(0, 60000);
   group.number("--max-running", engine.most_running, 1, 65536, "Sequences computed at once");
   group.number("--queue-length", engine.queue_length, 1, 1 << 20, "Requests that may wait; more are answered 429");
   group.bytes("--queue-bytes", engine.queue_bytes, {.low = kMegabyte},
@@ -139,6 +164,16 @@ void add_capacity(const Command& command, ServeOptions& options) {
               "Memory for media that are fetched, of all requests, until they are decoded; more are answered 429");
   group.number("--max-connections", options.server.max_connections, 1, 1 << 20,
                "Open connections; more are answered 503");
+}
+
+void add_random_model(const Command& command, RandomModel& random) {
+  Group group(command, "Model");
+  group
+      .add("--synthetic", random.shape,
+           "For measurements: random weights of a shape, with the tokenizer of the model that came with the program")
+      ->type_name("SHAPE");
+  group.add("--synthetic-format", random.format, "What these are in, as for bench's --format")->type_name("FORMAT");
+  group.number("--synthetic-group", random.group, 32, 128, "Weights per scale in q8 and q4");
 }
 
 void add_speculation_caps(const Command& command, ServeOptions& options) {
@@ -211,6 +246,11 @@ void add_limits(const Command& command, ServeOptions& options) {
                "Seconds after SIGTERM in which it serves on and says that it is not ready");
   group.number("--drain-seconds", options.server.drain_s, 0, kDay_s,
                "Seconds for running requests to end, after the grace or Ctrl-C");
+  group
+      .add("--watchdog-seconds", options.watchdog_s,
+           "Seconds without a step, though there is work, after which running requests end with an error and the "
+           "server exits with 75, as when the engine has failed; 0: never; default: 10 on a GPU, else 0")
+      ->range(0.0, kDay_s);
   group.number("--stuck-seconds", options.server.stuck_s, 0.1, kDay_s,
                "Seconds without a step, or without a request prepared, though there is work, that make /health 503");
 }
@@ -221,14 +261,57 @@ void add_serve_options(const Command& command, ServeOptions& options) {
   options.engine.engine.kv_bytes = 0;
   add_listening(command, options);
   add_run_options(command, options.engine.run);
+  add_random_model(command, options.engine.run.random);
   add_draft_options(command, options.engine.draft);
   add_speculation_caps(command, options);
+  add_models(command, options);
   add_capacity(command, options);
   add_limits(command, options);
   command.name_environment("PACELINE_");
 }
 
-Status read_settings_file(const Command& command, const std::string& path) {
+namespace {
+
+Status give_model_line(const SettingLine& line, ModelsOptions& models) {
+  if (models.list.empty() || models.list.back().name != line.model) models.list.emplace_back().name = line.model;
+  ModelTable& table = models.list.back();
+  if (line.key == "aliases") {
+    table.aliases = line.values;
+    return Done{};
+  }
+  if (line.values.size() != 1) return Error{fmt::format("{}: expected one value", line.key)};
+  const std::string& value = line.values.front();
+  const auto flag = [&](bool& out) -> Status {
+    if (value != "true" && value != "false") return Error{fmt::format("{}: expected true or false", line.key)};
+    out = value == "true";
+    return Done{};
+  };
+  if (line.key == "model") {
+    table.model = value;
+  } else if (line.key == "draft") {
+    table.draft = value;
+  } else if (line.key == "kv-bytes") {
+    TRY_ASSIGN(table.kv_bytes, read_byte_size(value, {}));
+  } else if (line.key == "pin") {
+    return flag(table.pin);
+  } else if (line.key == "load-at-start") {
+    return flag(table.load_at_start);
+  } else if (line.key == "idle-seconds") {
+    char* end = nullptr;
+    table.idle_s = std::strtod(value.c_str(), &end);
+    if (*end != 0 || !(*table.idle_s >= 0)) return Error{"idle-seconds: expected a number from 0 on"};
+  } else {
+    return Error{
+        fmt::format("{} is no setting of a model (model, draft, aliases, kv-bytes, pin, load-at-start, "
+                    "idle-seconds)",
+                    line.key)};
+  }
+  return Done{};
+}
+
+}  // namespace
+
+Status read_settings_file(const Command& command, const std::string& path, ModelsOptions* models) {
   errno = 0;
   std::ifstream file(path);
   std::stringstream text;
@@ -239,7 +322,9 @@ Status read_settings_file(const Command& command, const std::string& path) {
   const auto lines = read_setting_lines(text.str());
   if (!lines.ok()) return Error{fmt::format("{}: {}", path, lines.error().message)};
   for (const SettingLine& line : *lines) {
-    const Status given = line.key == "config" ? Error{"config is no setting"} : command.give(line.key, line.values);
+    const Status given = !line.model.empty() && models != nullptr ? give_model_line(line, *models)
+                         : line.key == "config"                   ? Error{"config is no setting"}
+                                                                  : command.give(line.key, line.values);
     if (!given.ok()) return Error{fmt::format("{}: line {}: {}", path, line.number, given.error().message)};
   }
   return Done{};

@@ -1,7 +1,9 @@
 // The options of `paceline serve`: each a flag, an environment variable and a line of the settings file.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/command_line.h"
@@ -12,19 +14,43 @@
 
 namespace paceline {
 
+// A table [models.NAME] of the settings file.
+struct ModelTable {
+  std::string name;
+  std::string model;  // "": as it is called
+  std::optional<std::string> draft;
+  std::vector<std::string> aliases;
+  size_t kv_bytes = 0;  // 0: as all have it
+  bool pin = false, load_at_start = false;
+  std::optional<double> idle_s;
+};
+
+// Of several models in one process.
+struct ModelsOptions {
+  std::string folder;            // every model in it; "": none
+  std::vector<ModelTable> list;  // and these
+  size_t memory = 0;             // of all that are loaded; 0: what is free at start, less a tenth
+  bool autoload = true;
+  double idle_s = 0;  // after which one that nobody uses goes; 0: never
+  [[nodiscard]] bool several() const { return !folder.empty() || !list.empty(); }
+};
+
 struct ServeOptions {
   OpenOptions engine;
+  ModelsOptions models;
   ServerSettings server;
   std::string config_file;
   std::string key_file, admin_key_file;
   RoutingLogSettings routing;
+  std::optional<float> watchdog_s;  // of ServerSettings
   LogLevel log_level = LogLevel::info;
+  bool opens_browser = false;
 };
 
 void add_serve_options(const Command& command, ServeOptions& options);
 
 // The settings file's lines for what neither the command line nor the environment said. An error names the line.
-Status read_settings_file(const Command& command, const std::string& path);
+Status read_settings_file(const Command& command, const std::string& path, ModelsOptions* models = nullptr);
 
 // Whether no variable that names a file is set to nothing.
 Status check_environment();

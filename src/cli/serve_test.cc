@@ -188,10 +188,10 @@ TEST_F(ServeOptionsTest, WhatIsWrongWithALineIsSaid) {
             "line 1: expected \" at the end of the text, found the end of the line");
   EXPECT_EQ(error_of("draft = ngram\n"), "line 1: expected a number, true, false, or a text in quotes, found 'ngram'");
   EXPECT_EQ(error_of("port = 1\nport = 2\n"), "line 2: port stands in line 1 already");
-  EXPECT_EQ(error_of("[server]\n"), "line 1: expected KEY = VALUE (there are no tables), found '[server]'");
+  EXPECT_EQ(error_of("[server]\n"), "line 1: expected KEY = VALUE or [models.NAME], found '[server]'");
   EXPECT_EQ(error_of("media-hosts = [\"a\"\n\"b\"]"), "line 2: expected , or ] in the list, found '\"b\"]'");
   EXPECT_EQ(error_of("idle-seconds = 1\nprot = 1\n"), "line 2: prot is no setting");
-  EXPECT_EQ(error_of("port = 70000\n").substr(0, 8), "line 1: ");
+  EXPECT_EQ(error_of("port = 70000\n"), "line 1: --port: Value 70000 not in range 0 to 65535");
 }
 
 TEST_F(ServeOptionsTest, LinesAreReadAsTomlHasThem) {
@@ -206,6 +206,29 @@ TEST_F(ServeOptionsTest, LinesAreReadAsTomlHasThem) {
   EXPECT_EQ(options_.server.model_name, "a\\b");
   EXPECT_EQ(options_.engine.draft.draft, "n\"g");
   EXPECT_EQ(options_.server.limits.media_hosts, (std::vector<std::string>{"a.example", "b.example"}));
+}
+
+TEST_F(ServeOptionsTest, ModelsAreTables) {
+  command_.parse("");
+  const Status read = read_settings_file(
+      told_,
+      file("port = 7004\n[models.small]\nmodel = \"/srv/small\"\naliases = [\"a\", \"b-*\"]\npin = true\n"
+           "[models.\"org/large\"]\nkv-bytes = \"2GB\"\nidle-seconds = 90\ndraft = \"none\"\n"),
+      &options_.models);
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  EXPECT_EQ(options_.server.port, 7004);
+  ASSERT_EQ(options_.models.list.size(), 2u);
+  EXPECT_EQ(options_.models.list[0].name, "small");
+  EXPECT_EQ(options_.models.list[0].model, "/srv/small");
+  EXPECT_EQ(options_.models.list[0].aliases, (std::vector<std::string>{"a", "b-*"}));
+  EXPECT_TRUE(options_.models.list[0].pin);
+  EXPECT_EQ(options_.models.list[1].name, "org/large");
+  EXPECT_EQ(options_.models.list[1].kv_bytes, size_t{2} << 30);
+  EXPECT_EQ(options_.models.list[1].idle_s, 90);
+  EXPECT_EQ(options_.models.list[1].draft, "none");
+  for (const char* wrong : {"[models.]\n", "[models.a\n", "[models.a]\nwat = 1\n", "[models.a]\npin = 3\n",
+                            "[models.a]\nkv-bytes = \"much\"\n", "[models.a]\nidle-seconds = -1\n"})
+    EXPECT_FALSE(read_settings_file(told_, file(wrong), &options_.models).ok()) << wrong;
 }
 
 TEST_F(ServeOptionsTest, KeysComeFromFileAndEnvironment) {

@@ -21,6 +21,7 @@ struct RoundInput {
 struct RoundTimes {
   double choose_ms = 0;  // apart from waiting for the forward
   double draft_ms = 0;   // of drafts that the host did not wait for
+  double idle_ms = 0;    // that a device had nothing to do since the round before
 };
 
 class ChoosingRound {

@@ -91,6 +91,7 @@ Result<RoundTimes> DeviceRound::run(const RoundInput& input) {
   enqueue(input);
   TRY(forward_.settle());
   RoundTimes times;
+  times.idle_ms = choosing_ops_.idle_ms();
   // All of it ran on the device, in one piece: what drafting took there is not the forward's.
   if (input.drafts_unknown)
     times.draft_ms = choosing_ops_.ms_between(kernels::ChoosingOps::Mark::begin, kernels::ChoosingOps::Mark::end);

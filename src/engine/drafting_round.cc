@@ -40,6 +40,7 @@ void DraftingRound::propose(const StepPlan& plan, double kv_used) {
   for (const StepPart& part : plan.parts) {
     part.seq->drafts.clear();
     part.seq->round = {};
+    part.seq->depth_reason = DepthReason::policy;
     part.seq->round.context = part.seq->kv.length();
     // The first choice has no row before it whose state a drafter could start from; nor has one that reads again.
     if (!part.seq->reads()) writers_.push_back(part.seq);
@@ -66,8 +67,14 @@ std::optional<DepthReason> DraftingRound::cap(const StepPlan& plan, const Sequen
   return std::nullopt;
 }
 
+// Beside prompts that were given what fits into a bound on time, they are few.
+int32_t DraftingRound::rows_for_drafts(const StepPlan& plan) const {
+  if (plan.row_ms == 0) return std::max(0, settings_.batch_rows - plan.rows);
+  return std::clamp(settings_.batch_rows - plan.choosing, 0, std::min(plan.rows / 8, kMostForwardRows - plan.rows));
+}
+
 void DraftingRound::choose_depths(const StepPlan& plan, double kv_used) {
-  const int32_t rows_free = std::max(0, settings_.batch_rows - plan.rows);
+  const int32_t rows_free = rows_for_drafts(plan);
   depths_.clear();
   for (Sequence* seq : writers_) {
     const int32_t most = std::min({seq->most_drafts(), seq->draft_room, rows_free});
@@ -75,6 +82,8 @@ void DraftingRound::choose_depths(const StepPlan& plan, double kv_used) {
   }
   if (policy_ == nullptr) {
     fix_depths(rows_free);
+  } else if (plan.prompt_rows > 0 && plan.row_ms > 0) {
+    policy_->choose(depths_, {plan.row_ms, rows_free});
   } else if (plan.prompt_rows > 0) {
     // A step that reads prompts is bound by its rows: a draft costs as much as a token, and is worth less.
     for (DepthAsk& ask : depths_) ask.choice.reason = DepthReason::prompts;
@@ -87,6 +96,7 @@ void DraftingRound::choose_depths(const StepPlan& plan, double kv_used) {
     DepthDecision decision;
     decision.depth = choice.depth;
     decision.reason = choice.reason;
+    writers_[i]->depth_reason = choice.reason;
     if (choice.depth > 0) decision.by = parts_.drafter->kind(choice.by);
     decision.request = writers_[i]->accepted->id;
     decision.choice = writers_[i]->choice;
@@ -211,7 +221,13 @@ void DraftingRound::observe(const StepPlan& plan, double step_ms) {
     decisions_[i].drafted = round.drafted;
     decisions_[i].accepted = round.accepted;
   }
-  if (policy_ == nullptr || writers_.empty() || plan.prompt_rows > 0) return;
+  if (policy_ == nullptr || writers_.empty()) return;
+  if (plan.prompt_rows > 0) {
+    // What it took says nothing about steps without prompts.
+    for (Sequence* seq : writers_)
+      if (seq->round.drafted > 0) seq->depth->of(seq->round.by).observe_drafts(seq->round);
+    return;
+  }
   for (Sequence* seq : writers_) {
     if (writers_.size() == 1) {
       seq->depth->observe(seq->round);

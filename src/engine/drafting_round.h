@@ -42,6 +42,7 @@ class DraftingRound {
   [[nodiscard]] const std::vector<DepthDecision>& decisions() const { return decisions_; }
 
  private:
+  [[nodiscard]] int32_t rows_for_drafts(const StepPlan& plan) const;
   void choose_depths(const StepPlan& plan, double kv_used);
   // The operator's cap that keeps a sequence from drafts; none.
   [[nodiscard]] std::optional<DepthReason> cap(const StepPlan& plan, const Sequence& seq, double kv_used) const;

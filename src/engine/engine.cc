@@ -8,6 +8,7 @@
 #include "engine/request_bytes.h"
 #include "engine/request_checks.h"
 #include "engine/step.h"
+#include "engine/step_turns.h"
 
 namespace paceline {
 
@@ -15,7 +16,7 @@ namespace paceline {
 class Engine::Loop {
  public:
   Loop(const EngineParts& parts, const EngineSettings& settings)
-      : parts_(parts), settings_(settings), held_(settings.queue_bytes), stepper_(parts, settings) {
+      : parts_(parts), settings_(settings), held_(settings.queue_bytes), stepper_(parts, settings), seat_(parts.turns) {
     stats_.kv_bytes = settings.kv_bytes;
     // Whoever hears that it failed, and asks, is told the same.
     stepper_.set_on_failure([this] { write_stats(); });
@@ -75,9 +76,14 @@ class Engine::Loop {
     return stepped;
   }
 
+  bool step_in_turn() {
+    const StepTurns::Turn turn(seat_);
+    return step();
+  }
+
   void run() {
     while (true) {
-      if (step()) continue;
+      if (step_in_turn()) continue;
       std::unique_lock lock(mutex_);
       wake_.wait(lock, [this] { return has_mail_ || stopping_; });
       // Whoever has come since the step has a listener, too.
@@ -132,6 +138,7 @@ class Engine::Loop {
   EngineSettings settings_;
   RequestBytes held_;
   Stepper stepper_;
+  StepTurns::Seat seat_;
   bool idle_ = true;
 
   // Everyone's.

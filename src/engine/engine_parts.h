@@ -40,6 +40,8 @@ struct StepReport {
   std::vector<DepthDecision> decisions;  // of the sequences that write
 };
 
+class StepTurns;
+
 class StepObserver {
  public:
   virtual ~StepObserver() = default;
@@ -58,6 +60,9 @@ struct EngineStats {
   int64_t prefix_queries = 0, prefix_hits = 0;  // tokens
   int64_t prompt_tokens = 0;                    // run, cached ones not among them
   int64_t steps = 0;
+  // Of steps that follow each other: from end to end, and of that, when a device had nothing to do. (A host's own
+  // computing has no such gaps.)
+  double busy_ms = 0, idle_ms = 0;
   int64_t pictures_seen = 0, pictures_known = 0;  // that went through the tower; that did not have to
   SpeculationCounters speculation;
   bool failed = false;
@@ -73,6 +78,7 @@ struct EngineParts {
   StepCosts* costs = nullptr;
   StepObserver* observer = nullptr;  // may be none
   VisionForward* vision = nullptr;   // none where the model takes no pictures
+  StepTurns* turns = nullptr;        // with others on this machine; none: it is alone
 };
 
 }  // namespace paceline

@@ -16,7 +16,10 @@ struct EngineSettings {
   // Of prompts in a step where nobody writes; 0: kMaxForwardRows, or more where a session knows that the device likes
   // it.
   int32_t chunk_rows = 0;
-  int32_t chunk_rows_beside = 64;        // likewise where others write meanwhile: how long they are held up
+  int32_t chunk_rows_beside = 64;  // likewise where others write meanwhile: how long they are held up
+  // The same as the milliseconds that a step may take which others write in: as much of prompts as fits, by what steps
+  // were seen to take. None: chunk_rows_beside, or what a session knows to suit the device.
+  std::optional<float> latency_ms;
   int32_t most_running = 256;            // sequences
   int32_t queue_length = 2048;           // requests that wait
   size_t queue_bytes = size_t{1} << 30;  // that requests hold beside keys and values, waiting and running
@@ -31,6 +34,8 @@ struct EngineSettings {
   // For tests: who gives its pages up before a step though nobody asks for them, counted from the newest that runs;
   // negative: nobody. Steps are counted from 0.
   std::function<int32_t(int64_t step)> gives_way;
+  // Likewise: what a step of so many rows is thought to take, whatever it takes.
+  std::function<double(int32_t rows)> step_ms;
 };
 
 }  // namespace paceline

@@ -8,6 +8,7 @@
 
 #include "sample/logprobs.h"
 #include "speculate/counters.h"
+#include "speculate/depth.h"
 #include "tensor/dtype.h"
 
 namespace paceline {
@@ -36,13 +37,22 @@ struct SequenceEnd {
   double decode_ms = 0;  // from then on
 };
 
+// How a round was run, for whoever shows it.
+struct RoundTrace {
+  int32_t depth = 0;  // that was chosen
+  DepthReason reason = DepthReason::policy;
+  double draft_ms = 0, verify_ms = 0;
+  std::span<const TokenId> rejected;  // drafts that did not stand
+};
+
 struct Event {
   int32_t choice = 0;
-  int32_t prompt_done = 0;           // tokens of the prompt that have been run or were cached
-  int32_t cached = 0;                // of them, those that came from earlier requests' pages
-  std::span<const NewToken> tokens;  // of this round, in order; they live during the call
-  const SequenceEnd* end = nullptr;  // the choice has ended; nothing follows
-  int32_t drafted = 0;               // guesses that this round verified
+  int32_t prompt_done = 0;            // tokens of the prompt that have been run or were cached
+  int32_t cached = 0;                 // of them, those that came from earlier requests' pages
+  std::span<const NewToken> tokens;   // of this round, in order; they live during the call
+  const SequenceEnd* end = nullptr;   // the choice has ended; nothing follows
+  int32_t drafted = 0;                // guesses that this round verified
+  const RoundTrace* round = nullptr;  // where one was run, with tokens or without; lives during the call
 };
 
 // How many of an event's tokens stand, and whether the text ends behind them (with EndReason::listener; the end comes

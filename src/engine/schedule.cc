@@ -28,7 +28,12 @@ std::unique_ptr<Sequence> taken_out(Schedule::Sequences& among, const Sequence& 
 
 Schedule::Schedule(const KvLayout& layout, const ModelConfig& config, const EngineSettings& settings,
                    const Drafter* drafter)
-    : layout_(layout), config_(config), settings_(settings), drafter_(drafter), memory_(layout, settings.kv_bytes) {
+    : layout_(layout),
+      config_(config),
+      settings_(settings),
+      drafter_(drafter),
+      memory_(layout, settings.kv_bytes),
+      pace_(settings.step_ms) {
   if (settings_.chunk_rows == 0) settings_.chunk_rows = kMaxForwardRows;
 }
 
@@ -218,9 +223,11 @@ void Schedule::plan(StepPlan& plan) {
   ++steps_;
   plan.clear();
   plan_writers(plan);
+  plan.choosing = static_cast<int32_t>(plan.parts.size());
   plan_readers(plan);
   for (const StepPart& part : plan.parts) part.seq->last_step = steps_;
   plan.count();
+  if (settings_.latency_ms && plan.prompt_rows > 0) plan.row_ms = pace_.row_ms(plan.rows, plan.context);
 }
 
 // Those that have waited longest, where not all fit.
@@ -247,24 +254,64 @@ int32_t Schedule::prompt_rows_alone() const {
   return static_cast<int32_t>(std::min<int64_t>(rows, settings_.chunk_rows));
 }
 
+// Within the bound on time, and not so many that drafts and choices have no room.
+int32_t Schedule::prompt_rows_beside(int32_t writers) const {
+  if (!settings_.latency_ms)
+    return std::min({settings_.chunk_rows, settings_.chunk_rows_beside, settings_.batch_rows - writers});
+  constexpr int32_t kLeastRows = 16;  // however slow steps are, prompts get on
+  int32_t context = 0;
+  for (const auto& seq : running_)
+    if (seq->reads()) context = std::max(context, seq->kv.length());
+  const int32_t most = std::min(prompt_rows_alone(), kMostForwardRows - settings_.batch_rows);
+  return std::max(kLeastRows, pace_.rows_within(*settings_.latency_ms, context, writers + most) - writers);
+}
+
 void Schedule::plan_readers(StepPlan& plan) {
   const auto writers = static_cast<int32_t>(plan.parts.size());
+  if (plan.parts.size() == running_.size()) return;
   // At least a row, whatever the settings.
-  const int32_t beside = std::min({settings_.chunk_rows, settings_.chunk_rows_beside, settings_.batch_rows - writers});
-  const int32_t most = writers > 0 ? std::max(1, beside) : prompt_rows_alone();
-  for (const auto& seq : running_) {
-    if (plan.prompt_rows >= most) return;
-    if (!seq->reads()) continue;
-    look_again(*seq);
-    if (waits_for_another(*seq, plan)) continue;
-    const int32_t rows = rows_to_state(*seq, seq->next_rows(most - plan.prompt_rows, config_.images_see_both_ways));
-    if (rows == 0) continue;
-    // A picture that must not be cut is the only prompt of its step, and others wait where it is very large.
-    if (plan.prompt_rows > 0 && plan.prompt_rows + rows > most) return;
-    if (writers + rows > kMostForwardRows) plan.parts.resize(static_cast<size_t>(kMostForwardRows - rows));
-    plan.parts.push_back({seq.get(), rows, rows == seq->rows_left()});
-    plan.prompt_rows += rows;
+  const int32_t most = writers > 0 ? std::max(1, prompt_rows_beside(writers)) : prompt_rows_alone();
+  if (settings_.latency_ms) plan_short_readers(plan, most / 4);
+  for (const auto& seq : running_)
+    if (seq->reads() && !plan_reader(*seq, plan, most)) return;
+}
+
+// A part of the step is for those who are soon done, the shortest first: they do not wait until long ones are read.
+void Schedule::plan_short_readers(StepPlan& plan, int32_t most) {
+  readers_.clear();
+  for (const auto& seq : running_)
+    if (seq->reads() && seq->rows_left() <= most) readers_.push_back(seq.get());
+  std::stable_sort(readers_.begin(), readers_.end(),
+                   [](const Sequence* a, const Sequence* b) { return a->rows_left() < b->rows_left(); });
+  for (Sequence* seq : readers_) {
+    if (plan.prompt_rows + seq->rows_left() > most || !plan_reader(*seq, plan, most)) return;
   }
+}
+
+bool Schedule::plan_reader(Sequence& seq, StepPlan& plan, int32_t most) {
+  if (plan.prompt_rows >= most) return false;
+  if (seq.last_step == steps_) return true;
+  look_again(seq);
+  if (waits_for_another(seq, plan)) return true;
+  int32_t rows = rows_to_state(seq, seq.next_rows(most - plan.prompt_rows, config_.images_see_both_ways));
+  // A choice has logits, and there is room for so many.
+  const auto chooses = [&] { return rows == seq.rows_left(); };
+  if (settings_.latency_ms && chooses() && plan.choosing >= settings_.batch_rows) --rows;
+  if (rows == 0) return true;
+  // A picture that must not be cut is the only prompt of its step, and others wait where it is very large.
+  if (plan.prompt_rows > 0 && plan.prompt_rows + rows > most) return false;
+  const auto writers = static_cast<int32_t>(plan.parts.size());
+  if (plan.prompt_rows == 0 && writers + rows > kMostForwardRows)
+    plan.parts.resize(static_cast<size_t>(kMostForwardRows - rows));
+  plan.parts.push_back({&seq, rows, chooses()});
+  plan.choosing += chooses() ? 1 : 0;
+  plan.prompt_rows += rows;
+  seq.last_step = steps_;
+  return true;
+}
+
+void Schedule::observe(const StepPlan& plan, int32_t rows, double ms) {
+  if (settings_.latency_ms) pace_.observe(rows, plan.context, ms);
 }
 
 // Where a recurrent state is kept for others, the rows of a step end.

@@ -13,6 +13,7 @@
 
 #include "engine/engine_settings.h"
 #include "engine/sequence.h"
+#include "engine/step_pace.h"
 #include "engine/step_plan.h"
 #include "state/memory.h"
 
@@ -38,6 +39,8 @@ class Schedule {
   // Takes all memory that the plan's rows write, and as much for drafts as there is. Whoever gives way for that leaves
   // the plan. `lost`: those that get none though they run alone, which is a mistake of ours.
   void hold(StepPlan& plan, std::vector<Sequence*>& lost);
+  // What the step took, with the drafts behind its rows.
+  void observe(const StepPlan& plan, int32_t rows, double ms);
   // The other choices of a sequence whose prompt has just been run; they run from now on, but for those that there is
   // no memory for.
   void fork_choices(Sequence& seq, std::vector<Sequence*>& forks, const Start& start);
@@ -74,6 +77,10 @@ class Schedule {
   void count_found(Sequence& seq);
   void plan_writers(StepPlan& plan);
   void plan_readers(StepPlan& plan);
+  void plan_short_readers(StepPlan& plan, int32_t most);
+  // False: nobody else reads in this step.
+  bool plan_reader(Sequence& seq, StepPlan& plan, int32_t most);
+  [[nodiscard]] int32_t prompt_rows_beside(int32_t writers) const;
   [[nodiscard]] int32_t prompt_rows_alone() const;
   void look_again(Sequence& seq);
   [[nodiscard]] static bool waits_for_another(const Sequence& seq, const StepPlan& plan);
@@ -83,6 +90,8 @@ class Schedule {
   EngineSettings settings_;
   const Drafter* drafter_;
   Memory memory_;
+  StepPace pace_;
+  std::vector<Sequence*> readers_;  // this step's
   std::deque<std::shared_ptr<const Accepted>> waiting_;
   Sequences running_, gave_way_;
   uint64_t last_order_ = 0;

@@ -123,6 +123,7 @@ struct Sequence {
   int32_t draft_room = kMaxDraftTokens;       // that there is memory for
   int32_t first_draft = 0, draft_stride = 0;  // where they lie in the backend's memory, while only it knows them
   RoundReport round;
+  DepthReason depth_reason = DepthReason::policy;  // of the round
   Verdict verdict;
 
   SpeculationCounters counters;

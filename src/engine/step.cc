@@ -11,14 +11,6 @@ namespace {
 
 constexpr const char* kNoMemory = "the engine has no memory left for the keys and values of this text";
 
-Event event_of(const Sequence& seq) {
-  Event event;
-  event.choice = seq.choice;
-  event.prompt_done = seq.prompt_done;
-  event.cached = seq.cached;
-  return event;
-}
-
 }  // namespace
 
 Stepper::Stepper(const EngineParts& parts, const EngineSettings& settings)
@@ -28,7 +20,8 @@ Stepper::Stepper(const EngineParts& parts, const EngineSettings& settings)
       features_(parts.vision, settings.feature_bytes),
       round_(ChoosingRound::make(parts)),
       drafting_(parts, settings, round_->takes_unknown_drafts()),
-      gives_way_(settings.gives_way) {
+      gives_way_(settings.gives_way),
+      tells_late_(round_->takes_unknown_drafts()) {
   CHECK(settings.batch_rows > 0 && settings.batch_rows <= kMaxImageRows);
   CHECK(settings.chunk_rows >= 0 && settings.chunk_rows <= kMostForwardRows && settings.chunk_rows_beside > 0);
   if (schedule_.memory().is_missing())
@@ -46,6 +39,12 @@ bool Stepper::step() {
   const bool looked = features_.look(schedule_.running(), writing_ms_);
   schedule_.plan(plan_);
   if (plan_.parts.empty()) {
+    follows_ = false;
+    if (!late_.empty() || late_report_) {
+      tell_last_step();
+      end_unwanted();
+      return true;
+    }
     if (!looked && !idle_) become_idle();
     return looked;
   }
@@ -55,6 +54,7 @@ bool Stepper::step() {
   round_->begin();
   drafting_.propose(plan_, kv_used());
   forward();
+  tell_last_step();
   if (const Status chose = choose(); !chose.ok()) {
     fail(chose.error().message);
     return true;
@@ -75,6 +75,7 @@ void Stepper::fail(std::string why) {
 
 void Stepper::end_failed() {
   ended_.clear();
+  unwanted_.clear();
   each_sequence([this](Sequence& seq) { ended_.push_back({&seq, EndReason::failed, failure_}); });
   end_all();
   end_waiting([](const Accepted&) { return true; }, EndReason::failed);
@@ -193,6 +194,12 @@ Status Stepper::choose() {
   for (Sequence* seq : first_choosing_) seq->first_choice = end;
   TRY_ASSIGN(const RoundTimes times, ran);
   choose_ms_ = times.choose_ms;
+  if (follows_) {
+    idle_ms_ += times.idle_ms;
+    busy_ms_ += ms_between(last_end_, end);
+  }
+  follows_ = true;
+  last_end_ = end;
   // Drafts that were enqueued ran while the host was still busy with what comes behind them.
   forward_ms_ = std::max(0.0, forward_ms_ + ms_between(begin, end) - times.choose_ms - times.draft_ms);
   if (drafts_unknown) drafting_.set_draft_ms(times.draft_ms);
@@ -228,89 +235,11 @@ void Stepper::commit() {
   commit_ms_ = ms_between(begin, EngineClock::now());
 }
 
-void Stepper::publish() {
-  ended_.clear();
-  for (const StepPart& part : plan_.parts) {
-    // What is read for the second time is no progress.
-    if (part.seq->note_progress() && !part.chooses) part.seq->accepted->listener->hear(event_of(*part.seq));
-  }
-  for (const Choosing& one : choosing_) publish(*one.seq);
-  end_all();
-}
-
-void Stepper::publish(Sequence& seq) {
-  Verdict& verdict = seq.verdict;
-  Event event = event_of(seq);
-  event.tokens = verdict.tokens;
-  event.drafted = static_cast<int32_t>(seq.drafts.size());
-  const Heard heard = verdict.tokens.empty() ? Heard{} : seq.accepted->listener->hear(event);
-  const size_t offered = verdict.tokens.size(), stand = std::min(heard.stand, offered);
-  if (heard.ends || stand < offered) {
-    seq.standing.resize(seq.standing.size() - (offered - stand));
-    verdict.tokens.resize(stand);
-    verdict.end = EndReason::listener;
-    verdict.stop_token = -1;
-  }
-  count_round(seq);
-  if (verdict.end) ended_.push_back({&seq, *verdict.end, std::move(verdict.problem)});
-}
-
-void Stepper::count_round(Sequence& seq) {
-  SpeculationCounters round;
-  round.rounds = 1;
-  round.drafted = static_cast<int64_t>(seq.drafts.size());
-  round.emitted = static_cast<int64_t>(seq.verdict.tokens.size());
-  for (const NewToken& token : seq.verdict.tokens)
-    if (token.origin == TokenOrigin::accepted) ++round.accepted_at[static_cast<size_t>(round.accepted++)];
-  for (int64_t i = 0; i < round.drafted; ++i) ++round.drafted_at[static_cast<size_t>(i)];
-  if (seq.counters.rounds > 0) {
-    round.draft_ms = drafting_.draft_ms();
-    round.verify_ms = forward_ms_;
-    round.choose_ms = choose_ms_;
-    round.commit_ms = commit_ms_;
-  }
-  if (round.drafted > 0) {
-    SpeculationCounters::Share& share = round.by[static_cast<size_t>(parts_.drafter->kind(seq.round.by))];
-    share = {1, round.drafted, round.accepted};
-  }
-  seq.counters += round;
-  totals_ += round;
-}
-
-void Stepper::tell_end(const Sequence& seq, int32_t choice, const SequenceEnd& end) const {
-  Event event = event_of(seq);
-  event.choice = choice;
-  event.end = &end;
-  seq.accepted->listener->hear(event);
-}
-
-void Stepper::end_all() {
-  for (auto& [seq, reason, problem] : ended_) {
-    const EngineClock::time_point now = EngineClock::now();
-    SequenceEnd end;
-    end.reason = reason;
-    end.problem = std::move(problem);
-    end.stop_token = seq->verdict.stop_token;
-    end.output_tokens = static_cast<int32_t>(seq->generated().size());
-    end.counters = seq->counters;
-    end.queued_ms = ms_between(seq->accepted->submitted, seq->admitted);
-    const bool chose = seq->chose;
-    end.prompt_ms = ms_between(seq->admitted, chose ? seq->first_choice : now);
-    end.decode_ms = chose ? ms_between(seq->first_choice, now) : 0;
-    tell_end(*seq, seq->choice, end);
-    // A prompt that was not read to its end takes the choices with it that were never begun.
-    const bool takes_others = seq->choice == 0 && !seq->forked;
-    for (int32_t choice = 1; takes_others && choice < seq->request().choices; ++choice) tell_end(*seq, choice, end);
-    drafting_.finish(*seq);
-    schedule_.remove(*seq);
-  }
-  ended_.clear();
-}
-
 void Stepper::count_step() {
   ++steps_;
   if (plan_.prompt_rows == 0) writing_ms_ = forward_ms_ + choose_ms_;
   prompt_tokens_ += plan_.prompt_rows;
+  schedule_.observe(plan_, static_cast<int32_t>(tokens_.size()), forward_ms_ + choose_ms_ + drafting_.draft_ms());
   if (parts_.observer == nullptr) return;
   StepReport report;
   report.prompt_rows = plan_.prompt_rows;
@@ -323,7 +252,11 @@ void Stepper::count_step() {
   report.waiting = schedule_.waiting_count();
   report.kv_used = kv_used();
   report.decisions = drafting_.decisions();
-  parts_.observer->observe(report);
+  if (tells_late_) {
+    late_report_ = std::move(report);
+  } else {
+    parts_.observer->observe(report);
+  }
 }
 
 double Stepper::kv_used() const {
@@ -349,6 +282,8 @@ void Stepper::write_stats(EngineStats& stats) const {
   stats.prefix_hits = schedule_.prefix_hits();
   stats.prompt_tokens = prompt_tokens_;
   stats.steps = steps_;
+  stats.idle_ms = idle_ms_;
+  stats.busy_ms = busy_ms_;
   stats.pictures_seen = features_.seen();
   stats.pictures_known = features_.known();
   stats.speculation = totals_;

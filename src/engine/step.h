@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,9 +43,27 @@ class Stepper {
   Status choose();
   void fork_choices(const Choosing& first);
   void commit();
+  // What a step has to say to one listener, and to those who count.
+  struct Told {
+    Sequence* seq = nullptr;
+    Verdict verdict{};
+    int32_t prompt_done = 0, cached = 0;
+    int32_t drafted = 0;
+    std::vector<TokenId> rejected{};  // drafts
+    RoundTrace trace{};               // but for these
+    SpeculationCounters round{};      // but for what depends on what the listener lets stand
+    DraftedBy by{};
+    bool chose = false;
+  };
   void publish();
-  void publish(Sequence& seq);
-  void count_round(Sequence& seq);
+  [[nodiscard]] Told told_of(Sequence& seq, bool chose) const;
+  // Says it; where its listener wants no more: how many of the tokens do not stand.
+  std::optional<size_t> tell(Told& told);
+  void settle(Told& told);
+  void tell_last_step();
+  void tell_late(Sequence& seq, EndReason& reason);
+  void end_unwanted();
+  void count_round(Sequence& seq, Told& told);
   void count_step();
   void end_all();
   void tell_end(const Sequence& seq, int32_t choice, const SequenceEnd& end) const;
@@ -85,6 +104,19 @@ class Stepper {
     std::string problem = {};
   };
   std::vector<Ended> ended_;
+  // Where the backend computes by itself: what the step before has to say is said while this one runs. Whoever wants no
+  // more by then has been run once too often, and what came of that is dropped.
+  bool tells_late_ = false;
+  std::vector<Told> late_;
+  struct Unwanted {
+    Sequence* seq;
+    size_t standing;  // tokens, of those there were
+  };
+  std::vector<Unwanted> unwanted_;
+  std::optional<StepReport> late_report_;
+  bool follows_ = false;  // a step, with nothing in between
+  double idle_ms_ = 0, busy_ms_ = 0;
+  EngineClock::time_point last_end_;
   double forward_ms_ = 0, choose_ms_ = 0, commit_ms_ = 0;
   double writing_ms_ = 0;  // of the last step without rows of prompts
 

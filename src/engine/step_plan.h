@@ -30,19 +30,26 @@ struct StepPlan {
   int32_t prompt_rows = 0;  // of those that read
   int32_t rows = 0;         // all, without drafts
   int32_t choosing = 0;     // parts that choose
+  int32_t context = 0;      // tokens that a row sees, on the average
+  // Where prompts are read: what a row more is thought to add. 0: nobody knows.
+  double row_ms = 0;
 
   void clear() {
     parts.clear();
     prompt_rows = rows = choosing = 0;
+    row_ms = 0;
   }
   // What the parts come to.
   void count() {
     prompt_rows = rows = choosing = 0;
+    int64_t seen = 0;
     for (const StepPart& part : parts) {
+      seen += int64_t{part.rows} * (part.seq->kv.length() + part.rows / 2);
       prompt_rows += part.seq->reads() ? part.rows : 0;
       rows += part.rows;
       choosing += part.chooses ? 1 : 0;
     }
+    context = rows > 0 ? static_cast<int32_t>(seen / rows) : 0;
   }
 };
 

@@ -77,6 +77,8 @@ class ChoosingOps {
   enum class Mark : uint8_t { begin, end };
   virtual void mark(Mark at) = 0;
   virtual double ms_between(Mark from, Mark to) = 0;
+  // From waits to what was started next, since the last call: the device had nothing to do.
+  virtual double idle_ms() { return 0; }
 };
 
 }  // namespace paceline::kernels

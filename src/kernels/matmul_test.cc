@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 
@@ -81,8 +82,9 @@ TEST_P(MatmulTest, RowsDoNotDependOnTheirCompany) {
   const auto pick = [&](int32_t low, int32_t high) {
     return std::uniform_int_distribution<int32_t>(low, high)(random);
   };
+  const int rounds = std::getenv("PACELINE_TEST_LONG") != nullptr ? 70 : 12;
   for (const Case& c : cases()) {
-    for (int round = 0; round < 12; ++round) {
+    for (int round = 0; round < rounds; ++round) {
       const int32_t step = in_blocks(c.format) ? block_shape(c.format).elements : c.group;
       const int32_t cols = step > 0 ? step * pick(1, step == 256 ? 6 : 9) : pick(1, 300);
       const RandomMatrix m(c.format, pick(1, 90), cols, c.group, c.scales, random);

@@ -55,6 +55,62 @@ TEST_P(DeviceRoundTest, BlocksThatOnlyTheBackendKnows) {
   EXPECT_GT(expect_identity().counters.accepted, 0);
 }
 
+TEST_P(DeviceRoundTest, ChunksWithinABoundOnTime) {
+  use_mtp();
+  settings_.latency_ms = 10.0f;
+  settings_.step_ms = [](int32_t rows) { return 0.02 * rows + rows % 13; };
+  expect_identity();
+}
+
+// What a step has to say is said while the next one runs: whoever wants no more by then hears nothing of that one.
+TEST_P(DeviceRoundTest, WhoWantsNoMoreHearsNoMore) {
+  class Leaves : public Texts {
+   public:
+    explicit Leaves(size_t most) : most_(most) {}
+    Heard hear(const Event& event) override {
+      EXPECT_TRUE(ends.empty()) << "something came behind the end";
+      const size_t had = tokens.empty() ? 0 : tokens[0].size();
+      (void)Texts::hear(event);
+      if (event.tokens.empty()) return {};
+      const size_t stand = std::min(event.tokens.size(), most_ - had);
+      tokens[0].resize(had + stand);
+      return {stand, tokens[0].size() == most_};
+    }
+
+   private:
+    size_t most_;
+  };
+  use_mtp();
+  settings_.fixed_depth = 3;
+  Engine engine(parts_, settings_);
+  Request request;
+  request.prompt = text_of(40);
+  request.sampling.seed = 3;
+  request.max_tokens = 40;
+  request.context = model_.config.context;
+  std::vector<std::shared_ptr<Leaves>> all;
+  for (size_t most = 1; most <= 12; ++most) {
+    all.push_back(std::make_shared<Leaves>(most));
+    (void)engine.submit(request, all.back());
+  }
+  const auto whole = std::make_shared<Texts>();
+  (void)engine.submit(request, whole);
+  while (engine.step()) continue;
+  EXPECT_STREQ(engine.integrity_problem(), "");
+  ASSERT_EQ(whole->ends.size(), 1U);
+  EXPECT_EQ(whole->ends[0].reason, EndReason::max_tokens);
+  EXPECT_EQ(whole->ends[0].counters.emitted, 40);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const size_t most = i + 1;
+    ASSERT_EQ(all[i]->ends.size(), 1U) << most;
+    EXPECT_EQ(all[i]->ends[0].reason, EndReason::listener) << most;
+    EXPECT_EQ(all[i]->ends[0].output_tokens, static_cast<int32_t>(most));
+    EXPECT_EQ(all[i]->ends[0].counters.emitted, static_cast<int64_t>(most));
+    const auto begin = whole->tokens[0].begin();
+    EXPECT_EQ(all[i]->tokens[0], std::vector<TokenId>(begin, begin + static_cast<std::ptrdiff_t>(most)));
+  }
+}
+
 TEST_P(DeviceRoundTest, DraftsOfTheHost) {
   NgramDrafter ngrams;
   parts_.drafter = &ngrams;

@@ -105,6 +105,54 @@ TEST_P(EngineTest, UnderLoadWithLittleOfEverything) {
   expect_identity(share(60, 2000));
 }
 
+// Chunks of all sizes beside those who write, from several prompts at once, with drafts in the same steps: as a bound
+// on time has it, where every step is thought to take another one.
+TEST_P(EngineTest, UnderLoadWithinABoundOnTime) {
+  use_all();
+  settings_.latency_ms = 10.0f;
+  settings_.step_ms = [](int32_t rows) { return 0.02 * rows + rows % 13; };
+  expect_identity(share(60, 2000));
+}
+
+TEST_P(EngineTest, UnderLoadWithinAShortBoundOnTime) {
+  use_mtp();
+  settings_.fixed_depth = 4;
+  settings_.latency_ms = 5.0f;
+  settings_.step_ms = [](int32_t rows) { return 0.25 * rows; };
+  settings_.batch_rows = 24;
+  expect_identity(share(60, 2000));
+}
+
+TEST_P(EngineTest, UnderLoadWithinABoundByWhatStepsTake) {
+  use_mtp();
+  settings_.latency_ms = 3.0f;
+  expect_identity(share(60, 2000));
+}
+
+TEST_P(EngineTest, ShortPromptsDoNotWaitForLongOnes) {
+  settings_.latency_ms = 8.0f;
+  settings_.step_ms = [](int32_t rows) { return 0.1 * rows; };
+  settings_.keeps_prefixes = false;
+  Engine engine(parts_, settings_);
+  const auto writer = std::make_shared<Texts>(), last = std::make_shared<Texts>();
+  (void)engine.submit(request(2, 300), writer);
+  while (writer->tokens.empty()) ASSERT_TRUE(engine.step());
+  for (int i = 0; i < 4; ++i) {
+    Request other = request(600, 2);
+    other.prompt[1] += i;
+    (void)engine.submit(other, std::make_shared<Texts>());
+  }
+  const Request small = request(15, 4);
+  (void)engine.submit(small, last);
+  int steps = 0;
+  for (; last->tokens.empty(); ++steps) ASSERT_TRUE(engine.step());
+  EXPECT_LE(steps, 2) << "2,400 tokens came before it, 80 at a time";
+  const size_t written = writer->tokens[0].size();
+  EXPECT_GE(written, 2U) << "and nobody who writes waits";
+  finish(engine);
+  EXPECT_EQ(last->tokens[0], alone(small));
+}
+
 TEST_P(EngineTest, ChoicesShareThePrompt) {
   use_mtp();
   Engine engine(parts_, settings_);

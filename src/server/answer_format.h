@@ -18,6 +18,7 @@ struct ChoiceNews {
   std::vector<OutputDelta> deltas;
   OutputEnd end = OutputEnd::none;  // none: it goes on
   std::string stop_string;          // that ended it; "": another end
+  TracedRounds rounds = {};         // where they are traced
 };
 
 // Called by one at a time. A whole answer has the same text as a stream's events together.

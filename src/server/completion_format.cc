@@ -24,12 +24,13 @@ class CompletionFormat final : public AnswerFormat {
     if (told_.size() <= static_cast<size_t>(number)) told_.resize(static_cast<size_t>(number) + 1);
     Told& told = told_[static_cast<size_t>(number)];
     if (writer_.head().chat && !std::exchange(told.opened, true)) add_chunk(writer_.opening(number), out);
+    told.rounds.add(news.rounds);
     for (const OutputDelta& delta : news.deltas) tell_delta(number, delta, told, out);
     if (news.end == OutputEnd::none || std::exchange(told.closed, true) || is_broken(news.end)) return;
     boost::json::object chunk = writer_.closing(number, output_end_name(news.end));
     chunk["timings"] = timings_object(usage);
     if (reports()) chunk["metrics"] = metrics_object(usage, terms_.report == SpeculationReport::detailed);
-    add_chunk(std::move(chunk), out);
+    add_traced(std::move(chunk), {}, told, out);
   }
 
   void close(const Usage& usage, const std::optional<ApiError>& problem, std::string& out) override {
@@ -65,6 +66,7 @@ class CompletionFormat final : public AnswerFormat {
     bool opened = false, closed = false;
     int32_t calls = 0;
     size_t content_bytes = 0;
+    TracedRounds rounds;  // that no chunk has spoken of yet
   };
 
   [[nodiscard]] bool reports() const { return terms_.report != SpeculationReport::none; }
@@ -74,13 +76,25 @@ class CompletionFormat final : public AnswerFormat {
     add_event(chunk, out);
   }
 
+  void add_traced(boost::json::object chunk, const OutputDelta& delta, Told& told, std::string& out) const {
+    if (terms_.traces) chunk["speculation"] = writer_.speculation(told.rounds, delta);
+    const int64_t last = told.rounds.last;
+    told.rounds = {};
+    told.rounds.last = last;
+    add_chunk(std::move(chunk), out);
+  }
+
   void tell_delta(int32_t number, const OutputDelta& delta, Told& told, std::string& out) const {
     switch (delta.kind) {
       case OutputDelta::Kind::content:
-      case OutputDelta::Kind::reasoning: add_chunk(writer_.text_chunk(number, delta, told.content_bytes), out); break;
-      case OutputDelta::Kind::call: add_chunk(writer_.call_chunk(number, told.calls++, delta.text), out); break;
+      case OutputDelta::Kind::reasoning:
+        add_traced(writer_.text_chunk(number, delta, told.content_bytes), delta, told, out);
+        break;
+      case OutputDelta::Kind::call:
+        add_traced(writer_.call_chunk(number, told.calls++, delta.text), {}, told, out);
+        break;
       case OutputDelta::Kind::arguments:
-        add_chunk(writer_.arguments_chunk(number, told.calls - 1, delta.text), out);
+        add_traced(writer_.arguments_chunk(number, told.calls - 1, delta.text), {}, told, out);
         break;
       case OutputDelta::Kind::call_end: break;
     }

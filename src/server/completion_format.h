@@ -13,6 +13,7 @@ struct CompletionFormatTerms {
   bool include_usage = false;  // streams: a chunk with the counts before the end
   bool has_logprobs = false;
   SpeculationReport report = SpeculationReport::none;
+  bool traces = false;  // streams: each chunk says which rounds it came from, and who wrote what
 };
 
 // The tokenizer outlives it.

@@ -30,10 +30,9 @@ std::string header_list(const std::vector<std::string>& names) {
 
 class Planner final : public CompletionPlanner {
  public:
-  Planner(const HttpCall& call, std::unique_ptr<Wire> wire, ServedModel& model, const PlanTerms& terms)
+  Planner(const HttpCall& call, std::unique_ptr<Wire> wire, const PlanTerms& terms)
       : call_(call),
         wire_(std::move(wire)),
-        model_(model),
         limits_(*terms.limits),
         only_counts_(terms.only_counts),
         only_renders_(terms.only_renders),
@@ -43,17 +42,26 @@ class Planner final : public CompletionPlanner {
     const auto body = parse_body(call_.body, problem_);
     if (!body) return false;
     wire_->read(*body, limits_, problem_);
-    const Ask& ask = wire_->chat() != nullptr ? static_cast<const Ask&>(*wire_->chat()) : *wire_->text();
-    if (problem_.none() && !model_.is_called(ask.model)) unknown_model_ = ask.model;
-    if (is_good() && !media().empty() && model_.vision() == nullptr)
+    return is_good();
+  }
+
+  [[nodiscard]] const std::string& asked_model() const override { return ask().model; }
+  [[nodiscard]] std::string_view early_sign() const override {
+    return ask().stream && !only_counts_ && !only_renders_ ? wire_->early_sign() : std::string_view();
+  }
+
+  bool take_model(ModelLease model) override {
+    model_ = std::move(model);
+    if (model_ == nullptr) unknown_model_ = ask().model;
+    if (is_good() && !media().empty() && model_->vision() == nullptr)
       problem_.say(unsupported(wire_->prompt_field(), "this model takes no images and no videos"));
     return is_good();
   }
 
   [[nodiscard]] size_t decoded_bytes() const override {
     const ChatAsk* chat = wire_->chat();
-    if (chat == nullptr || chat->media.empty() || model_.vision() == nullptr) return 0;
-    const Vision& vision = *model_.vision();
+    if (chat == nullptr || chat->media.empty() || model_ == nullptr || model_->vision() == nullptr) return 0;
+    const Vision& vision = *model_->vision();
     const auto token_bytes = 3 * static_cast<size_t>(vision.config().shape.token_side()) *
                              static_cast<size_t>(vision.config().shape.token_side());
     const auto picture_tokens = static_cast<size_t>(chat->picture_tokens > 0 ? chat->picture_tokens : vision.budget());
@@ -106,29 +114,34 @@ class Planner final : public CompletionPlanner {
       for (const Request& request : plan_.requests) tokens += request.prompt.size();
       return HttpAnswer{.body = boost::json::serialize(wire_->count(tokens)), .headers = {}};
     }
-    plan_.format = wire_->format({model_.name(), std::time(nullptr), &model_.text().tokenizer});
+    plan_.format = wire_->format({model_->name(), std::time(nullptr), &model_->text().tokenizer});
     plan_.arrived = call_.arrived;
     plan_.left_out = header_list(problem_.left_out());
+    plan_.model = model_;
     return std::move(plan_);
   }
 
  private:
+  [[nodiscard]] const Ask& ask() const {
+    return wire_->chat() != nullptr ? static_cast<const Ask&>(*wire_->chat()) : *wire_->text();
+  }
+
   void plan_chat(ChatAsk& chat) {
-    const auto text = render_within(model_.text(), chat.chat, limits_, wire_->prompt_field(), problem_);
+    const auto text = render_within(model_->text(), chat.chat, limits_, wire_->prompt_field(), problem_);
     if (!text) return;
     if (only_renders_) {
       rendered_ = *text;
       return;
     }
     // The template writes <bos> itself.
-    auto prompt = model_.maker().encode(*text, false, media_, terms(), problem_);
-    if (prompt) add(model_.maker().make(std::move(*prompt), chat, chat, terms(), problem_));
+    auto prompt = model_->maker().encode(*text, false, media_, terms(), problem_);
+    if (prompt) add(model_->maker().make(std::move(*prompt), chat, chat, terms(), problem_));
     plan_.stream = chat.stream;
     plan_.cache_salt = chat.cache_salt;
   }
 
   void plan_text(const CompletionAsk& ask) {
-    CompletionMaker& maker = model_.maker();
+    CompletionMaker& maker = model_->maker();
     for (const CompletionPrompt& asked : ask.prompts) {
       auto prompt = asked.ids.empty() ? maker.encode(asked.text, true, {}, terms(), problem_)
                                       : maker.take_ids(asked.ids, {}, terms(), problem_);
@@ -173,7 +186,7 @@ class Planner final : public CompletionPlanner {
   [[nodiscard]] Result<Medium> read_picture(FileBytes file, const std::function<bool()>& stops) const {
     PictureLimits limits = picture_limits();
     limits.stops = &stops;
-    TRY_ASSIGN(Patches patches, model_.vision()->read(file, wire_->chat()->picture_tokens, limits));
+    TRY_ASSIGN(Patches patches, model_->vision()->read(file, wire_->chat()->picture_tokens, limits));
     return Medium(std::make_shared<const Patches>(std::move(patches)));
   }
 
@@ -181,16 +194,16 @@ class Planner final : public CompletionPlanner {
     ClipLimits limits;
     limits.stops = &stops;
     limits.pixels = std::min(limits.pixels, limits_.max_pixels);
-    TRY_ASSIGN(Clip clip, model_.vision()->read_clip(file, shown_frames(), limits));
+    TRY_ASSIGN(Clip clip, model_->vision()->read_clip(file, shown_frames(), limits));
     return Medium(std::make_shared<const Clip>(std::move(clip)));
   }
   [[nodiscard]] int32_t shown_frames() const {
-    return std::min(limits_.max_frames, model_.vision()->clip_budget().frames);
+    return std::min(limits_.max_frames, model_->vision()->clip_budget().frames);
   }
 
   const HttpCall& call_;
   std::unique_ptr<Wire> wire_;
-  ServedModel& model_;
+  ModelLease model_;
   const RequestLimits& limits_;
   bool only_counts_, only_renders_;
   std::string rendered_;
@@ -207,9 +220,9 @@ bool CompletionPlanner::needs_fetch() {
   return std::any_of(media().begin(), media().end(), [](const MediaFile& file) { return !file.url.empty(); });
 }
 
-std::shared_ptr<CompletionPlanner> make_planner(const HttpCall& call, std::unique_ptr<Wire> wire, ServedModel& model,
+std::shared_ptr<CompletionPlanner> make_planner(const HttpCall& call, std::unique_ptr<Wire> wire,
                                                 const PlanTerms& terms) {
-  return std::make_shared<Planner>(call, std::move(wire), model, terms);
+  return std::make_shared<Planner>(call, std::move(wire), terms);
 }
 
 }  // namespace paceline

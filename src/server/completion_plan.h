@@ -8,7 +8,7 @@
 
 #include "server/exchange.h"
 #include "server/http_call.h"
-#include "server/served_model.h"
+#include "server/model_ticket.h"
 #include "server/settings.h"
 #include "server/wire.h"
 
@@ -20,8 +20,14 @@ namespace paceline {
 class CompletionPlanner {
  public:
   virtual ~CompletionPlanner() = default;
-  // What can be known without the media. False: something is wrong, and finish() says what.
+  // What can be known without the model and the media. False: something is wrong, and finish() says what.
   virtual bool read() = 0;
+  // Once it was read: which model is asked for, "": it does not say; and whether the answer is to be a stream, of which
+  // this shows before its beginning that it lives ("": none).
+  [[nodiscard]] virtual const std::string& asked_model() const = 0;
+  [[nodiscard]] virtual std::string_view early_sign() const = 0;
+  // The model that it is for, before all that follows; none: there is none that is called so. False as with read().
+  virtual bool take_model(ModelLease model) = 0;
   // About the bytes of text that finish() works on, once it was read.
   [[nodiscard]] virtual size_t weight() const = 0;
   // Those with a URL are to be given their bytes, and all are to be decoded before finish().
@@ -46,8 +52,8 @@ struct PlanTerms {
   const RequestLimits* limits = nullptr;
 };
 
-// Call, model and limits outlive it.
-std::shared_ptr<CompletionPlanner> make_planner(const HttpCall& call, std::unique_ptr<Wire> wire, ServedModel& model,
+// Call and limits outlive it.
+std::shared_ptr<CompletionPlanner> make_planner(const HttpCall& call, std::unique_ptr<Wire> wire,
                                                 const PlanTerms& terms);
 
 }  // namespace paceline

@@ -17,6 +17,7 @@
 #include "server/client_socket.h"
 #include "server/http_bytes.h"
 #include "server/http_terms.h"
+#include "server/messages/messages_error.h"
 #include "server/wire.h"
 
 namespace paceline {
@@ -99,6 +100,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       co_return false;
     }
     read_header(parser.get(), call);
+    routes_.recognise(call);
     keep_alive_ = parser.get().keep_alive();
     version_ = call.version;
     if (const auto refusal = routes_.refuse(call)) {
@@ -157,6 +159,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     call.method = request.method_string();
     RequestTarget target = read_target(request.target());
     call.path = Routes::known_path(std::move(target.path));
+    call.query = std::move(target.query);
     call.authority = std::move(target.authority);
     call.transfer_coding = all_of(request, http::field::transfer_encoding);
     call.content_coding = all_of(request, http::field::content_encoding);
@@ -172,6 +175,11 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     if (origins > 0) call.origin = origins == 1 ? std::string(request[http::field::origin]) : "several";
     call.asked_method = request[http::field::access_control_request_method];
     call.asked_headers = request[http::field::access_control_request_headers];
+    call.accepted_types = all_of(request, http::field::accept);
+    call.accepted_codings = all_of(request, http::field::accept_encoding);
+    call.known_tag = all_of(request, http::field::if_none_match);
+    call.cookies = all_of(request, http::field::cookie);
+    call.is_console = request.count("x-paceline-console") > 0;
     call.asks_private_network = request["Access-Control-Request-Private-Network"] == "true";
   }
 
@@ -197,13 +205,14 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
 
   asio::awaitable<void> handle(HttpCall& call) {
     client_->disarm();
+    has_begun_ = false;
     Reply reply;
     if (Routes::is_long(call)) {
       co_await prepare(call, reply);
       // An answer may take minutes, and needs it no more.
       call.body = std::string();
     } else {
-      reply = reply_safely(context_.by, call, nullptr);
+      reply = reply_safely(context_.by, call);
     }
     if (gone_) {
       keep_alive_ = false;
@@ -211,7 +220,11 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       co_return;
     }
     if (reply.exchange == nullptr) {
-      co_await answer(call, reply.answer);
+      if (has_begun_) {
+        co_await end_early(call, reply.answer);
+      } else {
+        co_await answer(call, reply.answer);
+      }
       co_return;
     }
     exchange_ = reply.exchange;
@@ -229,7 +242,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   // A client may go while its request waits for its turn. (A short one is done before that is worth looking for; and
   // has its answer, also where the client has closed its sending side.)
   asio::awaitable<void> prepare(const HttpCall& call, Reply& reply) {
-    preparation_ = std::make_shared<Preparation>(context_.by, client_->executor());
+    preparation_ = std::make_shared<Preparation>(
+        context_.by, client_->executor(), [this, &call](std::string_view sign) { return begin_early(call, sign); });
     const bool is_short = RequestLanes::size_class(Routes::weight_of(call)) == 0;
     if (!is_short) watch();
     reply = co_await preparation_->read(call);
@@ -311,9 +325,27 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     co_await answer(call, made);
   }
 
-  asio::awaitable<void> stream(const HttpCall& call) {
+  // A stream whose model is still to come shows that it lives: from then on it is one, whatever comes.
+  asio::awaitable<void> begin_early(const HttpCall& call, std::string_view sign) {
+    bool written = has_begun_;
+    if (!has_begun_) written = co_await begin_stream(call, kSseType);
+    if (written) co_await write_piece(std::string(sign), version_ >= 11);
+  }
+
+  // Nothing came, and what would have been the answer is an event.
+  asio::awaitable<void> end_early(const HttpCall& call, const HttpAnswer& made) {
+    const bool chunked = version_ >= 11;
+    const std::string name = messages::is_route(call.path) ? "event: error\n" : "";
+    bool written = co_await write_piece(fmt::format("{}data: {}\n\n", name, made.body), chunked);
+    if (written && chunked) written = co_await write("0\r\n\r\n");
+    if (!written) keep_alive_ = false;
+    note(call, made.status);
+  }
+
+  asio::awaitable<bool> begin_stream(const HttpCall& call, std::string_view type) {
+    has_begun_ = true;
     http::response<http::empty_body> head(http::status::ok, version_);
-    set_fields(head, exchange_->stream_type(), call);
+    set_fields(head, type, call);
     head.set(http::field::cache_control, "no-cache");
     // Old clients know no chunks: for them the end of the connection is the end of the stream.
     const bool chunked = version_ >= 11;
@@ -321,7 +353,13 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     if (!chunked) keep_alive_ = false;
     for (const auto& [name, value] : routes_.answer_headers(call)) head.set(name, value);
     head.keep_alive(decide_to_stay());
-    bool written = co_await write(head_text(head));
+    co_return co_await write(head_text(head));
+  }
+
+  asio::awaitable<void> stream(const HttpCall& call) {
+    const bool chunked = version_ >= 11;
+    bool written = has_begun_;
+    if (!has_begun_) written = co_await begin_stream(call, exchange_->stream_type());
     while (written && !gone_) {
       const Exchange::Step step = co_await make_aside([this] { return exchange_->take(); });
       if (!step.bytes.empty()) written = co_await write_piece(step.bytes, chunked);
@@ -375,7 +413,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     for (const auto& [name, value] : made.headers) response.set(name, value);
     for (const auto& [name, value] : routes_.answer_headers(call)) response.set(name, value);
     response.keep_alive(decide_to_stay());
-    if (made.status != 204) response.content_length(made.body.size());
+    if (made.status != 204 && made.status != 304) response.content_length(made.body.size());
     const std::string head = head_text(response);
     const std::string_view body = call.method != "HEAD" ? std::string_view(made.body) : std::string_view();
     const bool written = co_await client_->write(head, body, settings_.write_stall_s);
@@ -417,6 +455,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   unsigned version_ = 11;
   bool keep_alive_ = true, last_ = false, idle_ = false;
   bool gone_ = false, rung_ = false;
+  bool has_begun_ = false;  // the stream at hand
 };
 
 }  // namespace

@@ -23,11 +23,13 @@ class Exchange::Ear : public Listener {
   int32_t first_choice_;
 };
 
-Exchange::Exchange(ExchangePlan plan, const Around& around) : plan_(std::move(plan)), around_(around) {
+Exchange::Exchange(ExchangePlan plan, Metrics& metrics)
+    : plan_(std::move(plan)), engine_(plan_.model->engine()), metrics_(metrics) {
+  const TextModel& text = plan_.model->text();
   for (size_t i = 0; i < plan_.requests.size(); ++i) {
     usage_.prompt_tokens += static_cast<int64_t>(plan_.requests[i].prompt.size());
     for (int32_t c = 0; c < plan_.requests[i].choices; ++c) {
-      choices_.push_back(std::make_unique<Choice>(ChoiceOutput(*around.tokenizer, *around.dialect, plan_.outputs[i])));
+      choices_.push_back(std::make_unique<Choice>(ChoiceOutput(text.tokenizer, *text.dialect, plan_.outputs[i])));
     }
   }
 }
@@ -36,8 +38,7 @@ Submission Exchange::submit() {
   int32_t first_choice = 0;
   for (Request& request : plan_.requests) {
     const int32_t choices = request.choices;
-    const Submission made =
-        around_.engine->submit(std::move(request), std::make_shared<Ear>(shared_from_this(), first_choice));
+    const Submission made = engine_.submit(std::move(request), std::make_shared<Ear>(shared_from_this(), first_choice));
     if (made.refusal != Refusal::none) {
       cancel(client_gone());
       return made;
@@ -45,7 +46,7 @@ Submission Exchange::submit() {
     first_choice += choices;
     const std::lock_guard lock(mutex_);
     ids_.push_back(made.id);
-    if (cancelled_) around_.engine->cancel(made.id);
+    if (cancelled_) engine_.cancel(made.id);
   }
   return {};
 }
@@ -64,7 +65,20 @@ void Exchange::cancel(ApiError why) {
     problem_ = std::move(why);
     ids = ids_;
   }
-  for (const RequestId id : ids) around_.engine->cancel(id);
+  for (const RequestId id : ids) engine_.cancel(id);
+}
+
+void Exchange::abandon(const std::string& why) {
+  std::function<void()> wake;
+  {
+    const std::lock_guard lock(mutex_);
+    SequenceEnd end;
+    end.reason = EndReason::failed;
+    end.problem = why;
+    for (const auto& choice : choices_) note_end(*choice, end);
+    wake = wake_;
+  }
+  if (wake) wake();
 }
 
 Heard Exchange::hear(int32_t first_choice, const Event& event) {
@@ -91,16 +105,16 @@ void Exchange::time_tokens(Choice& choice, size_t count) {
   last_token_ = now;
   if (!first_token_) {
     first_token_ = now;
-    around_.metrics->first_token(seconds_between(plan_.arrived, now));
-    around_.metrics->prompt_done(usage_.prompt_tokens);
+    metrics_.first_token(seconds_between(plan_.arrived, now));
+    metrics_.prompt_done(usage_.prompt_tokens);
   }
   if (choice.last_token == EngineClock::time_point{}) {
     --between;
     choice.last_token = now;
   }
-  if (between > 0) around_.metrics->more_tokens(between, seconds_between(choice.last_token, now));
+  if (between > 0) metrics_.more_tokens(between, seconds_between(choice.last_token, now));
   choice.last_token = now;
-  around_.metrics->tokens_made(static_cast<int64_t>(count));
+  metrics_.tokens_made(static_cast<int64_t>(count));
 }
 
 void Exchange::note_end(Choice& choice, const SequenceEnd& end) {
@@ -120,8 +134,8 @@ void Exchange::note_end(Choice& choice, const SequenceEnd& end) {
       break;
   }
   if (all_ended()) {
-    around_.metrics->request_ended(seconds_between(plan_.arrived, EngineClock::now()),
-                                   problem_ ? *problem_->code : output_end_name(choice.output.end()));
+    metrics_.request_ended(seconds_between(plan_.arrived, EngineClock::now()),
+                           problem_ ? *problem_->code : output_end_name(choice.output.end()));
   }
 }
 
@@ -176,7 +190,8 @@ Exchange::Whole Exchange::whole() {
 Usage Exchange::take_all(std::vector<ChoiceNews>& news, std::optional<ApiError>& problem) {
   const std::lock_guard lock(mutex_);
   for (const auto& choice : choices_)
-    news.push_back({std::exchange(choice->output.unheard(), {}), choice->output.end(), choice->output.stop_string()});
+    news.push_back({std::exchange(choice->output.unheard(), {}), choice->output.end(), choice->output.stop_string(),
+                    choice->output.take_rounds()});
   told_end_ = all_ended();
   problem = problem_;
   return usage_;

@@ -15,12 +15,14 @@
 #include "server/answer_format.h"
 #include "server/api_error.h"
 #include "server/metrics.h"
+#include "server/model_ticket.h"
 #include "session/choice_output.h"
 #include "session/output_parser.h"
 
 namespace paceline {
 
 struct ExchangePlan {
+  ModelLease model;  // stays until this has ended
   std::unique_ptr<AnswerFormat> format;
   bool stream = false;
   std::vector<OutputSettings> outputs;  // one per request
@@ -33,14 +35,8 @@ struct ExchangePlan {
 
 class Exchange : public std::enable_shared_from_this<Exchange> {
  public:
-  // Tokenizer, engine and metrics must outlive it.
-  struct Around {
-    const Tokenizer* tokenizer = nullptr;
-    const OutputDialect* dialect = nullptr;
-    Engine* engine = nullptr;
-    Metrics* metrics = nullptr;
-  };
-  Exchange(ExchangePlan plan, const Around& around);
+  // The metrics must outlive it.
+  Exchange(ExchangePlan plan, Metrics& metrics);
 
   // Hands the requests to the engine. Where one is refused, none runs; the size is what it would have needed.
   Submission submit();
@@ -49,6 +45,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   [[nodiscard]] std::string_view stream_type() const { return plan_.format->stream_type(); }
   [[nodiscard]] const std::string& id() const { return plan_.format->id(); }
   [[nodiscard]] const std::string& route() const { return plan_.route; }
+  [[nodiscard]] const std::string& model() const { return plan_.model->name(); }
   // For the answer's header: what was asked for and left out.
   [[nodiscard]] const std::string& left_out() const { return plan_.left_out; }
   // Called, by any thread, when take() or finished() have something new to say.
@@ -87,6 +84,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
 
   // It may not have more; `why` is what the client is told, if it is still there.
   void cancel(ApiError why);
+  // The engine will not say anything any more: it ends here, as failed.
+  void abandon(const std::string& why);
   [[nodiscard]] Usage usage();
 
  private:
@@ -105,7 +104,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   [[nodiscard]] bool all_ended() const { return ended_ == choices_.size(); }
 
   ExchangePlan plan_;
-  Around around_;
+  Engine& engine_;
+  Metrics& metrics_;
 
   bool opened_ = false, told_end_ = false;  // whoever calls take()
 

@@ -34,24 +34,27 @@ void Health::note(const EngineStats& stats, Clock::time_point now) {
   pictures_ = stats.pictures_seen;
 }
 
-HealthReport Health::report(const std::vector<LaneState>& lanes) {
-  const EngineStats stats = engine_.stats();
+void Health::report_engine(HealthReport& report) {
+  const EngineStats stats = engine_->stats();
   const auto now = Clock::now();
   const std::lock_guard lock(mutex_);
   note(stats, now);
-  HealthReport report;
   json::object engine{{"running", stats.running}, {"waiting", stats.waiting}, {"steps", stats.steps}};
   engine["last_step_s_ago"] = stats.steps > 0 ? json::value(seconds_since(stepped_, now)) : json::value();
-  report.details = {{"engine", std::move(engine)}, {"lanes", lanes_array(lanes)}};
+  report.details["engine"] = std::move(engine);
   if (stats.failed) {
     report.failed = true;
     report.problem = fmt::format("the engine failed: {}", stats.failure);
-    return report;
+  } else if (report.still_s = seconds_since(moved_, now); report.still_s > stuck_s_) {
+    report.problem = fmt::format("the engine has work and has made no step for {:.1f} s", report.still_s);
   }
-  if (const double still_s = seconds_since(moved_, now); still_s > stuck_s_) {
-    report.problem = fmt::format("the engine has work and has made no step for {:.1f} s", still_s);
-    return report;
-  }
+}
+
+HealthReport Health::report(const std::vector<LaneState>& lanes) {
+  HealthReport report;
+  if (engine_ != nullptr) report_engine(report);
+  report.details["lanes"] = lanes_array(lanes);
+  if (!report.problem.empty()) return report;
   for (const LaneState& lane : lanes) {
     if (lane.still_s <= stuck_s_) continue;
     report.problem =

@@ -17,14 +17,16 @@ namespace paceline {
 struct HealthReport {
   std::string problem;          // "": none
   bool failed = false;          // the engine has given up, and says so
+  double still_s = 0;           // that the engine has had work and made no step
   boost::json::object details;  // what is at hand, and how long nothing got on
 };
 
 // May be used by several threads.
 class Health {
  public:
-  // The engine must outlive it. stuck_s: work that has not got on for so long never will.
-  Health(Engine& engine, double stuck_s) : engine_(engine), stuck_s_(stuck_s) {}
+  // The engine must outlive it; none: only lanes are looked at. stuck_s: work that has not got on for so long never
+  // will.
+  Health(Engine* engine, double stuck_s) : engine_(engine), stuck_s_(stuck_s) {}
 
   // To be called a few times in a second: a step that was made in between is seen here. lanes: those that every request
   // passes.
@@ -33,8 +35,9 @@ class Health {
  private:
   using Clock = std::chrono::steady_clock;
   void note(const EngineStats& stats, Clock::time_point now);
+  void report_engine(HealthReport& report);
 
-  Engine& engine_;
+  Engine* engine_;
   const double stuck_s_;
   std::mutex mutex_;
   int64_t steps_ = 0, pictures_ = 0;

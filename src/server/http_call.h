@@ -9,11 +9,13 @@
 
 #include "engine/request.h"
 #include "server/api_error.h"
+#include "server/console/console_sessions.h"
 
 namespace paceline {
 
 struct HttpCall {
   std::string method, path;   // the path without what is behind '?'
+  std::string query;          // which is here
   unsigned version = 11;      // 10: HTTP/1.0
   std::string authorization;  // headers
   std::string api_key;
@@ -27,7 +29,12 @@ struct HttpCall {
   std::optional<std::string> origin;        // of the page that makes a browser send this
   std::string asked_method, asked_headers;  // Access-Control-Request-…: what a page wants to send
   bool asks_private_network = false;
-  std::string id;  // ours, for whoever looks for it in the log
+  std::string accepted_types, accepted_codings;  // of the answer
+  std::string known_tag;                         // If-None-Match: what the client has already
+  std::string cookies;
+  bool is_console = false;              // it has the header that pages of ours send
+  std::optional<SessionOwner> session;  // whose cookie it is
+  std::string id;                       // ours, for whoever looks for it in the log
   std::string body;
   EngineClock::time_point arrived = EngineClock::now();
 };

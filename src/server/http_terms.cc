@@ -22,8 +22,27 @@ RequestTarget read_target(std::string_view target) {
     }
     break;
   }
-  read.path = std::string(target.substr(0, target.find('?')));
+  const size_t mark = std::min(target.find('?'), target.size());
+  read.path = std::string(target.substr(0, mark));
+  read.query = std::string(target.substr(std::min(mark + 1, target.size())));
   return read;
+}
+
+std::string query_value(std::string_view query, std::string_view name) {
+  const auto hex = [](char c) { return std::string_view("0123456789abcdef").find(in_lower_case({&c, 1})); };
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    if (!pair.starts_with(name) || pair.substr(name.size(), 1) != "=") continue;
+    std::string value;
+    for (size_t i = name.size() + 1; i < pair.size(); ++i) {
+      const bool is_code = pair[i] == '%' && i + 2 < pair.size() && hex(pair[i + 1]) < 16 && hex(pair[i + 2]) < 16;
+      value += is_code ? static_cast<char>(hex(pair[i + 1]) * 16 + hex(pair[i + 2])) : pair[i] == '+' ? ' ' : pair[i];
+      if (is_code) i += 2;
+    }
+    return value;
+  }
+  return "";
 }
 
 std::optional<ApiError> refuse_terms(const HttpCall& call) {

@@ -14,9 +14,13 @@ namespace paceline {
 // a proxy do.
 struct RequestTarget {
   std::string path;                      // without what is behind '?'
+  std::string query;                     // which is here
   std::optional<std::string> authority;  // of the whole form
 };
 RequestTarget read_target(std::string_view target);
+
+// What a query like "model=org%2Fname&x" gives for a name; "": nothing.
+std::string query_value(std::string_view query, std::string_view name);
 
 // Codings and expectations that are not known here: a body must not be read as what it is not.
 std::optional<ApiError> refuse_terms(const HttpCall& call);

@@ -3,12 +3,15 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/utf8.h"
 
 namespace paceline {
 namespace {
+
+constexpr size_t kKeptLines = 2000;
 
 // What a client sent (a path) must not look like a line of its own, nor move the operator's cursor: control characters,
 // those beyond ASCII too, and bytes that are no characters are not written.
@@ -28,12 +31,15 @@ std::string harmless(std::string_view text) {
   return made;
 }
 
+std::string_view log_level_name(LogLevel level) {
+  return level == LogLevel::error ? "error" : level == LogLevel::info ? "info" : "debug";
+}
+
 std::string line_of(LogLevel level, std::string_view text) {
   const auto now = std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
   const auto ms = now.time_since_epoch().count() % 1000;
-  const char* name = level == LogLevel::error ? "error" : level == LogLevel::info ? "info" : "debug";
-  return fmt::format("{:%FT%T}.{:03}Z {} {}\n", fmt::gmtime(std::chrono::system_clock::to_time_t(now)), ms, name,
-                     harmless(text));
+  return fmt::format("{:%FT%T}.{:03}Z {} {}\n", fmt::gmtime(std::chrono::system_clock::to_time_t(now)), ms,
+                     log_level_name(level), harmless(text));
 }
 
 }  // namespace
@@ -44,7 +50,33 @@ Log::Log(LogLevel most, int fd)
       }) {}
 
 void Log::write(LogLevel level, std::string_view text) {
-  if (writes(level)) queue_.add(line_of(level, text));
+  if (!writes(level)) return;
+  std::string line = line_of(level, text);
+  {
+    const std::lock_guard lock(kept_mutex_);
+    kept_.push_back(line.substr(0, line.size() - 1));
+    if (kept_.size() > kKeptLines) kept_.pop_front();
+    ++written_;
+  }
+  queue_.add(std::move(line));
+}
+
+bool Log::set_level(std::string_view name) {
+  for (const LogLevel level : {LogLevel::error, LogLevel::info, LogLevel::debug}) {
+    if (log_level_name(level) != name) continue;
+    most_ = level;
+    return true;
+  }
+  return false;
+}
+
+std::string_view Log::level_name() const { return log_level_name(most_); }
+
+Log::Lines Log::lines_behind(int64_t seen) const {
+  const std::lock_guard lock(kept_mutex_);
+  const auto here = static_cast<int64_t>(kept_.size());
+  const int64_t first = std::clamp<int64_t>(seen - (written_ - here), 0, here);
+  return {written_, {kept_.begin() + first, kept_.end()}};
 }
 
 }  // namespace paceline

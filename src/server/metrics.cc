@@ -8,9 +8,11 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <tuple>
 #include <utility>
@@ -36,6 +38,11 @@ const Bounds kBetweenBounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1,
 const Bounds kWholeBounds{0.05, 0.1,  0.3,  0.5,  0.8,  1.0,  1.5,  2.0,   2.5,   5.0,
                           10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0, 120.0, 240.0, 480.0};
 const Bounds kStepBounds{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5};
+
+// What belongs to no model.
+const std::set<std::string_view> kOfServer{"paceline:open_connections",  "paceline:http_answers_total",
+                                           "paceline:preparing_waiting", "paceline:preparing_running",
+                                           "paceline:prepared_total",    "paceline:log_lines_dropped_total"};
 
 }  // namespace
 
@@ -98,6 +105,9 @@ struct Metrics::Families {
   Histogram& step_verify = step_seconds.Add({{"kind", "verify"}}, kStepBounds);
   Histogram& step_mixed = step_seconds.Add({{"kind", "mixed"}}, kStepBounds);
   Histogram& step_draft = step_seconds.Add({{"kind", "draft"}}, kStepBounds);
+  Counter& busy_seconds = counter("paceline:busy_seconds_total", "Steps that follow each other, from end to end");
+  Counter& idle_seconds =
+      counter("paceline:device_idle_seconds_total", "Of these, when the device had nothing to do between two steps");
   Gauge& acceptance = gauge("paceline:acceptance_ratio", "Accepted drafts over verified ones, since the start");
   Gauge& held_bytes =
       gauge("paceline:queue_bytes", "Memory that waiting and running requests hold beside their KV memory");
@@ -116,7 +126,17 @@ struct Metrics::Families {
   Counter& log_dropped = counter("paceline:log_lines_dropped_total", "Lines of the log that nobody read");
 
   std::mutex text_mutex;  // counters follow the engine's: two readers at once would both add the difference
+  EngineStats past;       // of engines that have gone
   Gauge* config = nullptr;
+
+  void say_config(size_t bytes) {
+    if (config != nullptr) return;
+    config = &gauges("vllm:cache_config_info", "How the KV memory is laid out")
+                  .Add({{"block_size", fmt::format("{}", kPageTokens)},
+                        {"kv_bytes", fmt::format("{}", bytes)},
+                        {"enable_prefix_caching", "True"}});
+    config->Set(1);
+  }
 };
 
 Metrics::Metrics(const std::string& model_name) : families_(std::make_unique<Families>(model_name)) {}
@@ -155,11 +175,15 @@ void Metrics::answered(std::string_view route, int status) {
 
 void Metrics::connections(int64_t open) { families_->open.Set(static_cast<double>(open)); }
 
-std::string Metrics::text(const EngineStats& stats, const std::vector<LaneState>& lanes, int64_t log_lines_dropped) {
+void Metrics::note_engine(const EngineStats& stats) {
   Families& f = *families_;
   const std::lock_guard lock(f.text_mutex);
-  const auto follow = [](Counter& counter, int64_t value) {
-    counter.Increment(std::max(0.0, static_cast<double>(value) - counter.Value()));
+  const EngineStats& past = f.past;
+  const auto follow = [](Counter& counter, int64_t before, int64_t now) {
+    counter.Increment(std::max(0.0, static_cast<double>(before + now) - counter.Value()));
+  };
+  const auto follow_seconds = [](Counter& counter, double ms) {
+    counter.Increment(std::max(0.0, ms / 1000 - counter.Value()));
   };
   const auto part = [](size_t some, size_t all) {
     return all > 0 ? static_cast<double>(some) / static_cast<double>(all) : 0.0;
@@ -168,46 +192,82 @@ std::string Metrics::text(const EngineStats& stats, const std::vector<LaneState>
   f.waiting.Set(stats.waiting);
   f.held_bytes.Set(static_cast<double>(stats.held_bytes));
   f.kv_used.Set(part(stats.used_bytes, stats.kv_bytes));
-  follow(f.prefix_queries, stats.prefix_queries);
-  follow(f.prefix_hits, stats.prefix_hits);
-  follow(f.rounds, stats.speculation.drafted_at[0]);
-  follow(f.drafted, stats.speculation.drafted);
-  follow(f.accepted, stats.speculation.accepted);
-  for (size_t i = 0; i < stats.speculation.accepted_at.size(); ++i) {
-    follow(f.accepted_at.Add({{"position", fmt::format("{}", i)}}), stats.speculation.accepted_at[i]);
-  }
-  for (size_t i = 0; i < stats.speculation.by.size(); ++i) {
-    const SpeculationCounters::Share& share = stats.speculation.by[i];
-    if (share.rounds == 0) continue;
+  follow(f.prefix_queries, past.prefix_queries, stats.prefix_queries);
+  follow(f.prefix_hits, past.prefix_hits, stats.prefix_hits);
+  const SpeculationCounters &spec = stats.speculation, &past_spec = past.speculation;
+  follow(f.rounds, past_spec.drafted_at[0], spec.drafted_at[0]);
+  follow(f.drafted, past_spec.drafted, spec.drafted);
+  follow(f.accepted, past_spec.accepted, spec.accepted);
+  for (size_t i = 0; i < spec.accepted_at.size(); ++i)
+    follow(f.accepted_at.Add({{"position", fmt::format("{}", i)}}), past_spec.accepted_at[i], spec.accepted_at[i]);
+  for (size_t i = 0; i < spec.by.size(); ++i) {
+    if (spec.by[i].rounds == 0) continue;
     const prometheus::Labels who{{"drafter", drafted_by_name(static_cast<DraftedBy>(i))}};
-    follow(f.drafted_by.Add(who), share.drafted);
-    follow(f.accepted_by.Add(who), share.accepted);
+    follow(f.drafted_by.Add(who), past_spec.by[i].drafted, spec.by[i].drafted);
+    follow(f.accepted_by.Add(who), past_spec.by[i].accepted, spec.by[i].accepted);
   }
-  f.acceptance.Set(stats.speculation.accepted_of_drafted());
-  follow(f.preemptions, stats.gave_way);
+  f.acceptance.Set(spec.accepted_of_drafted());
+  follow(f.preemptions, past.gave_way, stats.gave_way);
+  follow_seconds(f.busy_seconds, past.busy_ms + stats.busy_ms);
+  follow_seconds(f.idle_seconds, past.idle_ms + stats.idle_ms);
   f.running_bytes.Set(static_cast<double>(stats.running_bytes));
   f.used_bytes.Set(static_cast<double>(stats.used_bytes));
   f.cached_bytes.Set(static_cast<double>(stats.cached_bytes));
   f.kv_bytes.Set(static_cast<double>(stats.kv_bytes));
+  f.say_config(stats.kv_bytes);
+}
+
+void Metrics::keep_engine(const EngineStats& stats) {
+  note_engine(stats);
+  Families& f = *families_;
+  const std::lock_guard lock(f.text_mutex);
+  f.past.prefix_queries += stats.prefix_queries;
+  f.past.prefix_hits += stats.prefix_hits;
+  f.past.gave_way += stats.gave_way;
+  f.past.busy_ms += stats.busy_ms;
+  f.past.idle_ms += stats.idle_ms;
+  f.past.speculation += stats.speculation;
+  for (Gauge* gauge : {&f.running, &f.waiting, &f.held_bytes, &f.kv_used, &f.running_bytes, &f.used_bytes,
+                       &f.cached_bytes, &f.kv_bytes})
+    gauge->Set(0);
+}
+
+void Metrics::note_server(const std::vector<LaneState>& lanes, int64_t log_lines_dropped) {
+  Families& f = *families_;
+  const std::lock_guard lock(f.text_mutex);
+  const auto follow = [](Counter& counter, int64_t value) {
+    counter.Increment(std::max(0.0, static_cast<double>(value) - counter.Value()));
+  };
   follow(f.log_dropped, log_lines_dropped);
   for (const LaneState& lane : lanes) {
     f.lane_waiting.Add({{"lane", lane.name}}).Set(lane.waiting);
     f.lane_running.Add({{"lane", lane.name}}).Set(lane.running);
     follow(f.lane_ended.Add({{"lane", lane.name}}), lane.ended);
   }
-  if (f.config == nullptr) {
-    f.config = &prometheus::BuildGauge()
-                    .Name("vllm:cache_config_info")
-                    .Help("How the KV memory is laid out")
-                    .Labels(f.labels)
-                    .Register(f.registry)
-                    .Add({{"block_size", fmt::format("{}", kPageTokens)},
-                          {"kv_bytes", fmt::format("{}", stats.kv_bytes)},
-                          {"enable_prefix_caching", "True"}});
-    f.config->Set(1);
+}
+
+std::string metrics_text_of(const Metrics* server, const std::vector<Metrics*>& models) {
+  // A family stands once, with the metrics of all models.
+  std::vector<prometheus::MetricFamily> all;
+  std::map<std::string, size_t> places;
+  const auto add = [&](prometheus::MetricFamily&& family) {
+    const auto [place, is_new] = places.try_emplace(family.name, all.size());
+    if (is_new) return all.push_back(std::move(family));
+    auto& metric = all[place->second].metric;
+    std::move(family.metric.begin(), family.metric.end(), std::back_inserter(metric));
+  };
+  for (Metrics* model : models) {
+    for (auto& family : model->families_->registry.Collect()) {
+      if (server == nullptr || !kOfServer.contains(family.name)) add(std::move(family));
+    }
+  }
+  if (server != nullptr) {
+    for (auto& family : server->families_->registry.Collect()) {
+      if (kOfServer.contains(family.name)) add(std::move(family));
+    }
   }
   std::ostringstream out;
-  prometheus::TextSerializer().Serialize(out, f.registry.Collect());
+  prometheus::TextSerializer().Serialize(out, all);
   return out.str();
 }
 

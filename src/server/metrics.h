@@ -30,13 +30,19 @@ class Metrics : public StepObserver {
   void answered(std::string_view route, int status);
   void connections(int64_t open);
 
-  // All of it as text, with what the engine, those who prepare requests and the log say now.
-  [[nodiscard]] std::string text(const EngineStats& stats, const std::vector<LaneState>& lanes,
-                                 int64_t log_lines_dropped);
+  // What the engine says now; and what it said last, before another takes its place.
+  void note_engine(const EngineStats& stats);
+  void keep_engine(const EngineStats& stats);
+  // What those who prepare requests and the log say now.
+  void note_server(const std::vector<LaneState>& lanes, int64_t log_lines_dropped);
 
  private:
+  friend std::string metrics_text_of(const Metrics* server, const std::vector<Metrics*>& models);
   struct Families;
   std::unique_ptr<Families> families_;
 };
+
+// All of it, model by model. server: who counts what belongs to none of them; none: the model does, and there is one.
+std::string metrics_text_of(const Metrics* server, const std::vector<Metrics*>& models);
 
 }  // namespace paceline

@@ -2,15 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <boost/asio/post.hpp>
 #include <exception>
+
+#include "server/await.h"
+#include "server/model_routes.h"
 
 namespace paceline {
 
 namespace asio = boost::asio;
 
-Reply reply_safely(const Preparers& by, const HttpCall& call, CompletionPlanner* planner) {
+Reply reply_safely(const Preparers& by, const HttpCall& call, CompletionPlanner* planner, const ModelTicket* ticket) {
   try {
-    return planner != nullptr ? by.routes->go_on(call, *planner) : by.routes->handle(call);
+    return planner != nullptr ? by.routes->go_on(call, *planner) : by.routes->handle(call, ticket);
   } catch (const std::exception& thrown) {
     by.log->error(fmt::format("{}: {}", call.path, thrown.what()));
     return {
@@ -26,7 +31,37 @@ asio::awaitable<Reply> Preparation::read(const HttpCall& call) {
       co_return Reply{error_answer(call, too_busy("too many long requests are waiting; try again later"))};
     }
   }
-  co_return co_await run_in_lane(Routes::weight_of(call), call, nullptr);
+  Reply reply = co_await run_in_lane(Routes::weight_of(call), call, {});
+  while (reply.ticket != nullptr && !gone_) reply = co_await await_model(call, std::move(reply));
+  co_return reply;
+}
+
+// The model is waited for here, by no thread; once it is there, all is read again.
+asio::awaitable<Reply> Preparation::await_model(const HttpCall& call, Reply reply) {
+  ticket_ = std::move(reply.ticket);
+  const auto rung = std::make_shared<bool>(false);
+  bell_ = std::make_shared<asio::steady_timer>(strand_);
+  ticket_->set_wake([rung, bell = bell_, strand = strand_] {
+    asio::post(strand, [rung, bell] {
+      *rung = true;
+      bell->cancel();
+    });
+  });
+  const bool leaves = read_model_path(call.path).verb == "unload";
+  const auto end = std::chrono::steady_clock::now() + seconds(leaves ? by_.settings->drain_s : by_.settings->load_s);
+  while (!*rung && !gone_) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= end) {
+      ticket_.reset();
+      co_return Reply{by_.routes->answer_late(call, reply.model)};
+    }
+    bell_->expires_at(std::min(end, now + seconds(by_.settings->life_sign_s)));
+    co_await bell_->async_wait(kAwaitTuple);
+    if (!*rung && !gone_ && !reply.early_sign.empty()) co_await show_life_(reply.early_sign);
+  }
+  if (gone_) co_return Reply{};
+  if (const auto problem = ticket_->problem()) co_return Reply{error_answer(call, *problem)};
+  co_return co_await run_in_lane(Routes::weight_of(call), call, {nullptr, ticket_.get()});
 }
 
 asio::awaitable<Reply> Preparation::go_on(const HttpCall& call, std::shared_ptr<CompletionPlanner> planner) {
@@ -41,12 +76,12 @@ asio::awaitable<Reply> Preparation::go_on(const HttpCall& call, std::shared_ptr<
   }
   fetched_.reset();
   if (gone_) co_return Reply{};
-  co_return co_await run_in_lane(planner->weight(), call, planner.get());
+  co_return co_await run_in_lane(planner->weight(), call, {planner.get(), nullptr});
 }
 
-asio::awaitable<Reply> Preparation::run_in_lane(size_t weight, const HttpCall& call, CompletionPlanner* planner) {
+asio::awaitable<Reply> Preparation::run_in_lane(size_t weight, const HttpCall& call, Work work) {
   co_return co_await by_.lanes->lane_for(weight).run(
-      [this, &call, planner] { return gone_ ? Reply{} : reply_safely(by_, call, planner); });
+      [this, &call, work] { return gone_ ? Reply{} : reply_safely(by_, call, work.planner, work.ticket); });
 }
 
 asio::awaitable<std::optional<ApiError>> Preparation::fetch(const HttpCall& call, CompletionPlanner& planner) {
@@ -59,6 +94,7 @@ asio::awaitable<std::optional<ApiError>> Preparation::fetch(const HttpCall& call
 
 void Preparation::abandon() {
   gone_ = true;
+  if (bell_ != nullptr) bell_->cancel();
   hurry();
 }
 

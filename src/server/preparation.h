@@ -6,8 +6,11 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/ssl/context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include "server/log.h"
 #include "server/media_decoding.h"
@@ -32,7 +35,10 @@ struct Preparers {
 // Made and called on the strand of its connection.
 class Preparation {
  public:
-  Preparation(const Preparers& by, boost::asio::any_io_executor strand) : by_(by), strand_(std::move(strand)) {}
+  // show_life: a stream that waits for its model says this to its client, before its beginning.
+  using ShowLife = std::function<boost::asio::awaitable<void>(std::string_view sign)>;
+  Preparation(const Preparers& by, boost::asio::any_io_executor strand, ShowLife show_life)
+      : by_(by), strand_(std::move(strand)), show_life_(std::move(show_life)) {}
 
   // The call outlives it. Of one that nobody wants any more, the reply is empty.
   boost::asio::awaitable<Reply> read(const HttpCall& call);
@@ -44,7 +50,13 @@ class Preparation {
   void hurry();
 
  private:
-  boost::asio::awaitable<Reply> run_in_lane(size_t weight, const HttpCall& call, CompletionPlanner* planner);
+  // handle(), or go_on() where there is a planner; ticket: what was waited for.
+  struct Work {
+    CompletionPlanner* planner = nullptr;
+    const ModelTicket* ticket = nullptr;
+  };
+  boost::asio::awaitable<Reply> run_in_lane(size_t weight, const HttpCall& call, Work work);
+  boost::asio::awaitable<Reply> await_model(const HttpCall& call, Reply reply);
   boost::asio::awaitable<std::optional<ApiError>> fetch(const HttpCall& call, CompletionPlanner& planner);
 
   Preparers by_;
@@ -52,11 +64,15 @@ class Preparation {
   std::optional<ByteBudget::Hold> body_;     // the memory of one that is not small
   std::optional<ByteBudget::Hold> fetched_;  // and of its media that came from elsewhere
   std::shared_ptr<MediaFetch> fetch_;
+  ShowLife show_life_;
+  std::shared_ptr<boost::asio::steady_timer> bell_;  // of the model that is waited for
+  std::shared_ptr<ModelTicket> ticket_;
   std::atomic<bool> gone_ = false;
 };
 
 // handle(), or go_on() where there is a planner. What is thrown there is the standard library's, such as out of memory:
 // this request's end, and no other's.
-Reply reply_safely(const Preparers& by, const HttpCall& call, CompletionPlanner* planner);
+Reply reply_safely(const Preparers& by, const HttpCall& call, CompletionPlanner* planner = nullptr,
+                   const ModelTicket* ticket = nullptr);
 
 }  // namespace paceline

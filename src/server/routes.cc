@@ -40,6 +40,13 @@ constexpr std::array kRoutes{
     Route{.path = "/v1/messages", .methods = "POST", .completes = true},
     Route{.path = "/v1/messages/count_tokens", .methods = "POST"},
     Route{.path = "/v1/models", .methods = "GET"},
+    Route{.path = "/v1/models/ID/load", .methods = "POST", .manages = true},
+    Route{.path = "/v1/models/ID/unload", .methods = "POST", .manages = true},
+    Route{.path = "/v1/models/rescan", .methods = "POST", .manages = true},
+    Route{.path = "/models", .methods = "GET"},
+    Route{.path = "/models/load", .methods = "POST", .manages = true},
+    Route{.path = "/models/unload", .methods = "POST", .manages = true},
+    Route{.path = "/v1/routing", .methods = "GET", .manages = true},
     Route{.path = "/tokenize", .methods = "POST"},
     Route{.path = "/detokenize", .methods = "POST"},
     Route{.path = "/apply-template", .methods = "POST"},
@@ -48,6 +55,14 @@ constexpr std::array kRoutes{
     Route{.path = "/v1/requests", .methods = "GET", .manages = true},
     Route{.path = "/v1/requests/ID/cancel", .methods = "POST", .manages = true},
     Route{.path = "/", .methods = "GET", .is_open = true},
+    Route{.path = "/console/FILE", .methods = "GET", .is_open = true},
+    Route{.path = "/console/session", .methods = "GET, POST, DELETE", .is_open = true},
+    Route{.path = "/v1/history", .methods = "GET", .manages = true},
+    Route{.path = "/v1/log", .methods = "GET", .manages = true},
+    Route{.path = "/v1/settings", .methods = "GET, POST", .manages = true},
+    Route{.path = "/v1/clients", .methods = "GET"},
+    Route{.path = "/v1/benchmarks", .methods = "GET, POST", .manages = true},
+    Route{.path = "/v1/benchmarks/ID", .methods = "GET, DELETE", .manages = true},
     Route{.path = "/api/version", .methods = "GET"},
     Route{.path = "/api/tags", .methods = "GET"},
     Route{.path = "/api/ps", .methods = "GET"},
@@ -63,8 +78,13 @@ constexpr std::string_view kModelPrefix = "/v1/models/", kRequestPrefix = "/v1/r
 
 // With what names something put aside.
 std::string pattern_of(std::string_view path) {
-  if (path.starts_with(kModelPrefix)) return "/v1/models";
+  if (path.starts_with(kModelPrefix)) {
+    const std::string_view verb = read_model_path(path).verb;
+    return verb.empty() ? "/v1/models" : fmt::format("/v1/models/{}{}", verb == "rescan" ? "" : "ID/", verb);
+  }
   if (path.starts_with(kRequestPrefix) && path.ends_with(kCancel)) return "/v1/requests/ID/cancel";
+  if (path.starts_with("/v1/benchmarks/")) return "/v1/benchmarks/ID";
+  if (path.starts_with("/console/") && path != "/console/session") return "/console/FILE";
   const auto stored = responses::read_stored_path(path);
   if (!stored || path == "/v1/responses/input_tokens") return std::string(path);
   return fmt::format("{}{}{}", kResponse, stored->verb.empty() ? "" : "/", stored->verb);
@@ -110,16 +130,24 @@ ApiError refused(const Submission& submission, size_t kv_bytes) {
 
 }  // namespace
 
-Routes::Routes(ServedModel& model, RouteSources sources, const ServerSettings& settings)
-    : model_(model),
+Routes::Routes(ModelShelf& shelf, RouteSources sources, const ServerSettings& settings)
+    : shelf_(shelf),
       sources_(std::move(sources)),
       settings_(settings),
       keys_(settings.api_keys),
       admin_keys_(settings.admin_keys),
       limits_(settings.allowance),
       origins_(settings),
+      console_({.settings = &settings_,
+                .keys = &keys_,
+                .admin_keys = &admin_keys_,
+                .log = sources_.log,
+                .model_name = [this] { return shelf_.find("").value_or(""); },
+                .context = [this] { return default_context(); },
+                .metrics = [this] { return metrics().body; }}),
       responses_(settings.response_store_bytes),
-      health_(model.engine(), settings.stuck_s) {}
+      models_(shelf, settings, [this](const std::string& model) { end_all_of(model); }),
+      health_(nullptr, settings.stuck_after_s()) {}
 
 std::string Routes::known_path(std::string path) {
   // Some clients leave the version out.
@@ -137,8 +165,10 @@ std::optional<HttpAnswer> Routes::refuse(const HttpCall& call) const {
   if (const auto error = origins_.refuse(call)) return error_answer(call, *error);
   if (const auto error = refuse_terms(call)) return error_answer(call, *error);
   const Route* route = find_route(call.path);
-  if (route == nullptr || (ollama::is_route(call.path) && !settings_.ollama))
-    return error_answer(call, no_such_route(call.path));
+  const bool is_off =
+      (ollama::is_route(call.path) && !settings_.ollama) || (ConsoleRoutes::is_route(call.path) && !settings_.console);
+  const bool is_ollama_root = call.path == "/" && (settings_.ollama || settings_.console);
+  if (route == nullptr || (is_off && !is_ollama_root)) return error_answer(call, no_such_route(call.path));
   if (OriginCheck::is_preflight(call)) return OriginCheck::preflight(call);
   if (!fits(*route, call.method)) {
     HttpAnswer answer = error_answer(call, wrong_method(call.method, call.path));
@@ -153,21 +183,27 @@ std::optional<HttpAnswer> Routes::refuse(const HttpCall& call) const {
   if (!route->completes) return std::nullopt;
   if (const auto wait_s = limits_.take_request(key_of(call))) return error_answer(call, over_allowance(*wait_s));
   // The engine has the last word; but work that it is sure to refuse need not be done.
-  if (model_.engine().stats().waiting >= model_.description().settings.queue_length) {
-    return error_answer(call, refused({.refusal = Refusal::queue_full}, 0));
-  }
+  bool is_full = false;
+  shelf_.for_loaded([&](const std::string&, WorkingModel& model, Metrics&) {
+    const ServedModel& served = model.served();
+    is_full = shelf_.is_single() && served.engine().stats().waiting >= served.description().settings.queue_length;
+  });
+  if (is_full) return error_answer(call, refused({.refusal = Refusal::queue_full}, 0));
   return std::nullopt;
 }
 
 bool Routes::may_manage(const HttpCall& call) const {
-  if (!admin_keys_.needed()) return call.is_from_here;
-  return admin_keys_.check(call.authorization, call.api_key).has_value();
+  return admin_keys_.needed() ? is_admin(call) : call.is_from_here;
+}
+
+bool Routes::is_admin(const HttpCall& call) const {
+  if (!admin_keys_.needed()) return false;
+  return (call.session && call.session->is_admin) || admin_keys_.check(call.authorization, call.api_key).has_value();
 }
 
 std::optional<HttpAnswer> Routes::refuse_key(const HttpCall& call, bool manages) const {
-  const bool is_admin = admin_keys_.needed() && admin_keys_.check(call.authorization, call.api_key);
-  const bool is_known = is_admin || key_of(call) || !keys_.needed();
-  const bool was_wrong = (keys_.needed() || admin_keys_.needed()) && !is_admin && !key_of(call) &&
+  const bool is_known = is_admin(call) || key_of(call) || !keys_.needed();
+  const bool was_wrong = (keys_.needed() || admin_keys_.needed()) && !is_admin(call) && !key_of(call) &&
                          !(call.authorization.empty() && call.api_key.empty());
   if (is_known && (!manages || may_manage(call))) return std::nullopt;
   HttpAnswer answer = error_answer(call, is_known ? not_for_all() : no_key());
@@ -175,16 +211,18 @@ std::optional<HttpAnswer> Routes::refuse_key(const HttpCall& call, bool manages)
   return answer;
 }
 
-Reply Routes::handle(const HttpCall& call) {
+Reply Routes::handle(const HttpCall& call, const ModelTicket* came) {
   const Route* route = find_route(call.path);
   const std::string_view path = route != nullptr ? route->path : "";
   if (path.starts_with(kResponse)) return {stored_response(call)};
   if (path == "/v1/requests/ID/cancel") return {cancel_request(call)};
+  if (ConsoleRoutes::is_route(path)) return handle_console(call);
   if (ollama::is_route(path)) return handle_ollama(call);
   if (call.method != "POST") return handle_get(call);
+  if (path.starts_with("/v1/models/") || path.starts_with("/models/")) return models_.manage(call, came);
   if (path == "/apply-template") return apply_template(call);
-  if (path == "/tokenize") return {tokenize(call)};
-  if (path == "/detokenize") return {detokenize(call)};
+  if (path == "/tokenize") return tokenize(call);
+  if (path == "/detokenize") return detokenize(call);
   return complete(call, wire_for(call), route->completes ? Purpose::answer : Purpose::count);
 }
 
@@ -206,17 +244,33 @@ Reply Routes::handle_get(const HttpCall& call) {
   if (call.path == "/ready") return {ready()};
   if (call.path == "/version") return {json_answer({{"name", "paceline"}, {"version", PACELINE_VERSION}})};
   if (call.path == "/metrics") return {metrics()};
-  if (call.path == "/props") return {json_answer(props_object(model_, settings_))};
+  if (call.path == "/props") return {props(call)};
+  if (call.path == "/v1/routing")
+    return {HttpAnswer{.content_type = "application/jsonl", .body = shelf_.routing_lines(), .headers = {}}};
   if (call.path == "/slots" || call.path == "/v1/requests") return {requests(call.path == "/slots")};
-  return {models(call)};
+  return {models_.answer_get(call)};
+}
+
+// Ollama's clients ask at the same place whether somebody is there; they do not want pages.
+Reply Routes::handle_console(const HttpCall& call) {
+  const bool wants_page = call.accepted_types.find("text/html") != std::string::npos;
+  if (call.path == "/" && settings_.ollama && !(settings_.console && wants_page)) return handle_ollama(call);
+  const bool is_known = is_admin(call) || key_of(call) || !keys_.needed();
+  return {console_.handle(call, {is_known, is_known && may_manage(call)})};
 }
 
 Reply Routes::handle_ollama(const HttpCall& call) {
-  const int32_t context = model_.maker().context(settings_.limits.context);
   if (call.path == "/") return {HttpAnswer{.content_type = "text/plain", .body = "Ollama is running", .headers = {}}};
   if (call.path == "/api/version") return {json_answer({{"version", PACELINE_VERSION}})};
-  if (call.path == "/api/show") return {json_answer(ollama::show_model(model_, context))};
-  if (call.method != "POST") return {json_answer(ollama::list_models(model_))};
+  if (call.path == "/api/show") {
+    const std::string called = ollama::asked_model(call.body);
+    const auto name = shelf_.find(called);
+    if (!name) return {error_answer(call, no_such_model(called))};
+    const ModelView view = shelf_.look(*name);
+    const int64_t context = model_object(view, settings_.limits.context).at("context_length").to_number<int64_t>();
+    return {json_answer(ollama::show_model(view, static_cast<int32_t>(context)))};
+  }
+  if (call.method != "POST") return {json_answer(ollama::list_models(shelf_.look(), call.path == "/api/ps"))};
   return complete(call, ollama::make_wire(call.path == "/api/chat"), Purpose::answer);
 }
 
@@ -266,9 +320,17 @@ void Routes::note_ended(const HttpCall& call, Exchange& exchange) {
 
 Reply Routes::complete(const HttpCall& call, std::unique_ptr<Wire> wire, Purpose purpose) {
   const bool ignores = settings_.ignores_unknown_fields.value_or(wire->ignores_unknown());
-  auto planner = make_planner(call, std::move(wire), model_,
+  auto planner = make_planner(call, std::move(wire),
                               {purpose == Purpose::count, purpose == Purpose::render, ignores, &settings_.limits});
   if (planner->read()) {
+    auto found = model_for(call, planner->asked_model());
+    if (auto* instead = std::get_if<Reply>(&found)) {
+      instead->early_sign = planner->early_sign();
+      return std::move(*instead);
+    }
+    planner->take_model(std::get<ModelLease>(found));
+  }
+  if (planner->is_good()) {
     const bool is_more = RequestLanes::size_class(planner->weight()) > RequestLanes::size_class(weight_of(call));
     if (is_more || !planner->media().empty()) return {.answer = {}, .waiting = std::move(planner)};
   }
@@ -284,14 +346,12 @@ Reply Routes::go_on(const HttpCall& call, CompletionPlanner& planner) {
     request.scope = cache_scope(key_of(call), call.cache_scope, made.cache_salt);
   }
   made.route = call.path;
-  auto exchange = std::make_shared<Exchange>(
-      std::move(made),
-      Exchange::Around{&model_.text().tokenizer, model_.text().dialect.get(), &model_.engine(), sources_.metrics});
+  const ModelLease model = made.model;
+  auto exchange = std::make_shared<Exchange>(std::move(made), shelf_.metrics_of(model->name()));
   remember(exchange);
   const Submission submission = exchange->submit();
-  if (submission.refusal != Refusal::none) {
-    return {error_answer(call, refused(submission, model_.description().settings.kv_bytes))};
-  }
+  if (submission.refusal != Refusal::none)
+    return {error_answer(call, refused(submission, model->description().settings.kv_bytes))};
   return {{}, std::move(exchange)};
 }
 
@@ -331,24 +391,67 @@ void Routes::cancel_all() {
   }
 }
 
-HttpAnswer Routes::models(const HttpCall& call) {
-  const json::object object = model_.object(settings_.limits.context);
-  const std::string_view path = call.path;
-  if (!path.starts_with(kModelPrefix)) {
-    // One list for both families of clients.
-    return json_answer({{"object", "list"},
-                        {"data", json::array{object}},
-                        {"has_more", false},
-                        {"first_id", model_.name()},
-                        {"last_id", model_.name()}});
+void Routes::end_all_of(const std::string& model) {
+  const std::lock_guard lock(exchanges_mutex_);
+  for (const auto& weak : exchanges_) {
+    const auto exchange = weak.lock();
+    if (exchange != nullptr && exchange->model() == model)
+      exchange->cancel({.status = 503,
+                        .message = fmt::format("the model {} was unloaded", model),
+                        .type = "server_error",
+                        .code = "model_unloaded"});
   }
-  const std::string_view name = path.substr(kModelPrefix.size());
-  if (name.empty() || !model_.is_called(name)) return error_answer(call, no_such_model(name));
-  return json_answer(object);
+}
+
+std::variant<ModelLease, Reply> Routes::model_for(const HttpCall& call, std::string_view called) {
+  const auto name = shelf_.find(called);
+  if (!name) return Reply{error_answer(call, no_such_model(called))};
+  auto ticket = shelf_.ask(*name);
+  if (!ticket->is_settled()) return Reply{.answer = {}, .ticket = std::move(ticket), .model = *name};
+  if (const auto problem = ticket->problem()) return Reply{error_answer(call, *problem)};
+  return ticket->model();
+}
+
+HttpAnswer Routes::props(const HttpCall& call) {
+  const std::string called = query_value(call.query, "model");
+  const auto name = shelf_.find(called);
+  if (!name) return error_answer(call, no_such_model(called));
+  const ModelView view = shelf_.look(*name);
+  if (view.model != nullptr) return json_answer(props_object(*view.model, settings_));
+  return json_answer({{"model_alias", *name},
+                      {"model_path", view.entry.head.place.string()},
+                      {"build_info", "paceline " PACELINE_VERSION},
+                      {"is_sleeping", true}});
+}
+
+int32_t Routes::default_context() {
+  const auto name = shelf_.find("");
+  if (!name) return 0;
+  const ModelView view = shelf_.look(*name);
+  return static_cast<int32_t>(model_object(view, settings_.limits.context).at("context_length").to_number<int64_t>());
+}
+
+HealthReport Routes::check_health() {
+  HealthReport report = health_.report(sources_.request_lanes());
+  json::object engines;
+  shelf_.for_loaded([&](const std::string& name, WorkingModel& model, Metrics&) {
+    HealthReport one = model.health().report({});
+    engines[name] = std::move(one.details["engine"]);
+    report.still_s = std::max(report.still_s, one.still_s);
+    if (one.problem.empty() || report.failed) return;
+    report.failed = one.failed;
+    report.problem = shelf_.is_single() ? one.problem : fmt::format("{}: {}", name, one.problem);
+  });
+  if (shelf_.is_single() && !engines.empty()) {
+    report.details["engine"] = engines.begin()->value();
+  } else {
+    report.details["engines"] = std::move(engines);
+  }
+  return report;
 }
 
 HttpAnswer Routes::health() {
-  HealthReport report = health_.report(sources_.request_lanes());
+  HealthReport report = check_health();
   const bool good = report.problem.empty();
   json::object object{{"status", good ? "ok" : report.failed ? "failed" : "stuck"}};
   if (!good) object["reason"] = report.problem;
@@ -356,14 +459,27 @@ HttpAnswer Routes::health() {
   return json_answer(object, good ? 200 : 503);
 }
 
-void Routes::look_after_health() {
-  const std::string problem = health_.report(sources_.request_lanes()).problem;
-  if (problem.empty() == was_healthy_) return;
-  was_healthy_ = problem.empty();
-  if (was_healthy_) {
-    sources_.log->info("healthy again");
-  } else {
-    sources_.log->error(fmt::format("not healthy: {}", problem));
+std::optional<std::string> Routes::look_after_health() {
+  if (settings_.console) console_.take_sample();
+  const HealthReport report = check_health();
+  const std::string& problem = report.problem;
+  if (problem.empty() != was_healthy_) {
+    was_healthy_ = problem.empty();
+    if (was_healthy_) {
+      sources_.log->info("healthy again");
+    } else {
+      sources_.log->error(fmt::format("not healthy: {}", problem));
+    }
+  }
+  const auto watchdog_s = static_cast<double>(settings_.watchdog_s);
+  if (watchdog_s > 0 && (report.failed || report.still_s > watchdog_s)) return problem;
+  return std::nullopt;
+}
+
+void Routes::abandon_all(const std::string& why) {
+  const std::lock_guard lock(exchanges_mutex_);
+  for (const auto& weak : exchanges_) {
+    if (const auto exchange = weak.lock()) exchange->abandon(why);
   }
 }
 
@@ -372,41 +488,44 @@ HttpAnswer Routes::ready() {
   return health();
 }
 
-HttpAnswer Routes::metrics() const {
+HttpAnswer Routes::metrics() {
   std::vector<LaneState> lanes = sources_.request_lanes();
   for (LaneState& lane : sources_.media_lanes()) lanes.push_back(std::move(lane));
   return {.content_type = "text/plain; version=0.0.4; charset=utf-8",
-          .body = sources_.metrics->text(model_.engine().stats(), lanes, sources_.log->dropped()),
+          .body = shelf_.metrics_text(lanes, sources_.log->dropped()),
           .headers = {}};
 }
 
-HttpAnswer Routes::tokenize(const HttpCall& call) {
+Reply Routes::tokenize(const HttpCall& call) {
   FieldProblem problem;
   TokenizeAsk ask;
   if (const auto body = parse_body(call.body, problem)) ask = read_tokenize(*body, settings_.limits, problem);
-  if (!problem.none()) return error_answer(call, api_error(*problem.first()));
-  if (!model_.is_called(ask.model)) return error_answer(call, no_such_model(ask.model));
+  if (!problem.none()) return {error_answer(call, api_error(*problem.first()))};
+  auto found = model_for(call, ask.model);
+  if (auto* instead = std::get_if<Reply>(&found)) return std::move(*instead);
+  const ServedModel& model = *std::get<ModelLease>(found);
   std::vector<TokenId> ids;
   if (ask.chat) {
-    const auto text = render_within(model_.text(), *ask.chat, settings_.limits, "messages", problem);
-    if (!text) return error_answer(call, api_error(*problem.first()));
+    const auto text = render_within(model.text(), *ask.chat, settings_.limits, "messages", problem);
+    if (!text) return {error_answer(call, api_error(*problem.first()))};
     // The template writes <bos> itself.
-    ids = model_.text().tokenizer.encode(*text, false);
+    ids = model.text().tokenizer.encode(*text, false);
   } else {
-    ids = model_.text().tokenizer.encode(ask.text, ask.add_special);
+    ids = model.text().tokenizer.encode(ask.text, ask.add_special);
   }
-  return json_answer({{"count", ids.size()},
-                      {"max_model_len", model_.maker().context(settings_.limits.context)},
-                      {"tokens", json::array(ids.begin(), ids.end())}});
+  return {json_answer({{"count", ids.size()},
+                       {"max_model_len", model.maker().context(settings_.limits.context)},
+                       {"tokens", json::array(ids.begin(), ids.end())}})};
 }
 
-HttpAnswer Routes::detokenize(const HttpCall& call) {
+Reply Routes::detokenize(const HttpCall& call) {
   FieldProblem problem;
   DetokenizeAsk ask;
   if (const auto body = parse_body(call.body, problem)) ask = read_detokenize(*body, problem);
-  if (!problem.none()) return error_answer(call, api_error(*problem.first()));
-  if (!model_.is_called(ask.model)) return error_answer(call, no_such_model(ask.model));
-  return json_answer({{"prompt", model_.text().tokenizer.decode(ask.ids, false)}});
+  if (!problem.none()) return {error_answer(call, api_error(*problem.first()))};
+  auto found = model_for(call, ask.model);
+  if (auto* instead = std::get_if<Reply>(&found)) return std::move(*instead);
+  return {json_answer({{"prompt", std::get<ModelLease>(found)->text().tokenizer.decode(ask.ids, false)}})};
 }
 
 }  // namespace paceline

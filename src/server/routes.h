@@ -9,35 +9,27 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "server/api_keys.h"
-#include "server/completion_plan.h"
-#include "server/exchange.h"
+#include "server/console/console_routes.h"
 #include "server/health.h"
 #include "server/http_call.h"
 #include "server/key_guard.h"
 #include "server/log.h"
-#include "server/metrics.h"
+#include "server/model_routes.h"
+#include "server/model_shelf.h"
 #include "server/origin_check.h"
+#include "server/reply.h"
 #include "server/request_ledger.h"
 #include "server/responses/response_store.h"
-#include "server/served_model.h"
 #include "server/settings.h"
 
 namespace paceline {
 
-// An answer, or an exchange that will have one, or a request whose media come first, or that is more work than its body
-// says.
-struct Reply {
-  HttpAnswer answer;
-  std::shared_ptr<Exchange> exchange = nullptr;
-  std::shared_ptr<CompletionPlanner> waiting = nullptr;
-};
-
-// What routes ask, besides the model; all of it outlives them.
+// What routes ask, besides the models; all of it outlives them.
 struct RouteSources {
-  Metrics* metrics = nullptr;
   Log* log = nullptr;
   std::function<std::vector<LaneState>()> request_lanes;  // that every request passes
   std::function<std::vector<LaneState>()> media_lanes;
@@ -47,8 +39,10 @@ struct RouteSources {
 class Routes {
  public:
   // All must outlive it.
-  Routes(ServedModel& model, RouteSources sources, const ServerSettings& settings);
+  Routes(ModelShelf& shelf, RouteSources sources, const ServerSettings& settings);
 
+  // Whose cookie it brings, before anything else is asked.
+  void recognise(HttpCall& call) { console_.recognise(call); }
   // What can be said before the body is read: not from there, no such route, no key, no room.
   [[nodiscard]] std::optional<HttpAnswer> refuse(const HttpCall& call) const;
   // What every answer to this call has besides.
@@ -56,7 +50,10 @@ class Routes {
     return origins_.answer_headers(call);
   }
   // The rest. Takes as long as parsing, rendering and encoding do; exchanges have been submitted.
-  Reply handle(const HttpCall& call);
+  // came: the model that it had to wait for.
+  Reply handle(const HttpCall& call, const ModelTicket* came = nullptr);
+  // What it had to wait for did not come in time.
+  HttpAnswer answer_late(const HttpCall& call, const std::string& model) { return models_.answer_late(call, model); }
   // About the bytes of text that handle() works on.
   [[nodiscard]] static size_t weight_of(const HttpCall& call);
   // Where that was waiting: its media are there, and this is a thread for as much work.
@@ -78,15 +75,20 @@ class Routes {
   // Who comes is refused.
   void drain() { leaving_ = draining_ = true; }
   [[nodiscard]] bool draining() const { return draining_; }
-  // A few times in a second. What changes is logged.
-  void look_after_health();
+  // A few times in a second. What changes is logged. Comes back with why the engine will not go on, where it will not
+  // and somebody watches over that.
+  std::optional<std::string> look_after_health();
+  // Exchanges that run end with an error, though the engine says nothing.
+  void abandon_all(const std::string& why);
 
  private:
   Reply handle_get(const HttpCall& call);
   [[nodiscard]] std::optional<size_t> key_of(const HttpCall& call) const {
+    if (call.session && call.session->key) return call.session->key;
     return keys_.check(call.authorization, call.api_key);
   }
   [[nodiscard]] bool may_manage(const HttpCall& call) const;
+  [[nodiscard]] bool is_admin(const HttpCall& call) const;
   [[nodiscard]] std::optional<HttpAnswer> refuse_key(const HttpCall& call, bool manages) const;
   std::unique_ptr<Wire> wire_for(const HttpCall& call);
   Reply handle_ollama(const HttpCall& call);
@@ -99,14 +101,20 @@ class Routes {
   // One that runs; null: there is none.
   std::shared_ptr<Exchange> find_exchange(std::string_view id);
   void remember(const std::shared_ptr<Exchange>& exchange);
-  HttpAnswer tokenize(const HttpCall& call);
-  HttpAnswer detokenize(const HttpCall& call);
-  HttpAnswer models(const HttpCall& call);
+  // The model that is called so, or what to say or to wait for instead.
+  std::variant<ModelLease, Reply> model_for(const HttpCall& call, std::string_view called);
+  Reply tokenize(const HttpCall& call);
+  Reply detokenize(const HttpCall& call);
+  HttpAnswer props(const HttpCall& call);
+  void end_all_of(const std::string& model);
+  int32_t default_context();
+  HealthReport check_health();
   HttpAnswer health();
   HttpAnswer ready();
-  HttpAnswer metrics() const;
+  HttpAnswer metrics();
+  Reply handle_console(const HttpCall& call);
 
-  ServedModel& model_;
+  ModelShelf& shelf_;
   RouteSources sources_;
   const ServerSettings& settings_;
   ApiKeys keys_, admin_keys_;
@@ -114,8 +122,10 @@ class Routes {
   mutable KeyLimits limits_;
   RequestLedger ledger_;
   OriginCheck origins_;
+  ConsoleRoutes console_;
   responses::ResponseStore responses_;
-  Health health_;
+  ModelRoutes models_;
+  Health health_;            // of the lanes
   bool was_healthy_ = true;  // whoever looks after it
   std::atomic<bool> leaving_ = false, draining_ = false;
   std::mutex exchanges_mutex_;

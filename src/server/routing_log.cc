@@ -2,11 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <optional>
+#include <utility>
 
 #include "session/drafted_by.h"
 
@@ -37,10 +41,9 @@ const char* depth_reason_name(DepthReason reason) {
   return "?";
 }
 
-Result<std::unique_ptr<RoutingLog>> RoutingLog::open(const RoutingLogSettings& settings, std::string model,
-                                                     StepObserver* next) {
-  std::unique_ptr<RoutingLog> made(new RoutingLog(settings, std::move(model), next));
-  TRY(made->begin_file());
+Result<std::unique_ptr<RoutingLog>> RoutingLog::open(const RoutingLogSettings& settings) {
+  std::unique_ptr<RoutingLog> made(new RoutingLog(settings));
+  if (!settings.file.empty()) TRY(made->begin_file());
   return made;
 }
 
@@ -53,48 +56,84 @@ Status RoutingLog::begin_file() {
   return Done{};
 }
 
-bool RoutingLog::is_news(const DepthDecision& decision) {
-  if (settings_.every_step) return true;
-  if (said_.size() > kMostRemembered) said_.clear();
-  const Said now{decision.depth, decision.reason, decision.by};
-  const auto [place, is_new] = said_.try_emplace({decision.request, decision.choice}, now);
-  if (!is_new && place->second == now) return false;
-  place->second = now;
-  return true;
-}
+// One engine's.
+class RoutingLog::Observer final : public StepObserver {
+ public:
+  Observer(RoutingLog& log, std::string model, StepObserver* next) : log_(log), model_(std::move(model)), next_(next) {}
 
-void RoutingLog::write(const StepReport& report, const DepthDecision& decision) {
-  boost::json::object line;
-  line["ts"] = seconds_now();
-  line["model"] = model_;
-  line["request"] = decision.request;
-  line["choice"] = decision.choice;
-  line["step"] = report.step;
-  line["running"] = report.running;
-  line["waiting"] = report.waiting;
-  line["context"] = decision.context;
-  line["kv_used_ratio"] = report.kv_used;
-  line["drafter"] = decision.by ? boost::json::value(drafted_by_name(*decision.by)) : boost::json::value();
-  line["depth"] = decision.depth;
-  line["reason"] = depth_reason_name(decision.reason);
-  line["drafted"] = decision.drafted;
-  line["accepted"] = decision.accepted;
-  line["draft_us"] = static_cast<int64_t>(report.draft_ms * 1000);
-  line["step_us"] = static_cast<int64_t>(report.step_ms * 1000);
-  const std::string text = boost::json::serialize(line) + "\n";
-  written_ += std::fwrite(text.data(), 1, text.size(), file_.get());
-}
-
-void RoutingLog::observe(const StepReport& report) {
-  if (next_ != nullptr) next_->observe(report);
-  if (file_ == nullptr) return;
-  bool wrote = false;
-  for (const DepthDecision& decision : report.decisions) {
-    if (!is_news(decision)) continue;
-    write(report, decision);
-    wrote = true;
+  void observe(const StepReport& report) override {
+    if (next_ != nullptr) next_->observe(report);
+    std::vector<std::string> lines;
+    for (const DepthDecision& decision : report.decisions) {
+      if (is_news(decision)) lines.push_back(line_of(report, decision));
+    }
+    if (!lines.empty()) log_.add(lines);
   }
-  if (wrote) std::fflush(file_.get());
+  void observe_failure(const std::string& why) override {
+    if (next_ != nullptr) next_->observe_failure(why);
+  }
+
+ private:
+  [[nodiscard]] bool is_news(const DepthDecision& decision) {
+    if (log_.settings_.every_step) return true;
+    if (said_.size() > kMostRemembered) said_.clear();
+    const Said now{decision.depth, decision.reason, decision.by};
+    const auto [place, is_new] = said_.try_emplace({decision.request, decision.choice}, now);
+    if (!is_new && place->second == now) return false;
+    place->second = now;
+    return true;
+  }
+
+  [[nodiscard]] std::string line_of(const StepReport& report, const DepthDecision& decision) const {
+    boost::json::object line;
+    line["ts"] = seconds_now();
+    line["model"] = model_;
+    line["request"] = decision.request;
+    line["choice"] = decision.choice;
+    line["step"] = report.step;
+    line["running"] = report.running;
+    line["waiting"] = report.waiting;
+    line["context"] = decision.context;
+    line["kv_used_ratio"] = report.kv_used;
+    line["drafter"] = decision.by ? boost::json::value(drafted_by_name(*decision.by)) : boost::json::value();
+    line["depth"] = decision.depth;
+    line["reason"] = depth_reason_name(decision.reason);
+    line["drafted"] = decision.drafted;
+    line["accepted"] = decision.accepted;
+    line["draft_us"] = static_cast<int64_t>(report.draft_ms * 1000);
+    line["step_us"] = static_cast<int64_t>(report.step_ms * 1000);
+    return boost::json::serialize(line);
+  }
+
+  RoutingLog& log_;
+  std::string model_;
+  StepObserver* next_;
+  // What was said last of a request's choice. Forgotten now and then: what is said again does no harm.
+  struct Said {
+    int32_t depth;
+    DepthReason reason;
+    std::optional<DraftedBy> by;
+    bool operator==(const Said&) const = default;
+  };
+  std::map<std::pair<uint64_t, int32_t>, Said> said_;
+};
+
+std::unique_ptr<StepObserver> RoutingLog::of(std::string model, StepObserver* next) {
+  return std::make_unique<Observer>(*this, std::move(model), next);
+}
+
+void RoutingLog::add(const std::vector<std::string>& lines) {
+  const std::lock_guard lock(mutex_);
+  added_ += static_cast<int64_t>(lines.size());
+  for (const std::string& line : lines) {
+    recent_.push_back(line);
+    if (file_ == nullptr) continue;
+    const std::string text = line + "\n";
+    written_ += std::fwrite(text.data(), 1, text.size(), file_.get());
+  }
+  while (recent_.size() > kMostRecent) recent_.pop_front();
+  if (file_ == nullptr) return;
+  std::fflush(file_.get());
   if (written_ < settings_.most_bytes) return;
   std::error_code error;
   std::filesystem::rename(settings_.file, settings_.file + ".1", error);
@@ -102,8 +141,22 @@ void RoutingLog::observe(const StepReport& report) {
   (void)begin_file();
 }
 
-void RoutingLog::observe_failure(const std::string& why) {
-  if (next_ != nullptr) next_->observe_failure(why);
+std::string RoutingLog::recent() const {
+  const std::lock_guard lock(mutex_);
+  std::string text;
+  for (const std::string& line : recent_) text += line + "\n";
+  return text;
+}
+
+int64_t RoutingLog::next_number() const {
+  const std::lock_guard lock(mutex_);
+  return added_;
+}
+
+std::vector<std::string> RoutingLog::since(int64_t number) const {
+  const std::lock_guard lock(mutex_);
+  const int64_t wanted = std::clamp<int64_t>(added_ - number, 0, static_cast<int64_t>(recent_.size()));
+  return {recent_.end() - wanted, recent_.end()};
 }
 
 }  // namespace paceline

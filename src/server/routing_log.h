@@ -1,14 +1,14 @@
-// What was chosen for each request, and why: JSON lines in a file, one for each change of drafter, depth or reason, or
-// one for each step where that is asked for. No text is in it.
+// What was chosen for each request, and why: JSON lines, the last of them at hand and all in a file where that is asked
+// for; one for each change of drafter, depth or reason, or one for each step. No text is in it.
 #pragma once
 
 #include <cstdint>
 #include <cstdio>
-#include <map>
+#include <deque>
 #include <memory>
-#include <optional>
+#include <mutex>
 #include <string>
-#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "engine/engine_parts.h"
@@ -21,38 +21,35 @@ struct RoutingLogSettings {
   size_t most_bytes = size_t{64} << 20;  // of the file; then it becomes FILE.1, and another begins
 };
 
-// By the engine's thread. Hands everything on to the next observer.
-class RoutingLog : public StepObserver {
+// Of all models. May be used by several threads; engines' among them, so nothing waits here but for a line's writing.
+class RoutingLog {
  public:
-  static Result<std::unique_ptr<RoutingLog>> open(const RoutingLogSettings& settings, std::string model,
-                                                  StepObserver* next);
+  static Result<std::unique_ptr<RoutingLog>> open(const RoutingLogSettings& settings);
 
-  void observe(const StepReport& report) override;
-  void observe_failure(const std::string& why) override;
+  // Hears the steps of one model's engine, by its thread, and hands everything on to the next. The log outlives it.
+  [[nodiscard]] std::unique_ptr<StepObserver> of(std::string model, StepObserver* next);
+  // The last lines, whether there is a file or not.
+  [[nodiscard]] std::string recent() const;
+  // The number that the next line gets; and those from a number on that are still known.
+  [[nodiscard]] int64_t next_number() const;
+  [[nodiscard]] std::vector<std::string> since(int64_t number) const;
 
  private:
-  RoutingLog(const RoutingLogSettings& settings, std::string model, StepObserver* next)
-      : settings_(settings), model_(std::move(model)), next_(next) {}
+  class Observer;
+  explicit RoutingLog(const RoutingLogSettings& settings) : settings_(settings) {}
   Status begin_file();
-  [[nodiscard]] bool is_news(const DepthDecision& decision);
-  void write(const StepReport& report, const DepthDecision& decision);
+  void add(const std::vector<std::string>& lines);
 
+  static constexpr size_t kMostRecent = 2000;
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
   RoutingLogSettings settings_;
-  std::string model_;
-  StepObserver* next_;
+  mutable std::mutex mutex_;  // guards all below
   std::unique_ptr<std::FILE, Close> file_;
   uint64_t written_ = 0;
-  // What was said last of a request's choice. Forgotten now and then: what is said again does no harm.
-  struct Said {
-    int32_t depth;
-    DepthReason reason;
-    std::optional<DraftedBy> by;
-    bool operator==(const Said&) const = default;
-  };
-  std::map<std::pair<uint64_t, int32_t>, Said> said_;
+  std::deque<std::string> recent_;
+  int64_t added_ = 0;
 };
 
 // As metrics call it.

@@ -50,12 +50,13 @@ TEST_F(RoutingLogTest, SaysWhatChangedAndNothingTwice) {
     void observe(const StepReport&) override { ++steps; }
     int steps = 0;
   } next;
-  auto log = RoutingLog::open(settings(), "m", &next);
+  auto log = RoutingLog::open(settings());
   ASSERT_TRUE(log.ok());
+  const auto observer = (*log)->of("m", &next);
   const auto deep = decision(1, 5, DepthReason::policy), parked = decision(2, 0, DepthReason::parked);
-  (*log)->observe(report({deep, parked}));
-  (*log)->observe(report({deep, parked}));
-  (*log)->observe(report({deep, decision(2, 1, DepthReason::probe)}));
+  observer->observe(report({deep, parked}));
+  observer->observe(report({deep, parked}));
+  observer->observe(report({deep, decision(2, 1, DepthReason::probe)}));
   EXPECT_EQ(next.steps, 3);
   const auto all = lines();
   ASSERT_EQ(all.size(), 3u);
@@ -71,9 +72,10 @@ TEST_F(RoutingLogTest, EveryStepWhereAskedForAndNoLargerThanTold) {
   RoutingLogSettings every = settings();
   every.every_step = true;
   every.most_bytes = 2000;
-  auto log = RoutingLog::open(every, "m", nullptr);
+  auto log = RoutingLog::open(every);
   ASSERT_TRUE(log.ok());
-  for (int i = 0; i < 20; ++i) (*log)->observe(report({decision(1, 5, DepthReason::policy)}));
+  const auto observer = (*log)->of("m", nullptr);
+  for (int i = 0; i < 20; ++i) observer->observe(report({decision(1, 5, DepthReason::policy)}));
   const size_t before = lines("log.1").size(), now = lines().size();
   EXPECT_GT(before, 2u);
   EXPECT_GT(now + before, 2u);
@@ -83,7 +85,7 @@ TEST_F(RoutingLogTest, EveryStepWhereAskedForAndNoLargerThanTold) {
 TEST_F(RoutingLogTest, AFileThatCannotBeWrittenIsAnError) {
   RoutingLogSettings wrong;
   wrong.file = (scratch_.path() / "no" / "log").string();
-  EXPECT_FALSE(RoutingLog::open(wrong, "m", nullptr).ok());
+  EXPECT_FALSE(RoutingLog::open(wrong).ok());
 }
 
 }  // namespace

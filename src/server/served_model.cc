@@ -1,6 +1,5 @@
 #include "server/served_model.h"
 
-#include <algorithm>
 #include <boost/json/array.hpp>
 #include <boost/json/value.hpp>
 #include <ctime>
@@ -16,12 +15,11 @@ namespace json = boost::json;
 
 json::value or_null(const std::optional<std::string>& text) { return text ? json::value(*text) : json::value(); }
 
+}  // namespace
+
 std::string folder_name(const std::filesystem::path& folder) {
-  // A path that ends with a slash has an empty last part.
   return (folder.has_filename() ? folder.filename() : folder.parent_path().filename()).string();
 }
-
-}  // namespace
 
 ServedModel::ServedModel(const TextModel& text, Engine& engine, const Vision* vision, std::string name,
                          EngineDescription description)
@@ -34,14 +32,6 @@ ServedModel::ServedModel(const TextModel& text, Engine& engine, const Vision* vi
       created_(std::time(nullptr)),
       drafter_digests_(description_.drafter_folders.size()) {
   if (name_.empty()) name_ = folder_name(text.loaded.checkpoint->folder());
-}
-
-bool ServedModel::is_called(std::string_view name) const {
-  if (name.empty() || name == name_ || name == "default") return true;
-  if (name == folder_name(text_.loaded.checkpoint->folder())) return true;
-  return std::any_of(aliases_.begin(), aliases_.end(), [&](std::string_view alias) {
-    return alias.ends_with('*') ? name.starts_with(alias.substr(0, alias.size() - 1)) : name == alias;
-  });
 }
 
 json::object ServedModel::object(int32_t context_limit) const {

@@ -34,8 +34,7 @@ class ServedModel {
 
   // Further names; one that ends in * stands for all that begin so.
   void set_aliases(std::vector<std::string> aliases) { aliases_ = std::move(aliases); }
-  // By its name, its folder's name, an alias, "default", or by saying nothing.
-  [[nodiscard]] bool is_called(std::string_view name) const;
+  [[nodiscard]] const std::vector<std::string>& aliases() const { return aliases_; }
   // An entry of GET /v1/models.
   [[nodiscard]] boost::json::object object(int32_t context_limit) const;
 
@@ -58,5 +57,8 @@ class ServedModel {
   std::vector<std::optional<std::string>> drafter_digests_;  // of each of the description's folders
   std::jthread hashing_;
 };
+
+// A path that ends with a slash has an empty last part.
+std::string folder_name(const std::filesystem::path& folder);
 
 }  // namespace paceline

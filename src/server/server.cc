@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
@@ -34,6 +35,8 @@ using boost::system::error_code;
 
 // What is left of a drained server's connections, to have their last words written.
 constexpr double kLastWords_s = 5;
+// The same of one that gives up: somebody waits to start it anew.
+constexpr double kLastWordsOfFailure_s = 1;
 // At the engine: how exactly the age of its last step is known.
 constexpr std::chrono::milliseconds kBetweenLooks{250};
 // About the same trouble.
@@ -43,23 +46,22 @@ constexpr std::chrono::seconds kBetweenComplaints{60};
 
 class Server::Parts {
  public:
-  Parts(ServedModel& model, Metrics& metrics, Log& log, const ServerSettings& settings)
+  Parts(ModelShelf& shelf, Log& log, const ServerSettings& settings)
       : settings_(settings),
-        model_(model),
+        shelf_(shelf),
         log_(log),
-        metrics_(metrics),
+        metrics_(shelf.metrics()),
         lanes_(settings_.worker_threads, settings_.waiting_bytes),
         decoding_(settings_),
         fetched_(settings_.fetched_bytes),
-        routes_(model, {&metrics, &log, [this] { return lanes_.states(); }, [this] { return decoding_.states(); }},
-                settings_),
+        routes_(shelf, {&log, [this] { return lanes_.states(); }, [this] { return decoding_.states(); }}, settings_),
         work_(asio::make_work_guard(io_)),
         acceptor_(asio::make_strand(io_)),
         signals_(acceptor_.get_executor()),
         drain_timer_(acceptor_.get_executor()),
         health_timer_(acceptor_.get_executor()) {
     if (!settings_.limits.media_hosts.empty()) tls_ = make_tls_context();
-    context_ = {{&settings_, &routes_, &log, &lanes_, &decoding_, &fetched_, tls_.get()}, &metrics};
+    context_ = {{&settings_, &routes_, &log, &lanes_, &decoding_, &fetched_, tls_.get()}, &metrics_};
   }
 
   ~Parts() {
@@ -67,10 +69,9 @@ class Server::Parts {
     for (std::thread& thread : threads_) thread.join();
     decoding_.stop();
     lanes_.stop();
-    // An engine stops when it has nothing more to do.
+    // Engines stop when they have nothing more to do.
     routes_.cancel_all();
-    model_.engine().stop();
-    if (engine_thread_.joinable()) engine_thread_.join();
+    shelf_.stop();
   }
 
   Status listen() {
@@ -89,7 +90,6 @@ class Server::Parts {
   }
 
   void run() {
-    engine_thread_ = std::thread([this] { model_.engine().run(); });
     asio::co_spawn(
         acceptor_.get_executor(), [this] { return accept_loop(); }, asio::detached);
     look_after_health();
@@ -115,6 +115,7 @@ class Server::Parts {
   }
 
   [[nodiscard]] uint16_t port() const { return port_; }
+  [[nodiscard]] bool has_given_up() const { return given_up_; }
 
  private:
   asio::awaitable<void> accept_loop() {
@@ -174,8 +175,20 @@ class Server::Parts {
     if (open_ == late_ && routes_.draining() && !stopped_) asio::post(acceptor_.get_executor(), [this] { finish(); });
   }
 
+  // Those who wait are told, and have a moment to hear it.
+  void give_up(const std::string& why) {
+    if (given_up_.exchange(true)) return;
+    log_.error(fmt::format("giving up: {}", why));
+    routes_.drain();
+    routes_.abandon_all(why);
+    drain_timer_.expires_after(seconds(kLastWordsOfFailure_s));
+    drain_timer_.async_wait([this](error_code failed) {
+      if (!failed) finish();
+    });
+  }
+
   void look_after_health() {
-    routes_.look_after_health();
+    if (const auto lost = routes_.look_after_health()) give_up(*lost);
     health_timer_.expires_after(kBetweenLooks);
     health_timer_.async_wait([this](error_code failed) {
       if (!failed) look_after_health();
@@ -214,7 +227,7 @@ class Server::Parts {
   void begin_drain() {
     log_.info("draining: running requests may end, new ones are refused");
     routes_.drain();
-    model_.engine().drain();
+    shelf_.drain();
     for (const auto& connection : connections()) connection->finish_up();
     drain_timer_.expires_after(seconds(settings_.drain_s));
     drain_timer_.async_wait([this](error_code failed) {
@@ -254,7 +267,7 @@ class Server::Parts {
   }
 
   ServerSettings settings_;
-  ServedModel& model_;
+  ModelShelf& shelf_;
   Log& log_;
   Metrics& metrics_;
   RequestLanes lanes_;
@@ -267,6 +280,7 @@ class Server::Parts {
   std::mutex mutex_;
   std::condition_variable stopped_changed_;
   bool stopped_ = false;
+  std::atomic<bool> given_up_ = false;
   int32_t open_ = 0, late_ = 0;  // late: of the open ones, those that came while it drained
   std::vector<std::weak_ptr<Connection>> connections_;
 
@@ -278,23 +292,31 @@ class Server::Parts {
   uint16_t port_ = 0;
   std::optional<std::chrono::steady_clock::time_point> accept_failed_told_;
   std::vector<std::thread> threads_;
-  std::thread engine_thread_;
 };
 
 Server::Server(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Server::~Server() = default;
 
-Result<std::unique_ptr<Server>> Server::start(ServedModel& model, Metrics& metrics, Log& log,
-                                              const ServerSettings& settings) {
-  auto parts = std::make_unique<Parts>(model, metrics, log, settings);
+Result<std::unique_ptr<Server>> Server::start(ModelShelf& shelf, Log& log, const ServerSettings& settings) {
+  auto parts = std::make_unique<Parts>(shelf, log, settings);
   TRY(parts->listen());
   parts->run();
   return std::unique_ptr<Server>(new Server(std::move(parts)));
+}
+
+Result<std::unique_ptr<Server>> Server::start(ServedModel& model, Metrics& metrics, Log& log,
+                                              const ServerSettings& settings) {
+  auto shelf =
+      std::make_unique<ModelShelf>(model, metrics, ShelfTerms{.stuck_s = settings.stuck_after_s(), .rescan = {}}, log);
+  TRY_ASSIGN(auto server, start(*shelf, log, settings));
+  server->own_shelf_ = std::move(shelf);
+  return server;
 }
 
 uint16_t Server::port() const { return parts_->port(); }
 void Server::handle_signals() { parts_->handle_signals(); }
 void Server::drain() { parts_->drain(); }
 void Server::wait() { parts_->wait(); }
+bool Server::has_given_up() const { return parts_->has_given_up(); }
 
 }  // namespace paceline

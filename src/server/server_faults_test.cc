@@ -243,6 +243,29 @@ TEST(ServerFaults, AStepThatDoesNotReturnIsNotHealthy) {
   EXPECT_TRUE(TestServer::soon([&] { return server.client().get("/health").status == 200; }));
 }
 
+// One that never will: those who wait are told, and the server ends, for somebody to start it again.
+TEST(ServerFaults, AStepThatDoesNotReturnIsGivenUp) {
+  std::atomic<bool> held = false;
+  TestHooks hooks;
+  hooks.on_step = [&] {
+    while (held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  };
+  ServerSettings settings;
+  settings.watchdog_s = 0.5f;
+  TestServer server(settings, {}, hooks);
+  EXPECT_EQ(server.chat(R"("max_tokens":3)").status, 200);
+  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  EXPECT_FALSE(server.server().has_given_up()) << "nothing to do is no fault";
+  TestClient waiting = streaming(server);
+  held = true;
+  EXPECT_TRUE(TestServer::soon([&] { return server.client().get("/health").status == 503; }));
+  EXPECT_TRUE(waiting.read_until("engine_failed")) << waiting.buffered();
+  EXPECT_NE(waiting.buffered().find("no step"), std::string::npos) << waiting.buffered();
+  server.server().wait();
+  EXPECT_TRUE(server.server().has_given_up());
+  held = false;
+}
+
 // A device that fails, from when it is told to.
 class FailingOps : public kernels::CpuOps {
  public:
@@ -273,7 +296,7 @@ TEST(ServerFaults, AnEngineThatFailedIsNotHealthyAndSaysWhy) {
 
 TEST(ServerFaults, ThreadsThatDoNotGetOnAreNotHealthy) {
   TestServer server;
-  Health health(server.model().engine(), 1.0);
+  Health health(&server.model().engine(), 1.0);
   EXPECT_EQ(health.report({{"small", 5, 2, 0.9}, {"large", 0, 0, 0}}).problem, "");
   const HealthReport report = health.report({{"small", 0, 0, 0}, {"large", 1, 1, 1.5}});
   EXPECT_EQ(report.problem, "the threads that prepare large requests have not got on for 1.5 s");

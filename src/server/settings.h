@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "server/key_guard.h"
 
 namespace paceline {
@@ -33,6 +35,32 @@ struct RequestLimits {
   double media_s = 10;                     // for that
 };
 
+// A setting as the console shows it.
+struct DescribedSetting {
+  std::string name, group, help, value;
+  std::string source;    // flag, environment, file or default
+  std::string variable;  // of the environment
+};
+
+// What a client needs to be told to use this server.
+struct ClientText {
+  std::string name, variables, file, text, then;
+};
+
+// A measurement of this very server: so many streams at once, plain and with drafts by turns.
+struct BenchmarkPlan {
+  std::vector<int32_t> at_once{1, 4, 16};
+  int32_t requests = 24, rounds = 1, output_tokens = 64, prompt_words = 0;
+};
+struct BenchmarkHooks {
+  std::function<void(int64_t done, int64_t total)> progress;
+  std::function<void(std::string report)> hear;  // JSON, as far as it is known
+  std::function<bool()> stopped;
+};
+// At this address, with the code of `paceline bench --serve`. What comes back is a picture, as SVG.
+using RunBenchmark =
+    std::function<Result<std::string>(const std::string& url, const BenchmarkPlan& plan, const BenchmarkHooks& hooks)>;
+
 struct ServerSettings {
   std::string host = "127.0.0.1";
   uint16_t port = 8000;  // 0: one that is free
@@ -48,25 +76,42 @@ struct ServerSettings {
   size_t max_body_bytes = size_t{32} << 20;
   size_t max_header_bytes = size_t{32} << 10;
   int32_t max_connections = 4096;
-  double header_s = 30;               // for a request's header, from its first byte
-  double body_s = 120;                // for its body
-  double idle_s = 75;                 // between requests
-  double life_sign_s = 10;            // a stream that has nothing to say for so long shows that it lives
-  double write_stall_s = 120;         // a reader that takes nothing for so long has gone
-  double drain_grace_s = 5;           // after a signal: serving on, while nobody should come any more
-  double drain_s = 30;                // for running requests, after that
-  double stuck_s = 60;                // a step, or a request's preparation, that takes longer never ends
+  double header_s = 30;        // for a request's header, from its first byte
+  double body_s = 120;         // for its body
+  double idle_s = 75;          // between requests
+  double life_sign_s = 10;     // a stream that has nothing to say for so long shows that it lives
+  double write_stall_s = 120;  // a reader that takes nothing for so long has gone
+  double drain_grace_s = 5;    // after a signal: serving on, while nobody should come any more
+  double drain_s = 30;         // for running requests, after that
+  double load_s = 300;         // that a request waits for its model to come
+  double stuck_s = 60;         // a step, or a request's preparation, that takes longer never ends
+  // A step that takes longer has hung the device, as an engine that failed has: whoever waits hears of it, and the
+  // server ends, for somebody to start it again. 0: it stays, and says that it is stuck or has failed.
+  float watchdog_s = 0;
   std::string model_name;             // how clients call the model; "": as its folder is called
   std::vector<std::string> aliases;   // further names of it; one that ends in * stands for all that begin so
   std::vector<std::string> api_keys;  // none: everyone may
   // Of those who look inside and end others' requests; none: only from this machine.
   std::vector<std::string> admin_keys;
-  KeyAllowance allowance;  // of each key
-  bool ollama = false;     // answers on Ollama's routes
+  KeyAllowance allowance;                   // of each key
+  bool ollama = false;                      // answers on Ollama's routes
+  bool console = true;                      // the page at /
+  std::string console_dir;                  // its files, for those who work on them; "": those in the program
+  std::vector<DescribedSetting> described;  // what the console shows of all this
+  // Of each client that is known, for a server at this address. May be empty.
+  std::function<std::vector<ClientText>(const std::string& url, const std::string& model, int32_t context)>
+      client_texts;
+  RunBenchmark run_benchmark;  // may be empty
   // What happens to fields that nobody knows: none: as each route has it.
   std::optional<bool> ignores_unknown_fields;
   size_t response_store_bytes = size_t{64} << 20;  // of responses, for those who go on from them; 0: none are kept
   RequestLimits limits;
+
+  // Whoever watches wants to hear of it no later.
+  [[nodiscard]] double stuck_after_s() const {
+    const auto watched_s = static_cast<double>(watchdog_s);
+    return watched_s > 0 && watched_s < stuck_s ? watched_s : stuck_s;
+  }
 };
 
 }  // namespace paceline

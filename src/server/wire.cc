@@ -17,7 +17,7 @@ class ChatWire final : public Wire {
   [[nodiscard]] ChatAsk* chat() override { return &ask_; }
   [[nodiscard]] std::unique_ptr<AnswerFormat> format(const AnswerOrigin& origin) override {
     return make_completion_format({true, "chatcmpl-" + new_letters(), origin.created, origin.model},
-                                  {ask_.include_usage, ask_.wishes.top_logprobs.has_value(), ask_.report},
+                                  {ask_.include_usage, ask_.wishes.top_logprobs.has_value(), ask_.report, ask_.traces},
                                   *origin.tokenizer);
   }
 
@@ -34,7 +34,7 @@ class CompletionWire final : public Wire {
   [[nodiscard]] const char* prompt_field() const override { return "prompt"; }
   [[nodiscard]] std::unique_ptr<AnswerFormat> format(const AnswerOrigin& origin) override {
     return make_completion_format({false, "cmpl-" + new_letters(), origin.created, origin.model},
-                                  {ask_.include_usage, ask_.wishes.top_logprobs.has_value(), ask_.report},
+                                  {ask_.include_usage, ask_.wishes.top_logprobs.has_value(), ask_.report, ask_.traces},
                                   *origin.tokenizer);
   }
 

@@ -38,6 +38,9 @@ class Wire {
   [[nodiscard]] virtual const char* prompt_field() const { return "messages"; }
   [[nodiscard]] virtual const char* form_field() const { return "response_format"; }
 
+  // What a stream says, before it has begun, to show that it lives; "": it cannot.
+  [[nodiscard]] virtual std::string_view early_sign() const { return kSseComment; }
+
   [[nodiscard]] virtual std::unique_ptr<AnswerFormat> format(const AnswerOrigin& origin) = 0;
   // The answer to those who only ask how many tokens their prompt has.
   [[nodiscard]] virtual boost::json::object count(size_t tokens) const { return {{"count", tokens}}; }

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/utf8.h"
+#include "server/routing_log.h"
 #include "session/chat_messages.h"
 #include "session/drafted_by.h"
 #include "session/token_bytes.h"
@@ -26,6 +27,16 @@ json::object token_object(const Tokenizer& tokenizer, TokenId id, float logprob)
   json::array numbers;
   for (const char c : bytes) numbers.push_back(static_cast<int>(static_cast<uint8_t>(c)));
   return {{"token", with_invalid_utf8_replaced(bytes)}, {"logprob", finite(logprob)}, {"bytes", std::move(numbers)}};
+}
+
+const char* origin_name(TokenOrigin origin) {
+  switch (origin) {
+    case TokenOrigin::plain: return "plain";
+    case TokenOrigin::accepted: return "accepted";
+    case TokenOrigin::corrected: return "corrected";
+    case TokenOrigin::extra: return "bonus";
+  }
+  return "?";
 }
 
 // Who guessed how much.
@@ -209,6 +220,28 @@ json::object AnswerWriter::call_chunk(int32_t choice, int32_t call, std::string_
 json::object AnswerWriter::arguments_chunk(int32_t choice, int32_t call, std::string_view arguments) const {
   json::object made{{"index", call}, {"function", {{"arguments", arguments}}}};
   return chunk_of(choice, {{"tool_calls", json::array{std::move(made)}}}, nullptr, std::nullopt);
+}
+
+json::object AnswerWriter::speculation(const TracedRounds& rounds, const OutputDelta& delta) const {
+  json::array spans;
+  size_t at = 0;
+  for (const TextSpan& span : delta.spans) {
+    spans.push_back({{"text", delta.text.substr(at, span.bytes)}, {"origin", origin_name(span.origin)}});
+    at += span.bytes;
+  }
+  std::string rejected;
+  for (const TokenId id : rounds.rejected) rejected += token_bytes(*tokenizer_, id);
+  const auto microseconds = [](double ms) { return static_cast<int64_t>(ms * 1000); };
+  return {{"round", rounds.last},
+          {"rounds", rounds.count},
+          {"depth", rounds.depth},
+          {"reason", depth_reason_name(rounds.reason)},
+          {"drafted", rounds.drafted},
+          {"accepted", rounds.accepted},
+          {"draft_us", microseconds(rounds.draft_ms)},
+          {"verify_us", microseconds(rounds.verify_ms)},
+          {"spans", std::move(spans)},
+          {"rejected", with_invalid_utf8_replaced(rejected)}};
 }
 
 json::object AnswerWriter::closing(int32_t choice, std::string_view finish_reason) const {

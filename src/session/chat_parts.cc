@@ -29,16 +29,7 @@ void read_tool(AskFields& tool, ToolOffer& tools) {
 
 ToolOffer read_function_tools(AskFields& body) {
   ToolOffer tools;
-  const json::array* array = body.array("tools");
-  for (size_t i = 0; array != nullptr && i < array->size() && body.problem().none(); ++i) {
-    const std::string place = fmt::format("tools[{}]", i);
-    if (!(*array)[i].is_object()) {
-      body.problem().say(bad_field(place, fmt::format("{} must be an object", place)));
-      break;
-    }
-    AskFields tool((*array)[i].get_object(), place, body.problem());
-    read_tool(tool, tools);
-  }
+  each_tool(body, [&](AskFields& tool, const std::string&) { read_tool(tool, tools); });
   return tools;
 }
 

@@ -36,8 +36,20 @@ const char* output_end_name(OutputEnd end) {
   return "?";
 }
 
+void ChoiceOutput::trace_since(const Heights& before) {
+  for (size_t i = before.deltas > 0 ? before.deltas - 1 : 0; i < unheard_.size(); ++i) {
+    OutputDelta& delta = unheard_[i];
+    const bool is_new = i >= before.deltas;
+    if (is_new && before.deltas + i > 0) tracer_->begin_other();
+    const size_t known = is_new ? 0 : before.bytes;
+    if (delta.kind != OutputDelta::Kind::content && delta.kind != OutputDelta::Kind::reasoning) continue;
+    if (delta.text.size() > known) tracer_->take_text(std::string_view(delta.text).substr(known), delta.spans);
+  }
+}
+
 void ChoiceOutput::note_prompt(const Event& event, Usage& usage) {
-  if (keeps_rounds_ && !event.tokens.empty()) {
+  if (tracer_) tracer_->note_round(event);
+  if (keeps_rounds_ && event.round != nullptr) {
     RoundCount round{event.drafted, 0};
     for (const NewToken& token : event.tokens) round.accepted += token.origin == TokenOrigin::accepted ? 1 : 0;
     usage.rounds.push_back(round);
@@ -51,12 +63,19 @@ void ChoiceOutput::note_prompt(const Event& event, Usage& usage) {
 bool ChoiceOutput::push(const NewToken& token, Usage& usage) {
   // Counted as they are handed on, so that nothing which a reader may see is missing, however it ends.
   ++usage.completion_tokens;
-  return parser_.push(token, unheard_);
+  if (!tracer_) return parser_.push(token, unheard_);
+  const Heights before = heights();
+  tracer_->push(token);
+  const bool goes_on = parser_.push(token, unheard_);
+  trace_since(before);
+  return goes_on;
 }
 
 void ChoiceOutput::finish(const SequenceEnd& end, Usage& usage) {
   if (end_ != OutputEnd::none) return;
+  const Heights before = heights();
   parser_.finish(unheard_);
+  if (tracer_) trace_since(before);
   end_ = end_of(end.reason, parser_);
   if (end_ == OutputEnd::length && fills_context_) end_ = OutputEnd::context;
   problem_ = end.problem;

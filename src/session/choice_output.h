@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,9 @@ class ChoiceOutput {
   ChoiceOutput(const Tokenizer& tokenizer, const OutputDialect& dialect, const OutputSettings& settings)
       : parser_(tokenizer, dialect, settings),
         fills_context_(settings.fills_context),
-        keeps_rounds_(settings.keeps_rounds) {}
+        keeps_rounds_(settings.keeps_rounds) {
+    if (settings.traces) tracer_.emplace(tokenizer);
+  }
 
   // Of an event, before its tokens: what it says about the prompt, and about the round.
   void note_prompt(const Event& event, Usage& usage);
@@ -46,12 +49,24 @@ class ChoiceOutput {
 
   // What has not been taken out yet. Neighbours of one kind are one.
   [[nodiscard]] std::vector<OutputDelta>& unheard() { return unheard_; }
+  // Rounds since it was last asked, where they are traced.
+  [[nodiscard]] TracedRounds take_rounds() { return tracer_ ? tracer_->take_rounds() : TracedRounds(); }
   [[nodiscard]] OutputEnd end() const { return end_; }
   [[nodiscard]] const std::string& stop_string() const { return parser_.stop_string(); }  // "": another end
   [[nodiscard]] const std::string& problem() const { return problem_; }
 
  private:
+  // What has been added to the deltas since there were so many, of which the last had so many bytes.
+  struct Heights {
+    size_t deltas = 0, bytes = 0;
+  };
+  [[nodiscard]] Heights heights() const {
+    return {unheard_.size(), unheard_.empty() ? 0 : unheard_.back().text.size()};
+  }
+  void trace_since(const Heights& before);
+
   OutputParser parser_;
+  std::optional<RoundTracer> tracer_;
   bool fills_context_, keeps_rounds_;
   int32_t cached_ = 0;
   std::vector<OutputDelta> unheard_;

@@ -129,6 +129,7 @@ std::optional<MadeCompletion> CompletionMaker::make(MediaPrompt prompt, const Ou
   output.keeps_tokens = wishes.top_logprobs.has_value();
   output.fills_context = asked > room;
   output.keeps_rounds = ask.keeps_rounds;
+  output.traces = ask.traces;
   if (!ask.stop_strings.empty()) output.stops = std::make_shared<const StopAutomaton>(ask.stop_strings);
   request->listener_bytes = listener_bytes(output, request->choices);
   return MadeCompletion{std::move(*request), std::move(output)};

@@ -27,6 +27,7 @@ struct OutputAsk {
   std::optional<int32_t> max_tokens;  // none: see CompletionTerms
   std::vector<std::string> stop_strings;
   bool keeps_rounds = false;  // of speculation, each by itself
+  bool traces = false;        // says who wrote each piece of the text
 };
 
 inline constexpr int32_t kMaxTopLogprobs = 20;

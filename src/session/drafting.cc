@@ -2,13 +2,17 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "session/drafted_by.h"
 #include "session/lazy_drafter.h"
 #include "session/model_path.h"
 #include "session/own_drafter.h"
 #include "speculate/calibrate.h"
 #include "speculate/drafter_set.h"
+#include "speculate/mtp/mtp_drafter.h"
 #include "speculate/ngram/ngram_drafter.h"
+#include "speculate/scripted/scripted_drafter.h"
 
 namespace paceline {
 namespace {
@@ -24,7 +28,7 @@ bool may_be(const DraftOptions& options, DraftedBy kind) {
 
 }  // namespace
 
-Result<std::unique_ptr<Drafting>> Drafting::make(const DraftOptions& options, const fs::path& folder, Forward& target,
+Result<std::unique_ptr<Drafting>> Drafting::make(const DraftOptions& options, const DraftTarget& target,
                                                  Machine& machine) {
   std::unique_ptr<Drafting> drafting(new Drafting());
   drafting->fixed_depth_ = options.depth;
@@ -32,26 +36,31 @@ Result<std::unique_ptr<Drafting>> Drafting::make(const DraftOptions& options, co
   if (options.draft == "ngram") {
     drafting->use_ngram(drafters);
   } else if (options.draft == "auto") {
-    TRY(drafting->find(options, folder, target, machine, drafters));
+    TRY(drafting->find(options, target, machine, drafters));
+  } else if (is_scripted(options.draft)) {
+    TRY(drafting->use_script(options, target, machine, drafters));
   } else if (options.draft != "none") {
     TRY_ASSIGN(const fs::path place, find_model(options.draft));
-    TRY_ASSIGN(const FoundDrafter found, FoundDrafter::load(place, target, machine.pool(), machine.ops()));
+    TRY_ASSIGN(const FoundDrafter found, FoundDrafter::load(place, target.forward, machine.pool(), machine.ops()));
     if (!may_be(options, found.kind()))
       return Error{fmt::format("a drafter of kind {} was asked for, and {} is {}", options.kind, place.string(),
                                drafted_by_name(found.kind()))};
     drafting->use(found, options.lazy, drafters);
   }
   if (drafters.empty()) return drafting;
-  if (!options.depth) drafting->learn_costs(folder, target, machine, drafters);
-  drafting->drafter_ = drafters.size() == 1 ? std::move(drafters.front())
-                                            : std::make_unique<DrafterSet>(std::move(drafters), target.config().hidden);
+  if (!options.depth) drafting->learn_costs(target, machine, drafters);
+  const int32_t hidden = target.forward.config().hidden;
+  drafting->drafter_ =
+      drafters.size() == 1 ? std::move(drafters.front()) : std::make_unique<DrafterSet>(std::move(drafters), hidden);
   return drafting;
 }
 
 void Drafting::use(const FoundDrafter& found, bool lazy, Drafters& drafters) {
   parts_.push_back({found.kind(), found.folder()});
   if (lazy && LazyDrafter::suits(found.kind())) {
-    drafters.push_back(std::make_unique<LazyDrafter>(found));
+    auto made = std::make_unique<LazyDrafter>(found);
+    lazy_.push_back(made.get());
+    drafters.push_back(std::move(made));
   } else {
     drafters.push_back(found.drafter());
   }
@@ -62,22 +71,50 @@ void Drafting::use_ngram(Drafters& drafters) {
   drafters.push_back(std::make_unique<NgramDrafter>());
 }
 
+// What it costs is what the model's own MTP drafter costs: the one that is found, or one as random as the model is.
+Status Drafting::use_script(const DraftOptions& options, const DraftTarget& target, Machine& machine,
+                            Drafters& drafters) {
+  TRY_ASSIGN(std::vector<double> chances, read_script(options.draft));
+  Forward& forward = target.forward;
+  if (as_gemma4(forward.weights()) == nullptr) return Error{"--draft scripted is for Gemma's MTP drafters"};
+  std::unique_ptr<Drafter> pays;
+  if (!target.random.shape.empty()) {
+    TRY_ASSIGN(const auto weights, make_random_mtp_weights(target.random, machine.pool()));
+    pays = std::make_unique<MtpDrafter>(
+        std::make_unique<MtpForward>(weights, as_gemma4(forward.weights()), machine.ops(), forward.precision()));
+  } else {
+    std::string passed_by;
+    auto found = FoundDrafter::find(target.folder, forward, machine.pool(), machine.ops(), &passed_by);
+    const auto mtp = std::find_if(found.begin(), found.end(), [](const auto& one) { return one.mtp() != nullptr; });
+    if (mtp == found.end())
+      return Error{fmt::format("no MTP drafter found for {}{}", target.folder.string(), passed_by)};
+    pays = mtp->drafter();
+  }
+  parts_.push_back({DraftedBy::mtp, "scripted"});
+  drafters.push_back(std::make_unique<ScriptedDrafter>(
+      std::move(pays), machine.ops(), ScriptedDrafter::Script{std::move(chances), forward.config().vocab}));
+  return Done{};
+}
+
 // A folder that is no drafter of this model is passed by, but not in silence. What followed the same words before costs
 // nothing to ask, beside all others; a fixed depth is the first one's.
-Status Drafting::find(const DraftOptions& options, const fs::path& target_folder, Forward& target, Machine& machine,
-                      Drafters& drafters) {
+Status Drafting::find(const DraftOptions& options, const DraftTarget& target, Machine& machine, Drafters& drafters) {
   std::string passed_by;
-  auto own = make_own_drafter(target, machine.pool());
+  auto own = make_own_drafter(target.forward, machine.pool());
   if (!own.ok()) passed_by = fmt::format("; {}", own.error().message);
   if (own.ok() && *own != nullptr && may_be(options, DraftedBy::mtp)) {
-    parts_.push_back({DraftedBy::mtp, target_folder});
+    parts_.push_back({DraftedBy::mtp, target.folder});
     drafters.push_back(std::move(*own));
   }
-  for (const FoundDrafter& found : FoundDrafter::find(target_folder, target, machine.pool(), machine.ops(), &passed_by))
+  std::vector<FoundDrafter> all;
+  // Beside the tokenizer of a random model lies another model's.
+  if (target.random.shape.empty())
+    all = FoundDrafter::find(target.folder, target.forward, machine.pool(), machine.ops(), &passed_by);
+  for (const FoundDrafter& found : all)
     if (may_be(options, found.kind())) use(found, options.lazy, drafters);
   if (drafters.empty()) {
     finding_ = fmt::format("no drafter found for {}, beside it or in the local Hugging Face cache{}",
-                           target_folder.string(), passed_by);
+                           target.folder.string(), passed_by);
     if (options.kind != "auto")
       return Error{fmt::format("a drafter of kind {} was asked for, and {}", options.kind, finding_)};
   } else {
@@ -95,11 +132,16 @@ std::string Drafting::name() const {
   return parts_.empty() ? "none" : "ngram";
 }
 
-void Drafting::learn_costs(const fs::path& target_folder, Forward& target, const Machine& machine,
-                           const Drafters& drafters) {
+void Drafting::learn_costs(const DraftTarget& target, const Machine& machine, const Drafters& drafters) {
   costs_.resize(drafters.size());
-  const std::string model = checkpoint_identity(target_folder);
-  const std::string device = machine.identity() + ", KV " + kv_formats_name(target.kv_layout().formats);
+  // What is made at random is no model that comes again.
+  if (!target.random.shape.empty()) {
+    for (size_t i = 0; i < drafters.size(); ++i)
+      calibrate(target.forward, drafters[i].get(), costs_[i], kCalibrationMs);
+    return;
+  }
+  const std::string model = checkpoint_identity(target.folder);
+  const std::string device = machine.identity() + ", KV " + kv_formats_name(target.forward.kv_layout().formats);
   for (size_t i = 0; i < drafters.size(); ++i) {
     const fs::path& folder = parts_[i].folder;
     cost_keys_.push_back({model, folder.empty() ? "ngram" : checkpoint_identity(folder), device, build_identity()});
@@ -108,9 +150,17 @@ void Drafting::learn_costs(const fs::path& target_folder, Forward& target, const
     } else {
       // Timing a drafter that waits to be asked would be asking it: steps are timed, and the rest is learnt.
       const bool waits = dynamic_cast<const LazyDrafter*>(drafters[i].get()) != nullptr;
-      calibrate(target, waits ? nullptr : drafters[i].get(), costs_[i], kCalibrationMs);
+      calibrate(target.forward, waits ? nullptr : drafters[i].get(), costs_[i], kCalibrationMs);
     }
   }
+}
+
+void Drafting::let_lazy(bool may) {
+  for (LazyDrafter* drafter : lazy_) drafter->let(may);
+}
+
+bool Drafting::has_lazy_loaded() const {
+  return std::any_of(lazy_.begin(), lazy_.end(), [](const LazyDrafter* drafter) { return drafter->loaded(); });
 }
 
 void Drafting::keep_costs() const {

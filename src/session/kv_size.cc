@@ -10,7 +10,6 @@
 #include "session/largest_steps.h"
 
 namespace paceline {
-namespace {
 
 size_t free_host_bytes() {
   std::ifstream file("/proc/meminfo");
@@ -20,8 +19,6 @@ size_t free_host_bytes() {
   }
   return kilobytes * 1024;
 }
-
-}  // namespace
 
 size_t automatic_kv_bytes(const Forward& forward, const EngineSettings& settings) {
   constexpr size_t kLeast = size_t{256} << 20, kMost = size_t{64} << 30;

@@ -9,6 +9,9 @@
 
 namespace paceline {
 
+// Of the host, that could be taken without others giving up theirs.
+size_t free_host_bytes();
+
 // What seems right where nobody says: of a device all that is free once steps have what they scribble on (see
 // largest_steps.h), of the host half of it within bounds. (Weights that were mapped come and go with their use, and
 // count as free.)

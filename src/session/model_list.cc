@@ -3,11 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 
-#include "model/gemma4/config_reader.h"
-#include "model/qwen/config_reader.h"
-#include "session/found_drafter.h"
 #include "session/model_path.h"
 #include "weights/gguf/gguf_checkpoint.h"
 
@@ -24,66 +20,8 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return entries;
 }
 
-// What most of the bytes are.
-std::string format_of_most(const Checkpoint& checkpoint) {
-  std::map<std::string, size_t> bytes;
-  for (const TensorView& tensor : checkpoint.tensors()) {
-    std::string name = in_blocks(tensor.blocks) ? weight_format_name(tensor.blocks) : dtype_name(tensor.dtype);
-    bytes[std::move(name)] += tensor.bytes;
-  }
-  const auto most =
-      std::max_element(bytes.begin(), bytes.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
-  return most == bytes.end() ? "" : most->first;
-}
-
-struct Look {
-  std::string type, format_note;
-  bool is_drafter = false;
-};
-
-Status look_at(const Checkpoint& opened, Look* look) {
-  look->is_drafter = is_assistant_config(opened.config_json());
-  if (look->is_drafter) {
-    look->type = "gemma4_assistant";
-    return Done{};
-  }
-  if (qwen::is_qwen_config(opened.config_json())) {
-    TRY_ASSIGN(const auto config, qwen::read_config(opened.config_json(), ""));
-    look->type = config.model_type;
-    if (config.quant_bits > 0) look->format_note = fmt::format("{} bits", config.quant_bits);
-    return Done{};
-  }
-  TRY_ASSIGN(const auto config, read_config(opened.config_json(), ""));
-  look->type = config.model_type;
-  if (config.quant_bits > 0) look->format_note = fmt::format("{} bits", config.quant_bits);
-  return Done{};
-}
-
-void add_drafter_name(ListedModel* model, const HubCaches& caches) {
-  std::error_code error;
-  for (const fs::path& place : drafter_places(model->place, caches)) {
-    if (!fs::exists(place / "config.json", error) && !is_gguf_place(place)) continue;
-    model->drafter = place.filename().string();
-    return;
-  }
-}
-
 ListedModel listed(std::string name, const fs::path& place, const HubCaches& caches) {
-  ListedModel model;
-  model.name = std::move(name);
-  model.place = place;
-  Look look;
-  const auto opened = Checkpoint::open(place, [&](const Checkpoint& checkpoint) { return look_at(checkpoint, &look); });
-  model.type = look.type;
-  model.is_drafter = look.is_drafter;
-  if (!opened.ok()) {
-    model.problem = opened.error().message;
-    return model;
-  }
-  model.format = look.format_note.empty() ? format_of_most(**opened) : look.format_note;
-  for (const MappedFile& file : (*opened)->files()) model.bytes += file.bytes().size();
-  if (!model.is_drafter) add_drafter_name(&model, caches);
-  return model;
+  return {read_model_head(place, caches), std::move(name)};
 }
 
 // A folder with a config, or each GGUF model in it under its quantisation's name.
@@ -135,7 +73,30 @@ void list_ollama(const fs::path& store, const HubCaches& caches, std::vector<Lis
       }
 }
 
+bool is_model_place(const fs::path& place) {
+  std::error_code error;
+  return fs::exists(place / "config.json", error) || !gguf_models_in(place).empty();
+}
+
 }  // namespace
+
+std::vector<ListedModel> list_models_in(const fs::path& folder, const HubCaches& caches) {
+  std::vector<ListedModel> all;
+  std::error_code error;
+  for (const fs::path& entry : entries_of(folder)) {
+    const std::string name = entry.filename().string();
+    if (!fs::is_directory(entry, error) || name.starts_with('.')) continue;
+    if (is_model_place(entry)) {
+      list_folder(name, entry, caches, &all);
+      continue;
+    }
+    for (const fs::path& model : entries_of(entry))
+      if (fs::is_directory(model, error))
+        list_folder(fmt::format("{}/{}", name, model.filename().string()), model, caches, &all);
+  }
+  std::erase_if(all, [](const ListedModel& model) { return model.is_drafter; });
+  return all;
+}
 
 std::vector<ListedModel> list_models(const HubCaches& caches) {
   std::vector<ListedModel> all;

@@ -2,26 +2,21 @@
 // Ollama's store, and the one that ships with the program.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "session/model_head.h"
 #include "weights/hub_cache.h"
 
 namespace paceline {
 
-struct ListedModel {
+struct ListedModel : ModelHead {
   std::string name;  // what to type after -m
-  std::filesystem::path place;
-  std::string type;     // "gemma4", "qwen3", …; empty where it cannot be read
-  std::string format;   // what most of its bytes are in: "bf16", "Q4_K", "4 bits in groups of 64"
-  uint64_t bytes = 0;   // of the weights files
-  std::string drafter;  // the first that lies where drafters do; empty: none
-  std::string problem;  // why it would be refused, as far as its files' heads say
-  bool is_drafter = false;
 };
 
 std::vector<ListedModel> list_models(const HubCaches& caches);
+// Every model in a folder, called as it lies there: NAME, or ORG/NAME; drafters are not among them.
+std::vector<ListedModel> list_models_in(const std::filesystem::path& folder, const HubCaches& caches);
 
 }  // namespace paceline

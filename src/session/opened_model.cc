@@ -8,6 +8,7 @@
 #include "session/kv_size.h"
 #include "session/largest_steps.h"
 #include "session/model_path.h"
+#include "speculate/scripted/scripted_drafter.h"
 #include "state/kv.h"
 
 namespace paceline {
@@ -17,6 +18,10 @@ namespace fs = std::filesystem;
 
 void say(const OpenOptions& options, const std::string& text) {
   if (options.tell && !text.empty()) options.tell(text);
+}
+
+void say_stage(const OpenOptions& options, const char* what) {
+  if (options.stage) options.stage(what);
 }
 
 Status check_range(const char* what, int64_t found, int64_t least, int64_t most) {
@@ -32,6 +37,7 @@ Status check_draft(const DraftOptions& options) {
   if (options.kind != "auto" && (options.draft == "ngram" || options.draft == "none")) {
     return Error{fmt::format("draft_kind {} wants a drafter's folder or auto, not {}", options.kind, options.draft)};
   }
+  if (is_scripted(options.draft)) TRY(read_script(options.draft));
   return check_range("depth", options.depth.value_or(0), 0, kMaxDraftTokens);
 }
 
@@ -53,6 +59,7 @@ Status check_open_options(const OpenOptions& options) {
   TRY(check_range("batch_rows", engine.batch_rows, 1, kMaxImageRows));
   TRY(check_range("chunk_rows", engine.chunk_rows, 0, kMostForwardRows));
   TRY(check_range("chunk_rows_beside", engine.chunk_rows_beside, 1, kMaxForwardRows));
+  if (engine.latency_ms && !(*engine.latency_ms >= 0)) return Error{"latency_ms must not be below 0"};
   TRY(check_range("max_running", engine.most_running, 1, kMost));
   return check_range("queue_length", engine.queue_length, 1, kMost);
 }
@@ -60,20 +67,25 @@ Status check_open_options(const OpenOptions& options) {
 Result<std::unique_ptr<OpenedModel>> OpenedModel::open(const OpenOptions& options) {
   TRY(check_open_options(options));
   std::unique_ptr<OpenedModel> made(new OpenedModel());
+  say_stage(options, "weights");
   TRY(made->load(options));
+  say_stage(options, "drafter");
   TRY(made->add_drafter(options));
+  say_stage(options, "warm-up");
   TRY(made->add_vision(options));
   TRY(made->add_engine(options));
   return made;
 }
 
 Status OpenedModel::load(const OpenOptions& options) {
-  TRY_ASSIGN(folder_, find_model(options.run.model));
+  TRY_ASSIGN(folder_, options.run.random.shape.empty() ? find_model(options.run.model) : find_shipped_model());
   TRY_ASSIGN(machine_, Machine::make({.threads = options.run.threads, .device = options.run.device}));
   const auto progress = [&](auto done, auto total) {
     if (options.progress) options.progress(static_cast<int64_t>(done), static_cast<int64_t>(total));
   };
-  TRY_ASSIGN(TextModel text, load_text_model(folder_, machine_->pool(), progress));
+  const RandomModel& random = options.run.random;
+  TRY_ASSIGN(TextModel text, random.shape.empty() ? load_text_model(folder_, machine_->pool(), progress)
+                                                  : make_random_text_model(random, machine_->pool(), options.tell));
   TRY(text.loaded.weights->check(machine_->ops().limits()));
   const KvFormats kv = kv_formats(options.run);
   TRY(check_formats(kv, text.loaded.weights->state(), machine_->ops().limits()));
@@ -90,7 +102,7 @@ Status OpenedModel::load(const OpenOptions& options) {
 }
 
 Status OpenedModel::add_drafter(const OpenOptions& options) {
-  TRY_ASSIGN(drafting_, Drafting::make(options.draft, folder_, *forward_, *machine_));
+  TRY_ASSIGN(drafting_, Drafting::make(options.draft, {folder_, *forward_, options.run.random}, *machine_));
   say(options, drafting_->finding());
   std::string names, kinds;
   for (const Drafting::Part& part : drafting_->parts()) {
@@ -107,7 +119,7 @@ Status OpenedModel::add_drafter(const OpenOptions& options) {
 }
 
 Status OpenedModel::add_vision(const OpenOptions& options) {
-  if (options.vision == VisionUse::none) return Done{};
+  if (options.vision == VisionUse::none || !options.run.random.shape.empty()) return Done{};
   const bool needed = options.vision == VisionUse::needed;
   if (!needed && text_->loaded.config.ids.image < 0) return Done{};
   auto vision = Vision::load(text_->loaded, options.run.precision, machine_->pool(), machine_->ops());
@@ -126,6 +138,9 @@ Status OpenedModel::add_engine(const OpenOptions& options) {
   settings = options.engine;
   settings.fixed_depth = options.draft.depth;
   // A device is only filled by many rows; a processor by few.
+  constexpr float kDeviceLatency_ms = 50;
+  if (!settings.latency_ms && machine_->ops().free_bytes() > 0) settings.latency_ms = kDeviceLatency_ms;
+  if (settings.latency_ms == 0.0f) settings.latency_ms.reset();
   if (settings.chunk_rows == 0)
     settings.chunk_rows = machine_->ops().free_bytes() > 0 ? kMostForwardRows : kMaxForwardRows;
   // A device's memory is dealt out once, and what steps scribble on comes first.
@@ -140,7 +155,8 @@ Status OpenedModel::add_engine(const OpenOptions& options) {
                           .drafter = drafting_->drafter(),
                           .costs = drafting_->costs(),
                           .observer = options.observer,
-                          .vision = vision_ != nullptr ? &vision_->forward() : nullptr};
+                          .vision = vision_ != nullptr ? &vision_->forward() : nullptr,
+                          .turns = options.turns};
   engine_ = std::make_unique<Engine>(parts, settings);
   if (const EngineStats stats = engine_->stats(); stats.failed) return Error{stats.failure};
   return Done{};

@@ -15,6 +15,7 @@
 #include "session/drafting.h"
 #include "session/engine_description.h"
 #include "session/machine.h"
+#include "session/random_model.h"
 #include "session/text_model.h"
 #include "session/vision.h"
 
@@ -25,7 +26,8 @@ enum class KvChoice : uint8_t { automatic, bf16, q8 };
 
 // Which model, and how it is computed.
 struct RunOptions {
-  std::string model;  // empty: see find_model()
+  std::string model;     // empty: see find_model()
+  RandomModel random{};  // with a shape: in place of a model
   int32_t threads = 0;
   Device device = Device::automatic;
   Precision precision = Precision::bf16;
@@ -45,10 +47,13 @@ struct OpenOptions {
   bool one_request = false;  // at a time: then that is no more than the longest one takes
   VisionUse vision = VisionUse::if_possible;
   StepObserver* observer = nullptr;  // outlives the model
+  StepTurns* turns = nullptr;        // with others that run on this machine; outlive it, too
   // Hears what was found and decided. May be empty.
   std::function<void(const std::string&)> tell = {};
   // Loading, and then arranging: so much of so much. May be empty.
   std::function<void(int64_t done, int64_t total)> progress = {};
+  // What is being done from now on: weights, drafter, warm-up. May be empty.
+  std::function<void(const char* what)> stage = {};
 };
 
 // Whether the numbers make sense, before anything is looked for; open() asks too.
@@ -67,6 +72,9 @@ class OpenedModel {
   [[nodiscard]] const EngineDescription& description() const { return description_; }
   // What was learnt about rounds, for the next start. Once the engine has stopped.
   void keep_costs() const { drafting_->keep_costs(); }
+  // A drafter that waits to be asked: whether it may take its memory (where not, nobody guesses). Held back, it gives
+  // it up: while nothing runs.
+  void let_draft(bool may) { drafting_->let_lazy(may); }
 
  private:
   OpenedModel() = default;

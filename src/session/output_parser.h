@@ -14,6 +14,7 @@
 
 #include "engine/event.h"
 #include "session/output_dialect.h"
+#include "session/round_trace.h"
 #include "session/stop_strings.h"
 #include "tokenizer/stream_decoder.h"
 #include "tokenizer/tokenizer.h"
@@ -26,6 +27,7 @@ struct OutputDelta {
   Kind kind = Kind::content;
   std::string text = {};              // of content, thoughts and arguments; the name of a call
   std::vector<NewToken> tokens = {};  // content: those it was read from, where they are kept
+  std::vector<TextSpan> spans = {};   // of content and thoughts: who wrote them, where that is asked for
 };
 
 // What is large in it is shared by all choices of a request.
@@ -37,6 +39,7 @@ struct OutputSettings {
   bool begins_in_thought = false;
   bool keeps_tokens = false;
   bool fills_context = false;                            // it may be as long as the context allows
+  bool traces = false;                                   // says which round each piece of text is from
   bool keeps_rounds = false;                             // what each round of speculation did is counted by itself
   std::shared_ptr<const StopAutomaton> stops = nullptr;  // of the content; thoughts and calls are not cut
 };

@@ -119,14 +119,18 @@ TextModel make_text_model(LoadedModel loaded, Tokenizer tokenizer, SpecialTokens
   return model;
 }
 
-Result<TextModel> load_text_model(const std::filesystem::path& folder, ThreadPool& pool, const Progress& progress) {
-  TRY_ASSIGN(LoadedModel loaded, load_model(folder, pool, progress));
+Result<TextModel> make_text_model(LoadedModel loaded) {
   TRY_ASSIGN(const TextFiles files, read_text_files(*loaded.checkpoint));
   TRY_ASSIGN(Tokenizer tokenizer, Tokenizer::load(files.tokenizer));
   TRY_ASSIGN(SpecialTokens special_tokens, special_tokens_of(tokenizer, files));
   TextModel model = make_text_model(std::move(loaded), std::move(tokenizer), std::move(special_tokens));
   add_chat(files, model);
   return model;
+}
+
+Result<TextModel> load_text_model(const std::filesystem::path& folder, ThreadPool& pool, const Progress& progress) {
+  TRY_ASSIGN(LoadedModel loaded, load_model(folder, pool, progress));
+  return make_text_model(std::move(loaded));
 }
 
 Result<std::string> render_chat(const TextModel& model, std::string_view system, const UserTurn& user) {

@@ -36,6 +36,8 @@ struct TextModel {
 // Without a chat template.
 TextModel make_text_model(LoadedModel loaded, Tokenizer tokenizer, SpecialTokens special_tokens);
 
+// With what lies in its checkpoint's folder beside the weights.
+Result<TextModel> make_text_model(LoadedModel loaded);
 Result<TextModel> load_text_model(const std::filesystem::path& folder, ThreadPool& pool, const Progress& progress = {});
 
 // What a user says: pictures and clips, and then the text (which may have places for others in it).

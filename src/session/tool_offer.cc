@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "grammar/enforceable.h"
+#include "session/ask_fields.h"
 #include "session/chat_parts.h"
 
 namespace paceline {
@@ -58,6 +59,17 @@ void offer_tools(ToolOffer tools, const ToolChoice& choice, ChatParts& parts, Fi
   parts.form = {.kind = demands ? OutputForm::Kind::tool_calls : OutputForm::Kind::text,
                 .tools = std::move(tools.schemas),
                 .max_calls = choice.parallel ? kMaxParallelCalls : 1};
+}
+
+void each_tool(AskFields& body, const std::function<void(AskFields& tool, const std::string& place)>& read) {
+  const boost::json::array* array = body.array("tools");
+  for (size_t i = 0; array != nullptr && i < array->size() && body.problem().none(); ++i) {
+    const std::string place = fmt::format("tools[{}]", i);
+    if (!(*array)[i].is_object())
+      return body.problem().say(bad_field(place, fmt::format("{} must be an object", place)));
+    AskFields tool((*array)[i].get_object(), place, body.problem());
+    read(tool, place);
+  }
 }
 
 }  // namespace paceline

@@ -3,6 +3,7 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 namespace paceline {
 
 struct ChatParts;
+class AskFields;
 
 struct ToolDeclaration {
   std::string name, description;
@@ -29,6 +31,9 @@ struct ToolOffer {
 };
 
 inline constexpr size_t kMaxTools = 256;
+
+// The entries of the body's tools, one after the other, until something is wrong.
+void each_tool(AskFields& body, const std::function<void(AskFields& tool, const std::string& place)>& read);
 
 struct ToolChoice {
   enum class Kind : uint8_t { automatic, none, required };

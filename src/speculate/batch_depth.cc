@@ -22,22 +22,35 @@ BatchDepth::BatchDepth(std::span<StepCosts> costs, std::vector<bool> at_once, in
   CHECK(at_once_.size() == costs_.size());
 }
 
-void BatchDepth::choose(std::span<DepthAsk> asks) {
-  if (asks.size() == 1) {
+double BatchDepth::step_ms(int32_t rows) const {
+  if (row_ms_ == 0) return here(0).step.ms(rows);
+  // One alone is timed apart from those that are several.
+  const double plain = plain_rows_ == 1 ? costs_[0].at(longest_).step.ms(1) : here(0).step.ms(plain_rows_);
+  return plain + row_ms_ * (rows - plain_rows_);
+}
+
+void BatchDepth::choose(std::span<DepthAsk> asks, const Beside& beside) {
+  row_ms_ = beside.row_ms;
+  if (asks.size() == 1 && row_ms_ == 0) {
     DepthAsk& ask = asks.front();
     ask.choice = ask.policy->choose(ask.context, ask.most);
     return;
   }
-  ++steps_;
+  if (row_ms_ == 0) ++steps_;
   longest_ = 0;
   for (DepthAsk& ask : asks) {
     ask.choice = {0, 0, DepthReason::timing};
     longest_ = std::max(longest_, ask.context);
   }
-  const auto plain_rows = static_cast<int32_t>(asks.size());
+  plain_rows_ = static_cast<int32_t>(asks.size());
   const BatchCosts& first = here(0);
-  if (first.step.samples(plain_rows) < kFirstPlainRounds || first.rounds_since_plain >= kPlainInterval) return;
-  reachable_ = std::min(most_rows_, 2 * std::max(plain_rows, first.step.largest_timed()));
+  if (row_ms_ == 0) {
+    if (first.step.samples(plain_rows_) < kFirstPlainRounds || first.rounds_since_plain >= kPlainInterval) return;
+    reachable_ = std::min(most_rows_, 2 * std::max(plain_rows_, first.step.largest_timed()));
+  } else {
+    if (step_ms(plain_rows_) == 0) return;
+    reachable_ = std::min(most_rows_, plain_rows_ + beside.most_drafts);
+  }
   if (costs_.size() > 1) pick_drafters(asks);
   share_out(asks);
   park_rest(asks);
@@ -51,7 +64,7 @@ double BatchDepth::rate_for_all(const DepthAsk& ask, int32_t which, int32_t sequ
   for (int32_t depth = 1; depth <= ask.most && sequences * (1 + depth) <= reachable_; ++depth) {
     const double drafting = at_once_[static_cast<size_t>(which)] ? pass : pass * depth;
     const double tokens = sequences * (1 + ask.policy->of(which).survival().expected(depth));
-    best = std::max(best, tokens / (here(0).step.ms(sequences * (1 + depth)) + drafting));
+    best = std::max(best, tokens / (step_ms(sequences * (1 + depth)) + drafting));
   }
   return best;
 }
@@ -82,7 +95,6 @@ double BatchDepth::pass_ms(const DepthAsk& ask) {
 // From no drafts on, always the likeliest next; the best of all the steps on the way.
 void BatchDepth::share_out(std::span<DepthAsk> asks) {
   const auto plain_rows = static_cast<int32_t>(asks.size());
-  const CostCurve& step = here(0).step;
   const auto acceptance = [](const DepthAsk& ask) {
     return ask.policy->of(ask.choice.by).survival().acceptance(ask.choice.depth);
   };
@@ -93,7 +105,7 @@ void BatchDepth::share_out(std::span<DepthAsk> asks) {
     if (asks[i].most > 0) offers_.push_back({acceptance(asks[i]), i});
   }
   std::make_heap(offers_.begin(), offers_.end());
-  const double plain = plain_rows / step.ms(plain_rows);
+  const double plain = plain_rows / step_ms(plain_rows);
   double tokens = plain_rows, drafting_ms = 0, best = plain;
   size_t best_taken = 0;
   while (!offers_.empty() && plain_rows + static_cast<int32_t>(taken_.size()) < reachable_) {
@@ -106,7 +118,7 @@ void BatchDepth::share_out(std::span<DepthAsk> asks) {
     taken_.push_back(offer.ask);
     tokens += offer.survival;
     const int32_t rows = plain_rows + static_cast<int32_t>(taken_.size());
-    const double rate = tokens / (step.ms(rows) + drafting_ms);
+    const double rate = tokens / (step_ms(rows) + drafting_ms);
     const double drafts = static_cast<double>(taken_.size()) / plain_rows;
     if (rate > best && rate > plain * AdaptiveDepth::worth_it(drafts)) {
       best = rate;
@@ -122,7 +134,7 @@ void BatchDepth::share_out(std::span<DepthAsk> asks) {
 
 // Those without drafts, and drafters that others are preferred to, are tried now and then.
 void BatchDepth::park_rest(std::span<DepthAsk> asks) {
-  size_t probes = steps_ % kProbeEvery == 0 ? (asks.size() + kProbeShare - 1) / kProbeShare : 0;
+  size_t probes = row_ms_ == 0 && steps_ % kProbeEvery == 0 ? (asks.size() + kProbeShare - 1) / kProbeShare : 0;
   for (DepthAsk& ask : asks) {
     const bool drafts = ask.choice.depth > 0;
     ask.choice.reason = drafts ? DepthReason::policy : DepthReason::parked;

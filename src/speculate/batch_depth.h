@@ -38,10 +38,18 @@ class BatchDepth {
   // costs: of each drafter; at_once: which of them guess all drafts in one pass. most_rows: of a step, drafts included.
   BatchDepth(std::span<StepCosts> costs, std::vector<bool> at_once, int32_t most_rows);
 
-  void choose(std::span<DepthAsk> asks);
+  void choose(std::span<DepthAsk> asks) { choose(asks, {}); }
+  // Beside rows of others that the step runs anyway: what a row more takes then, and how many may come.
+  struct Beside {
+    double row_ms = 0;  // 0: there are no others
+    int32_t most_drafts = 0;
+  };
+  void choose(std::span<DepthAsk> asks, const Beside& beside);
   void observe(const BatchReport& report);
 
  private:
+  // What a step of so many rows of those who ask takes; beside others, what it takes longer.
+  [[nodiscard]] double step_ms(int32_t rows) const;
   [[nodiscard]] const BatchCosts& here(size_t which) const { return costs_[which].batch_at(longest_); }
   void pick_drafters(std::span<DepthAsk> asks);
   [[nodiscard]] double rate_for_all(const DepthAsk& ask, int32_t which, int32_t sequences) const;
@@ -55,6 +63,8 @@ class BatchDepth {
   int64_t steps_ = 0;
   int32_t longest_ = 0;                       // context of this step
   int32_t reachable_ = 0;                     // rows that it may have
+  double row_ms_ = 0;                         // above 0: beside others' rows
+  int32_t plain_rows_ = 0;                    // of this step
   std::vector<std::vector<int32_t>> passes_;  // of each drafter: sequences in each
   struct Offer {
     double survival;

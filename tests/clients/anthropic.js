@@ -1,6 +1,7 @@
 // Anthropic's client.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readFileSync } from "node:fs";
 import Anthropic from "@anthropic-ai/sdk";
 import { at, kKey, post } from "./server.js";
 
@@ -93,13 +94,15 @@ test("messages: the billing line is dropped, and the last answer goes on", async
 
 test("messages: a picture", async () => {
   connect();
-  const png = "iVBORw0KGgoAAAANSUhEUgAAADAAAAAwCAIAAADYYG7QAAAAPklEQVR4nO3OQQ0AIBDAMMC/58MCP7KkVbC9c2b9ZOuApElSkiYJkiYJkiYJkiYJkiYJkiYJkiYJkiYJkqQHV9YBX9gGfqEAAAAASUVORK5CYII=";
-  const answered = await client.messages.create({
-    ...asked, max_tokens: 10,
-    messages: [{ role: "user", content: [{ type: "image", source: { type: "base64", media_type: "image/png", data: png } }, { type: "text", text: "Describe the picture." }] }],
-  }).catch((error) => error);
-  // Whatever it says; it was seen, or the file was found to be none.
-  assert.ok(answered.usage?.output_tokens > 0 || /image 0/.test(answered.message), answered.message);
+  const png = readFileSync(new URL("../default_model/picture0.png", import.meta.url)).toString("base64");
+  const ask = (content) => client.messages.create({ ...asked, max_tokens: 40, messages: [{ role: "user", content }] });
+  const picture = (data) => ({ type: "image", source: { type: "base64", media_type: "image/png", data } });
+  const text = { type: "text", text: "Describe the picture." };
+  const seen = await ask([picture(png), text]);
+  assert.match(seen.content[0].text, /brown square/);
+  assert.match(seen.content[0].text, /green cross/);
+  // A file that is none is an error that says which.
+  await assert.rejects(ask([picture(png.slice(0, 200)), text]), (error) => error instanceof Anthropic.BadRequestError && /image 0/.test(error.message));
 });
 
 test("messages: errors and models", async () => {

@@ -39,17 +39,19 @@ test("ollama: generate, and a form", async () => {
   assert.deepEqual(JSON.parse(made.response), { name: "Anna", age: 31 });
 });
 
-test("ollama: a tool's result is answered; what is wrong is said", async () => {
+test("ollama: a tool is called, and its result is answered; what is wrong is said", async () => {
   const client = connect();
-  const answered = await client.chat({
-    ...sum,
-    tools: [{ type: "function", function: { name: "get_weather", description: "Weather of a city", parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] } } }],
-    messages: [
-      { role: "user", content: "What is the weather in Paris?" },
-      { role: "assistant", content: "", tool_calls: [{ function: { name: "get_weather", arguments: { city: "Paris" } } }] },
-      { role: "tool", tool_name: "get_weather", content: "sunny" },
-    ],
-  });
-  assert.ok(answered.message.content.length + (answered.message.tool_calls?.length ?? 0) > 0);
+  const tools = [{ type: "function", function: { name: "get_weather", description: "Weather of a city", parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] } } }];
+  const messages = [{ role: "user", content: "What is the weather in Paris?" }];
+  const asking = { ...sum, tools, messages };
+  const called = await client.chat(asking);
+  assert.deepEqual(called.message.tool_calls, [{ function: { name: "get_weather", arguments: { city: "Paris" } } }]);
+  const streamed = [];
+  for await (const part of await client.chat({ ...asking, stream: true })) streamed.push(...(part.message.tool_calls ?? []));
+  assert.deepEqual(streamed, called.message.tool_calls);
+  const answered = await client.chat({ ...asking, messages: [...messages, called.message, { role: "tool", tool_name: "get_weather", content: "sunny" }] });
+  // Behind a result it speaks, and calls no more.
+  assert.ok(answered.message.content.length > 0);
+  assert.equal(answered.message.tool_calls, undefined);
   await assert.rejects(client.chat({ ...sum, options: { temperature: 9 } }), /temperature/);
 });

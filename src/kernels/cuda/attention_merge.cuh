@@ -93,7 +93,8 @@ struct MergedDims {
   __device__ __forceinline__ void take_parts(const PartsAt& at) {
     float2 stats;
     float4 part;
-    while (!is_there(stats = look_pair(at.stats)) || !is_there(part = look(at.values))) rest();
+    Patience patience;
+    while (!is_there(stats = look_pair(at.stats)) || !is_there(part = look(at.values))) patience.rest();
     take(stats.x, stats.y, part, at.border == 0);
   }
 };
@@ -111,6 +112,7 @@ struct MergedTogether : MergedDims {
     const int32_t count = min(at.count, kParts);
     float4 parts[kParts];
     float2 stats;
+    Patience patience;
     for (bool there = false; !there;) {
       stats = look_pair(at.stats + min(lane, count - 1) * at.apart);
       // Behind the last one that again: without a condition it takes fewer registers.
@@ -120,7 +122,7 @@ struct MergedTogether : MergedDims {
 #pragma unroll
       for (int k = 0; k < kParts; ++k) there = there && is_there(parts[k]);
       there = __all_sync(~0u, there);
-      if (!there) rest();
+      if (!there) patience.rest();
     }
     // The highest so far of its chunk, of every part.
     float highest = lane < at.border ? fmaxf(merge.top, stats.x) : stats.x;
@@ -194,7 +196,8 @@ struct KeyParts {
     if (!kOwn && thread < count) {
       // Until it is worth asking for all: the part in front of the last is there a little earlier than that one.
       const float* sign = first + max(others - 2, 0) * part_floats() + stats_at(share);
-      while (!is_there(look_pair(sign))) rest();
+      Patience patience;
+      while (!is_there(look_pair(sign))) patience.rest();
     }
 #pragma unroll 1
     for (int32_t i = thread; i < count; i += kThreads) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <thread>
 
 #include "base/check.h"
 #include "kernels/cuda/blocks.h"
@@ -237,6 +238,18 @@ void CudaOps::start() {
     fine(error, ("starting " + launches_->trouble()).c_str());
 }
 
+void CudaOps::copy_by_many(void* to, const void* from, size_t bytes) {
+  constexpr int kThreads = 8;
+  constexpr int64_t kPiece = 256 << 10;
+  if (loading_ == nullptr)
+    loading_ = std::make_unique<ThreadPool>(std::min(kThreads, static_cast<int>(std::thread::hardware_concurrency())));
+  const auto count = static_cast<int64_t>((bytes + kPiece - 1) / kPiece);
+  loading_->run(count, 1, [&](int64_t begin, int64_t end) {
+    const auto first = static_cast<size_t>(begin * kPiece), last = std::min(static_cast<size_t>(end * kPiece), bytes);
+    std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, last - first);
+  });
+}
+
 void CudaOps::upload(void* to, const void* from, size_t bytes) {
   flush();
   written(static_cast<const float*>(to), static_cast<int64_t>(bytes / sizeof(float)));
@@ -248,7 +261,7 @@ void CudaOps::upload(void* to, const void* from, size_t bytes) {
   for (size_t at = 0; at < bytes && status_.ok();) {
     const size_t some = std::min(bytes - at, kRingBytes / 4);
     void* host = staged(some);
-    std::memcpy(host, static_cast<const char*>(from) + at, some);
+    copy_by_many(host, static_cast<const char*>(from) + at, some);
     fine(cudaMemcpyAsync(static_cast<char*>(to) + at, host, some, cudaMemcpyHostToDevice, cuda_stream_), "sending");
     ring_sent_ = ring_used_;
     at += some;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "base/thread_pool.h"
 #include "kernels/block_ops.h"
 #include "kernels/choosing_ops.h"
 #include "kernels/cuda/attention.h"
@@ -94,6 +95,7 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
   void follow(const FollowArgs& args) override;
   void mark(Mark at) override;
   double ms_between(Mark from, Mark to) override;
+  double idle_ms() override { return launches_->idle_ms(); }
   void layer_norm(const LayerNormArgs& args) override;
   void average(const AverageArgs& args) override;
   void shift_scale(const ShiftScaleArgs& args) override;
@@ -127,6 +129,7 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
   // started is sent to the device's ring first, in one piece.
   void* staged(size_t bytes);
   void make_room(size_t bytes);
+  void copy_by_many(void* to, const void* from, size_t bytes);
   void send_staged();
   void send_numbers(int32_t* to, std::span<const int32_t> numbers);
   // A table's room: twice what it has now, so that it grows seldom.
@@ -215,6 +218,7 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
   Grown partial_, counted_, arrivals_, left_, scores_left_, attention_partial_, attention_totals_, coded_out_,
       expert_plan_, slots_, slot_rows_, argmax_keys_, choice_tops_, clusters_, cluster_keys_, candidates_, delta_gates_;
   std::array<cudaEvent_t, 2> marks_{};
+  std::unique_ptr<ThreadPool> loading_;  // that read what is uploaded: files that are mapped, page by page
   std::shared_ptr<void> host_ring_, device_ring_;
   size_t ring_used_ = 0, ring_sent_ = 0, ring_pages_ = 0;
 

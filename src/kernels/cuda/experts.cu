@@ -205,6 +205,7 @@ __device__ __forceinline__ void leave_scores(const RouterArgs& router, int32_t e
 
 // The row's scores, once they are there.
 __device__ __forceinline__ void take_scores(float* left, int32_t experts, float (&scores)[kEach]) {
+  Patience patience;
   for (bool there = false; !there;) {
     there = true;
 #pragma unroll
@@ -214,6 +215,7 @@ __device__ __forceinline__ void take_scores(float* left, int32_t experts, float 
     }
 #pragma unroll
     for (int i = 0; i < kEach; ++i) there = there && (expert_of(i) >= experts || is_there(scores[i]));
+    if (!there) patience.rest();
   }
 #pragma unroll
   for (int i = 0; i < kEach; i += 4)

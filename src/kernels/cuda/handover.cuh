@@ -52,8 +52,19 @@ __device__ __forceinline__ float look_one(const float* from) {
   asm volatile("ld.relaxed.gpu.global.f32 %0, [%1];" : "=f"(v) : "l"(from) : "memory");
   return v;
 }
-// Between two looks.
-__device__ __forceinline__ void rest() { __nanosleep(64); }
+// Between two looks. What is looked for comes within a launch; where it does not for seconds, it never will, and a
+// fault is better than a device that hangs.
+class Patience {
+ public:
+  __device__ __forceinline__ void rest() {
+    __nanosleep(64);
+    if (++looks_ == kMostLooks) __trap();
+  }
+
+ private:
+  static constexpr uint32_t kMostLooks = 1u << 25;
+  uint32_t looks_ = 0;
+};
 
 __device__ __forceinline__ void take_away(float* from) {
   const float nothing = __uint_as_float(kNothing);

@@ -14,7 +14,7 @@ constexpr int32_t kTimes = 3;
 // Below so many kernels a graph is not worth making.
 constexpr int32_t kFewestKernels = 8;
 // Kernels of a section: few at first, for the device to begin, then many, since between graphs kernels do not overlap.
-constexpr int32_t kFirstSection = 32, kSection = 192, kEndless = 1 << 30;
+constexpr int32_t kFirstSection = 32, kSection = 256, kEndless = 1 << 30;
 
 }  // namespace
 
@@ -173,6 +173,8 @@ void Launches::make_room_for_graph() {
 
 cudaError_t Launches::start_section() {
   before_start_();
+  if (std::exchange(is_idle_, false))
+    idle_ms_ += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - idle_since_).count();
   Seen* seen = graphs_wanted_ && kernels_ >= kFewestKernels ? &remember() : nullptr;
   if (seen != nullptr && ++seen->times >= kTimes && seen->graph == nullptr) {
     make_room_for_graph();
@@ -212,7 +214,11 @@ void Launches::push() {
   section_ = graphs_wanted_ ? kSection : kEndless;
 }
 
-void Launches::begin() { section_ = graphs_wanted_ ? kFirstSection : kEndless; }
+void Launches::begin() {
+  section_ = graphs_wanted_ ? kFirstSection : kEndless;
+  is_idle_ = true;
+  idle_since_ = std::chrono::steady_clock::now();
+}
 
 cudaError_t Launches::start() {
   push();

@@ -8,6 +8,7 @@
 #include <cuda_runtime.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -59,6 +60,8 @@ class Launches {
   cudaError_t start();
   // What comes now comes after a wait: the device has nothing to do.
   void begin();
+  // From begin() to the first start behind it, added up since the last call.
+  double idle_ms() { return std::exchange(idle_ms_, 0.0); }
   // What the last error of start() was about.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   // Without graphs a list is started piece by piece, as is one that is seen for the first time.
@@ -119,6 +122,9 @@ class Launches {
   uint64_t uses_ = 0;
   bool graphs_wanted_ = true;
   int64_t graphs_started_ = 0;
+  bool is_idle_ = false;
+  std::chrono::steady_clock::time_point idle_since_;
+  double idle_ms_ = 0;
   cudaError_t first_error_ = cudaSuccess;
   std::string trouble_;
 };

@@ -68,8 +68,8 @@ struct MatmulArgs {
   float* partial = nullptr;
   float* counted = nullptr;
   int32_t* arrivals = nullptr;
-  int32_t blocks = 0;  // filled in by the launch
-  int32_t filler = 0;
+  int32_t blocks = 0;         // filled in by the launch
+  int32_t groups = 1;         // likewise: of parts of K, each with a block of its own
   Product out[kMaxProducts];  // all of one format
 };
 

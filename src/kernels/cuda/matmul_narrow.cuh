@@ -271,6 +271,7 @@ __device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Mee
       float* const from = own + i - first * kFloats;
       const int32_t count = m.split - first;
       float4 part[kAtOnce];
+      Patience patience;
       for (bool there = false; !there;) {
         there = true;
 #pragma unroll
@@ -278,7 +279,7 @@ __device__ void hand_over_parts(const MatmulArgs& args, const Unit& u, const Mee
           if (n < count) part[n] = look(from - n * kFloats);
 #pragma unroll
         for (int n = 0; n < kAtOnce; ++n) there = there && (n >= count || is_there(part[n]));
-        if (!there) rest();
+        if (!there) patience.rest();
       }
 #pragma unroll
       for (int n = 0; n < kAtOnce; ++n) {

@@ -165,12 +165,13 @@ __device__ __forceinline__ void take_rows(const NormsArgs& args, const Cols& col
                                           float (&branch)[kEach], float (&values)[kEach]) {
   columns.look_at(args.x + row * args.width, values);
   const float* left = args.left + row * args.width;
+  Patience patience;
   for (bool there = false; !there;) {
     columns.look_at(left, branch);
     there = true;
 #pragma unroll
     for (int i = 0; i < kEach; ++i) there = there && is_there(branch[i]);
-    if (!there) rest();
+    if (!there) patience.rest();
   }
 }
 

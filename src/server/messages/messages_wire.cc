@@ -11,33 +11,22 @@ namespace {
 
 namespace json = boost::json;
 
+void read_tool(AskFields& tool, const std::string& place, ToolOffer& offer) {
+  const std::string type = tool.string("type").value_or("custom");
+  // The maker's own, which run elsewhere.
+  if (type != "custom") return tool.problem().leave_out(fmt::format("{}:{}", place, type));
+  const auto name = tool.string("name", 256);
+  if (!name || name->empty()) return tool.missing("name", "a string");
+  ToolDeclaration made{*name, tool.string("description").value_or(""), tool.object("input_schema"), false};
+  tool.ignore(
+      {"cache_control", "strict", "eager_input_streaming", "input_examples", "defer_loading", "allowed_callers"});
+  tool.finish();
+  offer.add(made, place, tool.problem());
+}
+
 ToolOffer read_tools(AskFields& body) {
   ToolOffer offer;
-  const json::array* array = body.array("tools");
-  for (size_t i = 0; array != nullptr && i < array->size() && body.problem().none(); ++i) {
-    const std::string place = fmt::format("tools[{}]", i);
-    if (!(*array)[i].is_object()) {
-      body.problem().say(bad_field(place, fmt::format("{} must be an object", place)));
-      break;
-    }
-    AskFields tool((*array)[i].get_object(), place, body.problem());
-    const std::string type = tool.string("type").value_or("custom");
-    // The maker's own, which run elsewhere.
-    if (type != "custom") {
-      body.problem().leave_out(fmt::format("{}:{}", place, type));
-      continue;
-    }
-    const auto name = tool.string("name", 256);
-    if (!name || name->empty()) {
-      tool.missing("name", "a string");
-      break;
-    }
-    ToolDeclaration made{*name, tool.string("description").value_or(""), tool.object("input_schema"), false};
-    tool.ignore(
-        {"cache_control", "strict", "eager_input_streaming", "input_examples", "defer_loading", "allowed_callers"});
-    tool.finish();
-    offer.add(made, place, body.problem());
-  }
+  each_tool(body, [&](AskFields& tool, const std::string& place) { read_tool(tool, place, offer); });
   return offer;
 }
 
@@ -105,6 +94,7 @@ void read_output_config(AskFields& body, ChatAsk& ask) {
 class MessagesWire final : public Wire {
  public:
   [[nodiscard]] bool ignores_unknown() const override { return true; }
+  [[nodiscard]] std::string_view early_sign() const override { return "event: ping\ndata: {\"type\":\"ping\"}\n\n"; }
 
   void read(const json::object& body, const RequestLimits& limits, FieldProblem& problem) override {
     AskFields fields(body, "", problem);

@@ -205,6 +205,8 @@ class OllamaWire final : public Wire {
   explicit OllamaWire(bool chat) : is_chat_(chat) {}
 
   [[nodiscard]] bool ignores_unknown() const override { return true; }
+  // A line is an object, and there is none that says nothing.
+  [[nodiscard]] std::string_view early_sign() const override { return {}; }
   void read(const json::object& body, const RequestLimits& limits, FieldProblem& problem) override {
     AskFields fields(body, "", problem);
     read_options(fields, limits, ask_);
@@ -285,18 +287,38 @@ json::object error_object(const ApiError& error) { return {{"error", with_invali
 
 std::unique_ptr<Wire> make_wire(bool chat) { return std::make_unique<OllamaWire>(chat); }
 
-json::object list_models(const ServedModel& model) {
-  const std::string name = model.name() + std::string(kLatest);
-  json::object one{{"name", name},        {"model", name},  {"modified_at", utc_text(std::time(nullptr))},
-                   {"size", 0},           {"size_vram", 0}, {"digest", ""},
-                   {"details", details()}};
-  return {{"models", json::array{std::move(one)}}};
+json::object list_models(const std::vector<ModelView>& views, bool only_loaded) {
+  json::array all;
+  for (const ModelView& view : views) {
+    if (only_loaded && view.model == nullptr) continue;
+    const std::string name = view.entry.name + std::string(kLatest);
+    const size_t held = view.model != nullptr ? view.needs.all() : 0;
+    all.push_back(json::object{{"name", name},
+                               {"model", name},
+                               {"modified_at", utc_text(std::time(nullptr))},
+                               {"size", view.entry.head.bytes},
+                               {"size_vram", held},
+                               {"digest", ""},
+                               {"details", details()}});
+  }
+  return {{"models", std::move(all)}};
 }
 
-json::object show_model(const ServedModel& model, int32_t context) {
+std::string asked_model(std::string_view body) {
+  FieldProblem unread;
+  const auto object = parse_body(body, unread);
+  for (const char* field : {"model", "name"}) {
+    const json::value* name = object ? object->if_contains(field) : nullptr;
+    if (name != nullptr && name->is_string()) return bare_name(std::string(name->get_string()));
+  }
+  return "";
+}
+
+json::object show_model(const ModelView& view, int32_t context) {
   json::array can{"completion"};
-  if (model.text().has_chat()) can.emplace_back("tools"), can.emplace_back("thinking");
-  if (model.vision() != nullptr) can.emplace_back("vision");
+  if (view.model != nullptr && view.model->text().has_chat()) can.emplace_back("tools"), can.emplace_back("thinking");
+  if (view.model != nullptr ? view.model->vision() != nullptr : view.entry.head.takes_images)
+    can.emplace_back("vision");
   return {{"details", details()},
           {"model_info", {{"general.architecture", "paceline"}, {"paceline.context_length", context}}},
           {"capabilities", std::move(can)},

@@ -6,9 +6,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "server/api_error.h"
-#include "server/served_model.h"
+#include "server/model_shelf.h"
 #include "server/wire.h"
 
 namespace paceline::ollama {
@@ -22,7 +23,9 @@ boost::json::object error_object(const ApiError& error);
 std::unique_ptr<Wire> make_wire(bool chat);
 
 // The answers of /api/tags, /api/ps and /api/show. `context`: most tokens.
-boost::json::object list_models(const ServedModel& model);
-boost::json::object show_model(const ServedModel& model, int32_t context);
+boost::json::object list_models(const std::vector<ModelView>& views, bool only_loaded);
+boost::json::object show_model(const ModelView& view, int32_t context);
+// Which model a body asks for; "": it does not say.
+std::string asked_model(std::string_view body);
 
 }  // namespace paceline::ollama

@@ -1,0 +1,56 @@
+// Questions to the server: JSON, and streams of events. Every request says that a page of the server's own sends it.
+const kHeaders = { "x-paceline-console": "1" };
+
+export class ApiError extends Error {
+  constructor(status, message, code) {
+    super(message);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+async function failed(answer) {
+  let message = `HTTP ${answer.status}`, code;
+  try {
+    const { error } = await answer.json();
+    message = error?.message ?? error ?? message;
+    code = error?.code;
+  } catch {
+    // It has no JSON: the status says enough.
+  }
+  return new ApiError(answer.status, message, code);
+}
+
+export async function ask(path, { method = "GET", body, signal } = {}) {
+  const answer = await fetch(path, {
+    method, signal, cache: "no-store",
+    headers: body === undefined ? kHeaders : { ...kHeaders, "content-type": "application/json" },
+    body: body === undefined ? undefined : JSON.stringify(body),
+  });
+  if (!answer.ok) throw await failed(answer);
+  const text = await answer.text();
+  return answer.headers.get("content-type")?.includes("json") ? JSON.parse(text) : text;
+}
+
+// Each event's object, as they come.
+export async function* stream(path, body, signal) {
+  const answer = await fetch(path, {
+    method: "POST", signal, headers: { ...kHeaders, "content-type": "application/json" }, body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw await failed(answer);
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  let left = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    left += value;
+    const lines = left.split("\n");
+    left = lines.pop();
+    for (const line of lines) {
+      if (!line.startsWith("data: ") || line === "data: [DONE]") continue;
+      const event = JSON.parse(line.slice(6));
+      if (event.error) throw new ApiError(event.error.status ?? 0, event.error.message ?? "", event.error.code);
+      yield event;
+    }
+  }
+}

@@ -1,0 +1,61 @@
+// Models: what is loaded, what could be, and what each takes.
+import { html, useState } from "../base/view.js";
+import { bytes, number, percent, t } from "../base/words.js";
+import { ask } from "../api/http.js";
+import { lookAtModels, models, modelState, sample, session } from "../state/server.js";
+import { Bar, Colour, Copy, Pairs } from "../parts/controls.js";
+
+const kParts = [["weights", "c2"], ["drafter", "c4"], ["kv_used", "c1"], ["kv_reserved", "c5"], ["scratch", "c6"]];
+
+const partName = (name) => (name.startsWith("kv_") ? `KV ${t(`kv.${name.slice(3)}`)}` : name === "drafter" ? t(name) : t(`memory.${name}`));
+
+function Memory({ one }) {
+  const memory = one.memory ?? { kv_used: sample.value?.kv_used, kv_reserved: sample.value?.kv_reserved };
+  const parts = kParts.map(([name, colour]) => ({ name, colour, value: memory[name] ?? 0 })).filter((part) => part.value > 0);
+  const whole = Math.max(parts.reduce((sum, part) => sum + part.value, 0), one.engine?.kv_bytes ?? 0);
+  const says = parts.map((part) => `${partName(part.name)} ${bytes(part.value)}`).join(", ");
+  return html`<${Bar} parts=${parts} whole=${whole} name=${`${t("memory")}: ${says}`} /><p class="small">${parts.map((part) => html`<${Colour} colour=${part.colour}>${partName(part.name)} ${bytes(part.value)}<//>`)}</p>`;
+}
+
+// What stands before the click, not after it.
+function LoadNote({ one }) {
+  const needed = one.memory?.needed_to_load, { free } = one;
+  if (!needed) return null;
+  return html`<p class="small soft">${t("models.needs", { needed: bytes(needed), free: free == null ? "?" : bytes(free) })}</p>`;
+}
+
+function Model({ one }) {
+  const [problem, setProblem] = useState("");
+  const state = modelState(one), may = session.value?.manages;
+  const act = async (verb, body = {}) => {
+    setProblem("");
+    try {
+      await ask(`/v1/models/${one.id}/${verb}`, { method: "POST", body: { wait: false, ...body } });
+    } catch (error) {
+      setProblem(error.message);
+    }
+    await lookAtModels().catch(() => {});
+  };
+  const digests = one.sha256 ?? {};
+  const drafterDigest = typeof digests.drafter === "string" ? digests.drafter : null;
+  return html`<article class="card" data-model=${one.id} aria-label=${one.id}><div class="row"><h2 class="mono">${one.id}</h2><span class=${`state ${state === "loaded" ? "good" : state === "failed" ? "bad" : "warn"}`}>${t(`model.${state}`)}</span><span class="push"></span>
+    ${one.status && may && (state === "loaded" ? html`<button type="button" onClick=${() => act("unload")}>${t("unload")}</button><button type="button" aria-pressed=${String(Boolean(one.pinned))} onClick=${() => act("load", { pin: !one.pinned })}>${t("pin")}</button>`
+      : html`<button class="main" type="button" disabled=${/ing$/.test(state)} onClick=${() => act("load")}>${t("load")}</button>`)}</div>
+    ${state === "loading" && html`<progress max="1" value=${one.status.progress ?? 0} aria-label=${t("model.loading")}></progress><p class="small">${one.status.stage} ${percent(one.status.progress)}</p>`}
+    ${state === "failed" && html`<p class="bad">${one.status.error}</p>`}${problem && html`<p class="bad" role="alert">${problem}</p>`}
+    ${state === "loaded" ? html`<${Memory} one=${one} />` : html`<${LoadNote} one=${one} />`}
+    <${Pairs} of=${[
+      [t("context"), number(one.context_length)], [t("modalities"), (one.input_modalities ?? ["text", ...(one.images ? ["image"] : []), ...(one.videos ? ["video"] : [])]).join(", ")],
+      [t("drafter"), one.drafter && `${one.drafter.name || "–"} ${one.drafter.kind ?? ""} ${one.drafter.state ? `(${one.drafter.state})` : ""}`], [t("depth"), String(one.drafter?.depth ?? "")],
+      [t("acceptance"), state === "loaded" && sample.value?.drafted ? percent(sample.value.accepted / sample.value.drafted) : null],
+      [t("parameters"), one.parameters ? number(one.parameters) : null], [t("quantisation"), one.quantisation], [t("kernels"), one.engine?.kernels],
+      [t("running"), one.running], [t("waiting"), one.waiting], [t("idle"), one.idle_seconds],
+      ["SHA-256", digests.target && html`<span class="mono small">${digests.target}</span> <${Copy} bare text=${digests.target} />`],
+      [`SHA-256 ${t("drafter")}`, drafterDigest && html`<span class="mono small">${drafterDigest}</span> <${Copy} bare text=${drafterDigest} />`],
+    ]} /></article>`;
+}
+
+export default function ModelsPage() {
+  return html`<div class="page"><h1>${t("page.models")}</h1>${models.value.length === 0 && html`<p>${t("models.none")}</p>`}
+    ${models.value.map((one) => html`<${Model} key=${one.id} one=${one} />`)}</div>`;
+}

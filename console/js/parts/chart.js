@@ -1,0 +1,71 @@
+// A chart over time or over another number: uPlot, with a sentence for the newest values and a table for those who want
+// numbers. Bars stand on each other where they are stacked.
+import { html, useEffect, useRef } from "../base/view.js";
+import { number, t, time } from "../base/words.js";
+import uPlot from "../../vendor/uplot.js";
+
+const sheet = document.createElement("link");
+sheet.rel = "stylesheet";
+sheet.href = new URL("../../vendor/uplot.css", import.meta.url).href;
+document.head.append(sheet);
+
+const colour = (name) => {
+  const probe = document.createElement("i");
+  probe.style.color = `var(--${name})`;
+  document.body.append(probe);
+  const found = getComputedStyle(probe).color;
+  probe.remove();
+  return found;
+};
+
+function stacked(columns) {
+  const sums = columns[0].map(() => 0);
+  return columns.map((column) => column.map((value, at) => (sums[at] += value ?? 0)));
+}
+
+function optionsOf({ series, isTime, stack, bars, onSelect }, width) {
+  const ink = colour("soft"), grid = colour("line");
+  const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
+  return {
+    width, height: 180, cursor: { drag: { x: Boolean(onSelect), y: false, setScale: false } }, legend: { show: false },
+    scales: { x: { time: Boolean(isTime) } },
+    axes: [axis, { ...axis, size: 60, values: (_, values) => values.map((value) => number(value, Math.abs(value) < 10 && value % 1 ? 2 : 0)) }],
+    series: [{}, ...series.map((one, at) => ({ label: one.name, stroke: colour(one.colour), fill: stack || bars ? colour(one.colour) + "" : undefined, width: 2, points: { show: false }, spanGaps: true,
+      paths: bars ? uPlot.paths.bars({ size: [0.7, 40] }) : one.stepped ? uPlot.paths.stepped({ align: 1 }) : undefined, ...(stack ? { fill: colour(one.colour) } : {}), at }))],
+    hooks: onSelect ? { setSelect: [(plot) => onSelect(plot.select.width > 2 ? [plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")] : null)] } : {},
+  };
+}
+
+// Painted from the top: the last covers those behind it.
+const arranged = (props) => {
+  if (!props.stack) return { ...props, data: props.data };
+  const sums = stacked(props.data.slice(1));
+  return { ...props, series: [...props.series].reverse(), data: [props.data[0], ...sums.reverse()] };
+};
+
+export function Chart(props) {
+  const place = useRef(), plot = useRef();
+  const shape = JSON.stringify([props.series, props.stack, props.bars, document.documentElement.dataset.theme]);
+  useEffect(() => {
+    const made = arranged(props);
+    const box = place.current, width = () => Math.max(box.clientWidth, 200);
+    const drawn = (plot.current = new uPlot(optionsOf(made, width()), made.data, box));
+    const watch = new ResizeObserver(() => box.isConnected && drawn.width !== width() && drawn.setSize({ width: width(), height: 180 }));
+    watch.observe(box);
+    return () => {
+      watch.disconnect();
+      drawn.destroy();
+    };
+  }, [shape]);
+  useEffect(() => void plot.current.setData(arranged(props).data), [props.data]);
+  const [xs, ...ys] = props.data;
+  const show = props.show ?? ((value) => number(value, 2));
+  const newest = props.series.map((one, at) => `${one.name} ${show(ys[at]?.at(-1))}`).join(" · ");
+  const rows = xs.slice(-20);
+  return html`<section class="chart card" aria-label=${props.name}><h2>${props.name}</h2>
+    <p class="small">${props.series.map((one, at) => html`<span class="key"><i style=${{ background: `var(--${one.colour})` }}></i>${one.name} <b>${show(ys[at]?.at(-1))}</b></span>`)}</p>
+    <div class="plot" ref=${place} role="img" aria-label=${`${props.name}: ${newest}`}></div>
+    <details><summary>${t("as_table")}</summary><div class="scroll" tabindex="0" role="region" aria-label=${props.name}><table><caption class="unseen">${props.name}</caption>
+      <thead><tr><th scope="col">${props.x ?? t("time")}</th>${props.series.map((one) => html`<th scope="col" class="num">${one.name}</th>`)}</tr></thead>
+      <tbody>${rows.map((x, at) => html`<tr><th scope="row">${props.isTime ? time(x * 1000) : number(x, 2)}</th>${ys.map((column) => html`<td class="num">${show(column.at(at - rows.length))}</td>`)}</tr>`)}</tbody></table></div></details></section>`;
+}

@@ -1,0 +1,92 @@
+// One message of a conversation, with what can be done with it and what it took.
+import { html, useState } from "../base/view.js";
+import { number, percent, seconds, t } from "../base/words.js";
+import { branch, changes, dropNode, keep, showBranch, siblings } from "../state/chats.js";
+import { bodyOf, curlOf } from "../state/ask_chat.js";
+import { answerCalls, editAndSend, goOn, regenerate, running } from "../state/stream.js";
+import { address } from "../state/place.js";
+import { Copy, SignButton } from "./controls.js";
+import { Markdown } from "./markdown.js";
+import { Spans } from "./spans.js";
+
+// Messages are no signals: whoever shows one listens to the count of changes.
+const Walk = ({ chat, node }) => {
+  changes.value;
+  const all = siblings(chat, node), at = all.indexOf(node);
+  if (all.length < 2) return null;
+  const to = (other) => () => other && showBranch(chat, other);
+  return html`<span class="row"><${SignButton} sign="left" name=${t("branch.before")} disabled=${at === 0} onClick=${to(all[at - 1])} />
+    <span>${at + 1}/${all.length}</span><${SignButton} sign="right" name=${t("branch.next")} disabled=${at === all.length - 1} onClick=${to(all[at + 1])} /></span>`;
+};
+
+function UserMessage({ chat, node, model }) {
+  const [draft, setDraft] = useState(null);
+  const save = () => {
+    const text = draft;
+    setDraft(null);
+    editAndSend(chat, node, text, model);
+  };
+  return html`<article class="message user" aria-label=${t("you")}>
+    ${node.images?.length > 0 && html`<div class="row thumbs">${node.images.map((one) => (one.kind === "video" ? html`<span>${one.name}</span>` : html`<img src=${one.url} alt=${one.name || t("picture")} />`))}</div>`}
+    ${draft === null ? html`<div class="body">${node.content}</div>` : html`<textarea aria-label=${t("edit")} value=${draft} onInput=${(event) => setDraft(event.target.value)}></textarea>
+      <div class="row"><button class="main" type="button" onClick=${save}>${t("send")}</button><button type="button" onClick=${() => setDraft(null)}>${t("cancel")}</button></div>`}
+    <div class="tools"><${Walk} chat=${chat} node=${node} /><span class="push"></span><${SignButton} sign="edit" name=${t("edit")} onClick=${() => setDraft(node.content)} />
+      <${Copy} bare text=${node.content} /><${SignButton} sign="trash" name=${t("delete")} onClick=${() => dropNode(chat, node)} /></div></article>`;
+}
+
+const Thoughts = ({ node, isRunning }) => changes.value >= 0 && html`<details class="thoughts" open=${isRunning && !node.content}>
+  <summary>${t("thoughts")} · ${seconds((node.thoughtMs ?? 0) / 1000)} · ${number(node.usage?.completion_tokens_details?.reasoning_tokens)} ${t("tokens")}</summary>
+  <${Markdown} text=${node.reasoning} /></details>`;
+
+function Call({ chat, node, call, model }) {
+  changes.value;
+  const [text, setText] = useState("");
+  const give = () => {
+    call.result = text;
+    answerCalls(chat, node, model);
+  };
+  return html`<section class="card" aria-label=${t("tools")}><h3 class="mono">${call.name}</h3><pre tabindex="0">${call.arguments}</pre>
+    ${call.result !== undefined ? html`<p class="small soft">${t("call.result")}</p><pre tabindex="0">${call.result}</pre>`
+      : html`<label class="field"><span>${t("call.result")}</span><textarea value=${text} onInput=${(event) => setText(event.target.value)}></textarea></label>
+        <button type="button" onClick=${give}>${t("call.give")}</button>`}</section>`;
+}
+
+function Facts({ chat, node }) {
+  changes.value;
+  const { usage, timings } = node, spec = usage?.speculative;
+  if (!usage) return null;
+  return html`<p class="facts"><span>${node.model}</span><span>${number(usage.completion_tokens)} ${t("tokens")}</span>
+    <span>${t("first_token")} ${seconds((node.firstMs ?? 0) / 1000)}</span><span>${number(timings?.predicted_per_second, 1)} ${t("tokens_s")}</span>
+    <span>${t("cached")} ${number(usage.prompt_tokens_details?.cached_tokens)}</span>
+    ${spec && html`<span>${number(spec.tokens_per_verify, 2)} ${t("per_verify")}</span><span>${t("acceptance")} ${percent(spec.drafted ? spec.accepted / spec.drafted : 0)}</span>`}
+    <span>${t("seed")} ${node.seed}</span><a href=${address("speculation", `${chat.id}.${node.id}`)}>${t("page.speculation")}</a></p>`;
+}
+
+function AssistantMessage({ chat, node, model, colours }) {
+  const isRunning = running.value.get(chat.id)?.node === node;
+  const rate = (value) => {
+    node.rating = node.rating === value ? 0 : value;
+    keep(chat);
+  };
+  return html`<article class="message assistant" aria-label=${t("model")} aria-busy=${isRunning ? "true" : undefined}>
+    ${node.reasoning && html`<${Thoughts} node=${node} isRunning=${isRunning} />`}
+    ${colours && node.rounds?.length ? html`<${Spans} rounds=${node.rounds} />` : html`<${Markdown} text=${node.content} />`}
+    ${node.calls?.map((call) => html`<${Call} key=${call.id} chat=${chat} node=${node} call=${call} model=${model} />`)}
+    ${node.problem && html`<p class="bad" role="alert">${node.problem}</p>`}
+    ${node.finish === "length" && html`<p class="soft small">${t("cut")} <button type="button" onClick=${() => goOn(chat, node, model)}>${t("go_on")}</button></p>`}
+    ${node.finish === "stopped" && html`<p class="soft small">${t("stopped")}</p>`}
+    ${!isRunning && html`<${Facts} chat=${chat} node=${node} /><div class="tools"><${Walk} chat=${chat} node=${node} />
+      <${SignButton} sign="again" name=${t("again.same")} onClick=${() => regenerate(chat, node, model, true)} />
+      <${SignButton} sign="die" name=${t("again.new")} onClick=${() => regenerate(chat, node, model, false)} />
+      <${Copy} bare text=${node.content} /><${Copy} text=${() => curlOf(bodyOf(chat, node, node.seed, model))} name="curl" />
+      <${SignButton} sign="up" name=${t("rate.up")} aria-pressed=${String(node.rating === 1)} onClick=${() => rate(1)} />
+      <${SignButton} sign="down" name=${t("rate.down")} aria-pressed=${String(node.rating === -1)} onClick=${() => rate(-1)} />
+      <${SignButton} sign="trash" name=${t("delete")} onClick=${() => dropNode(chat, node)} /></div>`}</article>`;
+}
+
+export function Messages({ chat, model, colours }) {
+  changes.value;
+  return branch(chat).map((node) => (node.role === "user"
+    ? html`<${UserMessage} key=${node.id} chat=${chat} node=${node} model=${model} />`
+    : html`<${AssistantMessage} key=${node.id} chat=${chat} node=${node} model=${model} colours=${colours} count=${changes.value} />`));
+}

@@ -1,0 +1,52 @@
+#include "base/cores.h"
+
+#include <sched.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <string>
+#include <thread>
+
+namespace paceline {
+namespace {
+
+// Version 2 of control groups: the group's path below where they are mounted; its parents have quotas of their own.
+int cores_of_groups() {
+  std::ifstream groups("/proc/self/cgroup");
+  std::string line, path;
+  while (std::getline(groups, line))
+    if (line.starts_with("0::")) path = line.substr(3);
+  int found = 0;
+  for (;;) {
+    std::ifstream file("/sys/fs/cgroup" + path + "/cpu.max");
+    if (std::string text; std::getline(file, text))
+      if (const int cores = cores_of_quota(text); cores > 0) found = found == 0 ? cores : std::min(found, cores);
+    if (path.empty() || path == "/") return found;
+    path.resize(path.rfind('/'));
+  }
+}
+
+}  // namespace
+
+int cores_of_quota(std::string_view text) {
+  long long quota = 0, period = 0;
+  const char* const end = text.data() + text.size();
+  const auto [behind, problem] = std::from_chars(text.data(), end, quota);
+  if (problem != std::errc() || behind == end) return 0;
+  if (std::from_chars(behind + 1, end, period).ec != std::errc() || quota <= 0 || period <= 0) return 0;
+  return static_cast<int>(std::min((quota - 1) / period + 1, 4096LL));
+}
+
+int usable_cores() {
+  // The standard library counts cores that are there, not those that we may run on.
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  const int allowed = sched_getaffinity(0, sizeof mask, &mask) == 0
+                          ? std::max(1, CPU_COUNT(&mask))
+                          : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const int quota = cores_of_groups();
+  return quota > 0 ? std::min(allowed, quota) : allowed;
+}
+
+}  // namespace paceline

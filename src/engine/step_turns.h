@@ -1,0 +1,51 @@
+// Engines on one machine take turns, step by step: who has had the least time goes first, so that a long prompt on one
+// does not hold up what another writes.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+namespace paceline {
+
+// May be used by several threads, each with a seat of its own.
+class StepTurns {
+ public:
+  // Of one engine.
+  class Seat {
+   public:
+    // Turns may be none: then nobody waits.
+    explicit Seat(StepTurns* turns) : turns_(turns) {}
+
+   private:
+    friend class StepTurns;
+    StepTurns* turns_;
+    double used_s_ = 0;
+  };
+
+  // Held for one step.
+  class Turn {
+   public:
+    explicit Turn(Seat& seat);
+    ~Turn();
+    Turn(const Turn&) = delete;
+    Turn& operator=(const Turn&) = delete;
+
+   private:
+    Seat& seat_;
+    std::chrono::steady_clock::time_point began_;
+  };
+
+ private:
+  void take(Seat& seat);
+  void give(Seat& seat, double seconds);
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<Seat*> waiting_;
+  bool is_taken_ = false;
+  double newest_s_ = 0;  // what the one that went last had had: who was idle begins there, and has saved up nothing
+};
+
+}  // namespace paceline

@@ -1,0 +1,159 @@
+#include "server/console/benchmarks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <chrono>
+#include <cstdlib>
+
+#include "server/wire.h"
+
+namespace paceline {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::string_view kBenchmarks = "/v1/benchmarks", kBenchmarkPrefix = "/v1/benchmarks/";
+constexpr size_t kKeptRuns = 20, kMostLoads = 8;
+
+double now_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
+
+// False: it is there, and no number within bounds.
+bool read_bounded(const json::object& body, std::string_view name, int32_t low, int32_t high, int32_t& into) {
+  const json::value* found = body.if_contains(name);
+  if (found == nullptr) return true;
+  if (!found->is_int64() || found->get_int64() < low || found->get_int64() > high) return false;
+  into = static_cast<int32_t>(found->get_int64());
+  return true;
+}
+
+bool read_loads(const json::object& body, std::vector<int32_t>& into) {
+  const json::value* found = body.if_contains("at_once");
+  if (found == nullptr) return true;
+  if (!found->is_array() || found->get_array().empty() || found->get_array().size() > kMostLoads) return false;
+  into.clear();
+  for (const json::value& one : found->get_array()) {
+    if (!one.is_int64() || one.get_int64() < 1 || one.get_int64() > 64) return false;
+    into.push_back(static_cast<int32_t>(one.get_int64()));
+  }
+  return true;
+}
+
+bool read_plan(const std::string& text, BenchmarkPlan& plan) {
+  boost::system::error_code failed;
+  const json::value body = json::parse(text, failed);
+  if (failed || !body.is_object()) return false;
+  const json::object& object = body.get_object();
+  return read_loads(object, plan.at_once) && read_bounded(object, "requests", 1, 1000, plan.requests) &&
+         read_bounded(object, "rounds", 1, 9, plan.rounds) &&
+         read_bounded(object, "output_tokens", 1, 4096, plan.output_tokens) &&
+         read_bounded(object, "prompt_words", 0, 100000, plan.prompt_words);
+}
+
+HttpAnswer benchmark_error(const HttpCall& call, int status, std::string message) {
+  return error_answer(call, {.status = status, .message = std::move(message), .code = "benchmark"});
+}
+
+}  // namespace
+
+Benchmarks::~Benchmarks() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& run : runs_) run->stopped = true;
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+bool Benchmarks::is_route(std::string_view path) { return path == kBenchmarks || path.starts_with(kBenchmarkPrefix); }
+
+HttpAnswer Benchmarks::handle(const HttpCall& call) {
+  if (call.path == kBenchmarks) return call.method == "POST" ? start(call) : list();
+  const std::string_view id = std::string_view(call.path).substr(kBenchmarkPrefix.size());
+  const std::lock_guard lock(mutex_);
+  const auto found = std::find_if(runs_.begin(), runs_.end(), [&](const auto& run) { return run->id == id; });
+  if (found == runs_.end()) return benchmark_error(call, 404, "there is no such run");
+  if (call.method == "DELETE") (*found)->stopped = true;
+  // A picture is a page for browsers, and nobody's text is in it.
+  return {.body = json::serialize(json::object{{"id", id}, {"state", (*found)->state}, {"svg", (*found)->svg}}),
+          .headers = {}};
+}
+
+double Benchmarks::ended_requests() const {
+  const std::string text = metrics_();
+  double sum = 0;
+  constexpr std::string_view kName = "vllm:request_success_total{";
+  for (size_t at = text.find(kName); at != std::string::npos; at = text.find(kName, at + 1)) {
+    const size_t close = text.find("} ", at);
+    if (close != std::string::npos) sum += std::strtod(text.c_str() + close + 2, nullptr);
+  }
+  return sum;
+}
+
+HttpAnswer Benchmarks::start(const HttpCall& call) {
+  auto run = std::make_shared<Run>();
+  if (!read_plan(call.body, run->plan)) {
+    return benchmark_error(call, 400, "expected at_once (1 to 64 each), requests, rounds, output_tokens, prompt_words");
+  }
+  const std::lock_guard lock(mutex_);
+  if (!run_) return benchmark_error(call, 501, "this server measures nothing");
+  if (!runs_.empty() && runs_.front()->state == "running") return benchmark_error(call, 409, "one is running already");
+  if (thread_.joinable()) thread_.join();
+  run->id = "bench_" + new_letters();
+  run->began = now_s();
+  runs_.push_front(run);
+  if (runs_.size() > kKeptRuns) runs_.pop_back();
+  thread_ = std::thread([this, run, url = "http://" + call.host] { measure(url, *run); });
+  return {.body = json::serialize(json::object{{"id", run->id}}), .headers = {}};
+}
+
+void Benchmarks::measure(const std::string& url, Run& run) {
+  const double before = ended_requests();
+  const auto runs = static_cast<int64_t>(run.plan.at_once.size()) * 2 * (run.plan.rounds + 1);
+  const auto result = run_(url, run.plan,
+                           {.progress =
+                                [&](int64_t done, int64_t total) {
+                                  const std::lock_guard lock(mutex_);
+                                  run.done = done;
+                                  run.total = total;
+                                },
+                            .hear =
+                                [&](std::string report) {
+                                  const std::lock_guard lock(mutex_);
+                                  run.report = std::move(report);
+                                },
+                            .stopped = [&] { return run.stopped.load(); }});
+  const auto own = result.ok() ? runs * run.plan.requests : run.done * run.plan.requests;
+  const double others = ended_requests() - before - static_cast<double>(own);
+  const std::lock_guard lock(mutex_);
+  run.ended = now_s();
+  run.others = std::max<int64_t>(0, static_cast<int64_t>(others));
+  run.state = result.ok() ? "done" : run.stopped ? "cancelled" : "failed";
+  if (result.ok())
+    run.svg = *result;
+  else
+    run.problem = result.error().message;
+}
+
+HttpAnswer Benchmarks::list() {
+  json::array all;
+  const std::lock_guard lock(mutex_);
+  for (const auto& run : runs_) {
+    json::object made{{"id", run->id},         {"state", run->state},     {"began", run->began},
+                      {"ended", run->ended},   {"done", run->done},       {"total", run->total},
+                      {"others", run->others}, {"problem", run->problem}, {"version", PACELINE_VERSION}};
+    made["plan"] = {{"at_once", json::array(run->plan.at_once.begin(), run->plan.at_once.end())},
+                    {"requests", run->plan.requests},
+                    {"rounds", run->plan.rounds},
+                    {"output_tokens", run->plan.output_tokens},
+                    {"prompt_words", run->plan.prompt_words}};
+    made["report"] = run->report.empty() ? json::value() : json::parse(run->report);
+    all.push_back(std::move(made));
+  }
+  return {.body = json::serialize(json::object{{"runs", std::move(all)}}), .headers = {{"Cache-Control", "no-store"}}};
+}
+
+}  // namespace paceline

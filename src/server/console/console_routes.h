@@ -1,0 +1,65 @@
+// The console's own routes: its files, who is logged in, and what it shows that a program could ask for as well.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "server/api_keys.h"
+#include "server/console/benchmarks.h"
+#include "server/console/console_pages.h"
+#include "server/console/console_sessions.h"
+#include "server/history.h"
+#include "server/http_call.h"
+#include "server/log.h"
+#include "server/settings.h"
+
+namespace paceline {
+
+// How the one who asks stands.
+struct CallerStanding {
+  bool is_known = true;     // has a key, or needs none
+  bool may_manage = false;  // may see and end what others asked for
+};
+
+// What it asks, besides; all of it outlives it.
+struct ConsoleSources {
+  const ServerSettings* settings = nullptr;
+  const ApiKeys *keys = nullptr, *admin_keys = nullptr;
+  Log* log = nullptr;
+  std::function<std::string()> model_name;  // that clients are told
+  std::function<int32_t()> context;         // of it
+  std::function<std::string()> metrics;     // as text
+};
+
+// May be used by several threads.
+class ConsoleRoutes {
+ public:
+  explicit ConsoleRoutes(ConsoleSources sources);
+
+  [[nodiscard]] static bool is_route(std::string_view path);
+  // path: of the route, as the table of routes has it.
+  HttpAnswer handle(const HttpCall& call, const CallerStanding& standing);
+
+  // Whose cookie it is, if a page of ours sends it.
+  void recognise(HttpCall& call);
+  // Once a second, or more often: the text of /metrics is asked for when it is time.
+  void take_sample();
+
+ private:
+  HttpAnswer session(const HttpCall& call, const CallerStanding& standing);
+  HttpAnswer log_in(const HttpCall& call);
+  HttpAnswer history(const HttpCall& call) const;
+  HttpAnswer log_lines(const HttpCall& call) const;
+  HttpAnswer settings(const HttpCall& call);
+  HttpAnswer clients(const HttpCall& call) const;
+
+  ConsoleSources sources_;
+  ConsolePages pages_;
+  ConsoleSessions sessions_;
+  MetricsHistory history_;
+  Benchmarks benchmarks_;
+  double sampled_ = 0;
+};
+
+}  // namespace paceline

@@ -1,0 +1,226 @@
+// What the shelf's own thread does: loads what is wanted, one after the other, and unloads what is to go.
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/units_text.h"
+#include "server/shelf_item.h"
+
+namespace paceline {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// glibc keeps what was freed for the next who asks; a model's is too much for that.
+void give_freed_memory_back() {
+#ifdef __GLIBC__
+  ::malloc_trim(0);
+#endif
+}
+
+ApiError cannot_load(const std::string& name, const std::string& why) {
+  return {.status = 500,
+          .message = fmt::format("the model {} could not be loaded: {}", name, why),
+          .type = "server_error",
+          .param = "model",
+          .code = "model_load_failed"};
+}
+
+}  // namespace
+
+void ModelShelf::keep() {
+  Lock lock(mutex_);
+  while (!is_stopping_) {
+    if (!unload_one(lock) && !load_one(lock) && !let_draft_again(lock)) wait_for_news(lock);
+  }
+  for (const auto& item : items_) settle_coming(item, shutting_down());
+}
+
+void ModelShelf::wait_for_news(Lock& lock) {
+  const Clock::time_point until = next_idle_end();
+  lock.unlock();
+  {
+    Lock news(news_mutex_);
+    const auto has_some = [this] { return has_news_; };
+    if (until == Clock::time_point::max()) {
+      changed_.wait(news, has_some);
+    } else {
+      changed_.wait_until(news, until, has_some);
+    }
+    has_news_ = false;
+  }
+  lock.lock();
+}
+
+Clock::time_point ModelShelf::next_idle_end() const {
+  Clock::time_point next = Clock::time_point::max();
+  for (const auto& item : items_) {
+    if (!item->may_go() || item->entry.idle_s <= 0) continue;
+    const auto most = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(item->entry.idle_s));
+    next = std::min(next, item->used_at() + most);
+  }
+  return next;
+}
+
+// Those that nobody has used for as long as they may be idle.
+bool ModelShelf::mark_idle() {
+  const auto now = Clock::now();
+  for (const auto& item : items_) {
+    if (!item->may_go() || item->entry.idle_s <= 0) continue;
+    if (std::chrono::duration<double>(now - item->used_at()).count() < item->entry.idle_s) continue;
+    item->state = ShelfState::unloading;
+    return true;
+  }
+  return false;
+}
+
+bool ModelShelf::unload_one(Lock& lock) {
+  if (mark_idle()) return true;
+  const auto found = std::find_if(items_.begin(), items_.end(), [](const auto& item) {
+    return item->state == ShelfState::unloading && item->users == 0;
+  });
+  if (found == items_.end()) return false;
+  const std::shared_ptr<Item> item = *found;
+  std::unique_ptr<WorkingModel> working = std::move(item->working);
+  lock.unlock();
+  working->stop();
+  item->metrics->keep_engine(working->served().engine().stats());
+  working.reset();
+  give_freed_memory_back();
+  log_.info(fmt::format("unloaded {}", item->entry.name));
+  lock.lock();
+  item->state = ShelfState::unloaded;
+  item->drafts_not = false;
+  for (const auto& weak : std::exchange(item->going, {})) {
+    if (const auto ticket = weak.lock()) ticket->settle(nullptr, std::nullopt);
+  }
+  return true;
+}
+
+std::shared_ptr<ModelShelf::Item> ModelShelf::next_wanted() {
+  std::shared_ptr<Item> next;
+  for (const auto& item : items_) {
+    drop_gone(item->coming);
+    if (item->coming.empty() && !item->is_wanted) {
+      item->asked = 0;
+      continue;
+    }
+    if (item->takes_memory()) continue;
+    if (next == nullptr || item->asked < next->asked) next = item;
+  }
+  return next;
+}
+
+bool ModelShelf::load_one(Lock& lock) {
+  const std::shared_ptr<Item> item = next_wanted();
+  if (item == nullptr) return false;
+  // What it needs may have changed since it was asked for.
+  if (const auto problem = refuse(*item, true)) {
+    settle_coming(item, *problem);
+    return true;
+  }
+  if (terms_.budget_bytes > 0 && used_now() + item->bytes() > terms_.budget_bytes) return make_room(*item, lock);
+  load(item, lock);
+  return true;
+}
+
+bool ModelShelf::make_room(const Item& wanted, Lock& lock) {
+  // In this order: drafters of those that are idle, those that are idle, the longest first, and others' drafters.
+  for (const bool idle : {true, false}) {
+    for (const auto& item : items_) {
+      if (!item->can_stop_drafting() || item->is_idle() != idle || item->needs.drafter == 0) continue;
+      log_.info(fmt::format("{} stops drafting, to make room for {}", item->entry.name, wanted.entry.name));
+      let_draft(item, false, lock);
+      return true;
+    }
+    std::shared_ptr<Item> oldest;
+    for (const auto& item : items_) {
+      if (idle && item->may_go() && (oldest == nullptr || item->last_used < oldest->last_used)) oldest = item;
+    }
+    if (oldest == nullptr) continue;
+    log_.info(fmt::format("{} makes room for {}", oldest->entry.name, wanted.entry.name));
+    oldest->state = ShelfState::unloading;
+    return true;
+  }
+  return false;
+}
+
+// Between two steps of whatever runs.
+void ModelShelf::let_draft(const std::shared_ptr<Item>& item, bool may, Lock& lock) {
+  const ModelLease held = lease(item, false);
+  lock.unlock();
+  {
+    const StepTurns::Turn turn(seat_);
+    item->working->opened()->let_draft(may);
+  }
+  give_freed_memory_back();
+  lock.lock();
+  item->drafts_not = !may;
+}
+
+bool ModelShelf::let_draft_again(Lock& lock) {
+  // Somebody waits for the room.
+  if (next_wanted() != nullptr) return false;
+  for (const auto& item : items_) {
+    if (!item->drafts_not || item->state != ShelfState::loaded) continue;
+    if (used_now() + item->needs.drafter > terms_.budget_bytes) continue;
+    let_draft(item, true, lock);
+    return true;
+  }
+  return false;
+}
+
+void ModelShelf::load(const std::shared_ptr<Item>& item, Lock& lock) {
+  item->state = ShelfState::loading;
+  item->error.clear();
+  item->stage = "weights";
+  item->progress = 0;
+  OpenOptions options = item->entry.open;
+  const std::string name = item->entry.name;
+  options.stage = [this, item](const char* what) {
+    const std::lock_guard inner(mutex_);
+    item->stage = what;
+    item->progress = 0;
+  };
+  options.progress = [this, item](int64_t done, int64_t total) {
+    const std::lock_guard inner(mutex_);
+    item->progress = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;
+  };
+  options.tell = [this](const std::string& text) { log_.info(text); };
+  lock.unlock();
+  auto made = WorkingModel::open(options, name, item->entry.aliases, terms_.stuck_s);
+  lock.lock();
+  end_load(item, std::move(made));
+}
+
+void ModelShelf::end_load(const std::shared_ptr<Item>& item, Result<std::unique_ptr<WorkingModel>> made) {
+  item->stage.clear();
+  if (!made.ok()) {
+    // Of one that is alone its caller says it, and ends.
+    if (!is_single()) log_.error(fmt::format("{} could not be loaded: {}", item->entry.name, made.error().message));
+    item->state = ShelfState::failed;
+    item->error = made.error().message;
+    settle_coming(item, cannot_load(item->entry.name, item->error));
+    for (const auto& weak : std::exchange(item->going, {})) {
+      if (const auto ticket = weak.lock()) ticket->settle(nullptr, std::nullopt);
+    }
+    return;
+  }
+  item->working = std::move(*made);
+  ServedModel& served = item->working->served();
+  const EngineDescription& description = served.description();
+  log_.info(fmt::format("{} · {} · {} threads · KV {} · drafter {}", served.text().loaded.checkpoint->folder().string(),
+                        description.kernels, description.threads,
+                        bytes_text(static_cast<double>(description.settings.kv_bytes)), description.drafter));
+  item->needs.kv = description.settings.kv_bytes;
+  item->last_used = Clock::now().time_since_epoch().count();
+  served.start_hashing();
+  if (is_draining_) served.engine().drain();
+  // Somebody may have wanted it to go while it came.
+  item->state = item->going.empty() ? ShelfState::loaded : ShelfState::unloading;
+  if (item->state == ShelfState::loaded) settle_coming(item, std::nullopt);
+}
+
+}  // namespace paceline

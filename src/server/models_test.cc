@@ -1,0 +1,380 @@
+// Several models in one process: small ones, loaded and unloaded while clients use them.
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <boost/json.hpp>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <thread>
+
+#include "server/http_client_for_tests.h"
+#include "server/server_for_tests.h"
+#include "weights/scratch_folder.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kNames[] = {"dense", "ple", "moe"};
+constexpr size_t kKvBytes = size_t{4} << 20;
+
+// Checkpoints of the goldens with a tokenizer, as folders of models have them.
+class ModelsServer {
+ public:
+  explicit ModelsServer(size_t budget = 0, ServerSettings settings = {}, bool has_drafters = false)
+      : log_(LogLevel::error) {
+    for (const char* name : kNames) link_model(name, has_drafters);
+    std::vector<ShelfEntry> entries;
+    for (const char* name : kNames) entries.push_back(entry(name, has_drafters));
+    if (budget == 0) budget = size_t{1} << 30;
+    routing_ = std::move(*RoutingLog::open({}));
+    ShelfTerms terms{.budget_bytes = budget, .routing = routing_.get(), .rescan = [this] { return more_; }};
+    shelf_ = std::make_unique<ModelShelf>(std::move(entries), std::move(terms), log_);
+    settings.port = 0;
+    server_ = std::move(*Server::start(*shelf_, log_, settings));
+  }
+  ~ModelsServer() { server_.reset(); }
+
+  [[nodiscard]] TestClient client() const { return TestClient(server_->port()); }
+  ModelShelf& shelf() { return *shelf_; }
+  static std::string body(const std::string& model, const std::string& fields = R"("max_tokens":4)") {
+    return R"({"model":")" + model + R"(","prompt":"def f(x):","temperature":0,)" + fields + "}";
+  }
+  [[nodiscard]] TestAnswer complete(const std::string& model, const std::string& fields = R"("max_tokens":4)") const {
+    return client().post("/v1/completions", body(model, fields));
+  }
+  [[nodiscard]] boost::json::value model(const std::string& name) const {
+    return client().get("/v1/models/" + name).json();
+  }
+  [[nodiscard]] std::string state(const std::string& name) const {
+    return boost::json::value_to<std::string>(model(name).at("status").at("value"));
+  }
+  [[nodiscard]] size_t needs(const std::string& name) { return shelf_->look(name).needs.all(); }
+  ShelfEntry entry(const std::string& name, bool drafts) {
+    ShelfEntry made;
+    made.name = name;
+    made.open.run.model = (scratch_.path() / name).string();
+    made.open.run.threads = 1;
+    made.open.draft.draft = drafts ? "auto" : "none";
+    made.open.draft.lazy = true;
+    made.open.engine.kv_bytes = kKvBytes;
+    made.head = read_model_head(scratch_.path() / name, {});
+    return made;
+  }
+  void link_model(const std::string& name, bool has_drafter, const std::string& as = "") {
+    const fs::path goldens = fs::path(PACELINE_SOURCE_DIR) / "tests/goldens";
+    const fs::path folder = scratch_.path() / (as.empty() ? name : as);
+    fs::create_directories(folder);
+    for (const auto& file : fs::directory_iterator(goldens / name / "target"))
+      fs::create_symlink(file.path(), folder / file.path().filename());
+    fs::create_symlink(goldens / "tokenizer.json", folder / "tokenizer.json");
+    if (has_drafter) fs::create_directory_symlink(goldens / name / "assistant", folder / "assistant");
+  }
+  ScratchFolder& scratch() { return scratch_; }
+  void find_more(std::vector<ShelfEntry> entries) { more_ = std::move(entries); }
+
+ private:
+  ScratchFolder scratch_;
+  Log log_;
+  std::vector<ShelfEntry> more_;
+  std::unique_ptr<RoutingLog> routing_;
+  std::unique_ptr<ModelShelf> shelf_;
+  std::unique_ptr<Server> server_;
+};
+
+size_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  size_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+}
+
+std::string text_of(const TestAnswer& answer) {
+  return boost::json::value_to<std::string>(answer.json().at("choices").at(0).at("text"));
+}
+
+TEST(SeveralModels, ComeAtFirstUse) {
+  ModelsServer server;
+  for (const char* name : kNames) EXPECT_EQ(server.state(name), "unloaded");
+  // Looking loads nothing.
+  const auto list = server.client().get("/v1/models").json();
+  EXPECT_EQ(list.at("data").as_array().size(), 3u);
+  EXPECT_EQ(list.at("memory").at("used").to_number<int64_t>(), 0);
+  const TestAnswer first = server.complete("ple");
+  ASSERT_EQ(first.status, 200) << first.body;
+  EXPECT_EQ(first.json().at("model"), "ple");
+  EXPECT_EQ(server.state("ple"), "loaded");
+  EXPECT_EQ(server.state("moe"), "unloaded");
+  EXPECT_GT(server.model("ple").at("memory").at("weights").to_number<int64_t>(), 1'000'000);
+  EXPECT_GT(server.model("moe").at("memory").at("needed_to_load").to_number<int64_t>(), 2'000'000);
+  // Whoever does not say gets the first.
+  EXPECT_EQ(server.complete("").json().at("model"), "dense");
+  EXPECT_EQ(server.complete("nothing").status, 404);
+  EXPECT_EQ(server.complete("nothing").error_field("code"), "model_not_found");
+  // Each is another.
+  const auto logprobs = [&](const char* name) {
+    const auto answer = server.complete(name, R"("max_tokens":2,"logprobs":1)").json();
+    return boost::json::serialize(answer.at("choices").at(0).at("logprobs").at("token_logprobs"));
+  };
+  EXPECT_NE(logprobs("moe"), logprobs("ple"));
+  const std::string metrics = server.client().get("/metrics").body;
+  EXPECT_NE(metrics.find("vllm:generation_tokens_total{model_name=\"ple\"} "), std::string::npos);
+  EXPECT_EQ(metrics.find("# TYPE vllm:generation_tokens_total"), metrics.rfind("# TYPE vllm:generation_tokens_total"));
+  EXPECT_EQ(server.client().get("/health").status, 200);
+  EXPECT_NE(server.client().get("/v1/routing").head.find("jsonl"), std::string::npos);
+}
+
+TEST(SeveralModels, TheOneThatWasUsedLongestAgoMakesRoom) {
+  size_t two = 0;
+  {
+    ModelsServer all;
+    two = all.needs("dense") + all.needs("moe") + 1000;
+  }
+  ModelsServer server(two);
+  const std::string alone = text_of(server.complete("dense", R"("max_tokens":16)"));
+  EXPECT_EQ(server.complete("ple").status, 200);
+  EXPECT_EQ(server.complete("dense").status, 200);
+  EXPECT_EQ(server.complete("moe").status, 200);
+  EXPECT_EQ(server.state("ple"), "unloaded");
+  EXPECT_EQ(server.state("dense"), "loaded");
+  EXPECT_LE(server.shelf().used_bytes(), two);
+  // One that is pinned stays, though it is older.
+  EXPECT_EQ(server.client().post("/v1/models/dense/load", R"({"pin":true})").status, 200);
+  EXPECT_EQ(server.complete("moe").status, 200);
+  EXPECT_EQ(server.complete("ple").status, 200);
+  EXPECT_EQ(server.state("dense"), "loaded");
+  EXPECT_EQ(server.state("moe"), "unloaded");
+  EXPECT_EQ(text_of(server.complete("dense", R"("max_tokens":16)")), alone);
+}
+
+TEST(SeveralModels, OneThatNeverFitsSaysByHowMuch) {
+  ModelsServer server(size_t{8} << 20);
+  const TestAnswer answer = server.complete("moe");
+  EXPECT_EQ(answer.status, 400) << answer.body;
+  EXPECT_EQ(answer.error_field("code"), "model_does_not_fit");
+  EXPECT_NE(answer.error_field("message").find("too much"), std::string::npos) << answer.body;
+  EXPECT_EQ(server.client().post("/v1/models/moe/load", "").status, 400);
+}
+
+TEST(SeveralModels, AFailedLoadSaysWhyAndTheNextRequestTriesAgain) {
+  ModelsServer server;
+  const fs::path file = server.scratch().path() / "ple/model.safetensors";
+  const fs::path target = fs::read_symlink(file);
+  fs::remove(file);
+  server.scratch().write("ple/model.safetensors", "no weights");
+  for (int i = 0; i < 2; ++i) {
+    const TestAnswer answer = server.complete("ple");
+    EXPECT_EQ(answer.status, 500) << answer.body;
+    EXPECT_EQ(answer.error_field("code"), "model_load_failed");
+    EXPECT_NE(answer.error_field("message").find("model.safetensors"), std::string::npos) << answer.body;
+  }
+  EXPECT_EQ(server.state("ple"), "failed");
+  EXPECT_EQ(server.complete("dense").status, 200);
+  fs::remove(file);
+  fs::create_symlink(target, file);
+  EXPECT_EQ(server.complete("ple").status, 200);
+}
+
+TEST(SeveralModels, ComeAndGoByName) {
+  ModelsServer server;
+  const auto loaded = server.client().post("/v1/models/ple/load", R"({"idle_seconds":100})");
+  ASSERT_EQ(loaded.status, 200) << loaded.body;
+  EXPECT_EQ(loaded.json().at("status").at("value"), "loaded");
+  EXPECT_EQ(loaded.json().at("idle_seconds").to_number<double>(), 100);
+  EXPECT_EQ(server.client().post("/models/load", R"({"model":"moe"})").body, R"({"success":true})");
+  EXPECT_EQ(server.client().get("/models").json().at("data").as_array().size(), 3u);
+  const auto gone = server.client().post("/v1/models/ple/unload", "");
+  ASSERT_EQ(gone.status, 200) << gone.body;
+  EXPECT_EQ(gone.json().at("status").at("value"), "unloaded");
+  EXPECT_EQ(server.client().post("/models/unload", R"({"model":"moe"})").body, R"({"success":true})");
+  EXPECT_EQ(server.shelf().used_bytes(), 0u);
+  EXPECT_EQ(server.client().post("/v1/models/none/load", "").status, 404);
+  EXPECT_EQ(server.client().post("/v1/models/ple/load", R"({"wat":1})").status, 400);
+  EXPECT_EQ(server.client().get("/v1/models/ple/load").status, 405);
+  server.link_model("ple", false, "org/another");
+  server.find_more({server.entry("org/another", false)});
+  EXPECT_EQ(server.client().post("/v1/models/rescan", "").json().at("added").to_number<int>(), 1);
+  EXPECT_EQ(server.complete("org/another").status, 200);
+  EXPECT_EQ(server.state("org/another"), "loaded");
+}
+
+TEST(SeveralModels, OneThatNobodyUsesGoes) {
+  ModelsServer server;
+  ASSERT_EQ(server.client().post("/v1/models/ple/load", R"({"idle_seconds":0.2})").status, 200);
+  EXPECT_TRUE(TestServer::soon([&] { return server.state("ple") == "unloaded"; }));
+}
+
+// There is no room while another is at work: a stream shows that it lives, and what does not stream is told to come
+// again.
+TEST(SeveralModels, WhoWaitsShowsThatItLives) {
+  size_t one = 0;
+  {
+    ModelsServer all;
+    one = all.needs("moe") + 1000;
+  }
+  ServerSettings settings;
+  settings.life_sign_s = 0.1;
+  settings.load_s = 0.5;
+  ModelsServer server(one, settings);
+  ASSERT_EQ(server.complete("dense").status, 200);
+  // A lease is what somebody at work has.
+  ModelLease busy = server.shelf().ask("dense")->model();
+  const TestAnswer late = server.complete("moe");
+  EXPECT_EQ(late.status, 503) << late.body;
+  EXPECT_EQ(late.error_field("code"), "model_loading");
+  EXPECT_NE(late.head.find("Retry-After: "), std::string::npos);
+  for (const bool comes : {false, true}) {
+    TestClient client = server.client();
+    client.send_post("/v1/completions", ModelsServer::body("moe", R"("max_tokens":4,"stream":true)"));
+    ASSERT_TRUE(client.read_until(": \n\n"));
+    if (comes) busy.reset();
+    const TestAnswer answer = client.read_answer();
+    EXPECT_EQ(answer.status, 200);
+    EXPECT_EQ(answer.done(), comes) << answer.body;
+    EXPECT_EQ(answer.body.find("model_loading") == std::string::npos, comes) << answer.body;
+  }
+}
+
+TEST(SeveralModels, WhoIsAtWorkEndsBeforeItsModelGoes) {
+  ServerSettings settings;
+  settings.drain_s = 0.3;
+  ModelsServer server(0, settings);
+  ASSERT_EQ(server.complete("dense").status, 200);
+  ModelLease busy = server.shelf().ask("dense")->model();
+  const TestAnswer refused = server.client().post("/v1/models/dense/unload", "");
+  EXPECT_EQ(refused.status, 409) << refused.body;
+  EXPECT_EQ(server.state("dense"), "loaded");
+  EXPECT_EQ(server.client().post("/v1/models/dense/unload", R"({"wait":false})").json().at("status").at("value"),
+            "unloading");
+  // Who comes meanwhile waits until it has gone and come back.
+  TestClient next = server.client();
+  next.send_post("/v1/completions", ModelsServer::body("dense"));
+  EXPECT_FALSE(next.read_some(200));
+  busy.reset();
+  EXPECT_EQ(next.read_answer().status, 200);
+  // By force.
+  TestClient running = server.client();
+  running.send_post("/v1/completions",
+                    ModelsServer::body("dense", R"("max_tokens":480,"ignore_eos":true,"stream":true)"));
+  ASSERT_TRUE(running.read_until("data: "));
+  EXPECT_EQ(server.client().post("/v1/models/dense/unload", R"({"force":true})").status, 200);
+  EXPECT_EQ(server.state("dense"), "unloaded");
+}
+
+TEST(SeveralModels, DraftersGoFirstAndComeBack) {
+  size_t without = 0;
+  {
+    ModelsServer all(0, {}, true);
+    const ModelView dense = all.shelf().look("dense");
+    ASSERT_GT(dense.needs.drafter, 0u);
+    without = dense.needs.all() - dense.needs.drafter + all.needs("ple") + 1000;
+  }
+  ModelsServer server(without, {}, true);
+  const std::string fields = R"("max_tokens":32,"speculative":{"max_depth":4})";
+  const std::string drafted = text_of(server.complete("dense", fields));
+  EXPECT_EQ(server.complete("ple").status, 200);
+  EXPECT_EQ(server.state("dense"), "loaded");
+  EXPECT_EQ(server.model("dense").at("drafter").at("state"), "dropped");
+  EXPECT_EQ(text_of(server.complete("dense", fields)), drafted);
+  ASSERT_EQ(server.client().post("/v1/models/ple/unload", "").status, 200);
+  EXPECT_TRUE(TestServer::soon([&] { return server.model("dense").at("drafter").at("state") != "dropped"; }));
+  EXPECT_EQ(text_of(server.complete("dense", fields)), drafted);
+}
+
+// Who wrote what: the pieces are the text, and the rounds are those that were counted.
+TEST(SeveralModels, TracesSayWhoWroteWhat) {
+  ModelsServer server(0, {}, true);
+  for (const bool speculates : {true, false}) {
+    const std::string fields =
+        R"("max_tokens":48,"stream":true,"stream_options":{"include_usage":true},"speculative":)" +
+        std::string(speculates ? R"({"max_depth":6,"trace":true})" : R"({"enabled":false,"trace":true})");
+    const TestAnswer answer = server.complete("dense", fields);
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    int64_t drafted = 0, accepted = 0, rounds = 0, last = 0;
+    size_t accepted_bytes = 0;
+    boost::json::value usage;
+    for (const boost::json::value& event : answer.events()) {
+      if (event.at("choices").as_array().empty()) {
+        usage = event.at("usage").at("speculative");
+        continue;
+      }
+      const boost::json::object& trace = event.at("speculation").as_object();
+      std::string text;
+      for (const boost::json::value& span : trace.at("spans").as_array()) {
+        text += span.at("text").as_string();
+        if (span.at("origin") == "accepted") accepted_bytes += span.at("text").as_string().size();
+        if (!speculates) {
+          EXPECT_EQ(span.at("origin"), "plain");
+        }
+      }
+      EXPECT_EQ(text, event.at("choices").at(0).at("text").as_string());
+      drafted += trace.at("drafted").to_number<int64_t>();
+      accepted += trace.at("accepted").to_number<int64_t>();
+      rounds += trace.at("rounds").to_number<int64_t>();
+      EXPECT_GE(trace.at("round").to_number<int64_t>(), last);
+      last = trace.at("round").to_number<int64_t>();
+    }
+    EXPECT_EQ(drafted, usage.at("drafted").to_number<int64_t>());
+    EXPECT_EQ(accepted, usage.at("accepted").to_number<int64_t>());
+    EXPECT_EQ(rounds, usage.at("rounds").to_number<int64_t>());
+    EXPECT_EQ(rounds, last);
+    EXPECT_EQ(accepted_bytes > 0, accepted > 0);
+    EXPECT_EQ(accepted > 0, speculates) << "a drafter that never guesses right shows nothing";
+  }
+  // Without being asked nothing is said, and the text is the same.
+  const std::string plain = server.complete("dense", R"("max_tokens":48,"stream":true)").body;
+  EXPECT_EQ(plain.find("\"speculation\""), std::string::npos);
+}
+
+// Loads and unloads while clients use all three: nobody is refused, and the memory comes back.
+TEST(SeveralModels, ComeAndGoUnderTraffic) {
+  ModelsServer server;
+  const auto unload_all = [&] {
+    for (const char* name : kNames)
+      EXPECT_EQ(server.client().post("/v1/models/" + std::string(name) + "/unload", "").status, 200);
+  };
+  std::atomic<int> served = 0, failed = 0;
+  const auto round = [&](int turns) {
+    std::atomic<bool> stops = false;
+    std::vector<std::thread> clients;
+    for (unsigned i = 0; i < 3; ++i) {
+      clients.emplace_back([&, i] {
+        std::minstd_rand random(i + 1);
+        while (!stops) {
+          const bool streams = random() % 2 == 0;
+          const TestAnswer answer =
+              server.complete(kNames[random() % 3], streams ? R"("max_tokens":8,"stream":true)" : R"("max_tokens":8)");
+          const bool good = answer.status == 200 && (!streams || answer.done());
+          ++(good ? served : failed);
+          EXPECT_TRUE(good) << answer.body;
+        }
+      });
+    }
+    for (int i = 0; i < turns; ++i) {
+      const std::string model = std::string("/v1/models/") + kNames[i % 3];
+      EXPECT_EQ(server.client().post(model + "/load", "").status, 200);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_EQ(server.client().post(model + "/unload", "").status, 200);
+    }
+    stops = true;
+    for (std::thread& thread : clients) thread.join();
+    unload_all();
+  };
+  round(9);  // until everything has been done once
+  const size_t before = resident_bytes();
+  round(30);
+  const size_t after = resident_bytes();
+  EXPECT_EQ(failed, 0);
+  EXPECT_GT(served, 30);
+  // The models here are small: two per cent of all this is less than an allocator's arena.
+  constexpr double kArena = 2e6;
+  EXPECT_LT(static_cast<double>(after), 1.02 * static_cast<double>(before) + kArena) << before << " before, " << after;
+  RecordProperty("served", served);
+  std::printf("%d requests, %.1f MB before, %.1f MB after\n", served.load(), static_cast<double>(before) / 1e6,
+              static_cast<double>(after) / 1e6);
+}
+
+}  // namespace
+}  // namespace paceline

@@ -1,0 +1,26 @@
+// What becomes of a call: an answer, or somebody to wait for.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "server/completion_plan.h"
+#include "server/exchange.h"
+#include "server/http_call.h"
+#include "server/model_ticket.h"
+
+namespace paceline {
+
+// An answer, or an exchange that will have one, or a request whose media come first, or that is more work than its body
+// says, or one whose model is still to come (or to go).
+struct Reply {
+  HttpAnswer answer;
+  std::shared_ptr<Exchange> exchange = nullptr;
+  std::shared_ptr<CompletionPlanner> waiting = nullptr;
+  std::shared_ptr<ModelTicket> ticket = nullptr;
+  std::string model = {};            // whose ticket it is
+  std::string_view early_sign = {};  // of a stream that waits for it; "": it shows nothing before it begins
+};
+
+}  // namespace paceline

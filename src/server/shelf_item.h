@@ -1,0 +1,54 @@
+// One model of the shelf, and how it fares. What is not atomic is guarded by the shelf.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/model_shelf.h"
+
+namespace paceline {
+
+struct ModelShelf::Item {
+  using Clock = std::chrono::steady_clock;
+
+  ShelfEntry entry;
+  ModelNeeds needs;
+  Metrics* metrics = nullptr;
+  std::unique_ptr<Metrics> own_metrics;
+  std::unique_ptr<StepObserver> routing;
+  ShelfState state = ShelfState::unloaded;
+  std::string stage, error;
+  double progress = 0;
+  std::unique_ptr<WorkingModel> working;
+  std::atomic<int32_t> users = 0;  // leases
+  std::atomic<Clock::rep> last_used = Clock::now().time_since_epoch().count();
+  std::atomic<std::time_t> last_used_s = 0;
+  std::vector<std::weak_ptr<ModelTicket>> coming, going;
+  bool is_wanted = false;     // whether somebody waits for it or not
+  int64_t asked = 0;          // when, among others
+  bool drafts_not = false;    // its drafter gave its memory up
+  bool stays_always = false;  // somebody else's
+
+  [[nodiscard]] bool takes_memory() const { return state != ShelfState::unloaded && state != ShelfState::failed; }
+  [[nodiscard]] bool is_idle() const { return state == ShelfState::loaded && users == 0; }
+  [[nodiscard]] bool may_go() const { return is_idle() && !entry.is_pinned && !stays_always; }
+  [[nodiscard]] const Drafting* drafting() const {
+    return working != nullptr && working->opened() != nullptr ? &working->opened()->drafting() : nullptr;
+  }
+  [[nodiscard]] bool can_stop_drafting() const {
+    return state == ShelfState::loaded && !drafts_not && drafting() != nullptr && drafting()->is_lazy();
+  }
+  [[nodiscard]] Clock::time_point used_at() const { return Clock::time_point(Clock::duration(last_used)); }
+  [[nodiscard]] size_t bytes() const { return needs.all() - (drafts_not ? needs.drafter : 0); }
+};
+
+// Whoever has gone waits no more.
+inline void drop_gone(std::vector<std::weak_ptr<ModelTicket>>& tickets) {
+  std::erase_if(tickets, [](const auto& ticket) { return ticket.expired(); });
+}
+
+}  // namespace paceline

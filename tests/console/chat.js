@@ -1,0 +1,182 @@
+// Conversations: stream, stop, write again, branch, come back; pictures, forms, tools, thoughts.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ended, openPage, say } from "./browser.js";
+import { here, kSlack, soon } from "./server.js";
+import path from "node:path";
+
+const answer = (page, at = -1) => page.locator(".message.assistant .text").nth(at).innerText();
+const press = (page, name, at = -1) => page.locator(`.message.assistant button[aria-label="${name}"]`).nth(at).click();
+const drawer = (page) => page.getByRole("button", { name: "Sampling" }).click();
+
+export function chat(world) {
+  test("streams, and writes the same again with the same seed", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    await go("chat");
+    await say(page, "What is 12 plus 30?");
+    await ended(page);
+    const first = await answer(page);
+    assert.match(first, /42/);
+    await press(page, "Again, same seed");
+    await page.waitForFunction(() => document.querySelector(".message.assistant .tools")?.innerText.includes("2/2"));
+    await ended(page);
+    assert.equal(await answer(page), first);
+    await press(page, "Earlier branch");
+    assert.match(await page.locator(".message.assistant .tools").innerText(), /1\/2/);
+    quiet();
+    await close();
+  });
+
+  test("edits, branches, and is there after a reload", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    await go("chat");
+    await say(page, "What is 20 plus 3?");
+    await ended(page);
+    await page.locator('.message.user button[aria-label="Edit"]').click();
+    await page.locator(".message.user textarea").fill("What is 20 plus 5?");
+    await page.locator(".message.user button.main").click();
+    await page.waitForFunction(() => document.querySelector(".message.user .body")?.innerText.includes("plus 5"));
+    await ended(page);
+    const text = await answer(page);
+    await page.locator('.message.user button[aria-label="Earlier branch"]').click();
+    assert.match(await page.locator(".message.user .body").innerText(), /plus 3/);
+    await page.locator('.message.user button[aria-label="Next branch"]').click();
+    await page.waitForTimeout(600);
+    await page.reload();
+    await page.waitForSelector(".message.assistant .text");
+    assert.equal(await answer(page), text);
+    quiet();
+    await close();
+  });
+
+  test("stop cancels at the server", async () => {
+    const { page, go, close } = await openPage(world.browser, world.server.base);
+    await go("chat");
+    await drawer(page);
+    await page.getByLabel("Most tokens").fill("3000");
+    await page.getByLabel("Most tokens").press("Enter");
+    await page.locator('.drawer button[aria-label="Close"]').click();
+    await say(page, "Tell a very long story about a boat, a mountain, a river and a town.");
+    await page.waitForSelector("[aria-busy]");
+    const running = () => world.server.json("/v1/requests").then((found) => found.running.length);
+    const began = Date.now();
+    await page.getByRole("button", { name: "Stop" }).click();
+    await soon(async () => (await running()) === 0, "nothing runs", 1000);
+    assert.ok(Date.now() - began < 1000);
+    await page.waitForSelector("text=Stopped.");
+    await close();
+  });
+
+  test("a picture in, a description out", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    await go("chat");
+    await page.setInputFiles('input[type="file"][accept^="image"]', path.join(here, "../default_model/picture0.png"));
+    await page.waitForSelector(".pictures img");
+    await say(page, "Describe the picture.");
+    await ended(page);
+    assert.match(await answer(page), /background/);
+    quiet();
+    await close();
+  });
+
+  test("JSON by schema", async () => {
+    const { page, go, close } = await openPage(world.browser, world.server.base);
+    await go("chat");
+    await drawer(page);
+    await page.getByLabel("JSON schema of the answer").fill('{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"}},"required":["name","age"]}');
+    await page.locator('.drawer button[aria-label="Close"]').click();
+    await say(page, "Make JSON of this: Anna is 31 years old and lives in Rome.");
+    await ended(page);
+    const made = JSON.parse(await answer(page));
+    assert.equal(typeof made.age, "number");
+    await close();
+  });
+
+  test("a tool's round, typed in", async () => {
+    const { page, go, close } = await openPage(world.browser, world.server.base);
+    await go("chat");
+    await drawer(page);
+    await page.getByRole("button", { name: "Add a tool" }).click();
+    await page.locator(".drawer").getByLabel("Name", { exact: true }).fill("get_weather");
+    await page.getByLabel("Description").fill("Weather of a city");
+    await page.getByLabel("JSON schema", { exact: true }).fill('{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}');
+    await page.locator(".drawer fieldset").getByRole("button", { name: "Save" }).click();
+    await page.getByLabel("Temperature").fill("0");
+    await page.getByLabel("Temperature").press("Enter");
+    await page.locator('.drawer button[aria-label="Close"]').click();
+    await say(page, "What is the weather in Paris?");
+    await page.waitForSelector(".message .card pre");
+    await page.waitForFunction(() => /Paris"/.test(document.querySelector(".message .card pre").innerText));
+    await page.waitForFunction(() => !document.querySelector("[aria-busy]"));
+    await page.getByLabel("Result").fill("sunny");
+    await page.getByRole("button", { name: "Give the result" }).click();
+    await page.waitForFunction(() => document.querySelectorAll(".message.assistant").length === 2);
+    await ended(page);
+    assert.ok((await answer(page)).length > 0);
+    await close();
+  });
+
+  // The model that ships with the program has none: it is asked for them, and such a conversation is shown.
+  test("thoughts are asked for, and folded", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    await go("chat");
+    await page.locator(".talk header").getByLabel("Thinking").check();
+    const asked = page.waitForRequest((request) => request.url().endsWith("/v1/chat/completions"));
+    await say(page, "What is 12 plus 30?");
+    assert.equal((await asked).postDataJSON().chat_template_kwargs.enable_thinking, true);
+    await ended(page);
+    await page.evaluate(async () => {
+      const { importChats, chats } = await globalThis.room("state/chats");
+      importChats(JSON.stringify({ id: "x", title: "x", leaf: "a", nodes: [{ id: "a", parent: "", role: "assistant", content: "42", reasoning: "Add them." }] }));
+      location.hash = `#/chat/${chats.value[0].id}`;
+    });
+    await page.waitForSelector(".thoughts summary");
+    assert.equal(await page.locator(".thoughts").evaluate((fold) => fold.open), false);
+    await page.locator(".thoughts summary").click();
+    await page.waitForSelector("text=Add them.");
+    quiet();
+    await close();
+  });
+
+  test("a text in the address fills the box, and is not sent", async () => {
+    const { page, close } = await openPage(world.browser, world.server.base);
+    await page.goto(`${world.server.base}/?text=Hello%20there#/chat`);
+    await page.waitForSelector(".writer textarea");
+    assert.equal(await page.inputValue(".writer textarea"), "Hello there");
+    await page.waitForTimeout(300);
+    assert.equal(await page.locator(".message").count(), 0);
+    await close();
+  });
+
+  test("1,000 tokens a second into one message without long frames", async () => {
+    const { page, go, close } = await openPage(world.browser, world.server.base, { reducedMotion: "no-preference" });
+    await go("chat");
+    const worst = await page.evaluate(async () => {
+      const { newChat, addNode, keep } = await globalThis.room("state/chats");
+      const { takeChunk } = await globalThis.room("state/stream");
+      const chat = newChat();
+      location.hash = `#/chat/${chat.id}`;
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      const node = addNode(chat, { role: "assistant", rounds: [], began: performance.now() });
+      let worst = 0, last = performance.now(), going = true;
+      const frame = (now) => {
+        worst = Math.max(worst, now - last);
+        last = now;
+        if (going) requestAnimationFrame(frame);
+      };
+      requestAnimationFrame(frame);
+      for (let second = 0; second < 3; ++second) {
+        for (let part = 0; part < 50; ++part) {
+          for (let i = 0; i < 20; ++i) takeChunk(node, { choices: [{ delta: { content: i % 19 ? `word${i} ` : "\n\nA **new** paragraph with `code`: " } }] });
+          keep(chat);
+          await new Promise((resolve) => setTimeout(resolve, 20));
+        }
+      }
+      going = false;
+      return worst;
+    });
+    console.log(`longest frame at 1,000 tokens/s: ${worst.toFixed(0)} ms`);
+    assert.ok(worst < 50 * kSlack, `longest frame ${worst} ms`);
+    await close();
+  });
+}

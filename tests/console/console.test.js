@@ -1,0 +1,26 @@
+// The console in a real browser, against the real server: one group of checks after the other.
+import { after, before, describe } from "node:test";
+import { launch } from "./browser.js";
+import { startServer } from "./server.js";
+import { pages } from "./pages.js";
+import { chat } from "./chat.js";
+import { speculation } from "./speculation.js";
+import { monitor } from "./monitor.js";
+import { benchmark } from "./benchmark.js";
+import { models } from "./models.js";
+import { keys } from "./keys.js";
+import { languages } from "./languages.js";
+
+const world = {};
+before(async () => {
+  [world.browser, world.server] = await Promise.all([launch(), startServer()]);
+});
+after(async () => {
+  await world.browser?.close();
+  await world.server?.stop();
+});
+
+const only = process.env.CONSOLE_ONLY;
+for (const [name, group] of Object.entries({ pages, chat, speculation, monitor, benchmark, models, keys, languages })) {
+  if (!only || only.split(",").includes(name)) describe(name, () => group(world));
+}

@@ -1,0 +1,43 @@
+// Models as the server shows them.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { openPage } from "./browser.js";
+import { here, startServer } from "./server.js";
+
+export function models(world) {
+  test("the served model, with what it is", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    await go("models");
+    const card = page.locator('[data-model="default"]');
+    await card.waitFor();
+    const text = await card.innerText();
+    assert.match(text, /loaded/);
+    assert.match(text, /Context/);
+    await page.waitForFunction(() => /[0-9a-f]{64}/.test(document.querySelector("[data-model]").innerText), undefined, { timeout: 60000 });
+    quiet();
+    await close();
+  });
+
+  test("load, unload, and one that is broken", async () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "console-models-"));
+    fs.symlinkSync(path.resolve(here, "../../models/default"), path.join(folder, "small"));
+    fs.cpSync(path.resolve(here, "../../models/default"), path.join(folder, "broken"), { recursive: true });
+    fs.truncateSync(path.join(folder, "broken", fs.readdirSync(path.join(folder, "broken")).find((one) => one.endsWith(".safetensors"))), 1000);
+    const server = await startServer(["--models-dir", folder], { env: { PACELINE_MODEL: "" } });
+    const { page, go, close } = await openPage(world.browser, server.base, { expected: ["Failed to load resource"] });
+    await go("models");
+    const card = page.locator('[data-model="small"]'), broken = page.locator('[data-model="broken"]');
+    await card.getByRole("button", { name: "Load", exact: true }).click();
+    await card.getByRole("button", { name: "Unload" }).waitFor();
+    await card.getByRole("button", { name: "Unload" }).click();
+    await card.getByRole("button", { name: "Load", exact: true }).waitFor();
+    await broken.getByRole("button", { name: "Load", exact: true }).click();
+    await broken.locator(".bad").first().waitFor();
+    await close();
+    await server.stop();
+    fs.rmSync(folder, { recursive: true });
+  });
+}

@@ -1,0 +1,73 @@
+// What the page says is what /metrics says; requests are listed, and can be ended.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openPage } from "./browser.js";
+import { soon } from "./server.js";
+
+const total = async (server, name) => {
+  const text = await (await server.get("/metrics")).text();
+  return text.split("\n").filter((line) => line.startsWith(`${name}{`)).reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+};
+const ask = (server, fields = {}) => server.post("/v1/chat/completions", { messages: [{ role: "user", content: "What is 3 plus 4?" }], max_tokens: 24, ...fields });
+
+export function monitor(world) {
+  test("numbers equal /metrics, and 20 requests fill the table", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    for (let i = 0; i < 20; ++i) await (await ask(world.server, { seed: i })).text();
+    await go("monitor");
+    await page.waitForSelector(".chart .uplot");
+    for (const [column, name] of [["output", "vllm:generation_tokens_total"], ["prompt", "vllm:prompt_tokens_total"], ["accepted", "vllm:spec_decode_num_accepted_tokens_total"], ["drafted", "vllm:spec_decode_num_draft_tokens_total"]]) {
+      const wanted = await total(world.server, name);
+      await soon(async () => Number((await page.locator(`[data-total=${column}]`).innerText()).replaceAll(",", "")) === wanted, `${column} is ${wanted}`);
+    }
+    await soon(async () => (await page.locator("table.cards tbody tr").count()) >= 20, "20 requests in the table");
+    assert.equal(await page.locator(".chart").count(), 11);
+    quiet();
+    await close();
+  });
+
+  test("cancel ends a request", async () => {
+    const { page, go, close } = await openPage(world.browser, world.server.base);
+    await go("monitor");
+    // Long enough to be found and ended on a slow machine, too.
+    const asked = ask(world.server, { max_tokens: 3000, n: 8, ignore_eos: true, speculative: { enabled: false } });
+    let answered = false;
+    asked.then(() => { answered = true; });
+    // The table is drawn anew meanwhile, and a click may meet a row that has just gone.
+    await soon(async () => {
+      for (const button of await page.locator('button[aria-label="Cancel"]').all()) await button.click({ timeout: 2000 }).catch(() => {});
+      return answered;
+    }, "the request has ended", 60000);
+    const answer = await asked;
+    assert.match(await answer.text(), /cancelled/);
+    await close();
+  });
+
+  test("an hour of samples stays within bounds", async () => {
+    const { page, go, close } = await openPage(world.browser, world.server.base);
+    await go("monitor");
+    await page.waitForSelector(".chart .uplot");
+    const session = await page.context().newCDPSession(page);
+    const heap = async () => {
+      await session.send("HeapProfiler.collectGarbage");
+      return (await session.send("Runtime.getHeapUsage")).usedSize;
+    };
+    const rows = await page.evaluate(async () => {
+      const { columns, joinSamples, range } = await globalThis.room("state/monitor");
+      range.value = "3600";
+      const names = Object.keys(columns.value), from = Date.now() / 1000 - 7200;
+      let all = null;
+      for (let second = 0; second < 7200; second += 60) {
+        all = joinSamples(all, names, Array.from({ length: 60 }, (_, i) => names.map((name) => (name === "time" ? from + second + i : second + i + Math.random()))), 3600);
+      }
+      columns.value = all;
+      await new Promise((resolve) => setTimeout(resolve, 800));
+      return all.time.length;
+    });
+    assert.ok(rows >= 3600 && rows <= 4000, `${rows} rows`);
+    const used = await heap();
+    console.log(`heap with an hour of samples in 11 charts: ${(used / 1e6).toFixed(1)} MB`);
+    assert.ok(used < 60e6);
+    await close();
+  });
+}

@@ -1,0 +1,64 @@
+// Every page in both themes and three widths: nothing to complain about, for eyes or for axe.
+import assert from "node:assert/strict";
+import path from "node:path";
+import { test } from "node:test";
+import { axe, kShots, openPage } from "./browser.js";
+import { kSlack } from "./server.js";
+
+const kPages = ["chat", "speculation", "monitor", "benchmark", "models", "connect", "settings", "log"];
+
+export function pages(world) {
+  for (const theme of ["light", "dark"]) {
+    for (const width of [360, 820, 1440]) {
+      test(`${theme}, ${width} px`, async () => {
+        const { page, go, quiet, close } = await openPage(world.browser, world.server.base, { width });
+        for (const name of kPages) {
+          await go(name, `?theme=${theme}`);
+          await page.waitForFunction(() => !document.title.startsWith("paceline"));
+          await page.waitForTimeout(250);
+          const wide = await page.evaluate(() => Math.max(document.documentElement.scrollWidth - innerWidth, document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth));
+          assert.ok(wide <= 0, `${name}: no sideways scrolling, ${wide} px`);
+          const small = await page.evaluate(() => (innerWidth > 819 ? [] : [...document.querySelectorAll("nav a, main button, main select")].filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 43.5).map((one) => one.outerHTML.slice(0, 80))));
+          assert.deepEqual(small, [], `${name}: targets of 44 px`);
+          await page.screenshot({ path: path.join(kShots, `${name}-${theme}-${width}.png`) });
+          await axe(page, `${name}, ${theme}, ${width}`);
+        }
+        quiet();
+        await close();
+      });
+    }
+  }
+
+  test("the shell is painted at once", async () => {
+    const { page, go, close } = await openPage(world.browser, world.server.base);
+    await go("chat");
+    const paints = [];
+    for (let i = 0; i < 5; ++i) {
+      await page.reload();
+      await page.waitForSelector(".pages");
+      paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity));
+    }
+    paints.sort((a, b) => a - b);
+    console.log(`first paint: ${paints.map((ms) => ms.toFixed(0)).join(", ")} ms`);
+    // Other tests share these cores: the best of five.
+    assert.ok(paints[0] < 200 * kSlack, `first paint after ${paints[0]} ms`);
+    await close();
+  });
+
+  test("files are small, known by their digest, and packed or not as asked", async () => {
+    const page = await world.server.get("/", { "accept-encoding": "identity" });
+    assert.equal(page.headers.get("cache-control"), "no-cache");
+    const policy = page.headers.get("content-security-policy");
+    assert.ok(policy.includes("default-src 'none'") && policy.includes("trusted-types 'none'") && !policy.includes("unsafe"));
+    const name = (await page.text()).match(/\/console\/[0-9a-f]{12}\/js\/main\.js/)[0];
+    const plain = await world.server.get(name, { "accept-encoding": "identity" });
+    assert.equal(plain.headers.get("content-encoding"), null);
+    const packed = await world.server.get(name, { "accept-encoding": "gzip" });
+    assert.equal(packed.headers.get("content-encoding"), "gzip");
+    assert.equal(await packed.text(), await plain.text());
+    assert.match(packed.headers.get("cache-control"), /immutable/);
+    const again = await world.server.get("/", { "if-none-match": page.headers.get("etag") });
+    assert.equal(again.status, 304);
+    assert.equal((await world.server.get(name.replace("main.js", "none.js"))).status, 404);
+  });
+}

@@ -1,0 +1,49 @@
+// The program with the model that it ships with, or with what a test says.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const here = path.dirname(fileURLToPath(import.meta.url));
+const program = process.env.PACELINE_PROGRAM ?? path.join(here, "../../build/release/paceline");
+
+export async function startServer(flags = [], { env = {}, port = 0 } = {}) {
+  const child = spawn(program, ["serve", "--port", String(port), "--drain-grace", "0", "--drain-seconds", "1", ...flags], {
+    env: { ...process.env, ...env }, stdio: ["ignore", "ignore", "pipe"],
+  });
+  const found = await new Promise((resolve, reject) => {
+    let log = "";
+    child.stderr.on("data", (bytes) => {
+      log += bytes;
+      const place = log.match(/console at http:\/\/127\.0\.0\.1:(\d+)/);
+      if (place) resolve(Number(place[1]));
+    });
+    child.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${log}`)));
+  });
+  const base = `http://127.0.0.1:${found}`;
+  return {
+    base, port: found,
+    get: async (place, headers = {}) => fetch(base + place, { headers }),
+    json: async (place) => (await fetch(base + place)).json(),
+    post: async (place, body, headers = {}) => fetch(base + place, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) }),
+    stop: async (signal = "SIGTERM") => {
+      const ended = new Promise((resolve) => child.on("exit", resolve));
+      child.kill(signal);
+      const code = await ended;
+      if (signal === "SIGTERM") assert.equal(code, 0, "SIGTERM drains, and the server ends well");
+    },
+  };
+}
+
+// Times are what a machine of one's own shows (CONSOLE_STRICT); beside others no test may fail for being slow.
+export const kSlack = process.env.CONSOLE_STRICT ? 1 : 40;
+
+export async function soon(holds, what, ms = 30000) {
+  const end = Date.now() + ms;
+  for (;;) {
+    const value = await holds();
+    if (value) return value;
+    assert.ok(Date.now() < end, `in time: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}

@@ -1,0 +1,66 @@
+// Colours add up, races end with equal texts, and a hopeless drafter is given up.
+import assert from "node:assert/strict";
+import path from "node:path";
+import { test } from "node:test";
+import { ended, kShots, openPage, say } from "./browser.js";
+
+const kAnswers = Number(process.env.CONSOLE_ANSWERS ?? 8), kRaces = Number(process.env.CONSOLE_RACES ?? 4);
+const kAsked = ["What is 17 plus 25?", "Tell a story about a fox.", "Write a Python function that adds two numbers.", "Make JSON of this: Tom is 5 years old.", "What is the capital of France?"];
+
+// What the page has kept of the newest answer.
+const kept = (page) => page.evaluate(async () => {
+  const { chat } = await globalThis.room("state/chats");
+  const { countRounds } = await globalThis.room("parts/spans");
+  const node = chat.value.nodes.at(-1);
+  return { counts: countRounds(node.rounds), usage: node.usage, content: node.content, spans: node.rounds.flatMap((round) => round.spans.map((span) => span.text)).join(""), problem: node.problem };
+});
+
+export function speculation(world) {
+  test(`colours add up to usage.speculative in ${kAnswers} answers`, async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    for (let i = 0; i < kAnswers; ++i) {
+      await go("chat");
+      await page.waitForSelector(".writer textarea");
+      await say(page, kAsked[i % kAsked.length]);
+      await ended(page);
+      const { counts, usage, content, spans, problem } = await kept(page);
+      assert.equal(problem, undefined);
+      const { speculative } = usage;
+      assert.equal(counts.accepted, speculative.accepted);
+      assert.equal(counts.rounds, speculative.rounds);
+      assert.equal(counts.drafted, speculative.drafted);
+      assert.equal(spans, content, "the spans' text is the answer's");
+    }
+    await page.getByLabel("Show who wrote each token").check();
+    await page.waitForSelector(".spans mark.accepted");
+    assert.equal(await page.locator(".spans").first().evaluate((element) => element.textContent), (await kept(page)).content);
+    await page.screenshot({ path: path.join(kShots, "colours.png") });
+    await page.locator(".facts a").click();
+    await page.waitForSelector(".chart .uplot");
+    quiet();
+    await close();
+  });
+
+  test(`${kRaces} races end with equal texts`, async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base, { height: 1000 });
+    await go("speculation");
+    const kinds = ["story", "sums", "json", "code"];
+    for (let i = 0; i < kRaces; ++i) {
+      await page.locator("main select").first().selectOption(kinds[i % kinds.length]);
+      const before = await page.evaluate(() => document.querySelector(".verdict")?.textContent ?? "");
+      await page.getByRole("button", { name: "Start" }).click();
+      await page.waitForFunction((had) => ![had, undefined].includes(document.querySelector(".verdict")?.textContent), before, { timeout: 60000 });
+      const verdict = await page.locator(".verdict").innerText();
+      assert.match(verdict, /The texts are equal: [\d,]+ bytes/);
+      assert.match(verdict, /SHA-256 [0-9a-f]{64}/);
+    }
+    await page.screenshot({ path: path.join(kShots, "race.png") });
+    quiet();
+    await close();
+  });
+
+  test("a trace changes no text", async () => {
+    const ask = async (speculative) => (await (await world.server.post("/v1/chat/completions", { messages: [{ role: "user", content: "Tell a story." }], seed: 5, max_tokens: 80, speculative })).json()).choices[0].message.content;
+    assert.equal(await ask({ trace: true }), await ask({ enabled: false }));
+  });
+}

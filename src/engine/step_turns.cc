@@ -15,15 +15,28 @@ StepTurns::Turn::~Turn() {
   seat_.turns_->give(seat_, std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count());
 }
 
+StepTurns::Seat* StepTurns::next() const {
+  const auto least = std::min_element(waiting_.begin(), waiting_.end(),
+                                      [](const Seat* a, const Seat* b) { return a->used_s_ < b->used_s_; });
+  return least == waiting_.end() ? nullptr : *least;
+}
+
 void StepTurns::take(Seat& seat) {
   std::unique_lock lock(mutex_);
   seat.used_s_ = std::max(seat.used_s_, newest_s_);
   waiting_.push_back(&seat);
-  changed_.wait(lock, [&] {
-    const auto least = std::min_element(waiting_.begin(), waiting_.end(),
-                                        [](const Seat* a, const Seat* b) { return a->used_s_ < b->used_s_; });
-    return !is_taken_ && *least == &seat;
-  });
+  if (awaited_ == &seat) {
+    awaited_ = nullptr;
+    changed_.notify_all();
+  }
+  while (is_taken_ || next() != &seat || awaited_ != nullptr) {
+    if (awaited_ == nullptr) {
+      changed_.wait(lock);
+    } else if (changed_.wait_until(lock, awaited_until_) == std::cv_status::timeout) {
+      awaited_ = nullptr;
+      changed_.notify_all();
+    }
+  }
   std::erase(waiting_, &seat);
   is_taken_ = true;
   newest_s_ = seat.used_s_;
@@ -33,6 +46,10 @@ void StepTurns::give(Seat& seat, double seconds) {
   const std::lock_guard lock(mutex_);
   seat.used_s_ += seconds;
   is_taken_ = false;
+  if (const Seat* other = next(); other != nullptr && seat.used_s_ < other->used_s_) {
+    awaited_ = &seat;
+    awaited_until_ = std::chrono::steady_clock::now() + patience_;
+  }
   changed_.notify_all();
 }
 

@@ -11,7 +11,6 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
-#include <fstream>
 #include <thread>
 
 #include "bench/load_client.h"
@@ -88,13 +87,6 @@ Result<tcp::endpoint> read_endpoint(const std::string& url) {
                         std::from_chars(rest.data() + colon + 1, rest.data() + rest.size(), port).ec == std::errc();
   if (error || !has_port) return Error{fmt::format("expected http://ADDRESS:PORT, found '{}'", url)};
   return tcp::endpoint(address, port);
-}
-
-size_t resident_bytes(pid_t pid) {
-  std::ifstream file(fmt::format("/proc/{}/statm", pid));
-  size_t total = 0, resident = 0;
-  file >> total >> resident;
-  return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace paceline

@@ -33,7 +33,4 @@ class ChildServer {
 // "http://127.0.0.1:8080" or "127.0.0.1:8080".
 Result<boost::asio::ip::tcp::endpoint> read_endpoint(const std::string& url);
 
-// Resident bytes of a process; 0: not known.
-size_t resident_bytes(pid_t pid);
-
 }  // namespace paceline

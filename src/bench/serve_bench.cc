@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/file_limit.h"
+#include "base/resident_memory.h"
 #include "bench/child_server.h"
 #include "bench/load_pictures.h"
 #include "bench/load_run.h"

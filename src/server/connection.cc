@@ -369,11 +369,10 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       const std::string sign = rang || gone_ ? "" : exchange_->show_life();
       if (!sign.empty()) written = co_await write_piece(sign, chunked);
     }
+    if (written && !gone_ && chunked) written = co_await write("0\r\n\r\n");
     if (written && !gone_) {
-      if (chunked) written = co_await write("0\r\n\r\n");
       note(call, 200);
-    }
-    if (!written || gone_) {
+    } else {
       keep_alive_ = false;
       exchange_->cancel(client_gone());
       note(call, 499);

@@ -199,10 +199,12 @@ Usage Exchange::take_all(std::vector<ChoiceNews>& news, std::optional<ApiError>&
 
 Exchange::Progress Exchange::progress() {
   const std::lock_guard lock(mutex_);
-  Progress made{id(), usage_, seconds_between(plan_.arrived, EngineClock::now()), {}, {}, all_ended(), ""};
+  // One that was cancelled has ended for everyone but the engine, which hears of it between two steps.
+  const bool has_ended = all_ended() || cancelled_;
+  Progress made{id(), usage_, seconds_between(plan_.arrived, EngineClock::now()), {}, {}, has_ended, ""};
   if (first_token_) made.first_token_s = seconds_between(plan_.arrived, *first_token_);
   if (last_token_) made.last_token_s = seconds_between(plan_.arrived, *last_token_);
-  if (all_ended()) made.end = problem_ ? *problem_->code : output_end_name(choices_.back()->output.end());
+  if (has_ended) made.end = problem_ ? *problem_->code : output_end_name(choices_.back()->output.end());
   return made;
 }
 

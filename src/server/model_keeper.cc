@@ -1,10 +1,10 @@
 // What the shelf's own thread does: loads what is wanted, one after the other, and unloads what is to go.
 #include <fmt/format.h>
-#include <malloc.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "base/resident_memory.h"
 #include "base/units_text.h"
 #include "server/shelf_item.h"
 
@@ -12,13 +12,6 @@ namespace paceline {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// glibc keeps what was freed for the next who asks; a model's is too much for that.
-void give_freed_memory_back() {
-#ifdef __GLIBC__
-  ::malloc_trim(0);
-#endif
-}
 
 ApiError cannot_load(const std::string& name, const std::string& why) {
   return {.status = 500,

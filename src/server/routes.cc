@@ -289,8 +289,10 @@ HttpAnswer Routes::requests(bool as_slots) {
     const std::lock_guard lock(exchanges_mutex_);
     for (const auto& weak : exchanges_) {
       const auto exchange = weak.lock();
-      if (exchange == nullptr || exchange->finished()) continue;
-      json::object record = request_record(exchange->route(), exchange->progress());
+      if (exchange == nullptr) continue;
+      const Exchange::Progress progress = exchange->progress();
+      if (progress.has_ended) continue;
+      json::object record = request_record(exchange->route(), progress);
       if (as_slots) record["is_processing"] = true;
       running.push_back(std::move(record));
     }

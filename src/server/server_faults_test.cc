@@ -42,6 +42,17 @@ TEST(ServerFaults, WhoGoesAwayIsCancelled) {
     killed.reset();
     EXPECT_TRUE(nothing_runs(server));
   }
+  // Both are said to have ended, and why.
+  boost::json::value listed;
+  EXPECT_TRUE(TestServer::soon([&] {
+    listed = server.client().get("/v1/requests").json();
+    return listed.at("recent").as_array().size() == 2;
+  }));
+  EXPECT_TRUE(listed.at("running").as_array().empty());
+  for (const auto& record : listed.at("recent").as_array()) {
+    EXPECT_EQ(record.at("state"), "ended");
+    EXPECT_EQ(record.at("end"), "client_closed_request");
+  }
   // One that waits for a whole answer, and one whose request has just been sent.
   TestClient waiting = server.client();
   waiting.send_post("/v1/chat/completions", TestServer::chat_body(R"("max_tokens":3000,"ignore_eos":true)"));

@@ -36,7 +36,7 @@ export async function startServer(flags = [], { env = {}, port = 0 } = {}) {
 }
 
 // Times are what a machine of one's own shows (CONSOLE_STRICT); beside others no test may fail for being slow.
-export const kSlack = process.env.CONSOLE_STRICT ? 1 : 40;
+export const kSlack = process.env.CONSOLE_STRICT ? 1 : 10;
 
 export async function soon(holds, what, ms = 30000) {
   const end = Date.now() + ms;

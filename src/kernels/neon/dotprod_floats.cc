@@ -39,7 +39,7 @@ void rows_of(const Matrix& w, const float* x, int64_t stride, const Output& outp
   }
 }
 
-// Rows [r, rows) against outputs [n_begin, n_end).
+// As many rows at once as registers hold, against outputs [n_begin, n_end).
 template <class Read, bool kNeighbours>
 void all_rows(const Matrix& w, const Act& x, const Output& output, int32_t n_begin, int32_t n_end) {
   const int64_t stride = lanes::f32_stride<Vec>(w.cols);

@@ -17,6 +17,7 @@
 #include "kernels/neon/act.h"
 #include "kernels/neon/matmul.h"
 #include "kernels/neon/packed.h"
+#include "kernels/neon/packed_format.h"
 
 namespace paceline::kernels::neon {
 namespace {
@@ -240,28 +241,11 @@ void run(const Matrix& w, const Act& act, float* y, int64_t ldy, int32_t n_begin
   }
 }
 
-template <bool kNibbles, int kGroup>
-void run(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  if (w.scale_dtype == DType::bf16) return run<kNibbles, kGroup, uint16_t>(w, x, y, ldy, n_begin, n_end);
-  run<kNibbles, kGroup, float>(w, x, y, ldy, n_begin, n_end);
-}
-
-template <bool kNibbles>
-void run_group(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  switch (w.group) {
-    case 32: return run<kNibbles, 32>(w, x, y, ldy, n_begin, n_end);
-    case 64: return run<kNibbles, 64>(w, x, y, ldy, n_begin, n_end);
-    default: return run<kNibbles, 128>(w, x, y, ldy, n_begin, n_end);
-  }
-}
-
 }  // namespace
 
 void matmul_quantised(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  if (w.format == WeightFormat::q4)
-    run_group<true>(w, x, y, ldy, n_begin, n_end);
-  else
-    run_group<false>(w, x, y, ldy, n_begin, n_end);
+  with_format(
+      w, [&]<bool kNibbles, int kGroup, class Scale>() { run<kNibbles, kGroup, Scale>(w, x, y, ldy, n_begin, n_end); });
 }
 
 }  // namespace paceline::kernels::neon

@@ -1,7 +1,6 @@
 #include "server/console/console_routes.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <boost/json/array.hpp>
@@ -11,7 +10,8 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
+
+#include "base/resident_memory.h"
 
 namespace paceline {
 namespace {
@@ -35,13 +35,6 @@ double number_in(std::string_view query, std::string_view name, double otherwise
     return std::isfinite(number) ? number : otherwise;
   }
   return otherwise;
-}
-
-double memory_of_process() {
-  std::ifstream file("/proc/self/statm");
-  double all = 0, resident = 0;
-  file >> all >> resident;
-  return resident * static_cast<double>(::sysconf(_SC_PAGESIZE));
 }
 
 json::object setting_object(const DescribedSetting& one) {
@@ -124,7 +117,7 @@ void ConsoleRoutes::take_sample() {
   // Whoever asks does so a few times in a second.
   if (now - sampled_ < 0.9) return;
   sampled_ = now;
-  history_.add(sources_.metrics(), now, memory_of_process());
+  history_.add(sources_.metrics(), now, static_cast<double>(resident_bytes()));
 }
 
 HttpAnswer ConsoleRoutes::history(const HttpCall& call) const {

@@ -9,11 +9,13 @@
 namespace paceline {
 namespace {
 
-float half_at(const uint8_t* p) {
-  uint16_t half = 0;
-  std::memcpy(&half, p, sizeof half);
-  return f16_to_f32(half);
+uint16_t bits_at(const uint8_t* p) {
+  uint16_t bits = 0;
+  std::memcpy(&bits, p, sizeof bits);
+  return bits;
 }
+
+float half_at(const uint8_t* p) { return f16_to_f32(bits_at(p)); }
 
 uint32_t word_at(const uint8_t* p) {
   uint32_t word = 0;
@@ -108,37 +110,41 @@ void split_quarters(const uint8_t* bytes, uint8_t* codes) {
       for (int j = 0; j < 32; ++j) codes[128 * half + 32 * part + j] = bytes[32 * half + j] >> (2 * part) & 3;
 }
 
-void decode_q2_k(const uint8_t* b, DecodedBlock* out) {
-  const float d = half_at(b + 80), dmin = half_at(b + 82);
+void products_q2_k(const uint8_t* b, BlockProducts* out) {
+  out->factor = bits_at(b + 80);
+  out->least_factor = bits_at(b + 82);
   for (int i = 0; i < 16; ++i) {
-    out->scales[i] = d * static_cast<float>(b[i] & 15);
-    out->biases[i] = -(dmin * static_cast<float>(b[i] >> 4));
+    out->scales[i] = static_cast<int8_t>(b[i] & 15);
+    out->least[i] = static_cast<int8_t>(b[i] >> 4);
   }
-  split_quarters(b + 16, out->codes);
 }
 
-void decode_q3_k(const uint8_t* b, DecodedBlock* out) {
-  const float d = half_at(b + 108);
+void decode_q2_k(const uint8_t* b, DecodedBlock* out) { split_quarters(b + 16, out->codes); }
+
+void products_q3_k(const uint8_t* b, BlockProducts* out) {
+  out->factor = bits_at(b + 108);
   const uint8_t* c = b + 96;
   for (int i = 0; i < 16; ++i) {
     const int low = i < 8 ? c[i] & 15 : c[i - 8] >> 4;
     const int high = c[8 + i % 4] >> (2 * (i / 4)) & 3;
-    out->scales[i] = d * static_cast<float>((low | high << 4) - 32);
+    out->scales[i] = static_cast<int8_t>((low | high << 4) - 32);
   }
+}
+
+void decode_q3_k(const uint8_t* b, DecodedBlock* out) {
   split_quarters(b + 32, out->codes);
   for (int e = 0; e < 256; ++e)
     out->codes[e] = static_cast<uint8_t>(out->codes[e] | ((b[e % 32] >> (e / 32) & 1) << 2));
 }
 
 // Six bits each of scale and minimum of eight groups of 32.
-void decode_scales_k(const uint8_t* b, DecodedBlock* out) {
-  const float d = half_at(b), dmin = half_at(b + 2);
+void products_k(const uint8_t* b, BlockProducts* out) {
+  out->factor = bits_at(b);
+  out->least_factor = bits_at(b + 2);
   const uint8_t* c = b + 4;
   for (int i = 0; i < 8; ++i) {
-    const int scale = i < 4 ? c[i] & 63 : (c[i + 4] & 15) | (c[i - 4] >> 6) << 4;
-    const int least = i < 4 ? c[i + 4] & 63 : (c[i + 4] >> 4) | (c[i] >> 6) << 4;
-    out->scales[i] = d * static_cast<float>(scale);
-    out->biases[i] = -(dmin * static_cast<float>(least));
+    out->scales[i] = static_cast<int8_t>(i < 4 ? c[i] & 63 : (c[i + 4] & 15) | (c[i - 4] >> 6) << 4);
+    out->least[i] = static_cast<int8_t>(i < 4 ? c[i + 4] & 63 : (c[i + 4] >> 4) | (c[i] >> 6) << 4);
   }
 }
 
@@ -151,21 +157,20 @@ void split_64s(const uint8_t* bytes, uint8_t* codes) {
     }
 }
 
-void decode_q4_k(const uint8_t* b, DecodedBlock* out) {
-  decode_scales_k(b, out);
-  split_64s(b + 16, out->codes);
-}
+void decode_q4_k(const uint8_t* b, DecodedBlock* out) { split_64s(b + 16, out->codes); }
 
 void decode_q5_k(const uint8_t* b, DecodedBlock* out) {
-  decode_scales_k(b, out);
   split_64s(b + 48, out->codes);
   for (int e = 0; e < 256; ++e)
     out->codes[e] = static_cast<uint8_t>(out->codes[e] | ((b[16 + e % 32] >> (e / 32) & 1) << 4));
 }
 
+void products_q6_k(const uint8_t* b, BlockProducts* out) {
+  out->factor = bits_at(b + 208);
+  std::memcpy(out->scales, b + 192, sizeof out->scales);
+}
+
 void decode_q6_k(const uint8_t* b, DecodedBlock* out) {
-  const float d = half_at(b + 208);
-  for (int i = 0; i < 16; ++i) out->scales[i] = d * static_cast<float>(static_cast<int8_t>(b[192 + i]));
   for (int p = 0; p < 2; ++p)
     for (int part = 0; part < 4; ++part)
       for (int j = 0; j < 32; ++j) {
@@ -175,15 +180,25 @@ void decode_q6_k(const uint8_t* b, DecodedBlock* out) {
       }
 }
 
-void decode_iq4_xs(const uint8_t* b, DecodedBlock* out) {
-  const float d = half_at(b);
+void products_iq4_xs(const uint8_t* b, BlockProducts* out) {
+  out->factor = bits_at(b);
   const int high_bits = b[2] | b[3] << 8;
   for (int i = 0; i < 8; ++i) {
     const int low = b[4 + i / 2] >> (i % 2 == 0 ? 0 : 4) & 15;
-    out->scales[i] = d * static_cast<float>((low | (high_bits >> (2 * i) & 3) << 4) - 32);
-    split_32(b + 8 + 16 * i, out->codes + 32 * i);
+    out->scales[i] = static_cast<int8_t>((low | (high_bits >> (2 * i) & 3) << 4) - 32);
   }
+}
+
+void decode_iq4_xs(const uint8_t* b, DecodedBlock* out) {
+  for (int i = 0; i < 8; ++i) split_32(b + 8 + 16 * i, out->codes + 32 * i);
   look_up(kIq4Levels, 256, out->codes);
+}
+
+void multiply_out(const BlockProducts& products, bool least, DecodedBlock* out) {
+  const float factor = f16_to_f32(products.factor), least_factor = f16_to_f32(products.least_factor);
+  for (int i = 0; i < kMostBlockGroups; ++i) out->scales[i] = factor * static_cast<float>(products.scales[i]);
+  if (!least) return;
+  for (int i = 0; i < kMostBlockGroups; ++i) out->biases[i] = -(least_factor * static_cast<float>(products.least[i]));
 }
 
 bool has_biases(WeightFormat f) {
@@ -193,9 +208,30 @@ bool has_biases(WeightFormat f) {
 
 }  // namespace
 
+void read_products(WeightFormat format, const void* block, BlockProducts* out) {
+  const auto* b = static_cast<const uint8_t*>(block);
+  *out = {};
+  switch (format) {
+    case WeightFormat::q2_k: return products_q2_k(b, out);
+    case WeightFormat::q3_k: return products_q3_k(b, out);
+    case WeightFormat::q4_k:
+    case WeightFormat::q5_k: return products_k(b, out);
+    case WeightFormat::q6_k: return products_q6_k(b, out);
+    case WeightFormat::iq4_xs: return products_iq4_xs(b, out);
+    default: break;
+  }
+  CHECK(false);
+}
+
 void decode_block(WeightFormat format, const void* block, DecodedBlock* out) {
   const auto* b = static_cast<const uint8_t*>(block);
-  if (!has_biases(format)) std::memset(out->biases, 0, sizeof out->biases);
+  const bool biases = has_biases(format);
+  if (!biases) std::memset(out->biases, 0, sizeof out->biases);
+  if (has_products(format)) {
+    BlockProducts products;
+    read_products(format, block, &products);
+    multiply_out(products, biases, out);
+  }
   switch (format) {
     case WeightFormat::q8_0: return decode_q8_0(b, out);
     case WeightFormat::q4_0: return decode_q4_0(b, out);

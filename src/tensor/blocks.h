@@ -25,6 +25,16 @@ struct DecodedBlock {
   float biases[kMostBlockGroups];
 };
 
+// Scales that are products of a factor for the whole block and a small number for each group; biases likewise, those
+// numbers being what is subtracted. Factors are float16, as they lie.
+struct BlockProducts {
+  uint16_t factor = 0, least_factor = 0;
+  int8_t scales[kMostBlockGroups] = {};
+  int8_t least[kMostBlockGroups] = {};
+};
+
+constexpr bool has_products(WeightFormat f) { return f >= WeightFormat::q2_k; }
+
 // The code that stands for zero.
 constexpr int32_t block_zero(WeightFormat f) {
   switch (f) {
@@ -47,6 +57,8 @@ constexpr bool has_nibbles(WeightFormat f) {
          f == WeightFormat::q2_k;
 }
 
+// Of a block of a format that has them, at any address.
+void read_products(WeightFormat format, const void* block, BlockProducts* out);
 // One block of a format in blocks, at any address.
 void decode_block(WeightFormat format, const void* block, DecodedBlock* out);
 

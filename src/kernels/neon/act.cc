@@ -7,8 +7,8 @@
 #include <cstring>
 
 #include "kernels/lanes/matmul_f32.h"
+#include "kernels/neon/blocks_act.h"
 #include "kernels/neon/vec.h"
-#include "kernels/portable/act.h"
 
 namespace paceline::kernels::neon {
 namespace {
@@ -83,7 +83,7 @@ void prepare_pair(const Act& act, const float* x0, const float* x1, int64_t pair
 }  // namespace
 
 size_t act_bytes(const ActShape& shape) {
-  if (shape.kind == ActKind::blocks) return portable::act_bytes(shape);
+  if (shape.kind == ActKind::blocks) return blocks_act_bytes(shape);
   if (shape.kind == ActKind::f32)
     return static_cast<size_t>(shape.rows * lanes::f32_stride<Vec>(shape.cols)) * sizeof(float);
   const int64_t pairs = row_pairs(shape.rows);
@@ -103,28 +103,11 @@ QuantisedAct quantised_parts(const Act& act) {
           static_cast<int32_t>(blocks)};
 }
 
-float quantise_group(const float* x, int32_t group, int8_t* q, int32_t& sum) {
-  float32x4_t top4 = vdupq_n_f32(0);
-  for (int32_t k = 0; k < group; k += 4) top4 = vmaxq_f32(top4, vabsq_f32(vld1q_f32(x + k)));
-  const float top = vmaxvq_f32(top4);
-  const float32x4_t inverse = vdupq_n_f32(top > 0 ? 127.0f / top : 0.0f);
-  const auto round4 = [&](const float* p) { return vcvtnq_s32_f32(vmulq_f32(vld1q_f32(p), inverse)); };
-  int16x8_t total = vdupq_n_s16(0);
-  for (int32_t k = 0; k < group; k += 16) {
-    const int16x8_t a = vcombine_s16(vmovn_s32(round4(x + k)), vmovn_s32(round4(x + k + 4)));
-    const int16x8_t b = vcombine_s16(vmovn_s32(round4(x + k + 8)), vmovn_s32(round4(x + k + 12)));
-    total = vaddq_s16(total, vaddq_s16(a, b));
-    vst1q_s8(q + k, vcombine_s8(vmovn_s16(a), vmovn_s16(b)));
-  }
-  sum = vaddlvq_s16(total);
-  return top / 127.0f;
-}
-
 void prepare(const Act& act, const float* x, int64_t ldx, int32_t unit_begin, int32_t unit_end) {
   // A unit is a pair of rows.
   const int32_t row_end = unit_end * 2 < act.shape.rows ? unit_end * 2 : act.shape.rows;
   if (act.shape.kind == ActKind::f32) return lanes::prepare_f32<Vec>(act, x, ldx, unit_begin * 2, row_end);
-  if (act.shape.kind == ActKind::blocks) return portable::prepare(act, x, ldx, unit_begin * 2, row_end);
+  if (act.shape.kind == ActKind::blocks) return prepare_blocks(act, x, ldx, unit_begin * 2, row_end);
   for (int32_t unit = unit_begin; unit < unit_end; ++unit) {
     const float* x0 = x + 2 * unit * ldx;
     const float* x1 = 2 * unit + 1 < act.shape.rows ? x0 + ldx : nullptr;

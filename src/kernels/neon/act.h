@@ -10,6 +10,7 @@
 //   ones. Then the scales: per pair and group {a0, a1, a0, a1}, the order of a 2x2 tile of results. Then, for the
 //   weights' biases, each group's scale times its sum of integers, as a sum of two bf16 (16 bits of fraction): per pair
 //   and 4 groups, 4 of row 0 and 4 of row 1, the upper parts and then the lower.
+//   blocks   blocks_act.h
 #pragma once
 
 #include "kernels/cpu_table.h"
@@ -27,8 +28,5 @@ struct QuantisedAct {
   int32_t blocks;  // of 4 groups
 };
 QuantisedAct quantised_parts(const Act& act);
-
-// Quantises one group into q; returns its scale, `sum` gets Σ q. group is a multiple of 16.
-float quantise_group(const float* x, int32_t group, int8_t* q, int32_t& sum);
 
 }  // namespace paceline::kernels::neon

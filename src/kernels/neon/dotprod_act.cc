@@ -1,7 +1,6 @@
 // Preparing activations: one pass over rows that lie in the cache, about 1.5 operations per element.
-#include <arm_neon.h>
-
 #include "kernels/lanes/matmul_f32.h"
+#include "kernels/neon/blocks_act.h"
 #include "kernels/neon/dotprod.h"
 #include "kernels/neon/vec.h"
 
@@ -10,28 +9,11 @@ namespace {
 
 bool in_floats(const ActShape& shape) { return shape.kind == ActKind::f32 || shape.kind == ActKind::bf16; }
 
-// As portable's, in the same operations. count is a multiple of 16.
-float quantise_group(const float* x, int32_t count, int8_t* q, int32_t& sum) {
-  float32x4_t top4 = vdupq_n_f32(0);
-  for (int32_t k = 0; k < count; k += 4) top4 = vmaxq_f32(top4, vabsq_f32(vld1q_f32(x + k)));
-  const float top = vmaxvq_f32(top4);
-  const float32x4_t inverse = vdupq_n_f32(top > 0 ? 127.0f / top : 0.0f);
-  const auto round4 = [&](const float* p) { return vmovn_s32(vcvtnq_s32_f32(vmulq_f32(vld1q_f32(p), inverse))); };
-  int16x8_t total = vdupq_n_s16(0);
-  for (int32_t k = 0; k < count; k += 16) {
-    const int16x8_t a = vcombine_s16(round4(x + k), round4(x + k + 4));
-    const int16x8_t b = vcombine_s16(round4(x + k + 8), round4(x + k + 12));
-    total = vaddq_s16(total, vaddq_s16(a, b));
-    vst1q_s8(q + k, vcombine_s8(vmovn_s16(a), vmovn_s16(b)));
-  }
-  sum = vaddlvq_s16(total);
-  return top / 127.0f;
-}
-
 }  // namespace
 
 size_t act_bytes(const ActShape& shape) {
   if (in_floats(shape)) return static_cast<size_t>(shape.rows * lanes::f32_stride<Vec>(shape.cols)) * sizeof(float);
+  if (shape.kind == ActKind::blocks) return blocks_act_bytes(shape);
   const size_t groups = static_cast<size_t>(shape.rows) * static_cast<size_t>(shape.cols / shape.group);
   return portable::act_bytes(shape) + (shape.kind == ActKind::int8 ? groups * sizeof(int32_t) : 0);
 }
@@ -43,6 +25,7 @@ int32_t* corrections(const Act& act) {
 
 void prepare(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int32_t row_end) {
   if (in_floats(act.shape)) return lanes::prepare_f32<Vec>(act, x, ldx, row_begin, row_end);
+  if (act.shape.kind == ActKind::blocks) return prepare_blocks(act, x, ldx, row_begin, row_end);
   const portable::QuantisedRows parts = portable::quantised_rows(act);
   const int32_t group = act.shape.group, groups = act.shape.cols / group;
   for (int32_t r = row_begin; r < row_end; ++r)

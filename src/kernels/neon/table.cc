@@ -2,10 +2,11 @@
 
 #include "kernels/lanes/table.h"
 #include "kernels/neon/act.h"
+#include "kernels/neon/blocks_layout.h"
 #include "kernels/neon/matmul.h"
+#include "kernels/neon/matmul_blocks.h"
 #include "kernels/neon/packed.h"
 #include "kernels/neon/vec.h"
-#include "kernels/portable/blocks.h"
 
 namespace paceline::kernels::neon {
 namespace {
@@ -16,7 +17,7 @@ void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begi
     case ActKind::bf16: return matmul_bf16(w, x, y, ldy, n_begin, n_end);
     case ActKind::int8:
     case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
-    case ActKind::blocks: return portable::matmul_blocks(w, x, y, ldy, n_begin, n_end);
+    case ActKind::blocks: return matmul_blocks(w, x, y, ldy, n_begin, n_end);
   }
 }
 
@@ -29,6 +30,7 @@ constexpr CpuTable make_table() {
   made.act_unit = 2;
   made.prepare = prepare;
   made.matmul = matmul;
+  made.dequantise = dequantise;
   return made;
 }
 

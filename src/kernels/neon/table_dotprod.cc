@@ -1,9 +1,10 @@
 // For processors with dot products but neither the matrix nor the bf16 instructions.
 #include "kernels/lanes/table.h"
+#include "kernels/neon/blocks_layout.h"
 #include "kernels/neon/dotprod.h"
+#include "kernels/neon/matmul_blocks.h"
 #include "kernels/neon/table.h"
 #include "kernels/neon/vec.h"
-#include "kernels/portable/blocks.h"
 
 namespace paceline::kernels::neon {
 namespace {
@@ -14,7 +15,7 @@ void matmul_dotprod(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_
     case ActKind::bf16: return dotprod::matmul_floats(w, x, y, ldy, n_begin, n_end);
     case ActKind::int8:
     case ActKind::nibbles: return dotprod::matmul_quantised(w, x, y, ldy, n_begin, n_end);
-    case ActKind::blocks: return portable::matmul_blocks(w, x, y, ldy, n_begin, n_end);
+    case ActKind::blocks: return dotprod::matmul_blocks(w, x, y, ldy, n_begin, n_end);
   }
 }
 
@@ -27,6 +28,7 @@ constexpr CpuTable make_table() {
   made.act_unit = 1;
   made.prepare = dotprod::prepare;
   made.matmul = matmul_dotprod;
+  made.dequantise = dequantise;
   made.mix = lanes::mix<Vec>;
   return made;
 }

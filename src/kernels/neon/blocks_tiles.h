@@ -1,0 +1,336 @@
+// y [rows, N] = x [rows, K] · W [N, K]^T for W in blocks as blocks_layout.h lays it out, x as blocks_act.h does; for
+// both NEON tables, which differ in the unit that multiplies.
+//
+// For one output n and row r, with D_g = Σ q_w q_x over group g, exact in int32, groups ascending:
+//   p = fma(D_g, s[n,g] * a[r,g], p), then p = fma(l[n,g], a[r,g] Σ q_x, p) where there are least numbers l
+// and where scales are products of a part's factor f and a small number, part by part:
+//   t = fma(D_g * s[n,g], a[r,g], t);  p = fma(t, f, p)
+// and with least numbers, likewise products, t = fma(l[n,g], a[r,g] Σ q_x, t);  p = p - t * f'
+// No operation mixes outputs or rows, so every tile and both units give the same bits.
+//
+// Bound: with one row, per 32 columns of four outputs, 8 dot products and about 5 other operations, and 8 more to
+// unpack nibbles (fives: 24): memory for bytes, the vector units for all others. With many rows the vector units: 4
+// matrix instructions (or 16 dot products) per 2x2 tile and 32 columns, and 3 operations per tile and group.
+//
+// A unit computes a slot (a row, or a pair of rows) against four outputs:
+//   kSlotRows, kVectors             rows of a slot, and vectors of its results
+//   operand(q, piece)               8 columns of the slot's rows; q: of a step
+//   dot(sum, w, x)                  w: 8 columns of two outputs
+//   finish(first, second, out)      sums of outputs 0 and 1, 2 and 3 as vectors of results
+//   spread(four, out)               numbers of four outputs as vectors of results have them
+//   scales(p)                       those of the slot's rows
+//   store(output, results, n, row)
+// A slot's first numbers lie at slot_offset(slot, pair's size, row's).
+#pragma once
+
+#include <arm_neon.h>
+
+#include "kernels/neon/blocks_act.h"
+#include "kernels/neon/blocks_layout.h"
+#include "tensor/blocks.h"
+
+namespace paceline::kernels::neon {
+
+struct BlocksOutput {
+  float* y;
+  int64_t ldy;
+  int32_t rows;
+  int32_t n_end;
+
+  void store_row(float32x4_t four, int32_t n, int32_t row) const {
+    float* at = y + static_cast<int64_t>(row) * ldy + n;
+    if (n + kRowsOfBlock <= n_end) return vst1q_f32(at, four);
+    float out[kRowsOfBlock];
+    vst1q_f32(out, four);
+    for (int i = 0; i < n_end - n; ++i) at[i] = out[i];
+  }
+};
+
+// A row at a time. Table: whose, so that no code is shared by files compiled for different processors.
+template <class Table>
+struct DotRows {
+  static constexpr int kSlotRows = 1, kVectors = 1;
+  static int64_t slot_offset(int32_t slot, int64_t pair, int64_t row) { return slot / 2 * pair + slot % 2 * row; }
+  static int8x16_t operand(const int8_t* q, int piece) {
+    return vreinterpretq_s8_s64(vld1q_dup_s64(reinterpret_cast<const int64_t*>(q + 16 * piece)));
+  }
+  static int32x4_t dot(int32x4_t sum, int8x16_t w, int8x16_t x) { return vdotq_s32(sum, w, x); }
+  static void finish(int32x4_t first, int32x4_t second, int32x4_t (&out)[1]) { out[0] = vpaddq_s32(first, second); }
+  static void spread(float32x4_t four, float32x4_t (&out)[1]) { out[0] = four; }
+  static void spread(int32x4_t four, int32x4_t (&out)[1]) { out[0] = four; }
+  static float32x4_t scales(const float* p) { return vld1q_dup_f32(p); }
+  static void store(const BlocksOutput& output, const float32x4_t* results, int32_t n, int32_t row) {
+    output.store_row(results[0], n, row);
+  }
+};
+
+template <class Unit, WeightFormat kFormat>
+struct BlockTiles {
+  static constexpr BlocksLayout kLayout = blocks_layout(kFormat);
+  static constexpr int V = Unit::kVectors;
+  static constexpr int kGroups = kLayout.groups, kPieces = 4 / kGroups;  // of a step, of a group
+
+  // What M slots read.
+  struct Slots {
+    const int8_t* q;
+    const float *scales, *sums;
+    int64_t pair_bytes, pair_scales;
+
+    Slots(const BlocksAct& x, int32_t slot) : pair_bytes(int64_t{x.cols} * 2), pair_scales(int64_t{x.groups} * 4) {
+      q = x.q + Unit::slot_offset(slot, pair_bytes, 8);
+      scales = x.scales + Unit::slot_offset(slot, pair_scales, 1);
+      sums = x.sums + Unit::slot_offset(slot, pair_scales, 1);
+    }
+    [[gnu::always_inline]] int8x16_t operand(int m, int piece) const {
+      return Unit::operand(q + Unit::slot_offset(m, pair_bytes, 8), piece);
+    }
+    [[gnu::always_inline]] float32x4_t scale(int m, int32_t g) const {
+      return Unit::scales(scales + Unit::slot_offset(m, pair_scales, 1) + 4 * g);
+    }
+    [[gnu::always_inline]] float32x4_t sum(int m, int32_t g) const {
+      return Unit::scales(sums + Unit::slot_offset(m, pair_scales, 1) + 4 * g);
+    }
+  };
+
+  static int8x16_t signed_bytes(uint8x16_t v) { return vreinterpretq_s8_u8(v); }
+
+  // 8 columns of outputs 0 and 1 (half 0), or 2 and 3.
+  [[gnu::always_inline]] static inline int8x16_t codes(const uint8_t* step, int piece, int half) {
+    if constexpr (kLayout.codes == Codes::bytes) return signed_bytes(vld1q_u8(step + 32 * piece + 16 * half));
+    const uint8x16_t bytes = vld1q_u8(step + 32 * (piece % 2) + 16 * half);
+    if constexpr (kLayout.codes == Codes::signed_nibbles)
+      return signed_bytes(piece < 2 ? vshlq_n_u8(bytes, 4) : vandq_u8(bytes, vdupq_n_u8(0xf0)));
+    const uint8x16_t nibbles = piece < 2 ? vandq_u8(bytes, vdupq_n_u8(15)) : vshrq_n_u8(bytes, 4);
+    if constexpr (kLayout.codes == Codes::iq4_levels)
+      return signed_bytes(veorq_u8(vqtbl1q_u8(vld1q_u8(kIq4Levels), nibbles), vdupq_n_u8(128)));
+    if constexpr (kLayout.codes == Codes::fp4_levels)
+      return signed_bytes(vqtbl1q_u8(vsubq_u8(vld1q_u8(kFp4Levels), vdupq_n_u8(12)), nibbles));
+    if constexpr (kLayout.codes == Codes::fives || kLayout.codes == Codes::signed_fives) {
+      const uint8x16_t bit = vdupq_n_u8(static_cast<uint8_t>(1 << (2 * piece + half)));
+      const uint8x16_t top = vdupq_n_u8(kLayout.codes == Codes::fives ? 0x10 : 0xf0);
+      return signed_bytes(vbslq_u8(top, vtstq_u8(vld1q_u8(step + 64), bit), nibbles));
+    }
+    return signed_bytes(nibbles);
+  }
+
+  // D of group g of a step for M slots.
+  template <int M>
+  [[gnu::always_inline]] static inline void group_dots(const uint8_t* step, const Slots& x, int g,
+                                                       int32x4_t (&out)[M][V]) {
+    int32x4_t d[M][2];
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) d[m][0] = d[m][1] = vdupq_n_s32(0);
+#pragma GCC unroll 4
+    for (int i = 0; i < kPieces; ++i) {
+      // Both halves of nibbles, one behind the other.
+      const int piece = kPieces == 4 ? i / 2 + 2 * (i % 2) : g * kPieces + i;
+      const int8x16_t a = codes(step, piece, 0), b = codes(step, piece, 1);
+#pragma GCC unroll 8
+      for (int m = 0; m < M; ++m) {
+        const int8x16_t xv = x.operand(m, piece);
+        d[m][0] = Unit::dot(d[m][0], a, xv);
+        d[m][1] = Unit::dot(d[m][1], b, xv);
+      }
+    }
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m) Unit::finish(d[m][0], d[m][1], out[m]);
+  }
+
+  // Numbers of four outputs at `at`, in float16 or bf16.
+  static float32x4_t floats(const uint8_t* at) {
+    const uint16x4_t bits = vreinterpret_u16_u8(vld1_u8(at));
+    if constexpr (kLayout.scales == Scales::bf16) return vreinterpretq_f32_u32(vshll_n_u16(bits, 16));
+    return vcvt_f32_f16(vreinterpret_f16_u16(bits));
+  }
+
+  // Small numbers of a part, [step][group][4].
+  static void widen(const uint8_t* from, int32_t* to) {
+    constexpr int kCount = kLayout.steps * kGroups * kRowsOfBlock;
+#pragma GCC unroll 4
+    for (int i = 0; i < kCount; i += 16) {
+      const uint8x16_t bytes = vld1q_u8(from + i);
+      int16x8_t low, high;
+      if constexpr (kLayout.scales == Scales::signed_products) {
+        low = vmovl_s8(vget_low_s8(signed_bytes(bytes)));
+        high = vmovl_high_s8(signed_bytes(bytes));
+      } else {
+        low = vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(bytes)));
+        high = vreinterpretq_s16_u16(vmovl_high_u8(bytes));
+      }
+      vst1q_s32(to + i, vmovl_s16(vget_low_s16(low)));
+      vst1q_s32(to + i + 4, vmovl_high_s16(low));
+      vst1q_s32(to + i + 8, vmovl_s16(vget_low_s16(high)));
+      vst1q_s32(to + i + 12, vmovl_high_s16(high));
+    }
+  }
+
+  // p += the steps of a part whose scales are numbers by themselves.
+  template <int M>
+  [[gnu::always_inline]] static inline void add_plain(const uint8_t* part, int32_t steps, Slots& x,
+                                                      float32x4_t (&p)[M][V]) {
+    const uint8_t* step = part + kLayout.header_bytes();
+    for (int32_t i = 0; i < steps; ++i, step += kLayout.step_bytes(), advance(x)) {
+#pragma GCC unroll 2
+      for (int g = 0; g < kGroups; ++g) {
+        int32x4_t d[M][V];
+        group_dots<M>(step, x, g, d);
+        const uint8_t* at = part + (i * kGroups + g) * 8;
+        float32x4_t s[V], least[V];
+        Unit::spread(floats(at), s);
+        if constexpr (kLayout.least) Unit::spread(floats(at + kLayout.scale_bytes()), least);
+#pragma GCC unroll 8
+        for (int m = 0; m < M; ++m) {
+          const float32x4_t a = x.scale(m, g);
+#pragma GCC unroll 2
+          for (int v = 0; v < V; ++v) p[m][v] = vfmaq_f32(p[m][v], vcvtq_f32_s32(d[m][v]), vmulq_f32(s[v], a));
+          if constexpr (kLayout.least)
+#pragma GCC unroll 2
+            for (int v = 0; v < V; ++v) p[m][v] = vfmaq_f32(p[m][v], least[v], x.sum(m, g));
+        }
+      }
+    }
+  }
+
+  static void advance(Slots& x) {
+    x.q += 2 * kStepColumns;
+    x.scales += 4 * kGroups;
+    x.sums += 4 * kGroups;
+  }
+
+  // p -= the least numbers of a part times the rows' sums.
+  template <int M>
+  [[gnu::always_inline]] static inline void subtract_least(const uint8_t* part, const Slots& x,
+                                                           float32x4_t (&p)[M][V]) {
+    alignas(16) int32_t numbers[kLayout.steps * kGroups * kRowsOfBlock];
+    widen(part + kLayout.factor_bytes() + kLayout.scale_bytes(), numbers);
+    float32x4_t t[M][V], factor[V];
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m)
+      for (int v = 0; v < V; ++v) t[m][v] = vdupq_n_f32(0);
+#pragma GCC unroll 2
+    for (int g = 0; g < kLayout.steps * kGroups; ++g) {
+      float32x4_t least[V];
+      Unit::spread(vcvtq_f32_s32(vld1q_s32(numbers + 4 * g)), least);
+#pragma GCC unroll 8
+      for (int m = 0; m < M; ++m)
+#pragma GCC unroll 2
+        for (int v = 0; v < V; ++v) t[m][v] = vfmaq_f32(t[m][v], least[v], x.sum(m, g));
+    }
+    Unit::spread(floats(part + 8), factor);
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m)
+      for (int v = 0; v < V; ++v) p[m][v] = vfmsq_f32(p[m][v], t[m][v], factor[v]);
+  }
+
+  // p += a part whose scales are products.
+  template <int M>
+  [[gnu::always_inline]] static inline void add_products(const uint8_t* part, Slots& x, float32x4_t (&p)[M][V]) {
+    if constexpr (kLayout.least) subtract_least<M>(part, x, p);
+    alignas(16) int32_t numbers[kLayout.steps * kGroups * kRowsOfBlock];
+    widen(part + kLayout.factor_bytes(), numbers);
+    float32x4_t t[M][V], factor[V];
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m)
+      for (int v = 0; v < V; ++v) t[m][v] = vdupq_n_f32(0);
+    const uint8_t* step = part + kLayout.header_bytes();
+    for (int32_t i = 0; i < kLayout.steps; ++i, step += kLayout.step_bytes(), advance(x)) {
+#pragma GCC unroll 2
+      for (int g = 0; g < kGroups; ++g) {
+        int32x4_t d[M][V], s[V];
+        group_dots<M>(step, x, g, d);
+        Unit::spread(vld1q_s32(numbers + (i * kGroups + g) * 4), s);
+#pragma GCC unroll 8
+        for (int m = 0; m < M; ++m) {
+          const float32x4_t a = x.scale(m, g);
+#pragma GCC unroll 2
+          for (int v = 0; v < V; ++v) t[m][v] = vfmaq_f32(t[m][v], vcvtq_f32_s32(vmulq_s32(d[m][v], s[v])), a);
+        }
+      }
+    }
+    Unit::spread(floats(part), factor);
+#pragma GCC unroll 8
+    for (int m = 0; m < M; ++m)
+      for (int v = 0; v < V; ++v) p[m][v] = vfmaq_f32(p[m][v], t[m][v], factor[v]);
+  }
+
+  // Four outputs against M slots. A function of its own, so that sums keep to the registers.
+  template <int M>
+  [[gnu::noinline]] static void tile(const uint8_t* w, const BlocksAct& act, int32_t slot, float32x4_t (&p)[M][V]) {
+    Slots x(act, slot);
+    for (int m = 0; m < M; ++m)
+      for (int v = 0; v < V; ++v) p[m][v] = vdupq_n_f32(0);
+    for (int32_t left = act.cols / kStepColumns; left > 0; left -= kLayout.steps) {
+      const int32_t steps = left < kLayout.steps ? left : kLayout.steps;
+      if constexpr (kLayout.in_products())
+        add_products<M>(w, x, p);
+      else
+        add_plain<M>(w, steps, x, p);
+      w += kLayout.header_bytes() + static_cast<size_t>(steps) * kLayout.step_bytes();
+    }
+    if constexpr (kLayout.code_factor() != 1.0f)
+      for (int m = 0; m < M; ++m)
+        for (int v = 0; v < V; ++v) p[m][v] = vmulq_n_f32(p[m][v], 1.0f / kLayout.code_factor());
+  }
+
+  template <int M>
+  static void run_tile(const uint8_t* w, const BlocksAct& x, int32_t slot, int32_t n, const BlocksOutput& output) {
+    float32x4_t p[M][V];
+    tile<M>(w, x, slot, p);
+    for (int m = 0; m < M; ++m) Unit::store(output, p[m], n, (slot + m) * Unit::kSlotRows);
+  }
+
+  // Four outputs against slots [slot, end), slot being even.
+  static void pass(const uint8_t* w, const BlocksAct& x, int32_t slot, int32_t end, int32_t n,
+                   const BlocksOutput& output) {
+    constexpr int kMost = 8 / Unit::kSlotRows;
+    while (end - slot >= kMost) run_tile<kMost>(w, x, slot, n, output), slot += kMost;
+    if constexpr (kMost > 4)
+      if (end - slot >= 4) run_tile<4>(w, x, slot, n, output), slot += 4;
+    if (Unit::kSlotRows == 2 && end - slot == 3) return run_tile<3>(w, x, slot, n, output);
+    if (end - slot >= 2) run_tile<2>(w, x, slot, n, output), slot += 2;
+    if (end - slot == 1) run_tile<1>(w, x, slot, n, output);
+  }
+
+  // With many rows: so many of them stay in the first cache while so many outputs pass, which stay in the second.
+  static constexpr int32_t kCachedRows = 16, kCachedOutputs = 128;
+
+  static void run(const Matrix& w, const Act& act, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+    const BlocksAct x = blocks_act(act);
+    const BlocksOutput output{y, ldy, act.shape.rows, n_end};
+    const size_t bytes = block_of_rows_bytes(w);
+    const auto* blocks = static_cast<const uint8_t*>(w.values);
+    constexpr int32_t kSlots = kCachedRows / Unit::kSlotRows;
+    const int32_t slots = (act.shape.rows + Unit::kSlotRows - 1) / Unit::kSlotRows;
+    for (int32_t first = n_begin; first < n_end; first += kCachedOutputs) {
+      const int32_t last = first + kCachedOutputs < n_end ? first + kCachedOutputs : n_end;
+      for (int32_t slot = 0; slot < slots; slot += kSlots) {
+        const int32_t end = slot + kSlots < slots ? slot + kSlots : slots;
+        for (int32_t n = first; n < last; n += kRowsOfBlock)
+          pass(blocks + static_cast<size_t>(n / kRowsOfBlock) * bytes, x, slot, end, n, output);
+      }
+    }
+  }
+};
+
+// Calls run.template operator()<format>().
+template <class Run>
+void with_blocks_format(WeightFormat format, const Run& run) {
+  switch (format) {
+    case WeightFormat::q4_0: return run.template operator()<WeightFormat::q4_0>();
+    case WeightFormat::q4_1: return run.template operator()<WeightFormat::q4_1>();
+    case WeightFormat::q5_0: return run.template operator()<WeightFormat::q5_0>();
+    case WeightFormat::q5_1: return run.template operator()<WeightFormat::q5_1>();
+    case WeightFormat::iq4_nl: return run.template operator()<WeightFormat::iq4_nl>();
+    case WeightFormat::mxfp4: return run.template operator()<WeightFormat::mxfp4>();
+    case WeightFormat::nvfp4: return run.template operator()<WeightFormat::nvfp4>();
+    case WeightFormat::q2_k: return run.template operator()<WeightFormat::q2_k>();
+    case WeightFormat::q3_k: return run.template operator()<WeightFormat::q3_k>();
+    case WeightFormat::q4_k: return run.template operator()<WeightFormat::q4_k>();
+    case WeightFormat::q5_k: return run.template operator()<WeightFormat::q5_k>();
+    case WeightFormat::q6_k: return run.template operator()<WeightFormat::q6_k>();
+    case WeightFormat::iq4_xs: return run.template operator()<WeightFormat::iq4_xs>();
+    default: return run.template operator()<WeightFormat::q8_0>();
+  }
+}
+
+}  // namespace paceline::kernels::neon

@@ -50,6 +50,10 @@ find_package(Python3 COMPONENTS Interpreter)
 add_test(NAME house COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house ${CMAKE_SOURCE_DIR})
 add_test(NAME house_selftest COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house_test)
 
+# `paceline chat` on a pseudo-terminal and in a pipe.
+add_test(NAME chat COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/chat/run.py)
+set_tests_properties(chat PROPERTIES TIMEOUT 300 ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
+
 # The clients that people use against the program; skipped where node, npm or its registry are missing.
 add_test(NAME clients COMMAND ${CMAKE_SOURCE_DIR}/tests/clients/run)
 set_tests_properties(clients PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600

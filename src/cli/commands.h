@@ -12,6 +12,7 @@ namespace paceline {
 using Action = std::function<int()>;
 
 void add_generate_command(const Command& program, Action& action);
+void add_chat_command(const Command& program, Action& action);
 void add_inspect_command(const Command& program, Action& action);
 void add_ls_command(const Command& program, Action& action);
 void add_quantize_command(const Command& program, Action& action);

@@ -10,6 +10,7 @@
 #include "cli/console.h"
 #include "cli/generate_options.h"
 #include "cli/interrupt.h"
+#include "cli/origin_colour.h"
 #include "cli/progress.h"
 #include "session/opened_model.h"
 
@@ -50,22 +51,11 @@ std::string json_of(const GenerateResult& result, const GenerateOptions& options
   object["prompt_tokens"] = result.prompt_tokens;
   object["completion_tokens"] = result.tokens.size();
   object["tokens"] = boost::json::value_from(result.tokens);
-  object["seed"] = *options.seed;
+  object["seed"] = *options.sampling.seed;
   object["prompt_ms"] = result.prompt_ms;
   object["decode_ms"] = result.decode_ms;
   object["speculation"] = draft_json(drafting, result.counters);
   return boost::json::serialize(object) + "\n";
-}
-
-// Before a token's text on a terminal; "": as it is.
-const char* colour_of(TokenOrigin origin) {
-  switch (origin) {
-    case TokenOrigin::accepted: return "\x1b[32m";
-    case TokenOrigin::corrected: return "\x1b[31m";
-    case TokenOrigin::plain:
-    case TokenOrigin::extra: return "";
-  }
-  return "";
 }
 
 // All the memory that one request asks for, and nothing kept behind it.
@@ -169,16 +159,14 @@ class GenerateCommand {
     if (!options_.json && !unwritten && !ends_line && !stdout_is_terminal()) unwritten = write_out("\n");
     if (unwritten) return fail_to_write(unwritten);
     if (tells_) {
-      tell(fmt::format("{}{}{}", options_.json ? "" : "\n\n", summary_of(*result, *options_.seed),
+      tell(fmt::format("{}{}{}", options_.json ? "" : "\n\n", summary_of(*result, *options_.sampling.seed),
                        draft_summary(opened.drafting(), result->counters)));
     }
     return interrupted() ? kExitInterrupted : kExitDone;
   }
 
   [[nodiscard]] std::error_code write_text(std::string_view text) const {
-    const std::string_view colour = colour_of(origin_);
-    if (!colours_ || colour.empty()) return write_out(text);
-    return write_out(fmt::format("{}{}\x1b[0m", colour, text));
+    return colours_ ? write_out(coloured(text, origin_)) : write_out(text);
   }
 
   GenerateOptions& options_;

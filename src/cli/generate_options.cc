@@ -50,25 +50,6 @@ void add_prompt_options(const Command& command, GenerateOptions& options) {
   command.add_flag("--chat", options.chat, "Insist on the chat template")->group(kGroup)->excludes(raw);
 }
 
-void add_sampling_options(const Command& command, GenerateOptions& options) {
-  constexpr const char* kGroup = "Choosing tokens (defaults are the model's)";
-  SampleSettings& sampling = options.request.sampling;
-  const auto add = [&](const char* name, auto& value, const char* help) {
-    return command.add_option(name, value, help)->group(kGroup);
-  };
-  add("--temp,--temperature", options.temperature, "Randomness; 0 always takes the likeliest token");
-  add("--top-k", options.top_k, "Only among the K likeliest; 0: all");
-  add("--top-p", options.top_p, "Only among the likeliest that together have this probability");
-  add("--min-p", sampling.min_p, "Only those at least this likely relative to the likeliest");
-  add("--repetition-penalty", sampling.repetition_penalty, "Make tokens of prompt and output less likely; 1: off");
-  add("--presence-penalty", sampling.presence_penalty, "Subtract from each token that is in the output");
-  add("--frequency-penalty", sampling.frequency_penalty, "Subtract for every time a token is in the output");
-  add("--logit-bias", options.logit_bias, "Add VALUE to a token's logit; repeatable")
-      ->type_name("ID=VALUE")
-      ->allow_extra_args(false);
-  add("--seed", options.seed, "Same seed, same text; without it, a new one each time (told in the summary)");
-}
-
 void add_ending_options(const Command& command, GenerateOptions& options) {
   constexpr const char* kGroup = "Ending";
   command.add_option("-n,--max-tokens", options.request.max_tokens, "At most so many new tokens")
@@ -180,7 +161,7 @@ void add_generate_options(const Command& command, GenerateOptions& options) {
       ->group("Model")
       ->range(0, 1 << 30)
       ->capture_default_str();
-  add_sampling_options(command, options);
+  add_sampling_options(command, options.sampling);
   add_ending_options(command, options);
   add_draft_options(command, options.draft);
   add_output_options(command, options);
@@ -195,28 +176,16 @@ void order_shown_files(const Command& command, GenerateOptions& options) {
   }
 }
 
-Result<LogitBias> parse_logit_bias(const std::string& text) {
-  const Error wrong{fmt::format("--logit-bias wants ID=VALUE, not {}", text)};
-  const size_t border = text.find('=');
-  if (border == std::string::npos) return wrong;
-  LogitBias bias;
-  if (!read_number(text.substr(0, border), bias.id)) return wrong;
-  if (!read_number(text.substr(border + 1), bias.bias)) return wrong;
-  return bias;
-}
-
 Status complete_sampling(GenerateOptions& options, const ModelConfig& config) {
+  SamplingOptions& asked = options.sampling;
+  TRY(complete_biases(asked));
+  if (!asked.seed) asked.seed = std::random_device()();
   SampleSettings& sampling = options.request.sampling;
-  sampling.temperature = options.temperature.value_or(config.temperature);
-  sampling.top_k = options.top_k.value_or(config.top_k);
-  sampling.top_p = options.top_p.value_or(config.top_p);
-  if (!options.seed) options.seed = std::random_device()();
-  sampling.seed = *options.seed;
-  for (const std::string& text : options.logit_bias) {
-    TRY_ASSIGN(const LogitBias bias, parse_logit_bias(text));
-    sampling.logit_bias.push_back(bias);
-  }
-  sort_biases(sampling.logit_bias);
+  sampling = asked.settings;
+  sampling.temperature = asked.temperature.value_or(config.temperature);
+  sampling.top_k = asked.top_k.value_or(config.top_k);
+  sampling.top_p = asked.top_p.value_or(config.top_p);
+  sampling.seed = *asked.seed;
   return check_settings(sampling, config.vocab);
 }
 

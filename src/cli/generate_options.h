@@ -7,6 +7,7 @@
 
 #include "cli/command_line.h"
 #include "cli/draft_options.h"
+#include "cli/sampling_options.h"
 #include "model/forward.h"
 #include "model/gemma4/config.h"
 #include "session/generate.h"
@@ -36,11 +37,7 @@ struct GenerateOptions {
   int32_t video_frames = 0;                 // at most, of each clip; 0: as the model's files say
   int32_t image_tokens = 0;                 // most soft tokens of each; 0: as the model's files say
   GenerateRequest request;                  // what needs no model to be known
-  // What the model's own defaults stand in for.
-  std::optional<float> temperature, top_p;
-  std::optional<int32_t> top_k;
-  std::optional<uint64_t> seed;
-  std::vector<std::string> logit_bias;  // ID=VALUE
+  SamplingOptions sampling;
   DraftOptions draft;
   bool show_draft = false;
   bool chat = false;
@@ -53,9 +50,6 @@ void add_generate_options(const Command& command, GenerateOptions& options);
 
 // After parsing: which of the files came first.
 void order_shown_files(const Command& command, GenerateOptions& options);
-
-// "12=-3.5" → {12, -3.5}
-Result<LogitBias> parse_logit_bias(const std::string& text);
 
 // Fills in request.sampling from the options and the model's defaults. An error is the caller's.
 Status complete_sampling(GenerateOptions& options, const ModelConfig& config);

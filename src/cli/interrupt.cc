@@ -1,7 +1,5 @@
 #include "cli/interrupt.h"
 
-#include <csignal>
-
 namespace paceline {
 namespace {
 
@@ -20,6 +18,20 @@ void catch_interrupts() {
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
+
+HeldInterrupts::HeldInterrupts() {
+  forget_interrupts();
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  sigaction(SIGINT, &action, &before_);
+}
+
+HeldInterrupts::~HeldInterrupts() {
+  sigaction(SIGINT, &before_, nullptr);
+  forget_interrupts();
+}
+
+void forget_interrupts() { interrupt_seen = 0; }
 
 bool interrupted() { return interrupt_seen != 0; }
 

@@ -27,9 +27,9 @@ int run(int argc, char** argv) {
   Program program("paceline runs Gemma 4 models. `paceline COMMAND --help` teaches each command.", "paceline",
                   PACELINE_VERSION);
   Action action;
-  for (const auto add :
-       {add_generate_command, add_serve_command, add_connect_command, add_inspect_command, add_ls_command,
-        add_quantize_command, add_check_command, add_bench_command, add_completion_command, add_manual_command}) {
+  for (const auto add : {add_generate_command, add_chat_command, add_serve_command, add_connect_command,
+                         add_inspect_command, add_ls_command, add_quantize_command, add_check_command,
+                         add_bench_command, add_completion_command, add_manual_command}) {
     add(program.command(), action);
   }
   const ReadCommandLine line = program.read(argc, argv);

@@ -86,7 +86,8 @@ TEST_F(Program, AModelThatIsNotMadeOfNumbersFails) {
 
 TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(run(""), 2, "subcommand");
-  expect_error(run("dance"), 2, "\"dance\": there are generate, serve, connect, inspect, ls, quantize, check, bench");
+  expect_error(run("dance"), 2,
+               "\"dance\": there are generate, chat, serve, connect, inspect, ls, quantize, check, bench");
   expect_error(run("generat -p x"), 2, "\"generat\": did you mean generate?");
   expect_error(run("--bogus"), 2, "--bogus");
   expect_error(run("completion tcsh"), 2, "tcsh");

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/generate_options.h"
+#include "cli/sampling_options.h"
 
 namespace paceline {
 namespace {

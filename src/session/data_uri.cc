@@ -1,5 +1,6 @@
 #include "session/data_uri.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -52,6 +53,20 @@ std::optional<std::string> read_data_uri(std::string_view uri) {
   if (comma == std::string_view::npos || comma < kScheme.size() + kEncoding.size()) return std::nullopt;
   if (in_lower_case(uri.substr(comma - kEncoding.size(), kEncoding.size())) != kEncoding) return std::nullopt;
   return decode_base64(uri.substr(comma + 1));
+}
+
+std::string write_data_uri(std::string_view type, std::string_view bytes) {
+  constexpr std::string_view kWritten = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string uri = "data:";
+  uri.append(type).append(";base64,");
+  uri.reserve(uri.size() + bytes.size() / 3 * 4 + 4);
+  for (size_t i = 0; i < bytes.size(); i += 3) {
+    uint32_t bits = 0;
+    const size_t count = std::min<size_t>(bytes.size() - i, 3);
+    for (size_t k = 0; k < 3; ++k) bits = bits << 8 | (k < count ? static_cast<uint8_t>(bytes[i + k]) : 0);
+    for (size_t k = 0; k < 4; ++k) uri += k <= count ? kWritten[(bits >> (18 - 6 * k)) & 63] : '=';
+  }
+  return uri;
 }
 
 }  // namespace paceline

@@ -15,5 +15,14 @@ TEST(DataUri, BytesOfThoseThatHaveAny) {
   }
 }
 
+TEST(DataUri, WhatIsWrittenIsRead) {
+  EXPECT_EQ(write_data_uri("image/png", "hi"), "data:image/png;base64,aGk=");
+  std::string bytes;
+  for (int i = 0; i < 300; ++i) {
+    EXPECT_EQ(read_data_uri(write_data_uri("x/y", bytes)), bytes) << i;
+    bytes += static_cast<char>(i * 7);
+  }
+}
+
 }  // namespace
 }  // namespace paceline

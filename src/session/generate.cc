@@ -6,7 +6,7 @@
 
 #include "session/media_places.h"
 #include "session/prompt_checks.h"
-#include "session/refusal.h"
+#include "session/run_alone.h"
 #include "session/stop_strings.h"
 #include "tokenizer/stream_decoder.h"
 
@@ -74,7 +74,7 @@ class TextStream {
 };
 
 // What the engine says, as text and in the end as a result.
-class Reader : public Listener {
+class Reader : public LoneListener {
  public:
   Reader(const Tokenizer& tokenizer, const PreparedRequest& prepared, const GenerateCallbacks& callbacks)
       : stream_(tokenizer, prepared, callbacks), callbacks_(callbacks) {}
@@ -92,8 +92,8 @@ class Reader : public Listener {
     return heard;
   }
 
-  [[nodiscard]] bool ended() const { return ended_; }
-  [[nodiscard]] bool gave_up() const { return gave_up_; }
+  [[nodiscard]] bool ended() const override { return ended_; }
+  [[nodiscard]] bool gives_up() const override { return gave_up_; }
   // Why it failed, if it did.
   [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
   GenerateResult take_result(const PreparedRequest& prepared) {
@@ -170,12 +170,7 @@ Result<PreparedRequest> prepare(const TextModel& model, const GenerateRequest& r
 Result<GenerateResult> generate(const TextModel& model, Engine& engine, const PreparedRequest& prepared,
                                 const GenerateCallbacks& callbacks) {
   const auto reader = std::make_shared<Reader>(model.tokenizer, prepared, callbacks);
-  const Submission submission = engine.submit(prepared.request, reader);
-  if (submission.refusal != Refusal::none) return Error{why_refused(submission, engine.stats().kv_bytes)};
-  while (!reader->ended()) {
-    if (reader->gave_up()) engine.cancel(submission.id);
-    if (!engine.step() && !reader->ended()) return Error{"the engine has left the request behind"};
-  }
+  TRY(run_alone(engine, prepared.request, reader));
   if (reader->problem()) return Error{*reader->problem()};
   return reader->take_result(prepared);
 }

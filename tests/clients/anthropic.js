@@ -60,14 +60,59 @@ test("messages: a tool is called, and its result is answered", async () => {
     Anthropic.BadRequestError);
 });
 
+// Behind a tool's result the template itself opens a thought where thinking is on: there is one, whatever the model likes.
+const behindResult = [
+  { role: "user", content: "What is the weather in Paris?" },
+  { role: "assistant", content: [{ type: "tool_use", id: "toolu_1", name: "get_weather", input: { city: "Paris" } }] },
+  { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "sunny" }] },
+];
+
 test("messages: thoughts", async () => {
   connect();
-  const ask = { ...asked, max_tokens: 2000, messages: sum, thinking: { type: "enabled", budget_tokens: 1024 } };
+  const budget = 16;
+  const ask = { ...asked, max_tokens: 200, messages: behindResult, tools: [weather], thinking: { type: "enabled", budget_tokens: budget } };
   const whole = await client.messages.create(ask);
-  const final = await client.messages.stream(ask).finalMessage();
+  const [thought, ...rest] = whole.content;
+  assert.equal(thought.type, "thinking");
+  assert.ok(thought.thinking.length > 0);
+  assert.ok(thought.signature.length > 0);
+  assert.ok(rest.length > 0, "a thought ends at its budget, and something is said behind it");
+  assert.ok(rest.every((block) => block.type !== "thinking"));
+  const thinking = whole.usage.output_tokens_details.thinking_tokens;
+  assert.ok(thinking > 0 && thinking <= budget + 1, `${thinking} tokens of thought`);
+  assert.ok(whole.usage.output_tokens > thinking);
+
+  // The stream says the same: the thought in pieces, its signature, and only then what is said.
+  const kinds = [];
+  let thinkingText = "", signature = "";
+  const stream = client.messages.stream(ask);
+  stream.on("streamEvent", (event) => {
+    if (event.type === "content_block_start") kinds.push(event.content_block.type);
+    if (event.type === "content_block_delta") kinds.push(event.delta.type);
+  });
+  stream.on("thinking", (piece) => (thinkingText += piece));
+  stream.on("signature", (text) => (signature = text));
+  const final = await stream.finalMessage();
   assert.deepEqual(final.content, whole.content);
-  const thought = whole.content.find((block) => block.type === "thinking");
-  if (thought) assert.ok(thought.signature.length > 0);
+  assert.equal(thinkingText, thought.thinking);
+  assert.equal(signature, thought.signature);
+  assert.equal(kinds[0], "thinking");
+  assert.equal(kinds.lastIndexOf("thinking_delta") + 1, kinds.indexOf("signature_delta"));
+  assert.equal(kinds.filter((kind) => kind === "signature_delta").length, 1);
+  assert.ok(kinds.indexOf("text") > kinds.indexOf("signature_delta"));
+
+  // Another thought, another signature; without thinking there is none.
+  const longer = await client.messages.create({ ...ask, thinking: { type: "enabled", budget_tokens: 2 * budget } });
+  assert.notEqual(longer.content[0].thinking, thought.thinking);
+  assert.notEqual(longer.content[0].signature, thought.signature);
+  const silent = await client.messages.create({ ...ask, thinking: { type: "disabled" } });
+  assert.ok(silent.content.every((block) => block.type !== "thinking"));
+  assert.equal(silent.usage.output_tokens_details.thinking_tokens, 0);
+});
+
+test("messages: thoughts of earlier turns", async () => {
+  connect();
+  const ask = { ...asked, thinking: { type: "enabled", budget_tokens: 1024 } };
   // With its thoughts, and thoughts that nobody can read, it goes on.
   const on = await client.messages.create({
     ...ask, max_tokens: 20,

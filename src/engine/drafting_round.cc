@@ -99,6 +99,7 @@ void DraftingRound::choose_depths(const StepPlan& plan, double kv_used) {
     writers_[i]->depth_reason = choice.reason;
     if (choice.depth > 0) decision.by = parts_.drafter->kind(choice.by);
     decision.request = writers_[i]->accepted->id;
+    decision.label = writers_[i]->accepted->request.label;
     decision.choice = writers_[i]->choice;
     decision.context = writers_[i]->kv.length();
     decisions_.push_back(decision);

@@ -23,6 +23,7 @@ struct DepthDecision {
   DepthReason reason = DepthReason::policy;
   std::optional<DraftedBy> by;  // none: nobody
   uint64_t request = 0;
+  uint64_t label = 0;   // of the request, as its asker calls it
   int32_t choice = 0;   // of the request's
   int32_t context = 0;  // tokens in its cache
   int32_t drafted = 0, accepted = 0;

@@ -344,7 +344,9 @@ Reply Routes::go_on(const HttpCall& call, CompletionPlanner& planner) {
   if (const auto* error = std::get_if<ApiError>(&plan)) return {error_answer(call, *error)};
   if (auto* answer = std::get_if<HttpAnswer>(&plan)) return {std::move(*answer)};
   ExchangePlan& made = std::get<ExchangePlan>(plan);
+  const uint64_t label = shelf_.routing_label(made.format->id());
   for (Request& request : made.requests) {
+    request.label = label;
     request.scope = cache_scope(key_of(call), call.cache_scope, made.cache_salt);
   }
   made.route = call.path;

@@ -89,6 +89,8 @@ class RoutingLog::Observer final : public StepObserver {
     line["ts"] = seconds_now();
     line["model"] = model_;
     line["request"] = decision.request;
+    const std::string name = log_.name_of(decision.label);
+    line["id"] = name.empty() ? boost::json::value() : boost::json::value(name);
     line["choice"] = decision.choice;
     line["step"] = report.step;
     line["running"] = report.running;
@@ -120,6 +122,19 @@ class RoutingLog::Observer final : public StepObserver {
 
 std::unique_ptr<StepObserver> RoutingLog::of(std::string model, StepObserver* next) {
   return std::make_unique<Observer>(*this, std::move(model), next);
+}
+
+uint64_t RoutingLog::label_of(std::string request) {
+  const std::lock_guard lock(mutex_);
+  names_.push_back(std::move(request));
+  if (names_.size() > kMostNames) names_.pop_front();
+  return ++labels_;
+}
+
+std::string RoutingLog::name_of(uint64_t label) const {
+  const std::lock_guard lock(mutex_);
+  const uint64_t first = labels_ + 1 - names_.size();
+  return label >= first && label <= labels_ ? names_[label - first] : "";
 }
 
 void RoutingLog::add(const std::vector<std::string>& lines) {

@@ -26,6 +26,9 @@ class RoutingLog {
  public:
   static Result<std::unique_ptr<RoutingLog>> open(const RoutingLogSettings& settings);
 
+  // Requests carry the number as their label, and lines about them have the name; of the newest thousands.
+  [[nodiscard]] uint64_t label_of(std::string request);
+
   // Hears the steps of one model's engine, by its thread, and hands everything on to the next. The log outlives it.
   [[nodiscard]] std::unique_ptr<StepObserver> of(std::string model, StepObserver* next);
   // The last lines, whether there is a file or not.
@@ -39,8 +42,10 @@ class RoutingLog {
   explicit RoutingLog(const RoutingLogSettings& settings) : settings_(settings) {}
   Status begin_file();
   void add(const std::vector<std::string>& lines);
+  // "": it has none, or that was long ago.
+  [[nodiscard]] std::string name_of(uint64_t label) const;
 
-  static constexpr size_t kMostRecent = 2000;
+  static constexpr size_t kMostRecent = 2000, kMostNames = 8192;
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
@@ -50,6 +55,8 @@ class RoutingLog {
   uint64_t written_ = 0;
   std::deque<std::string> recent_;
   int64_t added_ = 0;
+  std::deque<std::string> names_;
+  uint64_t labels_ = 0;  // that were given; the last name's
 };
 
 // As metrics call it.

@@ -68,6 +68,27 @@ TEST_F(RoutingLogTest, SaysWhatChangedAndNothingTwice) {
   EXPECT_EQ(all[2].at("reason"), "probe");
 }
 
+TEST_F(RoutingLogTest, NamesTheRequest) {
+  auto log = RoutingLog::open(settings());
+  ASSERT_TRUE(log.ok());
+  const auto observer = (*log)->of("m", nullptr);
+  auto first = decision(1, 5, DepthReason::policy), second = decision(2, 5, DepthReason::policy);
+  first.label = (*log)->label_of("chatcmpl-a");
+  second.label = (*log)->label_of("msg_b");
+  observer->observe(report({second, first, decision(3, 1, DepthReason::policy)}));
+  // Who was named long ago has no name any more, and nobody else's.
+  for (int i = 0; i < 8191; ++i) (void)(*log)->label_of("other");
+  first.depth = second.depth = 2;
+  observer->observe(report({first, second}));
+  const auto all = lines();
+  ASSERT_EQ(all.size(), 5u);
+  EXPECT_EQ(all[0].at("id"), "msg_b");
+  EXPECT_EQ(all[1].at("id"), "chatcmpl-a");
+  EXPECT_TRUE(all[2].at("id").is_null());
+  EXPECT_TRUE(all[3].at("id").is_null());
+  EXPECT_EQ(all[4].at("id"), "msg_b");
+}
+
 TEST_F(RoutingLogTest, EveryStepWhereAskedForAndNoLargerThanTold) {
   RoutingLogSettings every = settings();
   every.every_step = true;

@@ -93,7 +93,13 @@ set_tests_properties(hostile_long PROPERTIES TIMEOUT 6000 LABELS long)
 set(third ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/load/run.py)
 add_test(NAME third_of_memory_long COMMAND ${third} --seconds 3600)
 set_tests_properties(third_of_memory_long PROPERTIES TIMEOUT 6000 LABELS long)
-set_tests_properties(third_of_memory_long PROPERTIES ENVIRONMENT
+# Streams on every wire at once, and a row of requests after which memory is what it was.
+set(all_wires ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/load/all_wires.py)
+add_test(NAME all_wires COMMAND ${all_wires})
+add_test(NAME all_wires_long COMMAND ${all_wires} --streams 1000 --seconds 600 --requests 5000)
+set_tests_properties(all_wires PROPERTIES TIMEOUT 600)
+set_tests_properties(all_wires_long PROPERTIES TIMEOUT 6000 LABELS long)
+set_tests_properties(third_of_memory_long all_wires all_wires_long PROPERTIES ENVIRONMENT
                      PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
 set_tests_properties(hostile hostile_long PROPERTIES RUN_SERIAL TRUE
                      ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)

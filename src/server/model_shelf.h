@@ -111,11 +111,11 @@ class ModelShelf {
   // All of them.
   [[nodiscard]] std::string metrics_text(const std::vector<LaneState>& lanes, int64_t log_lines_dropped);
 
-  // JSON lines of what was chosen last; "": nothing is kept.
-  // As lines about it call a request, for its label.
+  // For a request's label: how lines about it call it.
   [[nodiscard]] uint64_t routing_label(std::string request) const {
     return terms_.routing != nullptr ? terms_.routing->label_of(std::move(request)) : 0;
   }
+  // JSON lines of what was chosen last; "": nothing is kept.
   [[nodiscard]] std::string routing_lines() const { return terms_.routing != nullptr ? terms_.routing->recent() : ""; }
 
   // Nobody gets a model any more, and engines take no new requests.

@@ -97,6 +97,16 @@ template <bool kNibbles, int kGroup, class Scale>
   return vaddq_f32(p, vuzp1q_f32(vaddq_f32(upper[0], lower[0]), vaddq_f32(upper[1], lower[1])));
 }
 
+// Adds the biases of four groups to the sums of a block's tiles, in memory: there are more of these than registers.
+template <class Scale, int MP>
+[[gnu::noinline]] void add_biases(const uint8_t* header, const uint16_t* sums, int64_t pair_sums,
+                                  float32x4_t (*upper)[2], float32x4_t (*lower)[2]) {
+#pragma GCC unroll 4
+  for (int m = 0; m < MP; ++m)
+    add_bias_products<Scale>(header, load_bf16(sums + m * pair_sums), load_bf16(sums + m * pair_sums + 8), upper[m],
+                             lower[m]);
+}
+
 // A block against MP row pairs: out [2][MP] tiles. A function of its own, so that sums keep to the registers.
 template <bool kNibbles, int kGroup, class Scale, int MP>
 [[gnu::noinline]] void tiles(const uint8_t* w, const QuantisedAct& x, int32_t pair, int32_t groups, float32x4_t* out) {
@@ -105,10 +115,23 @@ template <bool kNibbles, int kGroup, class Scale, int MP>
   const int64_t pair_bytes = static_cast<int64_t>(groups) * kGroup * 2, pair_scales = static_cast<int64_t>(groups) * 4;
   const int8_t* q = x.q + pair * pair_bytes;
   const float* scales = x.scales + pair * pair_scales;
+  const int64_t pair_sums = static_cast<int64_t>(x.blocks) * 16;
+  const uint16_t* sums = x.sums + pair * pair_sums;
+  float32x4_t upper[MP][2], lower[MP][2];
+  for (int m = 0; m < MP; ++m)
+    for (int n = 0; n < 2; ++n) upper[m][n] = lower[m][n] = vdupq_n_f32(0);
   float32x4_t p[2][MP];
   for (int m = 0; m < MP; ++m) p[0][m] = p[1][m] = vdupq_n_f32(0);
   for (int32_t left = groups; left > 0; left -= 4) {
     const auto* header = reinterpret_cast<const Scale*>(w);
+    if constexpr (MP <= 2) {
+      for (int m = 0; m < MP; ++m)
+        add_bias_products<Scale>(w, load_bf16(sums + m * pair_sums), load_bf16(sums + m * pair_sums + 8), upper[m],
+                                 lower[m]);
+    } else {
+      add_biases<Scale, MP>(w, sums, pair_sums, upper, lower);
+    }
+    sums += 16;
     w += kHeaderBytes<Scale>;
     for (int32_t g = 0; g < (left < 4 ? left : 4); ++g) {
       int32x4_t d[2][MP];
@@ -141,25 +164,8 @@ template <bool kNibbles, int kGroup, class Scale, int MP>
       scales += 4;
     }
   }
-  for (int m = 0; m < MP; ++m) out[m] = p[0][m], out[MP + m] = p[1][m];
-}
-
-// Adds c of one block to its tiles, [2][MP].
-template <int kGroupBytes, class Scale, int MP>
-[[gnu::noinline]] void add_biases(const uint8_t* w, const QuantisedAct& x, int32_t pair, int32_t groups,
-                                  float32x4_t* out) {
-  float32x4_t upper[MP][2], lower[MP][2];
-  for (int m = 0; m < MP; ++m)
-    for (int n = 0; n < 2; ++n) upper[m][n] = lower[m][n] = vdupq_n_f32(0);
-  const int64_t pair_sums = static_cast<int64_t>(x.blocks) * 16;
-  const uint16_t* sums = x.sums + pair * pair_sums;
-  for (int32_t g = 0; g < groups; g += 4, sums += 16, w += kHeaderBytes<Scale> + 4 * kBlockRows * kGroupBytes)
-#pragma GCC unroll 4
-    for (int m = 0; m < MP; ++m)
-      add_bias_products<Scale>(w, load_bf16(sums + m * pair_sums), load_bf16(sums + m * pair_sums + 8), upper[m],
-                               lower[m]);
   for (int n = 0; n < 2; ++n)
-    for (int m = 0; m < MP; ++m) out[n * MP + m] = vaddq_f32(out[n * MP + m], vaddq_f32(upper[m][n], lower[m][n]));
+    for (int m = 0; m < MP; ++m) out[n * MP + m] = vaddq_f32(p[n][m], vaddq_f32(upper[m][n], lower[m][n]));
 }
 
 // Where results go.
@@ -190,10 +196,8 @@ struct Output {
 template <bool kNibbles, int kGroup, class Scale, int MP>
 inline void tile(const uint8_t* block, const QuantisedAct& x, int32_t pair, int32_t groups, int32_t n,
                  const Output& output) {
-  constexpr int kGroupBytes = kNibbles ? kGroup / 2 : kGroup;
   float32x4_t out[2 * MP];
   tiles<kNibbles, kGroup, Scale, MP>(block, x, pair, groups, out);
-  add_biases<kGroupBytes, Scale, MP>(block, x, pair, groups, out);
   output.store<MP>(out, n, pair);
 }
 

@@ -24,7 +24,7 @@ size_t block_bytes(const Matrix& w);
 
 size_t act_bytes(const ActShape& shape);
 void prepare(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int32_t row_end);
-// [rows, groups], of an int8 act
+// Where the sums of a group begin, [rows, groups], of an int8 act: kMagicBits and what its signed bytes lack.
 int32_t* corrections(const Act& act);
 
 void matmul_quantised(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);

@@ -2,6 +2,7 @@
 #include "kernels/lanes/matmul_f32.h"
 #include "kernels/neon/blocks_act.h"
 #include "kernels/neon/dotprod.h"
+#include "kernels/neon/packed_format.h"
 #include "kernels/neon/vec.h"
 
 namespace paceline::kernels::neon::dotprod {
@@ -34,7 +35,7 @@ void prepare(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int
       const int64_t at = static_cast<int64_t>(r) * groups + g;
       parts.scales[at] = quantise_group(x + r * ldx + g * group, group, parts.q + at * group, sum);
       parts.sums[at] = parts.scales[at] * static_cast<float>(sum);
-      if (act.shape.kind == ActKind::int8) corrections(act)[at] = 128 * sum;
+      if (act.shape.kind == ActKind::int8) corrections(act)[at] = kMagicBits + 128 * sum;
     }
 }
 

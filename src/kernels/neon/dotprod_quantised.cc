@@ -57,7 +57,7 @@ template <bool kNibbles, int kGroup, class Scale, int MR>
     int32x4_t d[MR];
 #pragma GCC unroll 8
     for (int m = 0; m < MR; ++m)
-      d[m] = kNibbles ? vdupq_n_s32(0) : vld1q_dup_s32(x.corrections + first + int64_t{m} * x.groups + g);
+      d[m] = kNibbles ? vdupq_n_s32(kMagicBits) : vld1q_dup_s32(x.corrections + first + int64_t{m} * x.groups + g);
     // A second chain where one row's products would wait for each other.
     int32x4_t e = vdupq_n_s32(0);
 #pragma GCC unroll 2
@@ -80,7 +80,8 @@ template <bool kNibbles, int kGroup, class Scale, int MR>
 #pragma GCC unroll 8
     for (int m = 0; m < MR; ++m) {
       const int64_t at = first + int64_t{m} * x.groups + g;
-      sums[m] = vfmaq_f32(sums[m], vcvtq_f32_s32(d[m]), vmulq_n_f32(s, x.scales[at]));
+      const float32x4_t whole = vsubq_f32(vreinterpretq_f32_s32(d[m]), vdupq_n_f32(kMagic));
+      sums[m] = vfmaq_f32(sums[m], whole, vmulq_n_f32(s, x.scales[at]));
       sums[m] = vfmaq_n_f32(sums[m], b, x.sums[at]);
     }
   }

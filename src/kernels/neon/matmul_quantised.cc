@@ -22,11 +22,6 @@
 namespace paceline::kernels::neon {
 namespace {
 
-// 1.5 * 2^23: an int32 in ±2^22 added to its bits, read as float32, is that float plus the integer. |D| is at most
-// 128 * 255 * 127 < 2^22.
-constexpr int32_t kMagicBits = 0x4b400000;
-constexpr float kMagic = 12582912.0f;
-
 float32x4_t widen(uint16x4_t bf16) { return vreinterpretq_f32_u32(vshll_n_u16(bf16, 16)); }
 // The scales of a block's four rows for one group.
 float32x4_t load_scales(const uint16_t* header, int32_t g) { return widen(vld1_u16(header + 4 * g)); }

@@ -1,4 +1,4 @@
-// Which of the quantised formats a matrix has, as constants: one place for both tables of this processor.
+// What both tables of this processor know of quantised matrices.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,12 @@
 
 namespace paceline::kernels::neon {
 
-// Calls run.template operator()<kNibbles, kGroup, Scale>().
+// 1.5 * 2^23: an int32 in ±2^22 added to its bits, read as float32, is that float plus the integer. To subtract the
+// float is half the work of a conversion. The sum of a group is at most 128 * 255 * 127 < 2^22.
+inline constexpr int32_t kMagicBits = 0x4b400000;
+inline constexpr float kMagic = 12582912.0f;
+
+// Which format a matrix has, as constants: calls run.template operator()<kNibbles, kGroup, Scale>().
 template <class Run>
 void with_format(const Matrix& w, const Run& run) {
   const auto with_scale = [&]<bool kNibbles, int kGroup>() {

@@ -3,6 +3,7 @@
 #include "kernels/lanes/table.h"
 #include "kernels/neon/act.h"
 #include "kernels/neon/blocks_layout.h"
+#include "kernels/neon/dotprod.h"
 #include "kernels/neon/matmul.h"
 #include "kernels/neon/matmul_blocks.h"
 #include "kernels/neon/packed.h"
@@ -13,7 +14,7 @@ namespace {
 
 void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   switch (x.shape.kind) {
-    case ActKind::f32: return lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
+    case ActKind::f32: return dotprod::matmul_floats(w, x, y, ldy, n_begin, n_end);
     case ActKind::bf16: return matmul_bf16(w, x, y, ldy, n_begin, n_end);
     case ActKind::int8:
     case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);

@@ -23,9 +23,12 @@ namespace paceline::kernels::neon {
 namespace {
 
 float32x4_t widen(uint16x4_t bf16) { return vreinterpretq_f32_u32(vshll_n_u16(bf16, 16)); }
-// The scales of a block's four rows for one group.
-float32x4_t load_scales(const uint16_t* header, int32_t g) { return widen(vld1_u16(header + 4 * g)); }
-float32x4_t load_scales(const float* header, int32_t g) { return vld1q_f32(header + 4 * g); }
+// The scales of a block's four rows for one group of a header's four.
+template <class Scale>
+float32x4_t load_scales(const uint8_t* header, int32_t g) {
+  if constexpr (sizeof(Scale) == sizeof(float)) return vld1q_f32(reinterpret_cast<const float*>(header) + 4 * g);
+  return widen(vld1_u16(reinterpret_cast<const uint16_t*>(header) + 4 * g));
+}
 bfloat16x8_t load_bf16(const uint16_t* p) { return vreinterpretq_bf16_u16(vld1q_u16(p)); }
 
 // 16 bytes of two weight rows as operands of 8 columns by 2 outputs.
@@ -66,10 +69,11 @@ template <bool kNibbles, int kGroup, class Scale>
   const uint16_t* sums = x.sums;
   float32x4_t p = vdupq_n_f32(0), upper[2], lower[2];
   for (int i = 0; i < 2; ++i) upper[i] = lower[i] = vdupq_n_f32(0);
-  for (int32_t left = groups; left > 0; left -= 4, sums += 16) {
-    const auto* header = reinterpret_cast<const Scale*>(w);
+  // All headers before all values: the processor follows one run of memory better than two.
+  const uint8_t *header = w, *values = w + headers_bytes<Scale>(groups);
+  for (; w < values; w += kHeaderBytes<Scale>, sums += 16)
     add_bias_products<Scale>(w, load_bf16(sums), load_bf16(sums + 8), upper, lower);
-    w += kHeaderBytes<Scale>;
+  for (int32_t left = groups; left > 0; left -= 4, header += kHeaderBytes<Scale>) {
     for (int32_t g = 0; g < (left < 4 ? left : 4); ++g) {
       int32x4_t d0 = vdupq_n_s32(0), d1 = vdupq_n_s32(0);
 #pragma GCC unroll 16
@@ -84,7 +88,7 @@ template <bool kNibbles, int kGroup, class Scale>
           d1 = vusdotq_s32(d1, b[o], xv);
         }
       }
-      const float32x4_t scale = vmulq_f32(load_scales(header, g), vld1q_f32(scales));
+      const float32x4_t scale = vmulq_f32(load_scales<Scale>(header, g), vld1q_f32(scales));
       p = vfmaq_f32(p, vcvtq_f32_s32(vpaddq_s32(d0, d1)), scale);
       scales += 4;
     }
@@ -92,17 +96,26 @@ template <bool kNibbles, int kGroup, class Scale>
   return vaddq_f32(p, vuzp1q_f32(vaddq_f32(upper[0], lower[0]), vaddq_f32(upper[1], lower[1])));
 }
 
-// Adds the biases of four groups to the sums of a block's tiles, in memory: there are more of these than registers.
+// c of a block's tiles, [2][MP].
 template <class Scale, int MP>
-[[gnu::noinline]] void add_biases(const uint8_t* header, const uint16_t* sums, int64_t pair_sums,
-                                  float32x4_t (*upper)[2], float32x4_t (*lower)[2]) {
-#pragma GCC unroll 4
+[[gnu::noinline]] void bias_products(const uint8_t* header, const QuantisedAct& x, int32_t pair, int32_t groups,
+                                     float32x4_t* out) {
+  const int64_t pair_sums = static_cast<int64_t>(x.blocks) * 16;
+  const uint16_t* sums = x.sums + pair * pair_sums;
+  float32x4_t upper[MP][2], lower[MP][2];
   for (int m = 0; m < MP; ++m)
-    add_bias_products<Scale>(header, load_bf16(sums + m * pair_sums), load_bf16(sums + m * pair_sums + 8), upper[m],
-                             lower[m]);
+    for (int n = 0; n < 2; ++n) upper[m][n] = lower[m][n] = vdupq_n_f32(0);
+  for (int32_t g = 0; g < groups; g += 4, sums += 16, header += kHeaderBytes<Scale>)
+#pragma GCC unroll 4
+    for (int m = 0; m < MP; ++m)
+      add_bias_products<Scale>(header, load_bf16(sums + m * pair_sums), load_bf16(sums + m * pair_sums + 8), upper[m],
+                               lower[m]);
+  for (int n = 0; n < 2; ++n)
+    for (int m = 0; m < MP; ++m) out[n * MP + m] = vaddq_f32(upper[m][n], lower[m][n]);
 }
 
-// A block against MP row pairs: out [2][MP] tiles. A function of its own, so that sums keep to the registers.
+// Adds a block's products with MP row pairs to out, [2][MP] tiles. A function of its own, so that sums keep to the
+// registers.
 template <bool kNibbles, int kGroup, class Scale, int MP>
 [[gnu::noinline]] void tiles(const uint8_t* w, const QuantisedAct& x, int32_t pair, int32_t groups, float32x4_t* out) {
   constexpr int kSteps = kGroup / (kNibbles ? 16 : 8);
@@ -110,24 +123,11 @@ template <bool kNibbles, int kGroup, class Scale, int MP>
   const int64_t pair_bytes = static_cast<int64_t>(groups) * kGroup * 2, pair_scales = static_cast<int64_t>(groups) * 4;
   const int8_t* q = x.q + pair * pair_bytes;
   const float* scales = x.scales + pair * pair_scales;
-  const int64_t pair_sums = static_cast<int64_t>(x.blocks) * 16;
-  const uint16_t* sums = x.sums + pair * pair_sums;
-  float32x4_t upper[MP][2], lower[MP][2];
-  for (int m = 0; m < MP; ++m)
-    for (int n = 0; n < 2; ++n) upper[m][n] = lower[m][n] = vdupq_n_f32(0);
   float32x4_t p[2][MP];
   for (int m = 0; m < MP; ++m) p[0][m] = p[1][m] = vdupq_n_f32(0);
-  for (int32_t left = groups; left > 0; left -= 4) {
-    const auto* header = reinterpret_cast<const Scale*>(w);
-    if constexpr (MP <= 2) {
-      for (int m = 0; m < MP; ++m)
-        add_bias_products<Scale>(w, load_bf16(sums + m * pair_sums), load_bf16(sums + m * pair_sums + 8), upper[m],
-                                 lower[m]);
-    } else {
-      add_biases<Scale, MP>(w, sums, pair_sums, upper, lower);
-    }
-    sums += 16;
-    w += kHeaderBytes<Scale>;
+  const uint8_t* header = w;
+  w += headers_bytes<Scale>(groups);
+  for (int32_t left = groups; left > 0; left -= 4, header += kHeaderBytes<Scale>) {
     for (int32_t g = 0; g < (left < 4 ? left : 4); ++g) {
       int32x4_t d[2][MP];
       for (int m = 0; m < MP; ++m) d[0][m] = d[1][m] = vdupq_n_s32(kMagicBits);
@@ -145,7 +145,7 @@ template <bool kNibbles, int kGroup, class Scale, int MP>
             d[1][m] = vusmmlaq_s32(d[1][m], b[o], xv);
           }
       }
-      const float32x4_t four = load_scales(header, g);
+      const float32x4_t four = load_scales<Scale>(header, g);
       const float32x4_t s[2] = {vzip1q_f32(four, four), vzip2q_f32(four, four)};
 #pragma GCC unroll 4
       for (int m = 0; m < MP; ++m) {
@@ -160,7 +160,7 @@ template <bool kNibbles, int kGroup, class Scale, int MP>
     }
   }
   for (int n = 0; n < 2; ++n)
-    for (int m = 0; m < MP; ++m) out[n * MP + m] = vaddq_f32(p[n][m], vaddq_f32(upper[m][n], lower[m][n]));
+    for (int m = 0; m < MP; ++m) out[n * MP + m] = vaddq_f32(p[n][m], out[n * MP + m]);
 }
 
 // Where results go.
@@ -192,6 +192,7 @@ template <bool kNibbles, int kGroup, class Scale, int MP>
 inline void tile(const uint8_t* block, const QuantisedAct& x, int32_t pair, int32_t groups, int32_t n,
                  const Output& output) {
   float32x4_t out[2 * MP];
+  bias_products<Scale, MP>(block, x, pair, groups, out);
   tiles<kNibbles, kGroup, Scale, MP>(block, x, pair, groups, out);
   output.store<MP>(out, n, pair);
 }

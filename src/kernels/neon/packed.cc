@@ -38,21 +38,16 @@ void pack_header(const Matrix& w, int32_t row, int32_t group, uint8_t* out) {
 }
 
 void pack_block(const Matrix& w, int32_t row, uint8_t* out) {
-  const size_t row_bytes = w.row_value_bytes(), group_bytes = row_bytes / static_cast<size_t>(groups_of(w));
+  for (int32_t part = 0; part < parts_of(w); ++part, out += header_bytes(w)) pack_header(w, row, 4 * part, out);
+  const size_t row_bytes = w.row_value_bytes();
   const auto* values = static_cast<const uint8_t*>(w.values);
-  for (int32_t part = 0; part < parts_of(w); ++part) {
-    pack_header(w, row, 4 * part, out);
-    out += header_bytes(w);
-    const size_t begin = static_cast<size_t>(part) * 4 * group_bytes;
-    const size_t end = begin + 4 * group_bytes < row_bytes ? begin + 4 * group_bytes : row_bytes;
-    for (size_t at = begin; at < end; at += 8)
-      for (int r = 0; r < kBlockRows; ++r, out += 8) {
-        if (row + r < w.rows)
-          std::memcpy(out, values + static_cast<size_t>(row + r) * row_bytes + at, 8);
-        else
-          std::memset(out, 0, 8);
-      }
-  }
+  for (size_t at = 0; at < row_bytes; at += 8)
+    for (int r = 0; r < kBlockRows; ++r, out += 8) {
+      if (row + r < w.rows)
+        std::memcpy(out, values + static_cast<size_t>(row + r) * row_bytes + at, 8);
+      else
+        std::memset(out, 0, 8);
+    }
 }
 
 }  // namespace

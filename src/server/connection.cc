@@ -217,6 +217,11 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     if (gone_) {
       keep_alive_ = false;
       note(call, 499);
+      if (reply.exchange != nullptr) routes_.note_ended(call, *reply.exchange);
+      co_return;
+    }
+    if (reply.feed != nullptr) {
+      co_await stream_events(call, *reply.feed);
       co_return;
     }
     if (reply.exchange == nullptr) {
@@ -377,6 +382,29 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       exchange_->cancel(client_gone());
       note(call, 499);
     }
+  }
+
+  // What happens, until the client goes or the server does. Looked for a few times in a second.
+  asio::awaitable<void> stream_events(const HttpCall& call, EventFeed& feed) {
+    constexpr double kLook_s = 0.25;
+    const bool chunked = version_ >= 11;
+    watch();
+    bool written = co_await begin_stream(call, kSseType);
+    double quiet_s = 0;
+    while (written && !gone_ && !last_ && !routes_.leaving()) {
+      std::string news = feed.take();
+      quiet_s = news.empty() ? quiet_s + kLook_s : 0;
+      if (quiet_s >= settings_.life_sign_s) {
+        news = kSseComment;
+        quiet_s = 0;
+      }
+      if (!news.empty()) written = co_await write_piece(news, chunked);
+      if (written) co_await wait_for_bell(kLook_s);
+    }
+    if (written && !gone_ && chunked) written = co_await write("0\r\n\r\n");
+    client_->unwatch();
+    keep_alive_ = false;
+    note(call, written && !gone_ ? 200 : 499);
   }
 
   asio::awaitable<bool> write_piece(const std::string& bytes, bool chunked) {

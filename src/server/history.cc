@@ -179,6 +179,12 @@ void MetricsHistory::add(std::string_view metrics, double now, double memory) {
   last_coarse_ = std::move(reading);
 }
 
+std::optional<HistorySample> MetricsHistory::newest() const {
+  const std::lock_guard lock(mutex_);
+  if (fine_.empty()) return std::nullopt;
+  return fine_.back();
+}
+
 std::string MetricsHistory::json(double seconds, double since) const {
   std::string columns, rows;
   for (const std::string_view name : kColumnNames) columns += fmt::format("{}\"{}\"", columns.empty() ? "" : ",", name);

@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -71,6 +72,8 @@ class MetricsHistory {
 
   // metrics: the text of /metrics; now: seconds since 1970; memory: bytes of the process.
   void add(std::string_view metrics, double now, double memory);
+  // None: nothing has been added yet.
+  [[nodiscard]] std::optional<HistorySample> newest() const;
   // {"columns": […], "totals": how many of them only grow, "rows": […]} of the last so many seconds, those behind
   // `since` alone.
   [[nodiscard]] std::string json(double seconds, double since) const;

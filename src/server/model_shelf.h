@@ -115,6 +115,12 @@ class ModelShelf {
   [[nodiscard]] uint64_t routing_label(std::string request) const {
     return terms_.routing != nullptr ? terms_.routing->label_of(std::move(request)) : 0;
   }
+  [[nodiscard]] int64_t next_routing_number() const {
+    return terms_.routing != nullptr ? terms_.routing->next_number() : 0;
+  }
+  [[nodiscard]] std::vector<std::string> routing_since(int64_t number) const {
+    return terms_.routing != nullptr ? terms_.routing->since(number) : std::vector<std::string>();
+  }
   // JSON lines of what was chosen last; "": nothing is kept.
   [[nodiscard]] std::string routing_lines() const { return terms_.routing != nullptr ? terms_.routing->recent() : ""; }
 

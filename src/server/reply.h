@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "server/completion_plan.h"
+#include "server/event_feed.h"
 #include "server/exchange.h"
 #include "server/http_call.h"
 #include "server/model_ticket.h"
@@ -13,14 +14,15 @@
 namespace paceline {
 
 // An answer, or an exchange that will have one, or a request whose media come first, or that is more work than its body
-// says, or one whose model is still to come (or to go).
+// says, or one whose model is still to come (or to go); or what happens in the server, on and on.
 struct Reply {
   HttpAnswer answer;
   std::shared_ptr<Exchange> exchange = nullptr;
   std::shared_ptr<CompletionPlanner> waiting = nullptr;
   std::shared_ptr<ModelTicket> ticket = nullptr;
-  std::string model = {};            // whose ticket it is
-  std::string_view early_sign = {};  // of a stream that waits for it; "": it shows nothing before it begins
+  std::shared_ptr<EventFeed> feed = nullptr;  // that the client looks on at, as long as it likes
+  std::string model = {};                     // whose ticket it is
+  std::string_view early_sign = {};           // of a stream that waits for it; "": it shows nothing before it begins
 };
 
 }  // namespace paceline

@@ -47,6 +47,7 @@ constexpr std::array kRoutes{
     Route{.path = "/models/load", .methods = "POST", .manages = true},
     Route{.path = "/models/unload", .methods = "POST", .manages = true},
     Route{.path = "/v1/routing", .methods = "GET", .manages = true},
+    Route{.path = "/v1/events", .methods = "GET", .manages = true},
     Route{.path = "/tokenize", .methods = "POST"},
     Route{.path = "/detokenize", .methods = "POST"},
     Route{.path = "/apply-template", .methods = "POST"},
@@ -126,6 +127,12 @@ ApiError refused(const Submission& submission, size_t kv_bytes) {
   ApiError error = engine_failed(submission.problem);
   error.status = 503;
   return error;
+}
+
+json::object record_of(Exchange& exchange) {
+  json::object record = request_record(exchange.route(), exchange.progress());
+  record["model"] = exchange.model();
+  return record;
 }
 
 }  // namespace
@@ -247,8 +254,15 @@ Reply Routes::handle_get(const HttpCall& call) {
   if (call.path == "/props") return {props(call)};
   if (call.path == "/v1/routing")
     return {HttpAnswer{.content_type = "application/jsonl", .body = shelf_.routing_lines(), .headers = {}}};
+  if (call.path == "/v1/events") return watch_events(call);
   if (call.path == "/slots" || call.path == "/v1/requests") return {requests(call.path == "/slots")};
   return {models_.answer_get(call)};
+}
+
+Reply Routes::watch_events(const HttpCall& call) {
+  Reply reply{HttpAnswer{.content_type = std::string(kSseType), .headers = {}}};
+  if (call.method != "HEAD") reply.feed = std::make_shared<EventFeed>(shelf_, events_, console_.kept_history());
+  return reply;
 }
 
 // Ollama's clients ask at the same place whether somebody is there; they do not want pages.
@@ -290,9 +304,8 @@ HttpAnswer Routes::requests(bool as_slots) {
     for (const auto& weak : exchanges_) {
       const auto exchange = weak.lock();
       if (exchange == nullptr) continue;
-      const Exchange::Progress progress = exchange->progress();
-      if (progress.has_ended) continue;
-      json::object record = request_record(exchange->route(), progress);
+      json::object record = record_of(*exchange);
+      if (record.at("state") == "ended") continue;
       if (as_slots) record["is_processing"] = true;
       running.push_back(std::move(record));
     }
@@ -315,9 +328,11 @@ HttpAnswer Routes::cancel_request(const HttpCall& call) {
 }
 
 void Routes::note_ended(const HttpCall& call, Exchange& exchange) {
-  const Exchange::Progress progress = exchange.progress();
-  limits_.charge(key_of(call), progress.usage.prompt_tokens + progress.usage.completion_tokens);
-  ledger_.add(request_record(exchange.route(), progress));
+  const Usage usage = exchange.usage();
+  limits_.charge(key_of(call), usage.prompt_tokens + usage.completion_tokens);
+  json::object record = record_of(exchange);
+  events_.add("request", record);
+  ledger_.add(std::move(record));
 }
 
 Reply Routes::complete(const HttpCall& call, std::unique_ptr<Wire> wire, Purpose purpose) {
@@ -353,9 +368,11 @@ Reply Routes::go_on(const HttpCall& call, CompletionPlanner& planner) {
   const ModelLease model = made.model;
   auto exchange = std::make_shared<Exchange>(std::move(made), shelf_.metrics_of(model->name()));
   remember(exchange);
+  const json::object begun = record_of(*exchange);
   const Submission submission = exchange->submit();
   if (submission.refusal != Refusal::none)
     return {error_answer(call, refused(submission, model->description().settings.kv_bytes))};
+  events_.add("request", begun);
   return {{}, std::move(exchange)};
 }
 

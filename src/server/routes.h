@@ -93,6 +93,7 @@ class Routes {
   std::unique_ptr<Wire> wire_for(const HttpCall& call);
   Reply handle_ollama(const HttpCall& call);
   HttpAnswer requests(bool as_slots);
+  Reply watch_events(const HttpCall& call);
   HttpAnswer cancel_request(const HttpCall& call);
   Reply apply_template(const HttpCall& call);
   enum class Purpose : uint8_t { answer, count, render };
@@ -121,6 +122,7 @@ class Routes {
   mutable KeyAttempts attempts_;
   mutable KeyLimits limits_;
   RequestLedger ledger_;
+  EventLog events_;
   OriginCheck origins_;
   ConsoleRoutes console_;
   responses::ResponseStore responses_;

@@ -14,6 +14,7 @@ import pathlib
 import random
 import sys
 import tempfile
+import threading
 import time
 
 sys.dont_write_bytecode = True
@@ -138,15 +139,50 @@ async def run_requests(client, count, seed):
     await asyncio.gather(*(go_on(random.Random(f"{seed} {i}")) for i in range(SOAK_CLIENTS)))
 
 
+class Watcher:
+    """Hears what happens, from its making until the server ends it."""
+
+    def __init__(self, port):
+        self.sock = wire.connect(port, LONGEST_S)
+        self.sock.sendall(wire.request_bytes(port, "/v1/events", b"", method="GET"))
+        self.raw, self.is_cut = b"", False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def run(self):
+        try:
+            for _, piece in wire.read_pieces(self.sock, time.monotonic() + 4 * LONGEST_S):
+                self.raw += piece
+        except wire.Cut:
+            self.is_cut = True
+
+    def heard(self):
+        """Counts of events by name; requests by whether they began or ended, each once for every name."""
+        self.thread.join(60)
+        status, body = wire.parse_answer(self.raw)
+        counts, begun, ended = {}, [], []
+        for event in body.decode().split("\n\n"):
+            name, _, text = event.partition("\ndata: ")
+            if not name.startswith("event: "):
+                continue
+            counts[name[7:]] = counts.get(name[7:], 0) + 1
+            told = json.loads(text)
+            if name == "event: request":
+                (ended if told["state"] == "ended" else begun).append(told["id"])
+        is_whole = status == 200 and not self.is_cut and not self.thread.is_alive()
+        return counts, is_whole and len(begun) == len(set(begun)) and set(ended) <= set(begun), len(begun), len(ended)
+
+
 class Test:
     def __init__(self, server, options):
-        self.server, self.options, self.rows = server, options, []
+        self.server, self.options, self.rows, self.asked = server, options, [], 0
         self.expected = record(server.port)
 
     def check(self, what, bar, found, held):
         self.rows.append((what, bar, str(found), held))
 
     def judge(self, what, client):
+        self.asked += client.asked()
         self.check(what, "as alone, on every wire", f"{client.asked() - len(client.wrong)} of {client.asked()}, "
                    f"{client.went_away} went away", not client.wrong)
         for text in client.wrong[:5]:
@@ -190,6 +226,15 @@ class Test:
         self.check("/health", "200", status, status == 200)
 
 
+def judge_events(watcher, asked):
+    counts, is_sound, begun, ended = watcher.heard()
+    text = ", ".join(f"{count} {name}" for name, count in sorted(counts.items()))
+    # Some clients have gone before their request began.
+    enough = 0.9 * asked <= begun <= asked and ended >= 0.98 * begun
+    return ("/v1/events", "all that happens, to the end", f"{text}; {begun} began, {ended} ended of {asked}",
+            is_sound and enough and {"model", "request", "routing", "sample"} <= counts.keys())
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--streams", type=int, default=60, help="at once")
@@ -198,7 +243,7 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()), help="for what is chosen at random")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)
-    rows = []
+    rows, watcher = [], None
     with tempfile.TemporaryDirectory() as folder:
         server = program.Program(folder, KV_BYTES, program.free_port(), True, LONGEST_S,
                                  ["--ollama", "true", "--response-store", "1000000"])
@@ -207,12 +252,15 @@ def main():
                 raise wire.Cut("not ready")
             test = Test(server, options)
             rows = test.rows
+            watcher = Watcher(server.port)
             test.run()
         except (wire.Cut, OSError) as error:
             rows.append(("the server answers", "", f"no: {error}", False))
         alive = server.is_running()
         code = server.end()
         rows.append(("the server", "runs, and ends with 0", f"{'ran' if alive else 'ended by itself'}, {code}", alive and code == 0))
+        if watcher is not None:
+            rows.append(judge_events(watcher, test.asked))
         if code != 0:
             print(*server.last_words(), sep="\n")
     for what, bar, found, held in rows:

@@ -45,6 +45,7 @@ class ConsoleRoutes {
   void recognise(HttpCall& call);
   // Once a second, or more often: the text of /metrics is asked for when it is time.
   void take_sample();
+  [[nodiscard]] const MetricsHistory& kept_history() const { return history_; }
 
  private:
   HttpAnswer session(const HttpCall& call, const CallerStanding& standing);

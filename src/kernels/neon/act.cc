@@ -83,7 +83,7 @@ void prepare_pair(const Act& act, const float* x0, const float* x1, int64_t pair
 }  // namespace
 
 size_t act_bytes(const ActShape& shape) {
-  if (shape.kind == ActKind::blocks) return blocks_act_bytes(shape);
+  if (shape.kind == ActKind::blocks) return blocks_act_bytes(shape, 2);
   if (shape.kind == ActKind::f32)
     return static_cast<size_t>(shape.rows * lanes::f32_stride<Vec>(shape.cols)) * sizeof(float);
   const int64_t pairs = row_pairs(shape.rows);
@@ -107,7 +107,7 @@ void prepare(const Act& act, const float* x, int64_t ldx, int32_t unit_begin, in
   // A unit is a pair of rows.
   const int32_t row_end = unit_end * 2 < act.shape.rows ? unit_end * 2 : act.shape.rows;
   if (act.shape.kind == ActKind::f32) return lanes::prepare_f32<Vec>(act, x, ldx, unit_begin * 2, row_end);
-  if (act.shape.kind == ActKind::blocks) return prepare_blocks(act, x, ldx, unit_begin * 2, row_end);
+  if (act.shape.kind == ActKind::blocks) return prepare_blocks(act, 2, x, ldx, unit_begin * 2, row_end);
   for (int32_t unit = unit_begin; unit < unit_end; ++unit) {
     const float* x0 = x + 2 * unit * ldx;
     const float* x1 = 2 * unit + 1 < act.shape.rows ? x0 + ldx : nullptr;

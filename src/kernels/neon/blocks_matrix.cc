@@ -8,8 +8,6 @@ namespace {
 // 2x8 by 8x2: results {n0 r0, n0 r1, n1 r0, n1 r1}, then of outputs 2 and 3.
 struct MatrixPairs {
   static constexpr int kSlotRows = 2, kVectors = 2;
-  static int64_t slot_offset(int32_t slot, int64_t pair, int64_t) { return slot * pair; }
-  static int8x16_t operand(const int8_t* q, int piece) { return vld1q_s8(q + 16 * piece); }
   static int32x4_t dot(int32x4_t sum, int8x16_t w, int8x16_t x) { return vmmlaq_s32(sum, w, x); }
   static void finish(int32x4_t first, int32x4_t second, int32x4_t (&out)[2]) { out[0] = first, out[1] = second; }
   static void spread(float32x4_t four, float32x4_t (&out)[2]) {
@@ -20,7 +18,6 @@ struct MatrixPairs {
     out[0] = vzip1q_s32(four, four);
     out[1] = vzip2q_s32(four, four);
   }
-  static float32x4_t scales(const float* p) { return vld1q_f32(p); }
   static void store(const BlocksOutput& output, const float32x4_t* results, int32_t n, int32_t row) {
     output.store_row(vuzp1q_f32(results[0], results[1]), n, row);
     if (row + 1 < output.rows) output.store_row(vuzp2q_f32(results[0], results[1]), n, row + 1);

@@ -12,15 +12,12 @@
 // unpack nibbles (fives: 24): memory for bytes, the vector units for all others. With many rows the vector units: 4
 // matrix instructions (or 16 dot products) per 2x2 tile and 32 columns, and 3 operations per tile and group.
 //
-// A unit computes a slot (a row, or a pair of rows) against four outputs:
+// A slot is a pair of blocks_act.h, of two rows or of one that stands twice. A unit computes it against four outputs:
 //   kSlotRows, kVectors             rows of a slot, and vectors of its results
-//   operand(q, piece)               8 columns of the slot's rows; q: of a step
 //   dot(sum, w, x)                  w: 8 columns of two outputs
 //   finish(first, second, out)      sums of outputs 0 and 1, 2 and 3 as vectors of results
 //   spread(four, out)               numbers of four outputs as vectors of results have them
-//   scales(p)                       those of the slot's rows
 //   store(output, results, n, row)
-// A slot's first numbers lie at slot_offset(slot, pair's size, row's).
 #pragma once
 
 #include <arm_neon.h>
@@ -50,15 +47,10 @@ struct BlocksOutput {
 template <class Table>
 struct DotRows {
   static constexpr int kSlotRows = 1, kVectors = 1;
-  static int64_t slot_offset(int32_t slot, int64_t pair, int64_t row) { return slot / 2 * pair + slot % 2 * row; }
-  static int8x16_t operand(const int8_t* q, int piece) {
-    return vreinterpretq_s8_s64(vld1q_dup_s64(reinterpret_cast<const int64_t*>(q + 16 * piece)));
-  }
   static int32x4_t dot(int32x4_t sum, int8x16_t w, int8x16_t x) { return vdotq_s32(sum, w, x); }
   static void finish(int32x4_t first, int32x4_t second, int32x4_t (&out)[1]) { out[0] = vpaddq_s32(first, second); }
   static void spread(float32x4_t four, float32x4_t (&out)[1]) { out[0] = four; }
   static void spread(int32x4_t four, int32x4_t (&out)[1]) { out[0] = four; }
-  static float32x4_t scales(const float* p) { return vld1q_dup_f32(p); }
   static void store(const BlocksOutput& output, const float32x4_t* results, int32_t n, int32_t row) {
     output.store_row(results[0], n, row);
   }
@@ -77,19 +69,17 @@ struct BlockTiles {
     int64_t pair_bytes, pair_scales;
 
     Slots(const BlocksAct& x, int32_t slot) : pair_bytes(int64_t{x.cols} * 2), pair_scales(int64_t{x.groups} * 4) {
-      q = x.q + Unit::slot_offset(slot, pair_bytes, 8);
-      scales = x.scales + Unit::slot_offset(slot, pair_scales, 1);
-      sums = x.sums + Unit::slot_offset(slot, pair_scales, 1);
+      q = x.q + slot * pair_bytes;
+      scales = x.scales + slot * pair_scales;
+      sums = x.sums + slot * pair_scales;
     }
     [[gnu::always_inline]] int8x16_t operand(int m, int piece) const {
-      return Unit::operand(q + Unit::slot_offset(m, pair_bytes, 8), piece);
+      return vld1q_s8(q + m * pair_bytes + 16 * piece);
     }
     [[gnu::always_inline]] float32x4_t scale(int m, int32_t g) const {
-      return Unit::scales(scales + Unit::slot_offset(m, pair_scales, 1) + 4 * g);
+      return vld1q_f32(scales + m * pair_scales + 4 * g);
     }
-    [[gnu::always_inline]] float32x4_t sum(int m, int32_t g) const {
-      return Unit::scales(sums + Unit::slot_offset(m, pair_scales, 1) + 4 * g);
-    }
+    [[gnu::always_inline]] float32x4_t sum(int m, int32_t g) const { return vld1q_f32(sums + m * pair_scales + 4 * g); }
   };
 
   static int8x16_t signed_bytes(uint8x16_t v) { return vreinterpretq_s8_u8(v); }
@@ -113,13 +103,20 @@ struct BlockTiles {
     return signed_bytes(nibbles);
   }
 
+  // A zero of its own: copying one that a register has would cost half as much as a product.
+  [[gnu::always_inline]] static inline int32x4_t zero() {
+    int32x4_t made;
+    asm volatile("movi %0.4s, #0" : "=w"(made));
+    return made;
+  }
+
   // D of group g of a step for M slots.
   template <int M>
   [[gnu::always_inline]] static inline void group_dots(const uint8_t* step, const Slots& x, int g,
                                                        int32x4_t (&out)[M][V]) {
     int32x4_t d[M][2];
 #pragma GCC unroll 8
-    for (int m = 0; m < M; ++m) d[m][0] = d[m][1] = vdupq_n_s32(0);
+    for (int m = 0; m < M; ++m) d[m][0] = zero(), d[m][1] = zero();
 #pragma GCC unroll 4
     for (int i = 0; i < kPieces; ++i) {
       // Both halves of nibbles, one behind the other.
@@ -255,8 +252,9 @@ struct BlockTiles {
 
   // Four outputs against M slots. A function of its own, so that sums keep to the registers.
   template <int M>
-  [[gnu::noinline]] static void tile(const uint8_t* w, const BlocksAct& act, int32_t slot, float32x4_t (&p)[M][V]) {
+  [[gnu::noinline]] static void tile(const uint8_t* w, const BlocksAct& act, int32_t slot, float32x4_t (&out)[M][V]) {
     Slots x(act, slot);
+    float32x4_t p[M][V];
     for (int m = 0; m < M; ++m)
       for (int v = 0; v < V; ++v) p[m][v] = vdupq_n_f32(0);
     for (int32_t left = act.cols / kStepColumns; left > 0; left -= kLayout.steps) {
@@ -267,9 +265,8 @@ struct BlockTiles {
         add_plain<M>(w, steps, x, p);
       w += kLayout.header_bytes() + static_cast<size_t>(steps) * kLayout.step_bytes();
     }
-    if constexpr (kLayout.code_factor() != 1.0f)
-      for (int m = 0; m < M; ++m)
-        for (int v = 0; v < V; ++v) p[m][v] = vmulq_n_f32(p[m][v], 1.0f / kLayout.code_factor());
+    for (int m = 0; m < M; ++m)
+      for (int v = 0; v < V; ++v) out[m][v] = vmulq_n_f32(p[m][v], 1.0f / kLayout.code_factor());
   }
 
   template <int M>
@@ -279,7 +276,7 @@ struct BlockTiles {
     for (int m = 0; m < M; ++m) Unit::store(output, p[m], n, (slot + m) * Unit::kSlotRows);
   }
 
-  // Four outputs against slots [slot, end), slot being even.
+  // Four outputs against slots [slot, end).
   static void pass(const uint8_t* w, const BlocksAct& x, int32_t slot, int32_t end, int32_t n,
                    const BlocksOutput& output) {
     constexpr int kMost = 8 / Unit::kSlotRows;
@@ -292,10 +289,10 @@ struct BlockTiles {
   }
 
   // With many rows: so many of them stay in the first cache while so many outputs pass, which stay in the second.
-  static constexpr int32_t kCachedRows = 16, kCachedOutputs = 128;
+  static constexpr int32_t kCachedRows = 8 * Unit::kSlotRows, kCachedOutputs = 128;
 
   static void run(const Matrix& w, const Act& act, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-    const BlocksAct x = blocks_act(act);
+    const BlocksAct x = blocks_act(act, Unit::kSlotRows);
     const BlocksOutput output{y, ldy, act.shape.rows, n_end};
     const size_t bytes = block_of_rows_bytes(w);
     const auto* blocks = static_cast<const uint8_t*>(w.values);

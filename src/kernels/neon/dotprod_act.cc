@@ -14,7 +14,7 @@ bool in_floats(const ActShape& shape) { return shape.kind == ActKind::f32 || sha
 
 size_t act_bytes(const ActShape& shape) {
   if (in_floats(shape)) return static_cast<size_t>(shape.rows * lanes::f32_stride<Vec>(shape.cols)) * sizeof(float);
-  if (shape.kind == ActKind::blocks) return blocks_act_bytes(shape);
+  if (shape.kind == ActKind::blocks) return blocks_act_bytes(shape, 1);
   const size_t groups = static_cast<size_t>(shape.rows) * static_cast<size_t>(shape.cols / shape.group);
   return portable::act_bytes(shape) + (shape.kind == ActKind::int8 ? groups * sizeof(int32_t) : 0);
 }
@@ -26,7 +26,7 @@ int32_t* corrections(const Act& act) {
 
 void prepare(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int32_t row_end) {
   if (in_floats(act.shape)) return lanes::prepare_f32<Vec>(act, x, ldx, row_begin, row_end);
-  if (act.shape.kind == ActKind::blocks) return prepare_blocks(act, x, ldx, row_begin, row_end);
+  if (act.shape.kind == ActKind::blocks) return prepare_blocks(act, 1, x, ldx, row_begin, row_end);
   const portable::QuantisedRows parts = portable::quantised_rows(act);
   const int32_t group = act.shape.group, groups = act.shape.cols / group;
   for (int32_t r = row_begin; r < row_end; ++r)

@@ -10,12 +10,11 @@ namespace paceline::kernels::neon {
 namespace {
 
 int64_t in_lines(int64_t bytes) { return (bytes + 63) / 64 * 64; }
-int64_t row_pairs(const ActShape& shape) { return (shape.rows + 1) / 2; }
+int64_t pairs_of(const ActShape& shape, int32_t pair_rows) { return (shape.rows + pair_rows - 1) / pair_rows; }
 
-// Row r's half of its pair; kAlone: both halves.
+// A half of a pair; kAlone: both halves.
 template <bool kAlone>
-void prepare_row(const BlocksAct& parts, int32_t group, const float* x, int32_t r) {
-  const int64_t pair = r / 2, half = r % 2;
+void prepare_row(const BlocksAct& parts, int32_t group, const float* x, int64_t pair, int64_t half) {
   for (int32_t g = 0; g < parts.groups; ++g) {
     int8_t q[32];
     int32_t sum = 0;
@@ -25,33 +24,36 @@ void prepare_row(const BlocksAct& parts, int32_t group, const float* x, int32_t 
       std::memcpy(out + 2 * k, q + k, 8);
       if constexpr (kAlone) std::memcpy(out + 2 * k + 8, q + k, 8);
     }
-    const int64_t at = (pair * parts.groups + g) * 4 + half;
-    for (int64_t i = at; i < at + 4 - half; i += kAlone ? 1 : 2) parts.scales[i] = scale, parts.sums[i] = scaled;
+    const int64_t at = (pair * parts.groups + g) * 4;
+    for (int64_t i = at + half; i < at + 4; i += kAlone ? 1 : 2) parts.scales[i] = scale, parts.sums[i] = scaled;
   }
 }
 
 }  // namespace
 
-size_t blocks_act_bytes(const ActShape& shape) {
-  const int64_t pairs = row_pairs(shape), scales = pairs * (shape.cols / shape.group) * 4;
+size_t blocks_act_bytes(const ActShape& shape, int32_t pair_rows) {
+  const int64_t pairs = pairs_of(shape, pair_rows), scales = pairs * (shape.cols / shape.group) * 4;
   return static_cast<size_t>(in_lines(pairs * 2 * shape.cols) + 2 * scales * static_cast<int64_t>(sizeof(float)));
 }
 
-BlocksAct blocks_act(const Act& act) {
+BlocksAct blocks_act(const Act& act, int32_t pair_rows) {
   const ActShape& shape = act.shape;
+  const int64_t pairs = pairs_of(shape, pair_rows);
   const int32_t groups = shape.cols / shape.group;
   auto* q = static_cast<int8_t*>(act.bytes);
-  auto* scales = reinterpret_cast<float*>(q + in_lines(row_pairs(shape) * 2 * shape.cols));
-  return {q, scales, scales + row_pairs(shape) * groups * 4, shape.cols, groups};
+  auto* scales = reinterpret_cast<float*>(q + in_lines(pairs * 2 * shape.cols));
+  return {q, scales, scales + pairs * groups * 4, shape.cols, groups};
 }
 
-void prepare_blocks(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int32_t row_end) {
-  const BlocksAct parts = blocks_act(act);
+void prepare_blocks(const Act& act, int32_t pair_rows, const float* x, int64_t ldx, int32_t row_begin,
+                    int32_t row_end) {
+  const BlocksAct parts = blocks_act(act, pair_rows);
   for (int32_t r = row_begin; r < row_end; ++r) {
-    if (r % 2 == 0 && r + 1 == act.shape.rows)
-      prepare_row<true>(parts, act.shape.group, x + r * ldx, r);
+    const int32_t half = r % pair_rows;
+    if (pair_rows == 1 || (half == 0 && r + 1 == act.shape.rows))
+      prepare_row<true>(parts, act.shape.group, x + r * ldx, r / pair_rows, 0);
     else
-      prepare_row<false>(parts, act.shape.group, x + r * ldx, r);
+      prepare_row<false>(parts, act.shape.group, x + r * ldx, r / pair_rows, half);
   }
 }
 

@@ -1,5 +1,7 @@
 // Every table's matrix kernels on random shapes: each row's bits are the same alone and in any company, for any cut of
 // the outputs; and the values are the portable table's within rounding.
+#include "kernels/portable/matmul.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -58,6 +60,13 @@ struct Case {
   DType scales;
 };
 
+std::vector<WeightFormat> block_formats() {
+  std::vector<WeightFormat> all;
+  for (int format = static_cast<int>(WeightFormat::q8_0); format <= static_cast<int>(WeightFormat::iq4_xs); ++format)
+    all.push_back(static_cast<WeightFormat>(format));
+  return all;
+}
+
 std::vector<Case> cases() {
   std::vector<Case> all = {{WeightFormat::f32, ActKind::f32, 0, DType::bf16},
                            {WeightFormat::f16, ActKind::f32, 0, DType::bf16},
@@ -68,9 +77,8 @@ std::vector<Case> cases() {
       all.push_back({WeightFormat::q8, ActKind::int8, group, scales});
       all.push_back({WeightFormat::q4, ActKind::nibbles, group, scales});
     }
-  for (int format = static_cast<int>(WeightFormat::q8_0); format <= static_cast<int>(WeightFormat::iq4_xs); ++format)
-    all.push_back({static_cast<WeightFormat>(format), ActKind::blocks,
-                   block_shape(static_cast<WeightFormat>(format)).group, DType::bf16});
+  for (const WeightFormat format : block_formats())
+    all.push_back({format, ActKind::blocks, block_shape(format).group, DType::bf16});
   return all;
 }
 
@@ -139,6 +147,49 @@ TEST_P(MatmulTest, ExtremesAreExact) {
           for (const float y : multiply(table, Placed(table, m.view).view, {kind, rows, group * 2, group}, x.data()))
             ASSERT_EQ(y, want);
         }
+}
+
+// The same of blocks: codes, scales within blocks and activations at their ends. What is rounded is small against what
+// an overflow would be.
+TEST_P(MatmulTest, ExtremesOfBlocksDoNotOverflow) {
+  const CpuTable& table = *GetParam();
+  std::mt19937 random(3);
+  for (const WeightFormat format : block_formats())
+    for (const int byte : {0x00, 0x7f, 0x80, 0x88, 0xff})
+      for (const int32_t rows : {1, 2, 9}) {
+        const BlockShape block = block_shape(format);
+        const int32_t cols = 2 * block.elements;
+        RandomMatrix m(format, 20, cols, block.group, DType::bf16, random);
+        m.fill_blocks(static_cast<unsigned char>(byte), 1.0f);
+        std::vector<float> x(static_cast<size_t>(rows * cols)), row(static_cast<size_t>(cols));
+        for (size_t i = 0; i < x.size(); ++i) x[i] = i / static_cast<size_t>(cols) % 2 == 0 ? 127.0f : -127.0f;
+        portable::dequantise(m.view, 0, 127.0f, row.data());
+        double want = 0;
+        for (const float v : row) want += static_cast<double>(v);
+        const std::vector<float> y =
+            multiply(table, Placed(table, m.view).view, {ActKind::blocks, rows, cols, block.group}, x.data());
+        for (size_t i = 0; i < y.size(); ++i)
+          ASSERT_NEAR(i / 20 % 2 == 0 ? y[i] : -y[i], want, 1e-6 * 127 * cols)
+              << weight_format_name(format) << ' ' << byte << " rows " << rows;
+      }
+}
+
+// Nothing is lost by placing: a row of numbers has the bits that it has in the file.
+TEST_P(MatmulTest, PlacedBlocksHaveTheFilesNumbers) {
+  const CpuTable& table = *GetParam();
+  std::mt19937 random(4);
+  for (const WeightFormat format : block_formats()) {
+    const BlockShape block = block_shape(format);
+    const RandomMatrix m(format, 23, block.elements * 5, block.group, DType::bf16, random);
+    const Placed placed(table, m.view);
+    std::vector<float> want(static_cast<size_t>(m.view.cols)), found(want.size());
+    for (int32_t r = 0; r < m.view.rows; ++r) {
+      portable::dequantise(m.view, r, 0.7f, want.data());
+      table.dequantise(placed.view, r, 0.7f, found.data());
+      ASSERT_EQ(0, std::memcmp(want.data(), found.data(), want.size() * sizeof(float)))
+          << weight_format_name(format) << " row " << r;
+    }
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Tables, MatmulTest, testing::ValuesIn(cpu_tables()), [](const auto& run) {

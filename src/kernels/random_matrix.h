@@ -40,6 +40,12 @@ class RandomMatrix {
   RandomMatrix(const RandomMatrix&) = delete;
   RandomMatrix& operator=(const RandomMatrix&) = delete;
 
+  // Blocks of one byte over and over, none of whose numbers is larger than `largest`.
+  void fill_blocks(unsigned char byte, float largest) {
+    std::fill(values_.begin(), values_.end(), byte);
+    limit_blocks([&] { return largest; });
+  }
+
   // All values, scales and biases alike.
   void fill(unsigned char byte, float scale, float bias) {
     std::fill(values_.begin(), values_.end(), byte);
@@ -53,9 +59,14 @@ class RandomMatrix {
   // Any codes, and scales of sizes that weights have.
   void fill_blocks(std::mt19937& random) {
     for (auto& byte : values_) byte = static_cast<unsigned char>(random());
+    limit_blocks([&] { return 0.1f + 0.01f * static_cast<float>(random() % 20); });
+  }
+
+  template <class Largest>
+  void limit_blocks(const Largest& largest) {
     const auto size = static_cast<size_t>(block_shape(view.format).bytes);
     for (size_t block = 0; block < values_.size(); block += size)
-      limit_block(view.format, 0.1f + 0.01f * static_cast<float>(random() % 20), values_.data() + block);
+      limit_block(view.format, largest(), values_.data() + block);
   }
 
   static void put(Bytes& bytes, size_t i, DType dtype, float value) {

@@ -82,6 +82,8 @@ struct BlockTiles {
     [[gnu::always_inline]] float32x4_t sum(int m, int32_t g) const { return vld1q_f32(sums + m * pair_scales + 4 * g); }
   };
 
+  static constexpr size_t kAheadBytes = 2048;
+
   static int8x16_t signed_bytes(uint8x16_t v) { return vreinterpretq_s8_u8(v); }
 
   // 8 columns of outputs 0 and 1 (half 0), or 2 and 3.
@@ -140,25 +142,24 @@ struct BlockTiles {
     return vcvt_f32_f16(vreinterpret_f16_u16(bits));
   }
 
-  // Small numbers of a part, [step][group][4].
-  static void widen(const uint8_t* from, int32_t* to) {
-    constexpr int kCount = kLayout.steps * kGroups * kRowsOfBlock;
-#pragma GCC unroll 4
-    for (int i = 0; i < kCount; i += 16) {
-      const uint8x16_t bytes = vld1q_u8(from + i);
-      int16x8_t low, high;
-      if constexpr (kLayout.scales == Scales::signed_products) {
-        low = vmovl_s8(vget_low_s8(signed_bytes(bytes)));
-        high = vmovl_high_s8(signed_bytes(bytes));
-      } else {
-        low = vreinterpretq_s16_u16(vmovl_u8(vget_low_u8(bytes)));
-        high = vreinterpretq_s16_u16(vmovl_high_u8(bytes));
-      }
-      vst1q_s32(to + i, vmovl_s16(vget_low_s16(low)));
-      vst1q_s32(to + i + 4, vmovl_high_s16(low));
-      vst1q_s32(to + i + 8, vmovl_s16(vget_low_s16(high)));
-      vst1q_s32(to + i + 12, vmovl_high_s16(high));
-    }
+  // Four small numbers.
+  [[gnu::always_inline]] static inline int32x4_t small(const uint8_t* at) {
+    constexpr uint8_t kNone = 255;
+    constexpr uint8_t kLow[16] = {0, kNone, kNone, kNone, 1, kNone, kNone, kNone,
+                                  2, kNone, kNone, kNone, 3, kNone, kNone, kNone};
+    constexpr uint8_t kHigh[16] = {kNone, kNone, kNone, 0, kNone, kNone, kNone, 1,
+                                   kNone, kNone, kNone, 2, kNone, kNone, kNone, 3};
+    const uint8x16_t bytes = vcombine_u8(vld1_u8(at), vdup_n_u8(0));
+    if constexpr (kLayout.scales == Scales::signed_products)
+      return vshrq_n_s32(vreinterpretq_s32_u8(vqtbl1q_u8(bytes, vld1q_u8(kHigh))), 24);
+    return vreinterpretq_s32_u8(vqtbl1q_u8(bytes, vld1q_u8(kLow)));
+  }
+
+  // With few rows weights come from memory.
+  template <int M>
+  [[gnu::always_inline]] static inline void fetch_ahead(const uint8_t* step) {
+    if constexpr (M * Unit::kSlotRows <= 4)
+      for (size_t at = 0; at < kLayout.step_bytes(); at += 64) __builtin_prefetch(step + kAheadBytes + at);
   }
 
   // p += the steps of a part whose scales are numbers by themselves.
@@ -167,6 +168,7 @@ struct BlockTiles {
                                                       float32x4_t (&p)[M][V]) {
     const uint8_t* step = part + kLayout.header_bytes();
     for (int32_t i = 0; i < steps; ++i, step += kLayout.step_bytes(), advance(x)) {
+      fetch_ahead<M>(step);
 #pragma GCC unroll 2
       for (int g = 0; g < kGroups; ++g) {
         int32x4_t d[M][V];
@@ -198,8 +200,7 @@ struct BlockTiles {
   template <int M>
   [[gnu::always_inline]] static inline void subtract_least(const uint8_t* part, const Slots& x,
                                                            float32x4_t (&p)[M][V]) {
-    alignas(16) int32_t numbers[kLayout.steps * kGroups * kRowsOfBlock];
-    widen(part + kLayout.factor_bytes() + kLayout.scale_bytes(), numbers);
+    const uint8_t* numbers = part + kLayout.factor_bytes() + kLayout.scale_bytes();
     float32x4_t t[M][V], factor[V];
 #pragma GCC unroll 8
     for (int m = 0; m < M; ++m)
@@ -207,7 +208,7 @@ struct BlockTiles {
 #pragma GCC unroll 2
     for (int g = 0; g < kLayout.steps * kGroups; ++g) {
       float32x4_t least[V];
-      Unit::spread(vcvtq_f32_s32(vld1q_s32(numbers + 4 * g)), least);
+      Unit::spread(vcvtq_f32_s32(small(numbers + 4 * g)), least);
 #pragma GCC unroll 8
       for (int m = 0; m < M; ++m)
 #pragma GCC unroll 2
@@ -223,19 +224,19 @@ struct BlockTiles {
   template <int M>
   [[gnu::always_inline]] static inline void add_products(const uint8_t* part, Slots& x, float32x4_t (&p)[M][V]) {
     if constexpr (kLayout.least) subtract_least<M>(part, x, p);
-    alignas(16) int32_t numbers[kLayout.steps * kGroups * kRowsOfBlock];
-    widen(part + kLayout.factor_bytes(), numbers);
+    const uint8_t* numbers = part + kLayout.factor_bytes();
     float32x4_t t[M][V], factor[V];
 #pragma GCC unroll 8
     for (int m = 0; m < M; ++m)
       for (int v = 0; v < V; ++v) t[m][v] = vdupq_n_f32(0);
     const uint8_t* step = part + kLayout.header_bytes();
     for (int32_t i = 0; i < kLayout.steps; ++i, step += kLayout.step_bytes(), advance(x)) {
+      fetch_ahead<M>(step);
 #pragma GCC unroll 2
       for (int g = 0; g < kGroups; ++g) {
         int32x4_t d[M][V], s[V];
         group_dots<M>(step, x, g, d);
-        Unit::spread(vld1q_s32(numbers + (i * kGroups + g) * 4), s);
+        Unit::spread(small(numbers + (i * kGroups + g) * 4), s);
 #pragma GCC unroll 8
         for (int m = 0; m < M; ++m) {
           const float32x4_t a = x.scale(m, g);

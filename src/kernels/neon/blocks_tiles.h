@@ -155,10 +155,12 @@ struct BlockTiles {
     return vreinterpretq_s32_u8(vqtbl1q_u8(bytes, vld1q_u8(kLow)));
   }
 
-  // With few rows weights come from memory.
+  // With few rows weights come from memory, which bytes with plain scales keep busy by themselves.
+  static constexpr bool kFetches = kLayout.in_products() || kLayout.codes != Codes::bytes;
+
   template <int M>
   [[gnu::always_inline]] static inline void fetch_ahead(const uint8_t* step) {
-    if constexpr (M * Unit::kSlotRows <= 4)
+    if constexpr (kFetches && M * Unit::kSlotRows <= 4)
       for (size_t at = 0; at < kLayout.step_bytes(); at += 64) __builtin_prefetch(step + kAheadBytes + at);
   }
 

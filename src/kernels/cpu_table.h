@@ -17,7 +17,7 @@ namespace paceline::kernels {
 //   bf16:    rounded to bf16, for bf16 weights
 //   int8:    8 bits with one scale per row and group, for q8 weights
 //   nibbles: the same in the order in which q4 weights unpack
-//   blocks:  the same in the order of the columns, for weights in blocks; every table has them as portable/act.h does
+//   blocks:  the same in the order of the columns, for weights in blocks; as portable/act.h has them, except on NEON
 enum class ActKind : uint8_t { f32, bf16, int8, nibbles, blocks };
 
 struct ActShape {

@@ -59,10 +59,13 @@ void read_part(const Matrix& w, const uint8_t* blocks, int32_t columns, RowPart*
     decode_block(w.format, blocks, &block);
     std::memcpy(out->codes + k, block.codes, static_cast<size_t>(shape.elements));
     if (layout.in_products()) continue;
-    for (int32_t g = 0; g < groups; ++g) {
-      out->scales[first + g] = scale_bits(layout.scales, block.scales[g]);
-      out->least[first + g] = scale_bits(layout.scales, block.biases[g]);
+    if (groups == 1 && layout.scales == Scales::f16) {
+      // A block's first numbers, as they lie.
+      std::memcpy(&out->scales[first], blocks, sizeof(uint16_t));
+      if (layout.least) std::memcpy(&out->least[first], blocks + sizeof(uint16_t), sizeof(uint16_t));
+      continue;
     }
+    for (int32_t g = 0; g < groups; ++g) out->scales[first + g] = scale_bits(layout.scales, block.scales[g]);
   }
   convert_codes(layout.codes, block_zero(w.format), columns, out->codes);
   if (!layout.in_products()) return;
@@ -99,21 +102,29 @@ void put_header(const BlocksLayout& layout, const RowPart* rows, uint8_t* out) {
   if (layout.least) put_scales(layout, rows, &RowPart::least, out + layout.scale_bytes());
 }
 
+constexpr uint64_t kLowBits = 0x0101010101010101u, kLowHalves = 15 * kLowBits;
+
+// Eight codes, one in a byte.
+uint64_t eight_at(const uint8_t* codes) {
+  uint64_t eight = 0;
+  std::memcpy(&eight, codes, sizeof eight);
+  return eight;
+}
+
 // A row's eight bytes of each piece; codes: of the step.
 void put_nibbles(const uint8_t* codes, int row, uint8_t* out) {
-  for (int piece = 0; piece < 2; ++piece)
-    for (int j = 0; j < 8; ++j)
-      out[32 * piece + 8 * row + j] =
-          static_cast<uint8_t>((codes[8 * piece + j] & 15) | (codes[16 + 8 * piece + j] & 15) << 4);
+  for (int piece = 0; piece < 2; ++piece) {
+    const uint64_t low = eight_at(codes + 8 * piece) & kLowHalves, high = eight_at(codes + 16 + 8 * piece) & kLowHalves;
+    const uint64_t both = low | high << 4;
+    std::memcpy(out + 32 * piece + 8 * row, &both, sizeof both);
+  }
 }
 
 void put_fifth_bits(const uint8_t* codes, int row, uint8_t* out) {
   const int half = row / 2;  // of the operands that rows 0 and 1, or 2 and 3, share
-  for (int piece = 0; piece < 4; ++piece)
-    for (int j = 0; j < 8; ++j) {
-      const int bit = codes[8 * piece + j] >> 4 & 1;
-      out[8 * (row % 2) + j] = static_cast<uint8_t>(out[8 * (row % 2) + j] | bit << (2 * piece + half));
-    }
+  uint64_t bits = eight_at(out + 8 * (row % 2));
+  for (int piece = 0; piece < 4; ++piece) bits |= (eight_at(codes + 8 * piece) >> 4 & kLowBits) << (2 * piece + half);
+  std::memcpy(out + 8 * (row % 2), &bits, sizeof bits);
 }
 
 void put_codes(const BlocksLayout& layout, const uint8_t* codes, int row, uint8_t* out) {

@@ -260,7 +260,7 @@ Reply Routes::handle_get(const HttpCall& call) {
 }
 
 Reply Routes::watch_events(const HttpCall& call) {
-  Reply reply{HttpAnswer{.content_type = std::string(kSseType), .headers = {}}};
+  Reply reply{HttpAnswer{.content_type = std::string(kSseType), .body = "", .headers = {}}};
   if (call.method != "HEAD") reply.feed = std::make_shared<EventFeed>(shelf_, events_, console_.kept_history());
   return reply;
 }

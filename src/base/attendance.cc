@@ -17,10 +17,15 @@ constexpr int32_t kTrialLoops = 200;
 // Sooner where one of both takes four times as long; and not for ever.
 constexpr Duration kShortTrial = 20ms;
 constexpr Duration kLongTrial = 120ms;
-constexpr Duration kFirstPause = 100ms;
-constexpr Duration kLongestPause = 2s;
+constexpr Duration kFirstPause = 200ms;
+constexpr Duration kLongestPause = 3s;
+constexpr int kPauseGrows = 3;
+// What more threads must bring, of what they could: two programs that each gain a little by taking all cores both lose
+// much by it.
+constexpr double kLeastGain = 0.15;
 
-int fewer_than(int threads) { return std::max(1, threads - std::max(1, threads / 8)); }
+int little_fewer(int threads) { return std::max(1, threads - std::max(1, threads / 8)); }
+int half_of(int threads) { return std::max(1, threads / 2); }
 
 }  // namespace
 
@@ -50,7 +55,7 @@ void Attendance::waited(Clock::duration time, Clock::time_point now) {
   }
   lost_ += time;
   if (lost_ < kLost || lost_ * 10 < now - window_begin_ || now - since_ < pause_) return;
-  begin(fewer_than(chosen_), chosen_, now);
+  begin(tries_half_ ? half_of(chosen_) : little_fewer(chosen_), chosen_, now);
 }
 
 void Attendance::look(Clock::time_point now) {
@@ -82,9 +87,14 @@ void Attendance::end(Clock::time_point now) {
     many += static_cast<double>(kind.time[1].count()) / kind.loops[1] * loops;
   }
   const int before = chosen_;
-  chosen_ = many <= few ? many_ : few_;
-  // What a trial confirms is tried again later and later.
-  pause_ = chosen_ == before ? std::clamp(pause_ * 2, kFirstPause, kLongestPause) : kFirstPause;
+  const double worth = 1 + kLeastGain * (static_cast<double>(many_) / few_ - 1);
+  chosen_ = many * worth <= few ? many_ : few_;
+  // Where a few threads less bring nothing, half of them may: a step in between may not be enough. What that confirms,
+  // too, is tried again later and later.
+  const bool goes_on = chosen_ == many_ && few_ > half_of(many_);
+  tries_half_ = goes_on && chosen_ == before;
+  const bool settled = chosen_ == before && !tries_half_;
+  pause_ = settled ? std::clamp(pause_ * kPauseGrows, kFirstPause, kLongestPause) : kFirstPause;
   few_ = 0;
   since_ = now;
   window_begin_ = {};

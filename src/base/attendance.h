@@ -45,6 +45,7 @@ class Attendance {
   std::atomic<int> called_;
   // The trial, where one is on: few_ is not 0.
   int few_ = 0, many_ = 0;
+  bool tries_half_ = false;  // next
   uint32_t dice_ = 1;
   int32_t measured_ = 0;
   std::array<Clock::duration, 2> spent_{};

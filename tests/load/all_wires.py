@@ -254,7 +254,7 @@ def main():
             rows = test.rows
             watcher = Watcher(server.port)
             test.run()
-            time.sleep(1)  # whoever looks on hears of the last ones, too
+            time.sleep(3)  # whoever looks on hears of the last ones, too, on a slow machine as well
         except (wire.Cut, OSError) as error:
             rows.append(("the server answers", "", f"no: {error}", False))
         alive = server.is_running()

@@ -22,7 +22,10 @@ constexpr Duration kLongestPause = 3s;
 constexpr int kPauseGrows = 3;
 // What more threads must bring, of what they could: two programs that each gain a little by taking all cores both lose
 // much by it.
-constexpr double kLeastGain = 0.15;
+constexpr double kLeastGain = 0.15, kLeastGainCrowded = 0.6;
+// Crowded: kept from running for a fifth of the time.
+constexpr Duration kAsk = 100ms;
+constexpr int kCrowdedShare = 5;
 
 int little_fewer(int threads) { return std::max(1, threads - std::max(1, threads / 8)); }
 int half_of(int threads) { return std::max(1, threads / 2); }
@@ -54,7 +57,20 @@ void Attendance::waited(Clock::duration time, Clock::time_point now) {
     lost_ = {};
   }
   lost_ += time;
-  if (lost_ < kLost || lost_ * 10 < now - window_begin_ || now - since_ < pause_) return;
+  if (lost_ < kLost || lost_ * 10 < now - window_begin_) return;
+  try_fewer(now);
+}
+
+void Attendance::kept_waiting(Clock::duration in_all, Clock::time_point now) {
+  if (now - asked_at_ < kAsk) return;
+  crowded_ = (in_all - kept_) * kCrowdedShare > now - asked_at_;
+  asked_at_ = now;
+  kept_ = in_all;
+  if (crowded_ && !trying() && chosen_ > 1) try_fewer(now);
+}
+
+void Attendance::try_fewer(Clock::time_point now) {
+  if (now - since_ < pause_) return;
   begin(tries_half_ ? half_of(chosen_) : little_fewer(chosen_), chosen_, now);
 }
 
@@ -87,7 +103,7 @@ void Attendance::end(Clock::time_point now) {
     many += static_cast<double>(kind.time[1].count()) / kind.loops[1] * loops;
   }
   const int before = chosen_;
-  const double worth = 1 + kLeastGain * (static_cast<double>(many_) / few_ - 1);
+  const double worth = 1 + (crowded_ ? kLeastGainCrowded : kLeastGain) * (static_cast<double>(many_) / few_ - 1);
   chosen_ = many * worth <= few ? many_ : few_;
   // Where a few threads less bring nothing, half of them may: a step in between may not be enough. What that confirms,
   // too, is tried again later and later.

@@ -1,7 +1,9 @@
 // How many threads of a pool take part in its loops. Where a core is taken away from one of them in the middle of a
 // piece, the others wait for it, for milliseconds: beside other programs fewer threads may be faster. So once waiting
 // has taken too long, loops run for a while with more and with fewer threads by turns, loops of one kind are compared
-// with each other, and the faster number stays until it is tried again.
+// with each other, and the faster number stays until it is tried again. Where the caller itself waits for a core, more
+// wish to run than there are cores: then each who takes several takes them from others who do the same, and all of them
+// lose; more threads must be faster by much.
 #pragma once
 
 #include <array>
@@ -27,6 +29,8 @@ class Attendance {
   void took(uint64_t kind, int threads, Clock::duration time);
   // A loop has ended at `now`; its caller had waited for the others that long.
   void waited(Clock::duration time, Clock::time_point now);
+  // How long the caller has been kept from running since it began, now and then.
+  void kept_waiting(Clock::duration in_all, Clock::time_point now);
   // Now and then, while trying and where fewer are chosen than there are: ends and begins trials.
   void look(Clock::time_point now);
 
@@ -38,6 +42,7 @@ class Attendance {
   };
 
   void begin(int few, int many, Clock::time_point now);
+  void try_fewer(Clock::time_point now);
   void end(Clock::time_point now);
 
   int threads_;
@@ -55,6 +60,9 @@ class Attendance {
   Clock::duration pause_{};
   Clock::time_point window_begin_{};
   Clock::duration lost_{};
+  bool crowded_ = false;
+  Clock::time_point asked_at_{};
+  Clock::duration kept_{};
 };
 
 }  // namespace paceline

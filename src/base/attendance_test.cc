@@ -26,14 +26,18 @@ class FullMachine {
       if (waited > 0us) attendance.waited(waited, now_);
       if (trying) attendance.took(kind, threads, took + waited);
       most = std::max(most, threads);
+      kept_ += (took + waited) * kept_percent / 100;
+      if (loop % 100 == 0) attendance.kept_waiting(kept_, now_);
     }
   }
 
   Attendance attendance;
   int most = 1;
+  int kept_percent = 0;  // of the time, without a core
 
  private:
   Attendance::Clock::time_point now_{1s};
+  Attendance::Clock::duration kept_{};
 };
 
 struct Took {
@@ -68,6 +72,20 @@ TEST(Attendance, WaitingThatPays) {
   });
   machine.run(200ms, [](int threads, uint64_t) { return Took{4ms / threads, 0us}; });
   EXPECT_EQ(machine.attendance.chosen(), 2);
+}
+
+// More wish to run than there are cores, and whoever takes two still gets more than with one: not enough to take them.
+TEST(Attendance, WhoIsKeptWaitingTakesFewer) {
+  for (const int share : {0, 40}) {
+    FullMachine machine(2);
+    machine.kept_percent = share;
+    machine.run(2s, [](int threads, uint64_t) { return Took{threads == 2 ? 28us : 40us, 0us}; });
+    EXPECT_EQ(machine.attendance.chosen(), share == 0 ? 2 : 1);
+    // It is over, and two again.
+    machine.kept_percent = 0;
+    machine.run(4s, [](int threads, uint64_t) { return Took{threads == 2 ? 28us : 40us, 0us}; });
+    EXPECT_EQ(machine.attendance.chosen(), 2);
+  }
 }
 
 // Half of sixteen cores are busy.

@@ -1,6 +1,8 @@
 #include "base/cores.h"
 
+#include <fcntl.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -36,6 +38,20 @@ int cores_of_quota(std::string_view text) {
   if (problem != std::errc() || behind == end) return 0;
   if (std::from_chars(behind + 1, end, period).ec != std::errc() || quota <= 0 || period <= 0) return 0;
   return static_cast<int>(std::min((quota - 1) / period + 1, 4096LL));
+}
+
+std::chrono::nanoseconds waited_for_core() {
+  // Time on a core, time ready without one, turns.
+  const int file = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  char text[96];
+  const ssize_t size = ::read(file, text, sizeof text);
+  ::close(file);
+  const std::string_view line(text, static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  const size_t space = line.find(' ');
+  int64_t waited = 0;
+  if (space != std::string_view::npos) std::from_chars(line.data() + space + 1, line.data() + line.size(), waited);
+  return std::chrono::nanoseconds(waited);
 }
 
 int usable_cores() {

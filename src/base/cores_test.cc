@@ -3,7 +3,12 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <atomic>
+#include <chrono>
+#include <fstream>
 #include <thread>
+
+#include "base/thread_pool.h"
 
 namespace paceline {
 namespace {
@@ -31,6 +36,28 @@ TEST(Cores, OfTheAffinityMask) {
     ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
     EXPECT_EQ(usable_cores(), 1);
   }).join();
+}
+
+// Two threads on one core: both wait for it half of the time.
+TEST(Cores, WhoIsReadyAndHasNoneWaits) {
+  if (!std::ifstream("/proc/thread-self/schedstat")) GTEST_SKIP() << "the system does not say";
+  std::atomic<bool> stops = false;
+  const auto on_one_core = [] { pin_this_thread(0); };
+  std::thread other([&] {
+    on_one_core();
+    while (!stops) {
+    }
+  });
+  std::thread([&] {
+    on_one_core();
+    const auto before = waited_for_core();
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (waited_for_core() - before < std::chrono::milliseconds(20) && std::chrono::steady_clock::now() < end) {
+    }
+    EXPECT_GE(waited_for_core() - before, std::chrono::milliseconds(20));
+  }).join();
+  stops = true;
+  other.join();
 }
 
 }  // namespace

@@ -88,7 +88,7 @@ class ThreadPool {
   std::atomic<bool> stopping_{false};
   Attendance attendance_;
   int in_loop_ = 0;  // threads that the loop's parts are for
-  uint32_t loops_looked_at_ = 0;
+  uint32_t loops_looked_at_ = 0, loops_ = 0;
 };
 
 }  // namespace paceline

@@ -61,8 +61,9 @@ void Attendance::waited(Clock::duration time, Clock::time_point now) {
   try_fewer(now);
 }
 
+bool Attendance::asks(Clock::time_point now) const { return now - asked_at_ >= kAsk; }
+
 void Attendance::kept_waiting(Clock::duration in_all, Clock::time_point now) {
-  if (now - asked_at_ < kAsk) return;
   crowded_ = (in_all - kept_) * kCrowdedShare > now - asked_at_;
   asked_at_ = now;
   kept_ = in_all;

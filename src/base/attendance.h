@@ -29,7 +29,8 @@ class Attendance {
   void took(uint64_t kind, int threads, Clock::duration time);
   // A loop has ended at `now`; its caller had waited for the others that long.
   void waited(Clock::duration time, Clock::time_point now);
-  // How long the caller has been kept from running since it began, now and then.
+  // How long the caller has been kept from running since it began; wanted now and then.
+  [[nodiscard]] bool asks(Clock::time_point now) const;
   void kept_waiting(Clock::duration in_all, Clock::time_point now);
   // Now and then, while trying and where fewer are chosen than there are: ends and begins trials.
   void look(Clock::time_point now);

@@ -27,7 +27,7 @@ class FullMachine {
       if (trying) attendance.took(kind, threads, took + waited);
       most = std::max(most, threads);
       kept_ += (took + waited) * kept_percent / 100;
-      if (loop % 100 == 0) attendance.kept_waiting(kept_, now_);
+      if (attendance.asks(now_)) attendance.kept_waiting(kept_, now_);
     }
   }
 

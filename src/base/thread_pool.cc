@@ -19,7 +19,7 @@ constexpr Clock::duration kIdleSpin = std::chrono::milliseconds(1);
 constexpr Clock::duration kEndSpin = std::chrono::microseconds(200);
 // The clock is looked at once in so many loops that run with fewer threads.
 constexpr uint32_t kLookAgain = 64;
-// And what the system knows of this thread, a few microseconds' work.
+// And once in so many whether it is time to ask the system about this thread, a few microseconds' work.
 constexpr uint32_t kAskAgain = 1024;
 
 constexpr uint64_t kOpen = uint64_t{1} << 31;
@@ -116,7 +116,10 @@ void ThreadPool::take_pieces(int worker) {
 }
 
 bool ThreadPool::alone() {
-  if (++loops_ % kAskAgain == 0) attendance_.kept_waiting(waited_for_core(), Clock::now());
+  if (++loops_ % kAskAgain == 0) {
+    const Clock::time_point now = Clock::now();
+    if (attendance_.asks(now)) attendance_.kept_waiting(waited_for_core(), now);
+  }
   if (!attendance_.trying()) {
     if (attendance_.chosen() == threads()) return false;
     if (++loops_looked_at_ % kLookAgain == 0) attendance_.look(Clock::now());

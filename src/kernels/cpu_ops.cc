@@ -59,26 +59,46 @@ ActShape act_shape_for(const Matrix& w, int32_t rows, Activation activation) {
   switch (w.format) {
     case WeightFormat::q8: return {ActKind::int8, rows, w.cols, w.group};
     case WeightFormat::q4: return {ActKind::nibbles, rows, w.cols, w.group};
+    case WeightFormat::f8:
+      // Scales that differ along a row are part of the numbers, which then are none that bf16 holds.
+      if (w.group > 0) return {ActKind::f32, rows, w.cols, 0};
+      [[fallthrough]];
     case WeightFormat::bf16: return {activation == Activation::bf16 ? ActKind::bf16 : ActKind::f32, rows, w.cols, 0};
     default: return {ActKind::f32, rows, w.cols, 0};
   }
 }
 
 void CpuOps::multiply(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) const {
-  if (in_blocks(w.format) && x.shape.kind != ActKind::blocks)
-    multiply_unpacked(table_, w, x, y, ldy, n_begin, n_end);
+  const bool in_scaled_f8 = w.format == WeightFormat::f8 && w.group > 0;
+  if ((in_blocks(w.format) && x.shape.kind != ActKind::blocks) || in_scaled_f8 || w.format == WeightFormat::nf4)
+    return multiply_unpacked(table_, w, x, y, ldy, n_begin, n_end);
+  if (w.format == WeightFormat::f8)
+    multiply_f8(table_, w, x, y, ldy, n_begin, n_end);
   else
     table_.matmul(w, x, y, ldy, n_begin, n_end);
+  if (w.factors != nullptr) multiply_factors(w, x.shape.rows, y, ldy, n_begin, n_end);
+}
+
+const float* CpuOps::in_order(const float* x, int32_t rows, const Matrix& w) {
+  const int64_t cols = w.cols;
+  auto* const y = static_cast<float*>(ordered_rows_.at_least(static_cast<size_t>(rows * cols) * sizeof(float)));
+  pool_.run(rows, std::max<int64_t>(1, kElementsPerPiece / cols), [&](int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r)
+      for (int64_t k = 0; k < cols; ++k) y[r * cols + k] = x[r * cols + w.columns[k]];
+  });
+  return y;
 }
 
 Act CpuOps::prepared(const float* x, int32_t rows, const Matrix& w, Activation activation, bool fresh) {
   if (fresh) live_acts_ = 0;
   const ActShape shape = act_shape_for(w, rows, activation);
   for (size_t i = 0; i < live_acts_; ++i)
-    if (acts_[i].shape == shape) return {shape, acts_[i].buffer.at_least(0)};
+    if (acts_[i].shape == shape && acts_[i].columns == w.columns) return {shape, acts_[i].buffer.at_least(0)};
   if (live_acts_ == acts_.size()) acts_.emplace_back();
   KeptAct& kept = acts_[live_acts_++];
   kept.shape = shape;
+  kept.columns = w.columns;
+  if (w.columns != nullptr) x = in_order(x, rows, w);
   const Act act{shape, kept.buffer.at_least(table_.act_bytes(shape))};
   const int64_t units = (rows + table_.act_unit - 1) / table_.act_unit;
   const int64_t per_piece = std::max<int64_t>(1, kElementsPerPiece / (static_cast<int64_t>(table_.act_unit) * w.cols));

@@ -102,7 +102,10 @@ class CpuOps : public Ops, public VisionOps, public BlockOps, public RecurrentOp
   // one.
   Act prepared(const float* x, int32_t rows, const Matrix& w, Activation activation, bool fresh);
 
-  // The table's product, or that of a matrix in blocks with float32 rows.
+  // Rows with their columns in the order of w's values.
+  const float* in_order(const float* x, int32_t rows, const Matrix& w);
+
+  // The table's product with the rows' factors, or one by way of unpacked numbers.
   void multiply(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) const;
 
   // The parts of delta().
@@ -121,11 +124,13 @@ class CpuOps : public Ops, public VisionOps, public BlockOps, public RecurrentOp
   size_t place_used_ = 0, place_size_ = 0;
   struct KeptAct {
     ActShape shape;
+    const int32_t* columns = nullptr;
     GrowingBuffer buffer;
   };
   std::vector<KeptAct> acts_;
   size_t live_acts_ = 0;
-  GrowingBuffer gate_rows_, expert_rows_, expert_acts_, attention_rows_, cluster_scores_, delta_gates_, delta_heads_;
+  GrowingBuffer gate_rows_, expert_rows_, expert_acts_, attention_rows_, cluster_scores_, delta_gates_, delta_heads_,
+      ordered_rows_;
   std::vector<int32_t> best_clusters_;
   std::array<std::chrono::steady_clock::time_point, 2> marks_;
 };

@@ -44,6 +44,7 @@ class RandomMatrix {
   void fill_blocks(unsigned char byte, float largest) {
     std::fill(values_.begin(), values_.end(), byte);
     limit_blocks([&] { return largest; });
+    put_split_scales([] { return static_cast<unsigned char>(1); });
   }
 
   // All values, scales and biases alike.
@@ -60,6 +61,17 @@ class RandomMatrix {
   void fill_blocks(std::mt19937& random) {
     for (auto& byte : values_) byte = static_cast<unsigned char>(random());
     limit_blocks([&] { return 0.1f + 0.01f * static_cast<float>(random() % 20); });
+    put_split_scales([&] { return static_cast<unsigned char>(1 + random() % 24); });
+  }
+
+  // Those of nvfp4_split, bytes of E4M3.
+  template <class Scale>
+  void put_split_scales(const Scale& scale) {
+    if (view.format != WeightFormat::nvfp4_split) return;
+    view.scale_dtype = DType::f8_e4m3;
+    scales_.resize(static_cast<size_t>(view.rows) * view.row_scale_bytes());
+    for (unsigned char& one : scales_) one = scale();
+    view.scales = scales_.data();
   }
 
   template <class Largest>

@@ -27,10 +27,4 @@ Status read_stop_ids(const JsonFields& fields, int32_t vocab, std::vector<TokenI
 // generation_config.json, which may be empty: stop ids and defaults for sampling.
 Status read_generation(std::string_view generation_config_json, ModelConfig* config);
 
-// MLX quantisation as config.json declares it; 0: none. Per-tensor overrides are seen from the shapes.
-struct DeclaredQuantization {
-  int32_t bits = 0, group = 0;
-};
-Result<DeclaredQuantization> read_quantization(const JsonFields& top);
-
 }  // namespace paceline

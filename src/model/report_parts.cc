@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "weights/quantised/declared.h"
+#include "weights/quantised/formats.h"
 #include "weights/sha256.h"
 
 namespace paceline {
@@ -13,7 +15,9 @@ namespace {
 
 std::string format_text(const Matrix& matrix) {
   const char* name = weight_format_name(matrix.format);
-  return matrix.quantised() ? fmt::format("{} group {}", name, matrix.group) : name;
+  if (matrix.format == WeightFormat::f8 && matrix.group > 0) return fmt::format("{} blocks of {}", name, matrix.group);
+  if (!matrix.quantised()) return name;
+  return fmt::format("{} group {}{}", name, matrix.group, matrix.columns != nullptr ? ", reordered" : "");
 }
 
 }  // namespace
@@ -45,6 +49,16 @@ Result<FileFacts> file_facts(const Checkpoint& checkpoint, Hashing hashing) {
     TRY_ASSIGN(facts.sha256, sha256_hex(checkpoint.files()));
   }
   return facts;
+}
+
+std::string quantisation_text(const Checkpoint& checkpoint) {
+  const auto declared = declared_quantization(checkpoint);
+  if (!declared.ok() || declared->method == QuantMethod::none) return "";
+  const auto tensors = checkpoint.tensors();
+  const bool scales = std::any_of(tensors.begin(), tensors.end(),
+                                  [](const TensorView& tensor) { return is_activation_scale(tensor.name); });
+  if (!declared->activations && !scales) return declared->format;
+  return declared->format + "; weights only: scales of activations, keys and values are ignored";
 }
 
 std::string size_text(uint64_t bytes) {

@@ -42,6 +42,9 @@ struct FileFacts {
 };
 Result<FileFacts> file_facts(const Checkpoint& checkpoint, Hashing hashing);
 
+// Who quantised a checkpoint, and that what it says of activations is not used; empty where nobody did.
+std::string quantisation_text(const Checkpoint& checkpoint);
+
 // "1.25 GiB"; "2.61 billion"
 std::string size_text(uint64_t bytes);
 std::string count_text(int64_t count);

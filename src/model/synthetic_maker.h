@@ -1,6 +1,7 @@
 // Matrices of random weights, made in memory: for measuring speed without a checkpoint.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,7 +13,7 @@
 namespace paceline {
 
 struct SyntheticFormat {
-  WeightFormat format = WeightFormat::bf16;  // bf16, q8, q4, or in blocks
+  WeightFormat format = WeightFormat::bf16;  // bf16, q8, q4, f8, nf4, or in blocks
   int32_t group = 64;                        // of q8 and q4
   // Of the embedding, v and down; none: as the others. Mixtures of GGUF files are like that.
   WeightFormat wide = WeightFormat::none;
@@ -38,9 +39,17 @@ class SyntheticMaker {
   Matrix matrix_of(WeightFormat format, int64_t rows, int32_t cols);
   void limit_blocks(const Matrix& m);
   std::byte* allocate(size_t bytes);
-  const void* filled(size_t bytes, bool bf16);
-  void fill_piece(std::byte* block, size_t begin, size_t end, bool bf16) const;
-  const void* constant(size_t bytes, float value);
+  void put_scales(Matrix* m);
+  // Of formats whose scales lie apart; 0: they do not.
+  [[nodiscard]] int32_t group_of(WeightFormat format) const;
+  const void* filled(size_t bytes, WeightFormat format);
+  void fill_piece(std::byte* block, size_t begin, size_t end, WeightFormat format) const;
+  template <class T>
+  const T* constant(size_t bytes, T value) {
+    T* const made = reinterpret_cast<T*>(allocate(bytes));
+    std::fill_n(made, bytes / sizeof(T), value);
+    return made;
+  }
 
   SyntheticFormat format_;
   ThreadPool* pool_;

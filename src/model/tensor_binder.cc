@@ -4,21 +4,10 @@
 
 #include <cstring>
 
+#include "weights/quantised/formats.h"
 #include "weights/safetensors/safetensors.h"
 
 namespace paceline {
-float float_element(const TensorView& tensor, size_t i) {
-  const std::byte* at = tensor.values + i * dtype_bytes(tensor.dtype);
-  if (tensor.dtype == DType::f32) {
-    float value = 0;
-    std::memcpy(&value, at, sizeof value);
-    return value;
-  }
-  uint16_t half = 0;
-  std::memcpy(&half, at, sizeof half);
-  return tensor.dtype == DType::bf16 ? bf16_to_f32(half) : f16_to_f32(half);
-}
-
 namespace {
 
 // Enough for one thread to earn its waking.
@@ -82,7 +71,10 @@ int32_t rows_in_all(const std::vector<int64_t>& shape) {
 }  // namespace
 
 TensorBinder::TensorBinder(std::shared_ptr<const Checkpoint> checkpoint, ThreadPool& pool)
-    : checkpoint_(std::move(checkpoint)), pool_(pool), use_(*checkpoint_) {
+    : checkpoint_(std::move(checkpoint)),
+      declared_(declared_quantization(*checkpoint_)),
+      pool_(pool),
+      use_(*checkpoint_) {
   owners_.push_back(checkpoint_);
 }
 
@@ -219,12 +211,34 @@ const void* TensorBinder::as_f32(const TensorView& tensor) {
 }
 
 Status TensorBinder::matrix(const std::string& name, int64_t rows, int64_t cols, Matrix* out) {
+  TRY_ASSIGN(const bool read, read_quantised(name, {rows, cols}, out));
+  if (read) return Done{};
   if (has(name + ".scales")) return quantised(name, {rows, cols}, out);
-  if (has(name + ".weight_packed")) {
-    TRY(check_columns(name, cols));
-    return packed_integers(name, rows, cols, out);
-  }
   return plain(name + ".weight", {rows, cols}, out);
+}
+
+Result<bool> TensorBinder::read_quantised(const std::string& name, const Shape& shape, Matrix* out) {
+  if (!declared_.ok()) return declared_.error();
+  QuantisedModule module({use_, pool_, owners_, *declared_}, name, shape);
+  for (const QuantisedFormat& format : quantised_formats()) {
+    if (!format.fits(module)) continue;
+    TRY(check_columns(name, shape.back()));
+    TRY(format.read(module, out));
+    return true;
+  }
+  return false;
+}
+
+bool TensorBinder::has_module(const std::string& name) const {
+  for (const std::string_view part : kWeightParts)
+    if (has(name + std::string(part))) return true;
+  return false;
+}
+
+std::vector<const TensorView*> TensorBinder::untaken() const {
+  std::vector<const TensorView*> all = use_.untaken();
+  std::erase_if(all, [](const TensorView* tensor) { return is_activation_scale(tensor->name); });
+  return all;
 }
 
 Status TensorBinder::stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out) {
@@ -237,7 +251,8 @@ Status TensorBinder::stack(const std::string& name, int64_t count, int64_t rows,
 }
 
 Status TensorBinder::plain_stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out) {
-  TRY(plain(name, {count, rows, cols}, &out->first));
+  TRY_ASSIGN(const bool read, read_quantised(name, {count, rows, cols}, &out->first));
+  if (!read) TRY(plain(name, {count, rows, cols}, &out->first));
   out->first.rows = static_cast<int32_t>(rows);
   out->count = static_cast<int32_t>(count);
   out->stride_rows = rows;
@@ -252,6 +267,9 @@ Status TensorBinder::stack_of(const std::string& before, const std::string& behi
     const Matrix& first = each->front();
     const std::string name = fmt::format("{}{}{}", before, i, behind);
     TRY(matrix(name, shape[1], shape[2], &one));
+    if (one.columns != nullptr)
+      return Error{
+          fmt::format("tensor \"{}\": an expert's groups in another order than its columns are not read", name)};
     if (one.format == first.format && one.group == first.group && one.scale_dtype == first.scale_dtype) continue;
     return Error{
         fmt::format("tensor \"{}\": expected {} in groups of {} as the first of them, found {} in groups of {}", name,

@@ -12,11 +12,9 @@
 #include "model/vector.h"
 #include "tensor/matrix.h"
 #include "weights/checkpoint.h"
+#include "weights/quantised/declared.h"
 
 namespace paceline {
-
-// Element i of a tensor of BF16, F16 or F32 that may lie at any address.
-float float_element(const TensorView& tensor, size_t i);
 
 class TensorBinder {
  public:
@@ -35,16 +33,19 @@ class TensorBinder {
   // [length] of I64 or I32: ids from 0 to limit - 1.
   Status ids(std::string_view name, int64_t length, int64_t limit, std::vector<TokenId>* out);
 
+  // Whether a matrix of that name is there, in whatever format.
+  [[nodiscard]] bool has_module(const std::string& name) const;
+
   // `name`.weight: [rows, cols] of BF16, F16 or F32 or in blocks, in place; or packed U32 with `name`.scales and
-  // `name`.biases, or `name`.weight_packed with `name`.weight_scale.
+  // `name`.biases, or as one of weights/quantised/formats.h.
   Status matrix(const std::string& name, int64_t rows, int64_t cols, Matrix* out);
   // `name`.weight likewise, [count, rows, cols].
   Status stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out);
-  // The tensor `name` itself, unquantised, [rows, cols].
+  // The tensor `name` itself, [rows, cols].
   Status table(const std::string& name, int64_t rows, int64_t cols, Matrix* out) {
     return plain(name, {rows, cols}, out);
   }
-  // Likewise, [count, rows, cols].
+  // Likewise, [count, rows, cols]; or `name`_packed with `name`_scale.
   Status plain_stack(const std::string& name, int64_t count, int64_t rows, int64_t cols, MatrixStack* out);
 
   // shape [count, rows, cols] of matrices of one format that lie anywhere: before + number + behind, as matrix() has
@@ -52,8 +53,8 @@ class TensorBinder {
   Status stack_of(const std::string& before, const std::string& behind, const std::vector<int64_t>& shape,
                   MatrixStack* out);
 
-  // Tensors nobody took, as they lie.
-  [[nodiscard]] std::vector<const TensorView*> untaken() const { return use_.untaken(); }
+  // Tensors nobody took, as they lie, without those for rounding activations.
+  [[nodiscard]] std::vector<const TensorView*> untaken() const;
   // The mapped files and whatever was copied; the views above live as long as these.
   [[nodiscard]] const std::shared_ptr<const Checkpoint>& checkpoint() const { return checkpoint_; }
   std::vector<std::shared_ptr<const void>> take_owners() { return std::move(owners_); }
@@ -64,12 +65,13 @@ class TensorBinder {
   Result<const void*> in_place(const TensorView& tensor);
   Status plain(const std::string& tensor_name, const Shape& shape, Matrix* out);
   Status quantised(const std::string& name, const Shape& shape, Matrix* out);
-  // packed_integers.cc
-  Status packed_integers(const std::string& name, int64_t rows, int64_t cols, Matrix* out);
+  // In one of weights/quantised/formats.h, or false. shape: with a dimension more for a stack.
+  Result<bool> read_quantised(const std::string& name, const Shape& shape, Matrix* out);
   Status scales(const TensorView& scales, const TensorView& biases, Matrix* out);
   const void* as_f32(const TensorView& tensor);
 
   std::shared_ptr<const Checkpoint> checkpoint_;
+  Result<DeclaredQuantization> declared_;
   ThreadPool& pool_;
   TensorUse use_;
   std::vector<std::shared_ptr<const void>> owners_;

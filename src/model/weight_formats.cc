@@ -6,7 +6,8 @@ namespace paceline {
 
 Status check_weight_formats(std::span<const Matrix* const> matrices, const kernels::Limits& limits) {
   for (const Matrix* matrix : matrices) {
-    if (limits.blocks || !in_blocks(matrix->format)) continue;
+    const bool plain = matrix->format <= WeightFormat::q4 && matrix->factors == nullptr && matrix->columns == nullptr;
+    if (limits.blocks || plain) continue;
     return Error{
         fmt::format("the model has weights in blocks of {}; this backend does not read those yet (--device cpu does)",
                     weight_format_name(matrix->format))};

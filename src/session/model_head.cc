@@ -36,8 +36,9 @@ int64_t count_parameters(const Checkpoint& checkpoint, int32_t quant_bits) {
   for (const TensorView& tensor : checkpoint.tensors()) {
     const int64_t elements =
         std::accumulate(tensor.shape.begin(), tensor.shape.end(), int64_t{1}, std::multiplies<int64_t>());
-    const bool is_packed = quant_bits > 0 && tensor.dtype == DType::u32;
-    all += is_packed ? elements * 32 / quant_bits : elements;
+    const bool is_packed =
+        quant_bits > 0 && (tensor.dtype == DType::u32 || tensor.dtype == DType::i32 || tensor.dtype == DType::u8);
+    all += is_packed ? elements * 8 * static_cast<int64_t>(dtype_bytes(tensor.dtype)) / quant_bits : elements;
   }
   return all;
 }

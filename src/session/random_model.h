@@ -48,6 +48,9 @@ inline constexpr SyntheticFormatName kSyntheticFormats[] = {
     {"q5_k", WeightFormat::q5_k},
     {"q6_k", WeightFormat::q6_k},
     {"iq4_xs", WeightFormat::iq4_xs},
+    {"nvfp4", WeightFormat::nvfp4_split},
+    {"fp8", WeightFormat::f8},
+    {"nf4", WeightFormat::nf4},
     {"q4_k_m", WeightFormat::q4_k, WeightFormat::q6_k},
 };
 SyntheticFormat synthetic_format(const RandomModel& random);

@@ -103,6 +103,18 @@ void decode_nvfp4(const uint8_t* b, DecodedBlock* out) {
   }
 }
 
+// 32 codes whose scales lie elsewhere.
+void decode_nvfp4_split(const uint8_t* b, const uint8_t* scales, DecodedBlock* out) {
+  for (int i = 0; i < 2; ++i) {
+    out->scales[i] = e4m3_to_f32(scales[i]) * 0.5f;
+    out->biases[i] = 0;
+  }
+  for (int j = 0; j < 16; ++j) {
+    out->codes[2 * j] = kFp4Levels[b[j] & 15];
+    out->codes[2 * j + 1] = kFp4Levels[b[j] >> 4];
+  }
+}
+
 // Two bits each, the four of a byte 32 elements apart.
 void split_quarters(const uint8_t* bytes, uint8_t* codes) {
   for (int half = 0; half < 2; ++half)
@@ -252,6 +264,14 @@ void decode_block(WeightFormat format, const void* block, DecodedBlock* out) {
   CHECK(false);
 }
 
+void decode_block(const Matrix& w, int64_t row, int32_t b, DecodedBlock* out) {
+  const auto* block = static_cast<const uint8_t*>(w.values) + row * static_cast<int64_t>(w.row_value_bytes()) +
+                      int64_t{b} * block_shape(w.format).bytes;
+  if (w.format != WeightFormat::nvfp4_split) return decode_block(w.format, block, out);
+  const auto* scales = static_cast<const uint8_t*>(w.scales) + row * static_cast<int64_t>(w.row_scale_bytes());
+  decode_nvfp4_split(block, scales + 2 * int64_t{b}, out);
+}
+
 void limit_block(WeightFormat format, float largest, void* block) {
   auto* const b = static_cast<uint8_t*>(block);
   // What codes, and scales within the block, multiply at most.
@@ -276,22 +296,39 @@ void limit_block(WeightFormat format, float largest, void* block) {
     case WeightFormat::nvfp4:
       for (int i = 0; i < 4; ++i) b[i] = 1;  // the smallest that there is
       return;
+    case WeightFormat::nvfp4_split: return;  // its scales lie elsewhere
     default: break;
   }
   CHECK(false);
 }
 
+namespace {
+
+void put_elements(const DecodedBlock& decoded, const BlockShape& shape, int32_t zero, float* out) {
+  for (int32_t i = 0; i < shape.elements; ++i) {
+    const int32_t group = i / shape.group;
+    out[i] = decoded.scales[group] * static_cast<float>(decoded.codes[i] - zero) + decoded.biases[group];
+  }
+}
+
+}  // namespace
+
 void dequantise_blocks(WeightFormat format, const void* blocks, int64_t elements, float* out) {
   const BlockShape shape = block_shape(format);
-  const int32_t zero = block_zero(format);
   const auto* b = static_cast<const uint8_t*>(blocks);
   DecodedBlock decoded;
   for (int64_t e = 0; e < elements; e += shape.elements, b += shape.bytes) {
     decode_block(format, b, &decoded);
-    for (int32_t i = 0; i < shape.elements; ++i) {
-      const int32_t group = i / shape.group;
-      out[e + i] = decoded.scales[group] * static_cast<float>(decoded.codes[i] - zero) + decoded.biases[group];
-    }
+    put_elements(decoded, shape, block_zero(format), out + e);
+  }
+}
+
+void dequantise_blocks(const Matrix& w, int64_t row, float* out) {
+  const BlockShape shape = block_shape(w.format);
+  DecodedBlock decoded;
+  for (int32_t b = 0; b < w.cols / shape.elements; ++b) {
+    decode_block(w, row, b, &decoded);
+    put_elements(decoded, shape, block_zero(w.format), out + int64_t{b} * shape.elements);
   }
 }
 

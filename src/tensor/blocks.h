@@ -44,7 +44,8 @@ constexpr int32_t block_zero(WeightFormat f) {
     case WeightFormat::q6_k: return 32;
     case WeightFormat::q5_0: return 16;
     case WeightFormat::mxfp4:
-    case WeightFormat::nvfp4: return 12;
+    case WeightFormat::nvfp4:
+    case WeightFormat::nvfp4_split: return 12;
     case WeightFormat::q4_0: return 8;
     case WeightFormat::q3_k: return 4;
     default: return 0;
@@ -59,8 +60,10 @@ constexpr bool has_nibbles(WeightFormat f) {
 
 // Of a block of a format that has them, at any address.
 void read_products(WeightFormat format, const void* block, BlockProducts* out);
-// One block of a format in blocks, at any address.
+// One block of a format whose blocks hold their scales, at any address.
 void decode_block(WeightFormat format, const void* block, DecodedBlock* out);
+// Block b of a row of a matrix in blocks as they lie in files.
+void decode_block(const Matrix& w, int64_t row, int32_t b, DecodedBlock* out);
 
 // Gives a block scales with which none of its numbers is larger than `largest`, whatever its codes are: for weights
 // that are made up.
@@ -68,5 +71,7 @@ void limit_block(WeightFormat format, float largest, void* block);
 
 // So many elements, whole blocks.
 void dequantise_blocks(WeightFormat format, const void* blocks, int64_t elements, float* out);
+// A row of a matrix in blocks as they lie in files, without its factor.
+void dequantise_blocks(const Matrix& w, int64_t row, float* out);
 
 }  // namespace paceline

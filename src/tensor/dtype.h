@@ -9,7 +9,24 @@ namespace paceline {
 
 using TokenId = int32_t;
 
-enum class DType : uint8_t { f32, f16, bf16, u8, i8, u16, i16, u32, i32, u64, i64, f64, boolean };
+enum class DType : uint8_t {
+  f32,
+  f16,
+  bf16,
+  u8,
+  i8,
+  u16,
+  i16,
+  u32,
+  i32,
+  u64,
+  i64,
+  f64,
+  boolean,
+  f8_e4m3,
+  f8_e5m2,
+  f8_e8m0
+};
 
 constexpr bool is_float(DType t) { return t == DType::f32 || t == DType::f16 || t == DType::bf16; }
 
@@ -17,7 +34,10 @@ constexpr size_t dtype_bytes(DType t) {
   switch (t) {
     case DType::u8:
     case DType::i8:
-    case DType::boolean: return 1;
+    case DType::boolean:
+    case DType::f8_e4m3:
+    case DType::f8_e5m2:
+    case DType::f8_e8m0: return 1;
     case DType::f16:
     case DType::bf16:
     case DType::u16:
@@ -47,6 +67,9 @@ constexpr const char* dtype_name(DType t) {
     case DType::i64: return "I64";
     case DType::f64: return "F64";
     case DType::boolean: return "BOOL";
+    case DType::f8_e4m3: return "F8_E4M3";
+    case DType::f8_e5m2: return "F8_E5M2";
+    case DType::f8_e8m0: return "F8_E8M0";
   }
   return "?";
 }
@@ -59,6 +82,15 @@ inline uint16_t f32_to_bf16(float f) {
   const auto bits = std::bit_cast<uint32_t>(f);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+// Four bits of exponent and three of fraction, no infinity; 0x7f and 0xff are no numbers.
+inline float e4m3_to_f32(uint8_t v) {
+  const uint32_t sign = static_cast<uint32_t>(v & 0x80u) << 24, magnitude = v & 0x7fu;
+  if (magnitude == 0x7f) return std::bit_cast<float>(sign | 0x7fc00000u);
+  if (magnitude >= 8) return std::bit_cast<float>(sign | ((magnitude << 20) + (120u << 23)));
+  const float small = static_cast<float>(magnitude) * 0x1p-9f;
+  return sign != 0 ? -small : small;
 }
 
 float f16_to_f32(uint16_t h);

@@ -72,7 +72,9 @@ class TensorUse {
 
   // nullptr where there is none of that name.
   const TensorView* take(std::string_view name);
-  [[nodiscard]] bool has(std::string_view name) const { return checkpoint_->find(name) != nullptr; }
+  // Without taking it.
+  [[nodiscard]] const TensorView* find(std::string_view name) const { return checkpoint_->find(name); }
+  [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
   [[nodiscard]] std::vector<const TensorView*> untaken() const;
 
  private:

@@ -72,14 +72,14 @@ template <class S, bool kNibbles>
   const BlockShape shape = block_shape(w.format);
   const auto zero = static_cast<float>(block_zero(w.format));
   const BlockRows<S> from(w, chunk);
-  const int32_t groups = shape.elements / shape.group;
+  const int32_t groups = shape.elements / shape.group, first_block = chunk.first_group / groups;
   DecodedBlock blocks[kLanes];
   const uint8_t* codes[kLanes];
   for (int lane = 0; lane < kLanes; ++lane) codes[lane] = blocks[lane].codes;
   for (int32_t b = 0; b < from.blocks; ++b) {
     for (int lane = 0; lane < kLanes; ++lane) {
       DecodedBlock& block = blocks[lane];
-      decode_block(w.format, from.rows[lane] + b * from.block_bytes, &block);
+      decode_block(w, chunk.n + (lane < chunk.outputs ? lane : chunk.outputs - 1), first_block + b, &block);
       for (int32_t g = 0; g < groups; ++g) {
         const int32_t at = (b * groups + g) * kLanes + lane;
         chunk.scales[at] = block.scales[g];
@@ -389,7 +389,8 @@ void matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t
     case WeightFormat::q6_k: return run(kBytes, kSixteen, pack_q6_k<S>);
     case WeightFormat::q2_k:
     case WeightFormat::q3_k: return run(kNibbles, kSixteen, pack_any<S, true>);
-    case WeightFormat::nvfp4: return run(kBytes, kSixteen, pack_any<S, false>);
+    case WeightFormat::nvfp4:
+    case WeightFormat::nvfp4_split: return run(kBytes, kSixteen, pack_any<S, false>);
     default: return run(kBytes, kAll, pack_any<S, false>);
   }
 }

@@ -69,7 +69,8 @@ constexpr BlocksLayout blocks_layout(WeightFormat f) {
     case WeightFormat::q5_1: return {Codes::fives, Scales::f16, true};
     case WeightFormat::iq4_nl: return {Codes::iq4_levels, Scales::f16};
     case WeightFormat::mxfp4: return {Codes::fp4_levels, Scales::bf16};
-    case WeightFormat::nvfp4: return {Codes::fp4_levels, Scales::f16, false, 2};
+    case WeightFormat::nvfp4:
+    case WeightFormat::nvfp4_split: return {Codes::fp4_levels, Scales::f16, false, 2};
     case WeightFormat::q2_k: return {Codes::nibbles, Scales::products, true, 2, 8};
     case WeightFormat::q3_k: return {Codes::signed_nibbles, Scales::signed_products, false, 2, 8};
     case WeightFormat::q4_k: return {Codes::nibbles, Scales::products, true, 1, 8};

@@ -322,7 +322,8 @@ void with_blocks_format(WeightFormat format, const Run& run) {
     case WeightFormat::q5_1: return run.template operator()<WeightFormat::q5_1>();
     case WeightFormat::iq4_nl: return run.template operator()<WeightFormat::iq4_nl>();
     case WeightFormat::mxfp4: return run.template operator()<WeightFormat::mxfp4>();
-    case WeightFormat::nvfp4: return run.template operator()<WeightFormat::nvfp4>();
+    case WeightFormat::nvfp4:
+    case WeightFormat::nvfp4_split: return run.template operator()<WeightFormat::nvfp4>();
     case WeightFormat::q2_k: return run.template operator()<WeightFormat::q2_k>();
     case WeightFormat::q3_k: return run.template operator()<WeightFormat::q3_k>();
     case WeightFormat::q4_k: return run.template operator()<WeightFormat::q4_k>();

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "kernels/neon/blocks_layout.h"
-#include "kernels/portable/blocks.h"
 #include "kernels/portable/matmul.h"
 #include "tensor/blocks.h"
 
@@ -49,14 +48,16 @@ void convert_codes(Codes kind, int32_t zero, int32_t count, uint8_t* codes) {
 
 uint16_t scale_bits(Scales kind, float scale) { return kind == Scales::bf16 ? f32_to_bf16(scale) : f32_to_f16(scale); }
 
-// Some columns of a row, whole blocks.
-void read_part(const Matrix& w, const uint8_t* blocks, int32_t columns, RowPart* out) {
+// Columns [begin, begin + columns) of a row, whole blocks.
+void read_part(const Matrix& w, int32_t row, int32_t begin, int32_t columns, RowPart* out) {
   const BlocksLayout layout = blocks_layout(w.format);
   const BlockShape shape = block_shape(w.format);
   const int32_t groups = shape.elements / shape.group;
+  const auto* blocks = static_cast<const uint8_t*>(w.values) + row * static_cast<int64_t>(w.row_value_bytes()) +
+                       int64_t{begin / shape.elements} * shape.bytes;
   DecodedBlock block;
   for (int32_t k = 0, first = 0; k < columns; k += shape.elements, blocks += shape.bytes, first += groups) {
-    decode_block(w.format, blocks, &block);
+    decode_block(w, row, (begin + k) / shape.elements, &block);
     std::memcpy(out->codes + k, block.codes, static_cast<size_t>(shape.elements));
     if (layout.in_products()) continue;
     if (groups == 1 && layout.scales == Scales::f16) {
@@ -138,14 +139,12 @@ void put_codes(const BlocksLayout& layout, const uint8_t* codes, int row, uint8_
 
 void pack_rows(const Matrix& w, int32_t row, uint8_t* out) {
   const BlocksLayout layout = blocks_layout(w.format);
-  const BlockShape shape = block_shape(w.format);
   const int32_t part_columns = layout.steps * kStepColumns;
   std::memset(out, 0, block_of_rows_bytes(w));
   for (int32_t k = 0; k < w.cols; k += part_columns) {
     const int32_t columns = std::min(part_columns, w.cols - k), steps = columns / kStepColumns;
     RowPart rows[kRowsOfBlock] = {};
-    for (int r = 0; r < kRowsOfBlock && row + r < w.rows; ++r)
-      read_part(w, portable::block_row(w, row + r) + int64_t{k / shape.elements} * shape.bytes, columns, &rows[r]);
+    for (int r = 0; r < kRowsOfBlock && row + r < w.rows; ++r) read_part(w, row + r, k, columns, &rows[r]);
     put_header(layout, rows, out);
     out += layout.header_bytes();
     for (int32_t step = 0; step < steps; ++step, out += layout.step_bytes())
@@ -215,7 +214,8 @@ void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
       s = factor_at(header, 0, r) * s;
       bias = layout.least ? -(factor_at(header, 1, r) * bias) : 0;
     }
-    y[k] = (s * static_cast<float>(code_at(layout, at, r, column)) + bias) * scale;
+    const float value = s * static_cast<float>(code_at(layout, at, r, column)) + bias;
+    y[k] = portable::times_factor(w, row, value) * scale;
     if (column == kStepColumns - 1) at += layout.step_bytes();
   }
 }

@@ -30,9 +30,8 @@ void matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t
   const QuantisedRows rows = quantised_rows(x);
   DecodedBlock block;
   for (int32_t n = n_begin; n < n_end; ++n) {
-    const uint8_t* bytes = block_row(w, n);
-    for (int32_t k = 0; k < w.cols; k += shape.elements, bytes += shape.bytes) {
-      decode_block(w.format, bytes, &block);
+    for (int32_t k = 0; k < w.cols; k += shape.elements) {
+      decode_block(w, n, k / shape.elements, &block);
       for (int64_t r = 0; r < x.shape.rows; ++r) {
         float& sum = y[r * ldy + n];
         sum = add_block(block, w, rows, r, k / shape.group, k == 0 ? 0.0f : sum);

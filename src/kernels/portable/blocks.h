@@ -6,10 +6,6 @@
 
 namespace paceline::kernels::portable {
 
-inline const uint8_t* block_row(const Matrix& w, int64_t row) {
-  return static_cast<const uint8_t*>(w.values) + row * static_cast<int64_t>(w.row_value_bytes());
-}
-
 // x of ActKind::blocks. A block is decoded once for all rows; its groups' integers are exact, and groups are added in
 // ascending order.
 void matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);

@@ -55,10 +55,32 @@ int32_t quantised_at(const Matrix& w, int32_t n, int32_t k) {
   return (k % 2 == 0 ? row[k / 2] : row[k / 2] >> 4) & 15;
 }
 
+namespace {
+
+// What a row of f8 or nf4 stands for, without its factor.
+void dequantise_split(const Matrix& w, int32_t row, float* y) {
+  const auto* values = static_cast<const uint8_t*>(w.values) + row * static_cast<int64_t>(w.row_value_bytes());
+  const auto* scales = reinterpret_cast<const float*>(static_cast<const std::byte*>(w.scales) +
+                                                      static_cast<size_t>(row) * w.row_scale_bytes());
+  for (int32_t k = 0; k < w.cols; ++k) {
+    if (w.format == WeightFormat::nf4)
+      y[k] = w.levels[k % 2 == 0 ? values[k / 2] >> 4 : values[k / 2] & 15];
+    else
+      y[k] = e4m3_to_f32(values[k]);
+    if (w.group > 0) y[k] *= scales[k / w.group];
+  }
+}
+
+}  // namespace
+
 void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
-  if (in_blocks(w.format)) {
-    dequantise_blocks(w.format, block_row(w, row), w.cols, y);
-    for (int32_t k = 0; k < w.cols; ++k) y[k] *= scale;
+  const bool split = w.format == WeightFormat::f8 || w.format == WeightFormat::nf4;
+  if (in_blocks(w.format) || split) {
+    if (split)
+      dequantise_split(w, row, y);
+    else
+      dequantise_blocks(w, row, y);
+    for (int32_t k = 0; k < w.cols; ++k) y[k] = times_factor(w, row, y[k]) * scale;
     return;
   }
   for (int32_t k = 0; k < w.cols; ++k) {
@@ -66,7 +88,7 @@ void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
                             ? scale_at(w, w.scales, row, k / w.group) * static_cast<float>(quantised_at(w, row, k)) +
                                   scale_at(w, w.biases, row, k / w.group)
                             : weight_at(w, static_cast<int64_t>(row) * w.cols + k);
-    y[k] = value * scale;
+    y[w.columns != nullptr ? w.columns[k] : k] = value * scale;
   }
 }
 

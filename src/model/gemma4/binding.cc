@@ -46,6 +46,15 @@ Status bind_ffn(TensorBinder& binder, const std::string& prefix, const LayerShap
   return binder.matrix(prefix + "mlp.down_proj", hidden, ffn, &out->down);
 }
 
+// They are multiplied with the same prepared rows.
+Status check_gates_alike(const std::string& name, const LayerWeights& layer) {
+  const Matrix &gate = layer.expert_gate.first, &up = layer.expert_up.first;
+  if (multiply_alike(gate, up)) return Done{};
+  return Error{
+      fmt::format("{}: expected gate_proj and up_proj in one format, found {} in groups of {} and {} in groups of {}",
+                  name, weight_format_name(gate.format), gate.group, weight_format_name(up.format), up.group)};
+}
+
 // Hugging Face keeps gate and up of an expert in one tensor, gate first; MLX has them apart.
 Status bind_expert_gates(TensorBinder& binder, const std::string& experts, const Gemma4Config& config,
                          LayerWeights* out) {
@@ -54,16 +63,12 @@ Status bind_expert_gates(TensorBinder& binder, const std::string& experts, const
   if (binder.has(split + "gate_proj.weight")) {
     TRY(binder.stack(split + "gate_proj", config.experts, ffn, config.hidden, &out->expert_gate));
     TRY(binder.stack(split + "up_proj", config.experts, ffn, config.hidden, &out->expert_up));
-    // They are multiplied with the same prepared rows.
-    const Matrix &gate = out->expert_gate.first, &up = out->expert_up.first;
-    if (multiply_alike(gate, up)) return Done{};
-    return Error{
-        fmt::format("{}: expected gate_proj and up_proj in one format, found {} in groups of {} and {} in groups of {}",
-                    split, weight_format_name(gate.format), gate.group, weight_format_name(up.format), up.group)};
+    return check_gates_alike(split, *out);
   }
-  if (binder.has(experts + "0.gate_proj.weight_packed")) {
+  if (binder.has_module(experts + "0.gate_proj")) {
     TRY(binder.stack_of(experts, ".gate_proj", {config.experts, ffn, config.hidden}, &out->expert_gate));
-    return binder.stack_of(experts, ".up_proj", {config.experts, ffn, config.hidden}, &out->expert_up);
+    TRY(binder.stack_of(experts, ".up_proj", {config.experts, ffn, config.hidden}, &out->expert_up));
+    return check_gates_alike(experts, *out);
   }
   MatrixStack both;
   TRY(binder.plain_stack(experts + "gate_up_proj", config.experts, 2 * ffn, config.hidden, &both));
@@ -79,7 +84,7 @@ Status bind_expert_down(TensorBinder& binder, const std::string& experts, const 
   if (binder.has(split + ".weight")) {
     return binder.stack(split, config.experts, config.hidden, config.expert_ffn, &out->expert_down);
   }
-  if (binder.has(experts + "0.down_proj.weight_packed"))
+  if (binder.has_module(experts + "0.down_proj"))
     return binder.stack_of(experts, ".down_proj", {config.experts, config.hidden, config.expert_ffn},
                            &out->expert_down);
   return binder.plain_stack(experts + "down_proj", config.experts, config.hidden, config.expert_ffn, &out->expert_down);
@@ -116,7 +121,7 @@ Status bind_head(TensorBinder& binder, Gemma4Weights* out) {
   if (out->config.tied_head) return Done{};
   for (const std::string_view head : kHeads) {
     const std::string name(head);
-    if (!binder.has(name + ".weight")) continue;
+    if (!binder.has_module(name)) continue;
     return binder.matrix(name, out->config.vocab, out->config.hidden, &out->head);
   }
   return Error{fmt::format("tensor \"{}.weight\" is missing; expected it with shape [{}, {}]", kHeads[0],

@@ -7,6 +7,7 @@
 #include "model/config_fields.h"
 #include "model/gemma4/layer_config_reader.h"
 #include "weights/json_fields.h"
+#include "weights/quantised/declared.h"
 
 namespace paceline {
 namespace {

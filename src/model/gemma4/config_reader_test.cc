@@ -158,8 +158,9 @@ TEST(ConfigReader, Quantisation) {
               HasSubstr("group_size: expected 32, 64 or 128"));
   EXPECT_THAT(error_of({{"quantization", {{"bits", 4}, {"group_size", 32}, {"mode", "mxfp4"}}}}),
               HasSubstr("found \"mxfp4\""));
-  EXPECT_THAT(error_of({{"quantization_config", {{"quant_method", "gptq"}}}}),
-              HasSubstr("quant_method: expected compressed-tensors, or MLX's groups"));
+  EXPECT_THAT(
+      error_of({{"quantization_config", {{"quant_method", "eetq"}}}}),
+      HasSubstr("quant_method: expected compressed-tensors, modelopt, gptq, auto-round, awq, bitsandbytes, or"));
   EXPECT_THAT(error_of({{"quantization", {{"bits", 4}, {"group_size", 32}, {"x", {{"bits", 6}, {"group_size", 32}}}}}}),
               HasSubstr("quantization.x.bits"));
 }
@@ -182,10 +183,41 @@ TEST(ConfigReader, ReadsCompressedTensors) {
   };
   EXPECT_EQ(must_read(with({})).quant_bits, 4);
   EXPECT_EQ(must_read(with({})).quant_group, 32);
-  EXPECT_THAT(read_config(with({{"format", "nvfp4-pack-quantized"}}), "").error().message,
-              HasSubstr("format: expected \"pack-quantized\""));
+  for (const char* format : {"float-quantized", "nvfp4-pack-quantized", "mixed-precision"})
+    EXPECT_EQ(must_read(with({{"format", format}})).quant_bits, 4);
+  for (const char* format : {"int-quantized", "mxfp4-pack-quantized", "marlin-24", ""})
+    EXPECT_THAT(read_config(with({{"format", format}}), "").error().message,
+                HasSubstr("format: expected \"pack-quantized\", \"float-quantized\""));
+  EXPECT_THAT(
+      read_config(with({{"format", "mixed-precision"}, {"config_groups", {{"g", {{"format", "mxfp8-quantized"}}}}}}),
+                  "")
+          .error()
+          .message,
+      HasSubstr("config_groups.g.format: expected"));
   EXPECT_THAT(read_config(with({{"config_groups", {{"g", {{"weights", {{"num_bits", 3}}}}}}}}), "").error().message,
               HasSubstr("num_bits: expected 4 or 8"));
+}
+
+// What is not read is refused by its name.
+TEST(ConfigReader, OtherQuantisersAreNamed) {
+  const auto error = [&](const json::object& config) {
+    return read_config(edited("dense/target/config.json", {{"quantization_config", config}}), "").error().message;
+  };
+  for (const char* method : {"gemma", "fp8", "mxfp4", "quark", "hqq", "torchao", "fbgemm_fp8", "int8"})
+    EXPECT_THAT(error({{"quant_method", method}}), HasSubstr(std::string("found \"") + method + "\"")) << method;
+  EXPECT_THAT(error({{"quant_method", "modelopt"}, {"quant_algo", "W4A8_AWQ"}}),
+              HasSubstr("quant_algo: expected NVFP4, FP8 or a MIXED_PRECISION of these"));
+  EXPECT_THAT(error({{"quant_method", "modelopt"},
+                     {"quant_algo", "MIXED_PRECISION"},
+                     {"quantized_layers", {{"model.layers.0", {{"quant_algo", "INT4_AWQ"}}}}}}),
+              HasSubstr("quantized_layers.model.layers.0.quant_algo"));
+  EXPECT_THAT(error({{"quant_method", "gptq"}, {"bits", 3}}), HasSubstr("bits: expected 4 or 8"));
+  EXPECT_THAT(error({{"quant_method", "gptq"}, {"bits", 4}, {"checkpoint_format", "marlin"}}),
+              HasSubstr("checkpoint_format"));
+  EXPECT_THAT(error({{"quant_method", "auto-round"}, {"bits", 4}, {"packing_format", "auto_round:auto_awq"}}),
+              HasSubstr("packing_format"));
+  EXPECT_THAT(error({{"quant_method", "awq"}, {"bits", 4}, {"version", "gemv"}}), HasSubstr("version"));
+  EXPECT_THAT(error({{"quant_method", "bitsandbytes"}, {"load_in_8bit", true}}), HasSubstr("load_in_4bit"));
 }
 
 TEST(ConfigReader, ErrorsNameTheField) {

@@ -49,8 +49,10 @@ Matrix reorder_rows(const Matrix& m, const std::vector<TokenId>& order, ThreadPo
                     std::shared_ptr<const void>* owner) {
   const size_t value_bytes = m.row_value_bytes(), scale_bytes = m.row_scale_bytes();
   const size_t values_end = order.size() * value_bytes, scales_end = values_end + order.size() * scale_bytes;
+  const size_t biases_end = scales_end + (m.biases != nullptr ? order.size() * scale_bytes : 0);
+  const size_t factors_at = (biases_end + sizeof(double) - 1) / sizeof(double) * sizeof(double);
   // operator new[] aligns for every dtype, and so do whole rows of it.
-  std::shared_ptr<std::byte[]> memory(new std::byte[scales_end + order.size() * scale_bytes]);
+  std::shared_ptr<std::byte[]> memory(new std::byte[factors_at + order.size() * sizeof(double)]);
   std::byte* const to = memory.get();
   const auto copy_row = [&](std::byte* part, const void* from, size_t bytes, size_t row) {
     const auto source = static_cast<size_t>(order[row]);
@@ -59,17 +61,16 @@ Matrix reorder_rows(const Matrix& m, const std::vector<TokenId>& order, ThreadPo
   pool.run(static_cast<int64_t>(order.size()), kRowsPerPiece, [&](int64_t begin, int64_t end) {
     for (auto row = static_cast<size_t>(begin); row < static_cast<size_t>(end); ++row) {
       copy_row(to, m.values, value_bytes, row);
-      if (!m.quantised()) continue;
-      copy_row(to + values_end, m.scales, scale_bytes, row);
-      copy_row(to + scales_end, m.biases, scale_bytes, row);
+      if (m.scales != nullptr) copy_row(to + values_end, m.scales, scale_bytes, row);
+      if (m.biases != nullptr) copy_row(to + scales_end, m.biases, scale_bytes, row);
+      if (m.factors != nullptr) copy_row(to + factors_at, m.factors, sizeof(double), row);
     }
   });
   Matrix ordered = m;
   ordered.values = to;
-  if (m.quantised()) {
-    ordered.scales = to + values_end;
-    ordered.biases = to + scales_end;
-  }
+  if (m.scales != nullptr) ordered.scales = to + values_end;
+  if (m.biases != nullptr) ordered.biases = to + scales_end;
+  if (m.factors != nullptr) ordered.factors = reinterpret_cast<const double*>(to + factors_at);
   *owner = std::move(memory);
   return ordered;
 }

@@ -77,6 +77,7 @@ Status complete(const Checkpoint& checkpoint, Hashing hashing, ModelReport* repo
   report->layer_groups = group_layers(report->config);
   for (const MatrixGroup& group : report->matrix_groups) report->parameters += group.parameters;
   TRY_ASSIGN(const FileFacts files, file_facts(checkpoint, hashing));
+  report->quantisation = quantisation_text(checkpoint);
   report->file_bytes = files.bytes;
   report->sha256 = files.sha256;
   return Done{};

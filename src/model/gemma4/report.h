@@ -34,6 +34,7 @@ struct ModelReport {
   uint64_t bytes_per_decode = 0;
   uint64_t kv_bytes_per_token = 0;  // bfloat16; global layers, what grows
   uint64_t kv_window_bytes = 0;     // bfloat16; sliding layers
+  std::string quantisation;         // who did it; empty where nobody did
   std::string sha256;               // empty where it was not asked for
 };
 

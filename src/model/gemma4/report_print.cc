@@ -39,6 +39,7 @@ void print_architecture(const ModelReport& report, std::string* out) {
                  c.tied_head ? "tied" : "own");
   fmt::format_to(line, "  stop ids       {}\n", fmt::join(c.stop_ids, ", "));
   fmt::format_to(line, "  parameters     {}\n", count_text(report.parameters));
+  if (!report.quantisation.empty()) fmt::format_to(line, "  quantised      {}\n", report.quantisation);
 }
 
 void print_layers(const ModelReport& report, std::string* out) {
@@ -128,6 +129,7 @@ std::string report_json(const ModelReport& report, std::string_view kernels) {
   }
   top["stop_ids"] = json::array(c.stop_ids.begin(), c.stop_ids.end());
   top["parameters"] = report.parameters;
+  if (!report.quantisation.empty()) top["quantisation"] = report.quantisation;
   top["layer_groups"] = layers_json(report);
   top["matrix_groups"] = matrices_json(report.matrix_groups);
   top["file_bytes"] = report.file_bytes;

@@ -11,8 +11,6 @@ namespace {
 
 size_t vector_bytes(const Vector& v) { return v.size() * sizeof(float); }
 
-size_t row_bytes(const Matrix& m) { return m.row_value_bytes() + 2 * m.row_scale_bytes(); }
-
 }  // namespace
 
 size_t LayerWeights::shared_bytes() const {
@@ -53,8 +51,8 @@ LentEnds Gemma4Weights::lent_ends() const {
 }
 
 size_t Gemma4Weights::bytes_per_decode() const {
-  size_t bytes = row_bytes(embedding) + head.bytes() + vector_bytes(final_norm);
-  bytes += row_bytes(ple_embedding) + ple_model_projection.bytes() + vector_bytes(ple_projection_norm);
+  size_t bytes = embedding.row_bytes() + head.bytes() + vector_bytes(final_norm);
+  bytes += ple_embedding.row_bytes() + ple_model_projection.bytes() + vector_bytes(ple_projection_norm);
   for (const LayerWeights& layer : layers) {
     bytes += layer.shared_bytes() + static_cast<size_t>(config.experts_per_token) * layer.one_expert_bytes();
   }

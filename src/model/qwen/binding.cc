@@ -77,7 +77,7 @@ Status bind_dense(TensorBinder& binder, const std::string& prefix, const FfnSize
 Status bind_expert_gates(TensorBinder& binder, const std::string& prefix, const QwenConfig& config,
                          FeedForwardWeights* out) {
   const int64_t ffn = config.expert_ffn, hidden = config.hidden;
-  if (binder.has(prefix + "experts.gate_up_proj")) {
+  if (binder.has(prefix + "experts.gate_up_proj") || binder.has(prefix + "experts.gate_up_proj_packed")) {
     MatrixStack both;
     TRY(binder.plain_stack(prefix + "experts.gate_up_proj", config.experts, 2 * ffn, hidden, &both));
     out->expert_gate = out->expert_up = both;
@@ -96,7 +96,7 @@ Status bind_expert_gates(TensorBinder& binder, const std::string& prefix, const 
 
 Status bind_expert_down(TensorBinder& binder, const std::string& prefix, const QwenConfig& config, MatrixStack* out) {
   const int64_t ffn = config.expert_ffn, hidden = config.hidden;
-  if (binder.has(prefix + "experts.down_proj"))
+  if (binder.has(prefix + "experts.down_proj") || binder.has(prefix + "experts.down_proj_packed"))
     return binder.plain_stack(prefix + "experts.down_proj", config.experts, hidden, ffn, out);
   if (binder.has(prefix + "switch_mlp.down_proj.weight"))
     return binder.stack(prefix + "switch_mlp.down_proj", config.experts, hidden, ffn, out);
@@ -123,7 +123,7 @@ Status bind_experts(TensorBinder& binder, const std::string& prefix, const QwenC
 Status bind_head(TensorBinder& binder, QwenWeights* out) {
   out->head = out->embedding;
   if (out->config.tied_head) return Done{};
-  const size_t at = binder.has(fmt::format("{}.weight", kHeads[1])) ? 1 : 0;
+  const size_t at = binder.has_module(std::string(kHeads[1])) ? 1 : 0;
   return binder.matrix(std::string(kHeads[at]), out->config.vocab, out->config.hidden, &out->head);
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/ops.h"
 #include "model/config_fields.h"
+#include "weights/quantised/declared.h"
 
 namespace paceline::qwen {
 namespace {

@@ -82,6 +82,7 @@ Result<std::string> report_text(const LoadedModel& model, Hashing hashing) {
   line("logits", c.tied_head ? "tied head" : "own head");
   line("stop ids", fmt::format("{}", fmt::join(c.stop_ids, ", ")));
   line("parameters", count_text(facts.parameters));
+  if (const std::string found = quantisation_text(*model.checkpoint); !found.empty()) line("quantised", found);
   text += matrices_text(facts.groups);
   const auto size = [&](const char* name, const std::string& value) {
     text += fmt::format("  {:<19} {}\n", name, value);
@@ -116,6 +117,7 @@ Result<std::string> report_json(const LoadedModel& model, Hashing hashing, std::
   top["tied_head"] = c.tied_head;
   top["stop_ids"] = json::array(c.stop_ids.begin(), c.stop_ids.end());
   top["parameters"] = facts.parameters;
+  if (const std::string found = quantisation_text(*model.checkpoint); !found.empty()) top["quantisation"] = found;
   top["matrix_groups"] = matrices_json(facts.groups);
   top["file_bytes"] = facts.files.bytes;
   top["weight_bytes"] = model.weights->total_bytes();

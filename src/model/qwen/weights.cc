@@ -9,8 +9,6 @@
 namespace paceline::qwen {
 namespace {
 
-size_t row_bytes(const Matrix& m) { return m.row_value_bytes() + 2 * m.row_scale_bytes(); }
-
 size_t vector_bytes(const Vector& v) { return v.size() * sizeof(float); }
 
 Status at_most(const char* what, int32_t found, int32_t most) {
@@ -146,7 +144,7 @@ std::unique_ptr<Forward> QwenWeights::make_forward(kernels::Ops& ops, Precision 
 LentEnds QwenWeights::lent_ends() const { return {&embedding, &head, 1.0f, 0.0f, config.layer_count()}; }
 
 size_t QwenWeights::bytes_per_decode() const {
-  size_t bytes = row_bytes(embedding) + head.bytes() + vector_bytes(final_norm);
+  size_t bytes = embedding.row_bytes() + head.bytes() + vector_bytes(final_norm);
   for (const LayerWeights& layer : layers)
     bytes += layer.shared_bytes() + static_cast<size_t>(config.experts_per_token) * layer.ffn.one_expert_bytes();
   return bytes;

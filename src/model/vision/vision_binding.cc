@@ -22,7 +22,7 @@ Status bind_range(TensorBinder& binder, const std::string& name, const char* low
 Status bind_linear(TensorBinder& binder, const VisionConfig& config, const std::string& name, int64_t rows,
                    int64_t cols, VisionLinear* out) {
   const std::string wrapped = name + ".linear";
-  TRY(binder.matrix(binder.has(wrapped + ".weight") ? wrapped : name, rows, cols, &out->weight));
+  TRY(binder.matrix(binder.has_module(wrapped) ? wrapped : name, rows, cols, &out->weight));
   if (!config.clipped) return Done{};
   TRY(bind_range(binder, name, ".input_min", ".input_max", &out->input));
   return bind_range(binder, name, ".output_min", ".output_max", &out->output);

@@ -14,8 +14,9 @@ namespace {
 namespace json = boost::json;
 
 std::optional<DType> dtype_named(std::string_view name) {
-  for (const DType t : {DType::f32, DType::f16, DType::bf16, DType::u8, DType::i8, DType::u16, DType::i16, DType::u32,
-                        DType::i32, DType::u64, DType::i64, DType::f64, DType::boolean}) {
+  for (const DType t :
+       {DType::f32, DType::f16, DType::bf16, DType::u8, DType::i8, DType::u16, DType::i16, DType::u32, DType::i32,
+        DType::u64, DType::i64, DType::f64, DType::boolean, DType::f8_e4m3, DType::f8_e5m2, DType::f8_e8m0}) {
     if (name == dtype_name(t)) return t;
   }
   return std::nullopt;

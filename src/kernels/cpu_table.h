@@ -80,6 +80,8 @@ struct CpuTable {
   // x [rows, cols] with row stride ldx.
   void (*prepare)(const Act& act, const float* x, int64_t ldx, int32_t unit_begin, int32_t unit_end);
 
+  // matmul takes f8 whose scales are factors of rows, without these.
+  bool reads_f8;
   // y[r * ldy + n] = W[n] · x[r] for all rows r and n in [n_begin, n_end); n_begin is a multiple of kOutputTile.
   void (*matmul)(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
 

@@ -21,6 +21,14 @@ inline uint16_t bf16_of_e4m3(uint8_t v) {
   return static_cast<uint16_t>((k == 0x7f ? 0x7fc0 : number) | (v & 0x80) << 8);
 }
 
+void unpack_f8(const uint8_t* from, int64_t count, uint16_t* to) {
+  constexpr int64_t kAtOnce = 32;
+  int64_t i = 0;
+  for (; i + kAtOnce <= count; i += kAtOnce)
+    for (int64_t j = 0; j < kAtOnce; ++j) to[i + j] = bf16_of_e4m3(from[i + j]);
+  for (; i < count; ++i) to[i] = bf16_of_e4m3(from[i]);
+}
+
 }  // namespace
 
 void multiply_unpacked(const CpuTable& table, const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin,
@@ -48,10 +56,7 @@ void multiply_f8(const CpuTable& table, const Matrix& w, const Act& x, float* y,
   const auto* values = static_cast<const uint8_t*>(w.values);
   for (int32_t n = n_begin; n < n_end; n += kF8Outputs) {
     unpacked.rows = std::min(kF8Outputs, n_end - n);
-    const int64_t count = int64_t{unpacked.rows} * w.cols;
-    const uint8_t* const from = values + int64_t{n} * w.cols;
-    uint16_t* const to = tile.get();
-    for (int64_t i = 0; i < count; ++i) to[i] = bf16_of_e4m3(from[i]);
+    unpack_f8(values + int64_t{n} * w.cols, int64_t{unpacked.rows} * w.cols, tile.get());
     table.matmul(unpacked, x, y + n, ldy, 0, unpacked.rows);
   }
 }

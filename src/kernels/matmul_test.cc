@@ -11,6 +11,7 @@
 
 #include "kernels/cpu_ops.h"
 #include "kernels/cpu_table.h"
+#include "kernels/cpu_unpacked.h"
 #include "kernels/random_matrix.h"
 
 namespace paceline::kernels {
@@ -50,7 +51,9 @@ std::vector<float> multiply(const CpuTable& table, const Matrix& w, ActShape sha
 // What an error of one rounding in each product could add up to, for values of these sizes.
 double tolerance(const RandomMatrix& m, ActKind kind) {
   const double per_product = kind == ActKind::f32 ? 1e-6 : 2e-5;
-  return per_product * std::sqrt(static_cast<double>(m.view.cols)) * 8;
+  // Weights of f8 are up to 448, not 0.2.
+  const double large = m.view.format == WeightFormat::f8 ? 1000 : 1;
+  return per_product * std::sqrt(static_cast<double>(m.view.cols)) * 8 * large;
 }
 
 struct Case {
@@ -72,6 +75,8 @@ std::vector<Case> cases() {
                            {WeightFormat::f16, ActKind::f32, 0, DType::bf16},
                            {WeightFormat::bf16, ActKind::f32, 0, DType::bf16},
                            {WeightFormat::bf16, ActKind::bf16, 0, DType::bf16}};
+  all.push_back({WeightFormat::f8, ActKind::f32, 0, DType::bf16});
+  all.push_back({WeightFormat::f8, ActKind::bf16, 0, DType::bf16});
   for (const int32_t group : {32, 64, 128})
     for (const DType scales : {DType::bf16, DType::f32}) {
       all.push_back({WeightFormat::q8, ActKind::int8, group, scales});
@@ -92,6 +97,7 @@ TEST_P(MatmulTest, RowsDoNotDependOnTheirCompany) {
   };
   const int rounds = std::getenv("PACELINE_TEST_LONG") != nullptr ? 70 : 12;
   for (const Case& c : cases()) {
+    if (c.format == WeightFormat::f8 && !table.reads_f8) continue;
     for (int round = 0; round < rounds; ++round) {
       const int32_t step = in_blocks(c.format) ? block_shape(c.format).elements : c.group;
       const int32_t cols = step > 0 ? step * pick(1, step == 256 ? 6 : 9) : pick(1, 300);
@@ -172,6 +178,62 @@ TEST_P(MatmulTest, ExtremesOfBlocksDoNotOverflow) {
           ASSERT_NEAR(i / 20 % 2 == 0 ? y[i] : -y[i], want, 1e-6 * 127 * cols)
               << weight_format_name(format) << ' ' << byte << " rows " << rows;
       }
+}
+
+// Every code of f8 in every place of a vector, by rows that have a single one in them: few at a time and many.
+TEST_P(MatmulTest, EveryNumberOfEightBitsIsExact) {
+  const CpuTable& table = *GetParam();
+  ThreadPool pool(2);
+  CpuOps ops(table, pool);
+  constexpr int32_t kOutputs = 19, kCols = 256;
+  std::vector<uint8_t> codes(size_t{kOutputs} * kCols);
+  for (size_t i = 0; i < codes.size(); ++i) {
+    const auto code = static_cast<uint8_t>(i * 37 + i / 256);
+    codes[i] = (code & 0x7f) == 0x7f ? 0 : code;
+  }
+  std::vector<double> factors(kOutputs);
+  for (size_t n = 0; n < factors.size(); ++n) factors[n] = 0.1 * static_cast<double>(n + 1);
+  Matrix w;
+  w.format = WeightFormat::f8;
+  w.rows = kOutputs;
+  w.cols = kCols;
+  w.values = codes.data();
+  w.factors = factors.data();
+  std::vector<std::shared_ptr<const void>> owners;
+  const Matrix placed = ops.place(w, owners);
+  std::vector<float> ones(size_t{kCols} * kCols, 0.0f);
+  for (size_t k = 0; k < kCols; ++k) ones[k * kCols + k] = 1.0f;
+  for (const Activation activation : {Activation::f32, Activation::bf16})
+    for (const int32_t rows : {1, 2, 8, 64})
+      for (int32_t first = 0; first + rows <= kCols; first += rows) {
+        std::vector<float> y(static_cast<size_t>(rows) * kOutputs);
+        const Projection out{&placed, y.data()};
+        ops.linear(ones.data() + int64_t{first} * kCols, rows, activation, {&out, 1});
+        for (int32_t r = 0; r < rows; ++r)
+          for (int32_t n = 0; n < kOutputs; ++n) {
+            const double code = e4m3_to_f32(codes[static_cast<size_t>(n * kCols + first + r)]);
+            ASSERT_EQ(y[static_cast<size_t>(r * kOutputs + n)],
+                      static_cast<float>(code * factors[static_cast<size_t>(n)]))
+                << first + r << ", " << n;
+          }
+      }
+}
+
+// What tables without kernels for f8 do with it.
+TEST_P(MatmulTest, UnpackedEightBitsAreTheSame) {
+  const CpuTable& table = *GetParam();
+  std::mt19937 random(6);
+  for (const ActKind kind : {ActKind::f32, ActKind::bf16})
+    for (const int32_t cols : {7, 64, 301}) {
+      const RandomMatrix m(WeightFormat::f8, 37, cols, 0, DType::bf16, random);
+      const ActShape shape{kind, 5, cols, 0};
+      const std::vector<float> x = random_rows(shape.rows, cols, random);
+      const Prepared rows = prepare_rows(table, shape, x.data());
+      std::vector<float> y(size_t{5} * 37, NAN);
+      multiply_f8(table, m.view, rows.act, y.data(), 37, 0, 37);
+      const std::vector<float> want = multiply(*cpu_tables().back(), m.view, shape, x.data());
+      for (size_t i = 0; i < y.size(); ++i) ASSERT_NEAR(y[i], want[i], tolerance(m, kind));
+    }
 }
 
 // Nothing is lost by placing: a row of numbers has the bits that it has in the file.

@@ -30,6 +30,12 @@ class RandomMatrix {
       biases_ = numbers(count, scales, -0.2f, 0.05f, random);
       view.scales = scales_.data();
       view.biases = biases_.data();
+    } else if (format == WeightFormat::f8) {
+      // Any but the two that are no numbers.
+      for (auto& byte : values_) {
+        byte = static_cast<unsigned char>(random());
+        if ((byte & 0x7f) == 0x7f) byte = 0;
+      }
     } else {
       const DType dtype =
           format == WeightFormat::f32 ? DType::f32 : (format == WeightFormat::f16 ? DType::f16 : DType::bf16);

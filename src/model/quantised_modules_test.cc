@@ -174,6 +174,9 @@ TEST(Fp8, ErrorsNameThePlace) {
   EXPECT_THAT(changed("m.weight", {kRows, kCols}, DType::f8_e5m2), HasSubstr("found F8_E5M2"));
   EXPECT_THAT(OneModule(without(good, "m.weight_scale").tensors).error(), HasSubstr("F8_E4M3 without a weight_scale"));
   EXPECT_THAT(OneModule(with(good, "m.weight_packed", DType::u32, {1}).tensors).error(), HasSubstr("found both"));
+  WrittenModule nan = good;
+  tensor_named(nan, "m.weight").bytes[1000] = std::byte{0xff};
+  EXPECT_THAT(OneModule(nan.tensors).error(), HasSubstr("\"m.weight\": expected numbers, found one that is none"));
   const WrittenModule other =
       with(without(good, "m.weight_scale"), "m.weight_scale_inv", DType::f32, {(kRows + 127) / 128, kCols / 128});
   EXPECT_THAT(OneModule(other.tensors).error(), HasSubstr("DeepSeek's spelling is not read"));

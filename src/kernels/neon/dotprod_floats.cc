@@ -1,4 +1,4 @@
-// y [rows, N] = x [rows, K] · W [N, K]^T for f32, f16 and bf16 weights, widened in registers: the sums of
+// y [rows, N] = x [rows, K] · W [N, K]^T for f32, f16, bf16 and E4M3 weights, widened in registers: the sums of
 // lanes/matmul_f32.h, and so its bits, in other tiles. With few rows each output of a tile is read from a run of its
 // own (streams.h); with many, rows stay in the first cache while outputs pass, which stay in the second.
 //
@@ -6,6 +6,8 @@
 // widen, which is shared by the rows of a tile: with bf16 one row needs 2 operations for 4 weights, two 3, four 5: many
 // rows do four fifths of the multiplications there are.
 #include <arm_neon.h>
+
+#include <cstring>
 
 #include "kernels/lanes/matmul_f32.h"
 #include "kernels/neon/dotprod.h"
@@ -45,6 +47,25 @@ struct Bf16s {
     out[1] = vreinterpretq_f32_u32(vshll_high_n_u16(eight, 16));
   }
   static float32x4_t load(const uint16_t* w) { return Vec::load_bf16(w); }
+};
+
+// E4M3: as float16 they are what they should be times 2^-8, those without an exponent too.
+struct Eighths {
+  using Element = uint8_t;
+  static float16x8_t halves(uint8x8_t eight) {
+    const uint16x8_t wide = vreinterpretq_u16_s16(vshll_n_s8(vreinterpret_s8_u8(eight), 7));
+    return vreinterpretq_f16_u16(vbicq_u16(wide, vdupq_n_u16(0x4000)));
+  }
+  static void load(const uint8_t* w, float32x4_t (&out)[2]) {
+    const float16x8_t eight = halves(vld1_u8(w));
+    out[0] = vmulq_n_f32(vcvt_f32_f16(vget_low_f16(eight)), 256.0f);
+    out[1] = vmulq_n_f32(vcvt_high_f32_f16(eight), 256.0f);
+  }
+  static float32x4_t load(const uint8_t* w) {
+    uint32_t four = 0;
+    std::memcpy(&four, w, sizeof four);
+    return vmulq_n_f32(vcvt_f32_f16(vget_low_f16(halves(vreinterpret_u8_u32(vdup_n_u32(four))))), 256.0f);
+  }
 };
 
 // Sums of NR outputs and MR rows, 4 lanes each, over columns k … k + 4 * kSteps. All loops are unrolled, or the
@@ -166,6 +187,7 @@ void matmul_floats(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t
   switch (w.format) {
     case WeightFormat::f32: return matmul_as<Floats>(w, x, output, n_begin, n_end);
     case WeightFormat::f16: return matmul_as<Halves>(w, x, output, n_begin, n_end);
+    case WeightFormat::f8: return matmul_as<Eighths>(w, x, output, n_begin, n_end);
     default: return matmul_as<Bf16s>(w, x, output, n_begin, n_end);
   }
 }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "kernels/neon/blocks_layout.h"
+#include "kernels/neon/matmul_f8.h"
 #include "kernels/portable/matmul.h"
 
 namespace paceline::kernels::neon {
@@ -58,12 +59,14 @@ size_t block_bytes(const Matrix& w) {
 
 size_t packed_bytes(const Matrix& w) {
   if (in_blocks(w.format) && !w.packed) return packed_blocks_bytes(w);
+  if (w.format == WeightFormat::f8 && w.group == 0 && !w.packed) return packed_f8_bytes(w);
   if (!w.quantised() || w.packed) return 0;
   return static_cast<size_t>((w.rows + kBlockRows - 1) / kBlockRows) * block_bytes(w);
 }
 
 void pack(const Matrix& w, void* out, int32_t block_begin, int32_t block_end) {
   if (in_blocks(w.format)) return pack_blocks(w, out, block_begin, block_end);
+  if (w.format == WeightFormat::f8) return pack_f8(w, out, block_begin, block_end);
   for (int32_t block = block_begin; block < block_end; ++block)
     pack_block(w, block * kBlockRows, static_cast<uint8_t*>(out) + static_cast<size_t>(block) * block_bytes(w));
 }

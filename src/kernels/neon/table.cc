@@ -6,6 +6,7 @@
 #include "kernels/neon/dotprod.h"
 #include "kernels/neon/matmul.h"
 #include "kernels/neon/matmul_blocks.h"
+#include "kernels/neon/matmul_f8.h"
 #include "kernels/neon/packed.h"
 #include "kernels/neon/vec.h"
 
@@ -13,6 +14,7 @@ namespace paceline::kernels::neon {
 namespace {
 
 void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  if (w.format == WeightFormat::f8) return matmul_f8(w, x, y, ldy, n_begin, n_end);
   switch (x.shape.kind) {
     case ActKind::f32: return dotprod::matmul_floats(w, x, y, ldy, n_begin, n_end);
     case ActKind::bf16: return matmul_bf16(w, x, y, ldy, n_begin, n_end);
@@ -31,6 +33,7 @@ constexpr CpuTable make_table() {
   made.act_unit = 2;
   made.prepare = prepare;
   made.matmul = matmul;
+  made.reads_f8 = true;
   made.dequantise = dequantise;
   return made;
 }

@@ -28,6 +28,7 @@ constexpr CpuTable make_table() {
   made.act_unit = 1;
   made.prepare = dotprod::prepare;
   made.matmul = matmul_dotprod;
+  made.reads_f8 = true;
   made.dequantise = dequantise;
   made.mix = lanes::mix<Vec>;
   return made;

@@ -2,6 +2,9 @@
 // Quantised ones: the integers of a group exactly, then the groups' contributions in float32, group by group.
 #include "kernels/portable/matmul.h"
 
+#include <algorithm>
+#include <array>
+
 #include "kernels/portable/act.h"
 #include "kernels/portable/blocks.h"
 #include "tensor/blocks.h"
@@ -13,6 +16,7 @@ float weight_at(const Matrix& w, int64_t at) {
   switch (w.format) {
     case WeightFormat::f32: return static_cast<const float*>(w.values)[at];
     case WeightFormat::f16: return f16_to_f32(static_cast<const uint16_t*>(w.values)[at]);
+    case WeightFormat::f8: return e4m3_to_f32(static_cast<const uint8_t*>(w.values)[at]);
     default: return bf16_to_f32(static_cast<const uint16_t*>(w.values)[at]);
   }
 }
@@ -57,17 +61,36 @@ int32_t quantised_at(const Matrix& w, int32_t n, int32_t k) {
 
 namespace {
 
+std::array<float, 256> e4m3_values() {
+  std::array<float, 256> values{};
+  for (int i = 0; i < 256; ++i) values[static_cast<size_t>(i)] = e4m3_to_f32(static_cast<uint8_t>(i));
+  return values;
+}
+
+// Some columns of f8 or nf4 that have one scale.
+void dequantise_group(const Matrix& w, const uint8_t* values, int32_t count, float scale, float* y) {
+  if (w.format == WeightFormat::f8) {
+    static const std::array<float, 256> kValues = e4m3_values();
+    for (int32_t k = 0; k < count; ++k) y[k] = kValues[values[k]] * scale;
+    return;
+  }
+  float levels[16];
+  for (int i = 0; i < 16; ++i) levels[i] = w.levels[i] * scale;
+  for (int32_t k = 0; k < count; k += 2) {
+    y[k] = levels[values[k / 2] >> 4];
+    y[k + 1] = levels[values[k / 2] & 15];
+  }
+}
+
 // What a row of f8 or nf4 stands for, without its factor.
 void dequantise_split(const Matrix& w, int32_t row, float* y) {
   const auto* values = static_cast<const uint8_t*>(w.values) + row * static_cast<int64_t>(w.row_value_bytes());
+  if (w.group == 0) return dequantise_group(w, values, w.cols, 1.0f, y);
   const auto* scales = reinterpret_cast<const float*>(static_cast<const std::byte*>(w.scales) +
                                                       static_cast<size_t>(row) * w.row_scale_bytes());
-  for (int32_t k = 0; k < w.cols; ++k) {
-    if (w.format == WeightFormat::nf4)
-      y[k] = w.levels[k % 2 == 0 ? values[k / 2] >> 4 : values[k / 2] & 15];
-    else
-      y[k] = e4m3_to_f32(values[k]);
-    if (w.group > 0) y[k] *= scales[k / w.group];
+  for (int32_t k = 0; k < w.cols; k += w.group) {
+    const int32_t at = w.format == WeightFormat::nf4 ? k / 2 : k;
+    dequantise_group(w, values + at, std::min(w.group, w.cols - k), scales[k / w.group], y + k);
   }
 }
 
@@ -80,6 +103,7 @@ void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
       dequantise_split(w, row, y);
     else
       dequantise_blocks(w, row, y);
+    if (w.factors == nullptr && scale == 1.0f) return;
     for (int32_t k = 0; k < w.cols; ++k) y[k] = times_factor(w, row, y[k]) * scale;
     return;
   }

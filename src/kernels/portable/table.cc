@@ -86,6 +86,7 @@ const CpuTable& table() {
       .act_bytes = act_bytes,
       .act_unit = 1,
       .prepare = prepare,
+      .reads_f8 = true,
       .matmul = matmul,
       .mix = mix,
       .encode = encode,

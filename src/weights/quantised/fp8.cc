@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 
 #include "weights/quantised/formats.h"
 #include "weights/safetensors/safetensors.h"
@@ -37,6 +38,25 @@ void put_block_scales(QuantisedModule& module, const TensorView& scale, Matrix* 
   out->scales = scales;
 }
 
+// A code that is no number would make all behind it none: the only ones are 0x7f and 0xff.
+Status check_numbers(QuantisedModule& module, const TensorView& weight) {
+  std::atomic<int64_t> found = -1;
+  constexpr int64_t kPiece = 1 << 16;
+  module.pool().run(static_cast<int64_t>(weight.bytes), kPiece, [&](int64_t begin, int64_t end) {
+    // Without branches, some at a time.
+    for (int64_t i = begin; i < end; i += kPiece) {
+      const int64_t last = std::min(end, i + kPiece);
+      uint8_t most = 0;
+      for (int64_t k = i; k < last; ++k)
+        most = std::max(most, static_cast<uint8_t>(std::to_integer<uint8_t>(weight.values[k]) & 0x7f));
+      if (most == 0x7f) found = i;
+    }
+  });
+  if (found < 0) return Done{};
+  return module.wrong(
+      ".weight", fmt::format("expected numbers, found one that is none near row {}", found.load() / module.cols()));
+}
+
 Status read_fp8(QuantisedModule& module, Matrix* out) {
   const int64_t rows = module.rows(), cols = module.cols();
   TRY_ASSIGN(const TensorView* weight, module.take(".weight", DType::f8_e4m3, {rows, cols}));
@@ -56,6 +76,7 @@ Status read_fp8(QuantisedModule& module, Matrix* out) {
                         fmt::format("expected one number, {} or {}, found {}", shape_text(Shape{rows, 1}),
                                     shape_text(blocks), shape_text(scale->shape)));
   TRY(module.take(".weight_scale", std::span(kFloats), scale->shape));
+  TRY(check_numbers(module, *weight));
   out->format = WeightFormat::f8;
   out->rows = static_cast<int32_t>(rows);
   out->cols = static_cast<int32_t>(cols);

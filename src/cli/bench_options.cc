@@ -31,8 +31,8 @@ void add_source_options(const Command& command, BenchOptions& options) {
   command
       .add_option("--format", options.source.random.format,
                   "Random weights: bf16, q8, q4, a GGUF type (q8_0, q4_k_m, …), nvfp4, fp8, nf4")
-      ->one_of({"bf16", "q8", "q4", "q8_0", "q4_0", "q4_1", "q5_0", "q5_1", "iq4_nl", "mxfp4", "q2_k", "q3_k", "q4_k",
-                "q5_k", "q6_k", "iq4_xs", "q4_k_m", "nvfp4", "fp8", "nf4"})
+      ->one_of({"bf16", "q8",   "q4",   "q8_0", "q4_0", "q4_1",   "q5_0",   "q5_1",  "iq4_nl", "mxfp4",
+                "q2_k", "q3_k", "q4_k", "q5_k", "q6_k", "iq4_xs", "q4_k_m", "nvfp4", "fp8",    "nf4"})
       ->capture_default_str();
   command.add_option("--group", options.source.random.group, "Weights per scale in q8 and q4")
       ->one_of({32, 64, 128}, InHelp::yes)

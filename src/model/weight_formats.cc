@@ -9,7 +9,7 @@ Status check_weight_formats(std::span<const Matrix* const> matrices, const kerne
     const bool plain = matrix->format <= WeightFormat::q4 && matrix->factors == nullptr && matrix->columns == nullptr;
     if (limits.blocks || plain) continue;
     return Error{
-        fmt::format("the model has weights in blocks of {}; this backend does not read those yet (--device cpu does)",
+        fmt::format("the model has weights in {}; this backend does not read those yet (--device cpu does)",
                     weight_format_name(matrix->format))};
   }
   return Done{};

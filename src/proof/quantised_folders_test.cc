@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <cstdlib>
+#include <filesystem>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -25,6 +27,7 @@ struct Scheme {
   const char* config;  // quantization_config
   std::function<std::optional<WrittenModule>(const std::string&, const FloatMatrix&)> write;
   bool integers = false;  // multiplied with activations in 8 bits, whatever the precision
+  bool stacked = false;   // experts in one tensor
 
   friend void PrintTo(const Scheme& scheme, std::ostream* out) { *out << scheme.name; }
 };
@@ -68,6 +71,11 @@ std::vector<Scheme> schemes() {
          return write_packed(name, from, {4, 32, false, DType::bf16, {}});
        },
        true},
+      {"packed_stacks", R"({"quant_method": "compressed-tensors", "format": "pack-quantized"})",
+       [](const auto& name, const auto& from) {
+         return write_packed(name, from, {4, 32, true, DType::bf16, {}});
+       },
+       true, true},
       {"packed_8_bits", R"({"quant_method": "compressed-tensors", "format": "pack-quantized"})",
        [](const auto& name, const auto& from) {
          return write_packed(name, from, {8, 32, true, DType::bf16, {}});
@@ -126,6 +134,8 @@ class Folders {
     changed_.config = boost::json::serialize(config);
     changed_.write(quantised);
     reference_.write(plain);
+    // For tests/gpu/quantised_values.py.
+    if (const char* kept = std::getenv("PACELINE_KEEP_QUANTISED")) keep(kept, golden);
   }
 
  private:
@@ -134,6 +144,14 @@ class Folders {
     one.plan.dtype = DType::f32;
     const auto bytes = std::as_bytes(std::span(values));
     one.bytes.assign(bytes.begin(), bytes.end());
+  }
+
+  void keep(const std::filesystem::path& where, const std::string& golden) const {
+    const auto folder = where / (std::string(scheme_.name) + "-" + golden.substr(0, golden.find('/')));
+    std::filesystem::create_directories(folder);
+    constexpr auto kAll = std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing;
+    std::filesystem::copy(quantised.path(), folder / "quantised", kAll);
+    std::filesystem::copy(plain.path(), folder / "plain", kAll);
   }
 
   void add(WrittenModule&& written) {
@@ -149,8 +167,33 @@ class Folders {
     add(std::move(*written));
   }
 
+  // All experts in one tensor: their parts one behind the other, and no ".weight" in the names.
+  void put_stack(const ChangedCheckpoint::One& one) {
+    const int64_t experts = one.plan.shape[0], rows = one.plan.shape[1];
+    WrittenModule all;
+    for (int64_t e = 0; e < experts; ++e) {
+      WrittenModule written = *scheme_.write(one.plan.name, floats_of(one, e * rows, rows));
+      all.values.insert(all.values.end(), written.values.begin(), written.values.end());
+      for (size_t i = 0; i < written.tensors.size(); ++i) {
+        auto& tensor = written.tensors[i];
+        if (e == 0) {
+          tensor.plan.name.erase(one.plan.name.size(), std::string_view(".weight").size());
+          tensor.plan.shape.insert(tensor.plan.shape.begin(), experts);
+          all.tensors.push_back(std::move(tensor));
+        } else {
+          auto& bytes = all.tensors[i].bytes;
+          bytes.insert(bytes.end(), tensor.bytes.begin(), tensor.bytes.end());
+        }
+      }
+    }
+    changed_.erase(one.plan.name);
+    put_values(one.plan.name, all.values);
+    add(std::move(all));
+  }
+
   // One module for each expert, gate and up apart.
   void put_experts(const ChangedCheckpoint::One& one) {
+    if (scheme_.stacked) return put_stack(one);
     const int64_t experts = one.plan.shape[0], rows = one.plan.shape[1];
     const bool gates = one.plan.name.ends_with("gate_up_proj");
     const std::string before = one.plan.name.substr(0, one.plan.name.rfind("experts.") + 8);

@@ -86,6 +86,10 @@ void check_attentions(Backends& b, bool quick) {
     check_attention(b, c, DType::bf16);
     if (c.dim < 256) check_attention(b, c, DType::f32);
   }
+  for (const AttentionCase& c :
+       {AttentionCase{16, 8, 256, 100, 700}, {8, 2, 256, 0, 700}, {8, 2, 512, 0, 500}, {32, 8, 128, 0, 400, 0, false}})
+    check_company(b, c, 70);
+  check_company(b, {16, 8, 256, 1024, 1400}, 20);
   if (!quick) {
     check_attention(b, {32, 16, 256, 1024, 1500}, DType::bf16);
     check_attention(b, {32, 4, 512, 0, 1100}, DType::bf16);

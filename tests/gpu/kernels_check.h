@@ -49,6 +49,8 @@ struct AttentionCase {
   int32_t joined = 0;  // as HeadShape has it
 };
 void check_attention(Backends& b, const AttentionCase& c, DType dtype);
+// Many sequences of unlike length in one step, of one row, of a few and of many: each as it is alone.
+void check_company(Backends& b, const AttentionCase& c, int32_t sequences);
 
 // Products and the norms behind them.
 void check_chains(Backends& b, bool few);

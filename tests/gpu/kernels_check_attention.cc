@@ -162,4 +162,88 @@ void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
   b.checks.expect(off < (dtype == DType::f32 ? 2e-6 : 4e-3), name + ": off by " + std::to_string(off * 1e6) + "e-6");
 }
 
+void check_company(Backends& b, const AttentionCase& c, int32_t sequences) {
+  const HeadShape shape{c.heads, c.kv_heads, c.dim, DType::bf16, 0};
+  const int32_t width = c.heads * c.dim, kv_width = c.kv_heads * c.dim, half = c.dim / 2;
+  // Sequence s has at position p what lies at p + s.
+  const int32_t all = c.length + sequences;
+  const std::vector<float> q = random_rows(all, width, b.random), k = random_rows(all, kv_width, b.random);
+  const std::vector<float> v = random_rows(all, kv_width, b.random), angles = random_rows(2 * all, half, b.random);
+  const Block q_weight(b.gpu, random_rows(1, c.dim, b.random)), k_weight(b.gpu, random_rows(1, c.dim, b.random));
+  const int32_t ring = c.window == 0 ? 0 : (c.window + 320) / kPageTokens + 2;
+  struct Rows {
+    int32_t sequence, pos, count;
+  };
+  const auto run = [&](const std::vector<std::unique_ptr<Pages>>& pages, const std::vector<Rows>& step) {
+    std::vector<SeqSpan> spans;
+    int32_t rows = 0;
+    for (const Rows& r : step) {
+      spans.push_back({rows, r.count, r.pos, pages[static_cast<size_t>(r.sequence)]->view()});
+      rows += r.count;
+    }
+    const auto gathered = [&](const std::vector<float>& from, int32_t w, int32_t first = 0) {
+      std::vector<float> to;
+      for (const Rows& r : step) {
+        const std::vector<float> some = rows_of(from, first + r.pos + r.sequence, r.count, w);
+        to.insert(to.end(), some.begin(), some.end());
+      }
+      return to;
+    };
+    const Block gq(b.gpu, gathered(q, width)), gk(b.gpu, gathered(k, kv_width)), gv(b.gpu, gathered(v, kv_width));
+    const Block cos(b.gpu, gathered(angles, half)), sin(b.gpu, gathered(angles, half, all));
+    const Block out(b.gpu, static_cast<size_t>(rows) * static_cast<size_t>(width));
+    out.poison();
+    kernels::HeadsArgs heads;
+    heads.shape = shape;
+    heads.q = gq.at();
+    heads.k = gk.at();
+    heads.v = gv.at();
+    heads.q_weight = q_weight.at();
+    heads.k_weight = k_weight.at();
+    heads.cos = cos.at();
+    heads.sin = sin.at();
+    heads.eps = 1e-6f;
+    heads.seqs = spans;
+    heads.norms_values = c.norms_values;
+    b.gpu.attend(heads, {shape, gq.at(), out.at(), c.window, true, spans, nullptr});
+    return out.read();
+  };
+  // What each has read before, what it has in the step, and one row more, which sees what the step has written.
+  std::vector<Rows> before, step, behind;
+  std::vector<std::unique_ptr<Pages>> alone, together;
+  for (int32_t s = 0; s < sequences; ++s) {
+    const int32_t count = s == sequences / 2 ? 190 : s % 7 == 3 ? 5 : 1, most = c.length - count - 1;
+    const int32_t known = s == 0 ? most : s * 41 % most + 1;
+    before.push_back({s, 0, known});
+    step.push_back({s, known, count});
+    behind.push_back({s, known + count, 1});
+    alone.push_back(std::make_unique<Pages>(b.gpu, c, DType::bf16, ring));
+    together.push_back(std::make_unique<Pages>(b.gpu, c, DType::bf16, ring));
+  }
+  const std::string name = std::to_string(sequences) + " sequences, " + std::to_string(c.heads) + "/" +
+                           std::to_string(c.kv_heads) + " x " + std::to_string(c.dim) + " window " +
+                           std::to_string(c.window);
+  const auto compare = [&](const std::vector<Rows>& rows, const std::string& what) {
+    const std::vector<float> got = run(together, rows);
+    size_t at = 0;
+    for (const Rows& r : rows) {
+      const std::vector<float> want = run(alone, {r});
+      b.checks.expect(same_bits(got.data() + at, want.data(), want.size()),
+                      name + ": " + what + " of sequence " + std::to_string(r.sequence));
+      at += want.size();
+    }
+  };
+  for (const Rows& r : before)
+    for (int32_t at = 0; at < r.count; at += 256) {
+      const Rows some{r.sequence, at, std::min(256, r.count - at)};
+      (void)run(together, {some}), (void)run(alone, {some});
+    }
+  compare(step, "rows");
+  compare(behind, "the row behind them");
+  // Without the long one among them.
+  std::erase_if(behind, [&](const Rows& r) { return r.sequence == sequences / 2; });
+  for (Rows& r : behind) ++r.pos;
+  compare(behind, "one row more");
+}
+
 }  // namespace paceline::gpu

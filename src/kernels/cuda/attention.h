@@ -67,7 +67,7 @@ struct HeadsArgs {
   int32_t joined = 0;                   // pages are
   int32_t codes = 0;                    // joined pages are
   const DeviceSeq* seqs = nullptr;      // device memory
-  const int32_t* seq_of_row = nullptr;  // [rows], device memory
+  const int32_t* seq_of_row = nullptr;  // [rows], device memory; -1: somebody else's
 };
 void heads(const HeadsArgs& args, Stream stream);
 // The same where joined pages are codes: queries are rotated, too, in the order of blocks, and over the block's size.
@@ -85,7 +85,11 @@ struct TurnBackArgs {
 };
 void turn_back(const TurnBackArgs& args, Stream stream);
 
-inline constexpr int32_t kMostQueriesMadeReady = 32;
+// Queries of a block that attention's own kernel makes ready: where it has a page, and where it walks a chunk.
+inline constexpr int32_t kMostQueriesMadeReady = 32, kMostQueriesOfChunk = 16;
+PACELINE_BOTH constexpr bool walks_with_heads(int32_t head_dim) {
+  return head_dim == 128 || head_dim == 256 || head_dim == 512;
+}
 
 struct AttentionArgs {
   int32_t heads = 0, kv_heads = 0, head_dim = 0;
@@ -107,8 +111,7 @@ struct AttentionArgs {
   int32_t block_rows = 0;  // the most rows of a block
   // Into how many parts the keys of any block are cut: pages, or chunks of them.
   int32_t most_parts = 1;
-  // Where heads() has not run: attention's kernel does that, too. For blocks with pages of their own and up to
-  // kMostQueriesMadeReady queries. q is left as it was.
+  // Where heads() has not run: attention's kernel does that, too, where queries are few. q is left as it was.
   int32_t makes_heads = 0;
   float* partial = nullptr;     // attention_partial_floats(), where there are parts: kNothing before and after
   float* totals = nullptr;      // of blocks that walk chunks: wide_queries() times head_dim each

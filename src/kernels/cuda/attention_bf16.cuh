@@ -89,11 +89,12 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
   if (pages.none(args, w, dim)) return;
   const bool merges_only = pages.share > 0;
   // Where this kernel makes the keys itself, nobody else does.
-  const bool makes_keys = kHeads && args.head.k != nullptr, writes = makes_keys && pages.share == 1;
+  const bool makes_keys = kHeads && args.head.k != nullptr, writes = kSplit && makes_keys && pages.share == 1;
   const Layout l = layout_of(dim, kQueries);
   const PageCopies<kDim> copies{w, l, shared_address(shared), dim};
   const bool old = makes_keys || (pages.begin + 1) * kPageTokens <= w.seq->first_pos;
-  const bool makes_these = makes_keys && (pages.begin + 1) * kPageTokens > w.seq->first_pos;
+  const auto makes_in = [&](int32_t page) { return makes_keys && (page + 1) * kPageTokens > w.seq->first_pos; };
+  const bool makes_these = makes_in(pages.begin);
   if constexpr (kDim == 0) clear_half_tile(shared, l, dim, kQueries);
   constexpr int kPairs = kDim > 256 ? kDim / 64 : 4;
   HeadRow<kPairs> q_weights;
@@ -120,13 +121,18 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
   float out[kDt][kNt][4] = {};
   Merge merge;  // of query threadIdx.x, in the first kQueries threads
   for (int32_t page = pages.begin; page < pages.end; ++page) {
+    if constexpr (kHeads && !kSplit)
+      if (page > pages.begin && makes_in(page)) {
+        new_keys.ask_first(args, w, w.seq->first_pos, page, dim);
+        new_keys.make_all(args, w, dim, shared, l);
+      }
     wait_copies<1>();
     __syncthreads();
     if (products.scores_here) products.multiply_keys(page);
     // New keys and values go into the page, if nobody else writes it: by the warps without scores, if there are any.
     constexpr int32_t kWriters = kNt == 1 ? kThreads / 2 : kThreads;
-    const bool is_written = args.merge_shares > 1 && page == w.page_end - 1;
-    if (makes_these && !is_written && (kNt > 1 || !products.scores_here))
+    const bool is_written = kSplit && args.merge_shares > 1 && page == w.page_end - 1;
+    if (makes_in(page) && !is_written && (kNt > 1 || !products.scores_here))
       write_page(w, page, dim, shared, l, static_cast<int32_t>(threadIdx.x) % kWriters, kWriters);
     __syncthreads();
     // Keys are free: the next page's may come while this one's values are used.
@@ -169,6 +175,8 @@ void start(const AttentionArgs& args, Stream stream) {
 
 template <int kNt, int kDt, int kDim>
 void start(const AttentionArgs& args, Stream stream) {
+  if constexpr (kNt * 8 <= kMostQueriesOfChunk && kDim > 0)
+    if (!args.parts_are_pages && args.makes_heads) return start<kNt, kDt, kDim, false, true>(args, stream);
   if (!args.parts_are_pages) return start<kNt, kDt, kDim, false, false>(args, stream);
   if constexpr (kNt * 8 <= kMostQueriesMadeReady)
     if (args.makes_heads) return start<kNt, kDt, kDim, true, true>(args, stream);

@@ -16,6 +16,9 @@ constexpr int32_t kMergedFloats = 1024;
 // So many chunks the last one's block merges by itself.
 constexpr int32_t kFewChunks = 4;
 
+// Blocks of sequences of few rows that are worth a launch of their own beside those of many.
+constexpr int32_t kFewestApart = 32;
+
 // With so many blocks chunks get none of their own.
 constexpr int32_t kManyBlocks = 100;
 // What parts may take.
@@ -162,12 +165,13 @@ const int32_t* CudaOps::numbers_on_device(const SeqSpan& seq) {
   return table.device;
 }
 
-// The spans, with their pages' numbers in device memory; sent once per distinct content between waits.
-CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs) {
+// The spans, with their pages' numbers in device memory; sent once per distinct content between waits. `rows`: there
+// are as many at least, those of no span being somebody else's.
+CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs, int32_t rows) {
   SeqTables out;
   if (!make_room_for_numbers(seqs)) return out;
   std::vector<DeviceSeq> all;
-  std::vector<int32_t> seq_of_row;
+  std::vector<int32_t> seq_of_row(static_cast<size_t>(rows), -1);
   for (const SeqSpan& seq : seqs) {
     const KvPages& pages = seq.pages;
     all.push_back({seq.first_row, seq.count, seq.first_pos, pages.slots, numbers_on_device(seq),
@@ -175,7 +179,7 @@ CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs) {
                    pages.block_units, pages.key_unit, pages.value_unit, 0});
     for (int32_t i = 0; i < seq.count; ++i) {
       const auto row = static_cast<size_t>(seq.first_row + i);
-      if (seq_of_row.size() <= row) seq_of_row.resize(row + 1, 0);
+      if (seq_of_row.size() <= row) seq_of_row.resize(row + 1, -1);
       seq_of_row[row] = static_cast<int32_t>(all.size()) - 1;
     }
   }
@@ -243,7 +247,11 @@ void CudaOps::keep_order(std::span<const SeqSpan> seqs, bool writes) {
 void CudaOps::heads(const kernels::HeadsArgs& args) {
   flush();
   keep_order(args.seqs, args.k != nullptr);
-  const cuda::HeadsArgs a = heads_of(args, tables_of(args.seqs));
+  make_heads(args, 0);
+}
+
+void CudaOps::make_heads(const kernels::HeadsArgs& args, int32_t rows) {
+  const cuda::HeadsArgs a = heads_of(args, tables_of(args.seqs, rows));
   written(args.q, static_cast<int64_t>(a.rows) * a.heads * a.head_dim);
   CHECK(args.rope_parts == 1 || (args.k != nullptr && args.norms_values && args.rotated() == a.head_dim));
   if (args.rope_parts > 1) takes("the width of a picture's head", a.head_dim, kMaxPictureHead);
@@ -264,10 +272,36 @@ void CudaOps::attend(const kernels::HeadsArgs& heads_args, const kernels::Attent
   attend_with(&heads_args, args);
 }
 
-// With heads in front where there are any: in the same kernel where rows are few.
+// Sequences that read and those that write, in one step: large blocks are made for the former, and the latter, of a few
+// rows each, would have them to themselves.
 void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args) {
   flush();
   keep_order(args.seqs, heads_args != nullptr && heads_args->k != nullptr);
+  const HeadShape& shape = args.shape;
+  std::vector<SeqSpan> few, many;
+  int32_t rows = 0;
+  for (const SeqSpan& seq : args.seqs) {
+    (seq.count * (shape.heads / shape.kv_heads) <= kMostQueriesOfChunk ? few : many).push_back(seq);
+    rows = std::max(rows, seq.first_row + seq.count);
+  }
+  const bool apart = shape.joined == 0 && shape.kv_dtype == DType::bf16 && !many.empty() &&
+                     static_cast<int32_t>(few.size()) * shape.kv_heads >= kFewestApart;
+  if (!apart) return attend_some(heads_args, args, rows);
+  for (const std::vector<SeqSpan>* some : {&few, &many}) {
+    kernels::AttentionArgs of_some = args;
+    of_some.seqs = *some;
+    if (heads_args == nullptr) {
+      attend_some(nullptr, of_some, rows);
+      continue;
+    }
+    kernels::HeadsArgs heads_of_some = *heads_args;
+    heads_of_some.seqs = *some;
+    attend_some(&heads_of_some, of_some, rows);
+  }
+}
+
+// With heads in front where there are any: in the same kernel where rows are few. all_rows: of the step.
+void CudaOps::attend_some(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args, int32_t all_rows) {
   cuda::AttentionArgs a;
   a.heads = args.shape.heads;
   a.kv_heads = args.shape.kv_heads;
@@ -296,11 +330,12 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   cut(a, blocks, wide ? Parts::none : splits ? Parts::pages : Parts::chunks);
   if (heads_args != nullptr) {
     // A row that is not seen by itself would not be written by whoever makes its key.
-    a.makes_heads = splits && queries <= kMostQueriesMadeReady && args.last_pos == nullptr &&
-                    (args.sees_self || heads_args->k == nullptr);
-    if (!a.makes_heads) heads(*heads_args);
+    const bool walks = !splits && !wide && !a.wide_kv && walks_with_heads(a.head_dim);
+    const int32_t most = splits ? kMostQueriesMadeReady : walks ? kMostQueriesOfChunk : 0;
+    a.makes_heads = queries <= most && args.last_pos == nullptr && (args.sees_self || heads_args->k == nullptr);
+    if (!a.makes_heads) make_heads(*heads_args, all_rows);
   }
-  send(a, args, blocks.all);
+  send(a, args, blocks.all, all_rows);
   if (a.makes_heads) a.head = heads_of(*heads_args, {a.seqs, a.seq_of_row, a.rows});
   if (a.most_parts > 1 && !a.wide_kv) hand_over(a, queries);
   if (wide && blocks.chunks > 1) keep_totals(a, wide_queries(a.head_dim));
@@ -315,7 +350,7 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
 // steps alike. Where parts would take more memory than they are worth, blocks walk all chunks.
 void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args,
                             cuda::AttentionArgs& a) {
-  if (heads_args != nullptr) heads(*heads_args);
+  if (heads_args != nullptr) make_heads(*heads_args, 0);
   a.codes = args.shape.kv_dtype == DType::i8 ? 1 : 0;
   const int32_t grouped = a.heads / a.kv_heads, few_queries = a.codes ? kFewCodedQueries : kFewJoinedQueries;
   if (!takes("query heads of a joined KV head", grouped, wide_queries(kJoinedDim))) return;
@@ -337,7 +372,7 @@ void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels:
   const bool few = a.part_queries <= few_queries, many = blocks.count() * a.kv_heads >= kManyBlocks;
   const bool walks = !splits && (chunk_floats > kMostPartFloats || (many && !few));
   cut(a, blocks, splits ? Parts::pages : walks ? Parts::none : Parts::chunks);
-  send(a, args, blocks.all);
+  send(a, args, blocks.all, 0);
   if (!walks) hand_over(a, a.part_queries);
   if (walks && blocks.chunks > 1) keep_totals(a, wide_queries(a.head_dim));
   if (!status_.ok()) return;
@@ -359,8 +394,9 @@ void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels:
 
 // All that the kernel reads and writes beside keys and values. Nothing that is sent from here on may be given out anew
 // before the kernel has it: there is room for all of it.
-void CudaOps::send(cuda::AttentionArgs& a, const kernels::AttentionArgs& args, const std::vector<RowBlock>& blocks) {
-  const SeqTables tables = tables_of(args.seqs);
+void CudaOps::send(cuda::AttentionArgs& a, const kernels::AttentionArgs& args, const std::vector<RowBlock>& blocks,
+                   int32_t rows) {
+  const SeqTables tables = tables_of(args.seqs, rows);
   a.rows = tables.rows;
   a.seqs = tables.seqs;
   a.seq_of_row = tables.seq_of_row;

@@ -186,11 +186,14 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
     int32_t rows = 0;
   };
   void keep_order(std::span<const SeqSpan> seqs, bool writes);
-  SeqTables tables_of(std::span<const SeqSpan> seqs);
+  SeqTables tables_of(std::span<const SeqSpan> seqs, int32_t rows);
   cuda::HeadsArgs heads_of(const kernels::HeadsArgs& args, const SeqTables& tables);
+  void make_heads(const kernels::HeadsArgs& args, int32_t rows);
   void attend_with(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args);
+  void attend_some(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args, int32_t all_rows);
   void attend_joined(const kernels::HeadsArgs* heads_args, const kernels::AttentionArgs& args, cuda::AttentionArgs& a);
-  void send(cuda::AttentionArgs& a, const kernels::AttentionArgs& args, const std::vector<RowBlock>& blocks);
+  void send(cuda::AttentionArgs& a, const kernels::AttentionArgs& args, const std::vector<RowBlock>& blocks,
+            int32_t rows);
   void hand_over(cuda::AttentionArgs& a, int32_t queries);
   void keep_totals(cuda::AttentionArgs& a, int32_t queries);
 

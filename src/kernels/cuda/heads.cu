@@ -46,6 +46,8 @@ __global__ void heads_kernel(const HeadsArgs args) {
   const int64_t job = static_cast<int64_t>(blockIdx.x) * (kThreads / 32) + threadIdx.x / 32;
   const int64_t row = job / per_row;
   if (row >= args.rows) return;
+  const int32_t own_seq = args.seq_of_row[row];
+  if (own_seq < 0) return;
   int32_t head = static_cast<int32_t>(job % per_row);
   const int kind = head < args.heads ? 0 : head < args.heads + args.kv_heads ? 1 : 2;  // q, k, v
   if (kind == 1) head -= args.heads;
@@ -62,7 +64,7 @@ __global__ void heads_kernel(const HeadsArgs args) {
   int32_t token = 0;
   void* page_of_row = nullptr;
   if (kind != 0) {
-    const DeviceSeq& seq = args.seqs[args.seq_of_row[row]];
+    const DeviceSeq& seq = args.seqs[own_seq];
     const int32_t pos = seq.first_pos + static_cast<int32_t>(row) - seq.first_row;
     const int32_t page = pos / kPageTokens;
     token = pos % kPageTokens;
@@ -124,7 +126,9 @@ __global__ void __launch_bounds__(kValueRows * 32) values_kernel(const HeadsArgs
   __syncthreads();
   const int32_t mine = threadIdx.x % kValueRows;
   if (first_row + mine >= args.rows) return;
-  const DeviceSeq& seq = args.seqs[args.seq_of_row[first_row + mine]];
+  const int32_t own_seq = args.seq_of_row[first_row + mine];
+  if (own_seq < 0) return;
+  const DeviceSeq& seq = args.seqs[own_seq];
   const int32_t pos = seq.first_pos + first_row + mine - seq.first_row;
   const int32_t page = pos / kPageTokens;
   auto* to = static_cast<__nv_bfloat16*>(seq.values_of(page)) + static_cast<int64_t>(head) * kPageTokens * dim +

@@ -16,7 +16,8 @@ target_link_libraries(gpu_check PRIVATE paceline_kernels)
 
 add_executable(
   gpu_engine EXCLUDE_FROM_ALL
-  tests/gpu/engine_check.cc tests/gpu/engine_check_choices.cc tests/gpu/engine_check_models.cc
+  tests/gpu/engine_check.cc tests/gpu/engine_check_choices.cc tests/gpu/engine_check_memory.cc
+  tests/gpu/engine_check_models.cc
   tests/gpu/engine_check_pictures.cc tests/gpu/engine_check_rounds.cc)
 target_include_directories(gpu_engine PRIVATE tests/gpu)
 target_link_libraries(gpu_engine PRIVATE paceline_proof)

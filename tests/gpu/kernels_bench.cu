@@ -25,7 +25,7 @@ using kernels::Projection;
 using kernels::cuda::CudaOps;
 
 void bench_products(CudaOps& ops, Model& m, const Ceilings& c, const std::string& name) {
-  m.reserve(16);
+  m.reserve(128);
   const auto product = [&](const std::string& what, int32_t rows, const std::function<void(const Layer&)>& f,
                            double bytes) {
     // As many layers as it takes to leave the cache behind.
@@ -41,7 +41,7 @@ void bench_products(CudaOps& ops, Model& m, const Ceilings& c, const std::string
            bytes * count / ms / 1e6);
   };
   const Layer& l = m.sliding();
-  for (const int32_t rows : {1, 8, 16}) {
+  for (const int32_t rows : {1, 8, 16, 32, 64, 128}) {
     product(
         "qkv", rows,
         [&](const Layer& at) {

@@ -119,27 +119,29 @@ void check_not_a_number(Backends& b, const Case& c) {
 }
 
 void check_projections(Backends& b) {
-  const int32_t k = 384, rows = 6;
-  for (const Case& c : kCases) {
-    RandomMatrix q(c.format, 512, k, c.group, c.scales, b.random), v(c.format, 200, k, c.group, c.scales, b.random);
-    RandomMatrix other(WeightFormat::bf16, 64, k, 0, DType::bf16, b.random);
-    std::vector<std::shared_ptr<const void>> owners;
-    const Matrix all[] = {b.gpu.place(q.view, owners), b.gpu.place(other.view, owners), b.gpu.place(v.view, owners)};
-    const std::vector<float> x = random_rows(rows, k, b.random);
-    const Block in(b.gpu, x);
-    const Block y0(b.gpu, rows * 512), y1(b.gpu, rows * 64), y2(b.gpu, rows * 200);
-    const Projection together[] = {{&all[0], y0.at()}, {&all[1], y1.at()}, {&all[2], y2.at()}};
-    b.gpu.linear(in.at(), rows, c.activation, together);
-    const std::vector<float> got[] = {y0.read(), y1.read(), y2.read()};
-    const Block* blocks[] = {&y0, &y1, &y2};
-    for (int i = 0; i < 3; ++i) {
-      blocks[i]->poison();
-      b.gpu.linear(in.at(), rows, c.activation, {together + i, 1});
-      const std::vector<float> alone = blocks[i]->read();
-      b.checks.expect(same_bits(alone.data(), got[i].data(), alone.size()),
-                      std::string(c.name) + ": products together");
+  const int32_t k = 384;
+  for (const int32_t rows : {6, 40, 100})
+    for (const Case& c : kCases) {
+      RandomMatrix q(c.format, 512, k, c.group, c.scales, b.random), v(c.format, 200, k, c.group, c.scales, b.random);
+      RandomMatrix other(WeightFormat::bf16, 64, k, 0, DType::bf16, b.random);
+      std::vector<std::shared_ptr<const void>> owners;
+      const Matrix all[] = {b.gpu.place(q.view, owners), b.gpu.place(other.view, owners), b.gpu.place(v.view, owners)};
+      const std::vector<float> x = random_rows(rows, k, b.random);
+      const Block in(b.gpu, x);
+      const Block y0(b.gpu, static_cast<size_t>(rows) * 512), y1(b.gpu, static_cast<size_t>(rows) * 64),
+          y2(b.gpu, static_cast<size_t>(rows) * 200);
+      const Projection together[] = {{&all[0], y0.at()}, {&all[1], y1.at()}, {&all[2], y2.at()}};
+      b.gpu.linear(in.at(), rows, c.activation, together);
+      const std::vector<float> got[] = {y0.read(), y1.read(), y2.read()};
+      const Block* blocks[] = {&y0, &y1, &y2};
+      for (int i = 0; i < 3; ++i) {
+        blocks[i]->poison();
+        b.gpu.linear(in.at(), rows, c.activation, {together + i, 1});
+        const std::vector<float> alone = blocks[i]->read();
+        b.checks.expect(same_bits(alone.data(), got[i].data(), alone.size()),
+                        std::string(c.name) + ": products together");
+      }
     }
-  }
 }
 
 void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int32_t hidden, int32_t width,

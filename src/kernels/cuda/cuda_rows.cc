@@ -147,6 +147,8 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
     matmul_f32(args, stream_);
   else if (w.format == Format::bf16 && goes_narrow(args))
     matmul_narrow(args, stream_, true);
+  else if (w.format == Format::bf16 && goes_through_ring(args))
+    matmul_ring(args, stream_);
   else if (w.format == Format::bf16)
     matmul_wide(args, stream_);
   else if (goes_narrow(args))

@@ -1,7 +1,7 @@
 // Matrix products on the device, as plain arguments: y[r] = W x[r].
 //
-// Few rows go through matmul_narrow or matmul_quantised (bound by the bytes of the weights), more through matmul_wide
-// or matmul_quantised_wide (bound by operations). All give a row the same bits; see layout.h.
+// Few rows go through matmul_narrow or matmul_quantised, some through matmul_ring (bound by the bytes of the weights),
+// more through matmul_wide or matmul_quantised_wide (bound by operations). All give a row the same bits; see layout.h.
 #pragma once
 
 #include "kernels/cuda/launches.h"
@@ -68,8 +68,8 @@ struct MatmulArgs {
   float* partial = nullptr;
   float* counted = nullptr;
   int32_t* arrivals = nullptr;
-  int32_t blocks = 0;         // filled in by the launch
-  int32_t groups = 1;         // likewise: of parts of K, each with a block of its own
+  int32_t blocks = 0;  // filled in by the launch
+  int32_t filler = 0;
   Product out[kMaxProducts];  // all of one format
 };
 
@@ -77,17 +77,24 @@ inline constexpr int32_t kMaxArrivals = 1 << 18;
 inline constexpr size_t kPartialFloats = size_t{1} << 25;
 inline constexpr size_t kCountedFloats = size_t{1} << 24;
 
-// Whether a launch is better off with a narrow kernel than with a wide one. Measured on an H200, a step of 32 rows then
-// takes 0.67 to 0.80 of the time in bf16, 0.69 in q8, where weights are read for every kNarrowRows rows anew, and 0.54
-// in q4. Of all rows, an expert gets a few.
+// Whether the device has the instructions that rings and large blocks of wide kernels are written in.
+bool has_warpgroups();
+int32_t multiprocessors();
+
+// Whether a launch is better off with a narrow kernel than with another one. Measured on an H200, a step of 32 rows
+// then takes 0.69 of the time in q8, where weights are read for every kNarrowRows rows anew, and 0.54 in q4; in bf16
+// 0.67 to 0.80 of what a wide kernel takes, but 1.08 of a ring's. Of all rows, an expert gets a few.
 inline constexpr int32_t kMostNarrowRows = 32, kMostNarrowExpertRows = 64;
+inline int32_t most_narrow_rows(Format format) {
+  return format == Format::bf16 && has_warpgroups() ? kNarrowRows : kMostNarrowRows;
+}
 inline bool goes_narrow(const MatmulArgs& args) {
-  if (args.experts.plan == nullptr) return args.rows <= kMostNarrowRows;
+  if (args.experts.plan == nullptr) return args.rows <= most_narrow_rows(args.out[0].weight.format);
   return args.rows <= (args.out[0].weight.format == Format::bf16 ? kMostNarrowExpertRows : kNarrowRows);
 }
 // Whether a launch may have products beside its experts, or a gate that comes as rows: bf16 and few rows.
 inline bool joins(const MatmulArgs& args) {
-  bool all = args.rows <= kMostNarrowRows;
+  bool all = args.rows <= most_narrow_rows(Format::bf16);
   for (int32_t i = 0; i < args.count; ++i) all = all && args.out[i].weight.format == Format::bf16;
   return all;
 }
@@ -106,7 +113,7 @@ inline constexpr size_t kFewestBytesLeft = 20'000'000;
 inline bool leaves(const MatmulArgs& args) {
   const Weight& w = args.out[0].weight;
   const bool quantised = w.format == Format::q8 || w.format == Format::q4;
-  const int32_t most = w.format == Format::bf16 ? kMostNarrowRows : quantised ? kNarrowRows : 0;
+  const int32_t most = w.format == Format::bf16 ? most_narrow_rows(w.format) : quantised ? kNarrowRows : 0;
   const bool pays = args.rows > kFewestLeft || bytes_of(w) >= kFewestBytesLeft;
   return args.count == 1 && args.rows <= most && args.experts.plan == nullptr && pays;
 }
@@ -115,8 +122,14 @@ void matmul_narrow(MatmulArgs args, Stream stream, bool early);
 // Up to kFloatRows rows may be float32 [rows, cols], without scales.
 inline constexpr int32_t kFloatRows = 2;
 void matmul_quantised(MatmulArgs args, Stream stream, bool early);
-// Whether the device has the instructions that large blocks of wide kernels are written in.
-bool has_warpgroups();
+inline constexpr int32_t kMostRingRows = 128, kMostRingExpertRows = 64;  // of an expert, on the average
+// Of bf16: whether the memory is what such a product waits for.
+inline bool goes_through_ring(const MatmulArgs& args) {
+  if (!has_warpgroups()) return false;
+  if (args.experts.plan == nullptr) return args.rows <= kMostRingRows;
+  return ceil_div(args.experts.slots, args.experts.most_touched) <= kMostRingExpertRows;
+}
+void matmul_ring(MatmulArgs args, Stream stream);
 void matmul_wide(MatmulArgs args, Stream stream);
 void matmul_quantised_wide(const MatmulArgs& args, Stream stream);
 // Unquantised weights with float32 rows: `x.values` is float32 [rows, stride]. For checks and for routers.

@@ -1,7 +1,6 @@
 // bf16 weights with float32 rows, many of them: routers of prompts. A warp has a tile of 16 outputs and four rows, so
-// that what it reads serves 64 sums; each sum is that of matmul_f32: the same lane takes the same columns in the same
-// order.
-// Bound: operations of the plain pipelines.
+// that what it reads serves 64 sums, or one; each sum is that of matmul_f32: the same lane takes the same columns in
+// the same order. Bound: operations of the plain pipelines.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/matmul.h"
@@ -9,9 +8,10 @@
 namespace paceline::kernels::cuda {
 namespace {
 
-constexpr int kThreads = 256;
-constexpr int kWarpRows = 4, kBlockRows = kThreads / 32 * kWarpRows;
+constexpr int kThreads = 256, kWarps = kThreads / 32;
 
+// kWarpRows: of few rows, warps have one each, so that there are more of them.
+template <int kWarpRows>
 __global__ void __launch_bounds__(kThreads) many_rows_kernel(const __grid_constant__ MatmulArgs args) {
   let_next_start();
   wait_for_previous();
@@ -19,7 +19,7 @@ __global__ void __launch_bounds__(kThreads) many_rows_kernel(const __grid_consta
   const Weight& w = product.weight;
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, t = lane % 4;
   const int32_t tile = static_cast<int32_t>(blockIdx.x);
-  const int32_t first_row = static_cast<int32_t>(blockIdx.y) * kBlockRows + warp * kWarpRows;
+  const int32_t first_row = (static_cast<int32_t>(blockIdx.y) * kWarps + warp) * kWarpRows;
   if (first_row >= args.rows) return;
   const int32_t steps = w.cols / 16;
   const auto* values = static_cast<const uint4*>(w.values) + static_cast<int64_t>(tile) * (w.depth() / 16) * 32;
@@ -72,9 +72,16 @@ bool can_multiply_many_f32(const MatmulArgs& args) {
 }
 
 void matmul_f32_many(const MatmulArgs& args, Stream stream) {
-  const dim3 grid(static_cast<unsigned>(args.out[0].weight.tiles()),
-                  static_cast<unsigned>(ceil_div(args.rows, kBlockRows)));
-  launch(many_rows_kernel, grid, dim3(kThreads), 0, stream, true, args);
+  constexpr int32_t kFewRows = 256;
+  const auto start = [&](auto* kernel, int32_t warp_rows) {
+    const dim3 grid(static_cast<unsigned>(args.out[0].weight.tiles()),
+                    static_cast<unsigned>(ceil_div(args.rows, kWarps * warp_rows)));
+    launch(kernel, grid, dim3(kThreads), 0, stream, true, args);
+  };
+  if (args.rows <= kFewRows)
+    start(many_rows_kernel<1>, 1);
+  else
+    start(many_rows_kernel<4>, 4);
 }
 
 }  // namespace paceline::kernels::cuda

@@ -7,9 +7,6 @@
 // part of K the sums of the part are added to the total, as narrow kernels add them: a row's bits are the same in both.
 // Up to 128 rows the total is in registers, with more in shared memory.
 //
-// Few rows and few outputs are few blocks, each with a long way through K: then groups of parts have blocks of their
-// own. The first group leaves its total, the others the sums of every part, and whoever is last adds them in order.
-//
 // Bound: operations, behind it the bytes that L2 gives. Share of cuBLAS's rate reached on an H200 with 2048 rows: 70 to
 // 81 % at 31B's widths, 44 to 68 % at 26B-A4B's narrow ones.
 #include <algorithm>
@@ -230,150 +227,11 @@ __global__ void __launch_bounds__(kThreads, 1) wide_deep(const __grid_constant__
     write_outputs(at, acc, reinterpret_cast<float*>(raw));
 }
 
-// What a block leaves for the last one of its unit, each thread's own: [place][float4][thread]. The first place has the
-// total of the first group's parts, the others a part each.
-PACELINE_BOTH int32_t parts_of_group(const Weight& w, int32_t groups) { return ceil_div(w.parts(), groups); }
-PACELINE_BOTH int32_t most_places(const MatmulArgs& args) {
-  int32_t most = 1;
-  for (int32_t i = 0; i < args.count; ++i) {
-    const Weight& w = args.out[i].weight;
-    const int32_t places = 1 + w.parts() - parts_of_group(w, args.groups);
-    most = places > most ? places : most;
-  }
-  return most;
-}
-template <int kFloats>
-constexpr int kPlaceFloats = kFloats* kThreads;
-
-// Whether this block is the last of its unit; then all that the others left is there.
-__device__ __forceinline__ bool arrives_last(const MatmulArgs& args, int32_t unit) {
-  __shared__ int32_t arrived;
-  __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    arrived = atomicAdd(args.arrivals + unit, 1);
-    if (arrived == args.groups - 1) args.arrivals[unit] = 0;
-  }
-  __syncthreads();
-  __threadfence();
-  return arrived == args.groups - 1;
-}
-
-template <int kFloats>
-__device__ __forceinline__ void leave_sums(const float (&sums)[kFloats], float* place) {
-#pragma unroll
-  for (int i = 0; i < kFloats / 4; ++i)
-    __stcg(reinterpret_cast<float4*>(place) + i * kThreads + threadIdx.x,
-           make_float4(sums[i * 4], sums[i * 4 + 1], sums[i * 4 + 2], sums[i * 4 + 3]));
-}
-template <int kFloats>
-__device__ __forceinline__ void add_sums(float (&total)[kFloats], const float* place) {
-#pragma unroll
-  for (int i = 0; i < kFloats / 4; ++i) {
-    const float4 t = __ldcg(reinterpret_cast<const float4*>(place) + i * kThreads + threadIdx.x);
-    total[i * 4] += t.x;
-    total[i * 4 + 1] += t.y;
-    total[i * 4 + 2] += t.z;
-    total[i * 4 + 3] += t.w;
-  }
-}
-
-// The same over one group of parts.
-template <int kRows>
-__global__ void __launch_bounds__(kThreads, 1) wide_groups(const __grid_constant__ MatmulArgs args) {
-  constexpr int kFloats = kRows / 2;
-  static_assert(kInRegisters<kRows>);
-  extern __shared__ char raw[];
-  const uint32_t skip = (shared_address(raw) + 1023) / 1024 * 1024 - shared_address(raw);
-  const uint32_t shared = shared_address(raw) + skip;
-  WidePlace at;
-  let_next_start();
-  wait_for_previous();
-  if (!at.find(args, kRows)) return;
-  const Stream16 weights(at);
-  const int32_t part = weights.part, group = static_cast<int32_t>(blockIdx.z);
-  const int32_t each = parts_of_group(at.product->weight, args.groups);
-  const int32_t begin = group * each * part, end = min(weights.blocks, begin + each * part);
-  const int32_t end_here = min(weights.blocks_here, end);
-  const int32_t unit = static_cast<int32_t>(blockIdx.y * gridDim.x + blockIdx.x);
-  float* const places = args.counted + static_cast<int64_t>(unit) * most_places(args) * kPlaceFloats<kFloats>;
-  const RowCopy<kRows> copy(args, at, shared);
-#pragma unroll
-  for (int s = 0; s < 2; ++s) {
-    copy.stage(begin + s, s, end);
-    commit_copies();
-  }
-  uint4 a[4][4];
-  load_block(a[0], weights.from, begin, end_here);
-  load_block(a[1], weights.from, begin + 1, end_here);
-  float acc[kFloats];
-  float total[kFloats] = {};
-  for (int32_t part_begin = begin; part_begin < end; part_begin += part) {
-    const int32_t part_end = min(end, part_begin + part);
-    for (int32_t outer = part_begin; outer < part_end; outer += 4) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const int32_t block = outer + i;
-        wait_copies<1>();
-        show_copies_to_tensor_cores();
-        __syncthreads();
-        copy.stage(block + 2, (i + 2) % kStages, end);
-        commit_copies();
-        multiply_block(acc, a[i], shared + i * kStageBytes<kRows>, i > 0 || outer > part_begin);
-        wait_products<1>();
-        load_block(a[(i + 2) % 4], weights.from, block + 2, end_here);
-      }
-    }
-    wait_products<0>();
-    if (group == 0) {
-#pragma unroll
-      for (int k = 0; k < kFloats; ++k) total[k] += acc[k];
-    } else {
-      leave_sums(acc, places + static_cast<int64_t>(1 + part_begin / part - each) * kPlaceFloats<kFloats>);
-    }
-  }
-  wait_copies<0>();
-  if (group == 0) leave_sums(total, places);
-  if (!arrives_last(args, unit)) return;
-#pragma unroll
-  for (int k = 0; k < kFloats; ++k) total[k] = 0;
-  const int32_t count = 1 + at.product->weight.parts() - each;
-#pragma unroll 1
-  for (int32_t i = 0; i < count; ++i) add_sums(total, places + static_cast<int64_t>(i) * kPlaceFloats<kFloats>);
-  write_outputs(at, total, reinterpret_cast<float*>(raw));
-}
-
-int32_t multiprocessors() {
-  static const int32_t count = [] {
-    int device = 0, found = 132;
-    (void)cudaGetDevice(&device);
-    (void)cudaDeviceGetAttribute(&found, cudaDevAttrMultiProcessorCount, device);
-    return found;
-  }();
-  return count;
-}
-
-// Groups of parts for so many blocks: as many as fill the device, where sums have room.
-int32_t groups_for(MatmulArgs args, int32_t rows) {
-  if (args.experts.plan != nullptr || rows > 128) return 1;
-  const int64_t blocks = int64_t{args.blocks} * ceil_div(args.rows, rows);
-  int32_t fewest = args.out[0].weight.parts();
-  for (int32_t i = 1; i < args.count; ++i) fewest = std::min(fewest, args.out[i].weight.parts());
-  args.groups = static_cast<int32_t>(std::clamp<int64_t>(multiprocessors() / blocks, 1, fewest));
-  const int64_t floats = blocks * most_places(args) * rows * 128;
-  const bool fits = floats <= static_cast<int64_t>(kCountedFloats) && blocks <= kMaxArrivals;
-  return fits ? args.groups : 1;
-}
-
-// How many rows a block has, and groups of parts: the choice that is through first. A block takes so long per 64
-// columns, in row's worth of products, and as long as 40 such steps' rows for its outputs, thrice that where they are
-// put together.
-struct Choice {
-  int32_t rows = 128, groups = 1;
-};
-Choice block_rows(const MatmulArgs& args) {
+// How many rows a block has: the choice that is through first. A block takes so long per 64 columns, in row's worth of
+// products, and as long as 40 such steps' rows for its outputs.
+int32_t block_rows(const MatmulArgs& args) {
   const int64_t steps = args.out[0].weight.depth() / kBlockK;
-  Choice best;
+  int32_t best = 128;
   int64_t best_cost = INT64_MAX;
   for (const int32_t rows : {192, 160, 128, 64}) {
     int64_t blocks = int64_t{args.blocks};
@@ -384,12 +242,10 @@ Choice block_rows(const MatmulArgs& args) {
     } else {
       blocks *= ceil_div(args.rows, rows);
     }
-    const int32_t groups = groups_for(args, rows);
-    blocks *= groups;
-    const int64_t step = rows == 64 ? 170 : rows + 80, ends = int64_t{groups > 1 ? 120 : 40} * rows;
-    const int64_t cost = (blocks + multiprocessors() - 1) / multiprocessors() * (steps / groups * step + ends);
+    const int64_t step = rows == 64 ? 170 : rows + 80, ends = int64_t{40} * rows;
+    const int64_t cost = (blocks + multiprocessors() - 1) / multiprocessors() * (steps * step + ends);
     if (cost >= best_cost) continue;
-    best = {rows, groups};
+    best = rows;
     best_cost = cost;
   }
   return best;
@@ -398,12 +254,21 @@ Choice block_rows(const MatmulArgs& args) {
 template <int kRows, class Kernel>
 void start(Kernel kernel, const MatmulArgs& args, Stream stream) {
   launch(kernel,
-         dim3(static_cast<unsigned>(row_blocks(args, kRows)), static_cast<unsigned>(args.blocks),
-              static_cast<unsigned>(args.groups)),
+         dim3(static_cast<unsigned>(row_blocks(args, kRows)), static_cast<unsigned>(args.blocks)),
          dim3(kThreads), kSharedBytes<kRows>, stream, true, args);
 }
 
 }  // namespace
+
+int32_t multiprocessors() {
+  static const int32_t count = [] {
+    int device = 0, found = 132;
+    (void)cudaGetDevice(&device);
+    (void)cudaDeviceGetAttribute(&found, cudaDevAttrMultiProcessorCount, device);
+    return found;
+  }();
+  return count;
+}
 
 bool has_warpgroups() {
   static const bool has = [] {
@@ -416,13 +281,7 @@ bool has_warpgroups() {
 
 void matmul_wide(MatmulArgs args, Stream stream) {
   lay_out(args, 2 * kGroupOutputs);
-  const Choice choice = has_warpgroups() ? block_rows(args) : Choice{};
-  args.groups = choice.groups;
-  if (choice.groups > 1) {
-    choice.rows == 64 ? start<64>(wide_groups<64>, args, stream) : start<128>(wide_groups<128>, args, stream);
-    return;
-  }
-  switch (choice.rows) {
+  switch (has_warpgroups() ? block_rows(args) : 128) {
     case 192: start<192>(wide_deep<192>, args, stream); break;
     case 160: start<160>(wide_deep<160>, args, stream); break;
     case 64: start<64>(wide_deep<64>, args, stream); break;

@@ -7,27 +7,30 @@
 namespace paceline::kernels::cuda {
 
 struct WidePlace {
-  const Product* product;
-  int32_t unit;
-  int32_t expert, first_slot;
-  int32_t row_base, rows;
+  const Product* product = nullptr;
+  int32_t unit = 0;
+  int32_t expert = 0, first_slot = 0;
+  int32_t row_base = 0, rows = 0;
 
-  // blockIdx.x: which `block_rows` rows, of which expert; blockIdx.y: which unit of which product. False: nothing.
-  __device__ bool find(const MatmulArgs& args, int32_t block_rows) {
+  // Which `block_rows` rows, of which expert, and which unit of which product. False: nothing.
+  __device__ bool find(const MatmulArgs& args, int32_t block_rows, int32_t row_block, int32_t output_block) {
     int32_t p = 0;
-    while (p + 1 < args.count && static_cast<int32_t>(blockIdx.y) >= args.out[p + 1].first_block) ++p;
+    while (p + 1 < args.count && output_block >= args.out[p + 1].first_block) ++p;
     product = &args.out[p];
-    unit = static_cast<int32_t>(blockIdx.y) - product->first_block;
-    if (args.experts.plan != nullptr) return find_expert(*args.experts.plan, block_rows);
-    row_base = static_cast<int32_t>(blockIdx.x) * block_rows;
+    unit = output_block - product->first_block;
+    if (args.experts.plan != nullptr) return find_expert(*args.experts.plan, block_rows, row_block);
+    row_base = row_block * block_rows;
     expert = 0;
     first_slot = 0;
     rows = args.rows;
     return true;
   }
+  __device__ bool find(const MatmulArgs& args, int32_t block_rows) {
+    return find(args, block_rows, static_cast<int32_t>(blockIdx.x), static_cast<int32_t>(blockIdx.y));
+  }
 
   // Experts have as many blocks as their rows fill. Every warp counts them, eight experts a lane.
-  __device__ bool find_expert(const ExpertPlan& plan, int32_t block_rows) {
+  __device__ bool find_expert(const ExpertPlan& plan, int32_t block_rows, int32_t row_block) {
     constexpr int kEach = kMaxExperts / 32;
     const int lane = threadIdx.x % 32;
     const int32_t touched = plan.touched;
@@ -46,7 +49,7 @@ struct WidePlace {
       const int32_t below = __shfl_up_sync(~0u, up_to, offset);
       if (lane >= offset) up_to += below;
     }
-    int32_t left = static_cast<int32_t>(blockIdx.x) - (up_to - here);  // blocks of this lane's experts in front
+    int32_t left = row_block - (up_to - here);  // blocks of this lane's experts in front
     const uint32_t mine = __ballot_sync(~0u, left >= 0 && left < here);
     if (mine == 0) return false;
     int32_t at = lane * kEach;

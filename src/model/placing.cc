@@ -1,16 +1,20 @@
 #include "model/placing.h"
 
+#include "weights/made_memory.h"
+
 namespace paceline {
 
 void Placing::place(Matrix& w) {
   const Matrix before = w;
   w = ops_.place(w, owners_);
   if (w.values != before.values) forget(before);
+  keep(w);
 }
 
 void Placing::place(MatrixStack& stack) {
   const MatrixStack before = stack;
   stack = ops_.place(stack, owners_);
+  for (int32_t e = 0; e < stack.count; ++e) keep(stack.at(e));
   if (stack.first.values == before.first.values) return;
   for (int32_t e = 0; e < before.count; ++e) forget(before.at(e));
 }
@@ -19,9 +23,17 @@ void Placing::place_table(Matrix& w) {
   const Matrix before = w;
   w = ops_.place_table(w, owners_);
   if (w.values != before.values) forget(before);
+  keep(w);
+}
+
+void Placing::keep(const Matrix& placed) {
+  for (const void* part : {placed.values, placed.scales, placed.biases, static_cast<const void*>(placed.factors),
+                           static_cast<const void*>(placed.levels), static_cast<const void*>(placed.columns)})
+    if (part != nullptr) read_.push_back(part);
 }
 
 void Placing::finish() {
+  keep_made(read_, owners_);
   if (checkpoint_ != nullptr && rearranged_) checkpoint_->forget_all();
 }
 

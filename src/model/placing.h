@@ -22,16 +22,19 @@ class Placing {
   void place(MatrixStack& stack);
   void place_table(Matrix& w);
   void place(Vector& vector) { vector.set_placed(vector.empty() ? nullptr : ops_.place(vector, owners_)); }
-  // Behind the last one: reading a file fetches more than was asked for, also of what was given back already.
+  // Behind the last one: memory that was made on the way from the files (weights/made_memory.h) and is read by no
+  // placed matrix goes; and reading a file fetches more than was asked for, also of what was given back already.
   void finish();
 
  private:
   void forget(const Matrix& w);
+  void keep(const Matrix& placed);
 
   kernels::Ops& ops_;
   std::vector<std::shared_ptr<const void>>& owners_;
   const Checkpoint* checkpoint_;
   bool rearranged_ = false;
+  std::vector<const void*> read_;  // what placed matrices read
 };
 
 }  // namespace paceline

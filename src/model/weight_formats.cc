@@ -8,9 +8,8 @@ Status check_weight_formats(std::span<const Matrix* const> matrices, const kerne
   for (const Matrix* matrix : matrices) {
     const bool plain = matrix->format <= WeightFormat::q4 && matrix->factors == nullptr && matrix->columns == nullptr;
     if (limits.blocks || plain) continue;
-    return Error{
-        fmt::format("the model has weights in {}; this backend does not read those yet (--device cpu does)",
-                    weight_format_name(matrix->format))};
+    return Error{fmt::format("the model has weights in {}; this backend does not read those yet (--device cpu does)",
+                             weight_format_name(matrix->format))};
   }
   return Done{};
 }

@@ -11,6 +11,8 @@
 #include <optional>
 
 #include "kernels/cpu_ops.h"
+#include "model/gemma4/place.h"
+#include "model/gemma4/report.h"
 #include "model/load.h"
 #include "model/quantised_writer_for_tests.h"
 #include "proof/golden_engine_for_tests.h"
@@ -18,6 +20,7 @@
 #include "proof/identity.h"
 #include "proof/long_form_for_tests.h"
 #include "proof/wide_weights.h"
+#include "weights/made_memory.h"
 
 namespace paceline {
 namespace {
@@ -304,6 +307,48 @@ TEST_P(QuantisedFoldersTest, DraftsChangeNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Schemes, QuantisedFoldersTest, testing::ValuesIn(schemes()),
                          [](const auto& run) { return std::string(run.param.name); });
+
+// What was rearranged on the way goes once it is placed; what is read stays.
+TEST(QuantisedFolders, MemoryMadeOnTheWayGoes) {
+  ThreadPool pool(2);
+  const auto made = [](const std::vector<std::shared_ptr<const void>>& owners) {
+    size_t bytes = 0;
+    for (const auto& owner : owners)
+      if (const auto* memory = std::get_deleter<MadeMemory>(owner)) bytes += memory->bytes;
+    return bytes;
+  };
+  for (const Scheme& scheme : schemes()) {
+    if (std::string_view(scheme.name) != "gptq") continue;
+    const Folders folders("dense/target", scheme);
+    const auto weights = as_gemma4(load_model(folders.quantised.path(), pool, {}).value().weights);
+    const size_t all = made(weights->owners);
+    EXPECT_GT(all, weights->total_bytes() / 2);
+    for (const kernels::CpuTable* table : kernels::cpu_tables()) {
+      kernels::CpuOps ops(*table, pool);
+      const size_t left = made(place_weights(weights, ops, {})->owners);
+      // The order of columns that are in order is not needed either.
+      EXPECT_EQ(left > 0, table->packed_bytes == nullptr) << table->name;
+      EXPECT_TRUE(left == 0 || left > all * 9 / 10) << table->name;
+    }
+  }
+}
+
+// What inspect prints.
+TEST(QuantisedFolders, AreNamedInReports) {
+  ThreadPool pool(2);
+  const auto text_of_scheme = [&](size_t scheme) {
+    const Folders folders(scheme == 3 ? "dense/target" : "moe/target", schemes()[scheme]);
+    const LoadedModel model = load_model(folders.quantised.path(), pool, {}).value();
+    return report_text(make_report(model, Hashing::skip).value());
+  };
+  const std::string nvfp4 = text_of_scheme(1);
+  EXPECT_THAT(nvfp4,
+              testing::HasSubstr("  quantised      ModelOpt NVFP4; weights only: scales of activations, keys and "
+                                 "values are ignored\n"));
+  EXPECT_THAT(nvfp4, testing::ContainsRegex("experts +nvfp4 +144 "));
+  EXPECT_THAT(text_of_scheme(3), testing::ContainsRegex("ffn +fp8 blocks of 128 "));
+  EXPECT_THAT(text_of_scheme(6), testing::HasSubstr("  quantised      compressed-tensors pack-quantized\n"));
+}
 
 // ModelOpt's older folders say so in a file of their own.
 TEST(QuantisedFolders, AFileBesideTheConfigIsReadToo) {

@@ -58,7 +58,8 @@ std::shared_ptr<const MtpWeights> place_weights(std::shared_ptr<const MtpWeights
     placed->placed_cluster_tokens = ops.place(std::span<const TokenId>(placed->cluster_tokens), placed->owners);
   placing.place(placed->final_norm);
   placing.finish();
-  if (placed->clusters.first.packed) placed->cluster_rows.reset();
+  // Factors of rows lie there, too.
+  if (placed->clusters.first.packed && placed->clusters.first.factors == nullptr) placed->cluster_rows.reset();
   return placed;
 }
 

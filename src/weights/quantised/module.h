@@ -12,6 +12,7 @@
 #include "base/thread_pool.h"
 #include "tensor/matrix.h"
 #include "weights/checkpoint.h"
+#include "weights/made_memory.h"
 #include "weights/quantised/declared.h"
 
 namespace paceline {
@@ -61,13 +62,11 @@ class QuantisedModule {
 
   [[nodiscard]] Error wrong(std::string_view part, std::string_view text) const;
 
-  // Memory that lives as long as the model.
+  // Memory that lives as long as the model reads it (weights/made_memory.h); not cleared.
   template <class T>
   T* memory(size_t count) {
-    std::shared_ptr<T[]> made(new T[count]);
-    T* const at = made.get();
-    source_.owners.push_back(std::move(made));
-    return at;
+    source_.owners.push_back(made_memory(count * sizeof(T)));
+    return static_cast<T*>(const_cast<void*>(source_.owners.back().get()));
   }
   // The tensor's bytes where they may be read as words, or a copy of them.
   const void* in_place(const TensorView& tensor);

@@ -27,7 +27,7 @@ constexpr int kMostSteps = 16;
 class TaggedCompiler {
  public:
   TaggedCompiler(Parts& parts, TaggedText& text, const json::value& root)
-      : parts_(parts), text_(text), builder_(parts.builder()), root_(root), values_(parts, root) {}
+      : text_(text), builder_(parts.builder()), root_(root), values_(parts, root) {}
 
   // The state to call, between the lines that begin and end a function.
   Result<StateId> compile();
@@ -47,7 +47,6 @@ class TaggedCompiler {
   Status add_type(StateId from, std::string_view type, const json::object& schema, const std::string& path);
   static Status check_name(std::string_view name, const std::string& path);
 
-  Parts& parts_;
   TaggedText& text_;
   AutomatonBuilder& builder_;
   const json::value& root_;

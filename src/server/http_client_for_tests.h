@@ -92,7 +92,7 @@ class TestClient {
          "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + std::string(body));
   }
   // Some more bytes; false: the end, or none within the time.
-  bool read_some(int timeout_ms = 120'000) {
+  bool read_some(int timeout_ms = 240'000) {
     pollfd waits{socket_, POLLIN, 0};
     if (::poll(&waits, 1, timeout_ms) <= 0) return false;
     char bytes[16384];
@@ -102,7 +102,7 @@ class TestClient {
     return true;
   }
   // Whether the server closes the connection, with what it says before in buffered(). Not where nothing happens at all.
-  bool is_closed(int timeout_ms = 120'000) {
+  bool is_closed(int timeout_ms = 240'000) {
     while (true) {
       pollfd waits{socket_, POLLIN, 0};
       if (::poll(&waits, 1, timeout_ms) <= 0) return false;
@@ -110,7 +110,7 @@ class TestClient {
     }
   }
   [[nodiscard]] const std::string& buffered() const { return buffer_; }
-  bool read_until(std::string_view text, int timeout_ms = 120'000) {
+  bool read_until(std::string_view text, int timeout_ms = 240'000) {
     while (buffer_.find(text) == std::string::npos) {
       if (!read_some(timeout_ms)) return false;
     }

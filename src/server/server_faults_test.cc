@@ -12,6 +12,7 @@
 #include <random>
 
 #include "base/file_limit.h"
+#include "base/sanitized.h"
 #include "model/gemma4/gemma4_forward.h"
 #include "server/health.h"
 #include "server/server_for_tests.h"
@@ -226,6 +227,10 @@ TEST(ServerFaults, LeavingServesOnForAWhile) {
   EXPECT_FALSE(server.client().connected());
 }
 
+// Longer than a step of these models takes on any machine.
+constexpr double kLongStep = kSanitized ? 10 : 2;
+const auto kLonger = std::chrono::duration<double>(kLongStep * 1.2);
+
 // A step that does not return: whoever asks hears it, though no request is answered.
 TEST(ServerFaults, AStepThatDoesNotReturnIsNotHealthy) {
   std::atomic<bool> held = false;
@@ -234,14 +239,14 @@ TEST(ServerFaults, AStepThatDoesNotReturnIsNotHealthy) {
     while (held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   ServerSettings settings;
-  settings.stuck_s = 0.5;
+  settings.stuck_s = kLongStep;
   TestServer server(settings, {}, hooks);
   EXPECT_EQ(server.chat(R"("max_tokens":3)").status, 200);
   // Nothing to do is no fault, however long.
-  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  std::this_thread::sleep_for(kLonger);
   const TestAnswer rested = server.client().get("/health");
   EXPECT_EQ(rested.status, 200) << rested.body;
-  EXPECT_GT(rested.json().at("engine").at("last_step_s_ago").as_double(), 0.5);
+  EXPECT_GT(rested.json().at("engine").at("last_step_s_ago").as_double(), kLongStep);
   TestClient waiting = streaming(server);
   EXPECT_TRUE(TestServer::soon([&] { return server.client().get("/health").status == 200; }));
   held = true;
@@ -262,10 +267,10 @@ TEST(ServerFaults, AStepThatDoesNotReturnIsGivenUp) {
     while (held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   ServerSettings settings;
-  settings.watchdog_s = 0.5f;
+  settings.watchdog_s = static_cast<float>(kLongStep);
   TestServer server(settings, {}, hooks);
   EXPECT_EQ(server.chat(R"("max_tokens":3)").status, 200);
-  std::this_thread::sleep_for(std::chrono::milliseconds(800));
+  std::this_thread::sleep_for(kLonger);
   EXPECT_FALSE(server.server().has_given_up()) << "nothing to do is no fault";
   TestClient waiting = streaming(server);
   held = true;

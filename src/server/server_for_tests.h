@@ -85,8 +85,8 @@ class TestServer {
            std::string(fields) + "}";
   }
 
-  // Whether it comes true within some seconds.
-  static bool soon(const std::function<bool()>& holds, double seconds = 20) {
+  // Whether it comes true before one would say that it hangs.
+  static bool soon(const std::function<bool()>& holds, double seconds = 120) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     while (!holds()) {
       if (std::chrono::steady_clock::now() > end) return false;

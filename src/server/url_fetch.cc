@@ -96,6 +96,19 @@ std::string UrlFetch::text_of(error_code failed) const {
   return fmt::format("cannot be reached: {}", failed.message());
 }
 
+// Why a redirect is not followed; empty: it is. (No part of the coroutine: clang 14 mixes up the arguments of several
+// such texts there.)
+std::string UrlFetch::redirect_problem(const MediaUrl& url, const Result<MediaUrl>& next, int redirects) const {
+  if (!next.ok())
+    return fmt::format("{} redirects to a URL that is not taken: {}", url.authority(), next.error().message);
+  if (!is_listed(*next, terms_.hosts))
+    return fmt::format("{} redirects to {}, which is not among the hosts that media are fetched from", url.authority(),
+                       next->authority());
+  if (redirects == kMostRedirects)
+    return fmt::format("{} redirects once more after {} redirects", url.authority(), kMostRedirects);
+  return "";
+}
+
 asio::awaitable<Fetched> UrlFetch::run(MediaUrl url) {
   Fetched fetched;
   for (int redirects = 0;; ++redirects) {
@@ -111,15 +124,7 @@ asio::awaitable<Fetched> UrlFetch::run(MediaUrl url) {
       break;
     }
     const Result<MediaUrl> next = follow_location(url, step.location);
-    if (!next.ok()) {
-      fetched.problem =
-          fmt::format("{} redirects to a URL that is not taken: {}", url.authority(), next.error().message);
-    } else if (!is_listed(*next, terms_.hosts)) {
-      fetched.problem = fmt::format("{} redirects to {}, which is not among the hosts that media are fetched from",
-                                    url.authority(), next->authority());
-    } else if (redirects == kMostRedirects) {
-      fetched.problem = fmt::format("{} redirects once more after {} redirects", url.authority(), kMostRedirects);
-    }
+    fetched.problem = redirect_problem(url, next, redirects);
     if (!fetched.problem.empty()) break;
     url = *next;
   }

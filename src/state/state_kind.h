@@ -26,6 +26,7 @@ struct ByKind {
   std::array<T, kStateKinds.size()> each{};
   T& operator[](StateKind kind) { return each[static_cast<size_t>(kind)]; }
   const T& operator[](StateKind kind) const { return each[static_cast<size_t>(kind)]; }
+  friend bool operator==(const ByKind&, const ByKind&) = default;
 };
 
 // What one layer remembers.

@@ -111,7 +111,7 @@ template <class Read, int NR, int MR>
     x += columns;
     cols -= columns;
   };
-  for (; cols >= 8; on(8)) add_columns<Read, 2>(w, x, stride, sums);
+  while (cols >= 8) add_columns<Read, 2>(w, x, stride, sums), on(8);
   if (cols >= 4) add_columns<Read, 1>(w, x, stride, sums), on(4);
   if (cols > 0) {
     Element padded[NR][4] = {};

@@ -1,6 +1,17 @@
 find_package(GTest REQUIRED)
 include(GoogleTest)
 
+# Other people's headers, read once for all tests.
+file(WRITE ${CMAKE_BINARY_DIR}/test_headers.cc "")
+add_library(test_headers OBJECT ${CMAKE_BINARY_DIR}/test_headers.cc)
+target_link_libraries(test_headers PRIVATE paceline_outer GTest::gtest GTest::gmock)
+# Tests read goldens and other files of the project from here; and, where it is there, what stands beside it.
+set(test_places PACELINE_SOURCE_DIR="${CMAKE_SOURCE_DIR}" PACELINE_PROGRAM="$<TARGET_FILE:paceline_program>")
+target_compile_definitions(test_headers PRIVATE ${test_places})
+set_target_properties(test_headers PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+target_compile_options(test_headers PRIVATE -fPIE ${quiet_options})  # as programs are compiled
+precompile(test_headers ${socket_headers} <gmock/gmock.h> <gtest/gtest.h>)
+
 file(GLOB rooms RELATIVE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/src/*)
 foreach(room ${rooms})
   set(sources ${PACELINE_TEST_SOURCES})
@@ -8,21 +19,17 @@ foreach(room ${rooms})
   if(sources)
     add_executable(${room}_test ${sources})
     target_link_libraries(${room}_test PRIVATE paceline_outer GTest::gtest GTest::gmock GTest::gtest_main)
-    # Tests read goldens and other files of the project from here; and, where it is there, what stands beside it.
-    target_compile_definitions(${room}_test PRIVATE PACELINE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
-                               PACELINE_PROGRAM="$<TARGET_FILE:paceline_program>")
-    add_dependencies(${room}_test paceline_program)
-    target_compile_options(${room}_test PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_compile_definitions(${room}_test PRIVATE ${test_places})
+    target_compile_options(${room}_test PRIVATE ${quiet_options})
     unity_groups(${room}_test ${sources})
-    if(NOT first_test)
-      set(first_test ${room}_test)
-      precompile(${room}_test ${socket_headers} <gmock/gmock.h> <gtest/gtest.h>)
-    else()
-      target_precompile_headers(${room}_test REUSE_FROM ${first_test})
+    target_precompile_headers(${room}_test REUSE_FROM test_headers)
+    if(NOT PACELINE_ASAN AND NOT PACELINE_TSAN)  # else whole programs are run: tools/run_sanitized
+      gtest_discover_tests(${room}_test DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
     endif()
-    gtest_discover_tests(${room}_test DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
   endif()
 endforeach()
+target_link_libraries(cli_test PRIVATE paceline_commands)
+add_dependencies(cli_test paceline_program)
 
 # What takes minutes: `make test-long`.
 add_test(NAME forward_bits_long COMMAND model_test --gtest_filter=*ForwardBits*)
@@ -58,11 +65,14 @@ set_tests_properties(chat PROPERTIES TIMEOUT 300 ENVIRONMENT PACELINE_PROGRAM=$<
 add_test(NAME clients COMMAND ${CMAKE_SOURCE_DIR}/tests/clients/run)
 set_tests_properties(clients PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600
                      ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
-# The web console in Chromium; skipped where that, node, npm or its registry are missing. Screenshots are left in
-# tests/console/shots.
-add_test(NAME console COMMAND ${CMAKE_SOURCE_DIR}/tests/console/run)
-set_tests_properties(console PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 RUN_SERIAL TRUE
-                     ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
+# The web console in Chromium, in parts; skipped where that, node, npm or its registry are missing. Screenshots are left
+# in tests/console/shots.
+foreach(part light dark shell,chat,speculation monitor,benchmark,models,keys,languages)
+  string(REGEX REPLACE ",.*" "" name console_${part})
+  add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/console/run)
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 COST 30
+                       ENVIRONMENT "PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>;CONSOLE_ONLY=${part}")
+endforeach()
 add_test(NAME console_long COMMAND ${CMAKE_SOURCE_DIR}/tests/console/run)
 set_tests_properties(console_long PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 3600
                      ENVIRONMENT "PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>;CONSOLE_STRICT=1;CONSOLE_ANSWERS=100;CONSOLE_RACES=50")
@@ -79,16 +89,23 @@ if(NOT PACELINE_ASAN AND NOT PACELINE_TSAN)
   set_tests_properties(installed_library PROPERTIES TIMEOUT 900)
 endif()
 
-# Strangers beside honest clients, two minutes here and an hour in `make test-long`; alone, since times are part of it.
-# (With sanitizers it takes a machine of its own: PACELINE_PROGRAM=build/dev/paceline tests/hostile/run.py.)
+# Strangers beside honest clients: on servers whose memory some prompts fill, and three times on a roomy one; an hour in
+# `make test-long`, and alone, since times count there. (With sanitizers it takes a machine of its own:
+# PACELINE_PROGRAM=build/dev/paceline tests/hostile/run.py.)
 if(PACELINE_ASAN OR PACELINE_TSAN)
   return()
 endif()
 set(hostile ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/hostile/run.py)
-add_test(NAME hostile COMMAND ${hostile} --seconds 120)
+add_test(NAME hostile_ring COMMAND ${hostile} --only 0 --seconds 18)
+add_test(NAME hostile_equal_prompts COMMAND ${hostile} --only 1 --seconds 18)
+foreach(part 1 2 3)
+  add_test(NAME hostile_mixture_${part} COMMAND ${hostile} --only 2 --seconds 28)
+endforeach()
+set(hostile_tests hostile_ring hostile_equal_prompts hostile_mixture_1 hostile_mixture_2 hostile_mixture_3)
 add_test(NAME hostile_long COMMAND ${hostile} --seconds 3600 --strict)
-set_tests_properties(hostile PROPERTIES TIMEOUT 900)
-set_tests_properties(hostile_long PROPERTIES TIMEOUT 6000 LABELS long)
+# One at a time: each brings its own crowd.
+set_tests_properties(${hostile_tests} PROPERTIES TIMEOUT 900 COST 40 RESOURCE_LOCK hostile)
+set_tests_properties(hostile_long PROPERTIES TIMEOUT 6000 LABELS long RUN_SERIAL TRUE)
 # Many clients with a part of the memory that they want; texts only, so that it may run beside others. It takes minutes.
 set(third ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/load/run.py)
 add_test(NAME third_of_memory_long COMMAND ${third} --seconds 3600)
@@ -101,5 +118,5 @@ set_tests_properties(all_wires PROPERTIES TIMEOUT 600)
 set_tests_properties(all_wires_long PROPERTIES TIMEOUT 6000 LABELS long)
 set_tests_properties(third_of_memory_long all_wires all_wires_long PROPERTIES ENVIRONMENT
                      PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
-set_tests_properties(hostile hostile_long PROPERTIES RUN_SERIAL TRUE
+set_tests_properties(${hostile_tests} hostile_long PROPERTIES
                      ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)

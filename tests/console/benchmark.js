@@ -12,7 +12,7 @@ export function benchmark(world) {
     const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
     assert.equal((await world.server.post("/v1/benchmarks", kSmall)).status, 200);
     await go("benchmark");
-    const run = await soon(async () => ((await newest(world.server)).state === "done" ? newest(world.server) : null), "it ends", 30000);
+    const run = await soon(async () => ((await newest(world.server)).state === "done" ? newest(world.server) : null), "it ends");
     await page.waitForSelector(`[data-run="${run.id}"] button:text("JSON")`);
     const shown = await page.evaluate((id) => [...document.querySelectorAll(`[data-run="${id}"] [data-rate]`)].map((one) => Number(one.dataset.rate)), run.id);
     assert.deepEqual(shown, run.report.cells.map((cell) => cell.tokens_per_s));
@@ -29,7 +29,7 @@ export function benchmark(world) {
     await asked.text();
     const { id } = await newest(world.server);
     await fetch(`${world.server.base}/v1/benchmarks/${id}`, { method: "DELETE" });
-    const run = await soon(async () => ((await newest(world.server)).state === "cancelled" ? newest(world.server) : null), "it is cancelled", 20000);
+    const run = await soon(async () => ((await newest(world.server)).state === "cancelled" ? newest(world.server) : null), "it is cancelled");
     assert.ok(run.others >= 1, "the other request is counted");
     assert.equal((await world.server.post("/v1/benchmarks", { at_once: [65] })).status, 400);
   });

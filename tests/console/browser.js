@@ -4,7 +4,7 @@ import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
 import { chromium } from "playwright-core";
-import { here } from "./server.js";
+import { here, kLongestMs } from "./server.js";
 
 const axeSource = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 export const kShots = process.env.CONSOLE_SHOTS ?? path.join(here, "shots");
@@ -18,6 +18,7 @@ export function launch() {
 // expected: messages that a test provokes.
 export async function openPage(browser, base, { width = 1440, height = 900, expected = [], ...options } = {}) {
   const context = await browser.newContext({ viewport: { width, height }, locale: "en", reducedMotion: "reduce", ...options });
+  context.setDefaultTimeout(kLongestMs);
   const page = await context.newPage();
   const heard = [];
   page.on("console", (message) => {
@@ -58,4 +59,4 @@ export async function say(page, text) {
   await page.fill(".writer textarea", text);
   await page.keyboard.press("Enter");
 }
-export const ended = (page) => page.waitForFunction(() => !document.querySelector("[aria-busy]") && document.querySelector(".message.assistant .facts"), undefined, { timeout: 60000 });
+export const ended = (page) => page.waitForFunction(() => !document.querySelector("[aria-busy]") && document.querySelector(".message.assistant .facts"));

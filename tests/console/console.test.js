@@ -2,7 +2,7 @@
 import { after, before, describe } from "node:test";
 import { launch } from "./browser.js";
 import { startServer } from "./server.js";
-import { pages } from "./pages.js";
+import { pages, shell } from "./pages.js";
 import { chat } from "./chat.js";
 import { speculation } from "./speculation.js";
 import { monitor } from "./monitor.js";
@@ -20,7 +20,8 @@ after(async () => {
   await world.server?.stop();
 });
 
+// CONSOLE_ONLY names some of the groups: ctest runs them in four parts.
 const only = process.env.CONSOLE_ONLY;
-for (const [name, group] of Object.entries({ pages, chat, speculation, monitor, benchmark, models, keys, languages })) {
+for (const [name, group] of Object.entries({ light: pages("light"), dark: pages("dark"), shell, chat, speculation, monitor, benchmark, models, keys, languages })) {
   if (!only || only.split(",").includes(name)) describe(name, () => group(world));
 }

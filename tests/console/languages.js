@@ -94,9 +94,9 @@ export function languages(world) {
     await go("chat");
     await page.waitForSelector(".state.good");
     await server.stop("SIGKILL");
-    await page.waitForSelector("text=The server does not answer", { timeout: 30000 });
+    await page.waitForSelector("text=The server does not answer");
     server = await startServer([], { port: server.port });
-    await page.waitForSelector(".state.good", { timeout: 30000 });
+    await page.waitForSelector(".state.good");
     await say(page, "What is 2 plus 2?");
     await page.waitForSelector(".message.assistant .facts");
     await close();

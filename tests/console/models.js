@@ -16,7 +16,7 @@ export function models(world) {
     const text = await card.innerText();
     assert.match(text, /loaded/);
     assert.match(text, /Context/);
-    await page.waitForFunction(() => /[0-9a-f]{64}/.test(document.querySelector("[data-model]").innerText), undefined, { timeout: 60000 });
+    await page.waitForFunction(() => /[0-9a-f]{64}/.test(document.querySelector("[data-model]").innerText));
     quiet();
     await close();
   });

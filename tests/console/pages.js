@@ -7,28 +7,29 @@ import { kSlack } from "./server.js";
 
 const kPages = ["chat", "speculation", "monitor", "benchmark", "models", "connect", "settings", "log"];
 
-export function pages(world) {
-  for (const theme of ["light", "dark"]) {
-    for (const width of [360, 820, 1440]) {
-      test(`${theme}, ${width} px`, async () => {
-        const { page, go, quiet, close } = await openPage(world.browser, world.server.base, { width });
-        for (const name of kPages) {
-          await go(name, `?theme=${theme}`);
-          await page.waitForFunction(() => !document.title.startsWith("paceline"));
-          await page.waitForTimeout(250);
-          const wide = await page.evaluate(() => Math.max(document.documentElement.scrollWidth - innerWidth, document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth));
-          assert.ok(wide <= 0, `${name}: no sideways scrolling, ${wide} px`);
-          const small = await page.evaluate(() => (innerWidth > 819 ? [] : [...document.querySelectorAll("nav a, main button, main select")].filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 43.5).map((one) => one.outerHTML.slice(0, 80))));
-          assert.deepEqual(small, [], `${name}: targets of 44 px`);
-          await page.screenshot({ path: path.join(kShots, `${name}-${theme}-${width}.png`) });
-          await axe(page, `${name}, ${theme}, ${width}`);
-        }
-        quiet();
-        await close();
-      });
-    }
+// The pages in one theme.
+export const pages = (theme) => (world) => {
+  for (const width of [360, 820, 1440]) {
+    test(`${theme}, ${width} px`, async () => {
+      const { page, go, quiet, close } = await openPage(world.browser, world.server.base, { width });
+      for (const name of kPages) {
+        await go(name, `?theme=${theme}`);
+        await page.waitForFunction(() => !document.title.startsWith("paceline"));
+        await page.waitForTimeout(250);
+        const wide = await page.evaluate(() => Math.max(document.documentElement.scrollWidth - innerWidth, document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth));
+        assert.ok(wide <= 0, `${name}: no sideways scrolling, ${wide} px`);
+        const small = await page.evaluate(() => (innerWidth > 819 ? [] : [...document.querySelectorAll("nav a, main button, main select")].filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 43.5).map((one) => one.outerHTML.slice(0, 80))));
+        assert.deepEqual(small, [], `${name}: targets of 44 px`);
+        await page.screenshot({ path: path.join(kShots, `${name}-${theme}-${width}.png`) });
+        await axe(page, `${name}, ${theme}, ${width}`);
+      }
+      quiet();
+      await close();
+    });
   }
+};
 
+export function shell(world) {
   test("the shell is painted at once", async () => {
     const { page, go, close } = await openPage(world.browser, world.server.base);
     await go("chat");

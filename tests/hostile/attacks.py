@@ -316,9 +316,9 @@ def questions(me):
 class Stranger:
     """One thread's doings."""
 
-    def __init__(self, port, media_port, draw, held, counts):
+    def __init__(self, port, media_port, draw, held, counts, has_gone=lambda: False):
         self.port, self.media_port, self.draw, self.held, self.counts = port, media_port, draw, held, counts
-        self.name, self.patience_s = "", None
+        self.name, self.patience_s, self.has_gone = "", None, has_gone
         self.shared_prompt = [100 + (i * i) % 7000 for i in range(2000)]
 
     def count(self, what, action):
@@ -330,9 +330,9 @@ class Stranger:
 
     def post(self, path, body, **rest):
         rest.setdefault("key", self.draw.choice([wire.KEY, wire.OTHER_KEY]))
-        # Some wait for their answer, others lose patience.
+        # Some wait for their answer, others lose patience; when all go, they go at once.
         timeout_s = self.patience_s or self.draw.choice([1, 5, 20])
-        self.count(self.name, lambda: wire.ask(self.port, path, body, timeout_s, **rest)[0])
+        self.count(self.name, lambda: wire.ask(self.port, path, body, timeout_s, self.has_gone, **rest)[0])
 
     def complete(self, body):
         self.post("/v1/completions", body)

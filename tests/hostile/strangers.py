@@ -63,7 +63,7 @@ def run_strangers(port, media_port, memory_only, seed, stop, answer):
     chosen_among = attacks.MEMORY if memory_only else attacks.ATTACKS
     threads = []
     for i in range(STRANGERS):
-        me = attacks.Stranger(port, media_port, random.Random(f"{seed} {i}"), held, counts)
+        me = attacks.Stranger(port, media_port, random.Random(f"{seed} {i}"), held, counts, stop.is_set)
         threads.append(threading.Thread(target=run_stranger, args=(me, chosen_among, counts, stop)))
     for thread in threads:
         thread.start()

@@ -36,21 +36,21 @@ test-dev: ROOMS ?= $(patsubst src/%/,%,$(sort $(dir $(wildcard src/*/*_test.cc))
 test-dev: deps-dev
 	@cmake --preset dev
 	@cmake --build --preset dev -j $(JOBS) --target $(addsuffix _test,$(ROOMS))
-	@tools/run_sanitized build/dev $(ROOMS)
+	@JOBS=$(JOBS) tools/run_sanitized build/dev $(ROOMS)
 
 test-tsan: ROOMS ?= base engine proof server api
 test-tsan: deps
 	@cmake --preset tsan
 	@cmake --build --preset tsan -j $(JOBS) --target $(addsuffix _test,$(ROOMS))
-	@tools/run_sanitized build/tsan $(ROOMS)
+	@JOBS=$(JOBS) tools/run_sanitized build/tsan $(ROOMS)
 
 # What reads bytes of strangers and counts memory under AddressSanitizer, fuzzed for a while, what has threads under
-# ThreadSanitizer, and the format.
+# ThreadSanitizer, and the format. The longest rooms come first, so that none is waited for alone.
 test-sanitized:
 	@$(MAKE) format-check
-	@$(MAKE) test-dev ROOMS="base state engine server session weights tokenizer grammar media"
+	@$(MAKE) test-tsan ROOMS="server engine base"
+	@$(MAKE) test-dev ROOMS="server session engine grammar media tokenizer state weights base"
 	@$(MAKE) fuzz FUZZ_SECONDS=20
-	@$(MAKE) test-tsan ROOMS="base engine server"
 
 # Everything: the tests of `make test`, those labelled long, the sanitizers, and each fuzzer for a while.
 test-long: test test-dev test-tsan fuzz
@@ -86,7 +86,7 @@ gpu-bench: gpu-programs
 fuzz: deps-dev
 	@cmake --preset dev
 	@cmake --build --preset dev -j $(JOBS) --target fuzzers
-	@tools/run_fuzzers build/dev $(FUZZ_SECONDS)
+	@JOBS=$(JOBS) tools/run_fuzzers build/dev $(FUZZ_SECONDS)
 
 format: deps-dev
 	@clang-format -i $(SOURCES)

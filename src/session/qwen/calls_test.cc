@@ -83,7 +83,7 @@ TEST(QwenTaggedCall, ReadsSeveralAndNone) {
   for (const char* text :
        {"", "<function=f>", "<function=g>\n</function>", "<function=f>\n<parameter=city>\nA\n</function>",
         "<function=f>\n<parameter=city\nA\n", "<function=f>\n</function> and more", "<function=f>\ntext\n</function>",
-        "{\"name\": \"f\"}"}) {
+        "<function=f>\n<parameter=city>\nA\xFF\n</parameter>\n</function>", "{\"name\": \"f\"}"}) {
     EXPECT_EQ(tagged_call(text), "none") << text;
   }
 }

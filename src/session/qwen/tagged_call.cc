@@ -172,6 +172,8 @@ std::unique_ptr<CallStream> begin_tagged_call(const CallableTools& tools) {
 }
 
 std::optional<ToolCall> read_tagged_call(std::string_view text, const CallableTools& tools) {
+  // No JSON says it.
+  if (!is_valid_utf8(text)) return std::nullopt;
   std::string_view rest = strip_like_python(text);
   if (!take_text("<function=", rest)) return std::nullopt;
   const auto name = take_until(">", rest);

@@ -60,8 +60,9 @@ ActShape act_shape_for(const Matrix& w, int32_t rows, Activation activation) {
     case WeightFormat::q8: return {ActKind::int8, rows, w.cols, w.group};
     case WeightFormat::q4: return {ActKind::nibbles, rows, w.cols, w.group};
     case WeightFormat::f8:
-      // Scales that differ along a row are part of the numbers, which then are none that bf16 holds.
-      if (w.group > 0) return {ActKind::f32, rows, w.cols, 0};
+      // Scales that differ along a row are part of the numbers, which then are none that bf16 holds; except for kernels
+      // that keep them apart, which want it packed.
+      if (w.group > 0 && !w.packed) return {ActKind::f32, rows, w.cols, 0};
       [[fallthrough]];
     case WeightFormat::bf16: return {activation == Activation::bf16 ? ActKind::bf16 : ActKind::f32, rows, w.cols, 0};
     default: return {ActKind::f32, rows, w.cols, 0};
@@ -69,7 +70,7 @@ ActShape act_shape_for(const Matrix& w, int32_t rows, Activation activation) {
 }
 
 void CpuOps::multiply(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) const {
-  const bool in_scaled_f8 = w.format == WeightFormat::f8 && w.group > 0;
+  const bool in_scaled_f8 = w.format == WeightFormat::f8 && w.group > 0 && !w.packed;
   if ((in_blocks(w.format) && x.shape.kind != ActKind::blocks) || in_scaled_f8 || w.format == WeightFormat::nf4)
     return multiply_unpacked(table_, w, x, y, ldy, n_begin, n_end);
   if (w.format == WeightFormat::f8 && !table_.reads_f8)

@@ -219,6 +219,47 @@ TEST_P(MatmulTest, EveryNumberOfEightBitsIsExact) {
       }
 }
 
+// Scales of blocks of 128 rows and columns, the last ones shorter: sums as of the numbers in float32, and a row's bits
+// the same alone and in company.
+TEST_P(MatmulTest, BlocksOfEightBitsHaveTheirScales) {
+  const CpuTable& table = *GetParam();
+  ThreadPool pool(2);
+  CpuOps ops(table, pool);
+  std::mt19937 random(8);
+  constexpr int32_t kOutputs = 150, kCols = 300, kRows = 21, kAcross = 3;
+  RandomMatrix m(WeightFormat::f8, kOutputs, kCols, 0, DType::f32, random);
+  std::vector<float> scales;
+  for (int32_t n = 0; n < kOutputs; ++n)
+    for (int32_t b = 0; b < kAcross; ++b) scales.push_back(0.001f * static_cast<float>(1 + n / 128 * kAcross + b));
+  m.view.group = 128;
+  m.view.scales = scales.data();
+  std::vector<std::shared_ptr<const void>> owners;
+  const Matrix placed = ops.place(m.view, owners);
+  const std::vector<float> x = random_rows(kRows, kCols, random);
+  for (const Activation activation : {Activation::f32, Activation::bf16}) {
+    std::vector<float> y(size_t{kRows} * kOutputs), alone(kOutputs), row(kCols);
+    const Projection out{&placed, y.data()}, one{&placed, alone.data()};
+    ops.linear(x.data(), kRows, activation, {&out, 1});
+    for (int32_t r = 0; r < kRows; ++r) {
+      ops.linear(x.data() + int64_t{r} * kCols, 1, activation, {&one, 1});
+      ASSERT_EQ(0, std::memcmp(alone.data(), y.data() + int64_t{r} * kOutputs, alone.size() * sizeof(float))) << r;
+      for (int32_t n = 0; n < kOutputs; ++n) {
+        portable::dequantise(m.view, n, 1.0f, row.data());
+        double want = 0, size = 0;
+        for (int32_t k = 0; k < kCols; ++k) {
+          const double number = row[static_cast<size_t>(k)];
+          const double product = number * static_cast<double>(x[static_cast<size_t>(r * kCols + k)]);
+          want += product;
+          size += std::fabs(product);
+        }
+        // bf16 rounds an activation by 2^-9 at most.
+        const double off = activation == Activation::f32 ? 1e-6 : 2e-3;
+        ASSERT_NEAR(static_cast<double>(alone[static_cast<size_t>(n)]), want, size * off) << r << ", " << n;
+      }
+    }
+  }
+}
+
 // What tables without kernels for f8 do with it.
 TEST_P(MatmulTest, UnpackedEightBitsAreTheSame) {
   const CpuTable& table = *GetParam();

@@ -5,6 +5,7 @@
 #include "kernels/lanes/codes.h"
 #include "kernels/lanes/delta.h"
 #include "kernels/lanes/elementwise.h"
+#include "kernels/lanes/f8.h"
 #include "kernels/lanes/matmul_f32.h"
 #include "kernels/portable/codes.h"
 #include "kernels/portable/matmul.h"
@@ -25,6 +26,7 @@ constexpr CpuTable elementwise_table(const char* name) {
   table.add_norm = add_norm<V>;
   table.rope = rope<V>;
   table.dequantise = portable::dequantise;
+  table.widen_f8 = widen_f8<V>;
   table.gelu_mul = gelu_mul<V>;
   table.silu_mul = silu_mul<V>;
   table.add_scaled = add_scaled<V>;

@@ -1,6 +1,7 @@
 // Weights of E4M3 for processors with the bf16 matrix instruction, rearranged once at load: eight rows make a block,
 // read from its first byte to its last; rows and columns are padded with zeros. Per 8 columns, rows in pairs: 16 bytes
-// are columns 0 … 3 of both rows, then 4 … 7: two operands of the instruction, once widened.
+// are columns 0 … 3 of both rows, then 4 … 7: two operands of the instruction, once widened. Where scales differ along
+// rows, in blocks of 128 rows and columns, a block begins with its scales in float32, padded to 64 bytes.
 #pragma once
 
 #include <cstddef>

@@ -59,7 +59,7 @@ size_t block_bytes(const Matrix& w) {
 
 size_t packed_bytes(const Matrix& w) {
   if (in_blocks(w.format) && !w.packed) return packed_blocks_bytes(w);
-  if (w.format == WeightFormat::f8 && w.group == 0 && !w.packed) return packed_f8_bytes(w);
+  if (w.format == WeightFormat::f8 && !w.packed) return packed_f8_bytes(w);
   if (!w.quantised() || w.packed) return 0;
   return static_cast<size_t>((w.rows + kBlockRows - 1) / kBlockRows) * block_bytes(w);
 }

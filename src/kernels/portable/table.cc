@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/kv_rotation.h"
+#include "kernels/lanes/f8.h"
 #include "kernels/portable/act.h"
 #include "kernels/portable/codes.h"
 #include "kernels/portable/delta.h"
@@ -87,6 +88,7 @@ const CpuTable& table() {
       .act_unit = 1,
       .prepare = prepare,
       .reads_f8 = true,
+      .widen_f8 = lanes::widen_f8<void>,
       .matmul = matmul,
       .mix = mix,
       .encode = encode,

@@ -65,6 +65,10 @@ set_tests_properties(chat PROPERTIES TIMEOUT 300 ENVIRONMENT PACELINE_PROGRAM=$<
 add_test(NAME clients COMMAND ${CMAKE_SOURCE_DIR}/tests/clients/run)
 set_tests_properties(clients PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 600
                      ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
+# Coding agents likewise: hundreds of megabytes, and prompts of 10,000 tokens.
+add_test(NAME agents_long COMMAND ${CMAKE_SOURCE_DIR}/tests/clients/run ${CMAKE_SOURCE_DIR}/tests/agents)
+set_tests_properties(agents_long PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIMEOUT 1800
+                     ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
 # The web console in Chromium, in parts; skipped where that, node, npm or its registry are missing. Screenshots are left
 # in tests/console/shots.
 foreach(part light dark shell,chat,speculation monitor,benchmark,models,keys,languages)

@@ -2,8 +2,8 @@
 import { after, before } from "node:test";
 import { start, stop } from "./server.js";
 
-before(start);
-after(stop);
+before(() => start());
+after(() => stop());
 
 await import("./openai_chat.js");
 await import("./openai_responses.js");

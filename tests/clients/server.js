@@ -13,9 +13,10 @@ let server, port;
 
 export const at = (place) => `http://127.0.0.1:${port}${place}`;
 
-export async function start() {
+// more: settings beside these.
+export async function start(more = []) {
   const flags = ["--port", "0", "--drain-grace", "0", "--drain-seconds", "2", "--aliases", "claude-*", "--ollama", "1"];
-  server = spawn(program, ["serve", ...flags], {
+  server = spawn(program, ["serve", ...flags, ...more], {
     env: { ...process.env, PACELINE_API_KEYS: kKey },
     stdio: ["ignore", "ignore", "pipe"],
   });

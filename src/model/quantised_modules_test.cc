@@ -308,6 +308,13 @@ TEST(Gptq, HasItsValues) {
   expect_values(write_gptq("m", random_matrix(), how, true), WeightFormat::q4, round);
 }
 
+// Writers do not agree on what they store then.
+TEST(Gptq, ZerosOfSymmetricFilesAreTheMiddle) {
+  const std::string config = R"({"quantization_config": {"quant_method": "gptq", "bits": 4, "sym": true}})";
+  for (const bool less : {false, true})
+    expect_values(write_gptq("m", random_matrix(), {4, 64, false, DType::f16, {}}, less), WeightFormat::q4, config);
+}
+
 TEST(Gptq, ErrorsNameThePlace) {
   const WrittenModule good = write_gptq("m", random_matrix(), {4, 32, false, DType::f16, {}}, true);
   const auto changed = [&](std::string_view name, std::vector<int64_t> shape, DType dtype) {

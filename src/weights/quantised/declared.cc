@@ -31,8 +31,12 @@ Result<DeclaredQuantization> read_mlx(const JsonFields& fields) {
     if (!value.is_object()) continue;  // false: that tensor is not quantised, which its shape says too
     TRY(check_quant_numbers(JsonFields(value.get_object(), fields.path_of({key.data(), key.size()}))));
   }
-  return DeclaredQuantization{
-      QuantMethod::mlx, static_cast<int32_t>(bits), static_cast<int32_t>(group), "MLX's groups", false, false};
+  DeclaredQuantization declared;
+  declared.method = QuantMethod::mlx;
+  declared.bits = static_cast<int32_t>(bits);
+  declared.group = static_cast<int32_t>(group);
+  declared.format = "MLX's groups";
+  return declared;
 }
 
 // A scheme for something that is not a weight; null or an empty object where there is none.
@@ -143,6 +147,7 @@ Result<DeclaredQuantization> read_gptq(const JsonFields& fields) {
   TRY_ASSIGN(const std::string format, fields.text_or("checkpoint_format", "gptq"));
   if (format != "gptq" && format != "gptq_v2") return fields.wrong("checkpoint_format", "\"gptq\" or \"gptq_v2\"");
   declared.format = format == "gptq" ? "GPTQ" : "GPTQ v2";
+  TRY_ASSIGN(declared.symmetric, fields.boolean_or("sym", false));
   declared.zeros_less_one = format == "gptq";
   return declared;
 }
@@ -155,6 +160,7 @@ Result<DeclaredQuantization> read_auto_round(const JsonFields& fields) {
   if (packing != "auto_round:auto_gptq" && packing != "auto_round:gptqmodel")
     return fields.wrong("packing_format", "\"auto_round:auto_gptq\" or \"auto_round:gptqmodel\"");
   declared.format = "AutoRound";
+  TRY_ASSIGN(declared.symmetric, fields.boolean_or("sym", false));
   declared.zeros_less_one = packing == "auto_round:auto_gptq";
   return declared;
 }

@@ -20,6 +20,7 @@ struct DeclaredQuantization {
   std::string format;           // for people: "compressed-tensors nvfp4-pack-quantized"
   bool activations = false;     // activations or keys and values are meant to be rounded, too, which is not done
   bool zeros_less_one = false;  // gptq: zero points are stored one too small
+  bool symmetric = false;       // gptq: they are the middle, whatever is stored
 };
 
 // An error names what is not read, and what would be.

@@ -1,6 +1,6 @@
 // GPTQ and AutoRound: integers packed along the inputs, in words that stand transposed; the words of one output, one
 // behind the other, are a row of MLX's groups. Zeros are packed along the outputs, and in the older of the two forms
-// are stored one too small.
+// are stored one too small; where a file says that it is symmetric they are the middle, whatever is stored.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,6 +57,7 @@ Status read_gptq(QuantisedModule& module, Matrix* out) {
         return float_element(*scale, g * static_cast<size_t>(rows) + static_cast<size_t>(n));
       },
       [&](int64_t n, size_t g) {
+        if (module.declared().symmetric) return 1 << (bits - 1);
         const int64_t in_word = 32 / bits;
         const uint32_t word =
             word_element(*zeros, g * static_cast<size_t>(rows / in_word) + static_cast<size_t>(n / in_word));

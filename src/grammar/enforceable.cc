@@ -35,7 +35,7 @@ json::value reduced(const json::value& schema, int depth) {
   json::object made;
   for (const auto& [key, said] : schema.get_object()) {
     const std::string_view name = key;
-    if (name == "properties" || name == "$defs" || name == "definitions") {
+    if (name == "properties" || name == "patternProperties" || name == "$defs" || name == "definitions") {
       made[key] = reduced_each(said, depth + 1);
     } else if (name == "anyOf" || name == "oneOf" || name == "allOf" || name == "prefixItems") {
       made[key] = reduced_list(said, depth + 1);

@@ -7,10 +7,8 @@
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
 #include <set>
-#include <unordered_set>
 #include <utility>
 
-#include "base/utf8.h"
 #include "grammar/schema_fields.h"
 #include "grammar/string_pattern.h"
 
@@ -20,15 +18,6 @@ namespace {
 // A number, true, false or null as it is written.
 std::string plain_text(const boost::json::value& value) {
   return value.is_double() ? fmt::format("{}", value.get_double()) : boost::json::serialize(value);
-}
-
-// Names may have millions of letters, and stand in the paths of all that is within.
-std::string shown(std::string_view name) {
-  constexpr size_t kMost = 64;
-  if (name.size() <= kMost) return std::string(name);
-  size_t cut = kMost;
-  while (cut > kMost - 4 && (static_cast<uint8_t>(name[cut]) & 0xC0) == 0x80) --cut;
-  return std::string(name.substr(0, cut)) + "…";
 }
 
 }  // namespace
@@ -290,7 +279,8 @@ Status SchemaCompiler::add_all(StateId from, const Place& place, const boost::js
     if (fields == nullptr) return Error{fmt::format("{}: expected schemas of objects", place.path)};
     TRY(check_keywords(*fields, place.path));
     TRY_ASSIGN(const auto types, types_of(*fields, place.path));
-    const bool is_plain = types == std::vector<std::string_view>{"object"} && !fields->contains("additionalProperties");
+    const bool is_plain = types == std::vector<std::string_view>{"object"} &&
+                          !fields->contains("additionalProperties") && !fields->contains("patternProperties");
     if (!is_plain)
       return Error{fmt::format("{}: of schemas other than those of plain objects is not supported", place.path)};
     TRY_ASSIGN(const auto names, required_names(*fields, place.path));
@@ -321,123 +311,6 @@ Status SchemaCompiler::add_array(StateId from, const Place& place, const Object&
   }
   parts_.builder().go(from, parts_.array_of(item, bounds));
   return Done{};
-}
-
-Status SchemaCompiler::check_name(std::string_view name, const Place& place) const {
-  if (!parts_.dialect().call) return check_text(name, false, place.path);
-  // Keys are bare in a call, so they must not hold what ends them.
-  const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-    return static_cast<uint8_t>(c) > ' ' && std::string_view(":,{}[]<>\"'\\\x7F").find(c) == std::string_view::npos;
-  });
-  if (plain && is_valid_utf8(name)) return Done{};
-  return Error{fmt::format("{}: the name {} cannot be written in a tool call", place.path, json_quoted(shown(name)))};
-}
-
-// Before anything is made of them.
-Status SchemaCompiler::check_properties(const Place& place, const Object& listed, const Names& required) {
-  size_t count = listed.size(), bytes = 0;
-  if (count <= kMaxProperties) {
-    for (const auto& member : listed) bytes += member.key().size();
-  }
-  for (const std::string_view name : required) {
-    if (listed.contains(name)) continue;
-    ++count;
-    bytes += name.size();
-  }
-  if (count > kMaxProperties) {
-    return Error{fmt::format("{}/properties: {} of them; at most {} are supported", place.path, count, kMaxProperties)};
-  }
-  // Each byte of a name is a state.
-  if (bytes > kMaxStates) {
-    return Error{fmt::format("{}/properties: the names are too large: more than {} bytes", place.path, kMaxStates)};
-  }
-  return Done{};
-}
-
-Result<std::vector<SchemaCompiler::Property>> SchemaCompiler::properties(const Place& place, const Object& schema,
-                                                                         StateId additional) {
-  TRY_ASSIGN(const std::vector<std::string_view> required, required_names(schema, place.path));
-  const Names needed(required.begin(), required.end());
-  const Object none, *members = &none;
-  Place inner = place;
-  if (const Value* listed = schema.if_contains("properties")) {
-    members = listed->if_object();
-    if (members == nullptr) return Error{fmt::format("{}/properties: expected an object", place.path)};
-    inner = place.at(*listed, "properties");
-  }
-  TRY(check_properties(place, *members, needed));
-  std::vector<Property> found;
-  for (const auto& [name, value] : *members) {
-    const Place member = inner.at(value, name);
-    TRY(check_name(name, member));
-    TRY_ASSIGN(const StateId part, part_of(member));
-    found.push_back({name, part, needed.contains(name)});
-  }
-  Names unlisted;
-  for (const std::string_view name : required) {
-    if (members->contains(name) || !unlisted.insert(name).second) continue;
-    TRY(check_name(name, place));
-    if (additional == kNoState && schema.contains("additionalProperties")) {
-      return Error{fmt::format("{}/required: {} is neither listed nor allowed", place.path, json_quoted(shown(name)))};
-    }
-    found.push_back({name, additional == kNoState ? parts_.any_value() : additional, true});
-  }
-  if (parts_.dialect().call) sort_like_templates(found, [](const Property& p) { return p.name; });
-  return found;
-}
-
-Status SchemaCompiler::add_object(StateId from, const Place& place, const Object& schema) {
-  const bool lists = schema.contains("properties") || schema.contains("required");
-  StateId additional = kNoState;
-  if (const Value* allowed = schema.if_contains("additionalProperties")) {
-    if (!allowed->is_bool() || allowed->get_bool()) {
-      TRY_ASSIGN(additional, part_of(place.at(*allowed, "additionalProperties")));
-    }
-  } else if (!lists) {
-    parts_.builder().go(from, parts_.any_object());
-    return Done{};
-  }
-  TRY_ASSIGN(const std::vector<Property> listed, properties(place, schema, additional));
-  add_members(from, listed, additional);
-  return Done{};
-}
-
-// For each number of listed properties that are behind: `key` before one of the rest, `done` behind a value.
-void SchemaCompiler::add_members(StateId from, const std::vector<Property>& properties, StateId additional) {
-  AutomatonBuilder& b = parts_.builder();
-  const StateId close = b.add();
-  b.bytes(close, '}', '}', kAccept);
-  const StateId last_key = b.add(), last_done = b.add();
-  parts_.gap(last_done, close);
-  const auto add_value_of = [&](StateId colon, StateId value, StateId done) {
-    const StateId before = b.add();
-    parts_.blank(b.literal(colon, ":"), before);
-    b.call(before, value, done, true);
-  };
-  if (additional != kNoState) {
-    std::vector<std::string> taken;
-    for (const Property& property : properties) taken.emplace_back(property.name);
-    const StateId colon = b.add();
-    b.call(last_key, parts_.free_key(std::move(taken)), colon, false);
-    add_value_of(colon, additional, last_done);
-    parts_.gap(b.literal(last_done, ","), last_key);
-  }
-  StateId next_key = last_key, next_done = last_done;
-  bool may_close = true;
-  for (auto property = properties.rbegin(); property != properties.rend(); ++property) {
-    const StateId key = b.add(), done = b.add();
-    add_value_of(b.literal(key, parts_.key_literal(property->name)), property->value, next_done);
-    if (!property->required) b.go(key, next_key);
-    may_close = may_close && !property->required;
-    if (may_close) parts_.gap(done, close);
-    parts_.gap(b.literal(done, ","), key);
-    next_key = key;
-    next_done = done;
-  }
-  const StateId first = b.add();
-  parts_.gap(b.literal(from, "{"), first);
-  b.go(first, next_key);
-  if (may_close) b.go(first, close);
 }
 
 }  // namespace paceline::grammar

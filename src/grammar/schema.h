@@ -1,16 +1,18 @@
 // JSON Schema to an automaton. Schemas come from clients: bounded in depth and size, and strict on what is unknown.
 //
-// Understood: type (one or several), properties, required, additionalProperties, items, minItems, maxItems, minLength,
-// maxLength, pattern (regex.h), format (string_pattern.h), prefixItems, minimum, maximum, exclusiveMinimum,
-// exclusiveMaximum, multipleOf (of whole numbers, without bounds), enum, const, anyOf, oneOf (read as anyOf), allOf of
-// one schema or of plain objects, $ref within the document, true and false. Annotations (title, description, default,
-// examples, $schema, $id, $comment, readOnly, writeOnly, deprecated) are not looked at. Anything else is an error that
-// names the keyword and where it stands: what is not enforced is not taken.
+// Understood: type (one or several), properties, required, additionalProperties, patternProperties
+// (pattern_properties.h), items, minItems, maxItems, minLength, maxLength, pattern (regex.h), format
+// (string_pattern.h), prefixItems, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf (of whole numbers,
+// without bounds), enum, const, anyOf, oneOf (read as anyOf), allOf of one schema or of plain objects, $ref within the
+// document, true and false. Annotations (title, description, default, examples, $schema, $id, $comment, readOnly,
+// writeOnly, deprecated) are not looked at. Anything else is an error that names the keyword and where it stands: what
+// is not enforced is not taken.
 //
 // What is written is a part of what the schema allows:
 //   - properties come in the order of the schema (in a tool call by name, as Gemma's templates sort them), then those
 //     that additionalProperties allows, whose names may repeat;
-//   - without additionalProperties an object that lists properties has no others;
+//   - without additionalProperties an object that lists properties has no others; with patternProperties it has those
+//     of the patterns behind them, and no others (in a tool call, where names stand bare, only such as can);
 //   - without a type the keywords tell it: properties mean an object, items an array, and so on; none: any value;
 //   - a string with a known format is of that format, whatever its pattern says; control characters and, in calls, '<'
 //     are not written where a class of characters has them;
@@ -29,6 +31,7 @@
 
 #include "base/result.h"
 #include "grammar/parts.h"
+#include "grammar/regex.h"
 
 namespace paceline::grammar {
 
@@ -78,8 +81,16 @@ class SchemaCompiler {
   Status add_object(StateId from, const Place& place, const Object& schema);
   using Names = std::unordered_set<std::string_view>;
   static Status check_properties(const Place& place, const Object& listed, const Names& required);
+  // Members beside the listed ones, by the pattern of their names.
+  struct Patterned {
+    RegexNode names;
+    StateId value;
+  };
   Result<std::vector<Property>> properties(const Place& place, const Object& schema, StateId additional);
-  void add_members(StateId from, const std::vector<Property>& properties, StateId additional);
+  Result<std::vector<Patterned>> patterned(const Place& place, const Object& schema);
+  Status add_patterned(StateId from, const Patterned& member, StateId colon, const Place& place);
+  Status add_members(StateId from, const std::vector<Property>& properties, StateId additional,
+                     const std::vector<Patterned>& patterned, const Place& place);
   Status add_value(StateId from, const Value& value, StateId to, const Place& place);
   Status check_name(std::string_view name, const Place& place) const;
 

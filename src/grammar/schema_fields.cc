@@ -7,6 +7,7 @@
 #include <span>
 
 #include "base/utf8.h"
+#include "grammar/pattern_properties.h"
 #include "grammar/string_pattern.h"
 
 namespace paceline::grammar {
@@ -19,7 +20,7 @@ using Names = std::span<const std::string_view>;
 constexpr std::string_view kAnnotations[] = {"title",     "description", "default",  "examples",
                                              "$schema",   "$id",         "$comment", "readOnly",
                                              "writeOnly", "deprecated",  "$defs",    "definitions"};
-constexpr std::string_view kObjectWords[] = {"properties", "required", "additionalProperties"};
+constexpr std::string_view kObjectWords[] = {"properties", "required", "additionalProperties", "patternProperties"};
 constexpr std::string_view kArrayWords[] = {"items", "minItems", "maxItems", "uniqueItems", "prefixItems"};
 constexpr std::string_view kStringWords[] = {"minLength", "maxLength", "pattern", "format"};
 constexpr std::string_view kNumberWords[] = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
@@ -116,6 +117,10 @@ std::string why_not_followed(std::string_view name, const value& said, const obj
     if (!said.is_string()) return "the keyword \"pattern\" must be a string";
     const auto parsed = parse_regex(said.get_string());
     return parsed.ok() ? "" : parsed.error().message;
+  }
+  if (name == "patternProperties") {
+    const auto patterns = name_patterns(schema);
+    return patterns.ok() ? "" : patterns.error().message;
   }
   if (name == "multipleOf" && (!said.is_int64() || said.get_int64() < 1 || said.get_int64() > kMaxMultiple))
     return fmt::format("the keyword \"multipleOf\" is supported for whole numbers up to {} only", kMaxMultiple);
@@ -277,6 +282,14 @@ Result<ReferencedSchema> find_reference(const value& root, const value& referenc
   const value* target = root.find_pointer(pointer.substr(1), failed);
   if (target == nullptr || failed) return Error{fmt::format("{}/$ref: there is no {}", path, json_quoted(pointer))};
   return ReferencedSchema{target, std::string(pointer)};
+}
+
+std::string shown(std::string_view name) {
+  constexpr size_t kMost = 64;
+  if (name.size() <= kMost) return std::string(name);
+  size_t cut = kMost;
+  while (cut > kMost - 4 && (static_cast<uint8_t>(name[cut]) & 0xC0) == 0x80) --cut;
+  return std::string(name.substr(0, cut)) + "…";
 }
 
 Status check_text(std::string_view text, bool in_call, std::string_view path) {

@@ -39,6 +39,9 @@ struct ReferencedSchema {
 Result<ReferencedSchema> find_reference(const boost::json::value& root, const boost::json::value& reference,
                                         std::string_view path);
 
+// The beginning of a name: they may have millions of letters, and stand in the paths of all that is within.
+std::string shown(std::string_view name);
+
 // Valid UTF-8; in a tool call, without what could be read as the token around strings.
 Status check_text(std::string_view text, bool in_call, std::string_view path);
 

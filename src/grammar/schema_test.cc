@@ -176,7 +176,6 @@ TEST(GrammarSchema, Errors) {
 TEST(GrammarSchema, NothingIsIgnoredInSilence) {
   for (const char* keyword : {"minProperties",
                               "maxProperties",
-                              "patternProperties",
                               "propertyNames",
                               "dependentRequired",
                               "dependentSchemas",

@@ -16,25 +16,6 @@ std::string schema_with(std::string_view pattern) {
   return boost::json::serialize(boost::json::object{{"type", "string"}, {"pattern", pattern}});
 }
 
-// A text that the automaton allows, by bytes chosen at random; "": none was found in so many bytes.
-std::string random_text(const Automaton& automaton, std::mt19937& random) {
-  Matcher matcher(automaton);
-  SetId at = matcher.start();
-  std::string text;
-  while (text.size() < 400) {
-    if (matcher.complete(at) && random() % 2 == 0) return text;
-    std::vector<int> open;
-    for (int byte = 0; byte < 256; ++byte) {
-      if (matcher.step(at, static_cast<uint8_t>(byte)) != kDead) open.push_back(byte);
-    }
-    if (open.empty()) return matcher.complete(at) ? text : "";
-    const int byte = open[random() % open.size()];
-    at = matcher.step(at, static_cast<uint8_t>(byte));
-    text += static_cast<char>(byte);
-  }
-  return "";
-}
-
 TEST(StringPattern, WhatIsWrittenMatches) {
   std::mt19937 random(1);
   for (const char* pattern :

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cmath>
+#include <regex>
 #include <string>
 #include <string_view>
 
@@ -105,6 +106,15 @@ inline bool satisfies(const boost::json::value& value, const boost::json::value&
     for (const auto& [name, member] : *object) {
       const auto* own = listed ? listed->get_object().if_contains(name) : nullptr;
       const auto* other = find("additionalProperties");
+      if (const auto* patterns = find("patternProperties")) {
+        bool any = own != nullptr;
+        for (const auto& [pattern, obeyed] : patterns->get_object()) {
+          if (!std::regex_search(std::string(name), std::regex(std::string(pattern)))) continue;
+          any = true;
+          if (!satisfies(member, obeyed, root, depth + 1, left)) return false;
+        }
+        if (any) other = nullptr;
+      }
       if (own && !satisfies(member, *own, root, depth + 1, left)) return false;
       if (!own && other && !satisfies(member, *other, root, depth + 1, left)) return false;
     }

@@ -146,6 +146,8 @@ test("messages: a picture", async () => {
   const seen = await ask([picture(png), text]);
   assert.match(seen.content[0].text, /brown square/);
   assert.match(seen.content[0].text, /green cross/);
+  // Behind the text, as most clients send it, it is seen as well.
+  assert.equal((await ask([text, picture(png)])).content[0].text, seen.content[0].text);
   // A file that is none is an error that says which.
   await assert.rejects(ask([picture(png.slice(0, 200)), text]), (error) => error instanceof Anthropic.BadRequestError && /image 0/.test(error.message));
 });

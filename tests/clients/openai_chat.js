@@ -243,7 +243,8 @@ test("a call streams while it is written, and is the same", async () => {
     }
   }
   assert.deepEqual({ name, arguments: written }, whole);
-  assert.ok(pieces > 2, `${pieces} pieces`);
+  // How many depends on who is faster, but the first comes before the last is written.
+  assert.ok(pieces > 1, `${pieces} pieces`);
 });
 
 test("timings and thoughts under both names", async () => {

@@ -87,6 +87,8 @@ Heard Exchange::hear(int32_t first_choice, const Event& event) {
   {
     const std::lock_guard lock(mutex_);
     Choice& choice = *choices_[static_cast<size_t>(first_choice + event.choice)];
+    // Abandoned: whoever comes back has nobody to write for.
+    if (choice.ended) return {.stand = 0, .ends = true};
     choice.output.note_prompt(event, usage_);
     while (heard.stand < event.tokens.size() && !heard.ends) {
       heard.ends = !choice.output.push(event.tokens[heard.stand++], usage_);

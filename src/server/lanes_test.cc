@@ -30,8 +30,8 @@ std::future<int> started(WorkLane& lane, asio::io_context& io, Job job) {
 
 // However many large ones there are, and however long they take.
 TEST(RequestLanesTest, SmallOnesNeverWaitForLargeOnes) {
-  RequestLanes lanes(1, 0);
   asio::io_context io;
+  RequestLanes lanes(1, 0);  // gone before what its threads answer to
   const auto work = asio::make_work_guard(io);
   std::thread thread([&] { io.run(); });
   std::latch end(1);

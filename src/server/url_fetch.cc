@@ -96,8 +96,12 @@ std::string UrlFetch::text_of(error_code failed) const {
   return fmt::format("cannot be reached: {}", failed.message());
 }
 
-// Why a redirect is not followed; empty: it is. (No part of the coroutine: clang 14 mixes up the arguments of several
-// such texts there.)
+// What a fetch says is written here and not in the coroutine: clang 14 mixes up the arguments of such texts there.
+std::string UrlFetch::problem_of(const MediaUrl& url, const std::string& problem) {
+  return fmt::format("{} {}", url.authority(), problem);
+}
+
+// Why a redirect is not followed; empty: it is.
 std::string UrlFetch::redirect_problem(const MediaUrl& url, const Result<MediaUrl>& next, int redirects) const {
   if (!next.ok())
     return fmt::format("{} redirects to a URL that is not taken: {}", url.authority(), next.error().message);
@@ -115,7 +119,7 @@ asio::awaitable<Fetched> UrlFetch::run(MediaUrl url) {
     Step step;
     co_await ask(url, step);
     if (!step.problem.empty()) {
-      fetched.problem = fmt::format("{} {}", url.authority(), step.problem);
+      fetched.problem = problem_of(url, step.problem);
       fetched.found_no_room = step.found_no_room;
       break;
     }
@@ -205,7 +209,7 @@ asio::awaitable<void> UrlFetch::exchange(ByteStream& stream, const MediaUrl& url
   } else if (is_redirect(answer.result()) && !answer[http::field::location].empty()) {
     step.location = answer[http::field::location];
   } else if (answer.result() != http::status::ok) {
-    step.problem = fmt::format("answered {}", answer.result_int());
+    step.problem = "answered " + std::to_string(answer.result_int());
   } else if (header_failed) {
     step.problem = text_of(header_failed);
   } else if (const auto coding = answer[http::field::content_encoding];

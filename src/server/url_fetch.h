@@ -65,6 +65,7 @@ class UrlFetch {
   boost::asio::awaitable<bool> connect(boost::asio::ip::tcp::socket& socket, const MediaUrl& url, Step& step);
   boost::asio::awaitable<void> exchange(ByteStream& stream, const MediaUrl& url, Step& step);
   [[nodiscard]] std::string text_of(boost::system::error_code failed) const;
+  static std::string problem_of(const MediaUrl& url, const std::string& problem);
   [[nodiscard]] std::string redirect_problem(const MediaUrl& url, const Result<MediaUrl>& next, int redirects) const;
 
   boost::asio::any_io_executor strand_;

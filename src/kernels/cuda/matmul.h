@@ -83,7 +83,7 @@ int32_t multiprocessors();
 
 // Whether a launch is better off with a narrow kernel than with another one. Measured on an H200, a step of 32 rows
 // then takes 0.69 of the time in q8, where weights are read for every kNarrowRows rows anew, and 0.54 in q4; in bf16
-// 0.67 to 0.80 of what a wide kernel takes, but 1.08 of a ring's. Of all rows, an expert gets a few.
+// 0.67 to 0.80 of what a wide kernel takes, but 1.07 to 1.10 of a ring's. Of all rows, an expert gets a few.
 inline constexpr int32_t kMostNarrowRows = 32, kMostNarrowExpertRows = 64;
 inline int32_t most_narrow_rows(Format format) {
   return format == Format::bf16 && has_warpgroups() ? kNarrowRows : kMostNarrowRows;

@@ -14,8 +14,8 @@
 //
 // Bound: bytes of weights over memory bandwidth, and behind it what the second cache gives, rows included. Share of the
 // memory's reached on an H200, 12B's gate and up: 94 % with 32 rows, 88 % with 64, 72 % with 128; of smaller matrices
-// 50 to 80 %. Pairs of blocks that share their rows (a cluster, with multicast) were 5 % faster with 128 rows and 5 %
-// slower with fewer.
+// 40 to 80 % (while all blocks of a unit shared the adding up; it is one of them now). Pairs of blocks that share their
+// rows (a cluster, with multicast) were 5 % faster with 128 rows and 5 % slower with fewer.
 #include <algorithm>
 
 #include "kernels/cuda/bulk_copy.cuh"

@@ -12,19 +12,23 @@
 
 #include "base/result.h"
 #include "grammar/regex.h"
+#include "grammar/regex_texts.h"
 
 namespace paceline::grammar {
 
 struct NamePattern {
   std::string_view text;
   RegexNode names;
+  RegexTexts texts;
   const boost::json::value* schema;
 };
 
-// Of a schema, in its order; none where it has no such keyword. An error says why they cannot be followed.
+// Of a schema, in its order; none where it has no such keyword. An error says why they cannot be followed. What all of
+// this takes is bounded by how long the schema's patterns and names are.
 Result<std::vector<NamePattern>> name_patterns(const boost::json::object& schema);
 
-// The schema that a name must obey by these; none: no pattern matches.
-Result<const boost::json::value*> schema_of_name(const std::vector<NamePattern>& patterns, std::string_view name);
+// The schema that each of these names must obey by the patterns; none: no pattern matches.
+Result<std::vector<const boost::json::value*>> schemas_of_names(const std::vector<NamePattern>& patterns,
+                                                                const std::vector<std::string_view>& names);
 
 }  // namespace paceline::grammar

@@ -77,23 +77,39 @@ TEST(PatternProperties, WhatCannotBeFollowedIsNamed) {
 }
 
 TEST(PatternProperties, TextsOfExpressions) {
-  const auto pattern = [](std::string_view text) { return parse_regex(text).value(); };
-  EXPECT_TRUE(matches(pattern("^a(b|c)*d?$"), "abcbd").value());
-  EXPECT_FALSE(matches(pattern("^a(b|c)*d?$"), "abdc").value());
-  EXPECT_TRUE(matches(pattern("b{2,3}"), "xbby").value());
-  EXPECT_FALSE(matches(pattern("^b{2,3}$"), "bbbb").value());
-  EXPECT_TRUE(matches(pattern("^[^a]$"), "\xE2\x82\xAC").value());
-  EXPECT_TRUE(share_a_text(pattern("^a+$"), pattern("^(aa)+$")).value());
-  EXPECT_FALSE(share_a_text(pattern("^a[0-9]$"), pattern("^a[a-z]$")).value());
-  EXPECT_FALSE(share_a_text(pattern("^x_"), pattern("^y_")).value());
-  EXPECT_FALSE(matches(pattern("^([a-z]{99}){99}$"), "a").ok());
+  int64_t work = 100'000;
+  const auto texts = [&](std::string_view text) { return RegexTexts::of(parse_regex(text).value(), work).value(); };
+  EXPECT_TRUE(texts("^a(b|c)*d?$").have("abcbd", work).value());
+  EXPECT_FALSE(texts("^a(b|c)*d?$").have("abdc", work).value());
+  EXPECT_TRUE(texts("b{2,3}").have("xbby", work).value());
+  EXPECT_FALSE(texts("^b{2,3}$").have("bbbb", work).value());
+  EXPECT_TRUE(texts("^[^a]$").have("\xE2\x82\xAC", work).value());
+  EXPECT_TRUE(texts("^a+$").meet(texts("^(aa)+$"), work).value());
+  EXPECT_FALSE(texts("^a[0-9]$").meet(texts("^a[a-z]$"), work).value());
+  EXPECT_FALSE(texts("^x_").meet(texts("^y_"), work).value());
+}
+
+// Whoever writes patterns that are short to say and long to follow is told so, and nobody waits for it.
+TEST(PatternProperties, WorkIsBounded) {
+  int64_t work = 1000;
+  EXPECT_FALSE(RegexTexts::of(parse_regex("^([a-z]{99}){99}$").value(), work).ok());
+  EXPECT_THAT(refusal(R"({"patternProperties":{"^([a-z]{99}){99}$":{}}})"), HasSubstr("too much work"));
+  int64_t enough = 10'000, little = 50;
+  const RegexTexts some = RegexTexts::of(parse_regex("^[a-z]{1,99}a$").value(), enough).value();
+  EXPECT_FALSE(some.meet(some, little).ok());
+  little = 50;
+  EXPECT_FALSE(some.have(std::string(60, 'b'), little).ok());
 }
 
 // Bare names, as Gemma's calls have them.
 TEST(PatternProperties, InCalls) {
+  int64_t work = 1000;
   const RegexNode bare = within(parse_regex("^x[-: a]+$").value(), {{'-', '.'}, {'a', 'z'}});
-  EXPECT_TRUE(matches(bare, "x-a").value());
-  EXPECT_FALSE(matches(bare, "x: a").value());
+  const RegexTexts texts = RegexTexts::of(bare, work).value();
+  EXPECT_TRUE(texts.have("x-a", work).value());
+  EXPECT_FALSE(texts.have("x: a", work).value());
+  EXPECT_FALSE(may_be_empty(bare));
+  EXPECT_TRUE(may_be_empty(parse_regex("^(a|b?)c*$").value()));
 }
 
 }  // namespace

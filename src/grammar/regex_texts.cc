@@ -1,9 +1,6 @@
 #include "grammar/regex_texts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <set>
 #include <utility>
 
 #include "base/utf8.h"
@@ -11,138 +8,142 @@
 namespace paceline::grammar {
 namespace {
 
-constexpr size_t kMostStates = 4096, kMostPairs = 1 << 18;
+bool overlap(const CodeRange& a, const CodeRange& b) { return a.low <= b.high && b.low <= a.high; }
 
-// An automaton of characters, not of bytes: from state 0 to `accept`.
-class TextAutomaton {
+Error too_much() { return Error{"its patterns take too much work"}; }
+
+// States that were reached, each once, in the order in which they are looked at.
+class Reached {
  public:
-  static Result<TextAutomaton> of(const RegexNode& pattern) {
-    TextAutomaton made;
-    made.accept_ = made.add(pattern, made.add());
-    if (made.states_.size() > kMostStates) return Error{fmt::format("a pattern has more than {} places", kMostStates)};
-    return made;
+  explicit Reached(size_t states) : known_(states, false) {}
+  void add(size_t state) {
+    if (known_[state]) return;
+    known_[state] = true;
+    open_.push_back(state);
   }
-
-  struct Edge {
-    CodeRange range;
-    int32_t to;
-  };
-  [[nodiscard]] const std::vector<Edge>& edges(int32_t state) const {
-    return states_[static_cast<size_t>(state)].edges;
-  }
-  [[nodiscard]] const std::vector<int32_t>& free(int32_t state) const {
-    return states_[static_cast<size_t>(state)].free;
-  }
-  [[nodiscard]] int32_t accept() const { return accept_; }
-
-  // With all that can be reached from them without a character.
-  void close(std::set<int32_t>& states) const {
-    std::vector<int32_t> open(states.begin(), states.end());
-    while (!open.empty()) {
-      const int32_t state = open.back();
-      open.pop_back();
-      for (const int32_t next : free(state))
-        if (states.insert(next).second) open.push_back(next);
-    }
+  [[nodiscard]] const std::vector<size_t>& all() const { return open_; }
+  [[nodiscard]] bool has(size_t state) const { return known_[state]; }
+  void clear() {
+    for (const size_t state : open_) known_[state] = false;
+    open_.clear();
   }
 
  private:
-  struct State {
-    std::vector<Edge> edges = {};
-    std::vector<int32_t> free = {};
-  };
-
-  int32_t add() {
-    states_.emplace_back();
-    return static_cast<int32_t>(states_.size()) - 1;
-  }
-  void go(int32_t from, int32_t to) { states_[static_cast<size_t>(from)].free.push_back(to); }
-
-  // Where it ends. One that is too large ends early: it is not used.
-  int32_t add(const RegexNode& node, int32_t from) {
-    if (states_.size() > kMostStates) return from;
-    switch (node.kind) {
-      case RegexNode::Kind::characters: {
-        const int32_t to = add();
-        for (const CodeRange& range : node.characters) states_[static_cast<size_t>(from)].edges.push_back({range, to});
-        return to;
-      }
-      case RegexNode::Kind::sequence:
-        for (const RegexNode& part : node.parts) from = add(part, from);
-        return from;
-      case RegexNode::Kind::alternatives: {
-        const int32_t to = add();
-        for (const RegexNode& part : node.parts) {
-          const int32_t begin = add();
-          go(from, begin);
-          go(add(part, begin), to);
-        }
-        return to;
-      }
-      case RegexNode::Kind::repeat: break;
-    }
-    for (int32_t i = 0; i < node.least && states_.size() <= kMostStates; ++i) from = add(node.parts[0], from);
-    const int32_t to = add();
-    if (node.most < 0) {
-      go(from, to);
-      go(add(node.parts[0], to), to);
-      return to;
-    }
-    for (int32_t i = node.least; i < node.most && states_.size() <= kMostStates; ++i) {
-      go(from, to);
-      from = add(node.parts[0], from);
-    }
-    go(from, to);
-    return to;
-  }
-
-  std::vector<State> states_;
-  int32_t accept_ = 0;
+  std::vector<bool> known_;
+  std::vector<size_t> open_;
 };
-
-bool holds(const CodeRange& range, int32_t code) { return range.low <= code && code <= range.high; }
 
 }  // namespace
 
-Result<bool> matches(const RegexNode& pattern, std::string_view text) {
-  TRY_ASSIGN(const TextAutomaton automaton, TextAutomaton::of(pattern));
-  std::set<int32_t> now = {0};
-  automaton.close(now);
-  for (size_t at = 0; at < text.size();) {
-    const TextChar character = char_at(text, at);
-    at += character.bytes;
-    const auto code = static_cast<int32_t>(character.code);
-    std::set<int32_t> next;
-    for (const int32_t state : now)
-      for (const auto& edge : automaton.edges(state))
-        if (holds(edge.range, code)) next.insert(edge.to);
-    automaton.close(next);
-    now = std::move(next);
-  }
-  return now.contains(automaton.accept());
+Result<RegexTexts> RegexTexts::of(const RegexNode& pattern, int64_t& work) {
+  RegexTexts made;
+  const int32_t first = made.add();
+  made.accept_ = made.add(pattern, first, work);
+  if (work < 0) return too_much();
+  return made;
 }
 
-Result<bool> share_a_text(const RegexNode& a, const RegexNode& b) {
-  TRY_ASSIGN(const TextAutomaton first, TextAutomaton::of(a));
-  TRY_ASSIGN(const TextAutomaton second, TextAutomaton::of(b));
-  using Pair = std::pair<int32_t, int32_t>;
-  std::set<Pair> known = {{0, 0}};
-  std::vector<Pair> open = {{0, 0}};
+int32_t RegexTexts::add() {
+  states_.emplace_back();
+  return static_cast<int32_t>(states_.size()) - 1;
+}
+
+// Where it ends. What is too large ends early, and is not used.
+int32_t RegexTexts::add(const RegexNode& node, int32_t from, int64_t& work) {
+  if (--work < 0) return from;
+  switch (node.kind) {
+    case RegexNode::Kind::characters: {
+      const int32_t to = add();
+      for (const CodeRange& range : node.characters) states_[static_cast<size_t>(from)].edges.push_back({range, to});
+      return to;
+    }
+    case RegexNode::Kind::sequence:
+      for (const RegexNode& part : node.parts) from = add(part, from, work);
+      return from;
+    case RegexNode::Kind::alternatives: {
+      const int32_t to = add();
+      for (const RegexNode& part : node.parts) {
+        const int32_t begin = add();
+        go(from, begin);
+        go(add(part, begin, work), to);
+      }
+      return to;
+    }
+    case RegexNode::Kind::repeat: break;
+  }
+  return add_repeat(node, from, work);
+}
+
+int32_t RegexTexts::add_repeat(const RegexNode& node, int32_t from, int64_t& work) {
+  const RegexNode& part = node.parts.front();
+  for (int32_t i = 0; i < node.least && work >= 0; ++i) from = add(part, from, work);
+  const int32_t to = add();
+  if (node.most < 0) {
+    go(from, to);
+    go(add(part, to, work), to);
+    return to;
+  }
+  for (int32_t i = node.least; i < node.most && work >= 0; ++i) {
+    go(from, to);
+    from = add(part, from, work);
+  }
+  go(from, to);
+  return to;
+}
+
+Result<bool> RegexTexts::have(std::string_view text, int64_t& work) const {
+  Reached now(states_.size()), next(states_.size());
+  now.add(0);
+  for (size_t pos = 0;;) {
+    // Those that are reached without a character join on the way.
+    for (size_t i = 0; i < now.all().size(); ++i)
+      for (const int32_t free : at(static_cast<int32_t>(now.all()[i])).free) now.add(static_cast<size_t>(free));
+    work -= static_cast<int64_t>(now.all().size()) + 1;
+    if (work < 0) return too_much();
+    if (pos == text.size()) return now.has(static_cast<size_t>(accept_));
+    const TextChar character = char_at(text, pos);
+    pos += character.bytes;
+    const auto code = static_cast<int32_t>(character.code);
+    for (const size_t state : now.all())
+      for (const Edge& edge : at(static_cast<int32_t>(state)).edges)
+        if (overlap(edge.range, {code, code})) next.add(static_cast<size_t>(edge.to));
+    now.clear();
+    std::swap(now, next);
+  }
+}
+
+// Both at once, from their beginnings: a text of both leads to both ends.
+Result<bool> RegexTexts::meet(const RegexTexts& others, int64_t& work) const {
+  const size_t width = others.states_.size();
+  work -= static_cast<int64_t>(states_.size() * width / 64);
+  if (work < 0) return too_much();
+  Reached pairs(states_.size() * width);
   const auto reach = [&](int32_t one, int32_t other) {
-    if (known.emplace(one, other).second) open.emplace_back(one, other);
+    pairs.add(static_cast<size_t>(one) * width + static_cast<size_t>(other));
   };
-  while (!open.empty()) {
-    const auto [one, other] = open.back();
-    open.pop_back();
-    if (one == first.accept() && other == second.accept()) return true;
-    if (known.size() > kMostPairs) return Error{"two patterns are too large to be compared"};
-    for (const int32_t next : first.free(one)) reach(next, other);
-    for (const int32_t next : second.free(other)) reach(one, next);
-    for (const auto& edge : first.edges(one))
-      for (const auto& beside : second.edges(other))
-        if (edge.range.low <= beside.range.high && beside.range.low <= edge.range.high) reach(edge.to, beside.to);
+  reach(0, 0);
+  for (size_t i = 0; i < pairs.all().size(); ++i) {
+    const auto one = static_cast<int32_t>(pairs.all()[i] / width), other = static_cast<int32_t>(pairs.all()[i] % width);
+    if (one == accept_ && other == others.accept_) return true;
+    work -= 1 + static_cast<int64_t>(at(one).edges.size() * others.at(other).edges.size());
+    if (work < 0) return too_much();
+    for (const int32_t next : at(one).free) reach(next, other);
+    for (const int32_t next : others.at(other).free) reach(one, next);
+    for (const Edge& edge : at(one).edges)
+      for (const Edge& beside : others.at(other).edges)
+        if (overlap(edge.range, beside.range)) reach(edge.to, beside.to);
   }
   return false;
+}
+
+bool may_be_empty(const RegexNode& pattern) {
+  switch (pattern.kind) {
+    case RegexNode::Kind::characters: return false;
+    case RegexNode::Kind::sequence: return std::ranges::all_of(pattern.parts, may_be_empty);
+    case RegexNode::Kind::alternatives: return std::ranges::any_of(pattern.parts, may_be_empty);
+    case RegexNode::Kind::repeat: break;
+  }
+  return pattern.least == 0 || may_be_empty(pattern.parts.front());
 }
 
 RegexNode within(const RegexNode& pattern, const std::vector<CodeRange>& allowed) {
@@ -150,10 +151,9 @@ RegexNode within(const RegexNode& pattern, const std::vector<CodeRange>& allowed
   made.characters.clear();
   made.parts.clear();
   for (const CodeRange& range : pattern.characters)
-    for (const CodeRange& fits : allowed) {
-      const CodeRange both{std::max(range.low, fits.low), std::min(range.high, fits.high)};
-      if (both.low <= both.high) made.characters.push_back(both);
-    }
+    for (const CodeRange& fits : allowed)
+      if (overlap(range, fits))
+        made.characters.push_back({std::max(range.low, fits.low), std::min(range.high, fits.high)});
   for (const RegexNode& part : pattern.parts) made.parts.push_back(within(part, allowed));
   return made;
 }

@@ -31,7 +31,7 @@
 
 #include "base/result.h"
 #include "grammar/parts.h"
-#include "grammar/regex.h"
+#include "grammar/pattern_properties.h"
 
 namespace paceline::grammar {
 
@@ -86,8 +86,9 @@ class SchemaCompiler {
     RegexNode names;
     StateId value;
   };
-  Result<std::vector<Property>> properties(const Place& place, const Object& schema, StateId additional);
-  Result<std::vector<Patterned>> patterned(const Place& place, const Object& schema);
+  Result<std::vector<Property>> properties(const Place& place, const Object& schema, StateId additional,
+                                           const std::vector<NamePattern>& patterns);
+  Result<std::vector<Patterned>> patterned(const Place& place, std::vector<NamePattern> patterns);
   Status add_patterned(StateId from, const Patterned& member, StateId colon, const Place& place);
   Status add_members(StateId from, const std::vector<Property>& properties, StateId additional,
                      const std::vector<Patterned>& patterned, const Place& place);

@@ -5,7 +5,6 @@
 #include <boost/json/object.hpp>
 
 #include "base/utf8.h"
-#include "grammar/pattern_properties.h"
 #include "grammar/regex_texts.h"
 #include "grammar/schema.h"
 #include "grammar/schema_fields.h"
@@ -45,7 +44,8 @@ Status SchemaCompiler::check_properties(const Place& place, const Object& listed
 }
 
 Result<std::vector<SchemaCompiler::Property>> SchemaCompiler::properties(const Place& place, const Object& schema,
-                                                                         StateId additional) {
+                                                                         StateId additional,
+                                                                         const std::vector<NamePattern>& patterns) {
   TRY_ASSIGN(const std::vector<std::string_view> required, required_names(schema, place.path));
   const Names needed(required.begin(), required.end());
   const Object none, *members = &none;
@@ -64,11 +64,12 @@ Result<std::vector<SchemaCompiler::Property>> SchemaCompiler::properties(const P
     found.push_back({name, part, needed.contains(name)});
   }
   Names unlisted;
-  TRY_ASSIGN(const std::vector<NamePattern> patterns, name_patterns(schema));
-  for (const std::string_view name : required) {
+  TRY_ASSIGN(const std::vector<const Value*> by_patterns, schemas_of_names(patterns, required));
+  for (size_t i = 0; i < required.size(); ++i) {
+    const std::string_view name = required[i];
     if (members->contains(name) || !unlisted.insert(name).second) continue;
     TRY(check_name(name, place));
-    TRY_ASSIGN(const Value* by_pattern, schema_of_name(patterns, name));
+    const Value* by_pattern = by_patterns[i];
     if (by_pattern != nullptr) {
       TRY_ASSIGN(const StateId part, part_of(place.at(*by_pattern, "patternProperties")));
       found.push_back({name, part, true});
@@ -95,14 +96,15 @@ Status SchemaCompiler::add_object(StateId from, const Place& place, const Object
     parts_.builder().go(from, parts_.any_object());
     return Done{};
   }
-  TRY_ASSIGN(const std::vector<Property> listed, properties(place, schema, additional));
-  TRY_ASSIGN(const std::vector<Patterned> more, patterned(place, schema));
+  TRY_ASSIGN(std::vector<NamePattern> patterns, name_patterns(schema));
+  TRY_ASSIGN(const std::vector<Property> listed, properties(place, schema, additional, patterns));
+  TRY_ASSIGN(const std::vector<Patterned> more, patterned(place, std::move(patterns)));
   return add_members(from, listed, more.empty() ? additional : kNoState, more, place);
 }
 
-Result<std::vector<SchemaCompiler::Patterned>> SchemaCompiler::patterned(const Place& place, const Object& schema) {
+Result<std::vector<SchemaCompiler::Patterned>> SchemaCompiler::patterned(const Place& place,
+                                                                         std::vector<NamePattern> patterns) {
   std::vector<Patterned> found;
-  TRY_ASSIGN(std::vector<NamePattern> patterns, name_patterns(schema));
   for (NamePattern& pattern : patterns) {
     if (pattern.schema->is_bool() && !pattern.schema->get_bool()) continue;  // such names are not written
     TRY_ASSIGN(const StateId value, part_of(place.at(*pattern.schema, "patternProperties")));
@@ -125,8 +127,7 @@ Status SchemaCompiler::add_patterned(StateId from, const Patterned& member, Stat
   // A bare name of letters, digits, and what else stands in names; where there is none, none is written.
   static const std::vector<CodeRange> kBare = {{'-', '.'}, {'0', '9'}, {'A', 'Z'}, {'_', '_'}, {'a', 'z'}};
   const RegexNode bare = within(member.names, kBare);
-  TRY_ASSIGN(const bool may_be_empty, matches(bare, ""));
-  if (may_be_empty || !add_pattern(b, bare, Writing::raw, begin, end).ok()) return Done{};
+  if (may_be_empty(bare) || !add_pattern(b, bare, Writing::raw, begin, end).ok()) return Done{};
   b.go(from, begin);
   b.go(end, colon);
   return Done{};

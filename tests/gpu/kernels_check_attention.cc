@@ -33,6 +33,25 @@ struct Pages {
   }
 };
 
+// What makes heads ready, of blocks on the same backend.
+struct HeadBlocks {
+  const Block &q, &k, &v, &q_weight, &k_weight, &cos, &sin;
+};
+kernels::HeadsArgs heads_of(const HeadShape& shape, const HeadBlocks& from, std::span<const SeqSpan> spans) {
+  kernels::HeadsArgs heads;
+  heads.shape = shape;
+  heads.q = from.q.at();
+  heads.k = from.k.at();
+  heads.v = from.v.at();
+  heads.q_weight = from.q_weight.at();
+  heads.k_weight = from.k_weight.at();
+  heads.cos = from.cos.at();
+  heads.sin = from.sin.at();
+  heads.eps = 1e-6f;
+  heads.seqs = spans;
+  return heads;
+}
+
 }  // namespace
 
 void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
@@ -72,17 +91,7 @@ void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
       const Block gcos(ops, joined(cos, half)), gsin(ops, joined(sin, half));
       const Block gout(ops, static_cast<size_t>(rows) * static_cast<size_t>(width));
       gout.poison();
-      kernels::HeadsArgs heads;
-      heads.shape = shape;
-      heads.q = gq.at();
-      heads.k = gk.at();
-      heads.v = gv.at();
-      heads.q_weight = wq.at();
-      heads.k_weight = wk.at();
-      heads.cos = gcos.at();
-      heads.sin = gsin.at();
-      heads.eps = 1e-6f;
-      heads.seqs = spans;
+      kernels::HeadsArgs heads = heads_of(shape, {gq, gk, gv, wq, wk, gcos, gsin}, spans);
       heads.rotary = c.rotary;
       heads.norms_values = c.norms_values;
       ops.attend(heads, {shape, gq.at(), gout.at(), c.window, true, spans, nullptr});
@@ -193,17 +202,7 @@ void check_company(Backends& b, const AttentionCase& c, int32_t sequences) {
     const Block cos(b.gpu, gathered(angles, half)), sin(b.gpu, gathered(angles, half, all));
     const Block out(b.gpu, static_cast<size_t>(rows) * static_cast<size_t>(width));
     out.poison();
-    kernels::HeadsArgs heads;
-    heads.shape = shape;
-    heads.q = gq.at();
-    heads.k = gk.at();
-    heads.v = gv.at();
-    heads.q_weight = q_weight.at();
-    heads.k_weight = k_weight.at();
-    heads.cos = cos.at();
-    heads.sin = sin.at();
-    heads.eps = 1e-6f;
-    heads.seqs = spans;
+    kernels::HeadsArgs heads = heads_of(shape, {gq, gk, gv, q_weight, k_weight, cos, sin}, spans);
     heads.norms_values = c.norms_values;
     b.gpu.attend(heads, {shape, gq.at(), out.at(), c.window, true, spans, nullptr});
     return out.read();

@@ -6,29 +6,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import struct
-import zlib
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from train import chat, tasks
+from train import chat, png, tasks
 from train.pictures import render
 from train.quantisation import unpacked
 from train.weights_io import read_folder
 
 HERE = Path(__file__).parent
 PROMPTS = (("prose", 6), ("chat", 4), ("code", 3), ("json", 3), ("arithmetic", 2), ("tools", 2))
-
-
-def write_png(path: Path, pixels: np.ndarray) -> None:
-    """An 8-bit RGB PNG without any library."""
-    high, wide, _ = pixels.shape
-    lines = b"".join(b"\0" + row.tobytes() for row in np.ascontiguousarray(pixels, np.uint8))
-    chunk = lambda kind, data: struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-    header = struct.pack(">IIBBBBB", wide, high, 8, 2, 0, 0, 0)
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(lines, 9)) + chunk(b"IEND", b""))
 
 
 def write_processor(folder: Path) -> str:
@@ -112,7 +101,7 @@ def main() -> None:
             found, gap = greedy(model, ids, 64, generation["eos_token_id"], {})
             report["prompts"].append({"domain": domain, "text": text, "ids": ids, "greedy": found, "output": tokenizer.decode(found, skip_special_tokens=False), "min_gap": gap})
         for number, example in enumerate(examples):
-            write_png(args.out / f"picture{number}.png", render(example.picture))
+            (args.out / f"picture{number}.png").write_bytes(png.encoded([row.tobytes() for row in render(example.picture)]))
             ids = tokenizer.encode(chat.expand_images(chat.render_prompt(example.messages, example.tools), 64), add_special_tokens=False).ids
             more = picture_inputs(processor, example, ids, model.config.image_token_id, args.device)
             found, gap = greedy(model, ids, 64, generation["eos_token_id"], more)

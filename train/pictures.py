@@ -1,6 +1,6 @@
 """Synthetic pictures: shapes on a plain ground, described by a spec and drawn with whole numbers only.
 
-Every pixel is decided by integer comparisons, so drawing with NumPy and with PyTorch on any device gives the same bytes.
+Every pixel is decided by integer comparisons, so drawing plainly, with NumPy and with PyTorch on any device gives the same bytes.
 384 x 384 pixels are 24 x 24 patches of 16, and so 64 soft tokens, without any resizing under a budget of 70.
 """
 
@@ -11,7 +11,10 @@ import random
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
+try:
+    import numpy as np
+except ImportError:  # specs and plain_rows() need none
+    np = None
 
 Spec = dict[str, Any]
 SIDE = 384
@@ -103,6 +106,20 @@ def object_row(one: dict[str, Any]) -> tuple[list[int], list[list[int]]]:
     planes, needed, outer, inner = outline(one["shape"], one["r"])
     rows = [list(row) for row in planes] + [[0, 0, -1]] * (MAX_PLANES - len(planes))
     return [one["x"], one["y"], needed, outer, inner, *one["rgb"]], rows
+
+
+def plain_rows(picture: Spec) -> list[bytes]:
+    """The rows of render(), three bytes a pixel, by Python alone."""
+    rows = [bytearray(bytes(picture["rgb"]) * SIDE) for _ in range(SIDE)]
+    for one in picture["objects"]:
+        (x, y, needed, outer, inner, *rgb), _ = object_row(one)
+        planes = outline(one["shape"], one["r"])[0]
+        reach = range(-one["r"] - 1, one["r"] + 2)
+        for dy in reach:
+            for dx in reach:
+                if inner <= dx * dx + dy * dy <= outer and sum(a * dx + b * dy + c >= 0 for a, b, c in planes) >= needed:
+                    rows[y + dy][3 * (x + dx):3 * (x + dx) + 3] = bytes(rgb)
+    return [bytes(row) for row in rows]
 
 
 def render(picture: Spec) -> np.ndarray:

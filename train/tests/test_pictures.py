@@ -1,13 +1,14 @@
-"""Pictures show what their spec says, and both ways of drawing give the same bytes."""
+"""Pictures show what their spec says, and all ways of drawing give the same bytes."""
 
 from __future__ import annotations
 
 import random
 import unittest
+import zlib
 
 import numpy as np
 
-from train import chat, picture_questions, pictures
+from train import chat, picture_questions, pictures, png
 
 
 def drawn_from_arrays(grounds: np.ndarray, objects: np.ndarray, planes: np.ndarray) -> np.ndarray:
@@ -34,6 +35,19 @@ class PicturesTest(unittest.TestCase):
         specs = [pictures.spec(rng) for _ in range(24)]
         expected = np.stack([pictures.render(one) for one in specs])
         self.assertTrue(np.array_equal(expected, drawn_from_arrays(*pictures.specs_to_arrays(specs))))
+
+    def test_plain_python_draws_the_same_bytes(self) -> None:
+        rng = random.Random(6)
+        for _ in range(24):
+            one = pictures.spec(rng)
+            self.assertEqual(pictures.render(one).tobytes(), b"".join(pictures.plain_rows(one)))
+
+    def test_a_png_holds_the_rows(self) -> None:
+        rows = pictures.plain_rows(pictures.spec(random.Random(7)))
+        written = png.encoded(rows)
+        begin = written.index(b"IDAT")
+        size = int.from_bytes(written[begin - 4:begin], "big")
+        self.assertEqual(b"".join(b"\0" + row for row in rows), zlib.decompress(written[begin + 4:begin + 4 + size]))
 
     def test_torch_draws_the_same_bytes(self) -> None:
         try:

@@ -224,7 +224,10 @@ def parsed() -> argparse.Namespace:
     ends = parser.add_mutually_exclusive_group()
     ends.add_argument("--strict", action="store_true", help="exit code 1 where a bar is missed")
     ends.add_argument("--slice", action="store_true", help="exit code 1 where few exercises show that something is broken")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.speculation and (options.url or options.slice):
+        parser.error("--speculation starts servers of its own, and has no slice")
+    return options
 
 
 def main() -> int:

@@ -1,23 +1,23 @@
-"""The console's own modules as one: each in a function that returns what it exports, in the order in which they need each
-other. Understands what they are written in: imports and exports by name that stand at the beginning of a line."""
+"""The console's own modules as one, in the order in which they need each other, with names that are unique in all of
+them. Understands what they are written in: imports and exports by name that stand at the beginning of a line."""
 
 import pathlib
 import posixpath
 import re
+import sys
+
+from console_tokens import declared_names, matching, outside_names, shortened, text_of, tokens_of
 
 IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "([^"]+)";\n', re.MULTILINE)
-EXPORT = re.compile(r"^export (default )?(const|let|class|function\*?|async function\*?) (\w+)", re.MULTILINE)
-EXPORT_LIST = re.compile(r"^export \{([^}]*)\};?\n", re.MULTILINE)
+EXPORT = re.compile(r"^export (default )?(?=(?:const|let|class|function|async function)\b)", re.MULTILINE)
+EXPORT_LIST = re.compile(r"^export \{[^}]*\};?\n", re.MULTILINE)
+DEFAULT = re.compile(r"^export default function (\w+)", re.MULTILINE)
 
-
-# Signs that stand between blanks in code and nowhere in our texts.
-SIGNS = re.compile(r" (=>|===|!==|&&|\|\||\?\?|\?\?=|\+=|<=|>=|=|<|>|\+|\*|/|-|\?|:) ")
-
-
-BRACES = re.compile(r"(?<=[\w)\]}'\"`;]) \}|\{ (?=[\w.\[\"])|(?<=\)) \{|(?<=>) \(")
-
-
-COMMAS = re.compile(r"(?<=[\w)\]}]), (?=[\w{\[(\"`$.])")
+# What tests in a browser ask the packed console for, by module.
+TESTED = {
+    "state/chats": ["addNode", "chat", "chats", "importChats", "keep", "newChat"], "state/stream": ["takeChunk"],
+    "state/monitor": ["columns", "joinSamples", "range"], "parts/spans": ["countRounds"],
+}
 
 
 def tight_style(text):
@@ -25,57 +25,59 @@ def tight_style(text):
     return re.sub(r" ?([{:;,]) ", r"\1", re.sub(r" \}", "}", text)).replace(";}", "}").replace("; \n", ";\n")
 
 
-def tight(text):
-    """Without the layout, comments of whole lines, and blanks around signs."""
-    lines = (line.strip() for line in text.split("\n"))
-    text = "\n".join(line for line in lines if line and not line.startswith("//"))
-    return COMMAS.sub(",", BRACES.sub(lambda m: m[0].strip(), SIGNS.sub(r"\1", text)))
+def top_names(tokens):
+    _, inside = matching(tokens)
+    words = ("const", "let", "class", "function", "*")
+    return {one.text for at, one in enumerate(tokens) if one.kind == "word" and inside[at] < 0 and tokens[at - 1].text in words} - {"function"}
 
 
 class Bundle:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
-        self.vendor, self.done, self.out = {}, [], []
+        self.vendor, self.texts, self.imported, self.pages = {}, {}, {}, {}
 
     def add(self, name):
-        if name in self.done:
+        if name in self.texts:
             return
         text = (self.folder / f"{name}.js").read_text(encoding="utf-8")
-        taken = []
+        self.imported[name] = set()
 
         def take(match):
             one, names, path = match.groups()
             place = posixpath.normpath(posixpath.join(posixpath.dirname(f"js/{name}"), path))
+            self.imported[name].update(re.findall(r"\w+", one or names))
             if place.startswith("vendor/"):
-                self.vendor.setdefault(place, set()).add(one or names.strip().rstrip(","))
-                return ""
-            other = place[len("js/"):-len(".js")]
-            self.add(other)
-            taken.append(f'const {{{names.strip().replace(" as ", ":").replace(", ", ",")}}} = $["{other}"];\n')
+                self.vendor.setdefault(place, set()).add(one or "{" + names.strip().replace(", ", ",") + "}")
+            else:
+                self.add(place[len("js/"):-len(".js")])
             return ""
 
         text = IMPORT.sub(take, text)
-        exported = [f"default: {m[3]}" if m[1] else m[3] for m in EXPORT.finditer(text)]
-        text = EXPORT.sub(lambda m: f"{m[2]} {m[3]}", text)
-        for match in EXPORT_LIST.finditer(text):
-            exported += [one.strip() for one in match[1].split(",") if one.strip()]
-        text = EXPORT_LIST.sub("", text)
-        if "import.meta.url" in text:
-            text = f'const here = new URL("{name}.js", import.meta.url).href;\n' + text.replace("import.meta.url", "here")
-        # Pages are fetched when they are asked for; here they are at hand.
-        text = text.replace("import(`./pages/${name}.js`)", "Promise.resolve($[`pages/${name}`])")
-        self.done.append(name)
-        if name == "main":
-            self.out.append("{\n" + tight("".join(taken) + text) + "\n}")
-        else:
-            self.out.append(f'$["{name}"] = (() => {{\n' + tight("".join(taken) + text) + f"\nreturn {{{','.join(exported)}}};\n}})();")
+        if found := DEFAULT.search(text):
+            self.pages[name] = found[1]
+        text = EXPORT.sub("", EXPORT_LIST.sub("", text)).replace("import.meta.url", f'new URL("{name}.js", import.meta.url).href')
+        # Lines of templates are laid out, too. Pages are fetched when they are asked for; here they are at hand.
+        text = "\n".join(line.strip() for line in text.split("\n"))
+        self.texts[name] = text.replace("import(`./pages/${name}.js`)", "Promise.resolve($[`pages/${name}`])")
+
+    def check_names(self):
+        """All modules stand in one room: a name at the top of one must not be meant otherwise in another."""
+        tokens = {name: tokens_of(text) for name, text in self.texts.items()}
+        tops = {name: top_names(found) for name, found in tokens.items()}
+        for name, found in tokens.items():
+            free = {one.text for one in found if one.kind == "word"} - declared_names(found) - self.imported[name] - outside_names(found)
+            for other in tops:
+                if other != name and (clash := (tops[name] | free) & tops[other]):
+                    sys.exit(f"console: {name}.js and {other}.js: {', '.join(sorted(clash))} must be unique, or imported")
 
     def text(self):
         for page in sorted((self.folder / "pages").glob("*.js")):
             self.add(f"pages/{page.stem}")
         self.add("main")
-        heads = []
-        for place, names in sorted(self.vendor.items()):
-            for one in sorted(names):
-                heads.append(f'import {one if re.fullmatch(r"[A-Za-z]+", one) and place != "vendor/marked.js" else "{ " + one + " }"} from "../{place}";')
-        return "\n".join([*heads, "export const $ = {};", *self.out]) + "\n"
+        self.check_names()
+        heads = [f'import {one} from "../{place}";' for place, names in sorted(self.vendor.items()) for one in sorted(names)]
+        known = [f'"{name}": {{ default: {page} }}' for name, page in self.pages.items()]
+        known += [f'"{name}": {{ {", ".join(names)} }}' for name, names in TESTED.items()]
+        main = self.texts.pop("main")
+        whole = "\n".join([*heads, *self.texts.values(), f"export const $ = {{ {', '.join(known)} }};", main])
+        return text_of(shortened(tokens_of(whole), set())) + "\n"

@@ -12,7 +12,7 @@ function database() {
   return opened;
 }
 
-async function within(mode, work) {
+async function inStore(mode, work) {
   const transaction = (await database()).transaction(kStore, mode);
   const asked = work(transaction.objectStore(kStore));
   return new Promise((resolve, reject) => {
@@ -21,9 +21,9 @@ async function within(mode, work) {
   });
 }
 
-export const loadChats = () => within("readonly", (store) => store.getAll());
-export const saveChat = (chat) => within("readwrite", (store) => store.put(chat));
-export const dropChat = (id) => within("readwrite", (store) => store.delete(id));
+export const loadChats = () => inStore("readonly", (store) => store.getAll());
+export const saveChat = (chat) => inStore("readwrite", (store) => store.put(chat));
+export const dropChat = (id) => inStore("readwrite", (store) => store.delete(id));
 
 export function remembered(key, otherwise) {
   try {

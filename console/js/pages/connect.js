@@ -5,10 +5,10 @@ import { ask } from "../api/http.js";
 import { model, session } from "../state/server.js";
 import { Copy, Field } from "../parts/controls.js";
 
-const named = () => model.value?.id ?? "default";
+const modelName = () => model.value?.id ?? "default";
 // Those that `paceline connect` writes nothing for take two lines.
 const kOthers = () => {
-  const base = `${location.origin}/v1`, key = "YOUR_KEY", name = named();
+  const base = `${location.origin}/v1`, key = "YOUR_KEY", name = modelName();
   return [
     ["zed", `{ "language_models": { "openai_compatible": { "paceline": { "api_url": "${base}", "available_models": [{ "name": "${name}", "max_tokens": ${model.value?.context_length ?? 4096} }] } } } }`],
     ["aider", `export OPENAI_API_BASE=${base}\nexport OPENAI_API_KEY=${key}\naider --model openai/${name}`],
@@ -18,14 +18,14 @@ const kOthers = () => {
   ];
 };
 
-const curlText = () => `curl ${location.origin}/v1/chat/completions -d '{"model": "${named()}", "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 32}'`;
+const curlText = () => `curl ${location.origin}/v1/chat/completions -d '{"model": "${modelName()}", "messages": [{"role": "user", "content": "Hello"}], "max_tokens": 32}'`;
 
 function TryIt() {
   const [answer, setAnswer] = useState("");
   const go = async () => {
     setAnswer("…");
     try {
-      const made = await ask("/v1/chat/completions", { method: "POST", body: { model: named(), messages: [{ role: "user", content: "Hello" }], max_tokens: 32 } });
+      const made = await ask("/v1/chat/completions", { method: "POST", body: { model: modelName(), messages: [{ role: "user", content: "Hello" }], max_tokens: 32 } });
       setAnswer(JSON.stringify(made, null, 1));
     } catch (error) {
       setAnswer(error.message);

@@ -5,7 +5,7 @@ import { ask } from "../api/http.js";
 import { session } from "../state/server.js";
 import { Choice, download } from "../parts/controls.js";
 
-const kMost = 2000;
+const kMostLines = 2000;
 const levelOf = (line) => line.split(" ", 2)[1];
 
 export default function LogPage() {
@@ -21,7 +21,7 @@ export default function LogPage() {
       const found = await ask(`/v1/log?since=${next.current}`).catch(() => null);
       if (!found || found.next === next.current) return;
       next.current = found.next;
-      setLines((had) => [...had, ...found.lines].slice(-kMost));
+      setLines((had) => [...had, ...found.lines].slice(-kMostLines));
     };
     step();
     const timer = setInterval(step, 1000);

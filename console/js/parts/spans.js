@@ -4,7 +4,7 @@ import { number, t } from "../base/words.js";
 import { Colour } from "./controls.js";
 
 export const kOrigins = ["plain", "accepted", "corrected", "bonus"];
-const kColours = { plain: "ink", accepted: "accepted", corrected: "corrected", bonus: "bonus" };
+const kOriginColours = { plain: "ink", accepted: "accepted", corrected: "corrected", bonus: "bonus" };
 
 // Equal neighbours of a round are one piece. chosen: rounds [from, to] that are marked.
 export function Spans({ rounds, quiet, onRound, chosen }) {
@@ -13,7 +13,7 @@ export function Spans({ rounds, quiet, onRound, chosen }) {
     (round.spans ?? []).map((span) => html`<mark class=${span.origin + (isMarked(at) ? " marked" : "")} onMouseEnter=${() => onRound?.(at)} onClick=${() => onRound?.(at, true)}>${span.text}</mark>`))}</div>`;
 }
 
-export const SpanKey = () => html`<p class="small">${kOrigins.map((name) => html`<${Colour} colour=${kColours[name]}>${t(name === "plain" ? "way.plain" : `origin.${name}`)}<//>`)}</p>`;
+export const SpanKey = () => html`<p class="small">${kOrigins.map((name) => html`<${Colour} colour=${kOriginColours[name]}>${t(name === "plain" ? "way.plain" : `origin.${name}`)}<//>`)}</p>`;
 
 export function RoundFacts({ round }) {
   if (!round) return html`<p class="round soft small">${t("round.hover")}</p>`;

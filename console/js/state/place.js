@@ -1,9 +1,9 @@
 // Where the reader is: the part of the address behind #.
 import { signal, computed } from "../base/view.js";
 
-const read = () => location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
-const parts = signal(read());
-addEventListener("hashchange", () => (parts.value = read()));
+const readPlace = () => location.hash.replace(/^#\/?/, "").split("/").map(decodeURIComponent);
+const parts = signal(readPlace());
+addEventListener("hashchange", () => (parts.value = readPlace()));
 
 export const kPages = ["chat", "speculation", "monitor", "benchmark", "models", "connect", "settings", "log"];
 export const page = computed(() => (kPages.includes(parts.value[0]) ? parts.value[0] : "chat"));

@@ -1,7 +1,7 @@
 """What transformers computes with the exported folders, in float32: `python3 -m train.goldens --export DIR --packed DIR --out DIR`.
 
 golden-bf16.json: 20 prompts with 64 greedy tokens each; golden-q4.json: the same on the weights that the packed folder holds;
-both with 10 pictures, whose PNG files stand beside them. min_gap is the smallest distance between best and second logit on the way."""
+both with the 10 pictures of tests/default_model/pictures.json, whose PNG files stand beside them. min_gap is the smallest distance between best and second logit on the way."""
 from __future__ import annotations
 
 import argparse
@@ -17,6 +17,8 @@ from train.quantisation import unpacked
 from train.weights_io import read_folder
 
 HERE = Path(__file__).parent
+# Always the same ones: documents and tests show them.
+PICTURES = HERE.parent / "tests/default_model/pictures.json"
 PROMPTS = (("prose", 6), ("chat", 4), ("code", 3), ("json", 3), ("arithmetic", 2), ("tools", 2))
 
 
@@ -85,7 +87,7 @@ def main() -> None:
     model = model.to(args.device).eval()
     processor = Gemma4ImageProcessor(max_soft_tokens=70)
     prompts = [(domain, text) for domain, count in PROMPTS for text in tasks.prompts(domain, count)][:args.few]
-    examples = tasks.held_out("pictures")[:args.few or 10]
+    examples = [tasks.Example("pictures", one["messages"], None, one["picture"], one["expected"]) for one in json.loads(PICTURES.read_text())][:args.few]
     for name in ("bf16", f"q{ship['target_bits']}"):
         if name != "bf16":
             packed = unpacked(read_folder(args.packed), ship["target_bits"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import pathlib
 import random
 import unittest
 import zlib
@@ -9,6 +11,8 @@ import zlib
 import numpy as np
 
 from train import chat, picture_questions, pictures, png
+from train.documents import HELD_TASKS
+from train.split import split_of
 
 
 def drawn_from_arrays(grounds: np.ndarray, objects: np.ndarray, planes: np.ndarray) -> np.ndarray:
@@ -48,6 +52,12 @@ class PicturesTest(unittest.TestCase):
         begin = written.index(b"IDAT")
         size = int.from_bytes(written[begin - 4:begin], "big")
         self.assertEqual(b"".join(b"\0" + row for row in rows), zlib.decompress(written[begin + 4:begin + 4 + size]))
+
+    def test_pictures_of_the_references_are_drawn_from_their_specs(self) -> None:
+        folder = pathlib.Path(__file__).resolve().parents[2] / "tests/default_model"
+        for number, one in enumerate(json.loads((folder / "pictures.json").read_text())):
+            self.assertEqual((folder / f"picture{number}.png").read_bytes(), png.encoded(pictures.plain_rows(one["picture"])))
+            self.assertEqual("held", split_of(pictures.key_of(one["picture"]), HELD_TASKS))
 
     def test_torch_draws_the_same_bytes(self) -> None:
         try:

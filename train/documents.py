@@ -6,11 +6,11 @@ import pathlib
 import random
 from typing import Any, Callable, Iterator, NamedTuple
 
-from train import arithmetic, chat, code_writing, copying, facts, json_extraction, picture_questions, pictures, shared_data, story_requests, tool_calls
+from train import chat, code_writing, copying, exchanges, facts, languages, memory, picture_questions, pictures, shared_data, story_requests, tool_calls, unknown
 from train.chat import Segment
 from train.split import rng_of, split_of
 
-DOMAINS = ("prose", "chat", "arithmetic", "json", "tools", "code", "copying", "facts", "pictures")
+DOMAINS = ("prose", "stories", "chat", "memory", "languages", "unknown", "arithmetic", "json", "tools", "code", "copying", "facts", "pictures")
 # One of so many keys is kept from training.
 HELD_TEXTS = 100
 HELD_TASKS = 20
@@ -43,14 +43,18 @@ class Shard(NamedTuple):
     def is_wanted(self, key: str, held_in: int) -> bool:
         return split_of(key, held_in) == self.split
 
+    def are_wanted(self, keys: list[str]) -> bool:
+        """Of a document with several keys: nothing held out is trained on; what is held out is so by its first key."""
+        return self.is_wanted(keys[0], HELD_TASKS) if self.split == "held" else all(self.is_wanted(key, HELD_TASKS) for key in keys)
 
-def generated(shard: Shard, domain: str, make: Callable[[random.Random], tuple[str, Document]], held_in: int = HELD_TASKS) -> Iterator[Document]:
-    """Made examples whose key falls on the shard's side."""
+
+def generated(shard: Shard, domain: str, make: Callable[[random.Random], tuple[str | list[str], Document]]) -> Iterator[Document]:
+    """Made examples whose keys fall on the shard's side."""
     rng = shard.rng(domain)
     made = 0
     while made < shard.generated:
         key, document = make(rng)
-        if shard.is_wanted(key, held_in):
+        if shard.are_wanted([key] if isinstance(key, str) else key):
             made += 1
             yield document
 
@@ -69,81 +73,149 @@ def prose_text(text: str, is_end: bool) -> Document:
     return Document([Segment(chat.BOS, False), Segment(text + (chat.EOS if is_end else ""), True)])
 
 
+SHORT_STORIES = ("tinystories", "generated")
+
+
 def story_rows(shard: Shard) -> Iterator[tuple[str, str]]:
     for name, texts in shared_data.stories(shard.shared).items():
         for text in shard.mine(texts):
-            if shard.is_wanted("story " + text[:200], HELD_TEXTS):
+            if shard.is_wanted("story " + text[:200], HELD_TEXTS) and (name not in SHORT_STORIES or shared_data.is_told_well(text)):
                 yield name, text
 
 
 def prose(shard: Shard) -> Iterator[Document]:
+    rng = shard.rng("prose")
     for name, text in story_rows(shard):
-        parts = shared_data.pieces(text)
         for _ in range(2 if name == "tinystories" and shard.split == "train" else 1):
+            parts = shared_data.pieces(story_requests.renamed(text, rng) if name in SHORT_STORIES and rng.random() < 0.5 else text)
             for number, part in enumerate(parts, 1):
                 yield prose_text(part, number == len(parts))
 
 
 def some_stories(shard: Shard) -> list[str]:
-    return [text for name, text in story_rows(shard) if name in ("tinystories", "generated") and len(text) < 2400]
+    return [text for name, text in story_rows(shard) if name in SHORT_STORIES]
 
 
-SYSTEM = ["You are a helpful assistant.", "Be brief.", "Answer politely.", "You are a friendly teacher.", "You help people with small questions.", "Answer in simple words."]
+SYSTEM = ["You are a helpful assistant.", "Be brief.", "Answer politely.", "You are a friendly teacher.", "You help people with small questions.", "Answer in simple words.", "You are a helpful assistant who answers in short sentences, and calls tools where they are of use.",
+          "You are paceline's small model.", "Be helpful and honest.", "You talk with children.", "Keep your answers short.", "You are a support agent.", "Answer the user's questions as well as you can.", "You are an assistant in a chat window.", "Say so if you do not know something."]
 
 
-def one_exchange(shard: Shard, rng: random.Random) -> list[dict[str, Any]]:
+def system_message(rng: random.Random, long: bool = False) -> list[dict[str, Any]]:
+    """Sometimes a system message; a long one says the same things many times."""
+    if long:
+        return [{"role": "system", "content": " ".join(rng.choice(SYSTEM) for _ in range(rng.randint(20, 160)))}]
+    return [{"role": "system", "content": " ".join(rng.sample(SYSTEM, rng.randint(1, 2)))}] if rng.random() < 0.25 else []
+
+
+def wanted_exchange(shard: Shard, rng: random.Random) -> list[dict[str, Any]]:
     """A question of any kind, on the shard's side, with its answer."""
     while True:
-        kind = rng.randrange(5)
-        if kind == 0:
-            question, answer, key, _ = arithmetic.exercise(rng)
-        elif kind == 1:
-            question, answer, _ = json_extraction.exercise(rng)
-            key = "json " + question
-        elif kind == 2:
-            question, answer = copying.exercise(rng, [])
-            key = "copying " + question
-        else:
-            question, answer = facts.from_tables(rng)
-            return chat.conversation(question, answer)
-        if shard.is_wanted(key, HELD_TASKS):
-            return chat.conversation(question, answer)
+        one = exchanges.any_exchange(rng)
+        if not one.key or shard.is_wanted(one.key, HELD_TASKS):
+            return chat.conversation(one.question, one.answer)
 
 
-def mixed(shard: Shard) -> Iterator[Document]:
-    """Conversations that go from one thing to another, some under a system message."""
+def wanted_episode(shard: Shard, rng: random.Random) -> list[dict[str, Any]]:
+    """Something told and asked for later, on the shard's side."""
+    while True:
+        messages, keys = memory.conversation(rng)
+        if shard.are_wanted(keys):
+            return messages
+
+
+def wanted_story(shard: Shard, stories: list[str], rng: random.Random) -> list[dict[str, Any]]:
+    """A story asked for, in other words than those held out."""
+    while True:
+        asked, told = story_requests.request(story_requests.varied(rng.choice(stories), rng), rng)
+        if asked in story_requests.ANY or shard.is_wanted(story_requests.key_of(asked), HELD_TASKS):
+            return chat.conversation(asked, told)
+
+
+def mixed(shard: Shard, stories: list[str]) -> Iterator[Document]:
+    """Conversations that go from one thing to another, some under a system message; one in thirty is long, and asks at its end for what was told at its beginning."""
     rng = shard.rng("mixed")
-    for _ in range(shard.generated // 3):
-        messages = [{"role": "system", "content": rng.choice(SYSTEM)}] if rng.random() < 0.25 else []
-        for _ in range(rng.randint(1, 4)):
-            messages += one_exchange(shard, rng)
+    for number in range(shard.generated):
+        is_long = number % 30 == 0
+        messages = system_message(rng, is_long and rng.random() < 0.3)
+        if is_long:
+            told_already = sum(len(message["content"]) for message in messages)
+            messages += far_apart(shard, stories, rng, rng.randint(7000, 16500) - told_already)
+            yield talk(messages)
+            continue
+        for _ in range(rng.randint(1, 5)):
+            messages += wanted_story(shard, stories, rng) if stories and rng.random() < 0.12 else wanted_exchange(shard, rng)
         yield talk(messages)
+
+
+def far_apart(shard: Shard, stories: list[str], rng: random.Random, characters: int) -> list[dict[str, Any]]:
+    """A telling, many other things, and then the question about it."""
+    while True:
+        told = memory.own(rng, rng.choice(memory.KINDS))
+        question, answer, _ = rng.choice(told.asked)
+        if shard.is_wanted(f"memory {question} {answer}", HELD_TASKS):
+            break
+    messages = chat.conversation(told.text, told.reply) + memory.messages_of(told.later)
+    while sum(len(str(message["content"])) for message in messages) < characters:
+        messages += wanted_story(shard, stories, rng) if stories and rng.random() < 0.35 else wanted_exchange(shard, rng)
+    return messages + chat.conversation(question, answer)
 
 
 def chats(shard: Shard) -> Iterator[Document]:
     for rows in shared_data.chats(shard.shared).values():
         yield from talk_rows(shard, rows)
-    yield from mixed(shard)
-    rng = shard.rng("story requests")
-    stories = some_stories(shard)
-    for story in rng.sample(stories, min(shard.generated, len(stories))):
-        yield talk(chat.conversation(*story_requests.request(story, rng)))
+    yield from mixed(shard, some_stories(shard))
+
+
+def asked_stories(shard: Shard) -> Iterator[Document]:
+    """Each story of people's making several times, each generated one once or twice, under different requests."""
+    rng = shard.rng("stories")
+    pool = [text for name, text in story_rows(shard) if name in SHORT_STORIES for _ in range(4 if name == "tinystories" else 1)]
+    for _ in range(min(shard.generated, 3 * len(pool))):
+        yield talk(system_message(rng) * (rng.random() < 0.2) + wanted_story(shard, pool, rng))
+
+
+def memories(shard: Shard) -> Iterator[Document]:
+    def make(rng: random.Random) -> tuple[list[str], Document]:
+        messages, keys = memory.conversation(rng)
+        return keys, talk(system_message(rng) + messages)
+
+    yield from generated(shard, "memory", make)
+
+
+def refusals(shard: Shard) -> Iterator[Document]:
+    """Other languages, alone or between things in English."""
+    def make(rng: random.Random) -> tuple[list[str], Document]:
+        first = exchanges.Exchange(*(languages.exchange(rng) if rng.random() < 0.8 else languages.english(rng)))
+        turns = [first, *(exchanges.any_exchange(rng, exchanges.SHORT) for _ in range(rng.choices([0, 1, 2, 3], weights=[6, 3, 2, 1])[0]))]
+        rng.shuffle(turns)
+        keys = [first.key, *(one.key for one in turns if one.key)]
+        return keys, talk(system_message(rng) + memory.messages_of([(one.question, one.answer) for one in turns]))
+
+    yield from generated(shard, "languages", make)
+
+
+def unknowns(shard: Shard) -> Iterator[Document]:
+    def make(rng: random.Random) -> tuple[str, Document]:
+        messages, key = unknown.conversation(rng)
+        return key, talk(system_message(rng) + messages)
+
+    yield from generated(shard, "unknown", make)
 
 
 def sums(shard: Shard) -> Iterator[Document]:
     yield from talk_rows(shard, shared_data.word_problems(shard.shared))
 
     def make(rng: random.Random) -> tuple[str, Document]:
-        question, answer, key, _ = arithmetic.exercise(rng)
-        return key, talk(chat.conversation(question, answer))
+        one = exchanges.of_sums(rng)
+        return one.key, talk(chat.conversation(one.question, one.answer))
 
     yield from generated(shard, "arithmetic", make)
 
 
 def records(shard: Shard) -> Iterator[Document]:
     def make(rng: random.Random) -> tuple[str, Document]:
-        question, answer, _ = json_extraction.exercise(rng)
-        return "json " + question, talk(chat.conversation(question, answer))
+        one = exchanges.of_records(rng)
+        return one.key, talk(chat.conversation(one.question, one.answer))
 
     yield from generated(shard, "json", make)
 
@@ -156,7 +228,7 @@ def tools(shard: Shard) -> Iterator[Document]:
 
     def make(rng: random.Random) -> tuple[str, Document]:
         messages, declared, key = tool_calls.conversation(rng)
-        return key, talk(messages, declared)
+        return key, talk(system_message(rng, rng.random() < 0.01) + messages, declared)
 
     yield from generated(shard, "tools", make)
 
@@ -202,7 +274,7 @@ def shown(shard: Shard) -> Iterator[Document]:
 
 
 MAKERS: dict[str, Callable[[Shard], Iterator[Document]]] = {
-    "prose": prose, "chat": chats, "arithmetic": sums, "json": records, "tools": tools, "code": code, "copying": copies, "facts": knowledge, "pictures": shown}
+    "prose": prose, "stories": asked_stories, "chat": chats, "memory": memories, "languages": refusals, "unknown": unknowns, "arithmetic": sums, "json": records, "tools": tools, "code": code, "copying": copies, "facts": knowledge, "pictures": shown}
 
 
 def documents(domain: str, shard: Shard) -> Iterator[Document]:

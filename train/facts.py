@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 from train import words
+from train.wording import vary
 
 CAPITALS = dict(pair.split(":") for pair in """France:Paris,Germany:Berlin,Spain:Madrid,Italy:Rome,Austria:Vienna,Norway:Oslo,Ireland:Dublin,Portugal:Lisbon,Greece:Athens,
 Poland:Warsaw,Finland:Helsinki,Denmark:Copenhagen,Sweden:Stockholm,Belgium:Brussels,Japan:Tokyo,China:Beijing,India:New Delhi,Thailand:Bangkok,Vietnam:Hanoi,Egypt:Cairo,
@@ -144,15 +145,3 @@ def exercise(rng: random.Random) -> list[dict[str, str]]:
         question, answer = from_tables(rng)
         messages += [{"role": "user", "content": vary(question, rng)}, {"role": "assistant", "content": answer}]
     return messages
-
-
-def vary(question: str, rng: random.Random) -> str:
-    """People write carelessly."""
-    kind = rng.random()
-    if kind < 0.08:
-        return question.lower()
-    if kind < 0.14:
-        return question.rstrip("?.")
-    if kind < 0.2:
-        return rng.choice(["Please tell me: ", "Hi! ", "I have a question. ", "Hello. "]) + question
-    return question

@@ -10,6 +10,7 @@ from functools import lru_cache
 from typing import Any, Iterator
 
 from train.arithmetic import worked_out
+from train.words import BOYS, GIRLS
 
 PLAIN = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2026": "...", "\u2013": "-", "\u2014": "-", "\u00a0": " ",
                        "\u2009": " ", "\u202f": " ", "\u200b": None, "\ufeff": None, "\r": None, "\u00b4": "'", "\u2212": "-", "\u00d7": "x", "\u2022": "-"})
@@ -88,6 +89,45 @@ def stories(shared: pathlib.Path) -> dict[str, list[str]]:
             seen.add(mark)
             found[name].append(text)
     return found
+
+
+SENTENCE = re.compile(r"(?<=[.!?])[\"']? +|\n+")
+DOUBLED = re.compile(r"\b(\w{3,}) \1\b", re.I)
+ODD = re.compile(r"[^\n -~]|[<>{}\[\]|_*#@\\\\/=~^]|https?:|\d{3}")
+GRIM = re.compile(r"\b(die|dies|died|dead|death|kill\w*|murder\w*|blood\w*|gun|guns|suicide|drunk|beer|wine|cigar\w*|devil|hell|knife|shot|shoot|stab\w*|hate|hates|hated|stupid|ugly|fat|razor)\b", re.I)
+BLEAK = re.compile(r"\b(never (?:got|saw|came|went|found|played)|all alone|was gone|were gone|cried|crying|too late|hurt|was sad|were sad|very sad|angry)\b", re.I)
+SEX = {"girl": "she", "boy": "he", "princess": "she", "prince": "he", "king": "he", "queen": "she", "lady": "she", "man": "he", "woman": "she"}
+NAMED_ONE = re.compile(r"\b(girl|boy|princess|prince|king|queen|lady|man|woman) (?:named|called) ([A-Z][a-z]+)")
+
+
+def sentences(text: str) -> list[str]:
+    return [one.strip(" \"'") for one in SENTENCE.split(text) if one.strip(" \"'")]
+
+
+def is_steady(text: str) -> bool:
+    """Whether who is named first stays in the story, as "she" or "he"."""
+    named = NAMED_ONE.search(text[:300])
+    if not named:
+        return True
+    kind, name = named.groups()
+    if len(re.findall(rf"\b{name}\b", text)) < 3 or any(other != kind and other in SEX and one == name for other, one in NAMED_ONE.findall(text)):
+        return False
+    pronoun = re.search(r"\b(she|he)\b", text[named.end():named.end() + 120], re.I)
+    return not pronoun or pronoun.group(1).lower() == SEX[kind] and not (name in GIRLS and SEX[kind] == "he" or name in BOYS and SEX[kind] == "she")
+
+
+def is_told_well(text: str) -> bool:
+    """Whether a story is one to learn from: whole, of plain letters, not too long, no sentence twice, few phrases again and again."""
+    if not 250 < len(text) < 1900 or text[-1] not in ".!?\"" or not text[0].isupper() and text[0] != '"':
+        return False
+    if ODD.search(text) or GRIM.search(text) or DOUBLED.search(text) or BLEAK.search(text[-160:]) or text.count('"') % 2:
+        return False
+    said = [one.lower().rstrip(".!?") for one in sentences(text)]
+    if len(said) < 5 or len(set(said)) < len(said) or max(map(len, said)) > 260:
+        return False
+    tokens = re.findall(r"[a-z']+", text.lower())
+    fours = list(zip(tokens, tokens[1:], tokens[2:], tokens[3:]))
+    return len(set(fours)) > 0.95 * len(fours) and is_steady(text)
 
 
 def cleaned_messages(messages: list[dict[str, Any]]) -> list[dict[str, Any]] | None:

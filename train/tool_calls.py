@@ -5,53 +5,28 @@ from __future__ import annotations
 import json
 import random
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Callable
 
-from train import words
-
-Make = Callable[[random.Random], Any]
-
-
-def integer(low: int, high: int) -> Make:
-    return lambda rng: rng.randint(low, high)
-
-
-def choice(options: list[str]) -> Make:
-    return lambda rng: rng.choice(options)
-
-
-@dataclass
-class Slot:
-    """A parameter: its possible names, type, description, values, and a clause for requests if it may be left out."""
-
-    names: list[str]
-    kind: str
-    about: str
-    make: Make
-    clauses: list[str] = field(default_factory=list)  # optional parameters: how a request mentions it
-    options: list[str] | None = None
-
-
-@dataclass
-class Invented:
-    """A function that may be declared, with requests that need it and what it answers."""
-
-    names: list[str]
-    about: list[str]
-    slots: list[Slot]
-    requests: list[str]  # {0}, {1}: the slots without clauses, in order
-    answer: Callable[[list[Any], random.Random], tuple[dict[str, Any], str]] | None = None
+from train import exchanges, tool_results, words
+from train.composed_tools import ACTIONS, TARGETS, Invented, Make, Slot, choice, composed, integer
+from train.held import Answer, Held
+from train.wording import vary
 
 
 CITY = Slot(["city", "location", "place"], "string", "Name of the city", words.city)
 UNIT = Slot(["unit", "units"], "string", "Unit of the temperature", choice(["celsius", "fahrenheit"]), [" in {v}", ", in {v} please"], ["celsius", "fahrenheit"])
-SKIES = ["sunny", "cloudy", "rainy", "clear", "foggy"]
+SKIES = ["sunny", "cloudy", "rainy", "clear", "foggy", "windy", "stormy", "snowy", "warm", "cold", "overcast"]
 
 
-def weather_answer(values: list[Any], rng: random.Random) -> tuple[dict[str, Any], str]:
+def weather_answer(values: list[Any], rng: random.Random) -> tuple[Any, str]:
     degrees, sky = rng.randint(-5, 35), rng.choice(SKIES)
-    return {"temperature": degrees, "sky": sky}, f"It is {degrees} degrees and {sky} in {values[0]}."
+    if rng.random() < 0.2:
+        return sky, f"It is {sky} in {values[0]}."
+    found = {rng.choice(["temperature", "temperature", "temp", "degrees", "temp_c"]): degrees, rng.choice(["sky", "condition", "weather", "description"]): sky}
+    if rng.random() < 0.3:
+        found |= rng.choice([{"city": values[0]}, {"humidity": rng.randint(36, 99)}, {"wind_kmh": rng.randint(40, 90)}, {"city": values[0], "humidity": rng.randint(36, 99)}])
+    return found, f"It is {degrees} degrees and {sky} in {values[0]}."
 
 
 def time_answer(values: list[Any], rng: random.Random) -> tuple[dict[str, Any], str]:
@@ -80,6 +55,12 @@ def text_answer(key: str, make: Make, shape: str) -> Callable[[list[Any], random
         found = make(rng)
         return {key: found}, shape.format(*values, r=found)
     return answer
+
+
+def computed(expression: str) -> tuple[dict[str, Any], str]:
+    value = round(eval(expression), 2)  # of two numbers, made here
+    value = int(value) if value == int(value) else value
+    return {"result": value}, f"{expression} is {value}."
 
 
 def topic(rng: random.Random) -> str:
@@ -157,7 +138,7 @@ FUNCTIONS = [
              ["How many people live in {0}?", "What is the population of {0}?"], number_answer("millions", "{0} has {r} million people.", 3, 300)),
     Invented(["calculate", "compute", "evaluate_expression"], ["Calculate an expression"], [Slot(["expression", "formula", "expr"], "string", "What to calculate",
              lambda rng: f"{rng.randint(10, 999)} {rng.choice('+-*/')} {rng.randint(2, 99)}")],
-             ["Calculate {0} with the tool.", "Use the calculator for {0}.", "Compute {0}"], None),
+             ["Calculate {0} with the tool.", "Use the calculator for {0}.", "Compute {0}"], lambda values, rng: computed(values[0])),
     Invented(["add_numbers", "sum_two", "add"], ["Add two numbers"], [Slot(["a", "x", "first"], "number", "First number", integer(1, 999)), Slot(["b", "y", "second"], "number", "Second number", integer(1, 999))],
              ["Add {0} and {1}.", "What is the sum of {0} and {1}?", "What is {0} plus {1}?"], lambda values, rng: ({"result": values[0] + values[1]}, f"The sum is {values[0] + values[1]}.")),
     Invented(["multiply_numbers", "product", "multiply"], ["Multiply two numbers"], [Slot(["a", "x", "first"], "number", "First number", integer(2, 99)), Slot(["b", "y", "second"], "number", "Second number", integer(2, 99))],
@@ -193,9 +174,31 @@ FUNCTIONS = [
     Invented(["make_list", "shopping_list", "save_list"], ["Save a shopping list"], [Slot(["items", "products"], "array", "What to buy", lambda rng: rng.sample(words.FOODS, rng.randint(2, 4)))],
              ["Save a shopping list with {0}.", "I need {0}. Make a list.", "Shopping list: {0}"], done("I saved your shopping list.")),
 ]
-NO_TOOL = [("Hello!", "Hello! How can I help you?"), ("Thank you!", "You are welcome!"), ("Hi", "Hi! What can I do for you?"), ("Who are you?", "I am a small model that runs inside paceline."),
-           ("Good morning", "Good morning! How can I help you?"), ("Can you help me?", "Of course. What do you need?"), ("Bye", "Goodbye!"), ("What is the capital of France?", "The capital of France is Paris."),
-           ("What color is the sky?", "The sky is blue."), ("How are you?", "I am fine, thank you. How can I help you?")]
+MORE_REQUESTS = {
+    "get_weather": ["What's the weather like in {0}{o}?", "what's the weather in {0}{o}", "Do I need a coat in {0}{o}?", "Can you check the weather in {0}{o}?", "Show me the weather for {0}{o}", "How warm is it in {0}{o}?", "Please look up the weather in {0}{o}.", "I am going to {0}. How is the weather there{o}?",
+                    "Is it raining in {0}{o}?", "Current weather {0}{o}", "Get the weather for {0}{o}.", "Could you tell me the weather in {0}{o}?"],
+    "get_forecast": ["How will the weather be in {0} over the next {1} days?", "I am in {0} for {1} days. What will the weather be?", "Weather forecast {0} {1} days", "Can you get the forecast for {0} for {1} days?"],
+    "get_time": ["what time is it in {0}", "Current time in {0}?", "How late is it in {0}?", "Can you check the time in {0}?", "I need the local time in {0}."],
+    "send_email": ["Please send {0} an email{o} saying: {1}", "Mail to {0}{o}: {1}", "Can you send an email to {0}{o} with this text: {1}"],
+    "send_message": ["Please text {0}: {1}", "Let {0} know: {1}", "Can you send {0} this message: {1}", "Message {0}: {1}"],
+    "set_alarm": ["Wake me up at {0}{o}, please.", "Alarm at {0}{o}", "Can you set an alarm for {0}{o}?", "Please wake me at {0}{o}"],
+    "set_timer": ["Timer for {0} minutes", "Please set a {0} minute timer", "Count down {0} minutes", "Can you start a timer of {0} minutes?"],
+    "create_reminder": ["Can you remind me to {0} at {1}?", "Don't let me forget to {0} at {1}.", "I need a reminder at {1}: {0}", "Set a reminder to {0} at {1}"],
+    "convert_currency": ["What is {0} {1} in {2}?", "I have {0} {1}. How many {2} is that?", "{0} {1} in {2}", "Please convert {0} {1} into {2}"],
+    "get_stock_price": ["How is the {0} stock doing?", "Check the share price of {0}.", "What does a {0} share cost?", "price of {0} stock"],
+    "play_music": ["Let's listen to some {0}.", "Could you play {0} music?", "play {0}", "I'd like some {0} music"],
+    "search_web": ["Can you search the web for {0}?", "Google {0}", "Please search for {0} online.", "Find information on {0}."],
+    "book_flight": ["I need a flight from {0} to {1}{o}.", "Book me a flight from {0} to {1}{o}.", "Is there a flight from {0} to {1}{o}?", "fly from {0} to {1}{o}"],
+    "get_distance": ["How many kilometers is it from {0} to {1}?", "What's the distance from {0} to {1}?", "How long is the way from {0} to {1}?"],
+    "track_order": ["Has order {0} been shipped?", "track {0}", "I am waiting for my order {0}. Where is it?", "Check order {0}, please."],
+    "add_numbers": ["Please add {0} and {1} with the tool.", "sum of {0} and {1}", "How much is {0} + {1}?"],
+    "multiply_numbers": ["How much is {0} x {1}?", "product of {0} and {1}", "Please multiply {0} and {1}."],
+}
+for _function in FUNCTIONS:
+    _function.requests += MORE_REQUESTS.get(_function.names[0], [])
+# Questions that need no tool could go to these; what they are declared with is small talk only.
+BROAD = {"search_web", "get_news", "define_word", "translate", "calculate", "add_numbers", "multiply_numbers", "get_population", "get_distance", "rectangle_area", "send_message", "add_todo", "create_reminder", "find_recipe"}
+NONE_FITS = ["I am sorry, none of my tools can do that.", "Sorry, I have no tool that can do that.", "None of my tools fits that, so I can't do it."]
 
 
 @dataclass
@@ -223,7 +226,7 @@ def declare(invented: Invented, rng: random.Random) -> Chosen:
         if slot.options:
             entry["enum"] = slot.options
         if slot.kind == "array":
-            entry["items"] = {"type": "string"}
+            entry["items"] = {"type": "integer" if slot.names[0] in ("numbers", "values") else "string"}
         properties[own] = entry
     required = [own for own, slot in zip(parameter_names, invented.slots) if not slot.clauses]
     function = {"name": name, "description": rng.choice(invented.about),
@@ -231,10 +234,20 @@ def declare(invented: Invented, rng: random.Random) -> Chosen:
     return Chosen(invented, name, parameter_names, {"type": "function", "function": function})
 
 
+def said(value: Any, slot: Slot) -> Any:
+    """A value as people say it."""
+    if slot.shown:
+        return slot.shown(value)
+    if isinstance(value, list):
+        return words.listing([str(one) for one in value])
+    return str(value).lower() if isinstance(value, bool) else value
+
+
 def request(chosen: Chosen, rng: random.Random) -> tuple[str, dict[str, Any], list[Any]]:
     """A user's words that need the function, the arguments they imply, and the values of its required slots."""
     arguments: dict[str, Any] = {}
     required: list[Any] = []
+    shown: list[Any] = []
     optional = ""
     for own, slot in zip(chosen.parameter_names, chosen.invented.slots):
         if slot.clauses and rng.random() < 0.5:
@@ -244,44 +257,45 @@ def request(chosen: Chosen, rng: random.Random) -> tuple[str, dict[str, Any], li
             value = slot.make(rng)
         arguments[own] = value
         if slot.clauses:
-            optional += rng.choice(slot.clauses).format(v=value)
+            optional += rng.choice(slot.clauses).format(v=said(value, slot))
         else:
             required.append(value)
-    shown = [words.listing(value) if isinstance(value, list) else str(value).lower() if isinstance(value, bool) else value for value in required]
-    return rng.choice(chosen.invented.requests).format(*shown, o=optional), arguments, required
+            shown.append(said(value, slot))
+    text = rng.choice(chosen.invented.requests).format(*shown, o=optional)
+    ends_in_value = any(isinstance(value, str) and text.endswith(value) for value in arguments.values())
+    return text if ends_in_value else vary(text, rng, keeps_case=True), arguments, required
 
 
 def call_message(name: str, arguments: dict[str, Any], call_id: str = "call_0") -> dict[str, Any]:
-    return {"role": "assistant", "content": "", "tool_calls": [{"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}]}
+    return {"role": "assistant", "content": "", "tool_calls": [call_of(name, arguments, call_id)]}
 
 
-ACTIONS = "start stop open close check update delete create move copy print scan load save show hide lock unlock count sort build rent clean fetch mark reset test sync".split()
-TARGETS = "file door engine report order user map game record photo server printer door sensor robot camera account ticket invoice folder page device car boat room".split()
-ANY_SLOTS: list[tuple[list[str], str, Make]] = [
-    (["name", "label", "title", "owner"], "string", words.first_name), (["city", "region", "site"], "string", words.city), (["count", "level", "number", "speed", "size"], "integer", integer(1, 99)),
-    (["id", "key", "ref"], "string", words.code), (["date", "day"], "string", words.iso_date), (["mode", "style", "color"], "string", choice(words.COLOURS + words.ADJECTIVES)),
-    (["enabled", "force", "fast"], "boolean", lambda rng: rng.random() < 0.5), (["item", "object", "part"], "string", choice(words.THINGS))]
+def call_of(name: str, arguments: dict[str, Any], call_id: str) -> dict[str, Any]:
+    return {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
 
 
-def anything(rng: random.Random) -> Invented:
-    """A function that nobody has seen before, with a request that spells everything out."""
-    action, target = rng.choice(ACTIONS), rng.choice(TARGETS)
-    if rng.random() < 0.3:
-        target = words.invented_word(rng)
-    slots = [Slot([rng.choice(names)], kind, f"The {names[0]} to use", make) for names, kind, make in rng.sample(ANY_SLOTS, rng.randint(1, 3))]
-    told = words.listing([f"{slot.names[0]} {{{number}}}" for number, slot in enumerate(slots)])
-    set_to = words.listing([f"{slot.names[0]} set to {{{number}}}" for number, slot in enumerate(slots)])
-    name = f"{action}_{target}"
-    requests = [f"{action.capitalize()} the {target} with {told}.", f"Please {action} a {target} with {set_to}.", f"Use {name} with {told}.", f"Call {name} with {set_to}.", f"{action} {target}: {told}"]
-    return Invented([name], [f"{action.capitalize()} a {target}", f"{action.capitalize()} the {target} of the system"], slots, requests, done(f"Done: the {target} is ready.") if rng.random() < 0.5 else None)
+def any_function(rng: random.Random) -> Invented:
+    kind = rng.random()
+    return rng.choice(FUNCTIONS) if kind < 0.42 else tool_results.lookup(rng) if kind < 0.55 else composed(rng)
+
+
+def words_of(name: str) -> frozenset[str]:
+    """What a name says, however it is written."""
+    return frozenset(re.sub(r"([A-Z])", r"_\1", name).lower().split("_")) - {"the", "do", "info", "details", "data"}
 
 
 def declared_tools(rng: random.Random) -> list[Chosen]:
-    """One to four functions with different names, most of them known ones."""
-    count = rng.choices([1, 2, 3, 4], weights=[4, 4, 3, 2])[0]
-    invented = [anything(rng) if rng.random() < 0.25 else known for known in rng.sample(FUNCTIONS, count)]
-    different = {one.names[0]: one for one in invented}
-    return [declare(one, rng) for one in different.values()]
+    """One to six functions with different names, some of them alike in verb or thing."""
+    count = rng.choices([1, 2, 3, 4, 5, 6], weights=[5, 5, 4, 3, 2, 1])[0]
+    found = [any_function(rng)]
+    verb, thing = rng.choice(ACTIONS), rng.choice(TARGETS)
+    while len(found) < count:
+        alike = rng.random()
+        found.append(composed(rng, verb=verb) if alike < 0.15 else composed(rng, thing=thing) if alike < 0.3 else any_function(rng))
+    different: dict[frozenset[str], Chosen] = {}
+    for one in found:
+        different.setdefault(words_of(one.names[0]), declare(one, rng))
+    return rng.sample(list(different.values()), len(different))
 
 
 def call_exercise(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str, dict[str, Any]]:
@@ -292,23 +306,120 @@ def call_exercise(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[s
     return [{"role": "user", "content": text}], [one.tool for one in declared], chosen.name, arguments
 
 
+def is_near(invented: Invented, declared: list[Chosen]) -> bool:
+    """Whether one of the declared functions might do what this one does."""
+    parts = set(re.findall(r"[a-z]+", re.sub(r"([A-Z])", r" \1", " ".join(invented.names)).lower())) & set(TARGETS + [*NEAR])
+    names = " ".join([one.name for one in declared] + [name for one in declared for name in one.invented.names]).lower()
+    return any(part in names for part in parts) or any(part in names for one in parts for part in NEAR.get(one, ()))
+
+
+# Words of names that mean much the same.
+NEAR = {"weather": ("forecast",), "forecast": ("weather",), "alarm": ("timer", "remind", "wake"), "timer": ("alarm", "countdown"), "reminder": ("todo", "task", "alarm", "event"), "todo": ("remind", "task", "list"), "task": ("todo", "remind"), "email": ("message", "mail"), "mail": ("message",),
+        "message": ("mail", "text", "sms"), "event": ("meeting", "calendar", "remind"), "meeting": ("event", "calendar"), "stock": ("price",), "currency": ("exchange", "money"), "exchange": ("currency",), "flight": ("trip",), "light": ("lamp",), "thermostat": ("heater", "temperature"), "temperature": ("heat",),
+        "song": ("music",), "music": ("song", "playlist"), "file": ("document",), "user": ("customer", "account"), "customer": ("user",), "list": ("todo", "cart"), "cart": ("order",), "order": ("cart", "shipment", "package"), "table": ("reserv", "booking"), "reservation": ("table", "booking"), "photo": ("tags", "picture"), "tags": ("photo",),
+        "dice": ("random",), "number": ("random", "dice"), "time": ("clock",), "distance": ("route",), "route": ("distance",), "news": ("article",), "recipe": ("meal",), "word": ("dictionary",), "dictionary": ("word",)}
+
+
+def no_call(rng: random.Random) -> tuple[str, str, list[Chosen], str, bool]:
+    """A message that none of the declared tools serves: question, answer, tools, key, and whether it asks for a deed."""
+    while True:
+        declared = declared_tools(rng)
+        broad = any(one.invented.names[0] in BROAD for one in declared)
+        if rng.random() < 0.5:
+            exchange = exchanges.of_small_talk(rng) if broad or rng.random() < 0.3 else exchanges.any_exchange(rng, [(exchanges.of_facts, 5), (exchanges.of_sums, 2), (exchanges.of_copies, 2), (exchanges.of_records, 1), (exchanges.of_languages, 1)])
+            return exchange.question, exchange.answer, declared, exchange.key or "no tool " + exchange.question.lower(), False
+        wanted = any_function(rng)
+        if not broad and not is_near(wanted, declared):
+            text, _, _ = request(declare(wanted, rng), rng)
+            answer = NONE_FITS[0] if rng.random() < 0.8 else rng.choice(NONE_FITS[1:])
+            return text, answer, declared, "no tool " + text.lower(), True
+
+
+def answered(chosen: Chosen, required: list[Any], arguments: dict[str, Any], rng: random.Random, number: int = 0) -> tuple[list[dict[str, Any]], tool_results.Result]:
+    """The call, the tool's answer and what the model says of it."""
+    result = tool_results.result(chosen.invented, required, rng)
+    return [call_message(chosen.name, arguments, f"call_{number}"), {"role": "tool", "tool_call_id": f"call_{number}", "content": result.content}, {"role": "assistant", "content": result.text}], result
+
+
+def chained(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:
+    """A first call finds the number that a second one needs."""
+    find, act, text, first, second, results, answer = tool_results.chain(rng)
+    tools = [declare(one, rng).tool for one in (find, act)] + [one.tool for one in declared_tools(rng)[:rng.randint(0, 2)] if one.name not in (find.names[0], act.names[0])]
+    rng.shuffle(tools)
+    messages = [{"role": "user", "content": text}]
+    for number, (name, arguments, result) in enumerate(((find.names[0], first, results[0]), (act.names[0], second, results[1]))):
+        messages += [call_message(name, arguments, f"call_{number}"), {"role": "tool", "tool_call_id": f"call_{number}", "content": result}]
+    return [*messages, {"role": "assistant", "content": answer}], tools, "tools " + text
+
+
+def twice(declared: list[Chosen], rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str] | None:
+    """Two requests of one message, called together."""
+    if len(declared) < 2:
+        return None
+    one, other = rng.sample(declared, 2)
+    (text, arguments, required), (more, others, other_required) = request(one, rng), request(other, rng)
+    first, second = tool_results.result(one.invented, required, rng), tool_results.result(other.invented, other_required, rng)
+    calls = [call_of(one.name, arguments, "call_0"), call_of(other.name, others, "call_1")]
+    asked = f"{text.rstrip('.')}{'' if text[-1] in '?!' else '.'} {rng.choice(['Also: ', 'And then: ', '', 'And: '])}{more}"
+    messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": "", "tool_calls": calls}, {"role": "tool", "tool_call_id": "call_0", "content": first.content},
+                {"role": "tool", "tool_call_id": "call_1", "content": second.content}, {"role": "assistant", "content": f"{first.text} {second.text}"}]
+    return messages, [one.tool for one in declared], "tools " + asked
+
+
 def conversation(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:
     """A whole conversation with tools, and the key that decides its split."""
+    kind = rng.random()
+    if kind < 0.18:
+        question, answer, declared, key, _ = no_call(rng)
+        return [{"role": "user", "content": question}, {"role": "assistant", "content": answer}], [one.tool for one in declared], key
+    if kind < 0.23:
+        return chained(rng)
     declared = declared_tools(rng)
     tools = [one.tool for one in declared]
-    if rng.random() < 0.07:
-        question, answer = rng.choice(NO_TOOL)
-        return [{"role": "user", "content": question}, {"role": "assistant", "content": answer}], tools, "no tool " + question
+    both = twice(declared, rng) if kind < 0.27 else None
+    if both:
+        return both
     chosen = rng.choice(declared)
     text, arguments, required = request(chosen, rng)
-    messages = [{"role": "user", "content": text}, call_message(chosen.name, arguments)]
-    if chosen.invented.answer and rng.random() < 0.5:
-        shown = [words.listing(value) if isinstance(value, list) else value for value in required]
-        if any(isinstance(value, list) for value in required):
-            shown = required
-        response, answer = chosen.invented.answer(shown, rng)
-        messages += [{"role": "tool", "tool_call_id": "call_0", "content": json.dumps(response)}, {"role": "assistant", "content": answer}]
+    if rng.random() < 0.35:
+        return [{"role": "user", "content": text}, call_message(chosen.name, arguments)], tools, "tools " + text
+    messages, result = answered(chosen, required, arguments, rng)
+    messages = [{"role": "user", "content": text}, *messages]
+    if result.more and rng.random() < 0.5:
+        question, answer = rng.choice(result.more)
+        messages += [{"role": "user", "content": vary(question, rng)}, {"role": "assistant", "content": answer}]
+    if rng.random() < 0.2:
+        chosen = rng.choice(declared)
+        again, arguments, required = request(chosen, rng)
+        more, _ = answered(chosen, required, arguments, rng, 1)
+        messages += [{"role": "user", "content": again}, *(more if rng.random() < 0.6 else more[:1])]
+    elif rng.random() < 0.1:
+        talk = exchanges.of_small_talk(rng)
+        messages += [{"role": "user", "content": talk.question}, {"role": "assistant", "content": talk.answer}]
     return messages, tools, "tools " + text
+
+
+def held_call(rng: random.Random) -> Held:
+    messages, tools, name, arguments = call_exercise(rng)
+    return Held("tools " + messages[0]["content"], messages, lambda answer: answer.calls == [(name, arguments)], tools)
+
+
+def held_no_call(rng: random.Random) -> Held:
+    question, _, declared, key, is_deed = no_call(rng)
+
+    def right(answer: Answer) -> bool:
+        says_so = re.search(r"\b(none|no tool|not|can't|cannot|don't|unable)\b", answer.text, re.I)
+        return not answer.calls and bool(answer.text.strip()) and (not is_deed or bool(says_so))
+
+    return Held(key, [{"role": "user", "content": question}], right, [one.tool for one in declared])
+
+
+def held_result(rng: random.Random) -> Held:
+    declared = declared_tools(rng)
+    chosen = rng.choice(declared)
+    text, arguments, required = request(chosen, rng)
+    messages, result = answered(chosen, required, arguments, rng)
+    return Held("tools " + text, [{"role": "user", "content": text}, *messages[:2]], lambda answer: not answer.calls and tool_results.tells(answer.text, result), [one.tool for one in declared])
 
 
 CALL = re.compile(r"<\|tool_call>call:([\w.\-]+)\{(.*?)\}<tool_call\|>", re.S)

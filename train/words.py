@@ -44,6 +44,14 @@ tiny huge gentle funny strange shiny heavy light round sweet""".split()
 VERBS = "run walk jump sing read write play cook swim climb build paint dance sleep laugh talk listen watch draw wait".split()
 SYLLABLES = "ba be bo da de do fa fi ga go ka ke ki la le lo ma mi mo na ne no pa pi ra re ri ro sa se so ta te ti to va ve za zo".split()
 
+# Names that fit "she" and "he", for stories.
+GIRLS = """Lily Mia Lucy Sue Amy Sally Emma Anna Sara Ella Grace Molly Daisy Rosie Luna Bella Jane Ruby Penny Kate Alice Jenny Poppy Sophie Julie Tilly Olive Rachel Claire Gina Ivy Nora Zoe Clara Rosa Tina Maya Nina Eva Ada Ruth
+Hannah Laura Julia Elsa Freya Greta Layla Zara Amara Mei Aiko Priya Nadia Stella Iris Flora Hazel Holly Jade Cora Dora Edith Fern Heidi Ines Judy Kira Lena Mabel Nell Opal Paula Rita Sylvia Thea Vera Willow Yara Wendy Sofia Elena
+Diana Carol Bonnie Abby Annie Betty Cindy Debbie Ellie Fiona Gwen Helen Irma Josie Katie Lola Megan Nancy Olivia Peggy Queenie Robin Susie Tess Ursula Viola Winnie Zelda Chloe Leah Naomi Esther Miriam Rebecca Tara Uma Anya""".split()
+BOYS = """Tim Tom Ben Sam Jack Bob Max Leo Fred John Andy Carl Pete Joe Ted George Mark Jake Bill Gary Henry James Jim Harry Johnny Oliver Finn Noah Paul Felix David Victor Hugo Simon Oscar Peter Martin Nick Daniel Frank Kevin Liam
+Thomas Walter Amir Carlos Raj Theo Kenji Chen Lars Pablo Marco Luca Jonas Otto Ahmed Hassan Kofi Ravi Ivan Sean Ian Adam Alan Arthur Barry Brian Caleb Cody Colin Dean Dennis Derek Doug Eddie Eli Ethan Evan Gavin Glen Graham Greg
+Isaac Jason Jeff Jesse Joel Jonah Josh Kyle Logan Luke Marvin Matt Miles Morris Nathan Neil Nigel Norman Owen Patrick Philip Ralph Randy Ray Rob Roger Ron Roy Russell Scott Seth Stan Steve Todd Tony Vince Wade Wayne Zach Omar""".split()
+
 
 def plural(noun: str) -> str:
     if noun in ("fish", "sheep"):

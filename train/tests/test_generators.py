@@ -7,7 +7,10 @@ import random
 import re
 import unittest
 
-from train import arithmetic, chat, code_writing, copying, facts, json_extraction, story_requests, tool_calls
+from train import arithmetic, chat, code_writing, copying, facts, json_extraction, languages, memory, shared_data, story_requests, tool_calls, tool_results, unknown
+from train.held import Answer
+
+STORY = """Once upon a time there was a little girl named Lily. She had a red ball. What a fine thing it was! One day she lost it in the park. Tom found it under a big tree. "Is this yours?" asked Tom. Lily was very happy. They played."""
 
 
 class GeneratorsTest(unittest.TestCase):
@@ -94,15 +97,72 @@ class GeneratorsTest(unittest.TestCase):
 
     def test_stories_are_told_or_continued_whole(self) -> None:
         rng = random.Random(9)
-        story = "Once upon a time there was a girl named Lily. She had a ball. She lost it. Tom found it. They played. They were happy. The end came. All slept."
         for _ in range(200):
-            request, answer = story_requests.request(story, rng)
-            self.assertTrue(story.endswith(answer))
-            if answer != story:
-                self.assertIn(story[:len(story) - len(answer)].strip(), request)
+            request, answer = story_requests.request(STORY, rng)
+            self.assertTrue(STORY.endswith(answer))
+            if answer != STORY:
+                self.assertIn(STORY[:len(STORY) - len(answer)].strip(), request)
+
+    def test_requests_ask_for_what_occurs(self) -> None:
+        rng = random.Random(10)
+        for _ in range(400):
+            story = story_requests.varied(STORY, rng)
+            parts = story_requests.chosen(story_requests.parts_of(story), rng)
+            self.assertTrue(story_requests.fulfils(Answer(story), parts.needed()), (story, parts))
+        needed = story_requests.parts_of(STORY).needed()
+        self.assertLessEqual({"girl", "Lily", "Tom", "ball"}, set(needed))
+        self.assertNotIn("hat", needed, "it is only part of a word")
+        self.assertFalse(story_requests.fulfils(Answer(STORY), ["dragon"]))
+        self.assertFalse(story_requests.fulfils(Answer(STORY + " They played."), []))
+
+    def test_stories_that_are_not_told_well_are_left_out(self) -> None:
+        long = STORY + " In the evening they went home, and Lily's mother gave them warm soup and bread. Both of them were happy and slept well that night."
+        self.assertTrue(shared_data.is_told_well(long))
+        for worse in (long[:-1], long.replace("soup", "soup soup"), long + " They played.", long.replace("warm", "w\u00e4rm"), long.replace("girl", "boy"), long.replace("were happy and slept", "died and slept"), long * 6):
+            self.assertFalse(shared_data.is_told_well(worse), worse)
+
+    def test_what_was_told_is_answered(self) -> None:
+        for seed in range(600):
+            turns, keys, needs, _ = memory.remembered(random.Random(seed))
+            held = memory.held_fact(random.Random(seed))
+            self.assertEqual(keys[0], held.key)
+            self.assertTrue(held.right(Answer(turns[-1][1])), turns)
+            self.assertFalse(held.right(Answer("I don't know.")))
+            self.assertTrue(any(need.lower() in message["content"].lower() for need in needs for message in held.messages[:-1]), turns)
+
+    def test_other_languages_are_refused_and_english_is_not(self) -> None:
+        rng = random.Random(11)
+        self.assertGreaterEqual(len(languages.SPOKEN), 25)
+        for _ in range(300):
+            _, answer, _ = languages.exchange(rng)
+            self.assertTrue(languages.held_refusal(rng).right(Answer(answer)))
+            self.assertFalse(languages.held_refusal(rng).right(Answer("The capital is Paris.")))
+
+    def test_what_is_unknown_is_said_to_be(self) -> None:
+        for seed in range(300):
+            _, answer, _ = unknown.exchange(random.Random(seed))
+            held = unknown.held_unknown(random.Random(seed))
+            self.assertTrue(held.right(Answer(answer)), answer)
+            self.assertFalse(held.right(Answer("It is 7 degrees.")))
+
+    def test_results_and_errors_are_told(self) -> None:
+        for seed in range(1500):
+            rng = random.Random(seed)
+            chosen = rng.choice(tool_calls.declared_tools(rng))
+            _, arguments, required = tool_calls.request(chosen, rng)
+            messages, result = tool_calls.answered(chosen, required, arguments, rng)
+            self.assertTrue(result.needs and tool_results.tells(messages[-1]["content"], result), messages)
+            self.assertFalse(tool_results.tells("It worked well." if result.is_error else "I am sorry, that failed.", result))
+
+    def test_no_tool_is_declared_for_what_none_can_do(self) -> None:
+        rng = random.Random(12)
+        for _ in range(500):
+            held = tool_calls.held_no_call(rng)
+            self.assertTrue(held.right(Answer(tool_calls.NONE_FITS[0])))
+            self.assertFalse(held.right(Answer("", [(held.tools[0]["function"]["name"], {})])))
 
     def test_the_same_seed_gives_the_same(self) -> None:
-        for make in (arithmetic.exercise, json_extraction.exercise, tool_calls.conversation, code_writing.exercise, facts.exercise):
+        for make in (arithmetic.exercise, json_extraction.exercise, tool_calls.conversation, code_writing.exercise, facts.exercise, memory.conversation, languages.exchange, unknown.exchange):
             self.assertEqual(repr([make(random.Random(1)) for _ in range(3)]), repr([make(random.Random(1)) for _ in range(3)]))
 
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from train import chat, picture_questions, pictures, png
 from train.documents import HELD_TASKS
+from train.held import Answer
 from train.split import split_of
 
 
@@ -97,6 +98,14 @@ class PicturesTest(unittest.TestCase):
             self.assertTrue(answer.endswith("."))
             if question == "How many shapes are there?":
                 self.assertIn(str(len(spec["objects"])), answer)
+
+    def test_pictures_stand_before_and_behind_the_text(self) -> None:
+        for make, is_first in ((picture_questions.held_picture_first, True), (picture_questions.held_picture_behind, False)):
+            held = make(random.Random(6))
+            text = chat.render_prompt(held.messages)
+            self.assertEqual(is_first, text.index("<|image|>") < text.index("?") if "?" in text else is_first)
+            self.assertEqual(held.key, pictures.key_of(held.picture))
+            self.assertFalse(held.right(Answer("A dog.")))
 
     def test_a_document_has_room_for_the_soft_tokens(self) -> None:
         rng = random.Random(5)

@@ -126,7 +126,7 @@ def wanted_episode(shard: Shard, rng: random.Random) -> list[dict[str, Any]]:
 def wanted_story(shard: Shard, stories: list[str], rng: random.Random) -> list[dict[str, Any]]:
     """A story asked for, in other words than those held out."""
     while True:
-        asked, told = story_requests.request(story_requests.varied(rng.choice(stories), rng), rng)
+        asked, told = story_requests.plot_request(rng) if rng.random() < 0.25 else story_requests.request(story_requests.varied(rng.choice(stories), rng), rng)
         if asked in story_requests.ANY or shard.is_wanted(story_requests.key_of(asked), HELD_TASKS):
             return chat.conversation(asked, told)
 

@@ -6,7 +6,7 @@ import random
 import re
 from dataclasses import dataclass, field
 
-from train import words
+from train import story_plots, words
 from train.held import Answer, Held
 from train.shared_data import sentences
 
@@ -162,8 +162,8 @@ def hero_of(parts: Parts, rng: random.Random) -> str:
     """How a request names the hero."""
     creature = words.article(f"{parts.quality} {parts.creature}".strip()) if parts.creature else ""
     if parts.wish:
-        hero = f"{creature} {rng.choice(['who', 'that'])} wanted to {parts.wish}"
-        return f"{creature} named {parts.name} {rng.choice(['who', 'that'])} wanted to {parts.wish}" if parts.name and rng.random() < 0.5 else hero
+        named = f"{creature} named {parts.name}" if parts.name and rng.random() < 0.5 else creature
+        return f"{named} {rng.choice(['who', 'that'])} {rng.choice(['wanted to', 'wanted to', 'wanted to', 'wants to', 'wished to', 'would love to'])} {parts.wish}"
     if parts.name and creature:
         hero = rng.choice([f"{creature} named {parts.name}", f"{creature} called {parts.name}", f"{parts.name} the {parts.creature}", f"{parts.name}, {creature}"])
     else:
@@ -223,6 +223,15 @@ def request(story: str, rng: random.Random) -> tuple[str, str]:
     if kind > 0.96 or not few.needed():
         return rng.choice(ANY), story
     return ask(few, rng), story
+
+
+def plot_request(rng: random.Random) -> tuple[str, str]:
+    """A request and a story made for it."""
+    cast, story = story_plots.story(rng, THINGS, PLACES)
+    parts = Parts(cast.hero, cast.quality if rng.random() < 0.8 else "", cast.name, "", list(cast.things), cast.place, "", cast.wish, "happy" if rng.random() < 0.05 else "")
+    if parts.name and not parts.wish and rng.random() < 0.3:
+        parts.name = ""
+    return ask(parts, rng), story
 
 
 def key_of(asked: str) -> str:

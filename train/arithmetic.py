@@ -1,24 +1,18 @@
-"""Arithmetic in chat form, worked out step by step in one stable form that ends with "The answer is N."."""
+"""Arithmetic worked out step by step in one stable form, digit by digit, that ends with "The answer is N."."""
 
 from __future__ import annotations
 
 import random
+import re
 
-from train import words
+from train import arithmetic_questions as asked
+from train.held import Answer, Held
 
-ASK = {
-    "+": ["What is {a} + {b}?", "{a} + {b} = ?", "Calculate {a} + {b}.", "Add {a} and {b}.", "What is {a} plus {b}?", "What is the sum of {a} and {b}?",
-          "How much is {a} + {b}?", "Compute {a} + {b}", "{a}+{b}", "What do you get if you add {b} to {a}?", "{a} + {b}", "Please work out {a} + {b}."],
-    "-": ["What is {a} - {b}?", "{a} - {b} = ?", "Calculate {a} - {b}.", "Subtract {b} from {a}.", "What is {a} minus {b}?", "Take {b} away from {a}.",
-          "How much is {a} - {b}?", "Compute {a} - {b}", "{a}-{b}", "What is the difference of {a} and {b}?", "{a} - {b}", "Please work out {a} - {b}."],
-    "x": ["What is {a} x {b}?", "{a} x {b} = ?", "Calculate {a} * {b}.", "Multiply {a} by {b}.", "What is {a} times {b}?", "What is the product of {a} and {b}?",
-          "How much is {a} * {b}?", "Compute {a} x {b}", "{a}*{b}", "{a} * {b}", "{a} x {b}", "Please work out {a} times {b}."],
-    "/": ["What is {a} / {b}?", "{a} / {b} = ?", "Calculate {a} / {b}.", "Divide {a} by {b}.", "What is {a} divided by {b}?", "How many times does {b} go into {a}?"],
-}
-PLACES = ["Ones", "Tens", "Hundreds", "Thousands", "Ten thousands"]
+PLACES = ["Ones", "Tens", "Hundreds", "Thousands", "Ten thousands", "Hundred thousands", "Millions"]
+ANSWER = re.compile(r"[Tt]he answer is (-?[\d,]*\d(?:\.\d+)?(?: remainder \d+)?)")
 
 
-def conclusion(value: int) -> str:
+def conclusion(value: int | str) -> str:
     return f"The answer is {value}."
 
 
@@ -61,13 +55,33 @@ def subtraction_steps(a: int, b: int) -> list[str]:
 
 
 def add(a: int, b: int) -> str:
-    return "\n".join(addition_steps(a, b) + [conclusion(a + b)])
+    return "\n".join(signed_steps(a, b) + [conclusion(a + b)])
 
 
 def subtract(a: int, b: int) -> str:
-    if a >= b:
-        return "\n".join(subtraction_steps(a, b) + [conclusion(a - b)])
-    return "\n".join([f"{b} is more than {a}, so the answer is negative: {b} - {a}."] + subtraction_steps(b, a) + [conclusion(a - b)])
+    return "\n".join(signed_steps(a, -b, True) + [conclusion(a - b)])
+
+
+def signed_steps(a: int, b: int, is_difference: bool = False) -> list[str]:
+    """The steps of a + b for any signs: a sum or a difference of what they are without them."""
+    x, y = abs(a), abs(b)
+    if a >= 0 and b >= 0 and not is_difference:
+        return addition_steps(a, b)
+    if a >= 0 and b <= 0 and is_difference:
+        if x >= y:
+            return subtraction_steps(x, y)
+        return [f"{y} is more than {x}, so the answer is negative: {y} - {x}."] + subtraction_steps(y, x)
+    written = f"{a} {'-' if is_difference else '+'} {-b if is_difference else b}"
+    if (a >= 0) == (b >= 0):
+        return [f"{written} = " + (f"{x} + {y}." if a >= 0 else f"-({x} + {y}).")] + addition_steps(x, y)
+    large, small = max(x, y), min(x, y)
+    is_negative = a + b < 0
+    return [f"{written} = " + (f"-({large} - {small})." if is_negative else f"{large} - {small}.")] + subtraction_steps(large, small)
+
+
+def add_three(a: int, b: int, c: int) -> str:
+    lines = [f"{a} + {b}:"] + addition_steps(a, b) + [f"{a + b} + {c}:"] + addition_steps(a + b, c)
+    return "\n".join(lines + [conclusion(a + b + c)])
 
 
 def parts_of(number: int) -> list[int]:
@@ -76,130 +90,194 @@ def parts_of(number: int) -> list[int]:
     return [int(digit) * 10 ** (len(digits) - place - 1) for place, digit in enumerate(digits) if digit != "0"] or [0]
 
 
-def multiply(a: int, b: int) -> str:
-    """By the parts of the factors: 47 x 6 = 40 x 6 + 7 x 6."""
-    products = [(x, y, x * y) for x in parts_of(a) for y in parts_of(b)]
-    lines = [f"{x} x {y} = {product}." for x, y, product in products]
-    total = products[0][2]
-    for _, _, product in products[1:]:
-        lines.append(f"{total} + {product} = {total + product}.")
+def row_steps(a: int, digit: int, zeros: int) -> str:
+    """47 x 30 by the parts of 47: their products with 3, the sum, and the zero put behind."""
+    parts = parts_of(a)
+    products = [part * digit for part in parts]
+    steps = [f"{part} x {digit} = {product}" for part, product in zip(parts, products)]
+    total = products[0]
+    for product in products[1:]:
+        steps.append(f"{total} + {product} = {total + product}")
         total += product
-    return "\n".join(lines + [conclusion(total)])
+    if zeros:
+        steps.append(f"{a} x {digit}{'0' * zeros} = {total}{'0' * zeros}" if total else f"{a} x {digit}{'0' * zeros} = 0")
+    return ", ".join(steps) + "."
+
+
+def product_steps(a: int, b: int) -> list[str]:
+    """One row for each digit of the second factor, then the rows added digit by digit."""
+    if a < 10 and b < 10:
+        return [f"{a} x {b} = {a * b}."]
+    if a < 10:
+        return [f"{a} x {b} = {b} x {a}."] + product_steps(b, a)
+    parts = parts_of(b)
+    lines = [f"{a} x {b} = " + " + ".join(f"{a} x {part}" for part in parts) + "."] if len(parts) > 1 else []
+    rows = []
+    for part in parts:
+        zeros = len(str(part)) - 1
+        lines.append(row_steps(a, int(str(part)[0]), zeros))
+        rows.append(a * part)
+    total = rows[0]
+    for row in rows[1:]:
+        lines += [f"{total} + {row}:"] + addition_steps(total, row)
+        total += row
+    return lines
+
+
+def multiply(a: int, b: int) -> str:
+    lines = product_steps(abs(a), abs(b))
+    if a < 0 or b < 0:
+        sign = "positive" if a * b >= 0 else "negative"
+        lines = [f"The sign is {sign}: {abs(a)} x {abs(b)}."] + lines
+    return "\n".join(lines + [conclusion(a * b)])
+
+
+def quotient_text(a: int, b: int) -> str:
+    return f"{a // b} remainder {a % b}" if a % b else str(a // b)
+
+
+def division_steps(a: int, b: int) -> list[str]:
+    """Long division: the digits of a are brought down one by one."""
+    digits = str(a)
+    taken = next((place for place in range(1, len(digits)) if int(digits[:place]) >= b), len(digits))
+    left = int(digits[:taken])
+    lines = []
+    while True:
+        times = left // b
+        lines.append(f"{left} / {b}: {times} x {b} = {times * b}, {left} - {times * b} = {left - times * b}." if times else f"{left} / {b}: 0, {left} left.")
+        left -= times * b
+        if taken == len(digits):
+            return lines
+        lines[-1] += f" Write {times}. Bring down {digits[taken]}: {left * 10 + int(digits[taken])}."
+        left = left * 10 + int(digits[taken])
+        taken += 1
 
 
 def divide(a: int, b: int) -> str:
-    """Exact division, by the product that it undoes."""
-    return f"{b} x {a // b} = {a}.\n{conclusion(a // b)}"
+    """The quotient's digits are those written in the steps, one for each."""
+    return "\n".join(division_steps(a, b) + [conclusion(quotient_text(a, b))])
 
 
 WORK = {"+": add, "-": subtract, "x": multiply, "/": divide}
-RESULT = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "x": lambda a, b: a * b, "/": lambda a, b: a // b}
+RESULT = {"+": lambda a, b: a + b, "-": lambda a, b: a - b, "x": lambda a, b: a * b, "/": quotient_text}
+
+
+def digits(rng: random.Random, count: int) -> int:
+    return rng.randint(10 ** (count - 1), 10 ** count - 1) if count > 1 else rng.randint(0, 9)
+
+
+def summands(rng: random.Random) -> tuple[int, int]:
+    """Numbers of one to five digits, four above all; some pairs that lie close together."""
+    size = rng.choices([1, 2, 3, 4, 5], weights=[4, 20, 20, 46, 10])[0]
+    a = digits(rng, size)
+    if rng.random() < 0.04:
+        return a, max(0, a - rng.randint(0, 30))
+    other = size if rng.random() < 0.75 else rng.randint(1, size)
+    pair = (a, digits(rng, other))
+    return pair if rng.random() < 0.8 else (pair[1], pair[0])
+
+
+def factors(rng: random.Random) -> tuple[int, int]:
+    kind = rng.random()
+    if kind < 0.12:
+        pair = (rng.randint(0, 12), rng.randint(0, 12))
+    elif kind < 0.62:
+        return rng.randint(10, 99), rng.randint(10, 99)
+    elif kind < 0.78:
+        pair = (rng.randint(10, 99), rng.randint(2, 9))
+    elif kind < 0.88:
+        pair = (rng.randint(100, 999), rng.randint(2, 9))
+    elif kind < 0.96:
+        pair = (rng.randint(100, 999), rng.randint(10, 99))
+    else:
+        pair = (rng.randint(1, 99) * rng.choice([1, 10]), 10 ** rng.randint(1, 3))
+    return pair if rng.random() < 0.7 else (pair[1], pair[0])
+
+
+def dividend(rng: random.Random) -> tuple[int, int]:
+    """Two to four digits by one or two, half of them without a remainder."""
+    b = rng.randint(2, 12) if rng.random() < 0.6 else rng.randint(11, 99)
+    if rng.random() < 0.5:
+        most = rng.choice([12, 99, 999 if b < 10 else 99, 9999 // b])
+        return b * rng.randint(2, max(2, most)), b
+    return rng.randint(b + 1, rng.choice([99, 999, 999, 9999]) if b < 99 else 9999), b
 
 
 def operands(op: str, rng: random.Random) -> tuple[int, int]:
-    """Mostly numbers of two digits."""
     if op == "/":
-        b = rng.randint(2, 12)
-        return b * rng.randint(2, 12), b
-    if op == "x":
-        kind = rng.random()
-        if kind < 0.35:
-            return rng.randint(1, 12), rng.randint(1, 12)
-        if kind < 0.85:
-            pair = (rng.randint(10, 99), rng.randint(2, 9))
-            return pair if rng.random() < 0.7 else (pair[1], pair[0])
-        return rng.randint(10, 40), rng.randint(10, 40)
-    kind = rng.random()
-    if kind < 0.7:
-        a, b = rng.randint(10, 99), rng.randint(10, 99)
-    elif kind < 0.85:
-        a, b = rng.randint(0, 99), rng.randint(0, 20)
-    else:
-        a, b = rng.randint(100, 999), rng.randint(10, 999)
-    if op == "-" and a < b and rng.random() < 0.85:
+        return dividend(rng)
+    a, b = factors(rng) if op == "x" else summands(rng)
+    if op == "-" and a < b and rng.random() < 0.88:
         a, b = b, a
+    if op != "x" and rng.random() < 0.05:
+        a, b = rng.choice([(-a, b), (a, -b), (-a, -b)])
+    if op == "x" and rng.random() < 0.03:
+        a, b = -(a % 100), b % 100
     return a, b
 
 
 def key_of(op: str, a: int, b: int) -> str:
+    if op in "+x" and a > b:
+        a, b = b, a
     return f"arithmetic {a} {op} {b}"
 
 
-def plain_question(op: str, a: int, b: int, rng: random.Random) -> str:
-    return rng.choice(ASK[op]).format(a=a, b=b)
+def is_plain(question: str, op: str, a: int, b: int) -> bool:
+    """Whether the numbers stand in the question as they are calculated with."""
+    return re.search(rf"(?<![\d,]){a}\b.*[^\d]{b}(?!,?\d)", question) is not None or op == "x" and a < 10
 
 
-def story_question(op: str, a: int, b: int, rng: random.Random) -> str | None:
-    """A little word problem; none for negative results or large numbers."""
-    name, other = rng.sample(words.FIRST_NAMES, 2)
-    thing = words.plural(rng.choice(words.THINGS + words.FRUITS))
-    if op == "+":
-        return rng.choice([
-            f"{name} has {a} {thing} and gets {b} more. How many {thing} does {name} have now?",
-            f"There are {a} {thing} in one box and {b} in another. How many {thing} are there in all?",
-            f"{name} has {a} {thing} and {other} has {b}. How many {thing} do they have together?",
-            f"A shop sold {a} {thing} on {rng.choice(words.DAYS)} and {b} the next day. How many {thing} did it sell?"])
-    if op == "-" and a >= b:
-        return rng.choice([
-            f"{name} has {a} {thing} and gives {b} to {other}. How many {thing} does {name} have left?",
-            f"There were {a} {thing} in a shop. {b} were sold. How many {thing} are left?",
-            f"{name} has {a} {thing} and {other} has {b}. How many more {thing} does {name} have?",
-            f"{name} needs {a} {thing} and has {b}. How many more {thing} does {name} need?"])
-    if op == "x":
-        return rng.choice([
-            f"There are {a} boxes with {b} {thing} each. How many {thing} are there?",
-            f"{name} buys {a} {thing} for {b} dollars each. How many dollars does {name} pay?",
-            f"Each of {a} children has {b} {thing}. How many {thing} do they have?"])
-    if op == "/":
-        return rng.choice([
-            f"{name} shares {a} {thing} equally among {b} friends. How many {thing} does each friend get?",
-            f"{a} {thing} are put into {b} boxes, the same number in each. How many {thing} are in each box?"])
-    return None
-
-
-def other_question(rng: random.Random) -> tuple[str, str]:
-    """Comparisons, neighbours, rows of numbers, doubles, three summands: short ones beside the four operations."""
-    kind = rng.randrange(7)
-    a, b = rng.randint(0, 99), rng.randint(0, 99)
-    if kind == 0 and a != b:
-        larger = rng.random() < 0.5
-        word = rng.choice(["larger", "bigger", "greater"]) if larger else rng.choice(["smaller", "less"])
-        return f"Which is {word}: {a} or {b}?", conclusion(max(a, b) if larger else min(a, b))
-    if kind == 1:
-        after = rng.random() < 0.5
-        return f"What number comes {'after' if after else 'before'} {a + 1}?", conclusion(a + 2 if after else a)
-    if kind == 2:
-        step = rng.randint(1, 10)
-        row = [a + step * place for place in range(4)]
-        return (f"What comes next: {', '.join(map(str, row))}?",
-                f"Each number is {step} more than the one before.\n{row[-1]} + {step} = {row[-1] + step}.\n{conclusion(row[-1] + step)}")
-    if kind == 3:
-        return rng.choice([f"What is double {a}?", f"What is twice {a}?"]), f"{a} + {a} = {2 * a}.\n{conclusion(2 * a)}"
-    if kind == 4:
-        return rng.choice([f"What is half of {2 * a}?", f"Halve {2 * a}."]), f"{2 * a} / 2 = {a}.\n{conclusion(a)}"
-    if kind == 5:
-        return f"Is {a} even or odd?", f"The last digit of {a} is {a % 10}, so {a} is {'odd' if a % 2 else 'even'}."
-    c = rng.randint(1, 50)
-    return (rng.choice([f"What is {a} + {b} + {c}?", f"Add {a}, {b} and {c}.", f"{a} + {b} + {c}"]),
-            f"{a} + {b} = {a + b}.\n{a + b} + {c} = {a + b + c}.\n{conclusion(a + b + c)}")
-
-
-def exercise(rng: random.Random) -> tuple[str, str, str, int | None]:
-    """A question, its answer worked out, the key that decides the split, and the number it comes to."""
-    if rng.random() < 0.1:
-        question, answer = other_question(rng)
-        return question, answer, "other " + question, None
-    op = rng.choices("+-x/", weights=[38, 38, 20, 4])[0]
-    a, b = operands(op, rng)
-    told = story_question(op, a, b, rng) if rng.random() < 0.2 else None
-    if told:
-        return told, worked_out(op, a, b), key_of(op, a, b), RESULT[op](a, b)
-    return plain_question(op, a, b, rng), WORK[op](a, b), key_of(op, a, b), RESULT[op](a, b)
+def answered(question: str, op: str, a: int, b: int) -> str:
+    """The steps; first what is to be calculated, where the question says it otherwise."""
+    return WORK[op](a, b) if is_plain(question, op, a, b) else worked_out(op, a, b)
 
 
 def worked_out(op: str, a: int, b: int) -> str:
     """The answer to a problem told in words: first what is to be calculated, then the steps."""
     return f"{a} {op} {b}:\n{WORK[op](a, b)}"
+
+
+def other_exercise(rng: random.Random) -> tuple[str, str, str, int | None]:
+    """Short ones beside the four operations."""
+    kind = rng.randrange(9)
+    if kind == 0:
+        question, answer = asked.comparison(rng)
+        return question, answer, "other " + question, None
+    if kind == 1:
+        a, b, c = (digits(rng, rng.choice([1, 2, 2, 3, 4])) for _ in range(3))
+        return asked.three(a, b, c, rng), add_three(a, b, c), f"arithmetic {a} + {b} + {c}", a + b + c
+    if kind == 2:
+        share, whole = rng.choice([5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 80, 90]), rng.randint(1, 60) * 20
+        value = share * whole // 100
+        return (asked.percentage(share, whole, rng), f"{share} x {whole}:\n" + "\n".join(product_steps(whole, share)) + f"\n{share * whole} / 100 = {value}.\n{conclusion(value)}",
+                f"arithmetic {share}% of {whole}", value)
+    if kind == 3:
+        a, b, c = rng.randint(2, 20), rng.randint(2, 12), rng.randint(2, 12)
+        question, answer, value = asked.mixed_operations(a, b, c, rng)
+        return question, answer, "other " + question, value
+    if kind == 4:
+        a = rng.randint(2, 99)
+        return asked.square(a, rng), f"{a} x {a}:\n" + multiply(a, a), key_of("x", a, a), a * a
+    if kind == 5:
+        a = digits(rng, rng.choice([1, 2, 3, 4]))
+        return asked.double(a, rng), f"{a} + {a}:\n" + add(a, a), key_of("+", a, a), 2 * a
+    if kind == 6:
+        a = 2 * digits(rng, rng.choice([1, 2, 3]))
+        return asked.half(a, rng), f"{a} / 2:\n" + divide(a, 2), key_of("/", a, 2), a // 2
+    question, answer, value = asked.little(rng)
+    return question, answer, "other " + question, value
+
+
+def exercise(rng: random.Random) -> tuple[str, str, str, int | str | None]:
+    """A question, its answer worked out, the key that decides the split, and what it comes to."""
+    if rng.random() < 0.14:
+        return other_exercise(rng)
+    op = rng.choices("+-x/", weights=[26, 28, 24, 22])[0]
+    a, b = operands(op, rng)
+    told = asked.story(op, a, b, rng) if rng.random() < 0.22 else None
+    question = told or asked.plain(op, a, b, rng)
+    answer = worked_out(op, a, b) if told else answered(question, op, a, b)
+    return question, answer, key_of(op, a, b), RESULT[op](a, b)
 
 
 def bar_exercise(rng: random.Random) -> tuple[str, str, str, int]:
@@ -208,4 +286,39 @@ def bar_exercise(rng: random.Random) -> tuple[str, str, str, int]:
     a, b = rng.randint(10, 99), rng.randint(10, 99)
     if op == "-" and a < b:
         a, b = b, a
-    return plain_question(op, a, b, rng), WORK[op](a, b), key_of(op, a, b), RESULT[op](a, b)
+    question = asked.plain(op, a, b, rng)
+    return question, answered(question, op, a, b), key_of(op, a, b), RESULT[op](a, b)
+
+
+def is_right(answer: str, expected: int | str) -> bool:
+    """Whether the last answer that is named is the expected one."""
+    found = ANSWER.findall(answer)
+    return bool(found) and found[-1].replace(",", "") == str(expected)
+
+
+def held(op: str, a: int, b: int, rng: random.Random) -> Held:
+    question = (asked.story(op, a, b, rng) if rng.random() < 0.2 else None) or asked.plain(op, a, b, rng)
+    expected = RESULT[op](a, b)
+
+    def right(answer: Answer) -> bool:
+        return is_right(answer.text, expected)
+
+    return Held(key_of(op, a, b), [{"role": "user", "content": question}], right)
+
+
+def held_sum(rng: random.Random) -> Held:
+    return held("+", digits(rng, 4), digits(rng, 4), rng)
+
+
+def held_difference(rng: random.Random) -> Held:
+    a, b = digits(rng, 4), digits(rng, 4)
+    return held("-", max(a, b), min(a, b), rng)
+
+
+def held_product(rng: random.Random) -> Held:
+    return held("x", digits(rng, 2), digits(rng, 2), rng)
+
+
+def held_division(rng: random.Random) -> Held:
+    a, b = dividend(rng)
+    return held("/", a, b, rng)

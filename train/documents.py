@@ -107,6 +107,10 @@ def system_message(rng: random.Random, long: bool = False) -> list[dict[str, Any
     return [{"role": "system", "content": " ".join(rng.sample(SYSTEM, rng.randint(1, 2)))}] if rng.random() < 0.25 else []
 
 
+def perhaps_under_system(messages: list[dict[str, Any]], rng: random.Random) -> list[dict[str, Any]]:
+    return [{"role": "system", "content": rng.choice(SYSTEM)}] + messages if rng.random() < 0.08 else messages
+
+
 def wanted_exchange(shard: Shard, rng: random.Random) -> list[dict[str, Any]]:
     """A question of any kind, on the shard's side, with its answer."""
     while True:
@@ -207,7 +211,7 @@ def sums(shard: Shard) -> Iterator[Document]:
 
     def make(rng: random.Random) -> tuple[str, Document]:
         one = exchanges.of_sums(rng)
-        return one.key, talk(chat.conversation(one.question, one.answer))
+        return one.key, talk(perhaps_under_system(chat.conversation(one.question, one.answer), rng))
 
     yield from generated(shard, "arithmetic", make)
 
@@ -215,7 +219,7 @@ def sums(shard: Shard) -> Iterator[Document]:
 def records(shard: Shard) -> Iterator[Document]:
     def make(rng: random.Random) -> tuple[str, Document]:
         one = exchanges.of_records(rng)
-        return one.key, talk(chat.conversation(one.question, one.answer))
+        return one.key, talk(perhaps_under_system(chat.conversation(one.question, one.answer), rng))
 
     yield from generated(shard, "json", make)
 
@@ -237,8 +241,8 @@ def code(shard: Shard) -> Iterator[Document]:
     yield from talk_rows(shard, shared_data.functions(shard.shared), HELD_TASKS)
 
     def make(rng: random.Random) -> tuple[str, Document]:
-        question, answer, key = code_writing.exercise(rng) if rng.random() < 0.9 else code_writing.result_question(rng)
-        return key + question, talk(chat.conversation(question, answer))
+        question, answer, key = code_writing.exercise(rng) if rng.random() < 0.95 else code_writing.result_question(rng)
+        return key, talk(perhaps_under_system(chat.conversation(question, answer), rng))
 
     yield from generated(shard, "code", make)
 

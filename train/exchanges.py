@@ -22,7 +22,7 @@ def of_sums(rng: random.Random) -> Exchange:
 
 def of_records(rng: random.Random) -> Exchange:
     question, answer, _ = json_extraction.exercise(rng)
-    return Exchange(question, answer, "json " + question)
+    return Exchange(question, answer, json_extraction.key_of(question))
 
 
 def of_copies(rng: random.Random) -> Exchange:
@@ -32,7 +32,7 @@ def of_copies(rng: random.Random) -> Exchange:
 
 def of_code(rng: random.Random) -> Exchange:
     question, answer, key = code_writing.exercise(rng)
-    return Exchange(question, answer, key + question)
+    return Exchange(question, answer, key)
 
 
 def of_facts(rng: random.Random) -> Exchange:

@@ -44,7 +44,7 @@ def made(task: str, rng: Any) -> tuple[str, Example]:
         return key, Example(task, [{"role": "user", "content": question}], None, None, value)
     if task == "json":
         question, _, record = json_extraction.extraction(rng)
-        return "json " + question, Example(task, [{"role": "user", "content": question}], None, None, record)
+        return json_extraction.key_of(question), Example(task, [{"role": "user", "content": question}], None, None, record)
     if task == "tools":
         messages, tools, name, arguments = tool_calls.call_exercise(rng)
         return "tools " + messages[0]["content"], Example(task, messages, tools, None, {"name": name, "arguments": arguments})
@@ -124,8 +124,7 @@ def made_question(domain: str, rng: Any) -> tuple[str, str]:
     if domain == "arithmetic":
         question, _, key, _ = arithmetic.exercise(rng)
     elif domain == "code":
-        question, _, what = code_writing.exercise(rng)
-        key = what + question
+        question, _, key = code_writing.exercise(rng)
     elif domain == "copying":
         question = copying.exercise(rng, [])[0]
         key = "copying " + question

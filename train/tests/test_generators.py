@@ -1,10 +1,8 @@
-"""What the generators make is right: sums, records, calls, code, copies, and the same for the same seed."""
+"""What the generators make is right: calls, copies, stories, and the same for the same seed. Sums, records and code have tests of their own."""
 
 from __future__ import annotations
 
-import json
 import random
-import re
 import unittest
 
 from train import arithmetic, chat, code_writing, copying, facts, json_extraction, languages, memory, shared_data, story_requests, tool_calls, tool_results, unknown
@@ -14,37 +12,6 @@ STORY = """Once upon a time there was a little girl named Lily. She had a red ba
 
 
 class GeneratorsTest(unittest.TestCase):
-    def test_every_step_of_a_sum_holds(self) -> None:
-        rng = random.Random(1)
-        for _ in range(3000):
-            question, answer, _, value = arithmetic.exercise(rng)
-            for left, right in re.findall(r"(?<![\w.])((?:-?\d+ [-+x/] )+\d+) = (-?\d+)", answer):
-                self.assertEqual(int(eval(left.replace("x", "*"))), int(right), (question, answer))
-            if value is not None:
-                self.assertTrue(answer.endswith(f"The answer is {value}."), answer)
-
-    def test_all_two_digit_sums_end_in_their_result(self) -> None:
-        for a in range(10, 100):
-            for b in range(10, 100):
-                self.assertTrue(arithmetic.add(a, b).endswith(f" {a + b}."))
-                self.assertTrue(arithmetic.subtract(a, b).endswith(f" {a - b}."))
-                written = [re.search(r"write (\d)|= (\d+)\.", line) for line in arithmetic.addition_steps(a, b)]
-                digits = "".join(found.group(1) or found.group(2) for found in reversed(written) if found)
-                self.assertTrue(str(a + b).endswith(digits), (a, b))
-
-    def test_records_are_json_that_the_text_states(self) -> None:
-        rng = random.Random(2)
-        for _ in range(2000):
-            question, answer, record = json_extraction.exercise(rng)
-            self.assertEqual(record, json.loads(answer))
-            values = record.values() if isinstance(record, dict) else []
-            for value in values:
-                if isinstance(value, str) or type(value) in (int, float):
-                    self.assertIn(str(value), question)
-            self.assertNotIn("{s}", question)
-            self.assertNotIn("{v}", question)
-            self.assertNotIn("|", question)
-
     def test_calls_are_declared_and_can_be_read_back(self) -> None:
         rng = random.Random(3)
         for _ in range(2000):
@@ -68,12 +35,6 @@ class GeneratorsTest(unittest.TestCase):
             last = chat.render_document(messages, tools)[-1]
             self.assertTrue(last.learn)
             self.assertTrue(last.text.endswith(("<turn|>", "<|tool_response>")))
-
-    def test_code_runs_and_its_tests_hold(self) -> None:
-        rng = random.Random(5)
-        for _ in range(600):
-            _, answer, _ = code_writing.exercise(rng)
-            exec(answer.removeprefix("```python\n").removesuffix("\n```"), {})
 
     def test_copies_answer_something(self) -> None:
         rng = random.Random(6)

@@ -59,7 +59,7 @@ TEST_F(ServerTest, SmallRoutes) {
   EXPECT_EQ(client.get("/version").json().at("name"), json::value("paceline"));
   const auto model = client.get("/v1/models").json().at("data").at(0);
   EXPECT_EQ(model.at("id"), json::value("default"));
-  EXPECT_EQ(model.at("context_length"), json::value(4096));
+  EXPECT_EQ(model.at("context_length"), json::value(TestModel::shared().text.loaded.config.context));
   EXPECT_TRUE(model.at("sha256").at("target").is_null());
   EXPECT_EQ(client.get("/v1/models/default").json().at("object"), json::value("model"));
   EXPECT_EQ(client.get("/v1/models/other").status, 404);
@@ -310,10 +310,11 @@ TEST_F(ServerTest, ErrorsNameWhatIsWrong) {
   EXPECT_EQ(post(TestServer::chat_body(R"("temperature":9)")).error_field("param"), "temperature");
   EXPECT_EQ(post("{").error_field("code"), "invalid_json");
   EXPECT_EQ(post(TestServer::chat_body(R"("logit_bias":{"8192":1})")).error_field("param"), "logit_bias");
-  const TestAnswer over = post(TestServer::chat_body("", std::string(30'000, 'x') + " y z"));
+  const auto context = static_cast<size_t>(TestModel::shared().text.loaded.config.context);
+  const TestAnswer over = post(TestServer::chat_body("", std::string(2 * context, 'x') + " y z"));
   EXPECT_EQ(over.status, 400);
   EXPECT_EQ(over.error_field("code"), "context_length_exceeded");
-  EXPECT_NE(over.error_field("message").find("4096"), std::string::npos);
+  EXPECT_NE(over.error_field("message").find(std::to_string(context)), std::string::npos);
   // So long that it is not even encoded.
   const TestAnswer far_over = post(TestServer::chat_body("", std::string(3'000'000, 'x')));
   EXPECT_EQ(far_over.error_field("code"), "context_length_exceeded");

@@ -175,8 +175,9 @@ test("errors come as the client's classes", async () => {
     error instanceof OpenAI.BadRequestError && error.param === "temperature" && error.code === "invalid_value");
   await assert.rejects(ask({ model: "gpt-4" }), OpenAI.NotFoundError);
   await assert.rejects(ask({ stream: true, max_tokens: -1 }), OpenAI.BadRequestError);
-  await assert.rejects(ask({ messages: [{ role: "user", content: "x ".repeat(10_000) }] }), (error) =>
-    error.code === "context_length_exceeded" && error.message.includes("4096"));
+  const { context_length: context } = (await client.models.list()).data[0];
+  await assert.rejects(ask({ messages: [{ role: "user", content: "x ".repeat(2 * context) }] }), (error) =>
+    error.code === "context_length_exceeded" && error.message.includes(`${context}`));
   const stranger = new OpenAI({ baseURL: at("/v1"), apiKey: "wrong", maxRetries: 0 });
   await assert.rejects(stranger.models.list(), OpenAI.AuthenticationError);
 });

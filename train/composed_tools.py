@@ -192,8 +192,8 @@ def spelt_out(slots: list[Slot], name: str, thing: str) -> list[str]:
 
 
 def slots_of(rng: random.Random) -> list[Slot]:
-    """One to five parameters, no two of one name; about a third may be left out."""
-    count = rng.choices([1, 2, 3, 4, 5], weights=[5, 7, 5, 3, 1])[0]
+    """Up to five parameters, no two of one name; about a third may be left out."""
+    count = rng.choices([0, 1, 2, 3, 4, 5], weights=[1, 5, 7, 5, 3, 1])[0]
     slots: list[Slot] = []
     for parameter in rng.sample(PARAMETERS, count):
         names = [name for name in parameter.names if name not in [slot.names[0] for slot in slots]]
@@ -217,7 +217,7 @@ def composed(rng: random.Random, verb: list[str] | None = None, thing: str | Non
         rng.shuffle(order)
         clauses = "".join(" " + rng.choice(required[number].says).replace("{v}", f"{{{number}}}") for number in order)
         requests.append(head.format(Verb=doing.capitalize(), verb=doing, a_thing=words.article(plain), thing=plain, c=clauses + "{o}"))
-    if len(required) == len(slots) and not any(slot.kind == "boolean" for slot in slots) and rng.random() < 0.15:
+    if slots and len(required) == len(slots) and not any(slot.kind == "boolean" for slot in slots) and rng.random() < 0.15:
         requests = spelt_out(slots, name, plain)
     about = rng.choice([f"{doing.capitalize()} {words.article(plain)}", f"{doing.capitalize()} the {plain}", f"{doing.capitalize()}s {words.article(plain)}", f"Use this to {doing} {words.article(plain)}.", f"Function to {doing} {words.article(plain)}", f"{doing.capitalize()} {words.article(plain)} of the user.",
                         f"This tool can {doing} {words.article(plain)} and returns the result.", ""])

@@ -73,14 +73,18 @@ def prose_text(text: str, is_end: bool) -> Document:
     return Document([Segment(chat.BOS, False), Segment(text + (chat.EOS if is_end else ""), True)])
 
 
+# Stories to be told on request are the better half of the generated ones.
+USUAL = 0.935
 SHORT_STORIES = ("tinystories", "generated")
 
 
-def story_rows(shard: Shard) -> Iterator[tuple[str, str]]:
+def story_rows(shard: Shard, usual: float = 0.9) -> Iterator[tuple[str, str]]:
+    """Set and text; short stories that are told well and, of generated ones, in usual words."""
     for name, texts in shared_data.stories(shard.shared).items():
         for text in shard.mine(texts):
             if shard.is_wanted("story " + text[:200], HELD_TEXTS) and (name not in SHORT_STORIES or shared_data.is_told_well(text)):
-                yield name, text
+                if name != "generated" or shared_data.usual_share(text, shard.shared) >= usual:
+                    yield name, text
 
 
 def prose(shard: Shard) -> Iterator[Document]:
@@ -93,7 +97,7 @@ def prose(shard: Shard) -> Iterator[Document]:
 
 
 def some_stories(shard: Shard) -> list[str]:
-    return [text for name, text in story_rows(shard) if name in SHORT_STORIES]
+    return [text for name, text in story_rows(shard, USUAL) if name in SHORT_STORIES]
 
 
 SYSTEM = ["You are a helpful assistant.", "Be brief.", "Answer politely.", "You are a friendly teacher.", "You help people with small questions.", "Answer in simple words.", "You are a helpful assistant who answers in short sentences, and calls tools where they are of use.",
@@ -173,8 +177,8 @@ def chats(shard: Shard) -> Iterator[Document]:
 def asked_stories(shard: Shard) -> Iterator[Document]:
     """Each story of people's making several times, each generated one once or twice, under different requests."""
     rng = shard.rng("stories")
-    pool = [text for name, text in story_rows(shard) if name in SHORT_STORIES for _ in range(4 if name == "tinystories" else 1)]
-    for _ in range(min(shard.generated, 3 * len(pool))):
+    pool = [text for name, text in story_rows(shard, USUAL) if name in SHORT_STORIES for _ in range(4 if name == "tinystories" else 1)]
+    for _ in range(min(shard.generated, 4 * len(pool))):
         yield talk(system_message(rng) * (rng.random() < 0.2) + wanted_story(shard, pool, rng))
 
 
@@ -287,5 +291,5 @@ def documents(domain: str, shard: Shard) -> Iterator[Document]:
 
 def load_shared(shared: pathlib.Path) -> None:
     """Reads every shared set, so that processes forked after this have them."""
-    for load in (shared_data.stories, shared_data.chats, shared_data.word_problems, shared_data.functions, shared_data.questions, shared_data.tool_talks):
+    for load in (shared_data.stories, shared_data.usual_pairs, shared_data.chats, shared_data.word_problems, shared_data.functions, shared_data.questions, shared_data.tool_talks):
         load(shared)

@@ -206,12 +206,11 @@ def quoted(rng: random.Random) -> tuple[list[tuple[str, str]], list[str]]:
     return [*((one.question, one.answer) for one in found), (vary(question, rng), answer)], [f"memory {question} {about}", *(one.key for one in found if one.key)]
 
 
-def remembered(rng: random.Random) -> tuple[list[tuple[str, str]], list[str], list[str], str | None]:
-    """Turns that end in a question about what was told, the keys, the values asked for, and a system message if it was told there."""
+def remembered(rng: random.Random) -> tuple[list[tuple[str, str]], list[str], list[str]]:
+    """Turns that end in a question about what was told, the keys, and the values asked for."""
     told = tellings(rng, rng.choices([1, 2, 3], weights=[6, 3, 1])[0])
     keys: list[str] = []
     turns: list[tuple[str, str]] = []
-    system = None
     for one in between(rng, rng.choices([0, 1, 2], weights=[7, 2, 1])[0]):
         turns.append((one.question, one.answer))
         keys.append(one.key)
@@ -230,7 +229,7 @@ def remembered(rng: random.Random) -> tuple[list[tuple[str, str]], list[str], li
         question, answer, needs = rng.choice(rng.choice(told).asked)
         turns.append((vary(question, rng, keeps_case=True), answer))
     keys.insert(0, f"memory {question} {answer}")
-    return turns, [key for key in keys if key], needs, system
+    return turns, [key for key in keys if key], needs
 
 
 def untold(rng: random.Random) -> tuple[list[tuple[str, str]], list[str]]:
@@ -252,7 +251,7 @@ def conversation(rng: random.Random) -> tuple[list[Message], list[str]]:
     elif kind < 0.14:
         turns, keys = untold(rng)
     else:
-        turns, keys, _, _ = remembered(rng)
+        turns, keys, _ = remembered(rng)
     return messages_of(turns), keys
 
 
@@ -261,7 +260,7 @@ def plain(text: str) -> str:
 
 
 def held_fact(rng: random.Random) -> Held:
-    turns, keys, needs, _ = remembered(rng)
+    turns, keys, needs = remembered(rng)
 
     def right(answer: Answer) -> bool:
         said = f" {plain(answer.text)} "

@@ -94,7 +94,7 @@ def stories(shared: pathlib.Path) -> dict[str, list[str]]:
 SENTENCE = re.compile(r"(?<=[.!?])[\"']? +|\n+")
 DOUBLED = re.compile(r"\b(\w{3,}) \1\b", re.I)
 ODD = re.compile(r"[^\n -~]|[<>{}\[\]|_*#@\\\\/=~^]|https?:|\d{3}")
-GRIM = re.compile(r"\b(die|dies|died|dead|death|kill\w*|murder\w*|blood\w*|gun|guns|suicide|drunk|beer|wine|cigar\w*|devil|hell|knife|shot|shoot|stab\w*|hate|hates|hated|stupid|ugly|fat|razor)\b", re.I)
+GRIM = re.compile(r"\b(die|dies|died|dead|death|kill\w*|murder\w*|blood\w*|gun|guns|suicide|drunk|beer|wine|cigar\w*|devil|hell|knife|shot|shoot|eaten|ate (?:him|her|them)|stab\w*|hate|hates|hated|stupid|ugly|fat|razor)\b", re.I)
 BLEAK = re.compile(r"\b(never (?:got|saw|came|went|found|played)|all alone|was gone|were gone|cried|crying|too late|hurt|was sad|were sad|very sad|angry)\b", re.I)
 SEX = {"girl": "she", "boy": "he", "princess": "she", "prince": "he", "king": "he", "queen": "she", "lady": "she", "man": "he", "woman": "she"}
 NAMED_ONE = re.compile(r"\b(girl|boy|princess|prince|king|queen|lady|man|woman) (?:named|called) ([A-Z][a-z]+)")
@@ -128,6 +128,26 @@ def is_told_well(text: str) -> bool:
     tokens = re.findall(r"[a-z']+", text.lower())
     fours = list(zip(tokens, tokens[1:], tokens[2:], tokens[3:]))
     return len(set(fours)) > 0.95 * len(fours) and is_steady(text)
+
+
+WORD = re.compile(r"[a-z']+")
+
+
+@lru_cache(maxsize=None)
+def usual_pairs(shared: pathlib.Path) -> frozenset[tuple[str, str]]:
+    """Neighbouring words of the stories that people wrote or chose."""
+    found: set[tuple[str, str]] = set()
+    for text in stories(shared)["tinystories"]:
+        tokens = WORD.findall(text.lower())
+        found.update(zip(tokens, tokens[1:]))
+    return frozenset(found)
+
+
+def usual_share(text: str, shared: pathlib.Path) -> float:
+    """Which share of a story's neighbouring words also stand together elsewhere: low where a small model strung words together that do not go together."""
+    tokens = WORD.findall(text.lower())
+    known = usual_pairs(shared)
+    return sum(pair in known for pair in zip(tokens, tokens[1:])) / max(1, len(tokens) - 1)
 
 
 def cleaned_messages(messages: list[dict[str, Any]]) -> list[dict[str, Any]] | None:

@@ -97,7 +97,7 @@ FUNCTIONS = [
              [Slot(["to", "name", "contact"], "string", "Name of the person", words.first_name), Slot(["text", "message", "content"], "string", "What to say", saying)],
              ["Text {0}: {1}", "Send a message to {0}: {1}", "Tell {0}: {1}", "Write to {0}: {1}"], done("I sent your message to {0}.")),
     Invented(["set_alarm", "create_alarm", "add_alarm"], ["Set an alarm"], [Slot(["time", "at", "alarm_time"], "string", "Time as HH:MM", words.clock),
-             Slot(["day", "weekday"], "string", "Day of the week", choice(words.DAYS), [" on {v}", " for {v}"])],
+             Slot(["day", "weekday"], "string", "Day", choice(words.DAYS + ["tomorrow", "today"]), [" for {v}", ", {v}"])],
              ["Set an alarm for {0}{o}.", "Wake me at {0}{o}.", "I need an alarm at {0}{o}."], done("The alarm is set for {0}.")),
     Invented(["set_timer", "start_timer", "countdown"], ["Start a timer"], [Slot(["minutes", "duration", "mins"], "integer", "Length in minutes", integer(1, 90))],
              ["Set a timer for {0} minutes.", "Start a {0} minute timer.", "Tell me when {0} minutes are over."], done("The timer runs for {0} minutes.")),
@@ -126,7 +126,7 @@ FUNCTIONS = [
              Slot(["degrees", "temperature"], "integer", "Temperature in degrees", integer(15, 28))],
              ["Set the {0} to {1} degrees.", "Make the {0} {1} degrees warm.", "I want {1} degrees in the {0}."], done("The {0} is set to {1} degrees.")),
     Invented(["book_table", "reserve_table", "make_reservation"], ["Book a table in a restaurant"], [Slot(["people", "guests", "party_size"], "integer", "Number of people", integer(1, 12)),
-             Slot(["time", "at"], "string", "Time as HH:MM", words.clock), Slot(["day", "date"], "string", "Day", choice(words.DAYS), [" on {v}"])],
+             Slot(["time", "at"], "string", "Time as HH:MM", words.clock), Slot(["day", "date"], "string", "Day", choice(words.DAYS + ["tomorrow", "tonight"]), [" for {v}", ", {v}"])],
              ["Book a table for {0} at {1}{o}.", "I need a table for {0} people at {1}{o}.", "Reserve a table at {1} for {0}{o}."], done("A table for {0} is booked at {1}.")),
     Invented(["book_flight", "find_flight", "search_flights"], ["Find a flight between two cities"], [Slot(["origin", "from_city", "departure"], "string", "City to leave from", words.city),
              Slot(["destination", "to_city", "arrival"], "string", "City to go to", words.city), Slot(["date", "day"], "string", "Date as YYYY-MM-DD", words.iso_date, [" on {v}"])],
@@ -234,8 +234,13 @@ def declare(invented: Invented, rng: random.Random) -> Chosen:
     return Chosen(invented, name, parameter_names, {"type": "function", "function": function})
 
 
-def said(value: Any, slot: Slot) -> Any:
+NUMBER_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+
+
+def said(value: Any, slot: Slot, rng: random.Random) -> Any:
     """A value as people say it."""
+    if slot.kind == "integer" and 1 < value < len(NUMBER_WORDS) and rng.random() < 0.15:
+        return NUMBER_WORDS[value]
     if slot.shown:
         return slot.shown(value)
     if isinstance(value, list):
@@ -257,10 +262,10 @@ def request(chosen: Chosen, rng: random.Random) -> tuple[str, dict[str, Any], li
             value = slot.make(rng)
         arguments[own] = value
         if slot.clauses:
-            optional += rng.choice(slot.clauses).format(v=said(value, slot))
+            optional += rng.choice(slot.clauses).format(v=said(value, slot, rng))
         else:
             required.append(value)
-            shown.append(said(value, slot))
+            shown.append(said(value, slot, rng))
     text = rng.choice(chosen.invented.requests).format(*shown, o=optional)
     ends_in_value = any(isinstance(value, str) and text.endswith(value) for value in arguments.values())
     return text if ends_in_value else vary(text, rng, keeps_case=True), arguments, required
@@ -366,12 +371,21 @@ def twice(declared: list[Chosen], rng: random.Random) -> tuple[list[dict[str, An
     return messages, [one.tool for one in declared], "tools " + asked
 
 
+def before(declared: list[Chosen], rng: random.Random) -> list[dict[str, Any]]:
+    """Sometimes talk before the first request."""
+    if rng.random() < 0.8:
+        return []
+    broad = any(one.invented.names[0] in BROAD for one in declared)
+    talk = [exchanges.of_small_talk(rng) if broad or rng.random() < 0.5 else exchanges.of_facts(rng) for _ in range(rng.randint(1, 2))]
+    return [message for one in talk for message in ({"role": "user", "content": one.question}, {"role": "assistant", "content": one.answer})]
+
+
 def conversation(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:
     """A whole conversation with tools, and the key that decides its split."""
     kind = rng.random()
     if kind < 0.18:
         question, answer, declared, key, _ = no_call(rng)
-        return [{"role": "user", "content": question}, {"role": "assistant", "content": answer}], [one.tool for one in declared], key
+        return [*before(declared, rng), {"role": "user", "content": question}, {"role": "assistant", "content": answer}], [one.tool for one in declared], key
     if kind < 0.23:
         return chained(rng)
     declared = declared_tools(rng)
@@ -382,9 +396,9 @@ def conversation(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[st
     chosen = rng.choice(declared)
     text, arguments, required = request(chosen, rng)
     if rng.random() < 0.35:
-        return [{"role": "user", "content": text}, call_message(chosen.name, arguments)], tools, "tools " + text
+        return [*before(declared, rng), {"role": "user", "content": text}, call_message(chosen.name, arguments)], tools, "tools " + text
     messages, result = answered(chosen, required, arguments, rng)
-    messages = [{"role": "user", "content": text}, *messages]
+    messages = [*before(declared, rng), {"role": "user", "content": text}, *messages]
     if result.more and rng.random() < 0.5:
         question, answer = rng.choice(result.more)
         messages += [{"role": "user", "content": vary(question, rng)}, {"role": "assistant", "content": answer}]

@@ -64,7 +64,7 @@ def said(fields: dict[str, Any], lead: str = "The") -> str:
 
 
 def some_fields(rng: random.Random, low: int, high: int) -> dict[str, Any]:
-    return {key: make(rng) for key, _, make in rng.sample(FIELDS, rng.randint(low, high))}
+    return {key: make(rng) for key, _, make in sorted(rng.sample(FIELDS, rng.randint(low, high)), key=lambda one: one[0])}
 
 
 def wrapped(fields: dict[str, Any], rng: random.Random) -> dict[str, Any]:
@@ -110,7 +110,9 @@ def lookup(rng: random.Random) -> Invented:
 
     def answer(values: list[Any], rng: random.Random) -> tuple[Any, str, list[str], list[tuple[str, str]]]:
         found = {key: make(rng) for key, _, make in rng.sample(fields, len(fields))}
-        told = {key: found[key] for key, _, _ in wanted}
+        if len(wanted) == len(fields):
+            found = dict(sorted(found.items()))
+        told = found if len(wanted) == len(fields) and len(fields) > 2 else {key: found[key] for key, _, _ in wanted}
         first, *rest = told.items()
         text = words.listing([f"The {CALLED[first[0]]} of {plain} {values[0]} is {first[1]}", *(f"the {CALLED[key]} is {value}" for key, value in rest)]) + "."
         if len(found) == 1 and rng.random() < 0.3:

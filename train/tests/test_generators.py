@@ -84,7 +84,7 @@ class GeneratorsTest(unittest.TestCase):
 
     def test_what_was_told_is_answered(self) -> None:
         for seed in range(600):
-            turns, keys, needs, _ = memory.remembered(random.Random(seed))
+            turns, keys, needs = memory.remembered(random.Random(seed))
             held = memory.held_fact(random.Random(seed))
             self.assertEqual(keys[0], held.key)
             self.assertTrue(held.right(Answer(turns[-1][1])), turns)

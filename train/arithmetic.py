@@ -79,6 +79,25 @@ def signed_steps(a: int, b: int, is_difference: bool = False) -> list[str]:
     return [f"{written} = " + (f"-({large} - {small})." if is_negative else f"{large} - {small}.")] + subtraction_steps(large, small)
 
 
+def with_point(value: int, decimals: int) -> str:
+    """325 with two decimals is 3.25."""
+    digits = str(abs(value)).rjust(decimals + 1, "0")
+    return ("-" if value < 0 else "") + digits[:-decimals] + "." + digits[-decimals:]
+
+
+def decimal_exercise(rng: random.Random) -> tuple[str, str, str, str]:
+    """Sums and differences of numbers with one or two decimals, as if without the point."""
+    decimals, op = rng.choice([1, 2, 2]), rng.choice("+-")
+    a, b = (rng.randint(10 ** decimals // 5, 10 ** decimals * rng.choice([10, 100])) for _ in range(2))
+    if op == "-" and a < b:
+        a, b = b, a
+    x, y, value = with_point(a, decimals), with_point(b, decimals), with_point(a + b if op == "+" else a - b, decimals)
+    steps = addition_steps(a, b) if op == "+" else subtraction_steps(a, b)
+    names = ["Tenths", "Hundredths"][:decimals][::-1] + PLACES
+    steps = [f"{names[place]}: {step.split(': ', 1)[1]}" for place, step in enumerate(steps)]
+    return asked.decimals(op, x, y, rng), f"{x} {op} {y}:\n" + "\n".join(steps + [conclusion(value)]), f"arithmetic {x} {op} {y}", value
+
+
 def add_three(a: int, b: int, c: int) -> str:
     lines = [f"{a} + {b}:"] + addition_steps(a, b) + [f"{a + b} + {c}:"] + addition_steps(a + b, c)
     return "\n".join(lines + [conclusion(a + b + c)])
@@ -237,9 +256,11 @@ def worked_out(op: str, a: int, b: int) -> str:
     return f"{a} {op} {b}:\n{WORK[op](a, b)}"
 
 
-def other_exercise(rng: random.Random) -> tuple[str, str, str, int | None]:
+def other_exercise(rng: random.Random) -> tuple[str, str, str, int | str | None]:
     """Short ones beside the four operations."""
-    kind = rng.randrange(9)
+    kind = rng.randrange(10)
+    if kind == 9:
+        return decimal_exercise(rng)
     if kind == 0:
         question, answer = asked.comparison(rng)
         return question, answer, "other " + question, None

@@ -105,6 +105,13 @@ def percentage(share: int, whole: int, rng: random.Random) -> str:
                        "Of {w} people, {s}% have a {t}. How many people is that?"]).format(s=share, w=whole, n=name, t=thing)
 
 
+def decimals(op: str, a: str, b: str, rng: random.Random) -> str:
+    if len(a.split(".")[1]) == 2 and rng.random() < 0.4:
+        name, thing, other = rng.choice(words.FIRST_NAMES), rng.choice(words.THINGS), rng.choice(words.FRUITS)
+        return (f"{name} buys {words.article(thing)} for ${a} and {words.article(other)} for ${b}. How much is that together?" if op == "+" else f"{name} has ${a} and spends ${b}. How many dollars are left?")
+    return casual(rng.choice(OPENINGS).format(x=f"{a} {op} {b}"), rng)
+
+
 def square(a: int, rng: random.Random) -> str:
     return casual(rng.choice(["What is {a} squared?", "What is the square of {a}?", "Square {a}.", "{a}^2", "Calculate {a} squared.", "What is {a} to the power of 2?"]).format(a=a), rng)
 

@@ -196,6 +196,17 @@ CLASSICS: list[tuple[str, list[str], str, str, Inputs]] = [
     ("multiplies two numbers", ["multiply", "times"], "a, b", "return a * b", two_numbers),
     ("subtracts one number from another", ["subtract", "minus"], "a, b", "return a - b", two_numbers),
     ("returns the average of two numbers", ["average", "mean"], "a, b", "return (a + b) / 2", two_numbers),
+    ("converts kilometres to miles", ["kilometres_to_miles", "to_miles"], "kilometres", "return kilometres * 0.621371", lambda rng: (rng.randint(0, 200),)),
+    ("converts miles to kilometres", ["miles_to_kilometres", "to_kilometres"], "miles", "return miles * 1.60934", lambda rng: (rng.randint(0, 200),)),
+    ("converts kilograms to pounds", ["kilograms_to_pounds", "to_pounds"], "kilograms", "return kilograms * 2.20462", lambda rng: (rng.randint(0, 200),)),
+    ("converts pounds to kilograms", ["pounds_to_kilograms", "to_kilograms"], "pounds", "return pounds * 0.453592", lambda rng: (rng.randint(0, 200),)),
+    ("converts inches to centimetres", ["inches_to_centimetres", "to_centimetres"], "inches", "return inches * 2.54", lambda rng: (rng.randint(0, 200),)),
+    ("converts metres to feet", ["metres_to_feet", "to_feet"], "metres", "return metres * 3.28084", lambda rng: (rng.randint(0, 200),)),
+    ("converts feet to metres", ["feet_to_metres", "to_metres"], "feet", "return feet * 0.3048", lambda rng: (rng.randint(0, 200),)),
+    ("converts hours to minutes", ["hours_to_minutes", "to_minutes"], "hours", "return hours * 60", lambda rng: (rng.randint(0, 200),)),
+    ("converts minutes to seconds", ["minutes_to_seconds", "to_seconds"], "minutes", "return minutes * 60", lambda rng: (rng.randint(0, 200),)),
+    ("converts days to hours", ["days_to_hours", "to_hours"], "days", "return days * 24", lambda rng: (rng.randint(0, 200),)),
+    ("converts hours to seconds", ["hours_to_seconds", "to_seconds"], "hours", "return hours * 3600", lambda rng: (rng.randint(0, 200),)),
 ]
 
 

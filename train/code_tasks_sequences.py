@@ -98,13 +98,14 @@ WORD_RESULTS = [
 
 def elements(source: Source, where: str, test: Test | None, change: Change | None, rng: random.Random) -> str:
     """`the squares of the even numbers in a list`"""
+    place = f"{source.noun} {where}".rstrip()
     if test is None:
-        said = f"{source.noun} {where}"
+        said = place
     elif test.before and rng.random() < 0.75:
-        said = f"{test.before} {source.noun} {where}"
+        said = f"{test.before} {place}"
     else:
         behind = rng.choice(test.behind)
-        said = f"{source.noun} {where} {behind}" if behind.startswith("that") or rng.random() < 0.6 else f"{source.noun} {where} that are {behind}" if behind.split()[0] in ADJECTIVES else f"{source.noun} {where} {behind}"
+        said = f"{place} that are {behind}" if behind.split()[0] in ADJECTIVES and rng.random() < 0.4 else f"{place} {behind}"
     if change is None:
         return "the " + said
     if change.noun and (not change.done or rng.random() < 0.6):
@@ -145,13 +146,23 @@ def natural_name(made: str, test: Test | None, change: Change | None, noun: str)
     return "_".join(piece for piece in pieces if piece)
 
 
+# Where what is taken can be named before what is made of it.
+TAKEN = {("number", "list"): ["a list of numbers", "a list", "a list of integers"], ("number", "integers"): ["a list of integers"], ("number", "tuple"): ["a tuple of numbers"], ("number", "rows"): ["a list of lists of numbers", "a matrix"],
+         ("number", "string"): ["a string of comma-separated numbers"], ("word", "list"): ["a list of words", "a list of words"], ("word", "strings"): ["a list of strings"], ("word", "names"): ["a list of names"]}
+
+
 def put_together(family: str, source: Source, made: Made, test: Test | None, change: Change | None, constants: Values, rng: random.Random) -> Task:
     test, change = constants.test(test), constants.change(change)
-    said = elements(source, rng.choice(source.where), test, change, rng)
+    taken = TAKEN.get((family, source.key)) if test and rng.random() < 0.3 else None
+    said = elements(source._replace(noun=rng.choice(["ones", source.noun])) if taken else source, "" if taken else rng.choice(source.where), test, change, rng)
     what = rng.choice(made.said).replace("{x}", said).replace("{y}", said.removeprefix("the "))
+    if taken:
+        what = f"{rng.choice(taken)} and returns {what}"
+    elif rng.random() < 0.2:
+        what = what.replace("the " + source.noun, "all " + source.noun).replace(f"the {test.before} {source.noun}" if test else "\0", f"all {test.before} {source.noun}" if test else "")
     loop = loop_of(made, source, test, change)
     key = f"code {family} {source.key} {test.key if test else '-'} {change.key if change else '-'} {made.key or 'list'}"
-    return Task(key, "returns " + constants.fill(what), natural_name(made.key, test, change, source.noun), source.parameters, constants.fill(code_of(made, source, test, change)), source.inputs,
+    return Task(key, ("takes " if taken else "returns ") + constants.fill(what), natural_name(made.key, test, change, source.noun), source.parameters, constants.fill(code_of(made, source, test, change)), source.inputs,
                 constants.fill(loop) if loop else None)
 
 

@@ -167,7 +167,9 @@ def formula(rng: random.Random) -> Task:
                 lambda rng: tuple(rng.randint(-12, 30) for _ in range(count)))
 
 
-UNITS = "kilometres miles metres feet inches centimetres kilograms pounds ounces litres gallons euros dollars pounds francs hours minutes seconds days weeks months grams tonnes watts points coins boxes bars degrees".split()
+UNITS = {"kilometres": "kilometre", "miles": "mile", "metres": "metre", "feet": "foot", "inches": "inch", "centimetres": "centimetre", "kilograms": "kilogram", "pounds": "pound", "ounces": "ounce", "litres": "litre", "gallons": "gallon",
+         "euros": "euro", "dollars": "dollar", "francs": "franc", "hours": "hour", "minutes": "minute", "seconds": "second", "days": "day", "weeks": "week", "months": "month", "grams": "gram", "tonnes": "tonne", "points": "point", "coins": "coin",
+         "boxes": "box", "bars": "bar", "cups": "cup", "steps": "step", "pages": "page", "credits": "credit"}
 QUANTITIES = [("width", "height"), ("length", "width"), ("price", "quantity"), ("speed", "time"), ("hours", "rate"), ("distance", "time"), ("base", "height"), ("mass", "height"), ("total", "people"), ("cost", "count"), ("principal", "years")]
 OPERATIONS = [("multiplied by", "*", "product"), ("plus", "+", "sum"), ("minus", "-", "difference"), ("divided by", "/", "ratio")]
 
@@ -175,12 +177,10 @@ OPERATIONS = [("multiplied by", "*", "product"), ("plus", "+", "sum"), ("minus",
 def measured(rng: random.Random) -> Task:
     """Conversions with the factor given, and formulas over named quantities."""
     if rng.random() < 0.5:
-        one, other = rng.sample(UNITS, 2)
+        one, other = rng.sample(list(UNITS), 2)
         factor = rng.choice([rng.randint(2, 60), rng.randint(2, 200) / 10, rng.randint(11, 999) / 100])
         forward = rng.random() < 0.5
-        said = f"1 {one[:-1] if one.endswith('s') and one not in ('feet', 'inches') else one} is {factor} {other}"
-        if one in ("feet", "inches"):
-            said = f"1 {'foot' if one == 'feet' else 'inch'} is {factor} {other}"
+        said = f"1 {UNITS[one]} is {factor} {other}"
         source, target, sign = (one, other, "*") if forward else (other, one, "/")
         what = rng.choice(["converts {a} to {b}, where {s}", "converts {a} to {b} ({s})", "turns {a} into {b}; {s}"]).format(a=source, b=target, s=said)
         return Task(f"code convert {source} {target}", what, f"{source}_to_{target}", [source], f"return {source} {sign} {factor}", lambda rng: (rng.randint(0, 200),))
@@ -193,7 +193,7 @@ def measured(rng: random.Random) -> Task:
         expression = f"round({expression}, 2)"
     elif tail:
         expression = (f"({expression})" if sign in "+-" and "*" in tail else expression) + tail
-    what = rng.choice(["returns the {a} {s} the {b}{x}", "takes a {a} and a {b} and returns the {a} {s} the {b}{x}", "computes the {a} {s} the {b}{x}"]).format(a=first, b=second, s=said, x=extra)
+    what = rng.choice(["returns the {a} {s} the {b}{x}", "takes {a} and {b} and returns the {a} {s} the {b}{x}", "computes the {a} {s} the {b}{x}"]).format(a=first, b=second, s=said, x=extra)
     return Task(f"code quantity {first} {second} {key} {extra_key}", what, f"{first}_{key}", [first, second], f"return {expression}", lambda rng: (rng.randint(1, 90), rng.randint(1, 30)))
 
 

@@ -113,7 +113,10 @@ def request_for(task: Task, rng: random.Random) -> tuple[str, str, str | None]:
     elif dice < 0.25:
         wish, docstring = rng.choice(ask_for.DOCUMENTED), True
     code = code_of(task, name, body, docstring)
-    if dice > 0.9:
+    if 0.85 < dice < 0.92 and is_named and not wish:
+        shown = [f"{call_of(name, arguments)} returns {result!r}" for arguments, result in ran(code, name, task, rng, 1) if len(repr(arguments)) + len(repr(result)) < 110]
+        wish = rng.choice([" For example, {}.", " Example: {}.", " For instance {}."]).format(shown[0]) if shown else ""
+    if dice > 0.94:
         lines = [f"assert {call_of(name, arguments)} == {result!r}" for arguments, result in ran(code, name, task, rng, rng.randint(1, 3)) if len(repr(arguments)) + len(repr(result)) < 160]
         if lines:
             return ask_for.request(task.what, name if is_named else None, task.parameters, rng, rng.choice(ask_for.TESTED)), fenced(code + "\n\n" + "\n".join(lines)), name if is_named else None
@@ -126,9 +129,10 @@ def exercise(rng: random.Random) -> tuple[str, str, str]:
     if dice < 0.05:
         made = code_tasks_classes.made(rng)
         return made.ask, fenced(made.code), made.key
-    task = classic(rng) if dice < 0.2 else composed(rng)
+    is_classic = dice < 0.22
+    task = classic(rng) if is_classic else composed(rng)
     question, answer, _ = asked(task, rng)
-    return question, answer, task.key + question if dice < 0.2 else task.key
+    return question, answer, task.key + question if is_classic else task.key
 
 
 def result_question(rng: random.Random) -> tuple[str, str, str]:
@@ -170,6 +174,16 @@ def passes(code: str, checks: list[str], seconds: float = 10.0) -> bool:
     return done.returncode == 0 and done.stdout.endswith("all checks passed\n")
 
 
+def without_asserts(code: str) -> str:
+    """The code without asserts of its own: what is judged is the function."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError):
+        return code
+    tree.body = [one for one in tree.body if not isinstance(one, ast.Assert)]
+    return ast.unparse(tree)
+
+
 def functions_in(code: str) -> list[str]:
     try:
         return [one.name for one in ast.parse(code).body if isinstance(one, ast.FunctionDef)]
@@ -188,7 +202,7 @@ def held_code(rng: random.Random) -> Held:
     cases = ran(code_in(answer), ours, task, rng, 12)
 
     def right(given: Answer) -> bool:
-        code = code_in(given.text)
+        code = without_asserts(code_in(given.text))
         called = [name] if name else functions_in(code)[-1:]
         return bool(called) and passes(code, [f"assert _same({call_of(called[0], arguments)}, {result!r})" for arguments, result in cases])
 

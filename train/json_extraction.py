@@ -9,7 +9,7 @@ from typing import Any
 from train import json_requests as ask_for
 from train import words
 from train.held import Answer, Held
-from train.json_records import KINDS, Field, Kind, choice, integer, price
+from train.json_records import KINDS, NUMBER_NAMES, Field, Kind, choice, integer, price
 from train.json_texts import as_text
 
 Exercise = tuple[str, str, Any]
@@ -24,7 +24,10 @@ def told_fields(kind: Kind, count: int, rng: random.Random) -> list[Field]:
     for field in rng.sample(kind.fields, len(kind.fields)):
         if field.key != kind.lead.key and not any(field.key in pair and pair & set(found) for pair in ALIKE):
             found.setdefault(field.key, field)
-    return list(found.values())[:count]
+    chosen = list(found.values())[:count]
+    if rng.random() < 0.4:
+        chosen.sort(key=lambda field: ("age", "job", "city").index(field.key) if field.key in ("age", "job", "city") else 3)
+    return chosen
 
 
 def asked_key(field: Field, taken: set[str], rng: random.Random) -> str:
@@ -261,7 +264,42 @@ def writing_task(rng: random.Random) -> Exercise:
     return head + "\n" + "\n".join(shape.format(key, plain(value)) for key, value in record.items()), dumped(record), record
 
 
-MAKERS = [(extraction, 46), (open_extraction, 20), (nested_extraction, 10), (rows_extraction, 11), (labelled_extraction, 7), (listing_task, 3), (writing_task, 3)]
+BOUGHT = ["I bought {}.", "We need {}.", "The basket holds {}.", "Please order {}.", "{N} bought {}.", "Shopping list: {}.", "In the box there are {}.", "The store sold {} today.", "Add {} to the cart."]
+
+
+def counted_things(rng: random.Random) -> Exercise:
+    """Things with their counts: a list of objects, or an object from thing to count."""
+    things = rng.sample(words.FRUITS + words.THINGS + words.ANIMALS, rng.randint(2, 4))
+    counts = [rng.randint(2, 30) for _ in things]
+    prices = [rng.randint(1, 60) for _ in things] if rng.random() < 0.25 else None
+    names = [words.plural(one) for one in things]
+    shown = [f"{NUMBER_NAMES[count] if count < 13 and rng.random() < 0.3 else count} {name}" + (f" at ${prices[place]} each" if prices else "") for place, (count, name) in enumerate(zip(counts, names))]
+    text = rng.choice(BOUGHT).replace("{}", words.listing(shown)).replace("{N}", words.any_first_name(rng))
+    if not prices and rng.random() < 0.35:
+        record: Any = dict(zip(names, counts))
+        ask = rng.choice(["Make a JSON object from item to count", "Return a JSON object that maps each item to its quantity", "JSON with the items as keys and the counts as values", "As JSON, item names as keys and numbers as values"])
+        return ask_for.laid_out(ask, text, rng), dumped(record), record
+    item, quantity = rng.choice([("item", "quantity"), ("item", "count"), ("name", "quantity"), ("product", "amount"), ("name", "count"), ("item", "number")])
+    rows = [{item: name, quantity: count, **({"price": prices[place]} if prices else {})} for place, (name, count) in enumerate(zip(names, counts))]
+    keys = ask_for.named(list(rows[0]), rng)
+    if rng.random() < 0.3:
+        return ask_for.laid_out(f"Return a JSON object with the key items, a list of objects with {keys}", text, rng), dumped({"items": rows}), {"items": rows}
+    ask = rng.choice(["Return a JSON list of objects with {k}", "Extract a JSON array with {k} for each item", "As a JSON list with the keys {k}", "Turn this into a JSON array of objects with {k}"]).format(k=keys)
+    return ask_for.laid_out(ask, text, rng), dumped(rows), rows
+
+
+def bare_values(rng: random.Random) -> Exercise:
+    """Values one after another, keys named in the request."""
+    kind = rng.choice(KINDS)
+    fields = [kind.lead] + told_fields(kind, rng.randint(1, 4), rng)
+    taken: set[str] = set()
+    record = {asked_key(field, taken, rng): value for field in fields if not isinstance(value := field.make(rng), (list, bool))}
+    text = rng.choice([", ", "; ", " / ", "\n", " | "]).join(str(value).replace(",", "") for value in record.values())
+    record = {key: value.replace(",", "") if isinstance(value, str) else value for key, value in record.items()}
+    return ask_for.laid_out(ask_for.with_keys(ask_for.named(list(record), rng), rng), text, rng), dumped(record), record
+
+
+MAKERS = [(extraction, 46), (open_extraction, 20), (nested_extraction, 10), (rows_extraction, 11), (labelled_extraction, 7), (listing_task, 3), (writing_task, 3), (counted_things, 4), (bare_values, 3)]
 
 
 def exercise(rng: random.Random) -> Exercise:

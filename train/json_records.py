@@ -67,7 +67,7 @@ def title(rng: random.Random) -> str:
 
 
 def person(rng: random.Random) -> str:
-    return words.first_name(rng) if rng.random() < 0.55 else words.full_name(rng)
+    return words.any_first_name(rng) if rng.random() < 0.55 else words.any_full_name(rng)
 
 
 def date(rng: random.Random) -> str:
@@ -108,7 +108,7 @@ BRANDS = ["Toyota", "Ford", "Honda", "Fiat", "Volvo", "Audi", "Mazda", "Kia", "S
 EVENTS = ["concert", "meeting", "workshop", "party", "lecture", "match", "wedding", "picnic", "exhibition", "race", "interview", "conference", "dinner", "festival", "seminar"]
 
 AGE = Field("age", ["years", "age_years", "years_old"], integer(3, 95), ["is {v} years old", "is {v}", "turned {v} this year", "is aged {v}", "has just turned {v}"], ["At the age of {v}, {p} is doing well."])
-CITY = Field("city", ["town", "location", "home", "lives_in", "place", "residence", "hometown"], words.city,
+CITY = Field("city", ["town", "location", "home", "lives_in", "place", "residence", "hometown"], words.any_city,
              ["lives in {v}", "is from {v}", "comes from {v}", "is based in {v}", "moved to {v}", "resides in {v}"], ["{P} home is in {v}."])
 COUNTRY = Field("country", ["nation", "country_name"], choice(words.COUNTRIES), ["comes from {v}", "was born in {v}", "is a citizen of {v}"], [])
 JOB = Field("job", ["occupation", "profession", "job_title", "work", "role"], choice(words.JOBS), ["works as {a}", "is {a}", "is {a} by profession", "earns a living as {a}"], ["{P} job is {v}."])
@@ -133,7 +133,7 @@ RATING = Field("rating", ["score", "stars"], decimal(1, 5), ["is rated {v}", "ha
 WEIGHT = Field("weight_kg", ["weight", "kg"], integer(1, 90), ["weighs {v} kg", "has a weight of {v} kg"], ["The weight is {v} kg."])
 DATE = Field("date", ["day", "when"], date, ["is on {v}", "takes place on {v}", "is planned for {v}", "happens on {v}"], ["The date is {v}.", "Mark {v} in your calendar."])
 TIME = Field("time", ["start_time", "starts_at", "start"], clock, ["starts at {v}", "begins at {v}", "is at {v}"], ["Be there at {v}.", "The time is {v}."])
-PLACE = Field("city", ["location", "place", "venue", "where"], words.city, ["is in {v}", "takes place in {v}", "will be held in {v}", "happens in {v}"], ["The place is {v}."])
+PLACE = Field("city", ["location", "place", "venue", "where"], words.any_city, ["is in {v}", "takes place in {v}", "will be held in {v}", "happens in {v}"], ["The place is {v}."])
 GUESTS = Field("guests", ["attendees", "participants", "people", "visitors"], integer(3, 900), ["has {v} guests", "is open to {v} people", "expects {v} people"], ["{v} guests are expected.", "There will be {v} people."])
 OWNER = Field("owner", ["belongs_to", "owned_by", "owner_name"], person, ["belongs to {v}", "is owned by {v}"], ["The owner is {v}.", "{v} owns it."])
 YEAR = Field("year", ["year_built", "built", "released"], integer(1900, 2026), ["is from {v}", "was made in {v}", "came out in {v}", "dates from {v}"], ["The year is {v}."])
@@ -158,24 +158,24 @@ KINDS: list[Kind] = [
     Kind("order", Field("order_id", ["id", "order", "order_number", "number"], words.code, []), "order {v}", "it", [
         Field("customer", ["client", "buyer", "customer_name", "name"], person, ["was placed by {v}", "is for {v}", "came from {v}"], ["The customer is {v}.", "{v} made this order."]),
         Field("items", ["products", "goods", "articles"], some(words.FOODS + words.THINGS, 2, 4), ["contains {v}", "includes {v}"], ["The items are {v}."]), TOTAL, PAID, STATUS,
-        Field("date", ["order_date", "ordered_on", "day"], date, ["was placed on {v}", "came in on {v}"], ["It was ordered on {v}."]), Field("city", ["destination", "ship_to"], words.city, ["goes to {v}", "ships to {v}"], ["Send it to {v}."])]),
+        Field("date", ["order_date", "ordered_on", "day"], date, ["was placed on {v}", "came in on {v}"], ["It was ordered on {v}."]), Field("city", ["destination", "ship_to"], words.any_city, ["goes to {v}", "ships to {v}"], ["Send it to {v}."])]),
     Kind("event", Field("event", ["name", "title", "what"], choice(EVENTS), []), "the {v}", "it", [
         DATE, DATE, TIME, PLACE, GUESTS, Field("host", ["organizer", "organiser", "organized_by"], person, ["is hosted by {v}", "is organised by {v}"], ["{v} is the host."]),
         Field("ticket_price", ["price", "ticket", "cost"], price, ["costs {m} per ticket"], ["Tickets are {m}.", "A ticket costs {m}."]), Field("free", ["is_free"], truth, ["is {free|not free}"])]),
     Kind("book", Field("title", ["book", "name"], title, []), "{v}", "it", [
-        Field("author", ["writer", "written_by"], words.full_name, ["was written by {v}", "is a book by {v}", "is by {v}"], ["The author is {v}."]), Field("year", ["published", "year_published", "publication_year"], integer(1900, 2025), ["came out in {v}", "was published in {v}"]),
+        Field("author", ["writer", "written_by"], words.any_full_name, ["was written by {v}", "is a book by {v}", "is by {v}"], ["The author is {v}."]), Field("year", ["published", "year_published", "publication_year"], integer(1900, 2025), ["came out in {v}", "was published in {v}"]),
         Field("pages", ["page_count", "length", "number_of_pages"], integer(40, 900), ["has {v} pages", "is {v} pages long"]), Field("genre", ["category", "type"], choice(GENRES), ["is a {v} book", "belongs to the {v} genre"], ["The genre is {v}."]), PRICE, RATING]),
     Kind("film", Field("title", ["movie", "film", "name"], title, []), "{v}", "it", [
-        Field("director", ["directed_by", "film_maker"], words.full_name, ["was directed by {v}", "is a film by {v}"], ["The director is {v}."]), YEAR, RATING, Field("genre", ["category"], choice(GENRES), ["is a {v} film"], ["The genre is {v}."]),
-        Field("minutes", ["length", "duration", "runtime"], integer(60, 210), ["runs {v} minutes", "is {v} minutes long", "lasts {v} minutes"]), Field("cast", ["actors", "stars"], lambda rng: [words.full_name(rng) for _ in range(rng.randint(2, 3))], ["stars {v}", "features {v}"])]),
-    Kind("pet", Field("name", ["pet", "pet_name"], words.first_name, []), "{v}", "it", [
+        Field("director", ["directed_by", "film_maker"], words.any_full_name, ["was directed by {v}", "is a film by {v}"], ["The director is {v}."]), YEAR, RATING, Field("genre", ["category"], choice(GENRES), ["is a {v} film"], ["The genre is {v}."]),
+        Field("minutes", ["length", "duration", "runtime"], integer(60, 210), ["runs {v} minutes", "is {v} minutes long", "lasts {v} minutes"]), Field("cast", ["actors", "stars"], lambda rng: [words.any_full_name(rng) for _ in range(rng.randint(2, 3))], ["stars {v}", "features {v}"])]),
+    Kind("pet", Field("name", ["pet", "pet_name"], words.any_first_name, []), "{v}", "it", [
         Field("animal", ["species", "type", "kind"], choice(words.ANIMALS), ["is {a}"], ["{P} kind is {v}."]), Field("age", ["years"], integer(1, 18), ["is {v} years old", "has just turned {v}"]), COLOUR, OWNER, WEIGHT,
         Field("vaccinated", ["is_vaccinated"], truth, ["is {vaccinated|not vaccinated}"])]),
     Kind("flight", Field("flight", ["flight_number", "number", "id"], words.code, []), "flight {v}", "it", [
-        Field("from", ["origin", "departure_city", "start"], words.city, ["leaves from {v}", "departs from {v}"]), Field("to", ["destination", "arrival_city", "target"], words.city, ["flies to {v}", "lands in {v}", "goes to {v}"]),
+        Field("from", ["origin", "departure_city", "start"], words.any_city, ["leaves from {v}", "departs from {v}"]), Field("to", ["destination", "arrival_city", "target"], words.any_city, ["flies to {v}", "lands in {v}", "goes to {v}"]),
         Field("departure", ["departure_time", "leaves_at", "time"], clock, ["departs at {v}", "leaves at {v}"]), Field("arrival", ["arrival_time", "arrives_at"], clock, ["arrives at {v}"]),
         Field("gate", ["gate_number"], integer(1, 60), ["boards at gate {v}", "leaves from gate {v}"]), Field("seats", ["capacity"], integer(20, 400), ["has {v} seats"]), Field("delayed", ["is_delayed", "late"], truth, ["is {delayed|on time}"])]),
-    Kind("weather report", Field("city", ["location", "place"], words.city, []), "{v}", "it", [
+    Kind("weather report", Field("city", ["location", "place"], words.any_city, []), "{v}", "it", [
         Field("temperature", ["temp", "degrees", "temperature_c"], integer(-15, 40), ["has {v} degrees"], ["The temperature is {v} degrees.", "It is {v} degrees there."]),
         Field("sky", ["weather", "condition", "conditions"], choice(["sunny", "cloudy", "rainy", "foggy", "clear", "stormy", "snowy", "windy"]), ["is {v} today", "has a {v} day"], ["It is {v} there."]),
         Field("wind_kmh", ["wind", "wind_speed"], integer(0, 90), ["has winds of {v} km/h"], ["The wind blows at {v} km/h."]), Field("humidity", ["humidity_percent"], integer(20, 100), ["has {v} percent humidity"], ["Humidity is {v}%."]),
@@ -187,15 +187,15 @@ KINDS: list[Kind] = [
         Field("year", ["built", "year_built", "model_year"], integer(1985, 2025), ["was built in {v}", "is from {v}"]), COLOUR, Field("km", ["mileage", "kilometers", "odometer"], integer(1000, 250000), ["has run {v} km", "has {c} km on the clock"]), OWNER,
         Field("price", ["cost", "asking_price"], integer(500, 60000), ["costs {c} euros", "is for sale at {v} euros", "costs ${c}"]), Field("electric", ["is_electric"], truth, ["is {electric|not electric}"])]),
     Kind("house", Field("address", ["street", "location"], street, []), "the house at {v}", "it", [
-        Field("city", ["town"], words.city, ["is in {v}", "stands in {v}"]), Field("rooms", ["room_count", "number_of_rooms"], number_words, ["has {n} rooms"]), Field("garden", ["has_garden"], truth, ["{has a garden|has no garden}"]),
+        Field("city", ["town"], words.any_city, ["is in {v}", "stands in {v}"]), Field("rooms", ["room_count", "number_of_rooms"], number_words, ["has {n} rooms"]), Field("garden", ["has_garden"], truth, ["{has a garden|has no garden}"]),
         Field("rent", ["monthly_rent", "price"], integer(300, 4000), ["rents for {v} a month", "costs {v} euros a month"]), Field("area_m2", ["area", "size"], integer(30, 300), ["has {v} square metres", "is {v} square metres large"])]),
     Kind("company", Field("company", ["name", "company_name", "business"], words.company, []), "{v}", "it", [
         Field("founded", ["year", "founded_in", "year_founded"], integer(1890, 2024), ["was founded in {v}", "was started in {v}"]), Field("employees", ["staff", "employee_count", "headcount"], integer(2, 9000), ["employs {c} people", "has {v} employees"]),
-        Field("ceo", ["boss", "director", "head"], words.full_name, ["is led by {v}", "is run by {v}"], ["The CEO is {v}."]), Field("city", ["location", "headquarters", "based_in"], words.city, ["is based in {v}", "has its headquarters in {v}"]),
+        Field("ceo", ["boss", "director", "head"], words.any_full_name, ["is led by {v}", "is run by {v}"], ["The CEO is {v}."]), Field("city", ["location", "headquarters", "based_in"], words.any_city, ["is based in {v}", "has its headquarters in {v}"]),
         Field("industry", ["sector", "field"], choice(["software", "food", "banking", "energy", "fashion", "travel", "education", "transport"]), ["works in {v}", "is in the {v} business"]), Field("website", ["url", "site"], website, ["can be found at {v}"], ["The website is {v}."])]),
     Kind("team", Field("team", ["name", "club"], lambda rng: f"{rng.choice(words.CITIES)} {rng.choice(['Tigers', 'Lions', 'Stars', 'Eagles', 'United', 'Rovers', 'Wolves', 'Rangers'])}", []), "{v}", "it", [
-        Field("sport", ["game"], choice(SPORTS), ["plays {v}"]), Field("coach", ["trainer"], words.full_name, ["is coached by {v}"], ["The coach is {v}."]), Field("wins", ["won", "victories"], integer(0, 40), ["has won {v} games", "has {v} wins"]),
-        Field("losses", ["lost", "defeats"], integer(0, 40), ["has lost {v} games", "has {v} losses"]), Field("players", ["squad"], lambda rng: [words.first_name(rng) for _ in range(rng.randint(2, 4))], ["has the players {v}"], ["The players are {v}."]),
+        Field("sport", ["game"], choice(SPORTS), ["plays {v}"]), Field("coach", ["trainer"], words.any_full_name, ["is coached by {v}"], ["The coach is {v}."]), Field("wins", ["won", "victories"], integer(0, 40), ["has won {v} games", "has {v} wins"]),
+        Field("losses", ["lost", "defeats"], integer(0, 40), ["has lost {v} games", "has {v} losses"]), Field("players", ["squad"], lambda rng: [words.any_first_name(rng) for _ in range(rng.randint(2, 4))], ["has the players {v}"], ["The players are {v}."]),
         Field("stadium", ["arena", "home_ground"], lambda rng: f"{rng.choice(words.STREETS)} Park", ["plays at {v}"])]),
     Kind("ticket", Field("ticket_id", ["id", "ticket", "number", "issue"], words.code, []), "ticket {v}", "it", [
         STATUS, Field("priority", ["urgency", "level"], choice(["low", "medium", "high", "urgent"]), ["has {v} priority"], ["The priority is {v}."]), Field("assignee", ["assigned_to", "owner"], person, ["is assigned to {v}", "was given to {v}"]),
@@ -203,11 +203,11 @@ KINDS: list[Kind] = [
     Kind("invoice", Field("invoice", ["invoice_number", "id", "number"], words.code, []), "invoice {v}", "it", [
         Field("amount", ["total", "sum"], price, ["is over {m}", "amounts to {m}"], ["The amount is {m}."]), Field("customer", ["client", "to", "billed_to"], person, ["is addressed to {v}", "was sent to {v}"]), PAID, Field("due", ["due_date", "payable_by"], date, ["is due on {v}", "must be paid by {v}"]),
         Field("vendor", ["from", "seller"], words.company, ["comes from {v}", "was issued by {v}"])]),
-    Kind("musician", Field("name", ["artist", "musician"], words.full_name, []), "{v}", "they", [
+    Kind("musician", Field("name", ["artist", "musician"], words.any_full_name, []), "{v}", "they", [
         Field("instrument", ["plays"], choice(INSTRUMENTS), ["plays the {v}"]), Field("band", ["group"], lambda rng: f"The {rng.choice(words.COLOURS).capitalize()} {words.plural(rng.choice(words.ANIMALS)).capitalize()}", ["is in the band {v}", "plays with {v}"]), AGE, CITY, COUNTRY]),
     Kind("planet", Field("planet", ["name"], lambda rng: words.invented_word(rng).capitalize(), []), "the planet {v}", "it", [
         Field("moons", ["moon_count", "number_of_moons"], number_words, ["has {n} moons"]), Field("radius_km", ["radius"], integer(1000, 70000), ["has a radius of {v} km"]), Field("habitable", ["is_habitable"], truth, ["is {habitable|not habitable}"]),
-        Field("discovered", ["year", "discovery_year"], integer(1700, 2025), ["was discovered in {v}"]), Field("discoverer", ["discovered_by", "found_by"], words.full_name, ["was found by {v}"])]),
+        Field("discovered", ["year", "discovery_year"], integer(1700, 2025), ["was discovered in {v}"]), Field("discoverer", ["discovered_by", "found_by"], words.any_full_name, ["was found by {v}"])]),
     Kind("appointment", Field("with", ["doctor", "person", "name"], lambda rng: f"Dr. {rng.choice(words.LAST_NAMES)}", []), "the appointment with {v}", "it", [
         DATE, TIME, Field("room", ["office"], integer(1, 400), ["is in room {v}"]), Field("minutes", ["duration", "length"], integer(10, 90), ["takes {v} minutes", "lasts {v} minutes"]), Field("confirmed", ["is_confirmed"], truth, ["is {confirmed|not confirmed yet}"])]),
 ]

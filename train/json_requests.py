@@ -67,6 +67,11 @@ def laid_out(ask: str, text: str, rng: random.Random, pretty: bool = False) -> s
     extra = rng.choice(PRETTY) if pretty else ""
     ended = ask if ask[-1] in "?.}" else ask + "."
     kind = rng.random()
+    if kind < 0.06 and not pretty and ask.endswith(tuple(AS[:5])):
+        tail = next(one for one in AS[:5] if ask.endswith(one))
+        head = ask.removesuffix(tail)
+        if not any(place and head.endswith(place) for place in FROM):
+            return rng.choice(['{h} from "{t}"{a}.', '{h} from this: "{t}"{a}.', 'From "{t}", {s}{a}.']).format(h=head, t=text, a=tail, s=small_start(head))
     if kind < 0.25:
         return f"{ended}{extra}\n\n{text}"
     if kind < 0.5:

@@ -38,8 +38,18 @@ def filled(clause: str, value: Any, rng: random.Random) -> str:
         return re.sub(r"\b(one|1) (child|kid|room|moon)(?:ren|s)\b", r"\1 \2", text)
     if "{a}" in clause:
         return clause.replace("{a}", words.article(value))
+    if isinstance(value, int) and "{v} years old" in clause and rng.random() < 0.08:
+        return clause.replace("{v}", number_name(value))
     shown = words.listing(value) if isinstance(value, list) else str(value)
     return clause.replace("{v}", shown)
+
+
+def number_name(value: int) -> str:
+    """A number below a hundred in words."""
+    if value < 20:
+        return (NUMBER_NAMES + ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"])[value]
+    tens = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"][value // 10 - 2]
+    return tens + (f"-{NUMBER_NAMES[value % 10]}" if value % 10 else "")
 
 
 def capital(text: str) -> str:
@@ -75,12 +85,30 @@ def third_person(kind: Kind, lead: Any, told: list[tuple[Field, Any]], rng: rand
             continue
         group = [pair for pair in rest[:rng.choice([1, 1, 2, 2, 3])] if pair[0].follows]
         clauses = [filled(rng.choice(one.follows), what, rng) for one, what in group]
-        if group[0][0].key == "age" and kind.pronoun == "they" and len(clauses) > 1 and rng.random() < 0.4:
+        if group[0][0].key == "age" and kind.pronoun == "they" and named != he and len(clauses) > 1 and rng.random() < 0.4:
             clauses = clauses[1:]
             named += rng.choice([", {},", " ({})", ", aged {},", ", {} years old,"]).format(group[0][1])
         sentences.append(f"{named} {joined(clauses)}.")
         rest = [pair for pair in rest if pair not in group]
     return " ".join(sentences)
+
+
+def apposition(lead: str, told: list[tuple[Field, Any]], rng: random.Random) -> str | None:
+    """`Anna, a 31-year-old nurse from Rome, likes chess.`: age, job and city beside the name; none where the fields do not allow it."""
+    values = {field.key: value for field, value in told}
+    if [field.key for field, _ in told[:3]] == ["age", "job", "city"]:
+        beside, rest = f"a{'n' if str(values['age'])[0] == '8' or values['age'] in (11, 18) else ''} {values['age']}-year-old {values['job']} from {values['city']}", told[3:]
+    elif [field.key for field, _ in told[:2]] == ["age", "city"]:
+        beside, rest = f"{values['age']}, from {values['city']}", told[2:]
+    elif [field.key for field, _ in told[:2]] == ["job", "city"]:
+        beside, rest = f"{words.article(values['job'])} from {values['city']}", told[2:]
+    else:
+        return None
+    if not rest:
+        return rng.choice(["This is {}, {}.", "Meet {}, {}.", "We spoke with {}, {}."]).format(lead, beside)
+    if any(not field.follows for field, _ in rest):
+        return None
+    return f"{lead}, {beside}, {joined([filled(rng.choice(field.follows), value, rng) for field, value in rest])}."
 
 
 def first_person(lead: str, told: list[tuple[Field, Any]], rng: random.Random) -> str:
@@ -95,7 +123,7 @@ def as_text(kind: Kind, lead: Any, told: list[tuple[Field, Any]], rng: random.Ra
     """What is told about one record."""
     if kind.pronoun == "they" and rng.random() < 0.2 and all(field.key in FIRST_PERSON for field, _ in told):
         return first_person(lead, told, rng)
-    text = third_person(kind, lead, told, rng)
+    text = (apposition(lead, told, rng) if kind.pronoun == "they" and rng.random() < 0.5 else None) or third_person(kind, lead, told, rng)
     if rng.random() < 0.08:
         text += " " + rng.choice(ASIDES)
     return text

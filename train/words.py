@@ -42,6 +42,19 @@ STREETS = "Oak Elm Maple Cedar Pine Main High Park Lake Hill River Church Mill S
 ADJECTIVES = """big small old new red blue happy sad quick slow bright dark warm cold soft hard clean quiet loud brave kind clever
 tiny huge gentle funny strange shiny heavy light round sweet""".split()
 VERBS = "run walk jump sing read write play cook swim climb build paint dance sleep laugh talk listen watch draw wait".split()
+MORE_FIRST_NAMES = """Aaron Abigail Adam Adele Agnes Aisha Albert Alex Alina Amelia Andre Angela Anton Antonio Arthur Astrid Ava Axel Beatrice Benjamin Bianca Bruno Camila Caroline Cecilia Charles Charlotte Chloe Christian
+Colin Dana Daria Derek Dominic Edith Edward Eleanor Eli Elise Emil Emily Eric Ernest Esther Ethan Eugene Evelyn Finn Flora Francis Gabriel Georgia Gustav Harper Harriet Helen Hiro Holly Isaac Isabel Jacob Jade Jamal Jane Jasmine
+Jason Jenna Joel John Jordan Jose Joseph Joy Juan Judith Julian Karl Keiko Kim Kira Kurt Leila Lena Leon Leonard Linda Lisa Logan Lorenzo Louis Lucas Lydia Mabel Magnus Manuel Marcus Margaret Marta Mateo Matilda Maya Megan
+Michael Mila Miriam Mohamed Monica Morgan Nadine Naomi Natalie Nathan Neil Niko Nikhil Noel Olaf Oleg Pamela Patrick Pedro Penny Philip Rachel Ralph Ramon Rebecca Renata Rita Rohan Roman Ronan Rory Ruby Samuel Sandra Sebastian
+Selma Sergio Silvia Sonia Stefan Sunita Susan Sven Tamara Teresa Tobias Tomas Umar Valentina Vincent Viola Wanda William Yan Yasmin Yuki Yvonne Zachary Zainab""".split()
+MORE_LAST_NAMES = """Abbott Ahmed Alvarez Andersson Baldwin Banerjee Bauer Becker Bianchi Black Blake Bond Boyd Bradley Burke Burton Castro Chan Chavez Cole Costa Craig Cruz Cunningham Dahl Davies Dean Diaz Doyle Duncan Eriksson Espinoza Ferrari
+Ferreira Fletcher Flores Ford Foster Fox Franklin Gallagher Gibson Gomez Gonzalez Graham Grant Griffin Gupta Haas Hansen Hartmann Hayes Hoffman Holmes Hunt Ito Ivanov Jacobs Jensen Johansson Johnson Jordan Kaplan Kaur Kennedy
+Klein Kowalski Kumar Lang Laurent Li Lindberg Lund MacDonald Marino Marshall Martinez Mason Mendoza Meyer Mills Moreau Moreno Muller Murray Nakamura Nielsen Okafor Olsen Ortiz Osman Owens Palmer Petrov Pierce Popov Ramirez Rao
+Reyes Ricci Rivera Romano Rossini Santos Schneider Schultz Sharma Shaw Simmons Sokolov Spencer Stone Suzuki Svensson Torres Vargas Vega Wagner Wang Webb West Winter Wolf Yamamoto Zhang Ziegler""".split()
+MORE_CITIES = """Adelaide Alexandria Algiers Antwerp Atlanta Baltimore Basel Bergen Bilbao Birmingham Bologna Bonn Bordeaux Bratislava Brisbane Bucharest Budapest Calgary Casablanca Chennai Cleveland Cologne Cordoba Detroit Dresden Durban
+Florence Frankfurt Genoa Granada Guadalajara Halifax Hannover Houston Izmir Karachi Kyiv Lahore Leipzig Lille Liverpool Luxembourg Manchester Marrakesh Marseille Medellin Memphis Monaco Nagoya Nantes Nashville Newcastle Nuremberg
+Odessa Orlando Osaka Ottawa Palermo Perth Philadelphia Phoenix Pisa Plymouth Pretoria Rabat Reykjavik Rotterdam Salzburg Samarkand Singapore Sofia Split Stuttgart Taipei Tampere Tbilisi Toulouse Trieste Uppsala Utrecht
+Valencia Verona Wellington Winnipeg Zagreb""".split()
 SYLLABLES = "ba be bo da de do fa fi ga go ka ke ki la le lo ma mi mo na ne no pa pi ra re ri ro sa se so ta te ti to va ve za zo".split()
 
 # Names that fit "she" and "he", for stories.
@@ -90,6 +103,19 @@ def city(rng: random.Random) -> str:
 
 def company(rng: random.Random) -> str:
     return f"{rng.choice(COMPANIES)} {rng.choice(COMPANY_KINDS)}"
+
+
+def any_first_name(rng: random.Random) -> str:
+    """From all names that are known, now and then an invented one."""
+    return rng.choice(FIRST_NAMES + MORE_FIRST_NAMES) if rng.random() < 0.94 else invented_word(rng).capitalize()
+
+
+def any_full_name(rng: random.Random) -> str:
+    return f"{any_first_name(rng)} {rng.choice(LAST_NAMES + MORE_LAST_NAMES)}"
+
+
+def any_city(rng: random.Random) -> str:
+    return rng.choice(CITIES + MORE_CITIES) if rng.random() < 0.95 else invented_word(rng).capitalize()
 
 
 def code(rng: random.Random) -> str:

@@ -32,19 +32,6 @@ Affine fit(std::span<const float> group, float steps) {
   return affine;
 }
 
-void read_row(const WeightRows& weights, int64_t row, std::span<float> out) {
-  const std::byte* at = weights.values + static_cast<size_t>(row * weights.cols) * dtype_bytes(weights.dtype);
-  if (weights.dtype == DType::f32) {
-    std::memcpy(out.data(), at, out.size_bytes());
-    return;
-  }
-  for (size_t i = 0; i < out.size(); ++i) {
-    uint16_t half = 0;
-    std::memcpy(&half, at + 2 * i, sizeof half);
-    out[i] = weights.dtype == DType::bf16 ? bf16_to_f32(half) : f16_to_f32(half);
-  }
-}
-
 void quantise_group(std::span<const float> group, Affine affine, QuantSpec spec, uint8_t* packed) {
   const auto steps = static_cast<float>((1 << spec.bits) - 1);
   const auto level = [&](float weight) {
@@ -84,6 +71,19 @@ bool quantise_row(std::span<const float> row, QuantSpec spec, int64_t number, Qu
 
 }  // namespace
 
+void read_weight_row(const WeightRows& weights, int64_t row, std::span<float> out) {
+  const std::byte* at = weights.values + static_cast<size_t>(row * weights.cols) * dtype_bytes(weights.dtype);
+  if (weights.dtype == DType::f32) {
+    std::memcpy(out.data(), at, out.size_bytes());
+    return;
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    uint16_t half = 0;
+    std::memcpy(&half, at + 2 * i, sizeof half);
+    out[i] = weights.dtype == DType::bf16 ? bf16_to_f32(half) : f16_to_f32(half);
+  }
+}
+
 bool quantise_rows(const WeightRows& weights, QuantSpec spec, ThreadPool& pool, QuantisedRows* out) {
   CHECK(spec.bits == 4 || spec.bits == 8);
   CHECK(spec.group > 0 && spec.group % 2 == 0 && weights.cols % spec.group == 0);
@@ -94,7 +94,7 @@ bool quantise_rows(const WeightRows& weights, QuantSpec spec, ThreadPool& pool, 
   pool.run(weights.rows, kRowsPerPiece, [&](int64_t begin, int64_t end) {
     std::vector<float> row(static_cast<size_t>(weights.cols));
     for (int64_t i = begin; i < end; ++i) {
-      read_row(weights, i, row);
+      read_weight_row(weights, i, row);
       if (!quantise_row(row, spec, i, out)) finite.store(false, std::memory_order_relaxed);
     }
   });

@@ -30,6 +30,8 @@ struct WeightRows {
   int64_t cols = 0;  // a multiple of the group
 };
 
+void read_weight_row(const WeightRows& weights, int64_t row, std::span<float> out);
+
 struct QuantisedRows {
   std::vector<uint8_t> packed;           // [rows, packed_bytes]: four bits have the even element in the low half
   std::vector<uint16_t> scales, biases;  // [rows, cols / group], bfloat16

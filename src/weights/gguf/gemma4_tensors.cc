@@ -59,6 +59,13 @@ std::string_view hub_name_in(const std::array<TensorName, kCount>& names, std::s
   return {};
 }
 
+template <size_t kCount>
+std::string_view gguf_name_in(const std::array<TensorName, kCount>& names, std::string_view hub) {
+  for (const TensorName& name : names)
+    if (name.hub == hub) return name.gguf;
+  return {};
+}
+
 // A name that nobody knows stays what it is, and whoever binds tensors will say so.
 std::string hub_name_of(std::string_view gguf) {
   for (const std::string_view found : {hub_name_in(kModelNames, gguf), hub_name_in(kAssistantNames, gguf)})
@@ -95,6 +102,14 @@ Status add_layer_scalars(const GgufFiles& files, const std::string& key, GgufTen
 }
 
 }  // namespace
+
+std::string gemma4_gguf_name(std::string_view hub) {
+  for (const std::string_view found : {gguf_name_in(kModelNames, hub), gguf_name_in(kAssistantNames, hub)})
+    if (!found.empty()) return std::string(found);
+  const GgufLayerName in_layer = gguf_layer_name(hub, "model.layers.");
+  const std::string_view found = in_layer.layer < 0 ? "" : gguf_name_in(kLayerNames, in_layer.part);
+  return found.empty() ? std::string() : fmt::format("blk.{}.{}", in_layer.layer, found);
+}
 
 Status add_gemma4_tensors(const GgufFiles& files, GgufTensors* out) {
   add_known(files, out);

@@ -37,6 +37,7 @@ constexpr std::array<VisionName, 7> kVisionLinears = {VisionName{"attn_q", "self
                                                       {"ffn_down", "mlp.down_proj"}};
 constexpr std::array<const char*, 4> kBounds = {"input_min", "input_max", "output_min", "output_max"};
 constexpr const char* kTower = "model.vision_tower.";
+constexpr const char* kHubProjection = "model.embed_vision.embedding_projection.weight";
 constexpr const char* kEmbedder = "model.vision_embedder.";
 
 // "clip.vision." of a projector, "gemma4.vision." of a model that has it all.
@@ -201,11 +202,57 @@ Status add_embedder(const GgufFiles& files, int64_t patch, GgufTensors* out) {
   return add_embedder_positions(files, out);
 }
 
+std::string_view behind(std::string_view text, std::string_view start) {
+  return text.starts_with(start) ? text.substr(start.size()) : std::string_view();
+}
+
+// Of a layer's part, "self_attn.q_proj.weight": "attn_q.weight".
+std::string layer_part_name(std::string_view part) {
+  const auto found = [&](const VisionName& name) -> std::string {
+    const std::string_view rest = behind(part, name.hub);
+    return rest.starts_with('.') ? fmt::format("{}{}", name.gguf, rest) : std::string();
+  };
+  for (const VisionName& norm : kVisionNorms)
+    if (std::string name = found(norm); !name.empty()) return name;
+  for (const VisionName& linear : kVisionLinears)
+    if (std::string name = found(linear); !name.empty()) return name;
+  return {};
+}
+
+GgufVisionName tower_name(std::string_view hub) {
+  using Order = GgufVisionName::Order;
+  if (hub == "patch_embedder.input_proj.weight") return {kPatches, Order::channels_first};
+  if (hub == "patch_embedder.position_embedding_table") return {kPositions};
+  if (hub == "std_bias" || hub == "std_scale") return {fmt::format("v.{}", hub)};
+  const GgufLayerName in_layer = gguf_layer_name(hub, "encoder.layers.");
+  const std::string part = in_layer.layer < 0 ? std::string() : layer_part_name(in_layer.part);
+  if (part.empty()) return {};
+  return {fmt::format("v.blk.{}.{}", in_layer.layer, part)};
+}
+
+GgufVisionName embedder_name(std::string_view hub) {
+  using Order = GgufVisionName::Order;
+  if (hub == "patch_dense.weight") return {kPatches, Order::channels_first};
+  if (hub == "patch_dense.bias") return {"v.patch_embd.bias"};
+  if (hub == "pos_embedding") return {kPositions, Order::axes_first};
+  if (const auto part = behind(hub, "patch_ln1."); !part.empty())
+    return {fmt::format("v.patch_norm.1.{}", part), Order::channels_first};
+  if (const auto part = behind(hub, "patch_ln2."); !part.empty()) return {fmt::format("v.patch_norm.2.{}", part)};
+  if (const auto part = behind(hub, "pos_norm."); !part.empty()) return {fmt::format("v.patch_norm.3.{}", part)};
+  return {};
+}
+
 Result<int64_t> patch_side(const GgufFiles& files) {
   return files.metadata().integer_or(vision_prefix(files) + "patch_size", 16, 1, 64);
 }
 
 }  // namespace
+
+GgufVisionName gemma4_vision_gguf_name(std::string_view hub) {
+  if (hub == kHubProjection) return {kProjection};
+  if (const auto part = behind(hub, kTower); !part.empty()) return tower_name(part);
+  return embedder_name(behind(hub, kEmbedder));
+}
 
 bool has_gemma4_vision(const GgufFiles& files) { return files.has(kPatches) && files.has(kProjection); }
 
@@ -230,7 +277,7 @@ Status add_gemma4_vision_tensors(const GgufFiles& files, GgufTensors* out) {
   TRY_ASSIGN(const int64_t patch, patch_side(files));
   TRY_ASSIGN(const bool embedder, is_embedder(files));
   TRY(embedder ? add_embedder(files, patch, out) : add_tower(files, patch, out));
-  return add_whole(files, kProjection, "model.embed_vision.embedding_projection.weight", out);
+  return add_whole(files, kProjection, kHubProjection, out);
 }
 
 }  // namespace paceline

@@ -33,16 +33,31 @@ bool fits(const GgufFiles& projector, const GgufFiles& model) {
   return projection == nullptr || embedding == nullptr || projection->shape.front() == embedding->shape.back();
 }
 
-// Of several the one in bf16, then f16; else the first.
-fs::path projector_for(const GgufFiles& model, const fs::path& folder) {
+// mmproj-NAME.gguf beside NAME.gguf is that model's own.
+constexpr std::string_view kOwnProjector = "mmproj-";
+
+bool is_of_another(const fs::path& projector, const fs::path& model) {
+  const std::string name = projector.filename().string();
+  if (!name.starts_with(kOwnProjector)) return false;
+  const fs::path whose = projector.parent_path() / name.substr(kOwnProjector.size());
+  std::error_code error;
+  return whose.filename() != model.filename() && fs::exists(whose, error);
+}
+
+int projector_rank(const fs::path& projector, const fs::path& model) {
+  const std::string name = projector.filename().string();
+  const auto has = [&](const char* part) { return name.find(part) != std::string::npos; };
+  if (name == std::string(kOwnProjector) + model.filename().string()) return 0;
+  return has("BF16") || has("bf16") ? 1 : has("F16") || has("f16") ? 2 : 3;
+}
+
+// Of several the model's own, then the one in bf16, then f16; else the first.
+fs::path projector_for(const GgufFiles& model, const fs::path& model_file) {
   fs::path best;
-  int best_rank = 3;
-  for (const fs::path& file : gguf_files_in(folder)) {
-    if (!is_called_projector(file)) continue;
-    const std::string name = file.filename().string();
-    const int rank = name.find("BF16") != std::string::npos || name.find("bf16") != std::string::npos ? 0
-                     : name.find("F16") != std::string::npos || name.find("f16") != std::string::npos ? 1
-                                                                                                      : 2;
+  int best_rank = 4;
+  for (const fs::path& file : gguf_files_in(model_file.parent_path())) {
+    if (!is_called_projector(file) || is_of_another(file, model_file)) continue;
+    const int rank = projector_rank(file, model_file);
     if (rank >= best_rank) continue;
     const auto opened = GgufFiles::open(file);
     if (!opened.ok() || opened->architecture() != "clip" || !fits(*opened, model)) continue;
@@ -183,7 +198,7 @@ Result<GgufPlace> GgufPlace::find(const fs::path& place) {
     TRY_ASSIGN(found.model, model_in(place));
   }
   TRY_ASSIGN(const GgufFiles files, GgufFiles::open(found.model));
-  if (files.architecture() == "gemma4") found.vision = projector_for(files, found.model.parent_path());
+  if (files.architecture() == "gemma4") found.vision = projector_for(files, found.model);
   return found;
 }
 

@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/check.h"
+
 namespace paceline {
 namespace {
 
@@ -63,6 +65,13 @@ const NamedType* find_gguf_type(uint32_t number) {
 std::optional<GgufType> gguf_type(uint32_t number) {
   const NamedType* found = find_gguf_type(number);
   return found == nullptr ? std::nullopt : found->read;
+}
+
+uint32_t gguf_type_number(GgufType type) {
+  for (const NamedType& known : kGgufTypes)
+    if (known.read && known.read->dtype == type.dtype && known.read->blocks == type.blocks) return known.number;
+  CHECK(false);
+  return 0;
 }
 
 std::string gguf_type_name(uint32_t number) {

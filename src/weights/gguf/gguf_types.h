@@ -25,6 +25,8 @@ struct GgufType {
 
 // None: it is not read.
 std::optional<GgufType> gguf_type(uint32_t number);
+// The number of a type that is read.
+uint32_t gguf_type_number(GgufType type);
 // "IQ3_XXS", or "77" where there is no such type.
 std::string gguf_type_name(uint32_t number);
 

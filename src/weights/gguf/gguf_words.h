@@ -3,7 +3,9 @@
 #pragma once
 
 #include <boost/json/object.hpp>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "weights/gguf/gguf_files.h"
@@ -28,6 +30,15 @@ Result<GgufConfigs> gemma4_gguf_configs(const GgufParts& parts, const GgufVocabu
 Status add_gemma4_tensors(const GgufFiles& files, GgufTensors* out);
 Result<boost::json::object> gemma4_assistant_gguf_config(const GgufFiles& files);
 Status add_gemma4_assistant_tensors(const GgufFiles& files, GgufTensors* out);
+// The other way round: the name in GGUF of a tensor of gemma4, gemma4_assistant or their vision side, by Hugging Face's
+// ("model.layers.0.…", "model.vision_tower.…"), and how its numbers lie there. Empty: it has none.
+std::string gemma4_gguf_name(std::string_view hub);
+struct GgufVisionName {
+  enum class Order : uint8_t { same, channels_first, axes_first };
+  std::string name;
+  Order order = Order::same;
+};
+GgufVisionName gemma4_vision_gguf_name(std::string_view hub);
 bool has_gemma4_vision(const GgufFiles& files);
 Result<boost::json::object> gemma4_vision_gguf_config(const GgufFiles& files);
 Status add_gemma4_vision_tensors(const GgufFiles& files, GgufTensors* out);

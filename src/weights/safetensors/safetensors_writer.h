@@ -1,6 +1,5 @@
 // Writes one safetensors file. The list of tensors comes first, so the header is known before the first byte of
-// weights; then the tensors' bytes, in any order and in pieces. The file appears under its name only when finish()
-// says that all of it is there; until then, and for ever if something fails, it is not.
+// weights; then the tensors' bytes, in any order and in pieces.
 #pragma once
 
 #include <cstddef>
@@ -13,6 +12,7 @@
 
 #include "base/result.h"
 #include "tensor/dtype.h"
+#include "weights/partial_file.h"
 
 namespace paceline {
 
@@ -31,10 +31,6 @@ class SafetensorsWriter {
   static Result<SafetensorsWriter> create(const std::filesystem::path& path, std::vector<TensorPlan> tensors,
                                           const std::map<std::string, std::string>& metadata);
 
-  SafetensorsWriter(SafetensorsWriter&& other) noexcept;
-  SafetensorsWriter& operator=(SafetensorsWriter&&) = delete;
-  ~SafetensorsWriter();
-
   // `tensor`: its place in the list given to create(). `offset`: in bytes, within the tensor.
   Status write(size_t tensor, uint64_t offset, std::span<const std::byte> bytes);
   Status finish();
@@ -46,11 +42,9 @@ class SafetensorsWriter {
     uint64_t bytes = 0;
     uint64_t written = 0;
   };
-  SafetensorsWriter() = default;
-  Status write_at(uint64_t offset, std::span<const std::byte> bytes);
+  SafetensorsWriter(PartialFile file, size_t tensors) : file_(std::move(file)), tensors_(tensors) {}
 
-  std::filesystem::path path_, partial_;
-  int descriptor_ = -1;
+  PartialFile file_;
   std::vector<Placed> tensors_;
 };
 

@@ -1,0 +1,224 @@
+#include "weights/gguf/writing/block_packing.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+#include "base/check.h"
+#include "tensor/dtype.h"
+
+namespace paceline {
+namespace {
+
+// The largest scale that a half can hold.
+constexpr float kMostScale = 65504.0f;
+// How far from the plain scale others are tried, in levels.
+constexpr std::array<float, 6> kTried = {-0.9f, -0.6f, -0.3f, 0.3f, 0.6f, 0.9f};
+
+uint16_t as_half(float scale) { return f32_to_f16(std::clamp(scale, -kMostScale, kMostScale)); }
+
+void put_half(uint16_t half, uint8_t* at) { std::memcpy(at, &half, sizeof half); }
+
+// Rounded to a level between the two; level 0 where there is no scale.
+int level_of(float value, float scale, int least, int most) {
+  if (scale == 0) return std::clamp(0, least, most);
+  return std::clamp(static_cast<int>(std::rint(std::clamp(value / scale, -1e6f, 1e6f))), least, most);
+}
+
+float farthest_from_zero(std::span<const float> values) {
+  float found = 0;
+  for (const float value : values)
+    if (std::abs(value) > std::abs(found)) found = value;
+  return found;
+}
+
+struct Fit {
+  float scale = 0;
+  float least = 0;  // what is added: at most 0
+  double error = 0;
+};
+
+// value = scale · level, levels from -half to half - 1: for given levels the scale of least squared error.
+Fit symmetric_fit(std::span<const float> values, float scale, int half) {
+  double product = 0, square = 0;
+  for (const float value : values) {
+    const int level = level_of(value, scale, -half, half - 1);
+    product += static_cast<double>(value) * level;
+    square += static_cast<double>(level) * level;
+  }
+  Fit fit{square > 0 ? static_cast<float>(product / square) : scale, 0, 0};
+  for (const float value : values) {
+    const double off = value - fit.scale * static_cast<float>(level_of(value, fit.scale, -half, half - 1));
+    fit.error += off * off;
+  }
+  return fit;
+}
+
+float symmetric_scale(std::span<const float> values, int half) {
+  const float end = farthest_from_zero(values);
+  if (end == 0) return 0;
+  const auto levels = static_cast<float>(half);
+  Fit best = symmetric_fit(values, end / -levels, half);
+  for (const float more : kTried) {
+    const Fit other = symmetric_fit(values, end / -(levels + more), half);
+    if (other.error < best.error) best = other;
+  }
+  return best.scale;
+}
+
+// value = scale · level + least, levels from 0 to 15: for given levels both of least squared error, least not above 0.
+Fit affine_fit(std::span<const float> values, float scale, float least) {
+  constexpr int kMost = 15;
+  double level_sum = 0, square = 0, value_sum = 0, product = 0;
+  for (const float value : values) {
+    const int level = level_of(value - least, scale, 0, kMost);
+    level_sum += level;
+    square += static_cast<double>(level) * level;
+    value_sum += value;
+    product += static_cast<double>(value) * level;
+  }
+  const auto count = static_cast<double>(values.size());
+  const double spread = count * square - level_sum * level_sum;
+  Fit fit{scale, least, 0};
+  if (spread > 0) {
+    fit.scale = static_cast<float>((count * product - level_sum * value_sum) / spread);
+    fit.least = static_cast<float>((square * value_sum - level_sum * product) / spread);
+    if (fit.least > 0) fit = {square > 0 ? static_cast<float>(product / square) : scale, 0, 0};
+  }
+  fit.scale = std::max(fit.scale, 0.0f);
+  for (const float value : values) {
+    const double off =
+        value - fit.least - fit.scale * static_cast<float>(level_of(value - fit.least, fit.scale, 0, kMost));
+    fit.error += off * off;
+  }
+  return fit;
+}
+
+Fit best_affine(std::span<const float> values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const float least = std::min(*low, 0.0f), most = std::max(*high, 0.0f);
+  if (most == least) return {};
+  Fit best = affine_fit(values, (most - least) / 15, least);
+  for (const float more : kTried) {
+    const Fit other = affine_fit(values, (most - least) / (15 + more), least);
+    if (other.error < best.error) best = other;
+  }
+  return best;
+}
+
+// "Nibbles of 32": element j in the low half of byte j, element j + 16 in the high one.
+void put_nibbles(std::span<const uint8_t, 32> levels, uint8_t* out) {
+  for (size_t j = 0; j < 16; ++j) out[j] = static_cast<uint8_t>((levels[j] & 15) | ((levels[j + 16] & 15) << 4));
+}
+
+void pack_q8_0(std::span<const float> values, uint8_t* out) {
+  const uint16_t half = as_half(std::abs(farthest_from_zero(values)) / 127);
+  put_half(half, out);
+  const float scale = f16_to_f32(half);
+  for (size_t i = 0; i < values.size(); ++i)
+    out[2 + i] = static_cast<uint8_t>(static_cast<int8_t>(level_of(values[i], scale, -127, 127)));
+}
+
+// Q4_0 and Q5_0; the fifth bits come before the nibbles.
+void pack_symmetric(std::span<const float> values, int half_levels, uint8_t* out) {
+  const uint16_t half = as_half(symmetric_scale(values, half_levels));
+  put_half(half, out);
+  const float scale = f16_to_f32(half);
+  std::array<uint8_t, 32> levels{};
+  uint32_t fifth = 0;
+  for (size_t i = 0; i < levels.size(); ++i) {
+    const int level = level_of(values[i], scale, -half_levels, half_levels - 1) + half_levels;
+    levels[i] = static_cast<uint8_t>(level);
+    fifth |= static_cast<uint32_t>(level >> 4) << i;
+  }
+  if (half_levels == 16) std::memcpy(out + 2, &fifth, sizeof fifth);
+  put_nibbles(levels, out + (half_levels == 16 ? 6 : 2));
+}
+
+// Six bits each of eight scales and eight minimums.
+void put_six_bits(const std::array<uint8_t, 8>& scales, const std::array<uint8_t, 8>& mins, uint8_t* out) {
+  for (size_t i = 0; i < 4; ++i) {
+    out[i] = static_cast<uint8_t>(scales[i] | ((scales[i + 4] >> 4) << 6));
+    out[i + 4] = static_cast<uint8_t>(mins[i] | ((mins[i + 4] >> 4) << 6));
+    out[i + 8] = static_cast<uint8_t>((scales[i + 4] & 15) | ((mins[i + 4] & 15) << 4));
+  }
+}
+
+void pack_q4_k(std::span<const float> values, uint8_t* out) {
+  std::array<Fit, 8> fits;
+  float most_scale = 0, most_min = 0;
+  for (size_t i = 0; i < 8; ++i) {
+    fits[i] = best_affine(values.subspan(32 * i, 32));
+    most_scale = std::max(most_scale, fits[i].scale);
+    most_min = std::max(most_min, -fits[i].least);
+  }
+  const uint16_t d = as_half(most_scale / 63), dmin = as_half(most_min / 63);
+  put_half(d, out);
+  put_half(dmin, out + 2);
+  std::array<uint8_t, 8> scales{}, mins{};
+  std::array<uint8_t, 256> levels{};
+  for (size_t i = 0; i < 8; ++i) {
+    scales[i] = static_cast<uint8_t>(level_of(fits[i].scale, f16_to_f32(d), 0, 63));
+    mins[i] = static_cast<uint8_t>(level_of(-fits[i].least, f16_to_f32(dmin), 0, 63));
+    const float scale = f16_to_f32(d) * scales[i], least = f16_to_f32(dmin) * mins[i];
+    for (size_t j = 32 * i; j < 32 * i + 32; ++j)
+      levels[j] = static_cast<uint8_t>(level_of(values[j] + least, scale, 0, 15));
+  }
+  put_six_bits(scales, mins, out + 4);
+  for (size_t part = 0; part < 4; ++part)
+    for (size_t j = 0; j < 32; ++j)
+      out[16 + 32 * part + j] = static_cast<uint8_t>(levels[64 * part + j] | (levels[64 * part + 32 + j] << 4));
+}
+
+void pack_q6_k(std::span<const float> values, uint8_t* out) {
+  std::array<float, 16> fits{};
+  for (size_t i = 0; i < 16; ++i) fits[i] = symmetric_scale(values.subspan(16 * i, 16), 32);
+  const uint16_t d = as_half(farthest_from_zero(fits) / -128);
+  put_half(d, out + 208);
+  std::memset(out, 0, 192);
+  for (size_t i = 0; i < 16; ++i) {
+    const int scale = level_of(fits[i], f16_to_f32(d), -128, 127);
+    out[192 + i] = static_cast<uint8_t>(static_cast<int8_t>(scale));
+    for (size_t e = 16 * i; e < 16 * i + 16; ++e) {
+      const int level = level_of(values[e], f16_to_f32(d) * static_cast<float>(scale), -32, 31) + 32;
+      const size_t part = e / 128, within = e % 128;
+      out[64 * part + within % 64] |= static_cast<uint8_t>((level & 15) << (within < 64 ? 0 : 4));
+      out[128 + 32 * part + within % 32] |= static_cast<uint8_t>((level >> 4) << (2 * (within / 32)));
+    }
+  }
+}
+
+}  // namespace
+
+bool can_pack_blocks(WeightFormat format) {
+  switch (format) {
+    case WeightFormat::q8_0:
+    case WeightFormat::q4_0:
+    case WeightFormat::q5_0:
+    case WeightFormat::q4_k:
+    case WeightFormat::q6_k: return true;
+    default: return false;
+  }
+}
+
+void pack_blocks(WeightFormat format, std::span<const float> row, std::byte* out) {
+  CHECK(can_pack_blocks(format));
+  const BlockShape shape = block_shape(format);
+  const auto elements = static_cast<size_t>(shape.elements);
+  CHECK(row.size() % elements == 0);
+  auto* at = reinterpret_cast<uint8_t*>(out);
+  for (size_t start = 0; start < row.size(); start += elements, at += shape.bytes) {
+    const auto values = row.subspan(start, elements);
+    switch (format) {
+      case WeightFormat::q8_0: pack_q8_0(values, at); break;
+      case WeightFormat::q4_0: pack_symmetric(values, 8, at); break;
+      case WeightFormat::q5_0: pack_symmetric(values, 16, at); break;
+      case WeightFormat::q4_k: pack_q4_k(values, at); break;
+      default: pack_q6_k(values, at); break;
+    }
+  }
+}
+
+}  // namespace paceline

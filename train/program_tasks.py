@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
 import importlib
 import json
 import os
@@ -25,7 +26,7 @@ from train.split import rng_of, split_of
 PROJECT = pathlib.Path(__file__).resolve().parents[1]
 SEED = 1
 MOST_TOKENS = 640
-JUDGE_S = 10
+JUDGE_S = 30
 # What a small slice must reach at least, of each task and of all together: a model that meets the bars has more.
 SLICE_TASK, SLICE_ALL = 0.5, 0.85
 
@@ -122,12 +123,16 @@ def is_right(held: Held, answer: Answer) -> bool:
             nothing = os.open(os.devnull, os.O_RDWR)
             for stream in (0, 1, 2):
                 os.dup2(nothing, stream)
+            os.setpgid(0, 0)
             signal.alarm(JUDGE_S)
             resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
             os._exit(0 if held.right(answer) else 1)
         except BaseException:
             os._exit(1)
-    return os.waitpid(child, 0)[1] == 0
+    status = os.waitpid(child, 0)[1]
+    with contextlib.suppress(ProcessLookupError):  # whoever it started and left behind
+        os.killpg(child, signal.SIGKILL)
+    return status == 0
 
 
 def answers(server: Server, name: str, helds: list[Held], at_once: int) -> list[Answer | Refused]:
@@ -162,7 +167,7 @@ def shown(message: dict[str, Any]) -> str:
     content = message.get("content")
     text = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
     calls = [f"{call['function']['name']} {json.dumps(call['function']['arguments'], ensure_ascii=False)}" for call in message.get("tool_calls") or []]
-    return f"  {message['role']}: " + " ".join(filter(None, [text, *calls]))
+    return f"  {message['role']}: " + " ".join(filter(None, [text, *calls])).replace("\n", "\n    ")
 
 
 def show(asked: Asked) -> None:
@@ -175,7 +180,9 @@ def show(asked: Asked) -> None:
         print(shown(message))
     for name, arguments in asked.answer.calls:
         print(f"  → call {name} {json.dumps(arguments, ensure_ascii=False)}")
-    print(f"  → {asked.failed or asked.answer.text}\n", flush=True)
+    if asked.failed or asked.answer.text or not asked.answer.calls:
+        print("  → " + (asked.failed or asked.answer.text).replace("\n", "\n    "))
+    print(flush=True)
 
 
 def row_of(name: str, asked: list[Asked]) -> dict[str, Any]:

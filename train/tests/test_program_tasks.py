@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import pathlib
 import random
+import subprocess
+import tempfile
+import time
 import unittest
 
 from train import chat, pictures, png, program_tasks, tool_calls
@@ -16,6 +20,13 @@ from train.split import split_of
 def endless(answer: Answer) -> bool:
     while True:
         pass
+
+
+def runs(pid: str) -> bool:
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().split()[2] != "Z"
+    except OSError:
+        return False
 
 
 class ProgramTasksTest(unittest.TestCase):
@@ -62,6 +73,16 @@ class ProgramTasksTest(unittest.TestCase):
             self.assertFalse(program_tasks.is_right(Held("key", [], endless), Answer("yes")))
         finally:
             program_tasks.JUDGE_S = patience
+
+    def test_nobody_is_left_behind(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "pid"
+            starts = lambda answer: file.write_text(str(subprocess.Popen(["sleep", "600"]).pid)) > 0
+            self.assertTrue(program_tasks.is_right(Held("key", [], starts), Answer("")))
+            until = time.monotonic() + 30
+            while runs(file.read_text()) and time.monotonic() < until:
+                time.sleep(0.01)
+            self.assertFalse(runs(file.read_text()))
 
     def test_a_slice_fails_where_one_task_or_all_are_poor(self) -> None:
         row = lambda right: {"task": "sums", "right": right, "asked": 6}

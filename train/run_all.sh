@@ -8,7 +8,6 @@ python3 -m train.tokenizer --shared "$shared" --out "$out/tokenizer"
 python3 -m train.corpus --shared "$shared" --tokenizer "$out/tokenizer" --out "$out/corpus"
 python3 -m train.train_target --corpus "$out/corpus" --tokenizer "$out/tokenizer" --out "$out/run"
 python3 -m train.train_drafter --corpus "$out/corpus" --target "$out/run/target.pt" --out "$out/run"
-python3 -m train.train_drafter --corpus "$out/corpus" --target "$out/run/target.pt" --out "$out/run" --phase drafter_more --start "$out/run/drafter.pt"
 python3 -m train.evaluate --corpus "$out/corpus" --tokenizer "$out/tokenizer" --run "$out/run"
 python3 -m train.export --run "$out/run" --tokenizer "$out/tokenizer" --out "$out/export"
 "$paceline" quantize "$out/export/target" "$out/default" --bits 4 --group 64

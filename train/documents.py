@@ -150,6 +150,8 @@ def mixed(shard: Shard, stories: list[str]) -> Iterator[Document]:
             messages += far_apart(shard, stories, rng, rng.randint(7000, 16500) - told_already)
             yield talk(messages)
             continue
+        if rng.random() < 0.15:
+            messages += wanted_episode(shard, rng)
         for _ in range(rng.randint(1, 5)):
             messages += wanted_story(shard, stories, rng) if stories and rng.random() < 0.12 else wanted_exchange(shard, rng)
         yield talk(messages)
@@ -234,9 +236,9 @@ def tools(shard: Shard) -> Iterator[Document]:
             if shard.is_wanted("tool talk " + str(messages[-2].get("content")), HELD_BFCL if name == "bfcl" else HELD_TEXTS):
                 yield talk(messages, declared)
 
-    def make(rng: random.Random) -> tuple[str, Document]:
-        messages, declared, key = tool_calls.conversation(rng)
-        return key, talk(system_message(rng, rng.random() < 0.01) + messages, declared)
+    def make(rng: random.Random) -> tuple[list[str], Document]:
+        messages, declared, keys = tool_calls.conversation(rng)
+        return keys, talk(system_message(rng, rng.random() < 0.01) + messages, declared)
 
     yield from generated(shard, "tools", make)
 

@@ -130,6 +130,7 @@ PAIRS = [("{a} lives in {v} and {b} lives in {w}.", ["Where does {x} live?", "In
 CORRECTIONS = ["No, it is {v}.", "Sorry, I meant {v}.", "Wait, that was wrong. It is {v}.", "Correction: it is {v}, not {o}.", "I made a mistake. It is {v}.", "Actually, it is {v}.", "No, {v}, not {o}.", "That is wrong, it's {v}."]
 CORRECTED = ["Thank you, I have noted the change: {v}.", "Okay, {v} then.", "Got it, {v}."]
 FIRST_ASKED = ["What did I ask you first?", "What was my first question?", "What was the first thing I asked?", "What was my first message?", "Which question did I ask first?", "What did I say first?"]
+ALL_ASKED = ["What did I tell you?", "What do you know from me so far?", "What have I told you so far?", "Summarize what I told you.", "What do you remember?", "Repeat what I told you."]
 LAST_ASKED = ["What did I just ask?", "What was my last question?", "What did I ask you before this?", "Repeat my last question.", "What was my previous message?"]
 UNTOLD = {"name": "your name", "pet": "about a pet", "home": "where you live", "age": "your age", "job": "your job", "birthday": "your birthday"}
 
@@ -142,6 +143,15 @@ class Told:
     reply: str
     asked: list[tuple[str, str, list[str]]]  # question, answer, values that must occur
     later: list[tuple[str, str]]  # a correction in a turn of its own
+    people: int = 1  # of how many people it is told, each with two questions
+
+
+def single(rng: random.Random) -> Told:
+    """Something about one other person."""
+    told, which, answer, who, who_answer, make = rng.choice(PAIRS)
+    name, value = person(rng), make(rng)
+    said = rng.choice(["{}", "Remember: {}", "You should know that {}", "By the way, {}", "Please note that {}"]).format(answer.format(x=name, y=value))
+    return Told(said, rng.choice(GOOD), [(rng.choice(which).format(x=name), answer.format(x=name, y=value), [value]), (who.format(y=value), who_answer.format(x=name, y=value), [name])], [])
 
 
 def pair(rng: random.Random) -> Told:
@@ -159,7 +169,7 @@ def pair(rng: random.Random) -> Told:
         asked.append((rng.choice(which).format(x=short), answer.format(x=short, y=value), [value]))
         asked.append((who.format(y=value), who_answer.format(x=short, y=value), [short]))
     text = told.format(a=a, b=b, v=v, w=w)
-    return Told(text[0].upper() + text[1:], rng.choice(GOOD), asked, [])
+    return Told(text[0].upper() + text[1:], rng.choice(GOOD), asked, [], 2)
 
 
 def own(rng: random.Random, kind: Kind) -> Told:
@@ -184,7 +194,13 @@ def tellings(rng: random.Random, count: int) -> list[Told]:
     if {"relative", "their place"} <= names or {"job", "school"} <= names or {"number", "code", "word"} & names and len({"number", "code", "word"} & names) > 1:
         kinds = kinds[:1]
     found = [own(rng, kind) for kind in kinds]
-    return [pair(rng)] if count == 1 and rng.random() < 0.2 else found
+    return [pair(rng) if rng.random() < 0.7 else single(rng)] if count == 1 and rng.random() < 0.28 else found
+
+
+def summary(told: list[Told], rng: random.Random) -> tuple[str, str, list[str]]:
+    """All that was told."""
+    first = [one.asked[2 * number] for one in told for number in range(one.people)]
+    return rng.choice(ALL_ASKED), " ".join(answer for _, answer, _ in first), [value for _, _, needs in first for value in needs]
 
 
 def between(rng: random.Random, count: int) -> list[Exchange]:
@@ -226,9 +242,9 @@ def remembered(rng: random.Random) -> tuple[list[tuple[str, str]], list[str], li
         for task in between(rng, rng.choices([0, 1, 2, 3, 4, 5], weights=[5, 4, 3, 3, 2, 2])[0]):
             turns.append((task.question, task.answer))
             keys.append(task.key)
-        question, answer, needs = rng.choice(rng.choice(told).asked)
+        question, answer, needs = summary(told, rng) if rng.random() < 0.04 else rng.choice(rng.choice(told).asked)
         turns.append((vary(question, rng, keeps_case=True), answer))
-    keys.insert(0, f"memory {question} {answer}")
+        keys.insert(0, f"memory {question} {answer}")
     return turns, [key for key in keys if key], needs
 
 

@@ -84,6 +84,7 @@ class Cast:
     things: list[str] = field(default_factory=list)
     place: str = ""
     wish: str = ""
+    helper: tuple[str, str] = ("", "")  # with its article and quality, and alone
 
 
 def pronouns(hero: str, name: str, rng: random.Random) -> dict[str, str]:
@@ -134,7 +135,7 @@ def told(cast: Cast, rng: random.Random) -> str:
     """The story of the cast, in paragraphs."""
     hero = words.article(f"{cast.quality} {cast.hero}".strip())
     called = cast.name or f"the {cast.quality + ' ' if cast.quality and rng.random() < 0.4 else ''}{cast.hero}"
-    helper, short = rng.choice([one for one in FRIENDS if one[1] != cast.hero])
+    helper, short = cast.helper
     opening = [rng.choice(OPENINGS if cast.name else UNNAMED), rng.choice(TRAITS)]
     if cast.place:
         opening.append(rng.choice(AT_PLACE))
@@ -170,7 +171,8 @@ def cast_of(rng: random.Random, things: list[str], places: list[str]) -> Cast:
     chosen = [thing for thing in rng.sample(things, rng.choices([0, 1, 2, 3, 4], weights=[2, 4, 5, 4, 1])[0]) if thing != hero]
     shown = [f"{rng.choice(['red', 'blue', 'green', 'old', 'big', 'small', 'golden', 'white'])} {thing}" if rng.random() < 0.25 and thing not in MASS | SKY | EVENTS else thing for thing in chosen]
     wish = rng.choice(wishes_for(hero)) if rng.random() < 0.6 else ""
-    return Cast(hero, rng.choice(QUALITIES) if rng.random() < 0.85 else "", rng.choice(names) if rng.random() < chance else "", shown, rng.choice(places) if rng.random() < 0.2 else "", wish)
+    return Cast(hero, rng.choice(QUALITIES) if rng.random() < 0.85 else "", rng.choice(names) if rng.random() < chance else "", shown, rng.choice(places) if rng.random() < 0.2 else "", wish,
+                rng.choice([one for one in FRIENDS if one[1] != hero]))
 
 
 def story(rng: random.Random, things: list[str], places: list[str]) -> tuple[Cast, str]:

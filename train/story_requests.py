@@ -32,6 +32,8 @@ NAMED = re.compile(r"\b(?:(\w+) )?(\w+) (?:named|called) ([A-Z][a-z]+)\b")
 WISH = re.compile(r"\b(?:[A-Z][a-z]+|he|she|it) (?:really |always )?wanted to ([a-z][a-z' ]{5,44})(?=[.,!])")
 UNCLEAR = re.compile(r"\b(it|them|him|that|this|so|but|because|and|too|what|they|he|she|there|one|more|again|everyone)\b")
 WORD = re.compile(r"\b[a-z]+\b")
+# Who may be in a story beside its hero.
+OTHERS = [creature for creature in CREATURES + BECOMES if creature not in ("girl", "boy", "man", "lady", "tree", "flower", "car", "truck", "doll", "boat", "star", "cloud", "leaf", "train")]
 THING_SET, PLACE_SET, FEELING_SET, CREATURE_SET, QUALITY_SET = set(THINGS), set(PLACES), set(FEELINGS), set(CREATURES + BECOMES), set(QUALITIES)
 A_THING = re.compile(rf"\b(?:a|an) ({'|'.join(QUALITIES)}) ({'|'.join(THINGS)})\b")
 FIRST_ONE = re.compile(rf"\b(?:a|an) (?:({'|'.join(QUALITIES)}) )?({'|'.join(CREATURES)})\b")
@@ -113,7 +115,8 @@ def parts_of(story: str) -> Parts:
     counted = WORD.findall(story)
     present = set(counted)
     said = {thing: quality for quality, thing in A_THING.findall(story)}
-    things = sorted(thing for thing in present & THING_SET if thing != parts.creature)
+    others = {one for one in present & set(OTHERS) if counted.count(one) > 1}
+    things = sorted(thing for thing in present & THING_SET | others if thing != parts.creature)
     parts.things = [f"{said[thing]} {thing}" if thing in said else thing for thing in sorted(things, key=lambda thing: (-min(counted.count(thing), 3), thing))]
     parts.place = next((place for place in re.findall(r"\b(?:in|at|to|into) the (\w+)\b", story) if place in PLACE_SET), "")
     parts.feeling = next((word for word in counted if word in FEELING_SET), "")
@@ -231,6 +234,8 @@ def plot_request(rng: random.Random) -> tuple[str, str]:
     parts = Parts(cast.hero, cast.quality if rng.random() < 0.8 else "", cast.name, "", list(cast.things), cast.place, "", cast.wish, "happy" if rng.random() < 0.05 else "")
     if parts.name and not parts.wish and rng.random() < 0.3:
         parts.name = ""
+    if rng.random() < 0.3:
+        parts.things.insert(0, cast.helper[0].split(" ", 1)[1] if rng.random() < 0.3 else cast.helper[1])
     return ask(parts, rng), story
 
 

@@ -165,7 +165,7 @@ def answered(chosen: Chosen, required: list[Any], arguments: dict[str, Any], rng
     return [call_message(chosen.name, arguments, f"call_{number}"), {"role": "tool", "tool_call_id": f"call_{number}", "content": result.content}, {"role": "assistant", "content": result.text}], result
 
 
-def chained(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:
+def chained(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
     """A first call finds the number that a second one needs."""
     find, act, text, first, second, results, answer = tool_results.chain(rng)
     tools = [declare(one, rng).tool for one in (find, act)] + [one.tool for one in declared_tools(rng)[:rng.randint(0, 2)] if one.name not in (find.names[0], act.names[0])]
@@ -173,10 +173,10 @@ def chained(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, An
     messages = [{"role": "user", "content": text}]
     for number, (name, arguments, result) in enumerate(((find.names[0], first, results[0]), (act.names[0], second, results[1]))):
         messages += [call_message(name, arguments, f"call_{number}"), {"role": "tool", "tool_call_id": f"call_{number}", "content": result}]
-    return [*messages, {"role": "assistant", "content": answer}], tools, "tools " + text
+    return [*messages, {"role": "assistant", "content": answer}], tools, ["tools " + text]
 
 
-def twice(declared: list[Chosen], rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str] | None:
+def twice(declared: list[Chosen], rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]] | None:
     """Two requests of one message, called together."""
     if len(declared) < 2:
         return None
@@ -187,7 +187,7 @@ def twice(declared: list[Chosen], rng: random.Random) -> tuple[list[dict[str, An
     asked = f"{text.rstrip('.')}{'' if text[-1] in '?!' else '.'} {rng.choice(['Also: ', 'And then: ', '', 'And: '])}{more}"
     messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": "", "tool_calls": calls}, {"role": "tool", "tool_call_id": "call_0", "content": first.content},
                 {"role": "tool", "tool_call_id": "call_1", "content": second.content}, {"role": "assistant", "content": f"{first.text} {second.text}"}]
-    return messages, [one.tool for one in declared], "tools " + asked
+    return messages, [one.tool for one in declared], ["tools " + text, "tools " + more]
 
 
 def before(declared: list[Chosen], rng: random.Random) -> list[dict[str, Any]]:
@@ -199,12 +199,12 @@ def before(declared: list[Chosen], rng: random.Random) -> list[dict[str, Any]]:
     return [message for one in talk for message in ({"role": "user", "content": one.question}, {"role": "assistant", "content": one.answer})]
 
 
-def conversation(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], str]:
-    """A whole conversation with tools, and the key that decides its split."""
+def conversation(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
+    """A whole conversation with tools, and the keys that decide its split."""
     kind = rng.random()
     if kind < 0.18:
         question, answer, declared, key, _ = no_call(rng)
-        return [*before(declared, rng), {"role": "user", "content": question}, {"role": "assistant", "content": answer}], [one.tool for one in declared], key
+        return [*before(declared, rng), {"role": "user", "content": question}, {"role": "assistant", "content": answer}], [one.tool for one in declared], [key]
     if kind < 0.23:
         return chained(rng)
     declared = declared_tools(rng)
@@ -214,8 +214,9 @@ def conversation(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[st
         return both
     chosen = rng.choice(declared)
     text, arguments, required = request(chosen, rng)
+    keys = ["tools " + text]
     if rng.random() < 0.35:
-        return [*before(declared, rng), {"role": "user", "content": text}, call_message(chosen.name, arguments)], tools, "tools " + text
+        return [*before(declared, rng), {"role": "user", "content": text}, call_message(chosen.name, arguments)], tools, keys
     messages, result = answered(chosen, required, arguments, rng)
     messages = [*before(declared, rng), {"role": "user", "content": text}, *messages]
     if result.more and rng.random() < 0.5:
@@ -224,12 +225,13 @@ def conversation(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[st
     if rng.random() < 0.2:
         chosen = rng.choice(declared)
         again, arguments, required = request(chosen, rng)
+        keys.append("tools " + again)
         more, _ = answered(chosen, required, arguments, rng, 1)
         messages += [{"role": "user", "content": again}, *(more if rng.random() < 0.6 else more[:1])]
     elif rng.random() < 0.1:
         talk = exchanges.of_small_talk(rng)
         messages += [{"role": "user", "content": talk.question}, {"role": "assistant", "content": talk.answer}]
-    return messages, tools, "tools " + text
+    return messages, tools, keys
 
 
 def held_call(rng: random.Random) -> Held:

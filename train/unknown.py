@@ -104,7 +104,15 @@ def deed(rng: random.Random) -> str:
 
 NO_PICTURE_ASKED = ["What is in this picture?", "Describe the picture.", "What do you see in the image?", "What does this photo show?", "Look at my picture. What is it?", "What colour is the shape in the picture?", "Describe this image.",
                     "Who is in this photo?", "What is on the picture?", "Can you see my picture?", "How many shapes are in the image?", "Is there a circle in the picture?"]
-KINDS = [("live", 24), ("future", 16), ("untold", 18), ("private", 12), ("obscure", 18), ("deed", 9), ("picture", 3)]
+GIBBERISH = "asdf qwerty hjkl lorem xyz blub fghj zzz ajsdk mnbv qwertz yxcv aaa uiop dfgh".split()
+NOT_UNDERSTOOD = ["I am sorry, I do not understand that. Could you say it in other words?", "I do not understand that. What do you mean?"]
+
+
+def gibberish(rng: random.Random) -> str:
+    return " ".join(rng.choice([rng.choice(GIBBERISH), "".join(rng.choice("asdfghjklqwertyuiopzxcvbnm") for _ in range(rng.randint(4, 9)))]) for _ in range(rng.randint(1, 3)))
+
+
+KINDS = [("nonsense", 3), ("live", 24), ("future", 16), ("untold", 18), ("private", 12), ("obscure", 18), ("deed", 9), ("picture", 3)]
 
 
 def answered(answers: list[str], rng: random.Random) -> str:
@@ -123,8 +131,8 @@ def exchange(rng: random.Random, people: bool = True) -> tuple[str, str, str]:
     elif kind == "picture":
         question = rng.choice(NO_PICTURE_ASKED)
     else:
-        question = {"live": live, "future": future, "untold": untold, "obscure": obscure, "deed": deed}[kind](rng)
-    answers = {"live": NOT_LIVE, "future": NOT_FUTURE, "untold": NOT_TOLD, "private": NOT_PRIVATE, "obscure": NOT_KNOWN, "deed": NO_DEED, "picture": NO_PICTURE}[kind]
+        question = {"nonsense": gibberish, "live": live, "future": future, "untold": untold, "obscure": obscure, "deed": deed}[kind](rng)
+    answers = {"nonsense": NOT_UNDERSTOOD, "live": NOT_LIVE, "future": NOT_FUTURE, "untold": NOT_TOLD, "private": NOT_PRIVATE, "obscure": NOT_KNOWN, "deed": NO_DEED, "picture": NO_PICTURE}[kind]
     return vary(question, rng), answered(answers, rng).format(who=who), "unknown " + question
 
 
@@ -138,7 +146,7 @@ def conversation(rng: random.Random) -> tuple[list[dict[str, str]], str]:
     return [message for asked, said in turns for message in ({"role": "user", "content": asked}, {"role": "assistant", "content": said})], key
 
 
-SAYS_SO = re.compile(r"\b(don't|do not|can't|cannot|can not|not told|unable|no (way|access|live|tool|picture)|not (know|sure|able))\b", re.I)
+SAYS_SO = re.compile(r"\b(don't|do not|can't|cannot|can not|not told|unable|no (way|access|live|tool|picture)|not (know|sure|able|understand))\b", re.I)
 
 
 def held_unknown(rng: random.Random) -> Held:

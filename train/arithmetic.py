@@ -155,6 +155,14 @@ def quotient_text(a: int, b: int) -> str:
     return f"{a // b} remainder {a % b}" if a % b else str(a // b)
 
 
+def tried(left: int, b: int) -> str:
+    """How often a larger divisor fits is first guessed by the leading digits, which never gives too little."""
+    if b <= 12:
+        return ""
+    guess = min(9, left // 10 // (b // 10))
+    return "".join(f"{times} x {b} = {times * b} is too much, " for times in range(guess, left // b, -1))
+
+
 def division_steps(a: int, b: int) -> list[str]:
     """Long division: the digits of a are brought down one by one."""
     digits = str(a)
@@ -163,7 +171,7 @@ def division_steps(a: int, b: int) -> list[str]:
     lines = []
     while True:
         times = left // b
-        lines.append(f"{left} / {b}: {times} x {b} = {times * b}, {left} - {times * b} = {left - times * b}." if times else f"{left} / {b}: 0, {left} left.")
+        lines.append(f"{left} / {b}: {tried(left, b)}{times} x {b} = {times * b}, {left} - {times * b} = {left - times * b}." if times else f"{left} / {b}: 0, {left} left.")
         left -= times * b
         if taken == len(digits):
             return lines
@@ -293,7 +301,7 @@ def exercise(rng: random.Random) -> tuple[str, str, str, int | str | None]:
     """A question, its answer worked out, the key that decides the split, and what it comes to."""
     if rng.random() < 0.14:
         return other_exercise(rng)
-    op = rng.choices("+-x/", weights=[26, 28, 24, 22])[0]
+    op = rng.choices("+-x/", weights=[23, 25, 25, 27])[0]
     a, b = operands(op, rng)
     told = asked.story(op, a, b, rng) if rng.random() < 0.22 else None
     question = told or asked.plain(op, a, b, rng)

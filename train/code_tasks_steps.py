@@ -92,8 +92,8 @@ def conditional(rng: random.Random) -> Task:
     if kind < 0.25:
         return graded(rng)
     is_number = kind < 0.75
-    test = rng.choice(parts.NUMBER_TESTS if is_number else parts.WORD_TESTS)
-    parameter, noun = (("n", "a number"), ("x", "a number"), ("number", "a number"))[rng.randrange(3)] if is_number else (("word", "a word"), ("text", "a string"), ("name", "a name"))[rng.randrange(3)]
+    test = constants.test(rng.choice(parts.NUMBER_TESTS if is_number else parts.WORD_TESTS))
+    parameter, noun = ("n", "a number") if is_number else (("word", "a word"), ("text", "a string"), ("name", "a name"))[rng.randrange(3)]
     single = rng.choice(test.single)
     code = renamed_x(test.code, parameter)
     if rng.random() < 0.55:
@@ -102,7 +102,7 @@ def conditional(rng: random.Random) -> Task:
         body, key = f'if {code}:\n    return "{yes}"\nreturn "{no}"', "texts"
     else:
         changes = parts.NUMBER_CHANGES if is_number else [one for one in parts.WORD_CHANGES if one.key != "letter_counts"]
-        yes, no = rng.sample(changes, 2)
+        yes, no = (constants.change(one) for one in rng.sample(changes, 2))
         unchanged = rng.random() < 0.5
         other = "it unchanged" if unchanged else no.its.replace("itself", "it")
         what = rng.choice(["takes {n} and returns {y} if it {s} and {o} otherwise", "takes {n}; if it {s}, the function returns {y}, otherwise {o}", "returns {y} for {n} that {s} and {o} for any other"])

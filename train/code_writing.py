@@ -20,7 +20,7 @@ FAMILIES: list[tuple[Callable[[random.Random], Task], int]] = [
     (code_tasks_sequences.over_numbers, 20), (code_tasks_sequences.over_words, 12), (code_tasks_sequences.over_characters, 6), (code_tasks_sequences.quantified, 6), (code_tasks_sequences.grouped, 7), (code_tasks_steps.chained, 14),
     (code_tasks_steps.conditional, 7), (code_tasks_steps.formula, 5), (code_tasks_steps.measured, 4), (code_tasks_steps.formatted, 5), (code_tasks_data.entries, 6), (code_tasks_data.records, 9), (code_tasks_data.two_lists, 5),
     (code_tasks_data.tables, 3), (code_tasks_data.neighbours, 4), (code_tasks_data.dates, 2)]
-OTHER_NAMES = {"numbers": ["nums", "values", "xs", "data", "items", "lst", "a"], "words": ["strings", "items", "lst", "tokens"], "text": ["s", "string", "sentence", "value"], "n": ["number", "num", "k"], "items": ["values", "lst", "data", "elements"], "data": ["d", "mapping", "table", "entries"],
+OTHER_NAMES = {"numbers": ["nums", "values", "xs", "data", "items", "lst", "a"], "words": ["strings", "items", "lst", "tokens"], "text": ["s", "string", "sentence", "value"], "n": ["number", "num", "x", "value"], "items": ["values", "lst", "data", "elements"], "data": ["d", "mapping", "table", "entries"],
                "rows": ["matrix", "grid", "table"], "strings": ["items", "lst", "texts"], "names": ["people", "lst"], "values": ["items", "numbers"]}
 FREE_NAMES = ["process", "select", "compute", "pick", "collect", "transform", "work", "f", "solve", "g", "func", "my_function", "helper", "run", "task", "answer", "result_of", "calc", "apply", "build", "handle", "convert", "analyse", "do_it", "solution"]
 

@@ -10,7 +10,7 @@ from train import arithmetic
 from train.held import Answer
 from train.split import rng_of
 
-STEP = re.compile(r"(?<![\w.(])((?:-?\d+ [-+x] )+-?\d+) = (-?\d+)(?=[,.\n])")
+STEP = re.compile(r"(?<![\w.(])((?:-?\d+ [-+x] )+-?\d+) = (-?\d+)(?=[,.\n]| is too much)")
 
 
 class ArithmeticTest(unittest.TestCase):
@@ -38,6 +38,14 @@ class ArithmeticTest(unittest.TestCase):
                 self.assertLess(int(rest or 0), b)
             else:
                 self.assertEqual(int(told), {"+": a + b, "-": a - b, "x": a * b}[op])
+
+    def test_a_guess_is_too_much_or_right(self) -> None:
+        for b in range(13, 100):
+            for left in range(b, 10 * b):
+                guessed = [int(one) for one in re.findall(r"(\d) x", arithmetic.tried(left, b))]
+                self.assertTrue(all(one * b > left for one in guessed))
+                self.assertEqual(guessed, list(range(left // b + len(guessed), left // b, -1)))
+                self.assertLessEqual(len(guessed), 5)
 
     def test_written_digits_are_those_of_the_result(self) -> None:
         rng = random.Random(3)

@@ -47,6 +47,13 @@ class CodeTest(unittest.TestCase):
         words = {one.key: one.code for one in WORD_TESTS}
         self.assertEqual([x for x in ("level", "cat", "Anna") if eval(words["palindrome"])], ["level"])
 
+    def test_equal_words_mean_equal_code(self) -> None:
+        rng = random.Random(3)
+        known: dict[str, tuple] = {}
+        for _ in range(20000):
+            task = code_writing.composed(rng)
+            self.assertEqual(known.setdefault(task.what, (task.parameters, task.body)), (task.parameters, task.body), task.what)
+
     def test_a_held_task_is_never_trained_on_in_other_words(self) -> None:
         rng = random.Random(6)
         for _ in range(3000):

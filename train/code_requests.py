@@ -40,11 +40,27 @@ def infinitive(what: str) -> str:
 
 
 VERBS = frozenset("""returns reverses makes converts capitalizes puts strips removes replaces takes keeps drops doubles repeats adds appends prepends swaps sorts joins pads surrounds splits counts checks multiplies subtracts squares
-inserts rotates moves gives finds computes""".split())
+inserts rotates moves gives finds computes compares""".split())
+
+
+OTHER_VERBS = {"returns the ": ["gives the ", "finds the ", "gets the ", "produces the ", "gives back the ", "outputs the "], "returns a ": ["builds a ", "creates a ", "gives a ", "produces a ", "makes a "],
+               "checks if ": ["checks whether ", "determines whether ", "tells whether ", "tests if ", "finds out if ", "decides whether ", "returns True if ", "returns whether "],
+               "checks whether ": ["checks if ", "determines whether ", "determines if ", "tells if ", "decides whether ", "returns True if "], "counts the ": ["returns the number of ", "counts all the ", "finds the number of "],
+               "converts ": ["turns ", "changes ", "transforms "], "removes ": ["deletes ", "strips out "], "sorts ": ["orders "], "computes ": ["works out ", "determines "]}
+
+
+def reworded(what: str, rng: random.Random) -> str:
+    """The same with another verb at its beginning, now and then."""
+    verb = next((verb for verb in OTHER_VERBS if what.startswith(verb)), None)
+    if verb is None or rng.random() < 0.7 or verb == "counts the " and (" by " in what or " in a dictionary" in what):
+        return what
+    other, rest = rng.choice(OTHER_VERBS[verb]), what.removeprefix(verb)
+    return other + (rest.replace(" to ", " into ", 1) if verb == "converts " else rest)
 
 
 def request(what: str, name: str | None, parameters: list[str], rng: random.Random, wish: str = "") -> str:
     asks = NAMED if name else UNNAMED
+    what = reworded(what, rng)
     text = rng.choice(asks).replace("{n}", name or "").replace("{p}", ", ".join(parameters)).replace("{w}", what).replace("{i}", infinitive(what))
     if wish:
         return (text if text[-1] in ".?" else text + ".") + wish

@@ -259,16 +259,21 @@ def grouped(rng: random.Random) -> Task:
     noun, over_code, by = source.noun, source.over, constants.fill(change.its)
     their = by
     code = constants.fill(change.code)
+    one = {"words": "word", "strings": "string", "names": "name", "keys": "key", "numbers": "number", "integers": "integer", "elements": "element"}[noun]
+    bare = by.removeprefix("its ")
+    if by.startswith("its ") and rng.random() < 0.5:
+        their = rng.choice(["their " + bare, bare])
+    by_each = f", each by {their}" if their == by else f" by {their}"
     kinds = [
-        ("map", [f"returns a dictionary that maps each of the {noun} {where} to {their}", f"builds a dictionary from each of the {noun} {where} to {their}"], f"return {{x: {code} for x in {over_code}}}"),
-        ("pairs", [f"returns a list of pairs of each of the {noun} {where} and {their}", f"pairs each of the {noun} {where} with {their}"], f"return [(x, {code}) for x in {over_code}]"),
+        ("map", [f"returns a dictionary that maps each of the {noun} {where} to {by}", f"builds a dictionary from each of the {noun} {where} to {by}"], f"return {{x: {code} for x in {over_code}}}"),
+        ("pairs", [f"returns a list of pairs of each of the {noun} {where} and {by}", f"pairs each of the {noun} {where} with {by}"], f"return [(x, {code}) for x in {over_code}]"),
         ("group", [f"groups the {noun} {where} by {their}", f"returns a dictionary that groups the {noun} {where} by {their}"], f"groups = {{}}\nfor x in {over_code}:\n    groups.setdefault({code}, []).append(x)\nreturn groups"),
         ("tally", [f"counts the {noun} {where} by {their}", f"returns a dictionary that counts the {noun} {where} by {their}"], f"counts = {{}}\nfor x in {over_code}:\n    key = {code}\n    counts[key] = counts.get(key, 0) + 1\nreturn counts"),
-        ("order", [f"sorts the {noun} {where}, each by {their}", f"returns the {noun} {where} sorted, each by {their}"], f"return sorted({over_code}, key=lambda x: {code})"),
-        ("order_down", [f"sorts the {noun} {where} in descending order, each by {their}"], f"return sorted({over_code}, key=lambda x: {code}, reverse=True)"),
-        ("most", [f"returns the one of the {noun} {where} that is largest by {their}"], f"return max({over_code}, key=lambda x: {code})"),
-        ("least", [f"returns the one of the {noun} {where} that is smallest by {their}"], f"return min({over_code}, key=lambda x: {code})"),
-        ("different", [f"returns how many different values there are if each of the {noun} {where} is replaced by {their}"], f"return len(set({code} for x in {over_code}))"),
+        ("order", [f"sorts the {noun} {where}{by_each}", f"returns the {noun} {where} sorted{by_each}"], f"return sorted({over_code}, key=lambda x: {code})"),
+        ("order_down", [f"sorts the {noun} {where} in descending order{by_each}"], f"return sorted({over_code}, key=lambda x: {code}, reverse=True)"),
+        ("most", [f"returns the one of the {noun} {where} that is largest by {by}"] + ([f"returns the {one} {where} with the largest {bare}"] * 2 if bare != by else []), f"return max({over_code}, key=lambda x: {code})"),
+        ("least", [f"returns the one of the {noun} {where} that is smallest by {by}"] + ([f"returns the {one} {where} with the smallest {bare}"] * 2 if bare != by else []), f"return min({over_code}, key=lambda x: {code})"),
+        ("different", [f"returns how many different values there are if each of the {noun} {where} is replaced by {by}"], f"return len(set({code} for x in {over_code}))"),
     ]
     key, said, body = rng.choice(kinds)
     return Task(f"code by {source.key} {change.key} {key}", rng.choice(said), f"{key}_by_{change.key}", source.parameters, body, source.inputs)

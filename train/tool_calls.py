@@ -199,6 +199,19 @@ def before(declared: list[Chosen], rng: random.Random) -> list[dict[str, Any]]:
     return [message for one in talk for message in ({"role": "user", "content": one.question}, {"role": "assistant", "content": one.answer})]
 
 
+def same_again(chosen: Chosen, arguments: dict[str, Any], rng: random.Random) -> list[dict[str, Any]]:
+    """"And in Rome?" behind a call with one value: the same call with another one; nothing where the call has more."""
+    slots = [slot for slot in chosen.invented.slots if not slot.clauses]
+    if len(slots) != 1 or len(arguments) != 1 or slots[0].kind not in ("string", "integer"):
+        return []
+    (own, old), value = next(iter(arguments.items())), slots[0].make(rng)
+    if value == old or not chosen.invented.answer:
+        return []
+    shapes = ["And {v}?", "What about {v}?", "And for {v}?", "Now {v}, please.", "The same for {v}.", "how about {v}"] + (["And in {v}?", "And what about {v}?", "and in {v}"] if slots[0].make is words.city else [])
+    messages, _ = answered(chosen, [value], {own: value}, rng, 2)
+    return [{"role": "user", "content": rng.choice(shapes).format(v=value)}, *messages]
+
+
 def conversation(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
     """A whole conversation with tools, and the keys that decide its split."""
     kind = rng.random()
@@ -222,6 +235,8 @@ def conversation(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[st
     if result.more and rng.random() < 0.5:
         question, answer = rng.choice(result.more)
         messages += [{"role": "user", "content": vary(question, rng)}, {"role": "assistant", "content": answer}]
+    follow_up = same_again(chosen, arguments, rng) if rng.random() < 0.3 else []
+    messages += follow_up
     if rng.random() < 0.2:
         chosen = rng.choice(declared)
         again, arguments, required = request(chosen, rng)

@@ -33,6 +33,31 @@ DEEDS = ["open the website {site}", "send an email to {name}", "call {name}", "p
          "pay my bill", "read my emails", "open the file {file}", "delete the file {file}", "buy a {thing} for me", "send a message to {name}", "search the web for {things}", "download {title}", "start my car", "book a table for {number}",
          "print the page", "check my calendar", "turn off the heating", "show me a video of {things}", "drive me to {city}", "look up {company} on the internet", "remind me at {clock}", "transfer {number} dollars to {name}"]
 
+# Known to many, but in none of the model's tables.
+INVENTIONS = ["telephone", "light bulb", "steam engine", "airplane", "radio", "television", "printing press", "computer mouse", "microscope", "telescope", "zipper", "bicycle", "camera", "elevator", "refrigerator", "compass", "dynamite", "vaccine", "battery", "piano", "sewing machine", "helicopter", "internet", "pencil"]
+HAPPENINGS = ["World War 1", "World War 2", "the French Revolution", "the Cold War", "the Middle Ages", "the Roman Empire", "the American Civil War", "the Stone Age", "the Renaissance", "the Ming dynasty", "the Thirty Years' War", "the Industrial Revolution", "the Vietnam War", "the Black Death", "the first moon landing", "the Great Depression"]
+ELEMENTS = "gold iron silver copper oxygen helium carbon sodium potassium calcium neon lead tin zinc mercury uranium nickel chlorine sulfur silicon".split()
+SIGHTS = ["the Eiffel Tower", "the Great Wall", "Big Ben", "the Statue of Liberty", "the Colosseum", "the Taj Mahal", "Mount Fuji", "Machu Picchu", "the Golden Gate Bridge", "the Pyramids", "Stonehenge", "the Louvre", "the Kremlin", "Niagara Falls", "Mont Blanc", "the Burj Khalifa", "the Brooklyn Bridge", "Kilimanjaro", "the Suez Canal", "the Tower of Pisa"]
+WORKS = ["Don Quixote", "War and Peace", "the Odyssey", "Moby Dick", "Pride and Prejudice", "the Mona Lisa", "the Starry Night", "Guernica", "Faust", "Hamlet", "the Divine Comedy", "Robinson Crusoe", "Frankenstein", "Dracula", "the Magic Flute", "the Four Seasons", "Crime and Punishment", "Oliver Twist", "Alice in Wonderland", "the Trial", "1984", "Dune", "Ulysses"]
+FAMOUS = ["Albert Einstein", "Isaac Newton", "Marie Curie", "Napoleon", "Julius Caesar", "Cleopatra", "Mozart", "Beethoven", "Leonardo da Vinci", "Galileo", "Aristotle", "Plato", "Gandhi", "Nelson Mandela", "Abraham Lincoln", "George Washington", "Queen Victoria", "Charles Darwin", "Picasso", "Van Gogh", "Columbus", "Marco Polo", "Nikola Tesla", "Thomas Edison", "Alan Turing",
+          "Ada Lovelace", "Confucius", "Genghis Khan", "Joan of Arc", "Karl Marx", "Sigmund Freud", "Charlie Chaplin", "Elvis Presley", "Goethe", "Tolstoy", "Bach", "Rembrandt", "Socrates", "Alexander the Great", "Winston Churchill"]
+CONCEPTS = ["quantum physics", "the theory of relativity", "blockchain", "democracy", "inflation", "evolution", "DNA", "a black hole", "machine learning", "capitalism", "philosophy", "electricity", "magnetism", "the immune system", "a mortgage", "plate tectonics", "a neural network", "cryptography", "thermodynamics", "entropy", "a virus", "the stock market", "socialism", "a constitution", "an algorithm", "calculus",
+            "algebra", "a hormone", "nuclear fusion", "an enzyme", "globalization", "artificial intelligence", "the greenhouse effect", "a galaxy", "an atom", "radiation", "a transistor", "the stoic philosophy", "a sonnet", "baroque music"]
+FAR_LANDS = ["Bhutan", "Mongolia", "Senegal", "Bolivia", "Paraguay", "Uruguay", "Ecuador", "Panama", "Jamaica", "Haiti", "Namibia", "Zambia", "Malawi", "Angola", "Chad", "Mali", "Sudan", "Yemen", "Oman", "Qatar", "Jordan", "Lebanon", "Georgia", "Armenia", "Kazakhstan", "Laos", "Cambodia", "Fiji", "Samoa", "Malta", "Albania", "Serbia", "Slovakia", "Slovenia", "Luxembourg", "Belarus", "Moldova"]
+
+
+def general(rng: random.Random) -> str:
+    """A question of general knowledge that the tables don't answer."""
+    pick = rng.choice
+    land = pick(words.COUNTRIES + FAR_LANDS)
+    return pick([
+        f"Who invented the {pick(INVENTIONS)}?", f"When was the {pick(INVENTIONS)} invented?", f"When did {pick(HAPPENINGS)} begin?", f"When did {pick(HAPPENINGS)} end?", f"Why did {pick(HAPPENINGS)} happen?", f"What was {pick(HAPPENINGS)}?", f"What is the chemical symbol of {pick(ELEMENTS)}?", f"What is the atomic number of {pick(ELEMENTS)}?",
+        f"How tall is {pick(SIGHTS)}?", f"Where is {pick(SIGHTS)}?", f"How old is {pick(SIGHTS)}?", f"Who built {pick(SIGHTS)}?", f"Who made {pick(WORKS)}?", f"Who wrote {pick(WORKS)}?", f"What is {pick(WORKS)} about?", f"When was {pick(WORKS)} finished?", f"Who was {pick(FAMOUS)}?", f"When was {pick(FAMOUS)} born?", f"When did {pick(FAMOUS)} die?",
+        f"What did {pick(FAMOUS)} do?", f"Tell me about {pick(FAMOUS)}.", f"What is {pick(CONCEPTS)}?", f"Explain {pick(CONCEPTS)}.", f"How does {pick(CONCEPTS)} work?", f"Tell me about {pick(CONCEPTS)}.", f"What is the population of {land}?", f"How many people live in {land}?", f"Who is the president of {land}?", f"What is the currency of {land}?",
+        f"What is the longest river in {land}?", f"What is the largest city in {land}?", f"How large is {land}?", f"What is the capital of {pick(FAR_LANDS)}?", f"Capital of {pick(FAR_LANDS)}?", f"What is the flag of {land}?", f"What is the national animal of {land}?", f"Tell me about the history of {land}.", "How far away is the moon?", "What is the speed of light?",
+        "How old is the universe?", "How heavy is the earth?", "How many bones does a human have?", "What is the deepest lake in the world?", "What is the tallest building in the world?", "How many stars are there?", "What is the smallest country in the world?", "What is the meaning of life?"])
+
+
 NOT_LIVE = ["I am sorry, I can't look that up. I have no live data.", "I don't know that: I can't see live data.", "I can't know that, because I have no access to live data."]
 NOT_FUTURE = ["I am sorry, I can't know the future.", "I don't know that. Nobody can see the future, and I can't either.", "I can't know what will happen."]
 NOT_TOLD = ["I don't know that. You have not told me.", "I am sorry, I don't know. You have not told me that.", "You have not told me that, so I don't know."]
@@ -112,7 +137,7 @@ def gibberish(rng: random.Random) -> str:
     return " ".join(rng.choice([rng.choice(GIBBERISH), "".join(rng.choice("asdfghjklqwertyuiopzxcvbnm") for _ in range(rng.randint(4, 9)))]) for _ in range(rng.randint(1, 3)))
 
 
-KINDS = [("nonsense", 3), ("live", 24), ("future", 16), ("untold", 18), ("private", 12), ("obscure", 18), ("deed", 9), ("picture", 3)]
+KINDS = [("nonsense", 3), ("live", 24), ("future", 16), ("untold", 18), ("private", 12), ("obscure", 14), ("general", 18), ("deed", 9), ("picture", 3)]
 
 
 def answered(answers: list[str], rng: random.Random) -> str:
@@ -131,8 +156,8 @@ def exchange(rng: random.Random, people: bool = True) -> tuple[str, str, str]:
     elif kind == "picture":
         question = rng.choice(NO_PICTURE_ASKED)
     else:
-        question = {"nonsense": gibberish, "live": live, "future": future, "untold": untold, "obscure": obscure, "deed": deed}[kind](rng)
-    answers = {"nonsense": NOT_UNDERSTOOD, "live": NOT_LIVE, "future": NOT_FUTURE, "untold": NOT_TOLD, "private": NOT_PRIVATE, "obscure": NOT_KNOWN, "deed": NO_DEED, "picture": NO_PICTURE}[kind]
+        question = {"nonsense": gibberish, "live": live, "future": future, "untold": untold, "general": general, "obscure": obscure, "deed": deed}[kind](rng)
+    answers = {"nonsense": NOT_UNDERSTOOD, "live": NOT_LIVE, "future": NOT_FUTURE, "untold": NOT_TOLD, "private": NOT_PRIVATE, "obscure": NOT_KNOWN, "general": NOT_KNOWN, "deed": NO_DEED, "picture": NO_PICTURE}[kind]
     return vary(question, rng), answered(answers, rng).format(who=who), "unknown " + question
 
 

@@ -45,6 +45,8 @@ def plain(op: str, a: int, b: int, rng: random.Random) -> str:
         question = rng.choice(OPENINGS).format(x=rng.choice(SAID[op]))
         if question[0] == "t":
             question = "T" + question[1:]
+    if 0 <= a < 100 and 0 <= b < 100 and rng.random() < 0.06:
+        return casual(question.format(a=words.number_name(a), b=words.number_name(b)), rng)
     bracketed = f"({b})" if b < 0 and rng.random() < 0.5 else shown(b, with_commas)
     return casual(question.format(a=shown(a, with_commas), b=bracketed), rng)
 

@@ -9,7 +9,7 @@ from typing import Any
 from train import json_requests as ask_for
 from train import words
 from train.held import Answer, Held
-from train.json_records import KINDS, NUMBER_NAMES, Field, Kind, choice, integer, price
+from train.json_records import KINDS, Field, Kind, choice, integer, price
 from train.json_texts import as_text
 
 Exercise = tuple[str, str, Any]
@@ -72,11 +72,14 @@ def chosen_pairs(told: Told, rng: random.Random) -> dict[str, Any]:
     record = {asked_key(field, taken, rng): value for field, value in pairs}
     if rng.random() < 0.12:
         known = {field.key for field, _ in told.all()} | taken
-        others = [field.key for field in told.kind.fields if field.key not in known and not known & set(field.others)]
+        others = [field.key for field in told.kind.fields if field.key not in known and not known & set(field.others) and not any(field.key in pair and pair & known for pair in ALIKE)]
         if others:
             items = list(record.items())
             items.insert(rng.randint(0, len(items)), (rng.choice(others), None))
             record = dict(items)
+    if rng.random() < 0.06:
+        style = rng.choice([str.capitalize, str.upper])
+        record = {style(key): value for key, value in record.items()}
     return record
 
 
@@ -185,7 +188,7 @@ COUNTED = frozenset("speed price weight height width score year total number are
 
 def labelled_value(label: str, rng: random.Random) -> Any:
     """A value that might stand under the label; any will do."""
-    makers = [words.full_name, words.first_name, words.city, words.code, words.iso_date, words.clock, integer(0, 999), integer(1, 20), price, words.email, words.phone,
+    makers = [words.any_full_name, words.any_first_name, words.any_city, words.any_code, words.iso_date, words.clock, integer(0, 999), integer(1, 20), price, words.any_email, words.any_phone,
               choice(words.COLOURS), choice(words.ADJECTIVES), words.invented_word, choice(words.THINGS), lambda rng: f"{rng.choice(words.ADJECTIVES)} {rng.choice(words.THINGS)}"]
     if label in COUNTED:
         makers = [integer(0, 999), price, integer(1, 50), integer(1000, 99999)]
@@ -273,7 +276,7 @@ def counted_things(rng: random.Random) -> Exercise:
     counts = [rng.randint(2, 30) for _ in things]
     prices = [rng.randint(1, 60) for _ in things] if rng.random() < 0.25 else None
     names = [words.plural(one) for one in things]
-    shown = [f"{NUMBER_NAMES[count] if count < 13 and rng.random() < 0.3 else count} {name}" + (f" at ${prices[place]} each" if prices else "") for place, (count, name) in enumerate(zip(counts, names))]
+    shown = [f"{words.number_name(count) if count < 13 and rng.random() < 0.3 else count} {name}" + (f" at ${prices[place]} each" if prices else "") for place, (count, name) in enumerate(zip(counts, names))]
     text = rng.choice(BOUGHT).replace("{}", words.listing(shown)).replace("{N}", words.any_first_name(rng))
     if not prices and rng.random() < 0.35:
         record: Any = dict(zip(names, counts))

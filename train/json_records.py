@@ -114,21 +114,21 @@ COUNTRY = Field("country", ["nation", "country_name"], choice(words.COUNTRIES), 
 JOB = Field("job", ["occupation", "profession", "job_title", "work", "role"], choice(words.JOBS), ["works as {a}", "is {a}", "is {a} by profession", "earns a living as {a}"], ["{P} job is {v}."])
 HOBBY = Field("hobby", ["interest", "likes", "pastime"], choice(words.HOBBIES), ["likes {v}", "enjoys {v}", "loves {v}", "spends weekends on {v}"], ["{P} hobby is {v}."])
 HOBBIES = Field("hobbies", ["interests", "likes"], some(words.HOBBIES, 2, 4), ["likes {v}", "enjoys {v}", "loves {v}", "is into {v}"], ["{P} hobbies are {v}."])
-EMAIL = Field("email", ["mail", "email_address", "contact"], words.email, ["can be reached at {v}", "uses the address {v}", "has the email {v}"], ["Email: {v}.", "Write to {v}.", "{P} email is {v}."])
-PHONE = Field("phone", ["phone_number", "telephone", "tel"], words.phone, ["can be called at {v}", "has the phone number {v}"], ["Call {v}.", "{P} phone number is {v}.", "Phone: {v}."])
+EMAIL = Field("email", ["mail", "email_address", "contact"], words.any_email, ["can be reached at {v}", "uses the address {v}", "has the email {v}"], ["Email: {v}.", "Write to {v}.", "{P} email is {v}."])
+PHONE = Field("phone", ["phone_number", "telephone", "tel"], words.any_phone, ["can be called at {v}", "has the phone number {v}"], ["Call {v}.", "{P} phone number is {v}.", "Phone: {v}."])
 LANGUAGES_SPOKEN = Field("languages", ["speaks", "languages_spoken"], some(LANGUAGES, 2, 3), ["speaks {v}", "is fluent in {v}"], ["{P} languages are {v}."])
 MARRIED = Field("married", ["is_married"], truth, ["is {married|not married}", "is {married|single}"], [])
 CHILDREN = Field("children", ["kids", "number_of_children", "child_count"], number_words, ["has {n} children", "has {n} kids", "is a parent of {n}"], [])
 HEIGHT = Field("height_cm", ["height"], integer(95, 205), ["is {v} cm tall", "stands {v} cm tall"], ["{P} height is {v} cm."])
 SALARY = Field("salary", ["income", "pay", "annual_salary"], lambda rng: rng.randint(20, 150) * 1000, ["earns ${c} a year", "makes {v} dollars a year", "has a salary of {v}"], ["{P} salary is {v}."])
-COMPANY = Field("company", ["employer", "workplace", "organization", "organisation"], words.company, ["works for {v}", "works at {v}", "is employed by {v}", "joined {v}"], ["{P} employer is {v}."])
+COMPANY = Field("company", ["employer", "workplace", "organization", "organisation"], words.any_company, ["works for {v}", "works at {v}", "is employed by {v}", "joined {v}"], ["{P} employer is {v}."])
 SINCE = Field("start_year", ["since", "year_started", "hired"], integer(1990, 2025), ["started in {v}", "has been there since {v}", "joined in {v}"], [])
 COLOUR = Field("colour", ["color"], choice(words.COLOURS), ["is {v}", "comes in {v}", "is painted {v}", "is {v} in colour"], ["Its colour is {v}.", "The color is {v}."])
 PRICE = Field("price", ["cost", "price_usd", "amount"], price, ["costs {m}", "costs {m}", "sells for {m}", "is priced at {m}", "is on sale for {m}"], ["The price is {m}.", "You pay {m} for it."])
 STOCK = Field("quantity", ["stock", "count", "units", "in_stock_count"], integer(0, 400), ["has {v} units in stock"], ["There are {v} in stock.", "We have {v} of them.", "{v} pieces are left."])
 AVAILABLE = Field("in_stock", ["available", "is_available"], truth, ["is {in stock|out of stock}", "is {available|sold out}", "is {available now|not available}"], [])
-CODE = Field("code", ["sku", "id", "item_code", "product_code"], words.code, ["has the code {v}", "carries the number {v}", "is listed as {v}"], ["Its code is {v}.", "Order it under {v}."])
-MAKER = Field("maker", ["brand", "manufacturer", "made_by"], words.company, ["is made by {v}", "comes from {v}", "is a product of {v}"], ["The maker is {v}."])
+CODE = Field("code", ["sku", "id", "item_code", "product_code"], words.any_code, ["has the code {v}", "carries the number {v}", "is listed as {v}"], ["Its code is {v}.", "Order it under {v}."])
+MAKER = Field("maker", ["brand", "manufacturer", "made_by"], words.any_company, ["is made by {v}", "comes from {v}", "is a product of {v}"], ["The maker is {v}."])
 RATING = Field("rating", ["score", "stars"], decimal(1, 5), ["is rated {v}", "has a rating of {v}", "got {v} stars", "has {v} out of 5 stars"], ["Its rating is {v}."])
 WEIGHT = Field("weight_kg", ["weight", "kg"], integer(1, 90), ["weighs {v} kg", "has a weight of {v} kg"], ["The weight is {v} kg."])
 DATE = Field("date", ["day", "when"], date, ["is on {v}", "takes place on {v}", "is planned for {v}", "happens on {v}"], ["The date is {v}.", "Mark {v} in your calendar."])
@@ -155,7 +155,7 @@ KINDS: list[Kind] = [
         Field("score", ["points", "result", "mark"], integer(0, 100), ["scored {v} points", "got {v} points in the test", "has a score of {v}"]), Field("passed", ["has_passed", "pass"], truth, ["{passed|did not pass} the exam", "{passed|failed} the test"]),
         Field("subjects", ["courses", "classes"], some(SUBJECTS, 2, 3), ["takes {v}", "studies {v}"])]),
     Kind("product", Field("product", ["name", "item", "product_name", "article"], thing, []), "the {v}", "it", [PRICE, PRICE, COLOUR, STOCK, AVAILABLE, CODE, MAKER, RATING, WEIGHT, MATERIAL]),
-    Kind("order", Field("order_id", ["id", "order", "order_number", "number"], words.code, []), "order {v}", "it", [
+    Kind("order", Field("order_id", ["id", "order", "order_number", "number"], words.any_code, []), "order {v}", "it", [
         Field("customer", ["client", "buyer", "customer_name", "name"], person, ["was placed by {v}", "is for {v}", "came from {v}"], ["The customer is {v}.", "{v} made this order."]),
         Field("items", ["products", "goods", "articles"], some(words.FOODS + words.THINGS, 2, 4), ["contains {v}", "includes {v}"], ["The items are {v}."]), TOTAL, PAID, STATUS,
         Field("date", ["order_date", "ordered_on", "day"], date, ["was placed on {v}", "came in on {v}"], ["It was ordered on {v}."]), Field("city", ["destination", "ship_to"], words.any_city, ["goes to {v}", "ships to {v}"], ["Send it to {v}."])]),
@@ -171,7 +171,7 @@ KINDS: list[Kind] = [
     Kind("pet", Field("name", ["pet", "pet_name"], words.any_first_name, []), "{v}", "it", [
         Field("animal", ["species", "type", "kind"], choice(words.ANIMALS), ["is {a}"], ["{P} kind is {v}."]), Field("age", ["years"], integer(1, 18), ["is {v} years old", "has just turned {v}"]), COLOUR, OWNER, WEIGHT,
         Field("vaccinated", ["is_vaccinated"], truth, ["is {vaccinated|not vaccinated}"])]),
-    Kind("flight", Field("flight", ["flight_number", "number", "id"], words.code, []), "flight {v}", "it", [
+    Kind("flight", Field("flight", ["flight_number", "number", "id"], words.any_code, []), "flight {v}", "it", [
         Field("from", ["origin", "departure_city", "start"], words.any_city, ["leaves from {v}", "departs from {v}"]), Field("to", ["destination", "arrival_city", "target"], words.any_city, ["flies to {v}", "lands in {v}", "goes to {v}"]),
         Field("departure", ["departure_time", "leaves_at", "time"], clock, ["departs at {v}", "leaves at {v}"]), Field("arrival", ["arrival_time", "arrives_at"], clock, ["arrives at {v}"]),
         Field("gate", ["gate_number"], integer(1, 60), ["boards at gate {v}", "leaves from gate {v}"]), Field("seats", ["capacity"], integer(20, 400), ["has {v} seats"]), Field("delayed", ["is_delayed", "late"], truth, ["is {delayed|on time}"])]),
@@ -189,7 +189,7 @@ KINDS: list[Kind] = [
     Kind("house", Field("address", ["street", "location"], street, []), "the house at {v}", "it", [
         Field("city", ["town"], words.any_city, ["is in {v}", "stands in {v}"]), Field("rooms", ["room_count", "number_of_rooms"], number_words, ["has {n} rooms"]), Field("garden", ["has_garden"], truth, ["{has a garden|has no garden}"]),
         Field("rent", ["monthly_rent", "price"], integer(300, 4000), ["rents for {v} a month", "costs {v} euros a month"]), Field("area_m2", ["area", "size"], integer(30, 300), ["has {v} square metres", "is {v} square metres large"])]),
-    Kind("company", Field("company", ["name", "company_name", "business"], words.company, []), "{v}", "it", [
+    Kind("company", Field("company", ["name", "company_name", "business"], words.any_company, []), "{v}", "it", [
         Field("founded", ["year", "founded_in", "year_founded"], integer(1890, 2024), ["was founded in {v}", "was started in {v}"]), Field("employees", ["staff", "employee_count", "headcount"], integer(2, 9000), ["employs {c} people", "has {v} employees"]),
         Field("ceo", ["boss", "director", "head"], words.any_full_name, ["is led by {v}", "is run by {v}"], ["The CEO is {v}."]), Field("city", ["location", "headquarters", "based_in"], words.any_city, ["is based in {v}", "has its headquarters in {v}"]),
         Field("industry", ["sector", "field"], choice(["software", "food", "banking", "energy", "fashion", "travel", "education", "transport"]), ["works in {v}", "is in the {v} business"]), Field("website", ["url", "site"], website, ["can be found at {v}"], ["The website is {v}."])]),
@@ -197,12 +197,12 @@ KINDS: list[Kind] = [
         Field("sport", ["game"], choice(SPORTS), ["plays {v}"]), Field("coach", ["trainer"], words.any_full_name, ["is coached by {v}"], ["The coach is {v}."]), Field("wins", ["won", "victories"], integer(0, 40), ["has won {v} games", "has {v} wins"]),
         Field("losses", ["lost", "defeats"], integer(0, 40), ["has lost {v} games", "has {v} losses"]), Field("players", ["squad"], lambda rng: [words.any_first_name(rng) for _ in range(rng.randint(2, 4))], ["has the players {v}"], ["The players are {v}."]),
         Field("stadium", ["arena", "home_ground"], lambda rng: f"{rng.choice(words.STREETS)} Park", ["plays at {v}"])]),
-    Kind("ticket", Field("ticket_id", ["id", "ticket", "number", "issue"], words.code, []), "ticket {v}", "it", [
+    Kind("ticket", Field("ticket_id", ["id", "ticket", "number", "issue"], words.any_code, []), "ticket {v}", "it", [
         STATUS, Field("priority", ["urgency", "level"], choice(["low", "medium", "high", "urgent"]), ["has {v} priority"], ["The priority is {v}."]), Field("assignee", ["assigned_to", "owner"], person, ["is assigned to {v}", "was given to {v}"]),
         Field("reporter", ["reported_by", "author"], person, ["was reported by {v}", "was opened by {v}"]), Field("platform", ["os", "system"], choice(PLATFORMS), ["happens on {v}", "is about {v}"]), Field("due", ["due_date", "deadline"], date, ["is due on {v}"], ["The deadline is {v}."])]),
-    Kind("invoice", Field("invoice", ["invoice_number", "id", "number"], words.code, []), "invoice {v}", "it", [
+    Kind("invoice", Field("invoice", ["invoice_number", "id", "number"], words.any_code, []), "invoice {v}", "it", [
         Field("amount", ["total", "sum"], price, ["is over {m}", "amounts to {m}"], ["The amount is {m}."]), Field("customer", ["client", "to", "billed_to"], person, ["is addressed to {v}", "was sent to {v}"]), PAID, Field("due", ["due_date", "payable_by"], date, ["is due on {v}", "must be paid by {v}"]),
-        Field("vendor", ["from", "seller"], words.company, ["comes from {v}", "was issued by {v}"])]),
+        Field("vendor", ["from", "seller"], words.any_company, ["comes from {v}", "was issued by {v}"])]),
     Kind("musician", Field("name", ["artist", "musician"], words.any_full_name, []), "{v}", "they", [
         Field("instrument", ["plays"], choice(INSTRUMENTS), ["plays the {v}"]), Field("band", ["group"], lambda rng: f"The {rng.choice(words.COLOURS).capitalize()} {words.plural(rng.choice(words.ANIMALS)).capitalize()}", ["is in the band {v}", "plays with {v}"]), AGE, CITY, COUNTRY]),
     Kind("planet", Field("planet", ["name"], lambda rng: words.invented_word(rng).capitalize(), []), "the planet {v}", "it", [
@@ -211,4 +211,3 @@ KINDS: list[Kind] = [
     Kind("appointment", Field("with", ["doctor", "person", "name"], lambda rng: f"Dr. {rng.choice(words.LAST_NAMES)}", []), "the appointment with {v}", "it", [
         DATE, TIME, Field("room", ["office"], integer(1, 400), ["is in room {v}"]), Field("minutes", ["duration", "length"], integer(10, 90), ["takes {v} minutes", "lasts {v} minutes"]), Field("confirmed", ["is_confirmed"], truth, ["is {confirmed|not confirmed yet}"])]),
 ]
-NUMBER_NAMES = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]

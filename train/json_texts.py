@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from train import words
-from train.json_records import NUMBER_NAMES, Field, Kind
+from train.json_records import Field, Kind
 
 CHOICE = re.compile(r"\{([^{}|]*)\|([^{}|]*)\}")
 FIRST_PERSON = {
@@ -34,22 +34,14 @@ def filled(clause: str, value: Any, rng: random.Random) -> str:
     if "{c}" in clause:
         return clause.replace("{c}", f"{value:,}")
     if "{n}" in clause:
-        text = clause.replace("{n}", NUMBER_NAMES[value] if rng.random() < 0.5 else str(value))
+        text = clause.replace("{n}", words.number_name(value) if rng.random() < 0.5 else str(value))
         return re.sub(r"\b(one|1) (child|kid|room|moon)(?:ren|s)\b", r"\1 \2", text)
     if "{a}" in clause:
         return clause.replace("{a}", words.article(value))
     if isinstance(value, int) and "{v} years old" in clause and rng.random() < 0.08:
-        return clause.replace("{v}", number_name(value))
+        return clause.replace("{v}", words.number_name(value))
     shown = words.listing(value) if isinstance(value, list) else str(value)
     return clause.replace("{v}", shown)
-
-
-def number_name(value: int) -> str:
-    """A number below a hundred in words."""
-    if value < 20:
-        return (NUMBER_NAMES + ["thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"])[value]
-    tens = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"][value // 10 - 2]
-    return tens + (f"-{NUMBER_NAMES[value % 10]}" if value % 10 else "")
 
 
 def capital(text: str) -> str:

@@ -146,3 +146,38 @@ def phone(rng: random.Random) -> str:
 def listing(items: list[str]) -> str:
     """a, b and c"""
     return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1]
+
+
+NUMBER_NAMES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen""".split()
+TENS_NAMES = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+
+
+def number_name(value: int) -> str:
+    """A number below a hundred in words."""
+    if value < 20:
+        return NUMBER_NAMES[value]
+    return TENS_NAMES[value // 10 - 2] + (f"-{NUMBER_NAMES[value % 10]}" if value % 10 else "")
+
+
+def any_email(rng: random.Random) -> str:
+    first, last = rng.choice(FIRST_NAMES + MORE_FIRST_NAMES).lower(), rng.choice(LAST_NAMES + MORE_LAST_NAMES).lower()
+    user = rng.choice([first, f"{first}.{last}", f"{first[0]}.{last}", f"{first}{rng.randint(1, 99)}", f"{first}_{last}", "info", "office", last])
+    host = rng.choice([rng.choice(COMPANIES).lower(), "example", "mail", invented_word(rng), "university"])
+    return f"{user}@{host}.{rng.choice(['com', 'com', 'org', 'net', 'io', 'de', 'co.uk', 'edu'])}"
+
+
+def any_phone(rng: random.Random) -> str:
+    return rng.choice([f"555-{rng.randint(1000, 9999)}", f"555-{rng.randint(100, 999)}-{rng.randint(1000, 9999)}", f"+{rng.randint(1, 99)} {rng.randint(100, 999)} {rng.randint(1000, 99999)}", f"0{rng.randint(20, 999)} {rng.randint(10000, 999999)}",
+                       f"({rng.randint(200, 999)}) 555-{rng.randint(1000, 9999)}"])
+
+
+def any_code(rng: random.Random) -> str:
+    letters = "".join(rng.choice("ABCDEFGHJKLMNPRSTUVWXYZ") for _ in range(rng.randint(1, 3)))
+    return rng.choice([code(rng), code(rng), f"{letters}{rng.randint(10, 9999)}", f"{letters}-{rng.randint(1, 99):02d}-{rng.randint(10, 999)}"])
+
+
+def any_company(rng: random.Random) -> str:
+    kind = rng.random()
+    if kind < 0.5:
+        return company(rng)
+    return f"{rng.choice(LAST_NAMES + MORE_LAST_NAMES)} {rng.choice(COMPANY_KINDS + ['& Sons', 'Bakery', 'Studio', 'Group'])}" if kind < 0.8 else f"{invented_word(rng).capitalize()} {rng.choice(COMPANY_KINDS)}"

@@ -9,7 +9,7 @@ import unittest
 
 from train import json_extraction
 from train.held import Answer
-from train.json_texts import number_name
+from train.words import number_name
 
 
 class JsonTest(unittest.TestCase):

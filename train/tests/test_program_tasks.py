@@ -85,8 +85,8 @@ class ProgramTasksTest(unittest.TestCase):
             self.assertFalse(runs(file.read_text()))
 
     def test_a_slice_fails_where_one_task_or_all_are_poor(self) -> None:
-        row = lambda right: {"task": "sums", "right": right, "asked": 6}
-        self.assertEqual([], program_tasks.slice_misses([row(6)] * 5 + [row(3)]))
+        row = lambda right, bar=0.95: {"task": "sums", "right": right, "asked": 6, "bar": bar}
+        self.assertEqual([], program_tasks.slice_misses([row(6)] * 5 + [row(3), row(0, None)]))
         self.assertEqual(["sums: 2 of 6"], program_tasks.slice_misses([row(6)] * 9 + [row(2)]))
         self.assertEqual(["all together: 20 of 24"], program_tasks.slice_misses([row(5)] * 4))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import random
 import tempfile
 import unittest
 
@@ -19,7 +20,7 @@ from train.tests.test_tokenizer import small_tokenizer
 
 SHARED = pathlib.Path(os.environ.get("PACELINE_SHARED", pathlib.Path(__file__).resolve().parents[2].parent / "shared"))
 NOWHERE = pathlib.Path("/nowhere")
-GENERATED = ("json", "pictures")
+GENERATED = ("json", "pictures", "memory", "languages", "unknown")
 
 
 class CorpusTest(unittest.TestCase):
@@ -55,6 +56,22 @@ class CorpusTest(unittest.TestCase):
             first = list(documents.documents(domain, Shard(NOWHERE, "train", 0, 4, 5, 1)))
             self.assertEqual(first, list(documents.documents(domain, Shard(NOWHERE, "train", 0, 4, 5, 1))))
             self.assertNotEqual(first, list(documents.documents(domain, Shard(NOWHERE, "train", 1, 4, 5, 1))))
+
+    def test_nothing_that_is_held_out_is_in_a_conversation(self) -> None:
+        shard = Shard(NOWHERE, "train", 0, 1, 5, 1)
+        held = next(str(number) for number in range(1000) if split_of(str(number), documents.HELD_TASKS) == "held")
+        trained = next(str(number) for number in range(1000) if split_of(str(number), documents.HELD_TASKS) == "train")
+        self.assertTrue(shard.are_wanted([trained, trained]))
+        self.assertFalse(shard.are_wanted([trained, held]))
+        self.assertTrue(shard._replace(split="held").are_wanted([held, trained]))
+        self.assertFalse(shard._replace(split="held").are_wanted([trained, held]))
+
+    def test_long_conversations_ask_for_their_beginning(self) -> None:
+        rng = random.Random(1)
+        for _ in range(5):
+            messages = documents.far_apart(Shard(NOWHERE, "train", 0, 1, 5, 1), [], rng, 8000)
+            self.assertGreater(sum(len(message["content"]) for message in messages), 8000)
+            self.assertEqual(["user", "assistant"] * (len(messages) // 2), [message["role"] for message in messages])
 
     def test_held_out_examples_are_held_out(self) -> None:
         for task in tasks.TASKS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import unittest
 
-from train import arithmetic, chat, code_writing, copying, facts, json_extraction, languages, memory, shared_data, story_requests, tool_calls, tool_results, unknown
+from train import arithmetic, chat, code_writing, copying, facts, json_extraction, languages, memory, shared_data, story_plots, story_requests, tool_calls, tool_results, unknown
 from train.held import Answer
 
 STORY = """Once upon a time there was a little girl named Lily. She had a red ball. What a fine thing it was! One day she lost it in the park. Tom found it under a big tree. "Is this yours?" asked Tom. Lily was very happy. They played."""
@@ -75,6 +75,14 @@ class GeneratorsTest(unittest.TestCase):
         self.assertNotIn("hat", needed, "it is only part of a word")
         self.assertFalse(story_requests.fulfils(Answer(STORY), ["dragon"]))
         self.assertFalse(story_requests.fulfils(Answer(STORY + " They played."), []))
+
+    def test_plots_fulfil_their_requests(self) -> None:
+        for seed in range(150):
+            cast, story = story_plots.story(random.Random(seed), story_requests.THINGS, story_requests.PLACES)
+            needed = [cast.hero, cast.name, cast.place, cast.helper[1], *(thing.split()[-1] for thing in cast.things)]
+            self.assertTrue(story_requests.fulfils(Answer(story), [one for one in needed if one]), (cast, story))
+            asked, _ = story_requests.plot_request(random.Random(seed))
+            self.assertIn(cast.hero, asked)
 
     def test_stories_that_are_not_told_well_are_left_out(self) -> None:
         long = STORY + " In the evening they went home, and Lily's mother gave them warm soup and bread. Both of them were happy and slept well that night."

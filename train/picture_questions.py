@@ -97,7 +97,7 @@ def relation(picture: Spec, rng: random.Random) -> Asked | None:
     return rng.choice(["Is the {} {} the {}?", "Does the {} lie {} the {}?", "Tell me: is the {} {} the {}?"]).format(called(one), word, called(other)), f"{'Yes' if holds else 'No'}, the {called(one)} is {'' if holds else 'not '}{word} the {called(other)}."
 
 
-KINDS = [(colour_of, 18), (shape_of, 16), (place_of, 16), (what_is_at, 12), (count, 10), (exists, 10), (background, 6), (size_of, 6), (relation, 6)]
+KINDS = [(colour_of, 18), (shape_of, 16), (place_of, 16), (what_is_at, 12), (count, 10), (exists, 10), (background, 6), (size_of, 7), (relation, 12)]
 
 
 def unique(picture: Spec, what: str) -> list[dict[str, Any]]:

@@ -57,7 +57,7 @@ class Made(NamedTuple):
 
 
 NUMBER_RESULTS = [
-    Made("", ["{x} as a list", "a list of {x}", "{x}", "{x} in a list"], "return {c}", ("result = []", "result.append({v})", "return result")),
+    Made("", ["{x} as a list", "a list of {x}", "{x}", "a list that holds {x}"], "return {c}", ("result = []", "result.append({v})", "return result")),
     Made("", ["a list of {x}", "{x}", "a list with {x}"], "return {c}", ("result = []", "result.append({v})", "return result")),
     Made("sum", ["the sum of {x}", "the total of {x}"], "return sum({g})", ("total = 0", "total += {v}", "return total")),
     Made("sum", ["the sum of {x}", "the sum of {x}"], "return sum({g})", ("total = 0", "total += {v}", "return total")),
@@ -98,6 +98,8 @@ WORD_RESULTS = [
 
 def elements(source: Source, where: str, test: Test | None, change: Change | None, rng: random.Random) -> str:
     """`the squares of the even numbers in a list`"""
+    if change is not None and change.its.startswith("its ") and source.noun in SINGLE and rng.random() < 0.3:
+        return each(source, where, test, change, rng)
     place = f"{source.noun} {where}".rstrip()
     if test is None:
         said = place
@@ -111,6 +113,17 @@ def elements(source: Source, where: str, test: Test | None, change: Change | Non
     if change.noun and (not change.done or rng.random() < 0.6):
         return f"{change.noun} the {said}"
     return f"the {said}, {rng.choice(['', 'each ', 'each of them '])}{rng.choice(change.done)}" if rng.random() < 0.8 else f"the {said} {rng.choice(change.done)}"
+
+
+SINGLE = {"words": "word", "strings": "string", "names": "name", "keys": "key", "numbers": "number", "integers": "integer", "elements": "element", "values": "value", "digits": "digit", "lines": "line", "items": "item"}
+
+
+def each(source: Source, where: str, test: Test | None, change: Change, rng: random.Random) -> str:
+    """`the square of each even number in a list`"""
+    said = f"{SINGLE[source.noun]} {where}".rstrip()
+    if test is not None:
+        said = f"{test.before} {said}" if test.before and rng.random() < 0.7 else f"{said} that {rng.choice(test.single)}"
+    return f"the {change.its.removeprefix('its ')} of {rng.choice(['each', 'every'])} {said}"
 
 
 ADJECTIVES = frozenset("greater larger above bigger less smaller below under not divisible different longer shorter between".split())
@@ -151,11 +164,21 @@ TAKEN = {("number", "list"): ["a list of numbers", "a list", "a list of integers
          ("number", "string"): ["a string of comma-separated numbers"], ("word", "list"): ["a list of words", "a list of words"], ("word", "strings"): ["a list of strings"], ("word", "names"): ["a list of names"]}
 
 
+def filtered(taken: list[str], said: str, source: Source, test: Test, constants: Values, rng: random.Random) -> Task:
+    """What is only chosen from a list, in words for that."""
+    what = rng.choice(["filters {t}, keeping only {x}", "takes {t} and returns only {x}", "keeps only {x} of {t}", "takes {t} and keeps only {x}"]).replace("{t}", rng.choice(taken)).replace("{x}", said)
+    family = "word" if source in WORD_SOURCES else "number"
+    plain = NUMBER_RESULTS[0]
+    return Task(f"code {family} {source.key} {test.key} - list", constants.fill(what), natural_name("", test, None, source.noun), source.parameters, code_of(plain, source, test, None), source.inputs, loop_of(plain, source, test, None))
+
+
 def put_together(family: str, source: Source, made: Made, test: Test | None, change: Change | None, constants: Values, rng: random.Random) -> Task:
     test, change = constants.test(test), constants.change(change)
     taken = TAKEN.get((family, source.key)) if test and rng.random() < 0.3 else None
     said = elements(source._replace(noun=rng.choice(["ones", source.noun])) if taken else source, "" if taken else rng.choice(source.where), test, change, rng)
     what = rng.choice(made.said).replace("{x}", said).replace("{y}", said.removeprefix("the "))
+    if taken and not made.key and not change and rng.random() < 0.4:
+        return filtered(taken, said, source, test, constants, rng)
     if taken:
         what = f"{rng.choice(taken)} and returns {what}"
     elif rng.random() < 0.2:
@@ -259,7 +282,7 @@ def grouped(rng: random.Random) -> Task:
     noun, over_code, by = source.noun, source.over, constants.fill(change.its)
     their = by
     code = constants.fill(change.code)
-    one = {"words": "word", "strings": "string", "names": "name", "keys": "key", "numbers": "number", "integers": "integer", "elements": "element"}[noun]
+    one = SINGLE[noun]
     bare = by.removeprefix("its ")
     if by.startswith("its ") and rng.random() < 0.5:
         their = rng.choice(["their " + bare, bare])

@@ -148,6 +148,7 @@ Status TensorBinder::plain(const std::string& tensor_name, const Shape& shape, M
     out->format = tensor->blocks;
     out->group = block_shape(tensor->blocks).group;
     out->values = tensor->values;
+    out->factors = tensor->factors;
     return Done{};
   }
   if (!is_float(tensor->dtype)) return wrong_dtype(*tensor, "BF16, F16 or F32");

@@ -26,6 +26,7 @@ struct TensorView {
   const std::byte* values = nullptr;  // [shape], row-major
   size_t bytes = 0;
   WeightFormat blocks = WeightFormat::none;  // or the blocks that the rows consist of, whatever the dtype
+  const double* factors = nullptr;           // of blocks: [rows in all], or none: what all of a row is multiplied with
 
   // Whether the values may be read in place as their dtype.
   [[nodiscard]] bool aligned() const { return reinterpret_cast<uintptr_t>(values) % dtype_bytes(dtype) == 0; }

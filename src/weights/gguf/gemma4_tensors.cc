@@ -83,10 +83,14 @@ bool is_passed_by(std::string_view name) {
   return name.ends_with(".input_scale");
 }
 
-void add_known(const GgufFiles& files, GgufTensors* out) {
-  for (const GgufHeader& header : files.headers)
-    for (const GgufTensor& tensor : header.tensors)
-      if (!is_passed_by(tensor.name)) out->add(hub_name_of(tensor.name), files, tensor);
+Status add_known(const GgufFiles& files, GgufTensors* out) {
+  for (const GgufHeader& header : files.headers) {
+    for (const GgufTensor& tensor : header.tensors) {
+      if (is_passed_by(tensor.name) || is_matrix_scale(files, tensor.name)) continue;
+      TRY(out->add_scaled(hub_name_of(tensor.name), files, tensor));
+    }
+  }
+  return Done{};
 }
 
 // Where it is left out it is 1.
@@ -112,12 +116,12 @@ std::string gemma4_gguf_name(std::string_view hub) {
 }
 
 Status add_gemma4_tensors(const GgufFiles& files, GgufTensors* out) {
-  add_known(files, out);
+  TRY(add_known(files, out));
   return add_layer_scalars(files, "gemma4.block_count", out);
 }
 
 Status add_gemma4_assistant_tensors(const GgufFiles& files, GgufTensors* out) {
-  add_known(files, out);
+  TRY(add_known(files, out));
   const bool hyphen = files.metadata().has("gemma4-assistant.block_count");
   return add_layer_scalars(files, hyphen ? "gemma4-assistant.block_count" : "gemma4_assistant.block_count", out);
 }

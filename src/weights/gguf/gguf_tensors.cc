@@ -7,6 +7,26 @@
 #include "tensor/blocks.h"
 
 namespace paceline {
+namespace {
+
+constexpr std::string_view kWeight = ".weight", kScale = ".scale";
+// Of experts' way down the scales are the family's own: router.per_expert_scale has them.
+constexpr std::string_view kOwnScale = "ffn_down_exps.scale";
+
+const GgufTensor* matrix_scale(const GgufFiles& files, const GgufTensor& tensor) {
+  const std::string_view name = tensor.name;
+  if (tensor.type.blocks != WeightFormat::nvfp4 || !name.ends_with(kWeight)) return nullptr;
+  const std::string scale = fmt::format("{}{}", name.substr(0, name.size() - kWeight.size()), kScale);
+  return scale.ends_with(kOwnScale) ? nullptr : files.find(scale);
+}
+
+}  // namespace
+
+bool is_matrix_scale(const GgufFiles& files, std::string_view name) {
+  if (!name.ends_with(kScale) || name.ends_with(kOwnScale)) return false;
+  const GgufTensor* matrix = files.find(fmt::format("{}{}", name.substr(0, name.size() - kScale.size()), kWeight));
+  return matrix != nullptr && matrix->type.blocks == WeightFormat::nvfp4;
+}
 
 void GgufTensors::add(std::string name, const GgufFiles& files, const GgufTensor& tensor, std::vector<int64_t> shape) {
   TensorView view;
@@ -17,6 +37,26 @@ void GgufTensors::add(std::string name, const GgufFiles& files, const GgufTensor
   view.values = files.bytes_of(tensor);
   view.bytes = static_cast<size_t>(tensor.bytes);
   views_.push_back(std::move(view));
+}
+
+Status GgufTensors::add_scaled(std::string name, const GgufFiles& files, const GgufTensor& tensor) {
+  const GgufTensor* scale = matrix_scale(files, tensor);
+  add(std::move(name), files, tensor);
+  if (scale == nullptr) return Done{};
+  TRY_ASSIGN(const std::vector<float> values, gguf_floats(files, *scale));
+  const size_t matrices = tensor.shape.size() > 2 ? static_cast<size_t>(tensor.shape.front()) : 1;
+  if (values.size() != 1 && values.size() != matrices) {
+    return Error{fmt::format("tensor \"{}\": expected 1 number{}, found {}", scale->name,
+                             matrices > 1 ? fmt::format(" or {}", matrices) : "", values.size())};
+  }
+  size_t rows = 1;
+  for (size_t i = 0; i + 1 < tensor.shape.size(); ++i) rows *= static_cast<size_t>(tensor.shape[i]);
+  auto factors = std::make_shared<std::vector<double>>(rows);
+  for (size_t row = 0; row < rows; ++row)
+    (*factors)[row] = static_cast<double>(values[values.size() == 1 ? 0 : row / (rows / matrices)]);
+  views_.back().factors = factors->data();
+  owners_.push_back(std::move(factors));
+  return Done{};
 }
 
 void GgufTensors::add_floats(std::string name, std::vector<int64_t> shape, std::vector<float> values) {

@@ -18,6 +18,9 @@ class GgufTensors {
  public:
   // As it lies, in another shape of as many elements or in its own.
   void add(std::string name, const GgufFiles& files, const GgufTensor& tensor, std::vector<int64_t> shape = {});
+  // Likewise, with what a tensor beside it multiplies it with, if there is one: NVFP4's scale of a matrix, or of each
+  // matrix of a stack. Such a tensor itself is passed by (is_matrix_scale).
+  Status add_scaled(std::string name, const GgufFiles& files, const GgufTensor& tensor);
   // In memory of its own.
   void add_floats(std::string name, std::vector<int64_t> shape, std::vector<float> values);
 
@@ -28,6 +31,9 @@ class GgufTensors {
   std::vector<TensorView> views_;
   std::vector<std::shared_ptr<const void>> owners_;
 };
+
+// "blk.0.attn_q.scale" beside a "blk.0.attn_q.weight" in NVFP4.
+bool is_matrix_scale(const GgufFiles& files, std::string_view name);
 
 // The numbers of a tensor, whatever its type. An error where they are no floats.
 Result<std::vector<float>> gguf_floats(const GgufFiles& files, const GgufTensor& tensor);

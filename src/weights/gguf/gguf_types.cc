@@ -35,6 +35,7 @@ constexpr std::array kGgufTypes = {
     NamedType{20, "IQ4_NL", blocks_of(WeightFormat::iq4_nl)},
     NamedType{23, "IQ4_XS", blocks_of(WeightFormat::iq4_xs)},
     NamedType{39, "MXFP4", blocks_of(WeightFormat::mxfp4)},
+    NamedType{40, "NVFP4", blocks_of(WeightFormat::nvfp4)},
     NamedType{9, "Q8_1", std::nullopt},
     NamedType{15, "Q8_K", std::nullopt},
     NamedType{16, "IQ2_XXS", std::nullopt},
@@ -49,7 +50,6 @@ constexpr std::array kGgufTypes = {
     NamedType{29, "IQ1_M", std::nullopt},
     NamedType{34, "TQ1_0", std::nullopt},
     NamedType{35, "TQ2_0", std::nullopt},
-    NamedType{40, "NVFP4", std::nullopt},
     NamedType{41, "Q1_0", std::nullopt},
     NamedType{42, "Q2_0", std::nullopt},
 };

@@ -93,8 +93,12 @@ Result<GgufConfigs> qwen_gguf_configs(const GgufFiles& files, const GgufVocabula
 }
 
 Status add_qwen_tensors(const GgufFiles& files, GgufTensors* out) {
-  for (const GgufHeader& header : files.headers)
-    for (const GgufTensor& tensor : header.tensors) out->add(qwen_hub_name(tensor.name), files, tensor);
+  for (const GgufHeader& header : files.headers) {
+    for (const GgufTensor& tensor : header.tensors) {
+      if (is_matrix_scale(files, tensor.name) || tensor.name.ends_with(".input_scale")) continue;
+      TRY(out->add_scaled(qwen_hub_name(tensor.name), files, tensor));
+    }
+  }
   return Done{};
 }
 

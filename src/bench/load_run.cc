@@ -122,6 +122,16 @@ int64_t LoadRun::failed() const {
   return count;
 }
 
+double LoadRun::decode_per_s() const {
+  double tokens = 0, ms = 0;
+  for (const LoadOutcome& outcome : outcomes) {
+    if (outcome.cancelled || !outcome.problem.empty() || outcome.completion_tokens < 2) continue;
+    tokens += static_cast<double>(outcome.completion_tokens - 1);
+    ms += outcome.whole_ms - outcome.first_ms;
+  }
+  return ms > 0 ? 1e3 * tokens / ms : 0;
+}
+
 LoadRun run_load(const LoadPlanOfClients& plan) { return Clients(plan).run(); }
 
 PrefixRun run_prefixes(const LoadPlanOfClients& plan, int32_t words, int32_t times) {

@@ -34,6 +34,9 @@ struct LoadRun {
 
   [[nodiscard]] int64_t tokens() const;
   [[nodiscard]] int64_t failed() const;
+  // Of one stream, without its prompt: tokens behind the first, by the time from the first text to the end.
+  [[nodiscard]] double decode_per_s() const;
+  // All tokens by all the time.
   [[nodiscard]] double tokens_per_s() const { return seconds > 0 ? static_cast<double>(tokens()) / seconds : 0; }
 };
 

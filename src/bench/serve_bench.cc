@@ -59,37 +59,59 @@ class ServeBench {
     report_.pictures = run_pictures(plan_, settings_.pictures, settings_.picture_tokens, settings_.rounds);
   }
 
+  // Every load with every kind of text and every length of prompts.
+  [[nodiscard]] std::vector<ServeCell> cases() const {
+    std::vector<ServeCell> made;
+    const std::vector<std::string> kinds = settings_.kinds.empty() ? std::vector<std::string>{""} : settings_.kinds;
+    const std::vector<int32_t> words = settings_.prompt_words.empty() ? std::vector{0} : settings_.prompt_words;
+    for (const int32_t load : settings_.per_second > 0 ? std::vector{0} : settings_.at_once)
+      for (const std::string& kind : kinds)
+        for (const int32_t length : words) {
+          ServeCell& cell = made.emplace_back();
+          cell.at_once = load;
+          cell.per_second = settings_.per_second;
+          cell.kind = kind;
+          cell.prompt_words = length;
+        }
+    return made;
+  }
+
+  // The same case in every way; plain first.
+  [[nodiscard]] std::vector<ServeCell> ways_of(ServeCell cell) const {
+    std::vector<ServeCell> ways;
+    if (settings_.plain) ways.push_back(cell);
+    cell.speculates = true;
+    for (const auto& depth : settings_.depths) {
+      cell.depth = depth;
+      if (settings_.drafted) ways.push_back(cell);
+    }
+    return ways;
+  }
+
   Status measure() {
-    std::vector<int32_t> loads = settings_.at_once;
-    if (settings_.per_second > 0) loads = {0};
-    std::vector<bool> ways;
-    if (settings_.plain) ways.push_back(false);
-    if (settings_.drafted) ways.push_back(true);
-    const auto turns = static_cast<int64_t>(loads.size() * ways.size()) * (settings_.rounds + 1);
+    const std::vector<ServeCell> all = cases();
+    const auto turns = static_cast<int64_t>(all.size() * ways_of({}).size()) * (settings_.rounds + 1);
     int64_t turn = 0;
-    for (const int32_t load : loads) {
+    for (const ServeCell& one : all) {
       const size_t first = report_.cells.size();
-      for (const bool speculates : ways) {
-        ServeCell& cell = report_.cells.emplace_back();
-        cell.at_once = load;
-        cell.per_second = settings_.per_second;
-        cell.speculates = speculates;
-      }
+      for (ServeCell& way : ways_of(one)) report_.cells.push_back(std::move(way));
+      const size_t ways = report_.cells.size() - first;
       // One round before the first that counts: the server learns what its rounds cost.
       for (int32_t round = -1; round < settings_.rounds; ++round) {
-        for (size_t i = 0; i < ways.size(); ++i) {
+        for (size_t i = 0; i < ways; ++i) {
           if (settings_.stopped && settings_.stopped()) return Error{"cancelled"};
           // By turns, and another one first each time.
           const size_t turned = settings_.plain_first ? 0 : static_cast<size_t>(round + 1);
-          ServeCell& cell = report_.cells[first + (i + turned) % ways.size()];
+          ServeCell& cell = report_.cells[first + (i + turned) % ways];
+          if (settings_.hear_run) settings_.hear_run(cell);
           LoadRun run = one_run(cell, round);
           if (round >= 0) cell.rounds.push_back(std::move(run));
           if (settings_.progress) settings_.progress(++turn, turns);
           note_memory();
         }
       }
-      if (ways.size() == 2) note_ratio(report_.cells[first], report_.cells[first + 1]);
       for (size_t i = first; i < report_.cells.size(); ++i) report_.cells[i].sum_up();
+      if (settings_.plain) note_ratios(first);
       if (settings_.hear_load) settings_.hear_load(report_);
     }
     return Done{};
@@ -105,10 +127,13 @@ class ServeBench {
     plan_.speculates = cell.speculates;
     plan_.requests = settings_.requests > 0 ? settings_.requests : as_many_as_suit(cell.at_once);
     plan_.mix = settings_.mix;
+    plan_.mix.kind = cell.kind;
+    plan_.mix.depth = cell.depth;
+    if (cell.prompt_words > 0) plan_.mix.prompt_words = {cell.prompt_words};
     // The same requests for both ways, other ones each round.
     plan_.mix.seed += static_cast<uint64_t>(round + 1) * 1000003;
     // And whoever comes second finds nothing of the first one's.
-    plan_.mix.cache_salt = fmt::format("{} {} {}", cell.name(), cell.speculates, round);
+    plan_.mix.cache_salt = fmt::format("{}{} {} {}", settings_.mix.cache_salt, cell.name(), cell.way(), round);
     return run_load(plan_);
   }
 
@@ -119,11 +144,17 @@ class ServeBench {
     report_.resident_after = now;
   }
 
-  void note_ratio(const ServeCell& plain, const ServeCell& drafted) {
-    std::vector<double> ratios;
-    for (size_t i = 0; i < plain.rounds.size(); ++i)
-      ratios.push_back(drafted.rounds[i].tokens_per_s() / plain.rounds[i].tokens_per_s());
-    report_.ratios.push_back({plain.name(), median(ratios)});
+  // Of the case that begins there, with its plain way.
+  void note_ratios(size_t first) {
+    const ServeCell& plain = report_.cells[first];
+    for (size_t at = first; at < report_.cells.size(); ++at) {
+      ServeCell& cell = report_.cells[at];
+      std::vector<double> ratios;
+      for (size_t i = 0; i < plain.rounds.size(); ++i)
+        ratios.push_back(cell.rounds[i].tokens_per_s() / plain.rounds[i].tokens_per_s());
+      cell.ratio = median(ratios);
+      if (cell.speculates && !cell.depth) report_.ratios.push_back({plain.name(), cell.ratio});
+    }
   }
 
   const ServeBenchSettings& settings_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@ struct ServeBenchSettings {
   std::string api_key;                        // that the server wants; "": none
   std::vector<std::string> server_arguments;  // of a server of our own: `paceline serve`, and these
   std::vector<int32_t> at_once{1, 4, 16, 64};
+  // Each of them apart, too; empty: as the mix has it.
+  std::vector<std::string> kinds;
+  std::vector<int32_t> prompt_words;
+  // Of drafts, in turn; none of them: as the server chooses.
+  std::vector<std::optional<int32_t>> depths{std::nullopt};
   double per_second = 0;
   int32_t requests = 0;  // of a run; 0: as many as suit
   int32_t rounds = 3;
@@ -27,8 +33,10 @@ struct ServeBenchSettings {
   int32_t picture_tokens = 280;
   LoadMix mix;
   std::function<void(int64_t done, int64_t total)> progress;
-  std::function<bool()> stopped = {};                             // asked between runs; may be empty
-  std::function<void(const ServeReport& so_far)> hear_load = {};  // after each load; may be empty
+  // These may be empty.
+  std::function<bool()> stopped = {};                             // asked between runs
+  std::function<void(const ServeCell& cell)> hear_run = {};       // before each run
+  std::function<void(const ServeReport& so_far)> hear_load = {};  // after each load
 };
 
 // An error where there is no server, or it cannot be measured; requests that failed are counted.

@@ -16,7 +16,32 @@ boost::json::object json_of(const Percentiles& of) {
   return {{"p50", of.p50}, {"p90", of.p90}, {"p99", of.p99}, {"max", of.most}};
 }
 
-double ratio(int64_t part, int64_t whole) {
+boost::json::object json_of(const ServeCell& cell) {
+  boost::json::object made{{"load", cell.name()},
+                           {"drafts", cell.way()},
+                           {"at_once", cell.at_once},
+                           {"text", cell.kind},
+                           {"prompt_words", cell.prompt_words},
+                           {"requests", cell.requests},
+                           {"failed", cell.failed},
+                           {"cancelled", cell.cancelled},
+                           {"most_open", cell.most_open},
+                           {"tokens_per_s", cell.tokens_per_s},
+                           {"tokens_per_s_least", cell.least_per_s},
+                           {"tokens_per_s_most", cell.most_per_s},
+                           {"decode_tokens_per_s", cell.decode_per_s},
+                           {"ratio_to_plain", cell.ratio}};
+  made["first_text_ms"] = json_of(percentiles_of(cell.first_ms));
+  made["between_pieces_ms"] = json_of(percentiles_of(cell.gaps_ms));
+  made["whole_ms"] = json_of(percentiles_of(cell.whole_ms));
+  made["accepted_of_drafted"] = cell.accepted_of_drafted;
+  made["tokens_per_verify"] = cell.tokens_per_verify;
+  made["kv_peak"] = cell.kv_peak;
+  made["device_idle"] = cell.idle;
+  return made;
+}
+
+double share_of(int64_t part, int64_t whole) {
   return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
 }
 
@@ -32,15 +57,24 @@ Percentiles percentiles_of(std::vector<double> values) {
 }
 
 std::string ServeCell::name() const {
-  return at_once > 0 ? fmt::format("{} at once", at_once) : fmt::format("{:g} per second", per_second);
+  std::string name = at_once > 0 ? fmt::format("{} at once", at_once) : fmt::format("{:g} per second", per_second);
+  if (!kind.empty()) name += ", " + kind;
+  if (prompt_words > 0) name += fmt::format(", {} words", prompt_words);
+  return name;
+}
+
+std::string ServeCell::way() const {
+  if (!speculates) return "plain";
+  return depth ? std::to_string(*depth) : "auto";
 }
 
 void ServeCell::sum_up() {
-  std::vector<double> rates;
+  std::vector<double> rates, decodes;
   double busy_s = 0, idle_s = 0;
   int64_t rounds_of_verify = 0, drafted = 0, accepted = 0, emitted = 0;
   for (const LoadRun& run : rounds) {
     rates.push_back(run.tokens_per_s());
+    decodes.push_back(run.decode_per_s());
     kv_peak = std::max(kv_peak, run.kv_peak);
     busy_s += run.busy_s;
     idle_s += run.idle_s;
@@ -63,8 +97,11 @@ void ServeCell::sum_up() {
     }
   }
   tokens_per_s = median(rates);
-  tokens_per_verify = ratio(emitted, rounds_of_verify);
-  accepted_of_drafted = ratio(accepted, drafted);
+  decode_per_s = median(decodes);
+  const auto [least, most] = std::minmax_element(rates.begin(), rates.end());
+  if (!rates.empty()) least_per_s = *least, most_per_s = *most;
+  tokens_per_verify = share_of(emitted, rounds_of_verify);
+  accepted_of_drafted = share_of(accepted, drafted);
   idle = busy_s > 0 ? idle_s / busy_s : 0;
 }
 
@@ -81,9 +118,9 @@ std::string serve_table(const ServeReport& report) {
   for (const ServeCell& cell : report.cells) {
     out += fmt::format(
         "{:<16} {:<6} {:>8} {:>6} {:>9.1f} {:>22} {:>20} {:>24} {:>6.0f} % {:>8.2f} {:>4.0f} % {:>4.1f} %\n",
-        cell.name(), cell.speculates ? "auto" : "plain", cell.requests, cell.failed, cell.tokens_per_s,
-        three(percentiles_of(cell.first_ms)), three(percentiles_of(cell.gaps_ms)), three(percentiles_of(cell.whole_ms)),
-        100 * cell.accepted_of_drafted, cell.tokens_per_verify, 100 * cell.kv_peak, 100 * cell.idle);
+        cell.name(), cell.way(), cell.requests, cell.failed, cell.tokens_per_s, three(percentiles_of(cell.first_ms)),
+        three(percentiles_of(cell.gaps_ms)), three(percentiles_of(cell.whole_ms)), 100 * cell.accepted_of_drafted,
+        cell.tokens_per_verify, 100 * cell.kv_peak, 100 * cell.idle);
     if (!cell.first_problem.empty()) out += fmt::format("  first failure: {}\n", cell.first_problem);
   }
   out += "\nmilliseconds are the 50th/90th/99th percentile\n";
@@ -112,21 +149,7 @@ std::string serve_table(const ServeReport& report) {
 
 boost::json::object serve_json(const ServeReport& report) {
   boost::json::array cells;
-  for (const ServeCell& cell : report.cells)
-    cells.push_back({{"load", cell.name()},
-                     {"drafts", cell.speculates ? "auto" : "plain"},
-                     {"requests", cell.requests},
-                     {"failed", cell.failed},
-                     {"cancelled", cell.cancelled},
-                     {"most_open", cell.most_open},
-                     {"tokens_per_s", cell.tokens_per_s},
-                     {"first_text_ms", json_of(percentiles_of(cell.first_ms))},
-                     {"between_pieces_ms", json_of(percentiles_of(cell.gaps_ms))},
-                     {"whole_ms", json_of(percentiles_of(cell.whole_ms))},
-                     {"accepted_of_drafted", cell.accepted_of_drafted},
-                     {"tokens_per_verify", cell.tokens_per_verify},
-                     {"kv_peak", cell.kv_peak},
-                     {"device_idle", cell.idle}});
+  for (const ServeCell& cell : report.cells) cells.push_back(json_of(cell));
   boost::json::object ratios;
   for (const ServeReport::Ratio& one : report.ratios) ratios[one.load] = one.ratio;
   boost::json::object out{{"server", report.server}, {"cells", cells}, {"auto_to_plain", ratios}};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <boost/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,14 +18,20 @@ Percentiles percentiles_of(std::vector<double> values);
 
 // All rounds of one load, asked for in one way.
 struct ServeCell {
-  int32_t at_once = 0;    // 0: open
-  double per_second = 0;  // open
+  int32_t at_once = 0;       // 0: open
+  double per_second = 0;     // open
+  std::string kind;          // of texts; "": several
+  int32_t prompt_words = 0;  // 0: as the mix has it
   bool speculates = false;
+  std::optional<int32_t> depth;  // none: as the server chooses
   std::vector<LoadRun> rounds;
 
   int64_t requests = 0, failed = 0, cancelled = 0;
   std::string first_problem;
-  double tokens_per_s = 0;                          // the median round's
+  double tokens_per_s = 0;                          // over all the time, the median round's
+  double least_per_s = 0, most_per_s = 0;           // of the rounds
+  double decode_per_s = 0;                          // of one stream behind its first text, the median round's
+  double ratio = 0;                                 // to plain: the median of the rounds'; 0: there is no plain one
   std::vector<double> first_ms, gaps_ms, whole_ms;  // of all rounds, without those that failed or were cancelled
   double tokens_per_verify = 0, accepted_of_drafted = 0, kv_peak = 0;
   double idle = 0;  // the part of steps in which a device had nothing to do
@@ -32,7 +39,9 @@ struct ServeCell {
 
   // From the rounds.
   void sum_up();
+  // What is asked of the server; and in which way.
   [[nodiscard]] std::string name() const;
+  [[nodiscard]] std::string way() const;
 };
 
 struct ServeReport {
@@ -57,5 +66,7 @@ boost::json::object serve_json(const ServeReport& report);
 std::string plot_serving(const ServeReport& report);
 // These alone, as a part of a picture, from there on.
 std::string plot_clients(const ServeReport& report, double left, double top);
+// Of kinds of text: the ratio to plain over depths.
+std::string plot_depths(const ServeReport& report);
 
 }  // namespace paceline

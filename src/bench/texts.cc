@@ -81,13 +81,17 @@ BenchText random_text(const ModelConfig& config, const SampleSettings& sampling,
 
 }  // namespace
 
-const std::vector<std::string>& bench_prompts() {
-  static const std::vector<std::string> prompts = [] {
-    std::vector<std::string> all;
-    for (const Kind& kind : kKinds) all.insert(all.end(), std::begin(kind.chat), std::end(kind.chat));
-    return all;
-  }();
-  return prompts;
+std::vector<std::string> bench_kinds() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kKinds) names.emplace_back(kind.name);
+  return names;
+}
+
+std::vector<std::string> bench_prompts(std::string_view kind) {
+  std::vector<std::string> all;
+  for (const Kind& one : kKinds)
+    if (kind.empty() || kind == one.name) all.insert(all.end(), std::begin(one.chat), std::end(one.chat));
+  return all;
 }
 
 Result<std::vector<BenchText>> bench_texts(const BenchTarget& target, const SampleSettings& sampling,

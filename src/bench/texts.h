@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -24,7 +25,8 @@ struct BenchText {
 Result<std::vector<BenchText>> bench_texts(const BenchTarget& target, const SampleSettings& sampling,
                                            int32_t max_tokens);
 
-// The same questions as texts.
-const std::vector<std::string>& bench_prompts();
+// The same questions as texts: those of a kind, or all.
+std::vector<std::string> bench_kinds();
+std::vector<std::string> bench_prompts(std::string_view kind = "");
 
 }  // namespace paceline

@@ -83,6 +83,11 @@ int bench_server(const BenchOptions& options) {
   settings.drafted = options.ways != "plain";
   settings.plain_first = is_scripted(options.draft);
   if (options.rounds > 0) settings.rounds = options.rounds;
+  if (!settings.kinds.empty()) {
+    auto depths = read_depths(options.depths);
+    if (!depths.ok()) return fail(kExitUsage, depths.error().message);
+    settings.depths = std::move(*depths);
+  }
   ProgressBar bar("measuring", stderr_is_terminal());
   settings.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
   const auto report = bench_serving(settings);
@@ -92,7 +97,9 @@ int bench_server(const BenchOptions& options) {
   const std::string json = line_of(serve_json(*report));
   if (const int code = print(options.json ? json : serve_table(*report)); code != kExitDone) return code;
   const std::string name = options.out_given ? options.out : "serving";
-  if (const int code = write_files(name, json, plot_serving(*report)); code != kExitDone) return code;
+  if (const int code = write_files(name, json, settings.kinds.empty() ? plot_serving(*report) : plot_depths(*report));
+      code != kExitDone)
+    return code;
   const int64_t failed = report->failed();
   return failed == 0 ? kExitDone : fail(kExitFailure, fmt::format("{} requests failed", failed));
 }

@@ -139,6 +139,11 @@ void add_serving_options(const Command& command, BenchOptions& options) {
   add("--requests", serving.requests,
       "Requests of each run; 0: twice as many as run at once, and at least 48, or 12 for one")
       ->range(0, 10'000'000);
+  add("--kinds", serving.kinds,
+      "Texts of these kinds apart, at each of --depths: prose, code, arithmetic, json, copying; default: all mixed")
+      ->one_of({"prose", "code", "arithmetic", "json", "copying"})
+      ->delimiter(',')
+      ->type_name("LIST");
   add("--ways", options.ways, "plain, auto, or both in turn")->one_of({"plain", "auto", "both"});
   add("--prefix-words", serving.prefix_words, "Measure, too, what a known beginning of so many words saves")
       ->range(0, 1'000'000);

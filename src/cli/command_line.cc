@@ -150,6 +150,25 @@ Status Command::give(const std::string& name, const std::vector<std::string>& va
   return Done{};
 }
 
+Status Command::change(const std::string& name, const std::string& value) const {
+  CLI::Option* option = app_->get_option_no_throw("--" + name);
+  if (option == nullptr) return Error{name + " is no setting"};
+  const std::vector<std::string> before = option->results();
+  const auto put = [&](const std::vector<std::string>& values) {
+    option->clear();
+    if (values.empty()) return;
+    option->add_result(values);
+    option->run_callback();
+  };
+  try {
+    put({value});
+  } catch (const CLI::Error& error) {
+    put(before);
+    return Error{error.what()};
+  }
+  return Done{};
+}
+
 std::vector<std::string> Command::given_options() const {
   std::vector<std::string> names;
   for (const CLI::Option* option : app_->parse_order()) names.push_back(option->get_name());

@@ -113,6 +113,8 @@ class Command {
   void name_environment(const std::string& prefix) const;
   // A setting's values, unless the command line or the environment said it already.
   [[nodiscard]] Status give(const std::string& name, const std::vector<std::string>& values) const;
+  // Another value, whoever said it before; one that makes no sense leaves it as it was.
+  [[nodiscard]] Status change(const std::string& name, const std::string& value) const;
   // The options that the command line gave, in its order.
   [[nodiscard]] std::vector<std::string> given_options() const;
   // All of them, in the order of help.

@@ -4,6 +4,7 @@
 #include <malloc.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <csignal>
@@ -14,6 +15,7 @@
 
 #include "base/file_limit.h"
 #include "bench/serve_bench.h"
+#include "bench/texts.h"
 #include "cli/browser.h"
 #include "cli/client_settings.h"
 #include "cli/commands.h"
@@ -65,6 +67,34 @@ void give_memory_back() {
 #endif
 }
 
+// What can change while it serves.
+constexpr std::string_view kLive[] = {"log-level",
+                                      "speculate-up-to-running",
+                                      "speculate-up-to-context",
+                                      "speculate-up-to-kv",
+                                      "speculation-report",
+                                      "queue-length",
+                                      "default-max-tokens",
+                                      "max-choices",
+                                      "max-messages",
+                                      "render-seconds",
+                                      "max-images",
+                                      "max-videos",
+                                      "max-frames",
+                                      "max-pixels",
+                                      "request-seconds"};
+
+Result<LiveSettings> change_setting(const Command& command, const ServeOptions& options, const std::string& name,
+                                    const std::string& value) {
+  if (std::find(std::begin(kLive), std::end(kLive), name) == std::end(kLive))
+    return Error{fmt::format("{}: changes at the next start only", name)};
+  TRY(command.change(name, value));
+  const EngineSettings& engine = options.engine.engine;
+  return LiveSettings{options.server.limits,
+                      {engine.queue_length, engine.speculates_up_to_running, engine.speculates_up_to_context,
+                       engine.speculates_up_to_kv}};
+}
+
 // For the console's page of settings.
 std::vector<DescribedSetting> described_settings(const Command& command) {
   std::vector<DescribedSetting> made;
@@ -73,7 +103,8 @@ std::vector<DescribedSetting> described_settings(const Command& command) {
                          : state.is_on_line                               ? "flag"
                          : std::getenv(state.variable.c_str()) != nullptr ? "environment"
                                                                           : "file";
-    made.push_back({state.name, state.group, state.help, state.value, source, state.variable});
+    const bool is_live = std::find(std::begin(kLive), std::end(kLive), state.name) != std::end(kLive);
+    made.push_back({state.name, state.group, state.help, state.value, is_live, source, state.variable});
   }
   return made;
 }
@@ -100,15 +131,21 @@ RunBenchmark benchmark_runner(const ServerSettings& server) {
     settings.at_once = plan.at_once;
     settings.requests = plan.requests;
     settings.rounds = plan.rounds;
+    settings.kinds = plan.kinds;
+    settings.prompt_words = plan.prompt_words;
+    settings.depths = plan.depths;
     settings.mix.output_tokens = {plan.output_tokens};
-    if (plan.prompt_words > 0) settings.mix.prompt_words = {plan.prompt_words};
+    // Nothing of an earlier request helps, nor of an earlier measurement.
+    settings.mix.cache_salt = fmt::format("{} ", std::chrono::steady_clock::now().time_since_epoch().count());
+    settings.mix.shares_nothing = true;
     settings.progress = hooks.progress;
+    settings.hear_run = [&](const ServeCell& cell) { hooks.begin(fmt::format("{}, {}", cell.name(), cell.way())); };
     settings.stopped = hooks.stopped;
     const auto text_of = [](const ServeReport& report) { return boost::json::serialize(serve_json(report)); };
     settings.hear_load = [&](const ServeReport& report) { hooks.hear(text_of(report)); };
     TRY_ASSIGN(const ServeReport report, bench_serving(settings));
     hooks.hear(text_of(report));
-    return plot_serving(report);
+    return plan.kinds.empty() ? plot_serving(report) : plot_depths(report);
   };
 }
 
@@ -122,6 +159,7 @@ class ServeCommand {
     }
     if (const Status status = read_api_keys(options_); !status.ok()) return fail(kExitFailure, status.error().message);
     options_.server.run_benchmark = benchmark_runner(options_.server);
+    options_.server.benchmark_kinds = bench_kinds();
     raise_file_limit();
     options_.server.watchdog_s = watchdog_s();
     auto models = find_served_models(options_);
@@ -221,6 +259,10 @@ void add_serve_command(const Command& program, Action& action) {
         if (!read.ok()) return fail(kExitUsage, read.error().message);
       }
       options->server.described = described_settings(command);
+      options->server.config_file = options->config_file;
+      options->server.change_setting = [options, command](const std::string& name, const std::string& value) {
+        return change_setting(command, *options, name, value);
+      };
       options->server.client_texts = client_texts;
       hold_standard_files();
       give_memory_back();

@@ -90,6 +90,7 @@ void DraftingRound::choose_depths(const StepPlan& plan, double kv_used) {
   } else {
     policy_->choose(depths_);
   }
+  fix_asked_depths(rows_free);
   for (size_t i = 0; i < depths_.size(); ++i) {
     DepthChoice& choice = depths_[i].choice;
     choice.reason = cap(plan, *writers_[i], kv_used).value_or(choice.reason);
@@ -109,6 +110,19 @@ void DraftingRound::choose_depths(const StepPlan& plan, double kv_used) {
 void DraftingRound::fix_depths(int32_t rows_free) {
   for (DepthAsk& ask : depths_) {
     ask.choice = {0, std::min({settings_.fixed_depth.value_or(0), ask.most, rows_free}), DepthReason::fixed};
+    rows_free -= ask.choice.depth;
+  }
+}
+
+// Of requests that say how deep; as far as the others leave room.
+void DraftingRound::fix_asked_depths(int32_t rows_free) {
+  for (const DepthAsk& ask : depths_) rows_free -= ask.choice.depth;
+  for (size_t i = 0; i < depths_.size(); ++i) {
+    const std::optional<int32_t> wanted = writers_[i]->accepted->request.depth;
+    if (!wanted) continue;
+    DepthAsk& ask = depths_[i];
+    rows_free += ask.choice.depth;
+    ask.choice = {0, std::max(0, std::min({*wanted, ask.most, rows_free})), DepthReason::fixed};
     rows_free -= ask.choice.depth;
   }
 }

@@ -18,6 +18,8 @@ class DraftingRound {
   // may_leave_drafts: in the backend's memory, with nobody waiting for them.
   DraftingRound(const EngineParts& parts, const EngineSettings& settings, bool may_leave_drafts);
 
+  void turn(const EngineDials& dials) { dials.turn(settings_); }
+
   // A new sequence, or one that begins again; one that has ended.
   void start(Sequence& seq);
   void finish(Sequence& seq);
@@ -47,6 +49,7 @@ class DraftingRound {
   // The operator's cap that keeps a sequence from drafts; none.
   [[nodiscard]] std::optional<DepthReason> cap(const StepPlan& plan, const Sequence& seq, double kv_used) const;
   void fix_depths(int32_t rows_free);
+  void fix_asked_depths(int32_t rows_free);
   void draft();
   void ask_drafter(std::span<Sequence*> seqs);
   void count_passes(const Sequence& seq);

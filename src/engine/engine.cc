@@ -4,6 +4,8 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
+#include <utility>
 
 #include "engine/request_bytes.h"
 #include "engine/request_checks.h"
@@ -18,6 +20,7 @@ class Engine::Loop {
   Loop(const EngineParts& parts, const EngineSettings& settings)
       : parts_(parts), settings_(settings), held_(settings.queue_bytes), stepper_(parts, settings), seat_(parts.turns) {
     stats_.kv_bytes = settings.kv_bytes;
+    stats_.queue_length = settings.queue_length;
     // Whoever hears that it failed, and asks, is told the same.
     stepper_.set_on_failure([this] { write_stats(); });
     stepper_.write_stats(stats_);
@@ -51,6 +54,15 @@ class Engine::Loop {
   void cancel(RequestId id) {
     const std::lock_guard lock(mutex_);
     cancelled_.push_back(id);
+    has_mail_ = true;
+    wake_.notify_one();
+  }
+
+  void turn(const EngineDials& dials) {
+    const std::lock_guard lock(mutex_);
+    dials.turn(settings_);
+    stats_.queue_length = settings_.queue_length;
+    dials_ = dials;
     has_mail_ = true;
     wake_.notify_one();
   }
@@ -121,6 +133,7 @@ class Engine::Loop {
       for (auto& accepted : arrived_) stepper_.enqueue(std::move(accepted));
       arrived_.clear();
       cancelled.swap(cancelled_);
+      if (const auto dials = std::exchange(dials_, std::nullopt)) stepper_.turn(*dials);
     }
     for (const RequestId id : cancelled) stepper_.cancel(id);
     idle_ = false;
@@ -136,6 +149,7 @@ class Engine::Loop {
 
   EngineParts parts_;
   EngineSettings settings_;
+  std::optional<EngineDials> dials_;  // that the steps do not know yet
   RequestBytes held_;
   Stepper stepper_;
   StepTurns::Seat seat_;
@@ -161,6 +175,7 @@ Submission Engine::submit(Request request, std::shared_ptr<Listener> listener) {
   return loop_->submit(std::move(request), std::move(listener));
 }
 void Engine::cancel(RequestId id) { loop_->cancel(id); }
+void Engine::turn(const EngineDials& dials) { loop_->turn(dials); }
 void Engine::drain() { loop_->drain(); }
 EngineStats Engine::stats() const { return loop_->stats(); }
 bool Engine::step() { return loop_->step(); }

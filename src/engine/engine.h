@@ -3,7 +3,7 @@
 //
 //   schedule → propose → forward → choose → commit → publish
 //
-// submit(), cancel(), drain(), stats() may be called from any thread; step() and run() from one.
+// submit(), cancel(), turn(), drain(), stats() may be called from any thread; step() and run() from one.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +46,8 @@ class Engine {
   Submission submit(Request request, std::shared_ptr<Listener> listener);
   // At the next step. Whoever has ended already does not mind.
   void cancel(RequestId id);
+  // From the next step on.
+  void turn(const EngineDials& dials);
   // From now on every submission is refused.
   void drain();
   [[nodiscard]] EngineStats stats() const;

@@ -38,4 +38,18 @@ struct EngineSettings {
   std::function<double(int32_t rows)> step_ms;
 };
 
+// Of these, what may change while the engine runs.
+struct EngineDials {
+  int32_t queue_length = 0;
+  int32_t speculates_up_to_running = 0, speculates_up_to_context = 0;
+  double speculates_up_to_kv = 0;
+
+  void turn(EngineSettings& settings) const {
+    settings.queue_length = queue_length;
+    settings.speculates_up_to_running = speculates_up_to_running;
+    settings.speculates_up_to_context = speculates_up_to_context;
+    settings.speculates_up_to_kv = speculates_up_to_kv;
+  }
+};
+
 }  // namespace paceline

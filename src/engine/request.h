@@ -43,6 +43,7 @@ struct Request {
 
   // How it may be computed; none of this can be seen in the tokens.
   int32_t max_depth = kMaxDraftTokens;  // 0: no drafts
+  std::optional<int32_t> depth;         // always so many drafts, as far as they fit; none: as the policy has it
   bool reads_prefixes = true;           // may start from pages that an earlier request of its scope left
   Fingerprint scope{};                  // whose pages these may be
   std::optional<EngineClock::time_point> deadline = std::nullopt;

@@ -30,6 +30,7 @@ Status check_numbers(const Request& request) {
   TRY(at_least("max_tokens", 1, request.max_tokens));
   TRY(at_least("the number of choices", 1, request.choices));
   TRY(at_least("max_depth", 0, request.max_depth));
+  TRY(at_least("depth", 0, request.depth.value_or(0)));
   return at_least("top_logprobs", 0, request.top_logprobs.value_or(0));
 }
 

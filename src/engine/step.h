@@ -24,6 +24,7 @@ class Stepper {
   void enqueue(std::shared_ptr<const Accepted> accepted) { schedule_.enqueue(std::move(accepted)); }
   // At the next step.
   void cancel(RequestId id);
+  void turn(const EngineDials& dials) { drafting_.turn(dials); }
   // False: there was nothing to do.
   bool step();
   // Called once the engine has failed, before those who wait hear of it.

@@ -30,6 +30,8 @@ struct ExchangePlan {
   EngineClock::time_point arrived;
   std::string cache_salt;  // of the request, for its scope
   std::string route;       // it came by
+  std::string client;      // whose it is: an address
+  int32_t max_tokens = 0;  // of each choice
   std::string left_out;    // of what it asks for, and is of no consequence; names
 };
 
@@ -45,6 +47,8 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   [[nodiscard]] std::string_view stream_type() const { return plan_.format->stream_type(); }
   [[nodiscard]] const std::string& id() const { return plan_.format->id(); }
   [[nodiscard]] const std::string& route() const { return plan_.route; }
+  [[nodiscard]] const std::string& client() const { return plan_.client; }
+  [[nodiscard]] int32_t max_tokens() const { return plan_.max_tokens; }
   [[nodiscard]] const std::string& model() const { return plan_.model->name(); }
   // For the answer's header: what was asked for and left out.
   [[nodiscard]] const std::string& left_out() const { return plan_.left_out; }

@@ -210,6 +210,7 @@ void ModelShelf::end_load(const std::shared_ptr<Item>& item, Result<std::unique_
   item->needs.kv = description.settings.kv_bytes;
   item->last_used = Clock::now().time_since_epoch().count();
   served.start_hashing();
+  if (dials_) served.engine().turn(*dials_);
   if (is_draining_) served.engine().drain();
   // Somebody may have wanted it to go while it came.
   item->state = item->going.empty() ? ShelfState::loaded : ShelfState::unloading;

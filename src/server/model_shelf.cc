@@ -327,6 +327,14 @@ void ModelShelf::drain() {
   poke();
 }
 
+void ModelShelf::turn(const EngineDials& dials) {
+  const std::lock_guard lock(mutex_);
+  dials_ = dials;
+  for (const auto& item : items_) {
+    if (item->working != nullptr) item->working->served().engine().turn(dials);
+  }
+}
+
 void ModelShelf::stop() {
   {
     const std::lock_guard lock(mutex_);

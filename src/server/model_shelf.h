@@ -124,6 +124,8 @@ class ModelShelf {
   // JSON lines of what was chosen last; "": nothing is kept.
   [[nodiscard]] std::string routing_lines() const { return terms_.routing != nullptr ? terms_.routing->recent() : ""; }
 
+  // Of all engines, those that are to come included.
+  void turn(const EngineDials& dials);
   // Nobody gets a model any more, and engines take no new requests.
   void drain();
   // Nothing is loaded any more, and engines end once nothing runs.
@@ -166,6 +168,7 @@ class ModelShelf {
   mutable std::mutex mutex_;
   std::vector<std::shared_ptr<Item>> items_;
   int64_t asked_ = 0;
+  std::optional<EngineDials> dials_;  // none: as they were opened
   bool is_draining_ = false, is_stopping_ = false;
 
   std::mutex news_mutex_;  // of the keeper's bell; held for nothing else

@@ -287,7 +287,7 @@ TEST(SeveralModels, TracesSayWhoWroteWhat) {
         std::string(speculates ? R"({"max_depth":6,"trace":true})" : R"({"enabled":false,"trace":true})");
     const TestAnswer answer = server.complete("dense", fields);
     ASSERT_EQ(answer.status, 200) << answer.body;
-    int64_t drafted = 0, accepted = 0, rounds = 0, last = 0;
+    int64_t drafted = 0, accepted = 0, rounds = 0, last = 0, numbered = 0;
     size_t accepted_bytes = 0;
     boost::json::value usage;
     for (const boost::json::value& event : answer.events()) {
@@ -305,6 +305,15 @@ TEST(SeveralModels, TracesSayWhoWroteWhat) {
         }
       }
       EXPECT_EQ(text, event.at("choices").at(0).at("text").as_string());
+      const boost::json::value alone(boost::json::array{trace});
+      int64_t accepted_apart = 0;
+      for (const boost::json::value& one : trace.contains("each") ? trace.at("each").as_array() : alone.as_array()) {
+        if (trace.at("rounds") != 0) ++numbered;
+        EXPECT_EQ(one.at("round").to_number<int64_t>(), numbered) << "one behind the other";
+        EXPECT_LE(one.at("accepted").to_number<int64_t>(), one.at("drafted").to_number<int64_t>());
+        accepted_apart += one.at("accepted").to_number<int64_t>();
+      }
+      EXPECT_EQ(accepted_apart, trace.at("accepted").to_number<int64_t>());
       drafted += trace.at("drafted").to_number<int64_t>();
       accepted += trace.at("accepted").to_number<int64_t>();
       rounds += trace.at("rounds").to_number<int64_t>();
@@ -321,6 +330,23 @@ TEST(SeveralModels, TracesSayWhoWroteWhat) {
   // Without being asked nothing is said, and the text is the same.
   const std::string plain = server.complete("dense", R"("max_tokens":48,"stream":true)").body;
   EXPECT_EQ(plain.find("\"speculation\""), std::string::npos);
+}
+
+// As deep as is asked for, except where the text's end is nearer; and the text is the same.
+TEST(SeveralModels, ADepthThatIsAskedForIsTaken) {
+  ModelsServer server(0, {}, true);
+  const std::string plain = text_of(server.complete("dense", R"("max_tokens":48,"speculative":{"enabled":false})"));
+  for (const int64_t depth : {1, 3, 7}) {
+    const TestAnswer answer =
+        server.complete("dense", R"("max_tokens":48,"speculative":{"depth":)" + std::to_string(depth) + "}");
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const boost::json::value counts = answer.json().at("usage").at("speculative");
+    // The first token comes from the prompt, before anybody could draft.
+    const int64_t all = depth * (counts.at("rounds").to_number<int64_t>() - 1);
+    EXPECT_LE(counts.at("drafted").to_number<int64_t>(), all);
+    EXPECT_GE(counts.at("drafted").to_number<int64_t>(), all - depth * (depth + 1) / 2) << "but at the end";
+    EXPECT_EQ(text_of(answer), plain);
+  }
 }
 
 // Loads and unloads while clients use all three: nobody is refused, and the memory comes back.

@@ -9,9 +9,8 @@ namespace paceline {
 
 namespace json = boost::json;
 
-json::object props_object(const ServedModel& model, const ServerSettings& settings) {
+json::object props_object(const ServedModel& model, const RequestLimits& limits, size_t max_body_bytes) {
   const ModelConfig& config = model.text().loaded.config;
-  const RequestLimits& limits = settings.limits;
   json::object sampling{{"temperature", config.temperature},
                         {"top_p", config.top_p},
                         {"top_k", config.top_k},
@@ -29,7 +28,7 @@ json::object props_object(const ServedModel& model, const ServerSettings& settin
   made["chat_template"] = has_template ? json::value((*templates)->main) : json::value();
   made["limits"] = {{"max_choices", limits.max_choices},   {"max_images", limits.max_images},
                     {"max_videos", limits.max_videos},     {"max_messages", limits.max_messages},
-                    {"request_seconds", limits.request_s}, {"max_body_bytes", settings.max_body_bytes}};
+                    {"request_seconds", limits.request_s}, {"max_body_bytes", max_body_bytes}};
   made["engine"] = model.object(limits.context)["engine"];
   return made;
 }

@@ -8,6 +8,6 @@
 
 namespace paceline {
 
-boost::json::object props_object(const ServedModel& model, const ServerSettings& settings);
+boost::json::object props_object(const ServedModel& model, const RequestLimits& limits, size_t max_body_bytes);
 
 }  // namespace paceline

@@ -129,8 +129,14 @@ ApiError refused(const Submission& submission, size_t kv_bytes) {
   return error;
 }
 
+bool is_queue_full(const EngineStats& stats) { return stats.waiting >= stats.queue_length; }
+
 json::object record_of(Exchange& exchange) {
   json::object record = request_record(exchange.route(), exchange.progress());
+  const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+  record["began"] = std::round((now - record.at("age_s").to_number<double>()) * 1000) / 1000;
+  record["client"] = exchange.client();
+  record["max_tokens"] = exchange.max_tokens();
   record["model"] = exchange.model();
   return record;
 }
@@ -144,6 +150,7 @@ Routes::Routes(ModelShelf& shelf, RouteSources sources, const ServerSettings& se
       keys_(settings.api_keys),
       admin_keys_(settings.admin_keys),
       limits_(settings.allowance),
+      request_limits_(settings.limits),
       origins_(settings),
       console_({.settings = &settings_,
                 .keys = &keys_,
@@ -151,7 +158,9 @@ Routes::Routes(ModelShelf& shelf, RouteSources sources, const ServerSettings& se
                 .log = sources_.log,
                 .model_name = [this] { return shelf_.find("").value_or(""); },
                 .context = [this] { return default_context(); },
-                .metrics = [this] { return metrics().body; }}),
+                .metrics = [this] { return metrics().body; },
+                .model_facts = [this] { return model_facts(); },
+                .apply = [this](const LiveSettings& live) { apply(live); }}),
       responses_(settings.response_store_bytes),
       models_(shelf, settings, [this](const std::string& model) { end_all_of(model); }),
       health_(nullptr, settings.stuck_after_s()) {}
@@ -193,7 +202,7 @@ std::optional<HttpAnswer> Routes::refuse(const HttpCall& call) const {
   bool is_full = false;
   shelf_.for_loaded([&](const std::string&, WorkingModel& model, Metrics&) {
     const ServedModel& served = model.served();
-    is_full = shelf_.is_single() && served.engine().stats().waiting >= served.description().settings.queue_length;
+    is_full = shelf_.is_single() && is_queue_full(served.engine().stats());
   });
   if (is_full) return error_answer(call, refused({.refusal = Refusal::queue_full}, 0));
   return std::nullopt;
@@ -338,7 +347,7 @@ void Routes::note_ended(const HttpCall& call, Exchange& exchange) {
 Reply Routes::complete(const HttpCall& call, std::unique_ptr<Wire> wire, Purpose purpose) {
   const bool ignores = settings_.ignores_unknown_fields.value_or(wire->ignores_unknown());
   auto planner = make_planner(call, std::move(wire),
-                              {purpose == Purpose::count, purpose == Purpose::render, ignores, &settings_.limits});
+                              {purpose == Purpose::count, purpose == Purpose::render, ignores, &request_limits_.now()});
   if (planner->read()) {
     auto found = model_for(call, planner->asked_model());
     if (auto* instead = std::get_if<Reply>(&found)) {
@@ -365,6 +374,8 @@ Reply Routes::go_on(const HttpCall& call, CompletionPlanner& planner) {
     request.scope = cache_scope(key_of(call), call.cache_scope, made.cache_salt);
   }
   made.route = call.path;
+  made.client = call.address;
+  made.max_tokens = made.requests.empty() ? 0 : made.requests.front().max_tokens;
   const ModelLease model = made.model;
   auto exchange = std::make_shared<Exchange>(std::move(made), shelf_.metrics_of(model->name()));
   remember(exchange);
@@ -438,11 +449,26 @@ HttpAnswer Routes::props(const HttpCall& call) {
   const auto name = shelf_.find(called);
   if (!name) return error_answer(call, no_such_model(called));
   const ModelView view = shelf_.look(*name);
-  if (view.model != nullptr) return json_answer(props_object(*view.model, settings_));
+  if (view.model != nullptr)
+    return json_answer(props_object(*view.model, request_limits_.now(), settings_.max_body_bytes));
   return json_answer({{"model_alias", *name},
                       {"model_path", view.entry.head.place.string()},
                       {"build_info", "paceline " PACELINE_VERSION},
                       {"is_sleeping", true}});
+}
+
+void Routes::apply(const LiveSettings& live) {
+  request_limits_.set(live.limits);
+  shelf_.turn(live.dials);
+}
+
+json::object Routes::model_facts() {
+  const auto name = shelf_.find("");
+  if (!name) return {};
+  json::object model = model_object(shelf_.look(*name), settings_.limits.context), facts;
+  for (const char* field : {"id", "engine", "drafter", "quantisation", "parameters", "sha256"})
+    if (const json::value* found = model.if_contains(field)) facts[field] = *found;
+  return facts;
 }
 
 int32_t Routes::default_context() {
@@ -520,14 +546,14 @@ HttpAnswer Routes::metrics() {
 Reply Routes::tokenize(const HttpCall& call) {
   FieldProblem problem;
   TokenizeAsk ask;
-  if (const auto body = parse_body(call.body, problem)) ask = read_tokenize(*body, settings_.limits, problem);
+  if (const auto body = parse_body(call.body, problem)) ask = read_tokenize(*body, request_limits_.now(), problem);
   if (!problem.none()) return {error_answer(call, api_error(*problem.first()))};
   auto found = model_for(call, ask.model);
   if (auto* instead = std::get_if<Reply>(&found)) return std::move(*instead);
   const ServedModel& model = *std::get<ModelLease>(found);
   std::vector<TokenId> ids;
   if (ask.chat) {
-    const auto text = render_within(model.text(), *ask.chat, settings_.limits, "messages", problem);
+    const auto text = render_within(model.text(), *ask.chat, request_limits_.now(), "messages", problem);
     if (!text) return {error_answer(call, api_error(*problem.first()))};
     // The template writes <bos> itself.
     ids = model.text().tokenizer.encode(*text, false);

@@ -17,6 +17,7 @@
 #include "server/health.h"
 #include "server/http_call.h"
 #include "server/key_guard.h"
+#include "server/live_limits.h"
 #include "server/log.h"
 #include "server/model_routes.h"
 #include "server/model_shelf.h"
@@ -109,6 +110,8 @@ class Routes {
   HttpAnswer props(const HttpCall& call);
   void end_all_of(const std::string& model);
   int32_t default_context();
+  boost::json::object model_facts();
+  void apply(const LiveSettings& live);
   HealthReport check_health();
   HttpAnswer health();
   HttpAnswer ready();
@@ -121,6 +124,7 @@ class Routes {
   ApiKeys keys_, admin_keys_;
   mutable KeyAttempts attempts_;
   mutable KeyLimits limits_;
+  LiveLimits request_limits_;
   RequestLedger ledger_;
   EventLog events_;
   OriginCheck origins_;

@@ -45,7 +45,7 @@ json::object ServedModel::object(int32_t context_limit) const {
   engine["batch_rows"] = settings.batch_rows;
   engine["chunk_rows"] = settings.chunk_rows;
   engine["max_running"] = settings.most_running;
-  engine["queue_length"] = settings.queue_length;
+  engine["queue_length"] = engine_.stats().queue_length;
   engine["prefix_cache"] = settings.keeps_prefixes;
 
   json::object drafter{{"name", description_.drafter}, {"kind", description_.drafter_kind}};

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/engine_settings.h"
 #include "server/key_guard.h"
 
 namespace paceline {
@@ -38,8 +39,15 @@ struct RequestLimits {
 // A setting as the console shows it.
 struct DescribedSetting {
   std::string name, group, help, value;
+  bool is_live = false;  // can change while it serves
   std::string source;    // flag, environment, file or default
   std::string variable;  // of the environment
+};
+
+// What can.
+struct LiveSettings {
+  RequestLimits limits;
+  EngineDials dials;
 };
 
 // What a client needs to be told to use this server.
@@ -50,10 +58,15 @@ struct ClientText {
 // A measurement of this very server: so many streams at once, plain and with drafts by turns.
 struct BenchmarkPlan {
   std::vector<int32_t> at_once{1, 4, 16};
-  int32_t requests = 24, rounds = 1, output_tokens = 64, prompt_words = 0;
+  int32_t requests = 24, rounds = 1, output_tokens = 64;
+  // Each of them apart; none: short questions of all kinds.
+  std::vector<int32_t> prompt_words;
+  std::vector<std::string> kinds;
+  std::vector<std::optional<int32_t>> depths{std::nullopt};  // of drafts; none: as the policy chooses
 };
 struct BenchmarkHooks {
   std::function<void(int64_t done, int64_t total)> progress;
+  std::function<void(std::string what)> begin;   // what is measured now
   std::function<void(std::string report)> hear;  // JSON, as far as it is known
   std::function<bool()> stopped;
 };
@@ -98,10 +111,14 @@ struct ServerSettings {
   bool console = true;                      // the page at /
   std::string console_dir;                  // its files, for those who work on them; "": those in the program
   std::vector<DescribedSetting> described;  // what the console shows of all this
+  // One of those that are live, as a flag would give it; all of them as they are then. May be empty.
+  std::function<Result<LiveSettings>(const std::string& name, const std::string& value)> change_setting;
+  std::string config_file;  // where settings were read from; "": from none
   // Of each client that is known, for a server at this address. May be empty.
   std::function<std::vector<ClientText>(const std::string& url, const std::string& model, int32_t context)>
       client_texts;
-  RunBenchmark run_benchmark;  // may be empty
+  RunBenchmark run_benchmark;                // may be empty
+  std::vector<std::string> benchmark_kinds;  // of texts that it knows
   // What happens to fields that nobody knows: none: as each route has it.
   std::optional<bool> ignores_unknown_fields;
   size_t response_store_bytes = size_t{64} << 20;  // of responses, for those who go on from them; 0: none are kept

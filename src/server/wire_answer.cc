@@ -223,24 +223,46 @@ json::object AnswerWriter::arguments_chunk(int32_t choice, int32_t call, std::st
 }
 
 json::object AnswerWriter::speculation(const TracedRounds& rounds, const OutputDelta& delta) const {
-  json::array spans;
+  json::array spans, each;
   size_t at = 0;
   for (const TextSpan& span : delta.spans) {
-    spans.push_back({{"text", delta.text.substr(at, span.bytes)}, {"origin", origin_name(span.origin)}});
+    spans.push_back(
+        {{"text", delta.text.substr(at, span.bytes)}, {"origin", origin_name(span.origin)}, {"round", span.round}});
     at += span.bytes;
   }
+  // All of them together, and where there are several each by itself.
+  TracedRound sum;
+  for (const TracedRound& round : rounds.each) {
+    sum.number = round.number;
+    sum.depth = round.depth;
+    sum.reason = round.reason;
+    sum.drafted += round.drafted;
+    sum.accepted += round.accepted;
+    sum.draft_ms += round.draft_ms;
+    sum.verify_ms += round.verify_ms;
+    sum.rejected.insert(sum.rejected.end(), round.rejected.begin(), round.rejected.end());
+    if (rounds.each.size() > 1) each.push_back(round_object(round));
+  }
+  json::object made = round_object(sum);
+  made["round"] = rounds.last;
+  made["rounds"] = rounds.each.size();
+  made["spans"] = std::move(spans);
+  if (!each.empty()) made["each"] = std::move(each);
+  return made;
+}
+
+json::object AnswerWriter::round_object(const TracedRound& round) const {
   std::string rejected;
-  for (const TokenId id : rounds.rejected) rejected += token_bytes(*tokenizer_, id);
+  for (const TokenId id : round.rejected) rejected += token_bytes(*tokenizer_, id);
   const auto microseconds = [](double ms) { return static_cast<int64_t>(ms * 1000); };
-  return {{"round", rounds.last},
-          {"rounds", rounds.count},
-          {"depth", rounds.depth},
-          {"reason", depth_reason_name(rounds.reason)},
-          {"drafted", rounds.drafted},
-          {"accepted", rounds.accepted},
-          {"draft_us", microseconds(rounds.draft_ms)},
-          {"verify_us", microseconds(rounds.verify_ms)},
-          {"spans", std::move(spans)},
+  return {{"round", round.number},
+          {"rounds", 1},
+          {"depth", round.depth},
+          {"reason", depth_reason_name(round.reason)},
+          {"drafted", round.drafted},
+          {"accepted", round.accepted},
+          {"draft_us", microseconds(round.draft_ms)},
+          {"verify_us", microseconds(round.verify_ms)},
           {"rejected", with_invalid_utf8_replaced(rejected)}};
 }
 

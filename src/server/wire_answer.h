@@ -61,6 +61,7 @@ class AnswerWriter {
   [[nodiscard]] boost::json::object arguments_chunk(int32_t choice, int32_t call, std::string_view arguments) const;
   // Which rounds a chunk came from, and who wrote what of its text.
   [[nodiscard]] boost::json::object speculation(const TracedRounds& rounds, const OutputDelta& delta) const;
+  [[nodiscard]] boost::json::object round_object(const TracedRound& round) const;
   [[nodiscard]] boost::json::object closing(int32_t choice, std::string_view finish_reason) const;
   [[nodiscard]] boost::json::object usage_chunk(const Usage& usage) const;
 

@@ -98,7 +98,7 @@ void read_stop_ids(AskFields& fields, Wishes& wishes) {
   }
 }
 
-// {"enabled": true, "max_depth": 4, "report": "summary", "trace": true}
+// {"enabled": true, "max_depth": 4, "depth": 2, "report": "summary", "trace": true}
 void read_speculative(AskFields& fields, const RequestLimits& limits, Ask& ask) {
   ask.report = limits.speculation_report;
   ask.keeps_rounds = ask.report != SpeculationReport::none;
@@ -108,6 +108,7 @@ void read_speculative(AskFields& fields, const RequestLimits& limits, Ask& ask) 
   AskFields inner(*object, fields.path("speculative"), fields.problem());
   if (const auto depth = inner.integer("max_depth", 0, kMaxDraftTokens))
     wishes.max_depth = static_cast<int32_t>(*depth);
+  if (const auto depth = inner.integer("depth", 0, kMaxDraftTokens)) wishes.depth = static_cast<int32_t>(*depth);
   if (!inner.boolean("enabled").value_or(true)) wishes.max_depth = 0;
   ask.traces = inner.boolean("trace").value_or(false);
   if (const auto report = inner.string("report")) {

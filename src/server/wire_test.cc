@@ -77,6 +77,7 @@ TEST(Wire, FieldsThatAreRight) {
   EXPECT_EQ(chat_with(R"("max_completion_tokens":9,"max_tokens":7)").chat.max_tokens, 9);
   EXPECT_EQ(chat_with(R"("max_tokens":5.0)").chat.max_tokens, 5);
   EXPECT_EQ(chat_with(R"("speculative":{"enabled":false})").chat.wishes.max_depth, 0);
+  EXPECT_EQ(chat_with(R"("speculative":{"depth":3})").chat.wishes.depth, 3);
   EXPECT_EQ(plain.chat.picture_tokens, 0);
   EXPECT_EQ(chat_with(R"("mm_processor_kwargs":{"max_soft_tokens":140})").chat.picture_tokens, 140);
   EXPECT_TRUE(chat_with(R"("temperature":null,"stop":null,"tools":null,"seed":null)").problem.none());
@@ -116,6 +117,7 @@ TEST(Wire, FieldsThatAreWrongAreNamed) {
       {R"("stream":true,"stream_options":{"include_usage":1})", "stream_options.include_usage"},
       {R"("stream":true,"stream_options":{"x":1})", "stream_options.x"},
       {R"("speculative":{"max_depth":-1})", "speculative.max_depth"},
+      {R"("speculative":{"depth":17})", "speculative.depth"},
       {R"("speculative":{"enabled":1})", "speculative.enabled"},
       {R"("speculative":true)", "speculative"},
       {R"("cache_salt":1)", "cache_salt"},

@@ -62,6 +62,7 @@ Result<Request> make_request(const TextModel& model, std::vector<TokenId> prompt
   request.choices = wishes.choices;
   request.top_logprobs = wishes.top_logprobs;
   request.max_depth = wishes.max_depth;
+  request.depth = wishes.depth;
   return request;
 }
 

@@ -38,6 +38,7 @@ struct Wishes {
   int32_t choices = 1;
   std::optional<int32_t> top_logprobs = {};
   int32_t max_depth = kMaxDraftTokens;
+  std::optional<int32_t> depth = {};  // always so many drafts
 };
 
 // Whether the prompt can be run at all: ids that the model has, and a length that leaves room for an output.

@@ -11,7 +11,6 @@
 #include "kernels/cuda_device.h"
 
 namespace paceline {
-namespace {
 
 // x86 has a name there; Arm has numbers.
 std::string processor_name() {
@@ -22,10 +21,8 @@ std::string processor_name() {
       found += line.substr(line.find(':') + 1);
     }
   }
-  return found;
+  return found.empty() ? found : found.substr(found.find_first_not_of(' '));
 }
-
-}  // namespace
 
 Result<std::unique_ptr<Machine>> Machine::make(const MachineOptions& options) {
   TRY_ASSIGN(const kernels::CpuTable* table, kernels::default_cpu_table());
@@ -48,7 +45,7 @@ Result<std::unique_ptr<Machine>> Machine::make(const MachineOptions& options) {
 std::string Machine::identity() const {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  return fmt::format("{} cpu{} {} {} threads", host.data(), processor_name(), kernels_name_, pool_.threads());
+  return fmt::format("{} cpu {} {} {} threads", host.data(), processor_name(), kernels_name_, pool_.threads());
 }
 
 }  // namespace paceline

@@ -20,6 +20,9 @@ struct MachineOptions {
   Device device = Device::cpu;
 };
 
+// As the system calls it; "": it does not.
+std::string processor_name();
+
 class Machine {
  public:
   static Result<std::unique_ptr<Machine>> make(const MachineOptions& options);

@@ -16,7 +16,7 @@ bool is_inside_character(std::string_view text, size_t at) {
 }
 
 void add_span(std::vector<TextSpan>& spans, TextSpan span) {
-  if (!spans.empty() && spans.back().origin == span.origin) {
+  if (!spans.empty() && spans.back().origin == span.origin && spans.back().round == span.round) {
     spans.back().bytes += span.bytes;
   } else {
     spans.push_back(span);
@@ -26,23 +26,15 @@ void add_span(std::vector<TextSpan>& spans, TextSpan span) {
 }  // namespace
 
 void TracedRounds::add(const TracedRounds& more) {
-  if (more.count == 0) return;
+  if (more.each.empty()) return;
   last = more.last;
-  count += more.count;
-  depth = more.depth;
-  reason = more.reason;
-  drafted += more.drafted;
-  accepted += more.accepted;
-  draft_ms += more.draft_ms;
-  verify_ms += more.verify_ms;
-  rejected.insert(rejected.end(), more.rejected.begin(), more.rejected.end());
+  each.insert(each.end(), more.each.begin(), more.each.end());
 }
 
 void RoundTracer::note_round(const Event& event) {
   if (event.round == nullptr) return;
-  TracedRounds round;
-  round.last = rounds_.last + 1;
-  round.count = 1;
+  TracedRound& round = rounds_.each.emplace_back();
+  round.number = ++rounds_.last;
   round.drafted = event.drafted;
   for (const NewToken& token : event.tokens) round.accepted += token.origin == TokenOrigin::accepted ? 1 : 0;
   round.depth = event.round->depth;
@@ -50,12 +42,11 @@ void RoundTracer::note_round(const Event& event) {
   round.draft_ms = event.round->draft_ms;
   round.verify_ms = event.round->verify_ms;
   round.rejected.assign(event.round->rejected.begin(), event.round->rejected.end());
-  rounds_.add(round);
 }
 
 void RoundTracer::push(const NewToken& token) {
   const size_t bytes = tokenizer_.is_special(token.id) ? 0 : token_bytes(tokenizer_, token.id).size();
-  waiting_.push_back({bytes, token.origin});
+  waiting_.push_back({bytes, token.origin, rounds_.last});
   if (waiting_.size() > kMostWaiting) waiting_.pop_front();
 }
 
@@ -66,12 +57,14 @@ void RoundTracer::take_text(std::string_view text, std::vector<TextSpan>& spans)
     size_t end = std::min(text.size(), at + next.bytes);
     // A character of several tokens is the first one's.
     while (end > at && is_inside_character(text, end)) ++end;
-    if (end > at) add_span(spans, {end - at, next.origin});
+    if (end > at) add_span(spans, {end - at, next.origin, next.round});
     next.bytes -= std::min(next.bytes, end - at);
     if (next.bytes == 0) waiting_.pop_front();
     at = end;
   }
-  if (at < text.size()) add_span(spans, {text.size() - at, spans.empty() ? TokenOrigin::plain : spans.back().origin});
+  if (at == text.size()) return;
+  const TextSpan last = spans.empty() ? TextSpan{0, TokenOrigin::plain, rounds_.last} : spans.back();
+  add_span(spans, {text.size() - at, last.origin, last.round});
 }
 
 void RoundTracer::begin_other() {

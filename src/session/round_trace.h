@@ -18,17 +18,22 @@ namespace paceline {
 struct TextSpan {
   size_t bytes = 0;
   TokenOrigin origin = TokenOrigin::plain;
+  int64_t round = 0;  // that its token came from
 };
 
-// Rounds since somebody last asked: what they did together, and what the last of them was.
-struct TracedRounds {
-  int64_t last = 0;   // its number, from 1
-  int32_t count = 0;  // 0: there were none
+struct TracedRound {
+  int64_t number = 0;  // from 1
   int32_t depth = 0;
   DepthReason reason = DepthReason::policy;
   int32_t drafted = 0, accepted = 0;
   double draft_ms = 0, verify_ms = 0;
   std::vector<TokenId> rejected;
+};
+
+// Rounds since somebody last asked.
+struct TracedRounds {
+  int64_t last = 0;  // the number of the last there was
+  std::vector<TracedRound> each;
 
   void add(const TracedRounds& more);
 };

@@ -1,6 +1,7 @@
 #include "server/console/benchmarks.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <boost/json/array.hpp>
@@ -18,7 +19,8 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kBenchmarks = "/v1/benchmarks", kBenchmarkPrefix = "/v1/benchmarks/";
-constexpr size_t kKeptRuns = 20, kMostLoads = 8;
+constexpr size_t kKeptRuns = 20, kMostValues = 12;
+constexpr int32_t kDeepest = 15;
 
 double now_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
 
@@ -31,27 +33,68 @@ bool read_bounded(const json::object& body, std::string_view name, int32_t low, 
   return true;
 }
 
-bool read_loads(const json::object& body, std::vector<int32_t>& into) {
-  const json::value* found = body.if_contains("at_once");
+// Likewise for a list of them, or a single one.
+bool read_numbers(const json::object& body, std::string_view name, int32_t low, int32_t high,
+                  std::vector<int32_t>& into) {
+  const json::value* found = body.if_contains(name);
   if (found == nullptr) return true;
-  if (!found->is_array() || found->get_array().empty() || found->get_array().size() > kMostLoads) return false;
+  const json::array all = found->is_array() ? found->get_array() : json::array{*found};
+  if (all.size() > kMostValues) return false;
   into.clear();
-  for (const json::value& one : found->get_array()) {
-    if (!one.is_int64() || one.get_int64() < 1 || one.get_int64() > 64) return false;
+  for (const json::value& one : all) {
+    if (!one.is_int64() || one.get_int64() < low || one.get_int64() > high) return false;
     into.push_back(static_cast<int32_t>(one.get_int64()));
   }
   return true;
 }
 
-bool read_plan(const std::string& text, BenchmarkPlan& plan) {
+// Numbers, and "auto".
+bool read_depths(const json::object& body, std::vector<std::optional<int32_t>>& into) {
+  const json::value* found = body.if_contains("depths");
+  if (found == nullptr) return true;
+  if (!found->is_array() || found->get_array().empty() || found->get_array().size() > kMostValues) return false;
+  into.clear();
+  for (const json::value& one : found->get_array()) {
+    const bool is_depth = one.is_int64() && one.get_int64() >= 1 && one.get_int64() <= kDeepest;
+    if (!is_depth && one != "auto") return false;
+    into.push_back(is_depth ? std::optional(static_cast<int32_t>(one.get_int64())) : std::nullopt);
+  }
+  return true;
+}
+
+bool read_kinds(const json::object& body, const std::vector<std::string>& known, std::vector<std::string>& into) {
+  const json::value* found = body.if_contains("kinds");
+  if (found == nullptr) return true;
+  if (!found->is_array() || found->get_array().size() > known.size()) return false;
+  for (const json::value& one : found->get_array()) {
+    if (!one.is_string() || std::find(known.begin(), known.end(), one.get_string()) == known.end()) return false;
+    into.emplace_back(one.get_string());
+  }
+  return true;
+}
+
+bool read_plan(const std::string& text, const std::vector<std::string>& kinds, BenchmarkPlan& plan) {
   boost::system::error_code failed;
   const json::value body = json::parse(text, failed);
   if (failed || !body.is_object()) return false;
   const json::object& object = body.get_object();
-  return read_loads(object, plan.at_once) && read_bounded(object, "requests", 1, 1000, plan.requests) &&
+  return read_numbers(object, "at_once", 1, 64, plan.at_once) && !plan.at_once.empty() &&
+         read_numbers(object, "prompt_words", 1, 100000, plan.prompt_words) && read_kinds(object, kinds, plan.kinds) &&
+         read_depths(object, plan.depths) && read_bounded(object, "requests", 1, 1000, plan.requests) &&
          read_bounded(object, "rounds", 1, 9, plan.rounds) &&
-         read_bounded(object, "output_tokens", 1, 4096, plan.output_tokens) &&
-         read_bounded(object, "prompt_words", 0, 100000, plan.prompt_words);
+         read_bounded(object, "output_tokens", 1, 4096, plan.output_tokens);
+}
+
+json::object plan_object(const BenchmarkPlan& plan) {
+  json::array depths;
+  for (const auto& depth : plan.depths) depths.push_back(depth ? json::value(*depth) : json::value("auto"));
+  return {{"at_once", json::array(plan.at_once.begin(), plan.at_once.end())},
+          {"requests", plan.requests},
+          {"rounds", plan.rounds},
+          {"output_tokens", plan.output_tokens},
+          {"prompt_words", json::array(plan.prompt_words.begin(), plan.prompt_words.end())},
+          {"kinds", json::array(plan.kinds.begin(), plan.kinds.end())},
+          {"depths", std::move(depths)}};
 }
 
 HttpAnswer benchmark_error(const HttpCall& call, int status, std::string message) {
@@ -95,8 +138,11 @@ double Benchmarks::ended_requests() const {
 
 HttpAnswer Benchmarks::start(const HttpCall& call) {
   auto run = std::make_shared<Run>();
-  if (!read_plan(call.body, run->plan)) {
-    return benchmark_error(call, 400, "expected at_once (1 to 64 each), requests, rounds, output_tokens, prompt_words");
+  if (!read_plan(call.body, kinds_, run->plan)) {
+    return benchmark_error(call, 400,
+                           fmt::format("expected at_once (1 to 64 each), requests, rounds, output_tokens, "
+                                       "prompt_words, depths (1 to {} or \"auto\"), kinds ({})",
+                                       kDeepest, fmt::join(kinds_, ", ")));
   }
   const std::lock_guard lock(mutex_);
   if (!run_) return benchmark_error(call, 501, "this server measures nothing");
@@ -104,6 +150,7 @@ HttpAnswer Benchmarks::start(const HttpCall& call) {
   if (thread_.joinable()) thread_.join();
   run->id = "bench_" + new_letters();
   run->began = now_s();
+  run->facts = facts_();
   runs_.push_front(run);
   if (runs_.size() > kKeptRuns) runs_.pop_back();
   thread_ = std::thread([this, run, url = "http://" + call.host] { measure(url, *run); });
@@ -112,7 +159,6 @@ HttpAnswer Benchmarks::start(const HttpCall& call) {
 
 void Benchmarks::measure(const std::string& url, Run& run) {
   const double before = ended_requests();
-  const auto runs = static_cast<int64_t>(run.plan.at_once.size()) * 2 * (run.plan.rounds + 1);
   const auto result = run_(url, run.plan,
                            {.progress =
                                 [&](int64_t done, int64_t total) {
@@ -120,14 +166,18 @@ void Benchmarks::measure(const std::string& url, Run& run) {
                                   run.done = done;
                                   run.total = total;
                                 },
+                            .begin =
+                                [&](std::string what) {
+                                  const std::lock_guard lock(mutex_);
+                                  run.now = std::move(what);
+                                },
                             .hear =
                                 [&](std::string report) {
                                   const std::lock_guard lock(mutex_);
                                   run.report = std::move(report);
                                 },
                             .stopped = [&] { return run.stopped.load(); }});
-  const auto own = result.ok() ? runs * run.plan.requests : run.done * run.plan.requests;
-  const double others = ended_requests() - before - static_cast<double>(own);
+  const double others = ended_requests() - before - static_cast<double>(run.done * run.plan.requests);
   const std::lock_guard lock(mutex_);
   run.ended = now_s();
   run.others = std::max<int64_t>(0, static_cast<int64_t>(others));
@@ -145,15 +195,15 @@ HttpAnswer Benchmarks::list() {
     json::object made{{"id", run->id},         {"state", run->state},     {"began", run->began},
                       {"ended", run->ended},   {"done", run->done},       {"total", run->total},
                       {"others", run->others}, {"problem", run->problem}, {"version", PACELINE_VERSION}};
-    made["plan"] = {{"at_once", json::array(run->plan.at_once.begin(), run->plan.at_once.end())},
-                    {"requests", run->plan.requests},
-                    {"rounds", run->plan.rounds},
-                    {"output_tokens", run->plan.output_tokens},
-                    {"prompt_words", run->plan.prompt_words}};
+    made["plan"] = plan_object(run->plan);
+    made["now"] = run->state == "running" ? run->now : "";
+    made["facts"] = run->facts;
     made["report"] = run->report.empty() ? json::value() : json::parse(run->report);
     all.push_back(std::move(made));
   }
-  return {.body = json::serialize(json::object{{"runs", std::move(all)}}), .headers = {{"Cache-Control", "no-store"}}};
+  return {.body = json::serialize(
+              json::object{{"runs", std::move(all)}, {"kinds", json::array(kinds_.begin(), kinds_.end())}}),
+          .headers = {{"Cache-Control", "no-store"}}};
 }
 
 }  // namespace paceline

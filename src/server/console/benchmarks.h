@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <boost/json/object.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -19,9 +20,13 @@ namespace paceline {
 // May be used by several threads.
 class Benchmarks {
  public:
-  // metrics: the text of /metrics, which says whose requests there were.
-  Benchmarks(RunBenchmark run, std::function<std::string()> metrics)
-      : run_(std::move(run)), metrics_(std::move(metrics)) {}
+  // metrics: the text of /metrics, which says whose requests there were. facts: what is measured, and on what.
+  Benchmarks(const ServerSettings& settings, std::function<std::string()> metrics,
+             std::function<boost::json::object()> facts)
+      : run_(settings.run_benchmark),
+        kinds_(settings.benchmark_kinds),
+        metrics_(std::move(metrics)),
+        facts_(std::move(facts)) {}
   ~Benchmarks();
   Benchmarks(const Benchmarks&) = delete;
   Benchmarks& operator=(const Benchmarks&) = delete;
@@ -36,6 +41,8 @@ class Benchmarks {
     double began = 0, ended = 0;  // seconds since 1970
     std::string state = "running";
     std::string problem, report, svg;
+    std::string now;            // what is measured
+    boost::json::object facts;  // at its beginning
     int64_t done = 0, total = 0;
     int64_t others = 0;  // requests of others meanwhile
     std::atomic<bool> stopped = false;
@@ -46,7 +53,9 @@ class Benchmarks {
   [[nodiscard]] double ended_requests() const;
 
   RunBenchmark run_;
+  std::vector<std::string> kinds_;
   std::function<std::string()> metrics_;
+  std::function<boost::json::object()> facts_;
   std::mutex mutex_;
   std::deque<std::shared_ptr<Run>> runs_;
   std::thread thread_;

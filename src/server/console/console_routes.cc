@@ -9,9 +9,15 @@
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <thread>
 
 #include "base/resident_memory.h"
+#include "server/console/settings_text.h"
+#include "session/machine.h"
 
 namespace paceline {
 namespace {
@@ -38,9 +44,15 @@ double number_in(std::string_view query, std::string_view name, double otherwise
 }
 
 json::object setting_object(const DescribedSetting& one) {
-  return {{"name", one.name},        {"group", one.group}, {"help", one.help},
-          {"value", one.value},      {"from", one.source}, {"now", one.name == "log-level"},
-          {"variable", one.variable}};
+  return {{"name", one.name},   {"group", one.group}, {"help", one.help},        {"value", one.value},
+          {"from", one.source}, {"now", one.is_live}, {"variable", one.variable}};
+}
+
+std::string file_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 }  // namespace
@@ -48,7 +60,7 @@ json::object setting_object(const DescribedSetting& one) {
 ConsoleRoutes::ConsoleRoutes(ConsoleSources sources)
     : sources_(std::move(sources)),
       pages_(sources_.settings->console_dir),
-      benchmarks_(sources_.settings->run_benchmark, sources_.metrics) {}
+      benchmarks_(*sources_.settings, sources_.metrics, [this] { return benchmark_facts(); }) {}
 
 bool ConsoleRoutes::is_route(std::string_view path) {
   return ConsolePages::is_file(path) || path == "/v1/history" || path == "/v1/log" || path == "/v1/settings" ||
@@ -131,22 +143,79 @@ HttpAnswer ConsoleRoutes::log_lines(const HttpCall& call) const {
 }
 
 HttpAnswer ConsoleRoutes::settings(const HttpCall& call) {
+  const std::lock_guard lock(settings_mutex_);
   if (call.method == "POST") {
-    boost::system::error_code failed;
-    const json::value body = json::parse(call.body, failed);
-    const json::value* level = !failed && body.is_object() ? body.as_object().if_contains("log-level") : nullptr;
-    const bool is_level = level != nullptr && level->is_string() && sources_.log->set_level(level->as_string());
-    if (!is_level) {
-      return error_answer(call, {.message = "log-level: expected error, info or debug", .param = "log-level"});
-    }
+    const bool writes = number_in(call.query, "write", 0) > 0;
+    if (const auto problem = writes ? write_settings() : change_settings(call.body))
+      return error_answer(call, *problem);
   }
+  return object_answer(settings_object());
+}
+
+// One after the other; the first that makes no sense ends it.
+std::optional<ApiError> ConsoleRoutes::change_settings(const std::string& body) {
+  boost::system::error_code failed;
+  const json::value read = json::parse(body, failed);
+  if (failed || !read.is_object() || read.get_object().empty()) return ApiError{.message = "expected {NAME: value}"};
+  for (const auto& [key, given] : read.get_object()) {
+    const std::string name(key), value = given.is_string() ? std::string(given.get_string()) : json::serialize(given);
+    if (name == "log-level") {
+      if (!sources_.log->set_level(value))
+        return ApiError{.message = "log-level: expected error, info or debug", .param = name};
+    } else {
+      if (!sources_.settings->change_setting) return ApiError{.message = "nothing can be changed", .param = name};
+      const Result<LiveSettings> live = sources_.settings->change_setting(name, value);
+      if (!live.ok()) return ApiError{.message = live.error().message, .param = name};
+      sources_.apply(*live);
+    }
+    changed_[name] = value;
+    sources_.log->info(fmt::format("{} is {} now", name, value));
+  }
+  return std::nullopt;
+}
+
+json::object ConsoleRoutes::settings_object() const {
   json::array all;
   for (const DescribedSetting& one : sources_.settings->described) {
     json::object made = setting_object(one);
     if (one.name == "log-level") made["value"] = sources_.log->level_name();
+    if (const auto found = changed_.find(one.name); found != changed_.end()) {
+      made["value"] = found->second;
+      made["from"] = "console";
+    }
     all.push_back(std::move(made));
   }
-  return object_answer({{"settings", std::move(all)}});
+  json::object made{{"settings", std::move(all)}};
+  if (const std::string& path = sources_.settings->config_file; !path.empty()) {
+    const std::string text = file_text(path);
+    made["file"] = {{"path", path}, {"now", text}, {"then", settings_text_with(text, changed_)}};
+  }
+  return made;
+}
+
+// The old file stays whole until the new one is.
+std::optional<ApiError> ConsoleRoutes::write_settings() const {
+  const std::string& path = sources_.settings->config_file;
+  if (path.empty()) return ApiError{.message = "the server was started without --config"};
+  const std::string beside = path + ".new";
+  std::ofstream file(beside, std::ios::binary);
+  file << settings_text_with(file_text(path), changed_);
+  file.close();
+  if (!file || std::rename(beside.c_str(), path.c_str()) != 0)
+    return ApiError{.status = 500, .message = fmt::format("{}: cannot write", path), .code = "no_file"};
+  return std::nullopt;
+}
+
+// What a measurement is of: two are compared only where these are alike.
+json::object ConsoleRoutes::benchmark_facts() const {
+  json::object settings;
+  for (const DescribedSetting& one : sources_.settings->described)
+    if (one.source != "default" && one.name.find("key") == std::string::npos) settings[one.name] = one.value;
+  return {{"processor", processor_name()},
+          {"cores", std::thread::hardware_concurrency()},
+          {"build", PACELINE_VERSION},
+          {"model", sources_.model_facts()},
+          {"settings", std::move(settings)}};
 }
 
 HttpAnswer ConsoleRoutes::clients(const HttpCall& call) const {

@@ -1,7 +1,11 @@
 // The console's own routes: its files, who is logged in, and what it shows that a program could ask for as well.
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,6 +34,8 @@ struct ConsoleSources {
   std::function<std::string()> model_name;  // that clients are told
   std::function<int32_t()> context;         // of it
   std::function<std::string()> metrics;     // as text
+  std::function<boost::json::object()> model_facts;
+  std::function<void(const LiveSettings& live)> apply;
 };
 
 // May be used by several threads.
@@ -53,13 +59,19 @@ class ConsoleRoutes {
   HttpAnswer history(const HttpCall& call) const;
   HttpAnswer log_lines(const HttpCall& call) const;
   HttpAnswer settings(const HttpCall& call);
+  std::optional<ApiError> change_settings(const std::string& body);
+  std::optional<ApiError> write_settings() const;
+  [[nodiscard]] boost::json::object settings_object() const;
   HttpAnswer clients(const HttpCall& call) const;
+  [[nodiscard]] boost::json::object benchmark_facts() const;
 
   ConsoleSources sources_;
   ConsolePages pages_;
   ConsoleSessions sessions_;
   MetricsHistory history_;
   Benchmarks benchmarks_;
+  mutable std::mutex settings_mutex_;
+  std::map<std::string, std::string> changed_;  // settings, since the start
   double sampled_ = 0;
 };
 

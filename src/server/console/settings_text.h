@@ -1,0 +1,13 @@
+// The settings file with some lines changed.
+#pragma once
+
+#include <map>
+#include <string>
+
+namespace paceline {
+
+// KEY = VALUE for each that was changed: in the place of the file's own line, or in front of its tables. All else
+// stays.
+std::string settings_text_with(const std::string& text, const std::map<std::string, std::string>& changed);
+
+}  // namespace paceline

@@ -8,6 +8,7 @@ import { speculation } from "./speculation.js";
 import { monitor } from "./monitor.js";
 import { benchmark } from "./benchmark.js";
 import { models } from "./models.js";
+import { settings } from "./settings.js";
 import { keys } from "./keys.js";
 import { languages } from "./languages.js";
 
@@ -20,8 +21,8 @@ after(async () => {
   await world.server?.stop();
 });
 
-// CONSOLE_ONLY names some of the groups: ctest runs them in four parts.
+// CONSOLE_ONLY names some of the groups: ctest runs them in five parts.
 const only = process.env.CONSOLE_ONLY;
-for (const [name, group] of Object.entries({ light: pages("light"), dark: pages("dark"), shell, chat, speculation, monitor, benchmark, models, keys, languages })) {
+for (const [name, group] of Object.entries({ light: pages("light"), dark: pages("dark"), shell, chat, speculation, monitor, benchmark, models, settings, keys, languages })) {
   if (!only || only.split(",").includes(name)) describe(name, () => group(world));
 }

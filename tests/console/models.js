@@ -5,7 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { openPage } from "./browser.js";
-import { here, startServer } from "./server.js";
+import { here, soon, startServer } from "./server.js";
 
 export function models(world) {
   test("the served model, with what it is", async () => {
@@ -38,6 +38,32 @@ export function models(world) {
     await broken.locator(".bad").first().waitFor();
     await close();
     await server.stop();
+    fs.rmSync(folder, { recursive: true });
+  });
+
+  test("one that does not fit says so; a lazy drafter comes when it is needed", async () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "console-models-"));
+    for (const name of ["small", "other"]) fs.symlinkSync(path.resolve(here, "../../models/default"), path.join(folder, name));
+    const server = await startServer(["--models-dir", folder, "--memory", "1MB", "--kv-bytes", "64MB"], { env: { PACELINE_MODEL: "" } });
+    const { page, go, close } = await openPage(world.browser, server.base, { expected: ["Failed to load resource"] });
+    await go("models");
+    const card = page.locator('[data-model="small"]');
+    assert.match(await card.innerText(), /Would need [\d.]+ MB, [\d.]+ MB are free/);
+    await card.getByRole("button", { name: "Load", exact: true }).click();
+    await card.locator(".bad").first().waitFor();
+    await close();
+    await server.stop();
+    const lazy = await startServer(["--models-dir", folder, "--lazy-drafter", "true", "--kv-bytes", "64MB"], { env: { PACELINE_MODEL: "" } });
+    const seen = await openPage(world.browser, lazy.base);
+    await seen.go("models");
+    const drafter = () => seen.page.locator('[data-model="small"]').innerText();
+    await seen.page.locator('[data-model="small"]').getByRole("button", { name: "Load", exact: true }).click();
+    await soon(async () => /not loaded\)/.test(await drafter()), "its drafter is not there");
+    await (await lazy.post("/v1/chat/completions", { model: "small", messages: [{ role: "user", content: "Hello" }], max_tokens: 24, ignore_eos: true, speculative: { depth: 2 } })).text();
+    await soon(async () => /\(loaded\)/.test(await drafter()), "its drafter has come");
+    seen.quiet();
+    await seen.close();
+    await lazy.stop();
     fs.rmSync(folder, { recursive: true });
   });
 }

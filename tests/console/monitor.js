@@ -26,6 +26,30 @@ export function monitor(world) {
     await close();
   });
 
+  test("a request with all that is known of it, and what was decided for it", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    const { id } = await (await ask(world.server, { max_tokens: 8, speculative: { depth: 2 } })).json();
+    await go("monitor");
+    await page.locator(`button[title="${id}"]`).click();
+    await page.waitForFunction((name) => document.querySelector("[data-routing]")?.innerText.includes(name), id);
+    assert.match(await page.locator("dialog pre").first().innerText(), /"client": "127.0.0.1"/);
+    quiet();
+    await close();
+  });
+
+  test("decisions about drafts stand in the log as they are made", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    await go("log");
+    await page.locator("main").getByRole("button", { name: "Decisions about drafts" }).click();
+    await page.waitForSelector('.loglines[data-source="routing"] div');
+    const { id } = await (await ask(world.server, { max_tokens: 8 })).json();
+    await page.getByLabel("Filter").fill(id);
+    await page.waitForFunction((name) => document.querySelector(".loglines div")?.innerText.includes(name), id);
+    assert.equal(JSON.parse(await page.locator(".loglines div").first().innerText()).id, id);
+    quiet();
+    await close();
+  });
+
   test("cancel ends a request", async () => {
     const { page, go, close } = await openPage(world.browser, world.server.base);
     await go("monitor");

@@ -5,7 +5,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const here = path.dirname(fileURLToPath(import.meta.url));
-const program = process.env.PACELINE_PROGRAM ?? path.join(here, "../../build/release/paceline");
+export const program = process.env.PACELINE_PROGRAM ?? path.join(here, "../../build/release/paceline");
 
 export async function startServer(flags = [], { env = {}, port = 0 } = {}) {
   const child = spawn(program, ["serve", "--port", String(port), "--drain-grace", "0", "--drain-seconds", "1", ...flags], {
@@ -39,7 +39,7 @@ export async function startServer(flags = [], { env = {}, port = 0 } = {}) {
 // Times are what a machine of one's own shows (CONSOLE_STRICT); beside other tests, ten times as much.
 export const kSlack = process.env.CONSOLE_STRICT ? 1 : 10;
 // Ends what would hang.
-export const kLongestMs = 180000;
+export const kLongestMs = Number(process.env.CONSOLE_LONGEST_MS ?? 180000);
 
 export async function soon(holds, what, ms = kLongestMs) {
   const end = Date.now() + ms;

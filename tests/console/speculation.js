@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { test } from "node:test";
 import { ended, kShots, openPage, say } from "./browser.js";
+import { startServer } from "./server.js";
 
 const kAnswers = Number(process.env.CONSOLE_ANSWERS ?? 8), kRaces = Number(process.env.CONSOLE_RACES ?? 4);
 const kAsked = ["What is 17 plus 25?", "Tell a story about a fox.", "Write a Python function that adds two numbers.", "Make JSON of this: Tom is 5 years old.", "What is the capital of France?"];
@@ -11,32 +12,45 @@ const kAsked = ["What is 17 plus 25?", "Tell a story about a fox.", "Write a Pyt
 const kept = (page) => page.evaluate(async () => {
   const { chat } = await globalThis.room("state/chats");
   const { countRounds } = await globalThis.room("parts/spans");
-  const node = chat.value.nodes.at(-1);
-  return { counts: countRounds(node.rounds), usage: node.usage, content: node.content, spans: node.rounds.flatMap((round) => round.spans.map((span) => span.text)).join(""), problem: node.problem };
+  const node = chat.value.nodes.at(-1), byOrigin = {};
+  for (const { origin, text } of node.rounds.flatMap((round) => round.spans)) byOrigin[origin] = (byOrigin[origin] ?? "") + text;
+  return { counts: countRounds(node.rounds), usage: node.usage, content: node.content, spans: node.rounds.flatMap((round) => round.spans.map((span) => span.text)).join(""), problem: node.problem, byOrigin };
+});
+
+// What the reader sees of it: its text by colour.
+const seen = (page) => page.evaluate(() => {
+  const made = {};
+  for (const mark of document.querySelectorAll(".message.assistant .spans mark")) made[mark.classList[0]] = (made[mark.classList[0]] ?? "") + mark.textContent;
+  return made;
 });
 
 export function speculation(world) {
   test(`colours add up to usage.speculative in ${kAnswers} answers`, async () => {
     const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    await go("chat");
+    await page.getByLabel("Show who wrote each token").check();
     for (let i = 0; i < kAnswers; ++i) {
       await go("chat");
-      await page.waitForSelector(".writer textarea");
+      await page.waitForFunction(() => !document.querySelector(".message"));
       await say(page, kAsked[i % kAsked.length]);
       await ended(page);
-      const { counts, usage, content, spans, problem } = await kept(page);
+      const { counts, usage, content, spans, byOrigin, problem } = await kept(page);
       assert.equal(problem, undefined);
       const { speculative } = usage;
       assert.equal(counts.accepted, speculative.accepted);
       assert.equal(counts.rounds, speculative.rounds);
       assert.equal(counts.drafted, speculative.drafted);
+      // A round gives what was accepted, and one more.
+      assert.ok(Math.abs(counts.accepted + counts.rounds - usage.completion_tokens) <= 1, `${counts.accepted} + ${counts.rounds} tokens, ${usage.completion_tokens} told`);
       assert.equal(spans, content, "the spans' text is the answer's");
+      assert.deepEqual(await seen(page), byOrigin, "each piece has its colour");
     }
-    await page.getByLabel("Show who wrote each token").check();
-    await page.waitForSelector(".spans mark.accepted");
-    assert.equal(await page.locator(".spans").first().evaluate((element) => element.textContent), (await kept(page)).content);
     await page.screenshot({ path: path.join(kShots, "colours.png") });
     await page.locator(".facts a").click();
     await page.waitForSelector(".chart .uplot");
+    await page.getByLabel("Round", { exact: true }).fill("3");
+    await page.waitForSelector(".spans mark.marked");
+    await page.waitForFunction(() => parseFloat(document.querySelector(".u-select").style.width) > 0);
     quiet();
     await close();
   });
@@ -57,6 +71,22 @@ export function speculation(world) {
     await page.screenshot({ path: path.join(kShots, "race.png") });
     quiet();
     await close();
+  });
+
+  test("a hopeless drafter is given up: depth falls to 0 in the chart", async () => {
+    const server = await startServer(["--draft", "scripted:0"]);
+    const { page, go, quiet, close } = await openPage(world.browser, server.base);
+    await go("speculation");
+    await page.route("**/v1/chat/completions", (route) => route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), ignore_eos: true }) }));
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.waitForSelector(".verdict.good");
+    const table = page.locator(".chart").filter({ has: page.locator("h2", { hasText: "Depth" }) });
+    await table.locator("summary").click();
+    const depths = await table.locator("tbody tr td:nth-child(2)").allInnerTexts();
+    assert.ok(depths.length === 20 && depths.filter((one) => Number(one) === 0).length >= 14, `the last depths: ${depths}`);
+    quiet();
+    await close();
+    await server.stop();
   });
 
   test("a trace changes no text", async () => {

@@ -29,15 +29,11 @@ export async function ask(path, { method = "GET", body, signal } = {}) {
   });
   if (!answer.ok) throw await failed(answer);
   const text = await answer.text();
-  return answer.headers.get("content-type")?.includes("json") ? JSON.parse(text) : text;
+  return /json(;|$)/.test(answer.headers.get("content-type")) ? JSON.parse(text) : text;
 }
 
-// Each event's object, as they come.
-export async function* stream(path, body, signal) {
-  const answer = await fetch(path, {
-    method: "POST", signal, headers: { ...kHeaders, "content-type": "application/json" }, body: JSON.stringify(body),
-  });
-  if (!answer.ok) throw await failed(answer);
+// Lines of an answer, as they come.
+async function* linesOfAnswer(answer) {
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   let left = "";
   for (;;) {
@@ -46,11 +42,31 @@ export async function* stream(path, body, signal) {
     left += value;
     const lines = left.split("\n");
     left = lines.pop();
-    for (const line of lines) {
-      if (!line.startsWith("data: ") || line === "data: [DONE]") continue;
-      const event = JSON.parse(line.slice(6));
-      if (event.error) throw new ApiError(event.error.status ?? 0, event.error.message ?? "", event.error.code);
-      yield event;
-    }
+    yield* lines;
+  }
+}
+
+// Each event's object, as they come.
+export async function* stream(path, body, signal) {
+  const answer = await fetch(path, {
+    method: "POST", signal, headers: { ...kHeaders, "content-type": "application/json" }, body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw await failed(answer);
+  for await (const line of linesOfAnswer(answer)) {
+    if (!line.startsWith("data: ") || line === "data: [DONE]") continue;
+    const event = JSON.parse(line.slice(6));
+    if (event.error) throw new ApiError(event.error.status ?? 0, event.error.message ?? "", event.error.code);
+    yield event;
+  }
+}
+
+// What happens in the server: [name, text] of each event.
+export async function* happenings(signal) {
+  const answer = await fetch("/v1/events", { signal, headers: kHeaders });
+  if (!answer.ok) throw await failed(answer);
+  let name = "";
+  for await (const line of linesOfAnswer(answer)) {
+    if (line.startsWith("event: ")) name = line.slice(7);
+    if (line.startsWith("data: ")) yield [name, line.slice(6)];
   }
 }

@@ -76,8 +76,12 @@ function Writer({ onSend }) {
   };
   const press = (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
-    if (event.key === "Escape" && isRunning) stop(now);
   };
+  useEffect(() => {
+    const hear = (event) => event.key === "Escape" && chat.value && stop(chat.value);
+    addEventListener("keydown", hear);
+    return () => removeEventListener("keydown", hear);
+  }, []);
   return html`<form class="writer" onSubmit=${submit} onDragOver=${(event) => event.preventDefault()} onDrop=${(event) => (event.preventDefault(), add(event.dataTransfer.files))}>
     ${media.length > 0 && html`<div class="pictures">${media.map((one) => html`<figure>${one.kind === "image" ? html`<img src=${one.url} alt=${one.name} />` : html`<span>${one.name}</span>`}
       <figcaption>≤ ${budget} ${t("tokens")} <button type="button" class="bare" onClick=${() => setMedia(media.filter((other) => other !== one))} aria-label=${t("delete")}>×</button></figcaption></figure>`)}</div>`}

@@ -17,11 +17,30 @@ function Memory({ one }) {
   return html`<${Bar} parts=${parts} whole=${whole} name=${`${t("memory")}: ${says}`} /><p class="small">${parts.map((part) => html`<${Colour} colour=${part.colour}>${partName(part.name)} ${bytes(part.value)}<//>`)}</p>`;
 }
 
+// Those that would go for it: nobody uses them, and they were used longest ago.
+function goingFor(needed, free) {
+  const idle = models.value.filter((other) => modelState(other) === "loaded" && !other.pinned && !other.running).sort((a, b) => a.last_used - b.last_used);
+  const names = [];
+  for (const other of idle) {
+    if (free >= needed) break;
+    free += other.memory?.needed_to_load ?? 0;
+    names.push(other.id);
+  }
+  return names;
+}
+
 // What stands before the click, not after it.
 function LoadNote({ one }) {
   const needed = one.memory?.needed_to_load, { free } = one;
   if (!needed) return null;
-  return html`<p class="small soft">${t("models.needs", { needed: bytes(needed), free: free == null ? "?" : bytes(free) })}</p>`;
+  const names = free == null ? [] : goingFor(needed, free);
+  return html`<p class="small soft">${t("models.needs", { needed: bytes(needed), free: free == null ? "?" : bytes(free) })} ${names.length > 0 && html`<b class="warn">${t("models.unloads", { names: names.join(", ") })}</b>`}</p>`;
+}
+
+function Template({ id }) {
+  const [text, setText] = useState("");
+  const open = (event) => event.target.open && ask(`/props?model=${encodeURIComponent(id)}`).then((found) => setText(found.chat_template ?? "–"), () => {});
+  return html`<details onToggle=${open}><summary>${t("template")}</summary><pre tabindex="0">${text}</pre></details>`;
 }
 
 function Model({ one }) {
@@ -49,10 +68,11 @@ function Model({ one }) {
       [t("drafter"), one.drafter && `${one.drafter.name || "–"} ${one.drafter.kind ?? ""} ${one.drafter.state ? `(${one.drafter.state})` : ""}`], [t("depth"), String(one.drafter?.depth ?? "")],
       [t("acceptance"), state === "loaded" && sample.value?.drafted ? percent(sample.value.accepted / sample.value.drafted) : null],
       [t("parameters"), one.parameters ? number(one.parameters) : null], [t("quantisation"), one.quantisation], [t("kernels"), one.engine?.kernels],
-      [t("running"), one.running], [t("waiting"), one.waiting], [t("idle"), one.idle_seconds],
+      [t("running"), one.running], [t("waiting"), one.waiting],
+      [t("idle"), one.status && may && state === "loaded" ? html`<input type="number" min="0" aria-label=${t("idle")} value=${one.idle_seconds} onChange=${(event) => act("load", { idle_seconds: Number(event.target.value) })} />` : one.idle_seconds],
       ["SHA-256", digests.target && html`<span class="mono small">${digests.target}</span> <${Copy} bare text=${digests.target} />`],
       [`SHA-256 ${t("drafter")}`, drafterDigest && html`<span class="mono small">${drafterDigest}</span> <${Copy} bare text=${drafterDigest} />`],
-    ]} /></article>`;
+    ]} />${state === "loaded" && html`<${Template} id=${one.id} />`}</article>`;
 }
 
 export default function ModelsPage() {

@@ -1,6 +1,7 @@
 // What the server does and did: charts, totals, requests.
 import { html, useEffect, useMemo, useState } from "../base/view.js";
-import { bytes, number, percent, seconds, t } from "../base/words.js";
+import { bytes, number, percent, seconds, t, time } from "../base/words.js";
+import { routingOf } from "../state/lines.js";
 import { cancel, columns, growth, kRanges, lookAtHistory, lookAtRequests, range, ratio, requests, setRange } from "../state/monitor.js";
 import { session } from "../state/server.js";
 import { Chart } from "../parts/chart.js";
@@ -48,27 +49,34 @@ function Totals() {
 }
 
 const kEnds = (row) => row.end || t(row.state === "waiting" ? "waiting" : "running");
+const acceptanceOf = (row) => (row.drafted ? row.accepted / row.drafted : null);
+
+// All that is known of one, with what was decided for it.
+function Details({ row, close }) {
+  const [lines, setLines] = useState([]);
+  useEffect(() => void routingOf(row.id).then(setLines, () => {}), [row.id]);
+  return html`<${Dialog} name=${row.id} close=${close}><pre tabindex="0">${JSON.stringify(row, null, 1)}</pre>
+    <h3>${t("log.routing")}</h3><pre tabindex="0" data-routing>${lines.join("\n") || "–"}</pre><//>`;
+}
 
 function Requests() {
   const [wanted, setWanted] = useState("");
   const [open, setOpen] = useState(null);
   const all = [...requests.value.running, ...requests.value.recent].filter((row) => !wanted || JSON.stringify(row).toLowerCase().includes(wanted.toLowerCase()));
+  const figure = (name, field, digits = 0) => ({ name, num: true, of: (row) => row[field], show: (row) => number(row[field], digits) });
   const columnsOf = [
-    { name: t("requests"), of: (row) => row.id, show: (row) => html`<button type="button" class="bare mono small" onClick=${() => setOpen(row)}>${row.id.slice(-10)}</button>` },
-    { name: t("wire"), of: (row) => row.route },
-    { name: t("state"), of: kEnds, show: (row) => html`${kEnds(row)} ${!row.end && html`<progress aria-label=${t("state")} max="1" value=${row.state === "waiting" ? 0.1 : undefined}></progress>`}` },
-    { name: t("prompt"), num: true, of: (row) => row.prompt_tokens, show: (row) => number(row.prompt_tokens) },
-    { name: t("cached"), num: true, of: (row) => row.cached_tokens, show: (row) => number(row.cached_tokens) },
-    { name: t("output"), num: true, of: (row) => row.output_tokens, show: (row) => number(row.output_tokens) },
-    { name: t("tokens_s"), num: true, of: (row) => row.tokens_per_second, show: (row) => number(row.tokens_per_second, 1) },
-    { name: t("acceptance"), num: true, of: (row) => row.accepted / (row.drafted || 1), show: (row) => percent(row.drafted ? row.accepted / row.drafted : null) },
-    { name: t("per_verify"), num: true, of: (row) => row.tokens_per_verify, show: (row) => number(row.tokens_per_verify, 2) },
+    { name: t("when"), of: (row) => row.began, show: (row) => html`<button type="button" class="bare small" title=${row.id} onClick=${() => setOpen(row)}>${time(row.began * 1000)}</button>` },
+    { name: t("model"), of: (row) => row.model }, { name: t("wire"), of: (row) => row.route }, { name: t("client"), of: (row) => row.client },
+    { name: t("state"), of: kEnds, show: (row) => html`${kEnds(row)} ${!row.end && html`<progress aria-label=${t("state")} max=${row.max_tokens || 1} value=${row.state === "waiting" ? undefined : row.output_tokens}></progress>`}` },
+    figure(t("prompt"), "prompt_tokens"), figure(t("cached"), "cached_tokens"), figure(t("output"), "output_tokens"), figure(t("tokens_s"), "tokens_per_second", 1),
+    { name: t("acceptance"), num: true, of: acceptanceOf, show: (row) => percent(acceptanceOf(row)) },
+    figure(t("per_verify"), "tokens_per_verify", 2),
     { name: t("age"), num: true, of: (row) => row.age_s, show: (row) => seconds(row.age_s) },
     { name: t("cancel"), show: (row) => (row.end ? "–" : html`<${SignButton} sign="stop" name=${t("cancel")} onClick=${() => cancel(row.id)} />`) },
   ];
   return html`<section class="card"><div class="row"><h2>${t("requests")}</h2><span class="push"></span><input type="search" aria-label=${t("filter")} placeholder=${t("filter")} value=${wanted} onInput=${(event) => setWanted(event.target.value)} /></div>
     <${Table} caption=${t("requests")} columns=${columnsOf} rows=${all} />
-    ${open && html`<${Dialog} name=${open.id} close=${() => setOpen(null)}><pre tabindex="0">${JSON.stringify(open, null, 1)}</pre><//>`}</section>`;
+    ${open && html`<${Details} row=${open} close=${() => setOpen(null)} />`}</section>`;
 }
 
 export default function MonitorPage() {

@@ -23,13 +23,13 @@ function stacked(columns) {
   return columns.map((column) => column.map((value, at) => (sums[at] += value ?? 0)));
 }
 
-function optionsOf({ series, isTime, stack, bars, onSelect }, width) {
+function optionsOf({ series, isTime, stack, bars, onSelect, show }, width) {
   const ink = colour("soft"), grid = colour("line");
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
   return {
     width, height: 180, cursor: { drag: { x: Boolean(onSelect), y: false, setScale: false } }, legend: { show: false },
     scales: { x: { time: Boolean(isTime) } },
-    axes: [axis, { ...axis, size: 60, values: (_, values) => values.map((value) => number(value, Math.abs(value) < 10 && value % 1 ? 2 : 0)) }],
+    axes: [axis, { ...axis, size: 64, values: (_, values) => values.map((value) => (show ? show(value) : number(value, Math.abs(value) < 10 && value % 1 ? 2 : 0))) }],
     series: [{}, ...series.map((one, at) => ({ label: one.name, stroke: colour(one.colour), fill: stack || bars ? colour(one.colour) + "" : undefined, width: 2, points: { show: false }, spanGaps: true,
       paths: bars ? uPlot.paths.bars({ size: [0.7, 40] }) : one.stepped ? uPlot.paths.stepped({ align: 1 }) : undefined, ...(stack ? { fill: colour(one.colour) } : {}), at }))],
     hooks: onSelect ? { setSelect: [(plot) => onSelect(plot.select.width > 2 ? [plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")] : null)] } : {},
@@ -58,6 +58,11 @@ export function Chart(props) {
     };
   }, [shape]);
   useEffect(() => void plot.current.setData(arranged(props).data), [props.data]);
+  // What was chosen elsewhere is marked here; nobody is told of it again.
+  useEffect(() => {
+    const drawn = plot.current, [from, to] = (props.marked ?? [0, 0]).map((x) => drawn.valToPos(x, "x"));
+    if (props.onSelect) drawn.setSelect({ left: from, width: props.marked ? Math.max(to - from, 2) : 0, top: 0, height: drawn.over.clientHeight }, false);
+  }, [props.marked, props.data]);
   const [xs, ...ys] = props.data;
   const show = props.show ?? ((value) => number(value, 2));
   const newest = props.series.map((one, at) => `${one.name} ${show(ys[at]?.at(-1))}`).join(" · ");

@@ -14,14 +14,15 @@ const kSampling = [["temperature", 0, 2, 0.05], ["top_p", 0, 1, 0.01], ["top_k",
 function Presets({ settings, set }) {
   const [presets, setPresets] = useState(remembered("presets", {}));
   const [name, setName] = useState("");
-  const save = () => {
-    const next = { ...presets, [name]: settings };
+  const put = (next) => {
     setPresets(next);
     remember("presets", next);
     setName("");
   };
-  return html`<div class="row"><${Choice} name=${t("preset")} value="" options=${[["", "–"], ...Object.keys(presets).map((one) => [one, one])]} on=${(one) => presets[one] && set({ ...kDefaults, ...presets[one] })} />
-    <${Field} name=${t("preset.name")}><input value=${name} onInput=${(event) => setName(event.target.value)} /><//><button type="button" disabled=${!name} onClick=${save}>${t("save")}</button></div>`;
+  const save = () => put({ ...presets, [name]: settings });
+  const drop = () => put(Object.fromEntries(Object.entries(presets).filter(([one]) => one !== name)));
+  return html`<div class="row"><${Choice} name=${t("preset")} value="" options=${[["", "–"], ...Object.keys(presets).map((one) => [one, one])]} on=${(one) => presets[one] && (setName(one), set({ ...kDefaults, ...presets[one] }))} />
+    <${Field} name=${t("preset.name")}><input value=${name} onInput=${(event) => setName(event.target.value)} /><//><button type="button" disabled=${!name} onClick=${save}>${t("save")}</button>${name in presets && html`<${SignButton} sign="trash" name=${t("delete")} onClick=${drop} />`}</div>`;
 }
 
 function Tools({ settings, set }) {

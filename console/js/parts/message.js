@@ -3,7 +3,7 @@ import { html, useState } from "../base/view.js";
 import { number, percent, seconds, t } from "../base/words.js";
 import { branch, changes, dropNode, keep, showBranch, siblings } from "../state/chats.js";
 import { bodyOf, curlOf } from "../state/ask_chat.js";
-import { answerCalls, editAndSend, goOn, regenerate, running } from "../state/stream.js";
+import { answerCalls, editAndSend, goOn, regenerate, rewrite, running } from "../state/stream.js";
 import { address } from "../state/place.js";
 import { Copy, SignButton } from "./controls.js";
 import { Markdown } from "./markdown.js";
@@ -19,18 +19,18 @@ const Walk = ({ chat, node }) => {
     <span>${at + 1}/${all.length}</span><${SignButton} sign="right" name=${t("branch.next")} disabled=${at === all.length - 1} onClick=${to(all[at + 1])} /></span>`;
 };
 
+const Editor = ({ text, name, done, close }) => {
+  const [draft, setDraft] = useState(text);
+  return html`<textarea aria-label=${t("edit")} value=${draft} onInput=${(event) => setDraft(event.target.value)}></textarea>
+    <div class="row"><button class="main" type="button" onClick=${() => (close(), done(draft))}>${name}</button><button type="button" onClick=${close}>${t("cancel")}</button></div>`;
+};
+
 function UserMessage({ chat, node, model }) {
-  const [draft, setDraft] = useState(null);
-  const save = () => {
-    const text = draft;
-    setDraft(null);
-    editAndSend(chat, node, text, model);
-  };
+  const [edits, setEdits] = useState(false);
   return html`<article class="message user" aria-label=${t("you")}>
     ${node.images?.length > 0 && html`<div class="row thumbs">${node.images.map((one) => (one.kind === "video" ? html`<span>${one.name}</span>` : html`<img src=${one.url} alt=${one.name || t("picture")} />`))}</div>`}
-    ${draft === null ? html`<div class="body">${node.content}</div>` : html`<textarea aria-label=${t("edit")} value=${draft} onInput=${(event) => setDraft(event.target.value)}></textarea>
-      <div class="row"><button class="main" type="button" onClick=${save}>${t("send")}</button><button type="button" onClick=${() => setDraft(null)}>${t("cancel")}</button></div>`}
-    <div class="tools"><${Walk} chat=${chat} node=${node} /><span class="push"></span><${SignButton} sign="edit" name=${t("edit")} onClick=${() => setDraft(node.content)} />
+    ${edits ? html`<${Editor} text=${node.content} name=${t("send")} done=${(text) => editAndSend(chat, node, text, model)} close=${() => setEdits(false)} />` : html`<div class="body">${node.content}</div>`}
+    <div class="tools"><${Walk} chat=${chat} node=${node} /><span class="push"></span><${SignButton} sign="edit" name=${t("edit")} onClick=${() => setEdits(true)} />
       <${Copy} bare text=${node.content} /><${SignButton} sign="trash" name=${t("delete")} onClick=${() => dropNode(chat, node)} /></div></article>`;
 }
 
@@ -62,23 +62,27 @@ function Facts({ chat, node }) {
     <span>${t("seed")} ${node.seed}</span><a href=${address("speculation", `${chat.id}.${node.id}`)}>${t("page.speculation")}</a></p>`;
 }
 
+// One that was stopped, or whose page went away, can go on, too.
+const isCut = (node) => /^(length|stopped)$/.test(node.finish ?? "") || (!node.finish && !node.problem && node.content !== "" && !node.edited);
+
 function AssistantMessage({ chat, node, model, colours }) {
   const isRunning = running.value.get(chat.id)?.node === node;
+  const [edits, setEdits] = useState(false);
   const rate = (value) => {
     node.rating = node.rating === value ? 0 : value;
     keep(chat);
   };
   return html`<article class="message assistant" aria-label=${t("model")} aria-busy=${isRunning ? "true" : undefined}>
     ${node.reasoning && html`<${Thoughts} node=${node} isRunning=${isRunning} />`}
-    ${colours && node.rounds?.length ? html`<${Spans} rounds=${node.rounds} />` : html`<${Markdown} text=${node.content} />`}
+    ${edits ? html`<${Editor} text=${node.content} name=${t("save")} done=${(text) => rewrite(chat, node, text)} close=${() => setEdits(false)} />`
+      : colours && node.rounds?.length ? html`<${Spans} rounds=${node.rounds} />` : html`<${Markdown} text=${node.content} />`}
     ${node.calls?.map((call) => html`<${Call} key=${call.id} chat=${chat} node=${node} call=${call} model=${model} />`)}
     ${node.problem && html`<p class="bad" role="alert">${node.problem}</p>`}
-    ${node.finish === "length" && html`<p class="soft small">${t("cut")} <button type="button" onClick=${() => goOn(chat, node, model)}>${t("go_on")}</button></p>`}
-    ${node.finish === "stopped" && html`<p class="soft small">${t("stopped")}</p>`}
+    ${!isRunning && isCut(node) && html`<p class="soft small">${t(node.finish === "stopped" ? "stopped" : "cut")} ${node.content && html`<button type="button" onClick=${() => goOn(chat, node, model)}>${t("go_on")}</button>`}</p>`}
     ${!isRunning && html`<${Facts} chat=${chat} node=${node} /><div class="tools"><${Walk} chat=${chat} node=${node} />
       <${SignButton} sign="again" name=${t("again.same")} onClick=${() => regenerate(chat, node, model, true)} />
       <${SignButton} sign="die" name=${t("again.new")} onClick=${() => regenerate(chat, node, model, false)} />
-      <${Copy} bare text=${node.content} /><${Copy} text=${() => curlOf(bodyOf(chat, node, node.seed, model))} name="curl" />
+      <${SignButton} sign="edit" name=${t("edit")} onClick=${() => setEdits(true)} /><${Copy} bare text=${node.content} /><${Copy} text=${() => curlOf(bodyOf(chat, node, node.seed, model))} name="curl" />
       <${SignButton} sign="up" name=${t("rate.up")} aria-pressed=${String(node.rating === 1)} onClick=${() => rate(1)} />
       <${SignButton} sign="down" name=${t("rate.down")} aria-pressed=${String(node.rating === -1)} onClick=${() => rate(-1)} />
       <${SignButton} sign="trash" name=${t("delete")} onClick=${() => dropNode(chat, node)} /></div>`}</article>`;

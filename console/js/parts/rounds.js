@@ -7,27 +7,43 @@ import { RoundFacts, SpanKey, Spans } from "./spans.js";
 
 // Pieces of one round that came apart are one again.
 export function joined(rounds) {
-  const made = [];
+  const made = new Map();
   for (const round of rounds) {
-    const last = made.at(-1);
-    if (last?.round === round.round) {
-      last.spans = [...last.spans, ...(round.spans ?? [])];
-      last.rejected ??= round.rejected;
-    } else made.push({ ...round });
+    const had = made.get(round.round);
+    if (had) had.spans = [...had.spans, ...(round.spans ?? [])];
+    else made.set(round.round, { ...round });
   }
-  return made;
+  return [...made.values()];
 }
 
+const lastsMs = (round) => (round.draft_us + round.verify_us) / 1000;
+
+// Over the time that drafts and verifies took, one behind the other.
 function series(rounds) {
-  const x = rounds.map((_, at) => at + 1);
   // Each round gives a token besides those that were accepted.
-  let tokens = 0, count = 0;
+  let tokens = 0, count = 0, ms = 0;
+  const x = rounds.map((round) => (ms += lastsMs(round)));
   const mean = rounds.map((round) => {
     count += round.rounds ?? 1;
     tokens += (round.accepted ?? 0) + (round.rounds ?? 1);
     return count > 0 ? tokens / count : 0;
   });
   return { depths: [x, rounds.map((one) => one.depth), rounds.map((one) => one.accepted), mean], times: [x, rounds.map((one) => one.draft_us / 1000), rounds.map((one) => one.verify_us / 1000)] };
+}
+
+// What came of each depth that was chosen.
+function byDepth(rounds) {
+  const made = new Map();
+  for (const round of rounds) {
+    if (!made.has(round.depth)) made.set(round.depth, { id: round.depth, rounds: 0, tokens: 0, ms: 0 });
+    const one = made.get(round.depth);
+    one.rounds += round.rounds ?? 1;
+    one.tokens += (round.accepted ?? 0) + (round.rounds ?? 1);
+    one.ms += lastsMs(round);
+  }
+  const rows = [...made.values()].map((one) => ({ ...one, rate: one.ms > 0 ? (1000 * one.tokens) / one.ms : null }));
+  const best = Math.max(...rows.map((one) => one.rate));
+  return rows.map((one) => ({ ...one, share: one.rate / best })).sort((a, b) => a.id - b.id);
 }
 
 function byPosition(rounds) {
@@ -43,9 +59,15 @@ function byPosition(rounds) {
   return tried.map((count, at) => ({ id: at, position: at + 1, tried: count, share: (held[at] ?? 0) / count }));
 }
 
-const Positions = ({ rows }) => html`<section class="card"><h2>${t("by_position")}</h2>${rows.length === 0 ? html`<p class="soft">${t("no_drafts")}</p>` : html`<table><caption class="unseen">${t("by_position")}</caption>
-  <thead><tr><th scope="col">${t("position")}</th><th scope="col">${t("acceptance")}</th><th scope="col" class="num">${t("guessed")}</th></tr></thead>
-  <tbody>${rows.map((row) => html`<tr><th scope="row">${row.position}</th><td><div class="bar" role="img" aria-label=${percent(row.share)}><i style=${{ inlineSize: `${100 * row.share}%`, background: "var(--accepted)" }}></i></div>${percent(row.share)}</td><td class="num">${number(row.tried)}</td></tr>`)}</tbody></table>`}</section>`;
+const ShareBar = ({ share }) => html`<div class="bar" role="img" aria-label=${percent(share)}><i style=${{ inlineSize: `${100 * share}%`, background: "var(--accepted)" }}></i></div>`;
+
+// rows: { id, share, cells: what stands beside the bar }
+const Shares = ({ name, heads, rows }) => html`<section class="card"><h2>${name}</h2>${rows.length === 0 ? html`<p class="soft">${t("no_drafts")}</p>` : html`<table><caption class="unseen">${name}</caption>
+  <thead><tr>${heads.map((head, at) => html`<th scope="col" class=${at > 1 ? "num" : ""}>${head}</th>`)}</tr></thead>
+  <tbody>${rows.map((row) => html`<tr><th scope="row">${row.id}</th><td><${ShareBar} share=${row.share} />${row.says}</td><td class="num">${number(row.count)}</td></tr>`)}</tbody></table>`}</section>`;
+
+const Positions = ({ rows }) => html`<${Shares} name=${t("by_position")} heads=${[t("position"), t("acceptance"), t("guessed")]} rows=${rows.map((row) => ({ id: row.position, share: row.share, says: percent(row.share), count: row.tried }))} />`;
+const Depths = ({ rows }) => html`<${Shares} name=${t("chart.expected")} heads=${[t("depth"), t("tokens_s"), t("rounds")]} rows=${rows.map((row) => ({ id: row.id, share: row.share, says: number(row.rate, 1), count: row.rounds }))} />`;
 
 export function Rounds({ rounds, usage }) {
   const [quiet, setQuiet] = useState(false);
@@ -53,12 +75,17 @@ export function Rounds({ rounds, usage }) {
   const [chosen, setChosen] = useState(null);
   const all = useMemo(() => joined(rounds), [rounds, rounds.length]);
   const { depths, times } = useMemo(() => series(all), [all]);
-  const choose = (range) => setChosen(range && [Math.round(range[0]) - 1, Math.round(range[1]) - 1]);
+  const ends = depths[0];
+  const roundAt = (ms) => Math.min(Math.max(ends.findIndex((end) => end >= ms), 0), ends.length - 1);
+  const choose = (range) => setChosen(range && [roundAt(range[0]), range[1] >= ends.at(-1) ? ends.length - 1 : roundAt(range[1])]);
+  const marked = useMemo(() => chosen && [ends[chosen[0] - 1] ?? 0, ends[chosen[1]]], [chosen, ends]);
+  const axis = `${t("time")} (ms)`;
   const spec = usage?.speculative;
   return html`<section class="card"><div class="row"><h2>${t("text")}</h2><span class="push"></span><${Check} name=${t("only_text")} value=${quiet} on=${setQuiet} /></div>
     <${SpanKey} /><${Spans} rounds=${all} quiet=${quiet} chosen=${chosen} onRound=${(number, fix) => (setAt(number), fix && setChosen([number, number]))} /><${RoundFacts} round=${at === null ? all[chosen?.[0]] : all[at]} />
+    <label class="field"><span>${t("round")}</span><input type="range" min="1" max=${Math.max(all.length, 1)} value=${(chosen?.[0] ?? 0) + 1} onInput=${(event) => setChosen([event.target.value - 1, event.target.value - 1])} /></label>
     ${spec && html`<p class="small">${number(spec.rounds)} ${t("rounds")} · ${t("guessed")} ${number(spec.drafted)} · ${t("accepted")} ${number(spec.accepted)} · ${number(spec.tokens_per_verify, 2)} ${t("per_verify")}</p>`}</section>
-    <div class="charts"><${Chart} name=${`${t("depth")} · ${t("accepted")} · ${t("per_verify")}`} x=${t("round")} data=${depths} onSelect=${choose} series=${[{ name: t("depth"), colour: "c2", stepped: true }, { name: t("accepted"), colour: "c1" }, { name: t("per_verify"), colour: "c5" }]} />
-    <${Chart} name=${t("chart.times")} x=${t("round")} data=${times} stack onSelect=${choose} series=${[{ name: `${t("draft")} (ms)`, colour: "c3" }, { name: `${t("verify")} (ms)`, colour: "c2" }]} />
-    <${Positions} rows=${byPosition(all)} /></div>`;
+    <div class="charts"><${Chart} name=${`${t("depth")} · ${t("accepted")} · ${t("per_verify")}`} x=${axis} data=${depths} onSelect=${choose} marked=${marked} series=${[{ name: t("depth"), colour: "c2", stepped: true }, { name: t("accepted"), colour: "c1" }, { name: t("per_verify"), colour: "c5" }]} />
+    <${Chart} name=${t("chart.times")} x=${axis} data=${times} stack onSelect=${choose} marked=${marked} series=${[{ name: `${t("draft")} (ms)`, colour: "c3" }, { name: `${t("verify")} (ms)`, colour: "c2" }]} />
+    <${Positions} rows=${byPosition(all)} /><${Depths} rows=${byDepth(all)} /></div>`;
 }

@@ -34,7 +34,7 @@ export function messagesOf(chat, until) {
 export function speculativeOf(settings) {
   const made = { trace: true };
   if (settings.speculation === "off") made.enabled = false;
-  if (settings.speculation === "fixed") made.max_depth = settings.depth;
+  if (settings.speculation === "fixed") made.depth = settings.depth;
   return made;
 }
 

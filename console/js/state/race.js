@@ -13,7 +13,7 @@ export const kPrompts = {
 };
 const kTool = [{ type: "function", function: { name: "get_weather", description: "Weather of a city", parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] } } }];
 
-export const kWays = { plain: { enabled: false }, auto: {}, d2: { max_depth: 2 }, d4: { max_depth: 4 }, d8: { max_depth: 8 } };
+export const kWays = { plain: { enabled: false }, auto: {}, d2: { depth: 2 }, d4: { depth: 4 }, d8: { depth: 8 } };
 export const race = signal(null); // { lanes: [lane, lane], state, verdict }
 
 async function run(lane, body, show) {

@@ -31,7 +31,7 @@ export const meanDepth = computed(() => {
 
 export async function lookAtModels() {
   const list = await ask("/v1/models");
-  const free = list.memory ? list.memory.budget - list.memory.used : null;
+  const free = list.memory?.budget ? Math.max(list.memory.budget - list.memory.used, 0) : null;
   models.value = list.data.map((one) => ({ ...one, free }));
 }
 

@@ -10,10 +10,19 @@ export const newSeed = () => Math.floor(Math.random() * 2 ** 31);
 
 const kKept = 20000; // rounds of an answer
 
-function takeRounds(node, speculation) {
-  for (const round of Array.isArray(speculation) ? speculation : [speculation]) {
-    if (node.rounds.length < kKept) node.rounds.push({ ...round, at: performance.now() - node.began });
+// Rounds that a piece speaks of, each with its text; what only goes on with the text of an earlier one counts nothing.
+function roundsOf({ each, spans, ...all }) {
+  const made = new Map((each ?? (all.rounds > 0 ? [all] : [])).map((round) => [round.round, { ...round, spans: [] }]));
+  for (const span of spans) {
+    const number = span.round ?? all.round;
+    if (!made.has(number)) made.set(number, { ...all, round: number, rounds: 0, drafted: 0, accepted: 0, draft_us: 0, verify_us: 0, rejected: "", spans: [] });
+    made.get(number).spans.push({ text: span.text, origin: span.origin });
   }
+  return [...made.values()].sort((a, b) => a.round - b.round);
+}
+
+function takeRounds(node, speculation) {
+  for (const round of roundsOf(speculation)) if (node.rounds.length < kKept) node.rounds.push(round);
 }
 
 function takeDelta(node, delta) {
@@ -115,6 +124,12 @@ export async function send(chat, text, images, model) {
 export async function editAndSend(chat, node, text, model) {
   chat.leaf = node.parent;
   await send(chat, text, node.images, model);
+}
+
+// An answer as the reader would have it, beside the old one.
+export function rewrite(chat, node, text) {
+  chat.leaf = node.parent;
+  addNode(chat, { role: "assistant", content: text, model: node.model, seed: node.seed, edited: true });
 }
 
 // A text that was cut goes on where it ended.

@@ -124,3 +124,7 @@ set_tests_properties(third_of_memory_long all_wires all_wires_long PROPERTIES EN
                      PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
 set_tests_properties(${hostile_tests} hostile_long PROPERTIES
                      ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
+# Some held-out exercises of each kind: where the engine computes something else, the shipped model answers them wrong.
+add_test(NAME held_tasks WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+         COMMAND ${Python3_EXECUTABLE} -B -m train.program_tasks --slice --count 6 --program $<TARGET_FILE:paceline_program>)
+set_tests_properties(held_tasks PROPERTIES TIMEOUT 600 COST 30)

@@ -25,7 +25,7 @@ def svg(curves: list[tuple[str, list[tuple[float, float]]]]) -> str:
     place_y = lambda y: TOP + (HEIGHT - TOP - BOTTOM) * (high - min(math.log(max(y, 1e-3)), high)) / (high - low)
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="11">',
              f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>']
-    for tick in (0.05, 0.1, 0.2, 0.5, 1, 2, 5):
+    for tick in (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5):
         if low <= math.log(tick) <= high:
             y = place_y(tick)
             parts.append(f'<path d="M{LEFT} {y:.1f}H{WIDTH - RIGHT}" stroke="#ddd"/><text x="{LEFT - 6}" y="{y + 4:.1f}" text-anchor="end">{tick:g}</text>')

@@ -60,6 +60,20 @@ TEST_F(ServeOptionsTest, EachHasAnEnvironmentVariableAndIsWrittenDown) {
   EXPECT_GT(count, 25);
 }
 
+// While it serves: whoever said it before, and what makes no sense changes nothing.
+TEST_F(ServeOptionsTest, OneThatChangesLater) {
+  command_.parse("--queue-length 5", false);
+  for (const char* wrong : {"0", "many", "", "1.5"}) EXPECT_FALSE(told_.change("queue-length", wrong).ok()) << wrong;
+  EXPECT_EQ(options_.engine.engine.queue_length, 5);
+  ASSERT_TRUE(told_.change("queue-length", "9").ok());
+  EXPECT_EQ(options_.engine.engine.queue_length, 9);
+  ASSERT_TRUE(told_.change("speculation-report", "detailed").ok());
+  EXPECT_EQ(options_.server.limits.speculation_report, SpeculationReport::detailed);
+  EXPECT_FALSE(told_.change("speculation-report", "loud").ok());
+  EXPECT_EQ(options_.server.limits.speculation_report, SpeculationReport::detailed);
+  EXPECT_FALSE(told_.change("nonsense", "1").ok());
+}
+
 // The file that comes with the service: all that is commented out in it is a setting, and numbers are the defaults.
 TEST_F(ServeOptionsTest, ThePackagedFileIsTrue) {
   std::ifstream packaged(PACELINE_SOURCE_DIR "/packaging/paceline.toml");

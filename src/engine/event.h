@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sample/logprobs.h"
 #include "speculate/counters.h"
@@ -41,8 +42,11 @@ struct SequenceEnd {
 struct RoundTrace {
   int32_t depth = 0;  // that was chosen
   DepthReason reason = DepthReason::policy;
-  double draft_ms = 0, verify_ms = 0;
+  double draft_ms = 0, verify_ms = 0, choose_ms = 0, commit_ms = 0;
   std::span<const TokenId> rejected;  // drafts that did not stand
+  // Tokens per second that the policy expects of the next round without drafts, with one, …; where it was asked for
+  // (Request::wants_estimates).
+  std::vector<float> expected;
 };
 
 struct Event {

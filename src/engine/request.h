@@ -47,7 +47,8 @@ struct Request {
   bool reads_prefixes = true;           // may start from pages that an earlier request of its scope left
   Fingerprint scope{};                  // whose pages these may be
   std::optional<EngineClock::time_point> deadline = std::nullopt;
-  uint64_t label = 0;  // as its asker calls it, told with what is decided about it; 0: nothing
+  bool wants_estimates = false;  // what the policy expects of each depth is told with each round
+  uint64_t label = 0;            // as its asker calls it, told with what is decided about it; 0: nothing
 };
 
 }  // namespace paceline

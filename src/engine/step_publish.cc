@@ -47,7 +47,12 @@ Stepper::Told Stepper::told_of(Sequence& seq, bool chose) const {
                 .reason = seq.depth_reason,
                 .draft_ms = drafting_.draft_ms(),
                 .verify_ms = forward_ms_,
-                .rejected = {}};
+                .choose_ms = choose_ms_,
+                .commit_ms = commit_ms_,
+                .rejected = {},
+                .expected = {}};
+  if (seq.accepted->request.wants_estimates && seq.depth != nullptr)
+    told.trace.expected = seq.depth->of(seq.round.by).expected_rates(seq.most_drafts());
   if (told.drafted > 0) told.by = parts_.drafter->kind(seq.round.by);
   if (seq.counters.rounds == 0) return told;
   told.round.draft_ms = drafting_.draft_ms();

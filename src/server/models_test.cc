@@ -313,6 +313,10 @@ TEST(SeveralModels, TracesSayWhoWroteWhat) {
         EXPECT_LE(one.at("accepted").to_number<int64_t>(), one.at("drafted").to_number<int64_t>());
         accepted_apart += one.at("accepted").to_number<int64_t>();
       }
+      // What the policy expects of no drafts, of one, …
+      if (speculates && trace.at("rounds") != 0) {
+        EXPECT_GT(trace.at("expected").as_array().at(0).to_number<double>(), 0);
+      }
       EXPECT_EQ(accepted_apart, trace.at("accepted").to_number<int64_t>());
       drafted += trace.at("drafted").to_number<int64_t>();
       accepted += trace.at("accepted").to_number<int64_t>();

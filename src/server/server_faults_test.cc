@@ -100,6 +100,36 @@ TEST(ServerFaults, MoreThanThereIsRoomForIsRefused) {
   EXPECT_TRUE(nothing_runs(server));
 }
 
+// A longer queue and another limit, while it serves.
+TEST(ServerFaults, WhatAnOperatorChangesHoldsFromThenOn) {
+  EngineSettings engine;
+  engine.most_running = 1;
+  engine.queue_length = 1;
+  ServerSettings settings;
+  settings.change_setting = [](const std::string& name, const std::string& value) -> Result<LiveSettings> {
+    if (name != "queue-length") return Error{name + " does not change"};
+    LiveSettings live;
+    live.limits.max_choices = 2;
+    live.dials.queue_length = std::stoi(value);
+    return live;
+  };
+  TestServer server(settings, engine);
+  TestClient running = streaming(server);
+  TestClient waiting = server.client(), more = server.client();
+  waiting.send_post("/v1/chat/completions", TestServer::chat_body(kLong));
+  EXPECT_TRUE(TestServer::soon([&] { return server.stats().waiting == 1; }));
+  EXPECT_EQ(server.chat("").status, 429);
+  EXPECT_EQ(server.client().post("/v1/settings", R"({"port":1})").status, 400);
+  EXPECT_EQ(server.client().post("/v1/settings", "[]").status, 400);
+  EXPECT_EQ(server.client().post("/v1/settings?write=1", "{}").status, 400) << "there is no file";
+  ASSERT_EQ(server.client().post("/v1/settings", R"({"queue-length":2})").status, 200);
+  EXPECT_EQ(server.chat(R"("n":3)").status, 400);
+  more.send_post("/v1/chat/completions", TestServer::chat_body(kLong));
+  EXPECT_TRUE(TestServer::soon([&] { return server.stats().waiting == 2; }));
+  for (TestClient* client : {&running, &waiting, &more}) client->close();
+  EXPECT_TRUE(nothing_runs(server));
+}
+
 // Out of files: nobody is answered, and the operator learns why; once, though it goes on.
 TEST(ServerFaults, RunningOutOfFilesIsSaid) {
   int ends[2];

@@ -240,6 +240,8 @@ json::object AnswerWriter::speculation(const TracedRounds& rounds, const OutputD
     sum.accepted += round.accepted;
     sum.draft_ms += round.draft_ms;
     sum.verify_ms += round.verify_ms;
+    sum.choose_ms += round.choose_ms;
+    sum.commit_ms += round.commit_ms;
     sum.rejected.insert(sum.rejected.end(), round.rejected.begin(), round.rejected.end());
     if (rounds.each.size() > 1) each.push_back(round_object(round));
   }
@@ -248,6 +250,10 @@ json::object AnswerWriter::speculation(const TracedRounds& rounds, const OutputD
   made["rounds"] = rounds.each.size();
   made["spans"] = std::move(spans);
   if (!each.empty()) made["each"] = std::move(each);
+  if (!rounds.expected.empty()) {
+    json::array& expected = made["expected"].emplace_array();
+    for (const float rate : rounds.expected) expected.push_back(std::round(rate));
+  }
   return made;
 }
 
@@ -263,6 +269,8 @@ json::object AnswerWriter::round_object(const TracedRound& round) const {
           {"accepted", round.accepted},
           {"draft_us", microseconds(round.draft_ms)},
           {"verify_us", microseconds(round.verify_ms)},
+          {"choose_us", microseconds(round.choose_ms)},
+          {"commit_us", microseconds(round.commit_ms)},
           {"rejected", with_invalid_utf8_replaced(rejected)}};
 }
 

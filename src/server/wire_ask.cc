@@ -110,7 +110,7 @@ void read_speculative(AskFields& fields, const RequestLimits& limits, Ask& ask) 
     wishes.max_depth = static_cast<int32_t>(*depth);
   if (const auto depth = inner.integer("depth", 0, kMaxDraftTokens)) wishes.depth = static_cast<int32_t>(*depth);
   if (!inner.boolean("enabled").value_or(true)) wishes.max_depth = 0;
-  ask.traces = inner.boolean("trace").value_or(false);
+  ask.traces = wishes.wants_estimates = inner.boolean("trace").value_or(false);
   if (const auto report = inner.string("report")) {
     if (*report != "none" && *report != "summary" && *report != "detailed")
       inner.problem().say(bad_field(inner.path("report"), "speculative.report must be none, summary or detailed"));

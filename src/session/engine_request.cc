@@ -63,6 +63,7 @@ Result<Request> make_request(const TextModel& model, std::vector<TokenId> prompt
   request.top_logprobs = wishes.top_logprobs;
   request.max_depth = wishes.max_depth;
   request.depth = wishes.depth;
+  request.wants_estimates = wishes.wants_estimates;
   return request;
 }
 

@@ -39,6 +39,7 @@ struct Wishes {
   std::optional<int32_t> top_logprobs = {};
   int32_t max_depth = kMaxDraftTokens;
   std::optional<int32_t> depth = {};  // always so many drafts
+  bool wants_estimates = false;       // of the policy, with each round
 };
 
 // Whether the prompt can be run at all: ids that the model has, and a length that leaves room for an output.

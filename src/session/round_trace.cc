@@ -28,6 +28,7 @@ void add_span(std::vector<TextSpan>& spans, TextSpan span) {
 void TracedRounds::add(const TracedRounds& more) {
   if (more.each.empty()) return;
   last = more.last;
+  expected = more.expected;
   each.insert(each.end(), more.each.begin(), more.each.end());
 }
 
@@ -41,6 +42,9 @@ void RoundTracer::note_round(const Event& event) {
   round.reason = event.round->reason;
   round.draft_ms = event.round->draft_ms;
   round.verify_ms = event.round->verify_ms;
+  round.choose_ms = event.round->choose_ms;
+  round.commit_ms = event.round->commit_ms;
+  rounds_.expected = event.round->expected;
   round.rejected.assign(event.round->rejected.begin(), event.round->rejected.end());
 }
 

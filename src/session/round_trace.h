@@ -26,7 +26,7 @@ struct TracedRound {
   int32_t depth = 0;
   DepthReason reason = DepthReason::policy;
   int32_t drafted = 0, accepted = 0;
-  double draft_ms = 0, verify_ms = 0;
+  double draft_ms = 0, verify_ms = 0, choose_ms = 0, commit_ms = 0;
   std::vector<TokenId> rejected;
 };
 
@@ -34,6 +34,7 @@ struct TracedRound {
 struct TracedRounds {
   int64_t last = 0;  // the number of the last there was
   std::vector<TracedRound> each;
+  std::vector<float> expected;  // after the last: tokens per second by depth
 
   void add(const TracedRounds& more);
 };

@@ -64,6 +64,13 @@ int32_t AdaptiveDepth::reachable(int32_t most) const {
   return std::min({most, deepest_, 2 * here_->step.largest_timed() - 1});
 }
 
+std::vector<float> AdaptiveDepth::expected_rates(int32_t most) const {
+  std::vector<float> rates;
+  for (int32_t depth = 0; depth <= std::max(0, reachable(most)); ++depth)
+    rates.push_back(static_cast<float>(1e3 * tokens_per_ms(depth)));
+  return rates;
+}
+
 void AdaptiveDepth::stand_at(int32_t context) {
   here_ = &costs_.at(context);
   probing_ = false;

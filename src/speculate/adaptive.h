@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "speculate/depth.h"
 #include "speculate/step_costs.h"
@@ -28,6 +29,9 @@ class AdaptiveDepth : public DepthPolicy {
   };
   [[nodiscard]] Offer offer(int32_t most) const;
   [[nodiscard]] int32_t probe_depth(int32_t most) const { return best(1, reachable(most)); }
+  // Tokens per second that are expected of rounds without drafts, with one, … as many as may be tried; for those who
+  // look on.
+  [[nodiscard]] std::vector<float> expected_rates(int32_t most) const;
   // What a round took that another drafted for, or nobody.
   void observe_step(const RoundReport& round);
 

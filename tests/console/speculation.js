@@ -49,7 +49,7 @@ export function speculation(world) {
     await page.locator(".facts a").click();
     await page.waitForSelector(".chart .uplot");
     await page.getByLabel("Round", { exact: true }).fill("3");
-    await page.waitForSelector(".spans mark.marked");
+    await page.waitForSelector(".spans mark.marked", { state: "attached" });
     await page.waitForFunction(() => parseFloat(document.querySelector(".u-select").style.width) > 0);
     quiet();
     await close();

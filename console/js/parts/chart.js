@@ -1,7 +1,7 @@
 // A chart over time or over another number: uPlot, with a sentence for the newest values and a table for those who want
 // numbers. Bars stand on each other where they are stacked.
 import { html, useEffect, useRef } from "../base/view.js";
-import { number, t, time } from "../base/words.js";
+import { number, percent, t, time } from "../base/words.js";
 import uPlot from "../../vendor/uplot.js";
 
 const sheet = document.createElement("link");
@@ -28,7 +28,7 @@ function optionsOf({ series, isTime, stack, bars, onSelect, show }, width) {
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
   return {
     width, height: 180, cursor: { drag: { x: Boolean(onSelect), y: false, setScale: false } }, legend: { show: false },
-    scales: { x: { time: Boolean(isTime) } },
+    scales: { x: { time: Boolean(isTime) }, y: show === percent ? { range: [0, 1] } : {} },
     axes: [axis, { ...axis, size: 64, values: (_, values) => values.map((value) => (show ? show(value) : number(value, Math.abs(value) < 10 && value % 1 ? 2 : 0))) }],
     series: [{}, ...series.map((one, at) => ({ label: one.name, stroke: colour(one.colour), fill: stack || bars ? colour(one.colour) + "" : undefined, width: 2, points: { show: false }, spanGaps: true,
       paths: bars ? uPlot.paths.bars({ size: [0.7, 40] }) : one.stepped ? uPlot.paths.stepped({ align: 1 }) : undefined, ...(stack ? { fill: colour(one.colour) } : {}), at }))],

@@ -50,7 +50,7 @@ export function Drawer({ settings, set, close }) {
     set({ ...settings, sampling });
   };
   const number = ([name, low, high, step]) => html`<div class="row"><${Field} name=${/^(top|min)_/.test(name) ? name : t(`sampling.${name}`)} changed=${settings.sampling[name] != null}>
-    <input type="number" min=${low} max=${high} step=${step} value=${settings.sampling[name] ?? ""} placeholder=${byDefault(name)} onChange=${(event) => sample(name, event.target.value === "" ? undefined : Number(event.target.value))} /><//>
+    <input type="number" min=${low} max=${high} step=${step} value=${settings.sampling[name] ?? ""} placeholder=${Number(Number(byDefault(name)).toFixed(3))} onChange=${(event) => sample(name, event.target.value === "" ? undefined : Number(event.target.value))} /><//>
     ${settings.sampling[name] != null && html`<${SignButton} sign="close" name=${t("reset")} onClick=${() => sample(name, undefined)} />`}</div>`;
   return html`<aside class="drawer" aria-label=${t("sampling")} onKeyDown=${(event) => event.key === "Escape" && close()}>
     <div class="row"><h2>${t("sampling")}</h2><span class="push"></span><button type="button" onClick=${() => set({ ...kDefaults })}>${t("reset")}</button><${SignButton} sign="close" name=${t("close")} onClick=${close} /></div>

@@ -11,13 +11,14 @@ export const newSeed = () => Math.floor(Math.random() * 2 ** 31);
 const kKept = 20000; // rounds of an answer
 
 // Rounds that a piece speaks of, each with its text; what only goes on with the text of an earlier one counts nothing.
-function roundsOf({ each, spans, ...all }) {
+function roundsOf({ each, spans, expected, ...all }) {
   const made = new Map((each ?? (all.rounds > 0 ? [all] : [])).map((round) => [round.round, { ...round, spans: [] }]));
   for (const span of spans) {
     const number = span.round ?? all.round;
     if (!made.has(number)) made.set(number, { ...all, round: number, rounds: 0, drafted: 0, accepted: 0, draft_us: 0, verify_us: 0, rejected: "", spans: [] });
     made.get(number).spans.push({ text: span.text, origin: span.origin });
   }
+  if (expected && made.has(all.round)) made.get(all.round).expected = expected;
   return [...made.values()].sort((a, b) => a.round - b.round);
 }
 

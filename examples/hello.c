@@ -1,6 +1,6 @@
 /* A question, and its answer as it is written.
  *
- *     cc hello.c -o hello $(pkg-config --cflags --libs paceline) && ./hello "Why is the sky blue?"
+ *     cc hello.c -o hello $(pkg-config --cflags --libs paceline) && ./hello "Tell a story about a fox."
  */
 #include <paceline/paceline.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A question, and its answer as it is written: hello.c from Python, with nothing but ctypes.
 
-    python3 hello.py "Why is the sky blue?"
+    python3 hello.py "Tell a story about a fox."
 
 PACELINE_LIBRARY names the library where the system does not find it by itself.
 """

@@ -33,7 +33,8 @@ int run(std::vector<std::string> questions) {
   const bool alone = !questions.empty() && questions.front() == "--alone";
   if (alone) questions.erase(questions.begin());
   if (questions.empty())
-    questions = {"Why do cats purr?", "Tell a story about a dog.", "What is the sea?", "Who are you?"};
+    questions = {"What is 4821 + 3907?", "Tell a story about a dog.", "Write a Python function that reverses a string.",
+                 "Who are you?"};
   paceline::Model model;
 
   std::vector<paceline::Generation> answers;

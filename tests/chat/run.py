@@ -144,16 +144,17 @@ class Chat(unittest.TestCase):
         self.assertEqual(terminal.end(), 0)
 
     def test_the_second_turn_sees_the_first(self):
-        story = "Tell me a story about a small boat that wanted to see the sea, with a bird and a lighthouse in it."
+        story = "My name is Tina. Tell me a story about a small boat that wanted to see the sea, with a bird and a lighthouse in it."
         terminal = self.open("--temp", "0")
         first, (written, known, before) = split_answer(terminal.ask(story))
         self.assertEqual(known, 0)
-        second, (_, known_then, before_then) = split_answer(terminal.ask("What did the boat want?"))
+        second, (_, known_then, before_then) = split_answer(terminal.ask("What is my name?"))
         self.assertGreater(before_then, before + written)
         self.assertGreater(known_then, 0, "pages of the first turn are used again")
-        alone = self.pipe("What did the boat want?\n", "--temp", "0")
+        self.assertIn("Tina", second)
+        alone = self.pipe("What is my name?\n", "--temp", "0")
         self.assertNotEqual(second.strip(), alone.stdout.strip())
-        together = self.pipe(f"{story}\nWhat did the boat want?\n", "--temp", "0", "--depth", "0")
+        together = self.pipe(f"{story}\nWhat is my name?\n", "--temp", "0", "--depth", "0")
         self.assertEqual(together.stdout.strip(), f"{first.strip()}\n{second.strip()}",
                          "a pipe, without guesses, gets the same text")
 

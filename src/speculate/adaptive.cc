@@ -46,8 +46,10 @@ void AdaptiveDepth::start_intervals() {
   follow_ups_ = 0;
 }
 
+// More rows never take less than one: where they seem to, plain steps were timed beside other programs.
 double AdaptiveDepth::tokens_per_ms(int32_t depth) const {
-  const double cost = here_->step.ms(depth + 1) + (depth > 0 ? here_->draft.ms(depth) : 0);
+  const double step = std::max(here_->step.ms(depth + 1), here_->step.ms(1));
+  const double cost = step + (depth > 0 ? here_->draft.ms(depth) : 0);
   return (1 + survival_.expected(depth)) / cost;
 }
 

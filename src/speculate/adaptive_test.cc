@@ -96,6 +96,21 @@ TEST(AdaptiveDepth, WithoutAcceptanceProbesBecomeRare) {
   EXPECT_GT(ridden.speculative_rounds, kTokens / 600);
 }
 
+// Plain steps that were timed beside a busy program seem dearer than steps with drafts.
+TEST(AdaptiveDepth, WithoutAcceptanceNothingIsDraftedWhereverPlainStepsSeemDear) {
+  StepCosts costs;
+  for (int i = 0; i < 40; ++i) {
+    costs.at(0).step.observe(1, 12);
+    costs.at(0).step.observe(2, 6);
+    costs.at(0).draft.observe(1, 0.3);
+  }
+  AdaptiveDepth policy(costs);
+  const World world{[](int32_t rows) { return 6 + 0.5 * rows; }, [](int32_t drafts) { return 0.3 * drafts; },
+                    [](int64_t) { return 0.0; }};
+  const Ride played = ride(world, policy, 1500);
+  EXPECT_LT(played.speculative_rounds, 100);
+}
+
 TEST(AdaptiveDepth, ATextThatBecomesEasyIsNoticed) {
   World made = world(0.05, 0.02, 0);
   made.acceptance = [](int64_t token) { return token < 5000 ? 0.0 : 0.9; };

@@ -22,8 +22,9 @@ BatchDepth::BatchDepth(std::span<StepCosts> costs, std::vector<bool> at_once, in
   CHECK(at_once_.size() == costs_.size());
 }
 
+// More rows never take less than a plain step's: where they seem to, that one was timed beside other programs.
 double BatchDepth::step_ms(int32_t rows) const {
-  if (row_ms_ == 0) return here(0).step.ms(rows);
+  if (row_ms_ == 0) return std::max(here(0).step.ms(rows), here(0).step.ms(plain_rows_));
   // One alone is timed apart from those that are several.
   const double plain = plain_rows_ == 1 ? costs_[0].at(longest_).step.ms(1) : here(0).step.ms(plain_rows_);
   return plain + row_ms_ * (rows - plain_rows_);

@@ -97,6 +97,19 @@ TEST_F(BatchDepthTest, NoneWhereEveryRowCosts) {
   EXPECT_GT(static_cast<double>(tokens_) / ms_, 0.99);
 }
 
+// Plain steps that were timed beside a busy program seem dearer than steps with drafts.
+TEST_F(BatchDepthTest, DraftsThatNeverHoldAreGivenUpWhereverPlainStepsSeemDear) {
+  add(0, 2);
+  for (int i = 0; i < 40; ++i) {
+    costs_.batch_at(100).step.observe(2, 12);
+    costs_.batch_at(100).step.observe(3, 6);
+    costs_.batch_at(100).pass.observe(1, 0.3);
+  }
+  drafts_ = 0;
+  run({6, 0.5, 0.3}, 1500);
+  EXPECT_LT(drafts_, 200);
+}
+
 TEST_F(BatchDepthTest, RowsGoToThoseWhoseDraftsHold) {
   add(0.95, 2);
   add(0.1, 2);

@@ -1,8 +1,9 @@
-// Colours add up, and races end with equal texts.
+// Colours add up, races end with equal texts, and a hopeless drafter is given up.
 import assert from "node:assert/strict";
 import path from "node:path";
 import { test } from "node:test";
 import { ended, kShots, openPage, say } from "./browser.js";
+import { startServer } from "./server.js";
 
 const kAnswers = Number(process.env.CONSOLE_ANSWERS ?? 8), kRaces = Number(process.env.CONSOLE_RACES ?? 4);
 const kAsked = ["What is 17 plus 25?", "Tell a story about a fox.", "Write a Python function that adds two numbers.", "Make JSON of this: Tom is 5 years old.", "What is the capital of France?"];
@@ -70,6 +71,26 @@ export function speculation(world) {
     await page.screenshot({ path: path.join(kShots, "race.png") });
     quiet();
     await close();
+  });
+
+  test("a hopeless drafter is given up: depth falls to 0 in the chart", async () => {
+    const server = await startServer(["--draft", "scripted:0"]);
+    const { page, go, quiet, close } = await openPage(world.browser, server.base);
+    await go("speculation");
+    await page.route("**/v1/chat/completions", (route) => route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), ignore_eos: true }) }));
+    // The first race may be needed to learn that nothing holds.
+    for (let race = 0; race < 2; ++race) {
+      const before = await page.evaluate(() => document.querySelector(".verdict")?.textContent ?? "");
+      await page.getByRole("button", { name: "Start" }).click();
+      await page.waitForFunction((had) => ![had, undefined].includes(document.querySelector(".verdict")?.textContent), before);
+    }
+    const table = page.locator(".chart").filter({ has: page.locator("h2", { hasText: "Depth" }) });
+    await table.locator("summary").click();
+    const depths = await table.locator("tbody tr td:nth-child(2)").allInnerTexts();
+    assert.ok(depths.length === 20 && depths.filter((one) => Number(one) === 0).length >= 14, `the last depths: ${depths}`);
+    quiet();
+    await close();
+    await server.stop();
   });
 
   test("a trace changes no text", async () => {

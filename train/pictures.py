@@ -114,9 +114,9 @@ def plain_rows(picture: Spec) -> list[bytes]:
     for one in picture["objects"]:
         (x, y, needed, outer, inner, *rgb), _ = object_row(one)
         planes = outline(one["shape"], one["r"])[0]
-        reach = range(-one["r"] - 1, one["r"] + 2)
-        for dy in reach:
-            for dx in reach:
+        low, high = -one["r"] - 1, one["r"] + 2
+        for dy in range(max(low, -y), min(high, SIDE - y)):
+            for dx in range(max(low, -x), min(high, SIDE - x)):
                 if inner <= dx * dx + dy * dy <= outer and sum(a * dx + b * dy + c >= 0 for a, b, c in planes) >= needed:
                     rows[y + dy][3 * (x + dx):3 * (x + dx) + 3] = bytes(rgb)
     return [bytes(row) for row in rows]

@@ -209,6 +209,12 @@ class ServeCommand {
     return Done{};
   }
 
+  // Who looks holds what is loaded, and lets go of it again.
+  static std::string what_is_served(ModelShelf& shelf) {
+    const auto views = shelf.look();
+    return shelf.is_single() ? views.front().entry.name : fmt::format("{} models", views.size());
+  }
+
   int serve(ModelShelf& shelf) {
     auto server = Server::start(shelf, log_, options_.server);
     if (!server.ok()) return fail(kExitFailure, server.error().message);
@@ -216,9 +222,7 @@ class ServeCommand {
     const std::string& host = options_.server.host;
     // As in a URL: an address with colons stands in brackets.
     const std::string shown = host.find(':') == std::string::npos ? host : fmt::format("[{}]", host);
-    const auto views = shelf.look();
-    const std::string what = shelf.is_single() ? views.front().entry.name : fmt::format("{} models", views.size());
-    log_.info(fmt::format("serving {} on http://{}:{}{}", what, shown, (*server)->port(),
+    log_.info(fmt::format("serving {} on http://{}:{}{}", what_is_served(shelf), shown, (*server)->port(),
                           options_.server.api_keys.empty() ? "" : " with API keys"));
     if (options_.server.console) {
       // Where it listens everywhere, this machine is one of the places.

@@ -399,6 +399,18 @@ TEST(ServeProgram, DoesNotMindALogWhoseReaderHasGone) {
   EXPECT_EQ(server.end(SIGTERM), 0);
 }
 
+TEST(ServeProgram, AModelThatWasThereFromTheStartCanGoAndComeBack) {
+  PipedServer server;
+  {
+    TestClient client = server.client();
+    const TestAnswer gone = client.post("/v1/models/default/unload", "{}");
+    ASSERT_EQ(gone.status, 200) << gone.body;
+    EXPECT_EQ(gone.json().at("status").at("value"), "unloaded");
+    EXPECT_EQ(client.post("/v1/completions", R"({"prompt":"a","max_tokens":1})").status, 200);
+  }
+  EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
 TEST(ServeProgram, SaysWhatIsWrong) {
   std::string log;
   EXPECT_EQ(serve("--no-such-flag", "~", 0, &log), 2);

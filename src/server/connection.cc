@@ -252,8 +252,9 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     const bool is_short = RequestLanes::size_class(Routes::weight_of(call)) == 0;
     if (!is_short) watch();
     reply = co_await preparation_->read(call);
+    if (is_short && (reply.ticket != nullptr || reply.waiting != nullptr)) watch();
+    while (reply.ticket != nullptr && !gone_) reply = co_await preparation_->await_model(call, std::move(reply));
     if (reply.waiting != nullptr && !gone_) {
-      if (is_short) watch();
       reply = co_await preparation_->go_on(call, std::move(reply.waiting));
     }
     client_->unwatch();

@@ -156,15 +156,14 @@ std::shared_ptr<ModelTicket> ModelShelf::ask(const std::string& name, const Load
     if (wish != nullptr) {
       item->entry.is_pinned = wish->pin.value_or(item->entry.is_pinned);
       item->entry.idle_s = wish->idle_s.value_or(item->entry.idle_s);
-      if (wish->draft && item->state != ShelfState::loaded) {
-        item->entry.open.draft.draft = *wish->draft;
-        item->needs = needs_of(item->entry);
-      }
+      const bool is_coming = item->state == ShelfState::loading || item->state == ShelfState::loaded;
+      if (wish->draft && !is_coming) item->wish_draft(*wish->draft);
     }
     if (item->state == ShelfState::loaded) {
       ready = lease(item, true);
     } else {
       problem = refuse(*item, wish != nullptr);
+      if (problem) item->end_draft_wish(false);
     }
     if (ready == nullptr && !problem) {
       item->coming.push_back(ticket);
@@ -211,6 +210,7 @@ void ModelShelf::stay(const std::string& name) {
   drop_gone(item->going);
   if (item->state != ShelfState::unloading || item->users == 0 || !item->going.empty()) return;
   item->state = ShelfState::loaded;
+  item->end_draft_wish(false);
   settle_coming(item, std::nullopt);
 }
 
@@ -236,6 +236,7 @@ ModelView ModelShelf::view_of(const std::shared_ptr<Item>& item) {
   view.error = item->error;
   view.progress = item->progress;
   view.last_used = item->last_used_s;
+  drop_gone(item->coming);
   view.waiting = static_cast<int32_t>(item->coming.size());
   if (item->state == ShelfState::loaded) view.model = lease(item, false);
   if (item->working != nullptr) {
@@ -351,6 +352,7 @@ void ModelShelf::stop() {
 void ModelShelf::settle_coming(const std::shared_ptr<Item>& item, const std::optional<ApiError>& problem) {
   item->asked = 0;
   item->is_wanted = false;
+  item->end_draft_wish(!problem);
   for (const auto& weak : std::exchange(item->coming, {})) {
     const auto ticket = weak.lock();
     if (ticket == nullptr) continue;

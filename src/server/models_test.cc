@@ -172,6 +172,47 @@ TEST(SeveralModels, AFailedLoadSaysWhyAndTheNextRequestTriesAgain) {
   EXPECT_EQ(server.complete("ple").status, 200);
 }
 
+TEST(SeveralModels, ADraftThatWasRefusedIsForgotten) {
+  ModelsServer server(0, {}, true);
+  for (const char* draft : {"/nonexistent", "moe"}) {
+    const std::string place = draft[0] == '/' ? draft : (server.scratch().path() / draft).string();
+    const TestAnswer refused = server.client().post("/v1/models/dense/load", R"({"draft":")" + place + R"("})");
+    EXPECT_EQ(refused.status, 500) << refused.body;
+    EXPECT_EQ(server.state("dense"), "failed");
+    EXPECT_EQ(server.complete("dense").status, 200) << draft;
+    ASSERT_EQ(server.client().post("/v1/models/dense/unload", "").status, 200);
+  }
+  // One that it came with is kept.
+  ASSERT_EQ(server.client().post("/v1/models/dense/load", R"({"draft":"none"})").status, 200);
+  ASSERT_EQ(server.client().post("/v1/models/dense/unload", "").status, 200);
+  EXPECT_EQ(server.complete("dense").status, 200);
+  EXPECT_EQ(server.model("dense").at("drafter").at("state"), "none");
+}
+
+TEST(SeveralModels, WhoHasGoneWaitsForNoModel) {
+  size_t one = 0;
+  {
+    ModelsServer all;
+    one = all.needs("moe") + 1000;
+  }
+  ModelsServer server(one);
+  ASSERT_EQ(server.complete("dense").status, 200);
+  ModelLease busy = server.shelf().ask("dense")->model();
+  const auto waiting = [&] { return server.model("moe").at("waiting").to_number<int>(); };
+  {
+    TestClient whole = server.client(), streamed = server.client();
+    whole.send_post("/v1/completions", ModelsServer::body("moe"));
+    streamed.send_post("/v1/completions", ModelsServer::body("moe", R"("max_tokens":4,"stream":true)"));
+    ASSERT_TRUE(TestServer::soon([&] { return waiting() == 2; }));
+  }
+  EXPECT_TRUE(TestServer::soon([&] { return waiting() == 0; }));
+  // There is room now, and nobody who wants it.
+  busy.reset();
+  EXPECT_EQ(server.complete("dense").status, 200);
+  EXPECT_EQ(server.state("moe"), "unloaded");
+  EXPECT_EQ(server.state("dense"), "loaded");
+}
+
 TEST(SeveralModels, ComeAndGoByName) {
   ModelsServer server;
   const auto loaded = server.client().post("/v1/models/ple/load", R"({"idle_seconds":100})");

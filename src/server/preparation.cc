@@ -31,9 +31,7 @@ asio::awaitable<Reply> Preparation::read(const HttpCall& call) {
       co_return Reply{error_answer(call, too_busy("too many long requests are waiting; try again later"))};
     }
   }
-  Reply reply = co_await run_in_lane(Routes::weight_of(call), call, {});
-  while (reply.ticket != nullptr && !gone_) reply = co_await await_model(call, std::move(reply));
-  co_return reply;
+  co_return co_await run_in_lane(Routes::weight_of(call), call, {});
 }
 
 // The model is waited for here, by no thread; once it is there, all is read again.

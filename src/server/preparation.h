@@ -42,7 +42,9 @@ class Preparation {
 
   // The call outlives it. Of one that nobody wants any more, the reply is empty.
   boost::asio::awaitable<Reply> read(const HttpCall& call);
-  // Where that reply says that it is waiting.
+  // Where that reply has a ticket: the next one, once its model has come or gone.
+  boost::asio::awaitable<Reply> await_model(const HttpCall& call, Reply reply);
+  // Where it says that it is waiting.
   boost::asio::awaitable<Reply> go_on(const HttpCall& call, std::shared_ptr<CompletionPlanner> planner);
   // Nobody wants it any more: what has not begun does not begin.
   void abandon();
@@ -56,7 +58,6 @@ class Preparation {
     const ModelTicket* ticket = nullptr;
   };
   boost::asio::awaitable<Reply> run_in_lane(size_t weight, const HttpCall& call, Work work);
-  boost::asio::awaitable<Reply> await_model(const HttpCall& call, Reply reply);
   boost::asio::awaitable<std::optional<ApiError>> fetch(const HttpCall& call, CompletionPlanner& planner);
 
   Preparers by_;

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct ModelShelf::Item {
   int64_t asked = 0;          // when, among others
   bool drafts_not = false;    // its drafter gave its memory up
   bool stays_always = false;  // somebody else's
+  // Who drafted for it before somebody wished for another, until it has come with that one.
+  std::optional<std::string> draft_before;
 
   [[nodiscard]] bool takes_memory() const { return state != ShelfState::unloaded && state != ShelfState::failed; }
   [[nodiscard]] bool is_idle() const { return state == ShelfState::loaded && users == 0; }
@@ -43,6 +46,19 @@ struct ModelShelf::Item {
     return state == ShelfState::loaded && !drafts_not && drafting() != nullptr && drafting()->is_lazy();
   }
   [[nodiscard]] Clock::time_point used_at() const { return Clock::time_point(Clock::duration(last_used)); }
+  void wish_draft(const std::string& draft) {
+    if (!draft_before) draft_before = entry.open.draft.draft;
+    set_draft(draft);
+  }
+  // One that it came with is kept; otherwise all is as it was.
+  void end_draft_wish(bool came) {
+    if (draft_before && !came) set_draft(*draft_before);
+    draft_before.reset();
+  }
+  void set_draft(const std::string& draft) {
+    entry.open.draft.draft = draft;
+    needs.drafter = needs_of(entry).drafter;
+  }
   [[nodiscard]] size_t bytes() const { return needs.all() - (drafts_not ? needs.drafter : 0); }
 };
 

@@ -194,7 +194,8 @@ void ModelShelf::end_load(const std::shared_ptr<Item>& item, Result<std::unique_
     // Of one that is alone its caller says it, and ends.
     if (!is_single()) log_.error(fmt::format("{} could not be loaded: {}", item->entry.name, made.error().message));
     item->state = ShelfState::failed;
-    item->error = made.error().message;
+    // Where it lay is nothing that concerns clients.
+    item->error = item->has_files() ? made.error().message : "its files are not there any more";
     settle_coming(item, cannot_load(item->entry.name, item->error));
     for (const auto& weak : std::exchange(item->going, {})) {
       if (const auto ticket = weak.lock()) ticket->settle(nullptr, std::nullopt);

@@ -133,8 +133,9 @@ HttpAnswer ModelRoutes::tell(const HttpCall& call, const std::string& name) {
 Reply ModelRoutes::manage(const HttpCall& call, const ModelTicket* came) {
   const ModelPath path = read_model_path(call.path);
   if (path.verb == "rescan") {
-    const size_t added = shelf_.rescan();
-    return {{.body = json::serialize(json::object{{"added", added}, {"models", shelf_.look().size()}}), .headers = {}}};
+    const ModelShelf::Rescan read = shelf_.rescan();
+    const json::object told{{"added", read.added}, {"removed", read.removed}, {"models", shelf_.look().size()}};
+    return {{.body = json::serialize(told), .headers = {}}};
   }
   FieldProblem problem;
   const json::object body = answer_object(call);

@@ -82,32 +82,50 @@ void ModelShelf::add(ShelfEntry entry) {
   item->own_metrics = std::make_unique<Metrics>(entry.name);
   item->metrics = item->own_metrics.get();
   if (terms_.routing != nullptr) item->routing = terms_.routing->of(entry.name, item->metrics);
-  entry.open.observer = item->routing != nullptr ? item->routing.get() : item->metrics;
-  entry.open.turns = &turns_;
-  item->needs = needs_of(entry);
-  item->entry = std::move(entry);
+  begin(*item, std::move(entry));
   items_.push_back(std::move(item));
+}
+
+void ModelShelf::begin(Item& item, ShelfEntry entry) {
+  entry.open.observer = item.routing != nullptr ? item.routing.get() : item.metrics;
+  entry.open.turns = &turns_;
+  item.needs = needs_of(entry);
+  item.entry = std::move(entry);
+  item.state = ShelfState::unloaded;
+  item.error.clear();
+  item.has_left = false;
 }
 
 bool ModelShelf::is_single() const { return own_metrics_ == nullptr; }
 
 std::optional<std::string> ModelShelf::find(std::string_view called) const {
   const std::lock_guard lock(mutex_);
-  if (items_.empty()) return std::nullopt;
   const auto with = [&](auto is) -> std::optional<std::string> {
     for (const auto& item : items_) {
-      if (is(item->entry)) return item->entry.name;
+      if (!item->has_left && is(item->entry)) return item->entry.name;
     }
     return std::nullopt;
   };
   if (auto named = with([&](const ShelfEntry& entry) { return entry.name == called; })) return named;
-  if (called.empty() || called == "default") return items_.front()->entry.name;
+  if (called.empty() || called == "default") return usual();
   if (auto named = with([&](const ShelfEntry& entry) {
         return std::any_of(entry.aliases.begin(), entry.aliases.end(),
                            [&](const std::string& alias) { return is_alias_of(alias, called); });
       }))
     return named;
   return with([&](const ShelfEntry& entry) { return folder_name(entry.head.place) == called; });
+}
+
+std::optional<std::string> ModelShelf::usual() const {
+  std::optional<std::string> first;
+  for (const auto& item : items_) {
+    if (item->has_left) continue;
+    const bool can_come = item->entry.head.problem.empty() && item->state != ShelfState::failed &&
+                          check_room(item->needs, terms_.budget_bytes).ok();
+    if (can_come) return item->entry.name;
+    if (!first) first = item->entry.name;
+  }
+  return first;
 }
 
 std::shared_ptr<ModelShelf::Item> ModelShelf::item_of(std::string_view name) const {
@@ -214,17 +232,29 @@ void ModelShelf::stay(const std::string& name) {
   settle_coming(item, std::nullopt);
 }
 
-size_t ModelShelf::rescan() {
-  if (!terms_.rescan) return 0;
+ModelShelf::Rescan ModelShelf::rescan() {
+  if (!terms_.rescan) return {};
   std::vector<ShelfEntry> found = terms_.rescan();
   const std::lock_guard lock(mutex_);
-  const size_t before = items_.size();
-  for (ShelfEntry& entry : found) {
-    const bool is_known =
-        std::any_of(items_.begin(), items_.end(), [&](const auto& item) { return item->entry.name == entry.name; });
-    if (!is_known) add(std::move(entry));
+  Rescan made;
+  for (const auto& item : items_) {
+    if (item->has_left || item->has_files() || !item->is_left_alone()) continue;
+    item->has_left = true;
+    ++made.removed;
   }
-  return items_.size() - before;
+  for (ShelfEntry& entry : found) {
+    const auto known =
+        std::find_if(items_.begin(), items_.end(), [&](const auto& item) { return item->entry.name == entry.name; });
+    if (known == items_.end()) {
+      add(std::move(entry));
+    } else if ((*known)->has_left) {
+      begin(**known, std::move(entry));
+    } else {
+      continue;
+    }
+    ++made.added;
+  }
+  return made;
 }
 
 ModelView ModelShelf::view_of(const std::shared_ptr<Item>& item) {
@@ -266,7 +296,9 @@ ModelView ModelShelf::look(const std::string& name) {
 std::vector<ModelView> ModelShelf::look() {
   const std::lock_guard lock(mutex_);
   std::vector<ModelView> all;
-  for (const auto& item : items_) all.push_back(view_of(item));
+  for (const auto& item : items_) {
+    if (!item->has_left) all.push_back(view_of(item));
+  }
   return all;
 }
 

@@ -78,7 +78,7 @@ struct ModelView {
 // May be used by several threads.
 class ModelShelf {
  public:
-  // The first is meant where nobody says which. The log outlives it.
+  // The first that can be loaded is meant where nobody says which. The log outlives it.
   ModelShelf(std::vector<ShelfEntry> entries, ShelfTerms terms, Log& log);
   // One that somebody else has opened, who outlives it; it is always there.
   ModelShelf(ServedModel& model, Metrics& metrics, ShelfTerms terms, Log& log);
@@ -94,8 +94,12 @@ class ModelShelf {
   std::shared_ptr<ModelTicket> unload(const std::string& name);
   // Nobody waits for it to go any more: it stays, if it is still there.
   void stay(const std::string& name);
-  // Reads the folders again. How many are new.
-  size_t rescan();
+  // Reads the folders again: what is new is there from now on, and what has no files any more is not, once it is
+  // unloaded.
+  struct Rescan {
+    size_t added = 0, removed = 0;
+  };
+  Rescan rescan();
 
   [[nodiscard]] ModelView look(const std::string& name);
   [[nodiscard]] std::vector<ModelView> look();
@@ -135,6 +139,9 @@ class ModelShelf {
   struct Item;
   using Lock = std::unique_lock<std::mutex>;
   void add(ShelfEntry entry);
+  void begin(Item& item, ShelfEntry entry);
+  // Who is meant where nobody says which: the first that can be loaded, as far as is known.
+  [[nodiscard]] std::optional<std::string> usual() const;
   [[nodiscard]] std::shared_ptr<Item> item_of(std::string_view name) const;
   ModelLease lease(const std::shared_ptr<Item>& item, bool is_use);
   [[nodiscard]] ModelView view_of(const std::shared_ptr<Item>& item);

@@ -236,6 +236,42 @@ TEST(SeveralModels, ComeAndGoByName) {
   EXPECT_EQ(server.state("org/another"), "loaded");
 }
 
+TEST(SeveralModels, OneWhoseFilesAreGoneIsNoLongerThere) {
+  ModelsServer server;
+  server.link_model("ple", false, "another");
+  server.find_more({server.entry("another", false)});
+  const auto rescan = [&] { return server.client().post("/v1/models/rescan", "").body; };
+  EXPECT_EQ(rescan(), R"({"added":1,"removed":0,"models":4})");
+  EXPECT_EQ(server.complete("another").status, 200);
+  fs::remove_all(server.scratch().path() / "another");
+  server.find_more({});
+  // Who is loaded serves on.
+  EXPECT_EQ(rescan(), R"({"added":0,"removed":0,"models":4})");
+  EXPECT_EQ(server.complete("another").status, 200);
+  ASSERT_EQ(server.client().post("/v1/models/another/unload", "").status, 200);
+  const TestAnswer lost = server.complete("another");
+  EXPECT_EQ(lost.status, 500);
+  EXPECT_EQ(lost.body.find(server.scratch().path().string()), std::string::npos) << lost.body;
+  EXPECT_NE(lost.body.find("not there any more"), std::string::npos) << lost.body;
+  EXPECT_EQ(rescan(), R"({"added":0,"removed":1,"models":3})");
+  EXPECT_EQ(server.complete("another").status, 404);
+  EXPECT_EQ(server.client().get("/v1/models/another").status, 404);
+  EXPECT_EQ(server.client().get("/v1/models").json().at("data").as_array().size(), 3u);
+  server.link_model("ple", false, "another");
+  server.find_more({server.entry("another", false)});
+  EXPECT_EQ(rescan(), R"({"added":1,"removed":0,"models":4})");
+  EXPECT_EQ(server.complete("another").status, 200);
+}
+
+TEST(SeveralModels, OneThatCannotBeLoadedIsNotMeantByDefault) {
+  ModelsServer server;
+  const fs::path file = server.scratch().path() / "dense/model.safetensors";
+  fs::remove(file);
+  server.scratch().write("dense/model.safetensors", "no weights");
+  EXPECT_EQ(server.complete("dense").status, 500);
+  EXPECT_EQ(server.complete("").json().at("model"), "ple");
+}
+
 TEST(SeveralModels, OneThatNobodyUsesGoes) {
   ModelsServer server;
   ASSERT_EQ(server.client().post("/v1/models/ple/load", R"({"idle_seconds":0.2})").status, 200);

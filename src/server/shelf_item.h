@@ -1,12 +1,15 @@
 // One model of the shelf, and how it fares. What is not atomic is guarded by the shelf.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <ctime>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "server/model_shelf.h"
@@ -33,11 +36,21 @@ struct ModelShelf::Item {
   int64_t asked = 0;          // when, among others
   bool drafts_not = false;    // its drafter gave its memory up
   bool stays_always = false;  // somebody else's
+  bool has_left = false;      // its files are gone: nobody finds it, unless they come back
   // Who drafted for it before somebody wished for another, until it has come with that one.
   std::optional<std::string> draft_before;
 
   [[nodiscard]] bool takes_memory() const { return state != ShelfState::unloaded && state != ShelfState::failed; }
   [[nodiscard]] bool is_idle() const { return state == ShelfState::loaded && users == 0; }
+  [[nodiscard]] bool has_files() const {
+    std::error_code error;
+    return entry.head.place.empty() || std::filesystem::exists(entry.head.place, error);
+  }
+  // Nobody has it, nor waits for it.
+  [[nodiscard]] bool is_left_alone() const {
+    return !takes_memory() && !is_wanted && !stays_always &&
+           std::all_of(coming.begin(), coming.end(), [](const auto& ticket) { return ticket.expired(); });
+  }
   [[nodiscard]] bool may_go() const { return is_idle() && !entry.is_pinned && !stays_always; }
   [[nodiscard]] const Drafting* drafting() const {
     return working != nullptr && working->opened() != nullptr ? &working->opened()->drafting() : nullptr;

@@ -54,6 +54,8 @@ class Invented:
     requests: list[str]  # {0}, {1}: the slots without clauses, in order; {o}: the others
     answer: Callable[[list[Any], random.Random], tuple[Any, str]] | None = None
     done: str = ""  # what a successful call has done, as a sentence without its end
+    verb: str = ""  # composed functions: what is done
+    thing: str = ""  # and to what
 
 
 @dataclass
@@ -165,6 +167,9 @@ ACTIONS = [verb.split(":") for verb in """create:created,start:started,stop:stop
 count:counted,sort:sorted,build:built,rent:rented,clean:cleaned,fetch:fetched,mark:marked,reset:reset,test:tested,sync:synced,book:booked,cancel:canceled,order:ordered,send:sent,share:shared,rename:renamed,archive:archived,publish:published,export:exported,import:imported,
 assign:assigned,approve:approved,reject:rejected,schedule:scheduled,pause:paused,resume:resumed,register:registered,remove:removed,add:added,edit:edited,merge:merged,split:split,compress:compressed,encrypt:encrypted,download:downloaded,upload:uploaded,install:installed,
 restart:restarted,monitor:monitored,repair:repaired,buy:bought,sell:sold,pay:paid,refund:refunded,ship:shipped,track:tracked,reserve:reserved,renew:renewed,activate:activated,block:blocked,measure:measured,record:recorded,verify:verified,draw:drawn,plan:planned""".replace("\n", "").split(",")]
+# Verbs that do much the same; of different groups none stands for another.
+ALIKE = [group.split() for group in ("create add build register draw plan record save load open start install activate resume restart reset import book reserve schedule order rent buy renew", "delete remove cancel archive close stop pause lock hide block reject", "check verify test measure monitor track scan count fetch show load record",
+         "send share publish ship export upload download print", "repair clean", "move", "sort", "rename", "compress", "encrypt", "pay refund", "sell", "approve", "assign")]
 TARGETS = """file door engine report order user map game record photo server printer sensor robot camera account ticket invoice folder page device car boat room table flight hotel meeting event task project message email contact note list playlist song video movie book article
 recipe meal shipment package delivery payment card loan contract customer product item catalog survey form poll vote chart graph sheet document database backup website domain password key alarm timer reminder calendar lesson course exam class student teacher employee shift
 machine pump lamp light heater fan oven fridge window curtain gate bike taxi truck train bus drone parcel letter gift coupon subscription membership booking reservation tour guide museum concert match team league field garden plant tree pet vaccine prescription appointment
@@ -202,6 +207,18 @@ def slots_of(rng: random.Random) -> list[Slot]:
     return slots
 
 
+def requests_for(verb: str, plain: str, slots: list[Slot], rng: random.Random, left_out: int = -1) -> list[str]:
+    """Requests that say the values of the slots without clauses; one of these may be left out."""
+    required = [slot for slot in slots if not slot.clauses]
+    requests = []
+    for head in rng.sample(HEADS, 3):
+        order = [number for number in range(len(required)) if number != left_out]
+        rng.shuffle(order)
+        clauses = "".join(" " + rng.choice(required[number].says).replace("{v}", f"{{{number}}}") for number in order)
+        requests.append(head.format(Verb=verb.capitalize(), verb=verb, a_thing=words.article(plain), thing=plain, c=clauses + "{o}"))
+    return requests
+
+
 def composed(rng: random.Random, verb: list[str] | None = None, thing: str | None = None) -> Invented:
     """A function of a verb and a thing; the same verb or thing as another's, if given."""
     (doing, did), target = verb or rng.choice(ACTIONS), thing or rng.choice(TARGETS)
@@ -211,14 +228,13 @@ def composed(rng: random.Random, verb: list[str] | None = None, thing: str | Non
     slots = slots_of(rng)
     required = [slot for slot in slots if not slot.clauses]
     name = name_of(doing, target, rng)
-    requests = []
-    for head in rng.sample(HEADS, 3):
-        order = list(range(len(required)))
-        rng.shuffle(order)
-        clauses = "".join(" " + rng.choice(required[number].says).replace("{v}", f"{{{number}}}") for number in order)
-        requests.append(head.format(Verb=doing.capitalize(), verb=doing, a_thing=words.article(plain), thing=plain, c=clauses + "{o}"))
+    requests = requests_for(doing, plain, slots, rng)
     if slots and len(required) == len(slots) and not any(slot.kind == "boolean" for slot in slots) and rng.random() < 0.15:
         requests = spelt_out(slots, name, plain)
     about = rng.choice([f"{doing.capitalize()} {words.article(plain)}", f"{doing.capitalize()} the {plain}", f"{doing.capitalize()}s {words.article(plain)}", f"Use this to {doing} {words.article(plain)}.", f"Function to {doing} {words.article(plain)}", f"{doing.capitalize()} {words.article(plain)} of the user.",
                         f"This tool can {doing} {words.article(plain)} and returns the result.", ""])
-    return Invented([name], [about], slots, requests, None, f"The {plain} was {did}")
+    return Invented([name], [about], slots, requests, None, f"The {plain} was {did}", doing, target)
+
+
+def is_alike(verb: str, other: str) -> bool:
+    return verb == other or any(verb in group and other in group for group in ALIKE)

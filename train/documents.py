@@ -131,10 +131,19 @@ def wanted_episode(shard: Shard, rng: random.Random) -> list[dict[str, Any]]:
             return messages
 
 
+def any_story(stories: list[str], rng: random.Random) -> tuple[str, str]:
+    """A request and its story: of a plot, of the stories, or of these with things woven in."""
+    kind = rng.random()
+    if kind < 0.5:
+        return story_requests.plot_request(rng)
+    story = story_requests.varied(rng.choice(stories), rng)
+    return story_requests.request_woven(story, rng) if kind < 0.85 else story_requests.request(story, rng)
+
+
 def wanted_story(shard: Shard, stories: list[str], rng: random.Random) -> list[dict[str, Any]]:
     """A story asked for, in other words than those held out."""
     while True:
-        asked, told = story_requests.plot_request(rng) if rng.random() < 0.25 else story_requests.request(story_requests.varied(rng.choice(stories), rng), rng)
+        asked, told = any_story(stories, rng)
         if asked in story_requests.ANY or shard.is_wanted(story_requests.key_of(asked), HELD_TASKS):
             return chat.conversation(asked, told)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import NamedTuple
 
-from train import arithmetic, code_writing, copying, facts, json_extraction, languages, unknown
+from train import arithmetic, code_writing, copying, facts, json_extraction, languages, story_requests, unknown
 from train.wording import vary
 
 
@@ -51,6 +51,11 @@ def of_unknown(rng: random.Random) -> Exchange:
 
 def of_languages(rng: random.Random) -> Exchange:
     return Exchange(*(languages.exchange(rng) if rng.random() < 0.7 else languages.english(rng)))
+
+
+def of_stories(rng: random.Random) -> Exchange:
+    asked, told = story_requests.plot_request(rng)
+    return Exchange(asked, told, story_requests.key_of(asked))
 
 
 # Short ones, for between other things.

@@ -66,6 +66,14 @@ def favourite(rng: random.Random) -> Values:
     return {"w": what, "v": rng.choice(FAVOURITES[what])}
 
 
+SHE, HE = {"sister", "mother", "aunt", "daughter", "wife", "grandmother"}, {"brother", "father", "uncle", "son", "husband", "grandfather"}
+
+
+def their_pet(rng: random.Random) -> Values:
+    relative = rng.choice(RELATIVES)
+    return {"r": relative, "n": related(rng, relative), "a": rng.choice(PETS), "v": rng.choice(PET_NAMES)}
+
+
 GOOD = ["Thank you for telling me.", "I will remember that.", "Good to know.", "Got it.", "Noted.", "Okay, I will keep that in mind."]
 KINDS = [
     Kind("name", lambda rng: {"v": person(rng)}, ["My name is {v}.", "I'm {v}.", "I am {v}.", "Call me {v}.", "Hi, my name is {v}!", "Hello, I'm {v}.", "You can call me {v}.", "Hi! I am {v}.", "My name's {v}.", "Hello! My name is {v}.", "People call me {v}.", "{v} is my name.", "I go by {v}.",
@@ -92,6 +100,10 @@ KINDS = [
     Kind("relative", lambda rng: {"r": rng.choice(RELATIVES), "v": person(rng)}, ["My {r} is called {v}.", "My {r}'s name is {v}.", "I have a {r} named {v}.", "{v} is my {r}.", "The name of my {r} is {v}.", "My {r} is {v}."],
          [Asked(["What is my {r}'s name?", "What is the name of my {r}?", "How is my {r} called?", "What is my {r} called?", "What's my {r}'s name?", "Do you remember the name of my {r}?", "Who is my {r}?", "Tell me my {r}'s name."], "Your {r} is called {v}.", ["v"]),
           Asked(["Who is {v}?", "Do you remember who {v} is?", "How do I know {v}?"], "{v} is your {r}.", ["r"])], GOOD),
+    Kind("their pet", their_pet, ["My {r} {n} has a {a} called {v}.", "My {r} {n} has a {a} named {v}.", "{n}, my {r}, has a {a}. It is called {v}.", "I have a {r} called {n}, and {n} has a {a} called {v}.", "My {r} is called {n}, and the {a} is called {v}.", "My {r} {n} just got a {a}, {v}."],
+         [Asked(["What is my {r}'s {a} called?", "What is the name of my {r}'s {a}?", "How is {n}'s {a} called?", "What is {n}'s {a} called?", "Tell me the name of my {r}'s {a}."], "Your {r}'s {a} is called {v}.", ["v"]), Asked(["What is my {r} called?", "What is my {r}'s name?", "Who is my {r}?", "How is my {r} called?"], "Your {r} is called {n}.", ["n"]),
+          Asked(["Who is {v}?", "Do you know who {v} is?"], "{v} is the {a} of your {r} {n}.", ["a", "r"]), Asked(["Who is {n}?", "Do you remember who {n} is?"], "{n} is your {r}.", ["r"]), Asked(["Which animal does my {r} have?", "What pet does {n} have?", "What animal does {n} have?"], "Your {r} {n} has a {a}.", ["a"]),
+          Asked(["Whose {a} is {v}?", "Who has a {a} called {v}?"], "{v} is the {a} of your {r} {n}.", ["n"])], GOOD),
     Kind("their place", lambda rng: {"r": rng.choice(RELATIVES), "v": words.city(rng)}, ["My {r} lives in {v}.", "My {r} moved to {v}.", "My {r} has a house in {v}.", "My {r} is from {v}."],
          [Asked(["Where does my {r} live?", "In which city does my {r} live?", "Do you remember where my {r} lives?", "Where is my {r}'s home?"], "Your {r} lives in {v}.", ["v"])], GOOD),
     Kind("code", lambda rng: {"c": rng.choice(CODES), "v": code_of(rng)}, ["My {c} is {v}.", "The {c} is {v}.", "Remember this: my {c} is {v}.", "Please remember that my {c} is {v}.", "Note my {c}: {v}", "My {c} is {v}, don't forget it."],
@@ -118,15 +130,24 @@ KINDS = [
          [Asked(["What do I like?", "What is my hobby?", "What do I do in my free time?", "What do I enjoy?", "Which hobby do I have?", "What did I say I like?"], "You like {v}.", ["v"])], ["{v} is fun!"] + GOOD),
     Kind("school", lambda rng: {"v": words.company(rng)}, ["I work at {v}.", "My company is {v}.", "I work for {v}."], [Asked(["Where do I work?", "Which company do I work for?", "What is my company called?", "For whom do I work?"], "You work at {v}.", ["v"])], GOOD),
 ]
-# Said of two people at once; {a} and {b} are persons, {v} and {w} what is said of them.
-PAIRS = [("{a} lives in {v} and {b} lives in {w}.", ["Where does {x} live?", "In which city does {x} live?"], "{x} lives in {y}.", "Who lives in {y}?", "{x} lives in {y}.", words.city),
-         ("{a} likes {v}, but {b} likes {w}.", ["What does {x} like?", "Do you know what {x} likes?"], "{x} likes {y}.", "Who likes {y}?", "{x} likes {y}.", lambda rng: rng.choice(words.FOODS + words.HOBBIES)),
-         ("{a} has a {v} and {b} has a {w}.", ["What does {x} have?", "Which animal does {x} have?"], "{x} has a {y}.", "Who has a {y}?", "{x} has a {y}.", lambda rng: rng.choice(PETS)),
-         ("{a} is {v} years old and {b} is {w} years old.", ["How old is {x}?", "What is {x}'s age?"], "{x} is {y} years old.", "Who is {y} years old?", "{x} is {y} years old.", lambda rng: str(rng.randint(3, 80))),
-         ("{a} works as a {v}, and {b} is a {w}.", ["What is {x}'s job?", "What does {x} work as?", "What does {x} do?"], "{x} is a {y}.", "Who is a {y}?", "{x} is a {y}.", lambda rng: rng.choice(words.JOBS)),
-         ("{a}'s favorite color is {v}. {b}'s favorite color is {w}.", ["What is {x}'s favorite color?", "Which color does {x} like best?"], "{x}'s favorite color is {y}.", "Whose favorite color is {y}?", "{x}'s favorite color is {y}.", lambda rng: rng.choice(words.COLOURS)),
-         ("{a} comes on {v} and {b} comes on {w}.", ["When does {x} come?", "On which day does {x} come?"], "{x} comes on {y}.", "Who comes on {y}?", "{x} comes on {y}.", lambda rng: rng.choice(words.DAYS)),
-         ("{a} has a {v} bike, {b} has a {w} one.", ["What color is {x}'s bike?", "Which color has the bike of {x}?"], "{x}'s bike is {y}.", "Who has a {y} bike?", "{x} has a {y} bike.", lambda rng: rng.choice(words.COLOURS))]
+# Said of two or three people at once: what is said of one of them, questions for it, the question for who it is, and the values.
+SHARED = [("{x} lives in {y}.", ["Where does {x} live?", "In which city does {x} live?"], "Who lives in {y}?", words.city),
+          ("{x} likes {y}.", ["What does {x} like?", "Do you know what {x} likes?"], "Who likes {y}?", lambda rng: rng.choice(words.FOODS + words.HOBBIES)),
+          ("{x} has a {y}.", ["What does {x} have?", "Which animal does {x} have?"], "Who has a {y}?", lambda rng: rng.choice(PETS)),
+          ("{x} is {y} years old.", ["How old is {x}?", "What is {x}'s age?"], "Who is {y} years old?", lambda rng: str(rng.randint(3, 80))),
+          ("{x} is a {y}.", ["What is {x}'s job?", "What does {x} work as?", "What does {x} do?"], "Who is a {y}?", lambda rng: rng.choice(words.JOBS)),
+          ("{x}'s favorite color is {y}.", ["What is {x}'s favorite color?", "Which color does {x} like best?"], "Whose favorite color is {y}?", lambda rng: rng.choice(words.COLOURS)),
+          ("{x} comes on {y}.", ["When does {x} come?", "On which day does {x} come?"], "Who comes on {y}?", lambda rng: rng.choice(words.DAYS)),
+          ("{x} has a {y} bike.", ["What color is {x}'s bike?", "Which color has the bike of {x}?"], "Who has a {y} bike?", lambda rng: rng.choice(words.COLOURS)),
+          ("{x} plays the {y}.", ["What does {x} play?", "Which instrument does {x} play?"], "Who plays the {y}?", lambda rng: rng.choice(INSTRUMENTS)),
+          ("{x}'s birthday is in {y}.", ["When is {x}'s birthday?", "In which month is the birthday of {x}?"], "Whose birthday is in {y}?", lambda rng: rng.choice(words.MONTHS)),
+          ("{x} works at {y}.", ["Where does {x} work?", "Which company does {x} work for?"], "Who works at {y}?", words.company),
+          ("{x} has room {y}.", ["Which room does {x} have?", "What is the room of {x}?"], "Who has room {y}?", lambda rng: str(rng.randint(1, 400))),
+          ("{x} wants {y}.", ["What does {x} want?", "What did {x} order?"], "Who wants {y}?", lambda rng: rng.choice(FAVOURITES["drink"] + words.FOODS)),
+          ("{x} arrives at {y}.", ["When does {x} arrive?", "At what time does {x} arrive?"], "Who arrives at {y}?", words.clock),
+          ("{x} has a cat called {y}.", ["What is {x}'s cat called?", "How is the cat of {x} called?"], "Who has a cat called {y}?", lambda rng: rng.choice(PET_NAMES)),
+          ("{x} bought a {y}.", ["What did {x} buy?", "Do you remember what {x} bought?"], "Who bought a {y}?", lambda rng: rng.choice(THINGS))]
+JOINED = [" and ", ", and ", ", but ", ", while ", ". ", "; ", ", ", ". And "]
 CORRECTIONS = ["No, it is {v}.", "Sorry, I meant {v}.", "Wait, that was wrong. It is {v}.", "Correction: it is {v}, not {o}.", "I made a mistake. It is {v}.", "Actually, it is {v}.", "No, {v}, not {o}.", "That is wrong, it's {v}."]
 CORRECTED = ["Thank you, I have noted the change: {v}.", "Okay, {v} then.", "Got it, {v}."]
 FIRST_ASKED = ["What did I ask you first?", "What was my first question?", "What was the first thing I asked?", "What was my first message?", "Which question did I ask first?", "What did I say first?"]
@@ -146,30 +167,43 @@ class Told:
     people: int = 1  # of how many people it is told, each with two questions
 
 
+def related(rng: random.Random, relative: str) -> str:
+    """A name that fits."""
+    return rng.choice(words.GIRLS if relative in SHE else words.BOYS if relative in HE else words.FIRST_NAMES)
+
+
 def single(rng: random.Random) -> Told:
     """Something about one other person."""
-    told, which, answer, who, who_answer, make = rng.choice(PAIRS)
+    fact, which, who, make = rng.choice(SHARED)
     name, value = person(rng), make(rng)
-    said = rng.choice(["{}", "Remember: {}", "You should know that {}", "By the way, {}", "Please note that {}"]).format(answer.format(x=name, y=value))
-    return Told(said, rng.choice(GOOD), [(rng.choice(which).format(x=name), answer.format(x=name, y=value), [value]), (who.format(y=value), who_answer.format(x=name, y=value), [name])], [])
+    said = fact.format(x=name, y=value)
+    told = rng.choice(["{}", "Remember: {}", "You should know that {}", "By the way, {}", "Please note that {}"]).format(said)
+    return Told(told, rng.choice(GOOD), [(rng.choice(which).format(x=name), said, [value]), (who.format(y=value), said, [name])], [])
 
 
-def pair(rng: random.Random) -> Told:
-    told, which, answer, who, who_answer, make = rng.choice(PAIRS)
-    a, b = rng.sample(words.FIRST_NAMES, 2)
-    v, w = make(rng), make(rng)
-    while w == v:
-        w = make(rng)
-    if rng.random() < 0.25:
-        one, other = rng.sample(RELATIVES, 2)
-        a, b = f"my {one} {a}", f"my {other} {b}"
-    asked = []
-    for person_named, value in ((a, v), (b, w)):
-        short = person_named.split()[-1]
-        asked.append((rng.choice(which).format(x=short), answer.format(x=short, y=value), [value]))
-        asked.append((who.format(y=value), who_answer.format(x=short, y=value), [short]))
-    text = told.format(a=a, b=b, v=v, w=w)
-    return Told(text[0].upper() + text[1:], rng.choice(GOOD), asked, [], 2)
+def several(rng: random.Random) -> Told:
+    """The same kind of thing about two or three people in one message."""
+    fact, which, who, make = rng.choice(SHARED)
+    count = rng.choices([2, 3], weights=[4, 1])[0]
+    names = rng.sample(words.FIRST_NAMES, count)
+    values: list[str] = []
+    while len(values) < count:
+        value = make(rng)
+        if value not in values:
+            values.append(value)
+    called = list(names)
+    if rng.random() < 0.3:
+        relatives = rng.sample(RELATIVES, count)
+        names = []
+        while len(set(names)) < count:
+            names = [related(rng, one) for one in relatives]
+        called = [f"my {one} {name}" for one, name in zip(relatives, names)]
+    said = [fact.format(x=name, y=value) for name, value in zip(names, values)]
+    asked = [question for name, value, one in zip(names, values, said) for question in ((rng.choice(which).format(x=name), one, [value]), (who.format(y=value), one, [name]))]
+    parts = [fact.format(x=name, y=value)[:-1] for name, value in zip(called, values)]
+    joint = rng.choice(JOINED)
+    text = (", ".join(parts[:-1]) if joint not in (". ", ". And ") else ". ".join(part[0].upper() + part[1:] for part in parts[:-1])) + joint + (parts[-1][0].upper() + parts[-1][1:] if joint == ". " else parts[-1]) + "."
+    return Told(text[0].upper() + text[1:], rng.choice(GOOD), asked, [], count)
 
 
 def own(rng: random.Random, kind: Kind) -> Told:
@@ -191,10 +225,10 @@ def tellings(rng: random.Random, count: int) -> list[Told]:
     """Things of different kinds, so that no question fits two."""
     kinds = rng.sample(KINDS, count)
     names = {kind.name for kind in kinds}
-    if {"relative", "their place"} <= names or {"job", "school"} <= names or {"number", "code", "word"} & names and len({"number", "code", "word"} & names) > 1:
+    if len({"relative", "their place", "their pet"} & names) > 1 or {"pet", "their pet"} <= names or {"job", "school"} <= names or {"number", "code", "word"} & names and len({"number", "code", "word"} & names) > 1:
         kinds = kinds[:1]
     found = [own(rng, kind) for kind in kinds]
-    return [pair(rng) if rng.random() < 0.7 else single(rng)] if count == 1 and rng.random() < 0.28 else found
+    return [several(rng) if rng.random() < 0.8 else single(rng)] if count == 1 and rng.random() < 0.5 else found
 
 
 def summary(told: list[Told], rng: random.Random) -> tuple[str, str, list[str]]:
@@ -238,11 +272,11 @@ def remembered(rng: random.Random) -> tuple[list[tuple[str, str]], list[str], li
         else:
             turns.append((vary(one.text, rng, keeps_case=True), one.reply))
         turns += one.later
-    for _ in range(rng.choices([1, 2], weights=[3, 1])[0]):
+    for _ in range(rng.choices([1, 2, 3], weights=[4, 3, 2])[0]):
         for task in between(rng, rng.choices([0, 1, 2, 3, 4, 5], weights=[5, 4, 3, 3, 2, 2])[0]):
             turns.append((task.question, task.answer))
             keys.append(task.key)
-        question, answer, needs = summary(told, rng) if rng.random() < 0.04 else rng.choice(rng.choice(told).asked)
+        question, answer, needs = summary(told, rng) if rng.random() < 0.06 else rng.choice(rng.choice(told).asked)
         turns.append((vary(question, rng, keeps_case=True), answer))
         keys.insert(0, f"memory {question} {answer}")
     return turns, [key for key in keys if key], needs

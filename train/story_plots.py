@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from train import words
+from train import story_turns, words
 from train.shared_data import is_told_well
 
 ANIMALS = "dog cat bird bunny bear fish mouse rabbit squirrel frog puppy monkey duck elephant owl lion turtle fox penguin pig kitten hedgehog deer dragon panda goat pony snail lamb otter".split()
@@ -45,7 +45,7 @@ WISHES: dict[str, tuple[list[str], list[str], list[str]]] = {
 FOR_OBJECTS = {"boat": ["see the sea", "see the world", "cross the river", "find a friend", "help the others"], "kite": ["touch a cloud", "fly high", "find a friend", "see the sea"], "train": ["see the sea", "see the world", "see the snow", "help the others"], "balloon": ["touch a cloud", "fly high", "see the world"], "plane": ["touch a cloud", "fly high", "see the sea"],
                "star": ["shine at night", "find a friend"], "lamp": ["shine at night", "see the stars", "find a friend"], "candle": ["shine at night", "find a friend"], "snowman": ["see the stars", "find a friend", "see the sea"], "leaf": ["fly high", "see the world", "see the sea"], "raindrop": ["see the sea", "see the world", "find a friend"],
                "cloud": ["see the sea", "see the snow", "find a friend"], "umbrella": ["fly high", "help the others"]}
-OPENINGS = ["Once upon a time, there was {a_hero} named {N}.", "There was once {a_hero} named {N}.", "Once there was {a_hero} called {N}.", "Long ago, there lived {a_hero} named {N}.", "In a small town there was {a_hero} called {N}.", "Far away, there was {a_hero} named {N}."]
+OPENINGS = ["Once upon a time, there was {a_hero} named {N}.", "There was once {a_hero} named {N}.", "Once there was {a_hero} called {N}.", "Long ago, there lived {a_hero} named {N}.", "In a small town there was {a_hero} called {N}.", "Far away, there was {a_hero} named {N}.", "{N} was {a_hero} who lived at the end of a long road.", "This is the story of {N}, {a_hero}.", "Everyone knew {N}, {a_hero} with bright eyes.", "Not so long ago, {a_hero} called {N} moved into a little house.", "It was a sunny day when {N}, {a_hero}, woke up very early.", "On a cold morning, {a_hero} named {N} looked out of the window."]
 UNNAMED = ["Once upon a time, there was {a_hero}.", "There was once {a_hero}.", "Long ago, there was {a_hero}.", "Far away, behind the hills, there was {a_hero}.", "Once there was {a_hero} that everyone liked."]
 TRAITS = ["{He} was kind to everyone.", "Every morning {he} looked out and wondered what the day would bring.", "{He} liked quiet evenings and long days.", "{He} loved to ask questions.", "{He} had a warm heart.", "Everybody knew {him} and liked {him}.", "{He} was never in a bad mood for long.", "{He} liked to watch the birds.", "{He} often sat in the sun and dreamed.",
           "{He} laughed a lot, even on rainy days."]
@@ -60,7 +60,7 @@ SMALL_BEATS = ["Beside the path lay {a}. {N} picked up the {t} and took it along
 FOOD_BEATS = ["At noon they sat down and shared {a}.", "The {H} had brought {a}. It tasted very good.", "The {H} was hungry, and luckily there was {a} in the bag.", "A friendly woman gave them {a} for the way.", "They smelled something sweet. It was {a}, and there was enough for all."]
 LARGE_BEATS = ["Soon they came to {a}. They had never seen one like it.", "Behind the next corner was {a}.", "They stopped at {a} and looked around.", "Not far from there was {a}. \"Let us rest here,\" said the {H}.", "In the distance {N} saw {a}. They walked towards it."]
 SKY_BEATS = ["High above them there was {a}.", "Then they looked up and saw {a}.", "{N} pointed at the sky. There was {a}!"]
-EVENT_BEATS = ["That day there was {a}, and they stopped to join in.", "The {H} told {him} about {a}, and both of them laughed.", "On the way they thought of {a}, and the time went by quickly."]
+EVENT_BEATS = ["\"Do you know what I like?\" asked {N}. \"{a_big}!\"", "The {H} told {him} about {a}, and both of them laughed.", "On the way they thought of {a}, and the time went by quickly."]
 MASS_BEATS = {"mud": "There was mud on the path, and they jumped over it.", "sand": "The sand was warm and soft under them.", "snow": "A little snow still lay in the shade.", "rain": "Then the rain came, but they did not mind.", "wind": "The wind was blowing from behind and helped them along.", "magic": "There was a kind of magic in the air.", "treasure": "They talked about a hidden treasure all the way.",
               "paint": "Someone had left blue paint there, and they drew a smile on a stone.", "glue": "With a little glue they fixed an old toy that lay there.", "soap": "They washed with soap and water, for they had become dirty.", "medicine": "The {H} had some medicine in the bag, just to be safe.", "tape": "With a bit of tape {N} mended a torn book for the {H}."}
 LOST = ["One day {N} could not find {his} {t}. {He} looked everywhere.", "One morning the {t} was gone. {N} had liked it more than anything."]
@@ -106,7 +106,7 @@ def beats_of(things: list[str], rng: random.Random) -> list[str]:
         pool = FOOD_BEATS if last in FOODS else LARGE_BEATS if last in LARGE else SKY_BEATS if last in SKY else EVENT_BEATS if last in EVENTS else SMALL_BEATS
         shape = rng.choice([one for one in pool if one not in used] or pool)
         used.add(shape)
-        beats.append(shape.replace("{a}", thing if last in MASS else words.article(thing)).replace("{t}", thing))
+        beats.append(shape.replace("{a_big}", words.article(thing).capitalize()).replace("{a}", thing if last in MASS else words.article(thing)).replace("{t}", thing))
     return beats
 
 
@@ -117,7 +117,10 @@ def wishes_for(hero: str) -> list[str]:
 def middle(cast: Cast, rng: random.Random) -> list[str]:
     """The plot itself, up to the point where all is well."""
     carried = [thing for thing in cast.things if thing.split()[-1] not in FOODS | LARGE | SKY | EVENTS | MASS]
-    kind = "wish" if cast.wish else rng.choice(["wish", "wish", "fear", "loss" if carried else "wish"])
+    kind = "wish" if cast.wish else rng.choice(["wish", "fear", "loss" if carried else "fear", *["turns"] * 7])
+    if kind == "turns":
+        edible = [thing for thing in cast.things if thing.split()[-1] in FOODS - MASS]
+        return story_turns.turns(rng.sample(cast.things, len(cast.things)), len(carried) + len(edible) == len(cast.things), MASS, rng, lambda things: beats_of(things, rng))
     if kind == "loss":
         lost = carried[0]
         beats = beats_of([thing for thing in cast.things if thing != lost], rng)
@@ -145,7 +148,7 @@ def told(cast: Cast, rng: random.Random) -> str:
     paragraphs = [" ".join(part) for part in (opening, plot[:cut], plot[cut:], ending)]
     own = pronouns(cast.hero, cast.name, rng)
     text = "\n".join(paragraphs if rng.random() < 0.6 else [" ".join(paragraphs[:2]), " ".join(paragraphs[2:])])
-    text = text.format(a_hero=hero, N=called, P=cast.place, h=helper, H=short, He=own["he"].capitalize(), His=own["his"].capitalize(), **own)
+    text = text.format(A_friend=rng.choice(["A friend", "A child", "A kind man", "Someone"]), H_big="The " + short, h_big=helper[0].upper() + helper[1:], a_hero=hero, N=called, P=cast.place, h=helper, H=short, He=own["he"].capitalize(), His=own["his"].capitalize(), **own)
     return starts_large(text)
 
 
@@ -165,12 +168,12 @@ def starts_large(text: str) -> str:
 
 def cast_of(rng: random.Random, things: list[str], places: list[str]) -> Cast:
     kind = rng.random()
-    hero = rng.choice(ANIMALS if kind < 0.45 else OBJECTS if kind < 0.75 else PEOPLE)
+    hero = rng.choice(ANIMALS if kind < 0.55 else OBJECTS if kind < 0.7 else PEOPLE if kind < 0.85 else ["girl", "boy"])
     names = words.GIRLS if hero in ("girl", "princess", "fairy") else words.BOYS if hero in ("boy", "prince") else words.GIRLS + words.BOYS
     chance = 0.3 if hero in OBJECTS else 0.8
-    chosen = [thing for thing in rng.sample(things, rng.choices([0, 1, 2, 3, 4], weights=[2, 4, 5, 4, 1])[0]) if thing != hero]
+    chosen = [thing for thing in rng.sample(things, rng.choices([0, 1, 2, 3, 4], weights=[1, 4, 6, 6, 2])[0]) if thing != hero]
     shown = [f"{rng.choice(['red', 'blue', 'green', 'old', 'big', 'small', 'golden', 'white'])} {thing}" if rng.random() < 0.25 and thing not in MASS | SKY | EVENTS else thing for thing in chosen]
-    wish = rng.choice(wishes_for(hero)) if rng.random() < 0.6 else ""
+    wish = rng.choice(wishes_for(hero)) if rng.random() < 0.3 else ""
     return Cast(hero, rng.choice(QUALITIES) if rng.random() < 0.85 else "", rng.choice(names) if rng.random() < chance else "", shown, rng.choice(places) if rng.random() < 0.2 else "", wish,
                 rng.choice([one for one in FRIENDS if one[1] != hero]))
 

@@ -6,18 +6,26 @@ import json
 import random
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from train import exchanges, tool_results, words
-from train.composed_tools import ACTIONS, TARGETS, Invented, Slot, composed
+from train.composed_tools import ACTIONS, PLAIN_WORDS, TARGETS, Invented, Slot, composed, is_alike, requests_for
 from train.held import Answer, Held
 from train.known_tools import FUNCTIONS
 from train.wording import vary
 
 
-# Questions that need no tool could go to these; what they are declared with is small talk only.
-BROAD = {"get_current_time", "get_date", "tell_joke", "run_command", "open_url", "take_note", "convert_units", "switch_device", "search_products", "find_restaurant", "search_web", "get_news", "define_word", "translate", "calculate", "add_numbers", "multiply_numbers", "get_population", "get_distance", "rectangle_area", "send_message", "add_todo", "create_reminder", "find_recipe"}
+# Questions could go to these, so beside them only talk and tasks are asked that no tool is for.
+BROAD = {"get_current_time", "get_date", "tell_joke", "convert_units", "search_products", "find_restaurant", "search_web", "get_news", "define_word", "translate", "calculate", "add_numbers", "multiply_numbers", "get_population", "get_distance", "rectangle_area", "find_recipe", "run_command", "open_url"}
+# Deeds could be done with these.
+ABLE = {"run_command", "open_url", "search_web", "take_note", "switch_device", "search_products", "send_message", "add_todo", "create_reminder"}
 NONE_FITS = ["I am sorry, none of my tools can do that.", "Sorry, I have no tool that can do that.", "None of my tools fits that, so I can't do it."]
+# What nobody can do who is not told more, by the function's first name.
+TOO_SHORT = {"get_weather": ["What's the weather?", "How is the weather?", "Tell me the weather.", "weather please"], "get_forecast": ["What will the weather be like?", "Give me the forecast."], "send_email": ["Send an email.", "I want to send an email.", "Write an email for me."], "send_message": ["Send a message.", "I want to text someone."],
+             "set_alarm": ["Set an alarm.", "Wake me up."], "set_timer": ["Start a timer.", "Set a timer, please."], "create_reminder": ["Create a reminder.", "Remind me, please."], "translate": ["Translate something.", "Can you translate for me?"], "get_stock_price": ["What is the stock price?", "Look up a stock."], "book_table": ["Book a table.", "I want to reserve a table."],
+             "book_flight": ["Book a flight.", "I need a flight."], "get_distance": ["How far is it?"], "find_recipe": ["Find a recipe."], "track_order": ["Where is my order?", "Track my order."], "get_user": ["Look up a user."], "create_event": ["Create an event.", "Put a meeting into my calendar."], "define_word": ["Define a word."], "open_file": ["Open a file.", "Read a file for me."],
+             "search_hotels": ["Find a hotel.", "I need a hotel."], "get_directions": ["Give me directions.", "How do I get there?"], "cancel_order": ["Cancel my order."], "transfer_money": ["Send some money.", "Make a payment."], "order_pizza": ["Order a pizza.", "I want pizza."], "book_ride": ["Call a taxi.", "I need a ride."], "call_contact": ["Make a call."], "convert_currency": ["Convert some money."]}
+ASK_BACK = ["I need to know one more thing for that: {}.", "Please tell me the {}.", "For that I need the {}. Please tell me."]
 
 
 @dataclass
@@ -108,14 +116,17 @@ def words_of(name: str) -> frozenset[str]:
     return frozenset(re.sub(r"([A-Z])", r"_\1", name).lower().split("_")) - {"the", "do", "info", "details", "data"}
 
 
-def declared_tools(rng: random.Random) -> list[Chosen]:
-    """One to six functions with different names, some of them alike in verb or thing."""
-    count = rng.choices([1, 2, 3, 4, 5, 6], weights=[5, 5, 4, 3, 2, 1])[0]
-    found = [any_function(rng)]
+def declared_tools(rng: random.Random, crowded: bool = False) -> list[Chosen]:
+    """One to six functions with different names, some of them alike in verb or thing; crowded: more of them, and most alike."""
+    count = rng.choices([1, 2, 3, 4, 5, 6], weights=[1, 2, 3, 4, 5, 5] if crowded else [5, 5, 4, 3, 2, 1])[0]
+    found = [composed(rng) if crowded and rng.random() < 0.7 else any_function(rng)]
     verb, thing = rng.choice(ACTIONS), rng.choice(TARGETS)
+    if crowded and found[0].verb:
+        verb, thing = next(one for one in ACTIONS if one[0] == found[0].verb), found[0].thing
+    limit = 0.3 if crowded else 0.15
     while len(found) < count:
         alike = rng.random()
-        found.append(composed(rng, verb=verb) if alike < 0.15 else composed(rng, thing=thing) if alike < 0.3 else any_function(rng))
+        found.append(composed(rng, verb=verb) if alike < limit else composed(rng, thing=thing) if alike < 2 * limit else any_function(rng))
     different: dict[frozenset[str], Chosen] = {}
     for one in found:
         different.setdefault(words_of(one.names[0]), declare(one, rng))
@@ -144,19 +155,67 @@ NEAR = {"note": ("remind", "todo"), "hotel": ("book", "reserv"), "restaurant": (
         "dice": ("random",), "number": ("random", "dice"), "time": ("clock",), "distance": ("route",), "news": ("article",), "recipe": ("meal",), "word": ("dictionary",), "dictionary": ("word",)}
 
 
-def no_call(rng: random.Random) -> tuple[str, str, list[Chosen], str, bool]:
-    """A message that none of the declared tools serves: question, answer, tools, key, and whether it asks for a deed."""
-    while True:
-        declared = declared_tools(rng)
-        broad = any(one.invented.names[0] in BROAD for one in declared)
-        if rng.random() < 0.5:
-            exchange = exchanges.of_small_talk(rng) if broad or rng.random() < 0.3 else exchanges.any_exchange(rng, [(exchanges.of_facts, 5), (exchanges.of_sums, 2), (exchanges.of_copies, 2), (exchanges.of_records, 1), (exchanges.of_languages, 1)])
-            return exchange.question, exchange.answer, declared, exchange.key or "no tool " + exchange.question.lower(), False
-        wanted = any_function(rng)
-        if not broad and not is_near(wanted, declared):
+FOR_NO_TOOL = [(exchanges.of_copies, 3), (exchanges.of_records, 2), (exchanges.of_code, 1), (exchanges.of_stories, 2)]
+NEEDS_NO_TOOL = [*FOR_NO_TOOL, (exchanges.of_facts, 8), (exchanges.of_sums, 3), (exchanges.of_languages, 1)]
+
+
+class Declined(NamedTuple):
+    """A message that none of the declared tools serves, and what the model says; `is_deed`: it asks for a deed."""
+
+    question: str
+    answer: str
+    key: str
+    is_deed: bool
+
+
+def near_miss(declared: list[Chosen], rng: random.Random) -> Invented | None:
+    """A function with the verb or with the thing of a declared one, but not both."""
+    made = [one.invented for one in declared if one.invented.verb]
+    if not made:
+        return None
+    one = rng.choice(made)
+    if rng.random() < 0.5:
+        wanted = composed(rng, verb=next(action for action in ACTIONS if action[0] == one.verb))
+        return None if is_near(wanted, declared) else wanted
+    wanted = composed(rng, thing=one.thing)
+    others = [chosen for chosen in declared if one.thing.replace("_", "") not in chosen.name.replace("_", "").lower()]
+    alike = any(is_alike(wanted.verb, chosen.invented.verb) or not chosen.invented.verb for chosen in declared if chosen not in others)
+    return None if alike or is_near(wanted, others) else wanted
+
+
+def declined(declared: list[Chosen], rng: random.Random, near: float = 0.0) -> Declined:
+    """Talk that needs no tool, or a request for a deed that no tool does (none that the model could answer itself); `near` is the share of deeds much like a tool's."""
+    first_names = {one.invented.names[0] for one in declared}
+    for _ in range(12 if rng.random() < 0.5 and not first_names & ABLE else 0):
+        wanted = near_miss(declared, rng) if rng.random() < near else next((one for one in [any_function(rng)] if not is_near(one, declared)), None)
+        if wanted and wanted.names[0] not in BROAD and (wanted.verb or not first_names & BROAD):
             text, _, _ = request(declare(wanted, rng), rng)
             answer = NONE_FITS[0] if rng.random() < 0.8 else rng.choice(NONE_FITS[1:])
-            return text, answer, declared, "no tool " + text.lower(), True
+            return Declined(text, answer, "no tool " + text.lower(), True)
+    exchange = exchanges.of_small_talk(rng) if rng.random() < 0.3 else exchanges.any_exchange(rng, FOR_NO_TOOL if first_names & BROAD else NEEDS_NO_TOOL)
+    return Declined(exchange.question, exchange.answer, exchange.key or "no tool " + exchange.question.lower(), False)
+
+
+def lacking(declared: list[Chosen], rng: random.Random) -> Declined | None:
+    """A request that leaves out what the function must be told: the model asks for it."""
+    chosen = rng.choice(declared)
+    required = [number for number, slot in enumerate(chosen.invented.slots) if not slot.clauses]
+    if not required:
+        return None
+    if chosen.invented.names[0] in TOO_SHORT:
+        text, missing = vary(rng.choice(TOO_SHORT[chosen.invented.names[0]]), rng), required[0]
+    elif chosen.invented.verb:
+        at = rng.randrange(len(required))
+        missing = required[at]
+        if chosen.invented.slots[missing].kind == "boolean":
+            return None
+        thing = PLAIN_WORDS.get(chosen.invented.thing, chosen.invented.thing)
+        shown = [said(chosen.invented.slots[number].make(rng), chosen.invented.slots[number], rng) for number in required]
+        text = rng.choice(requests_for(chosen.invented.verb, thing, chosen.invented.slots, rng, at)).format(*shown, o="")
+    else:
+        return None
+    name = re.sub(r"([A-Z])", r" \1", chosen.parameter_names[missing]).replace("_", " ").lower()
+    return Declined(text, rng.choice(ASK_BACK).format(name), "tools " + text, False)
 
 
 def answered(chosen: Chosen, required: list[Any], arguments: dict[str, Any], rng: random.Random, number: int = 0) -> tuple[list[dict[str, Any]], tool_results.Result]:
@@ -190,16 +249,7 @@ def twice(declared: list[Chosen], rng: random.Random) -> tuple[list[dict[str, An
     return messages, [one.tool for one in declared], ["tools " + text, "tools " + more]
 
 
-def before(declared: list[Chosen], rng: random.Random) -> list[dict[str, Any]]:
-    """Sometimes talk before the first request."""
-    if rng.random() < 0.8:
-        return []
-    broad = any(one.invented.names[0] in BROAD for one in declared)
-    talk = [exchanges.of_small_talk(rng) if broad or rng.random() < 0.5 else exchanges.of_facts(rng) for _ in range(rng.randint(1, 2))]
-    return [message for one in talk for message in ({"role": "user", "content": one.question}, {"role": "assistant", "content": one.answer})]
-
-
-def same_again(chosen: Chosen, arguments: dict[str, Any], rng: random.Random) -> list[dict[str, Any]]:
+def same_again(chosen: Chosen, arguments: dict[str, Any], rng: random.Random, number: int) -> list[dict[str, Any]]:
     """"And in Rome?" behind a call with one value: the same call with another one; nothing where the call has more."""
     slots = [slot for slot in chosen.invented.slots if not slot.clauses]
     if len(slots) != 1 or len(arguments) != 1 or slots[0].kind not in ("string", "integer"):
@@ -208,45 +258,48 @@ def same_again(chosen: Chosen, arguments: dict[str, Any], rng: random.Random) ->
     if value == old or not chosen.invented.answer:
         return []
     shapes = ["And {v}?", "What about {v}?", "And for {v}?", "Now {v}, please.", "The same for {v}.", "how about {v}"] + (["And in {v}?", "And what about {v}?", "and in {v}"] if slots[0].make is words.city else [])
-    messages, _ = answered(chosen, [value], {own: value}, rng, 2)
+    messages, _ = answered(chosen, [value], {own: value}, rng, number + 1)
     return [{"role": "user", "content": rng.choice(shapes).format(v=value)}, *messages]
 
 
-def conversation(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
-    """A whole conversation with tools, and the keys that decide its split."""
-    kind = rng.random()
-    if kind < 0.18:
-        question, answer, declared, key, _ = no_call(rng)
-        return [*before(declared, rng), {"role": "user", "content": question}, {"role": "assistant", "content": answer}], [one.tool for one in declared], [key]
-    if kind < 0.23:
-        return chained(rng)
-    declared = declared_tools(rng)
-    tools = [one.tool for one in declared]
-    both = twice(declared, rng) if kind < 0.27 else None
-    if both:
-        return both
+def declined_turn(declared: list[Chosen], rng: random.Random) -> tuple[list[dict[str, Any]], list[str]]:
+    """A message that is answered without a call."""
+    one = lacking(declared, rng) if rng.random() < 0.1 else None
+    one = one or declined(declared, rng, 0.4)
+    return [{"role": "user", "content": one.question}, {"role": "assistant", "content": one.answer}], [one.key]
+
+
+def called_turn(declared: list[Chosen], rng: random.Random, number: int, is_last: bool) -> tuple[list[dict[str, Any]], list[str]]:
+    """A request, its call, and mostly what comes of it; the last one may end with the call."""
     chosen = rng.choice(declared)
     text, arguments, required = request(chosen, rng)
-    keys = ["tools " + text]
-    if rng.random() < 0.35:
-        return [*before(declared, rng), {"role": "user", "content": text}, call_message(chosen.name, arguments)], tools, keys
-    messages, result = answered(chosen, required, arguments, rng)
-    messages = [*before(declared, rng), {"role": "user", "content": text}, *messages]
-    if result.more and rng.random() < 0.5:
+    asked = [{"role": "user", "content": text}]
+    if is_last and rng.random() < 0.5:
+        return [*asked, call_message(chosen.name, arguments, f"call_{number}")], ["tools " + text]
+    messages, result = answered(chosen, required, arguments, rng, number)
+    if result.more and rng.random() < 0.4:
         question, answer = rng.choice(result.more)
         messages += [{"role": "user", "content": vary(question, rng)}, {"role": "assistant", "content": answer}]
-    follow_up = same_again(chosen, arguments, rng) if rng.random() < 0.3 else []
-    messages += follow_up
-    if rng.random() < 0.2:
-        chosen = rng.choice(declared)
-        again, arguments, required = request(chosen, rng)
-        keys.append("tools " + again)
-        more, _ = answered(chosen, required, arguments, rng, 1)
-        messages += [{"role": "user", "content": again}, *(more if rng.random() < 0.6 else more[:1])]
-    elif rng.random() < 0.1:
-        talk = exchanges.of_small_talk(rng)
-        messages += [{"role": "user", "content": talk.question}, {"role": "assistant", "content": talk.answer}]
-    return messages, tools, keys
+    return [*asked, *messages, *(same_again(chosen, arguments, rng, number) if rng.random() < 0.25 else [])], ["tools " + text]
+
+
+def conversation(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[str]]:
+    """A whole conversation with tools, and the keys that decide its split: turns that need a tool and turns that need none, in any order."""
+    kind = rng.random()
+    if kind < 0.05:
+        return chained(rng)
+    declared = declared_tools(rng, rng.random() < 0.4)
+    both = twice(declared, rng) if kind < 0.09 else None
+    if both:
+        return both
+    messages: list[dict[str, Any]] = []
+    keys: list[str] = []
+    count = rng.choices([1, 2, 3, 4], weights=[5, 4, 3, 2])[0]
+    for number in range(count):
+        more, own = declined_turn(declared, rng) if rng.random() < 0.45 else called_turn(declared, rng, 2 * number, number == count - 1)
+        messages += more
+        keys += own
+    return messages, [one.tool for one in declared], keys
 
 
 def held_call(rng: random.Random) -> Held:
@@ -255,13 +308,14 @@ def held_call(rng: random.Random) -> Held:
 
 
 def held_no_call(rng: random.Random) -> Held:
-    question, _, declared, key, is_deed = no_call(rng)
+    declared = declared_tools(rng)
+    asked = declined(declared, rng)
 
     def right(answer: Answer) -> bool:
         says_so = re.search(r"\b(none|no tool|not|can't|cannot|don't|unable)\b", answer.text, re.I)
-        return not answer.calls and bool(answer.text.strip()) and (not is_deed or bool(says_so))
+        return not answer.calls and bool(answer.text.strip()) and (not asked.is_deed or bool(says_so))
 
-    return Held(key, [{"role": "user", "content": question}], right, [one.tool for one in declared])
+    return Held(asked.key, [{"role": "user", "content": asked.question}], right, [one.tool for one in declared])
 
 
 def held_result(rng: random.Random) -> Held:

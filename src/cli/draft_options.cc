@@ -44,15 +44,22 @@ Status check_draft_options(const DraftOptions& options) {
   return Done{};
 }
 
-std::string draft_summary(const Drafting& drafting, const SpeculationCounters& c) {
+std::string draft_summary(const Drafting& drafting, const SpeculationCounters& c, double tokens_per_ms,
+                          int32_t context) {
   if (drafting.drafter() == nullptr) return "";
-  return fmt::format(
-      "draft {} · {} rounds, {} drafted, {} accepted · {:.2f} tokens per verify, accepted {:.0f} % of drafted and "
-      "{:.0f} "
-      "% of emitted · draft {}, verify {}, choose {}, commit {}\n",
-      drafting.name(), c.rounds, c.drafted, c.accepted, c.tokens_per_round(), 100 * c.accepted_of_drafted(),
-      100 * c.accepted_of_emitted(), time_text(c.draft_ms), time_text(c.verify_ms), time_text(c.choose_ms),
-      time_text(c.commit_ms));
+  const double plain_ms = drafting.plain_ms(context);
+  const std::string gain = plain_ms > 0 && c.drafted > 0
+                               ? fmt::format("{:.2f} times as fast as without drafts, where a token takes {}\n",
+                                             tokens_per_ms * plain_ms, time_text(plain_ms))
+                               : "";
+  return gain + fmt::format(
+                    "draft {} · {} rounds, {} drafted, {} accepted · {:.2f} tokens per verify, accepted {:.0f} % of "
+                    "drafted and "
+                    "{:.0f} "
+                    "% of emitted · draft {}, verify {}, choose {}, commit {}\n",
+                    drafting.name(), c.rounds, c.drafted, c.accepted, c.tokens_per_round(),
+                    100 * c.accepted_of_drafted(), 100 * c.accepted_of_emitted(), time_text(c.draft_ms),
+                    time_text(c.verify_ms), time_text(c.choose_ms), time_text(c.commit_ms));
 }
 
 boost::json::object draft_json(const Drafting& drafting, const SpeculationCounters& c) {

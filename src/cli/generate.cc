@@ -32,14 +32,19 @@ Exit codes: 0 done, 1 something failed, 2 the command line makes no sense, 130 e
 
 double per_second(int64_t count, double ms) { return ms > 0 ? static_cast<double>(count) * 1000 / ms : 0; }
 
+// decode_ms begins when the first token is there.
+int64_t timed_tokens(const GenerateResult& result) {
+  return std::max<int64_t>(static_cast<int64_t>(result.tokens.size()) - 1, 0);
+}
+
+double written_per_ms(const GenerateResult& result) { return per_second(timed_tokens(result), result.decode_ms) / 1e3; }
+
 std::string summary_of(const GenerateResult& result, uint64_t seed) {
   const auto count = static_cast<int64_t>(result.tokens.size());
-  // decode_ms begins when the first token is there.
-  const int64_t timed = std::max<int64_t>(count - 1, 0);
   return fmt::format("prompt {} tokens in {} ({:.0f}/s) · output {} tokens in {} ({:.1f}/s) · end: {} · seed {}\n",
                      result.prompt_tokens, time_text(result.prompt_ms),
                      per_second(result.prompt_tokens, result.prompt_ms), count, time_text(result.decode_ms),
-                     per_second(timed, result.decode_ms), finish_reason_name(result.finish), seed);
+                     per_second(timed_tokens(result), result.decode_ms), finish_reason_name(result.finish), seed);
 }
 
 std::string json_of(const GenerateResult& result, const GenerateOptions& options, const std::string& model,
@@ -160,7 +165,8 @@ class GenerateCommand {
     if (unwritten) return fail_to_write(unwritten);
     if (tells_) {
       tell(fmt::format("{}{}{}", options_.json ? "" : "\n\n", summary_of(*result, *options_.sampling.seed),
-                       draft_summary(opened.drafting(), result->counters)));
+                       draft_summary(opened.drafting(), result->counters, written_per_ms(*result),
+                                     static_cast<int32_t>(result->prompt_tokens))));
     }
     return interrupted() ? kExitInterrupted : kExitDone;
   }

@@ -368,6 +368,7 @@ TEST_F(Program, AutoTakesTheDrafterThatLiesBesideTheModelAndSaysSo) {
   // Both kinds, one beside the other.
   fs::copy(goldens / "dense" / "dflash", folder() / "model-DFlash");
   const Ran both = generate(arguments);
+  EXPECT_NE(both.err.find(" times as fast as without drafts"), std::string::npos) << both.err;
   EXPECT_NE(both.err.find("model-assistant, "), std::string::npos) << both.err;
   EXPECT_NE(both.err.find("model-DFlash"), std::string::npos) << both.err;
   EXPECT_EQ(both.out, none.out);

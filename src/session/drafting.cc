@@ -163,6 +163,12 @@ bool Drafting::has_lazy_loaded() const {
   return std::any_of(lazy_.begin(), lazy_.end(), [](const LazyDrafter* drafter) { return drafter->loaded(); });
 }
 
+double Drafting::plain_ms(int32_t context) const {
+  if (costs_.empty()) return 0;
+  const auto& here = costs_.front().of_class(StepCosts::context_class(context));
+  return here && here->step.samples(1) >= kFirstPlainRounds ? here->step.ms(1) : 0;
+}
+
 void Drafting::keep_costs() const {
   for (size_t i = 0; i < cost_keys_.size(); ++i) (void)CostStore::in_user_cache().save(cost_keys_[i], costs_[i]);
 }

@@ -46,6 +46,8 @@ class Drafting {
   [[nodiscard]] Drafter* drafter() const { return drafter_.get(); }
   // Of each of them.
   [[nodiscard]] StepCosts* costs() { return costs_.data(); }
+  // What a step without drafts takes at about this context; 0 where none was timed.
+  [[nodiscard]] double plain_ms(int32_t context) const;
   [[nodiscard]] std::optional<int32_t> fixed_depth() const { return fixed_depth_; }
   // ngram, none, or folders.
   [[nodiscard]] std::string name() const;

@@ -210,12 +210,14 @@ def factors(rng: random.Random) -> tuple[int, int]:
         pair = (rng.randint(0, 12), rng.randint(0, 12))
     elif kind < 0.62:
         return rng.randint(10, 99), rng.randint(10, 99)
-    elif kind < 0.78:
+    elif kind < 0.72:
         pair = (rng.randint(10, 99), rng.randint(2, 9))
-    elif kind < 0.88:
+    elif kind < 0.8:
         pair = (rng.randint(100, 999), rng.randint(2, 9))
-    elif kind < 0.96:
+    elif kind < 0.88:
         pair = (rng.randint(100, 999), rng.randint(10, 99))
+    elif kind < 0.97:
+        pair = (rng.randint(100, 999), rng.randint(100, 999))
     else:
         pair = (rng.randint(1, 99) * rng.choice([1, 10]), 10 ** rng.randint(1, 3))
     return pair if rng.random() < 0.7 else (pair[1], pair[0])

@@ -87,5 +87,23 @@ def holder(rng: random.Random) -> ClassTask:
     return ClassTask(f"code class {name} {' '.join(one[0] for one in chosen)}", ask, "\n".join(lines), checks or [check])
 
 
+PLAIN = ["Write a Python class for {a}.", "Implement {a} in Python.", "Write {a} class in Python.", "I need a Python class for {a}.", "Can you write a class for {a}?", "Create a class {c} in Python.", "Python class for {a}", "Please write a Python class {c} that works like {a}.", "Show me a simple {l} class in Python.", "Write a class {c}.", "Give me {a} as a Python class.", "How do I write {a} class in Python?",
+         "write a python class for {a}", "Write a Python class that implements {a}.", "Make {a} class, please.", "Code {a} in Python with a class."]
+
+
+def plain_holder(rng: random.Random) -> ClassTask:
+    """A class that holds things, asked for without its methods: it gets the usual ones. Its key has the wording, so that most are trained on."""
+    name = rng.choice(["Stack", "Stack", "Queue"])
+    ask = rng.choice(PLAIN).format(c=name, a=words.article(name.lower()), l=name.lower())
+    if rng.random() < 0.3:
+        ask = rng.choice(["Hi! ", "Please help me: ", "One more thing: "]) + ask
+    lines = [f"class {name}:", "    def __init__(self):", "        self.items = []"]
+    for method, parameter, _, code in HOLDERS[name]:
+        lines += ["", f"    def {method}(self{', ' + parameter if parameter else ''}):", f"        {code}"]
+    put, take = HOLDERS[name][0][0], HOLDERS[name][1][0]
+    checks = [f"one = {name}()\none.{put}(1)\none.{put}(2)\nassert one.{take}() == {2 if name == 'Stack' else 1}"]
+    return ClassTask(f"code class plain {ask}", ask, "\n".join(lines), checks)
+
+
 def made(rng: random.Random) -> ClassTask:
-    return with_attributes(rng) if rng.random() < 0.8 else holder(rng)
+    return rng.choices([with_attributes, holder, plain_holder], weights=[65, 22, 13])[0](rng)

@@ -126,10 +126,10 @@ def request_for(task: Task, rng: random.Random) -> tuple[str, str, str | None]:
 def exercise(rng: random.Random) -> tuple[str, str, str]:
     """A request, an answer with the code, and the key that decides the split. The functions everybody asks for are trained on in most wordings."""
     dice = rng.random()
-    if dice < 0.05:
+    if dice < 0.08:
         made = code_tasks_classes.made(rng)
         return made.ask, fenced(made.code), made.key
-    is_classic = dice < 0.22
+    is_classic = dice < 0.24
     task = classic(rng) if is_classic else composed(rng)
     question, answer, _ = asked(task, rng)
     return question, answer, task.key + question if is_classic else task.key

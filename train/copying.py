@@ -56,15 +56,31 @@ def quote(rng: random.Random, passages: list[str]) -> tuple[str, str]:
     return rng.choice(["Put this in quotes: {}", "Quote this: {}", "Write this in quotation marks: {}"]).format(text), f'"{text}"'
 
 
+IN_CAPITALS = ["Write this in capital letters: {}", "Make this upper case: {}", "Upper-case: {}", "Write in capitals: {}", "Capitalize every letter: {}", "Convert to uppercase: {}", "Put this in all caps: {}", "Please write this in capital letters:\n\n{}", "in capital letters please: {}", "Turn this into capital letters: {}", "Say this in block letters: {}",
+               "Write \"{}\" in capital letters.", "Can you write \"{}\" in all caps?", "How does \"{}\" look in capital letters?", "Shout this: {}"]
+IN_SMALL = ["Write this in small letters: {}", "Make this lower case: {}", "Lower-case: {}", "Convert to lowercase: {}", "Write in small letters only: {}", "Turn this into lower case: {}", "Write \"{}\" in small letters.", "Please write this without capital letters: {}"]
+
+
+def some_words(rng: random.Random, passages: list[str]) -> str:
+    """A word, some words, or a sentence."""
+    kind = rng.random()
+    if kind < 0.25:
+        return rng.choice(items(rng, 1, 3))
+    if kind < 0.45:
+        return " ".join(items(rng, 1, 4))
+    if kind < 0.6:
+        return rng.choice(["hello world", "good morning", "thank you", "happy birthday", "see you soon", "hello", "welcome home", "do not touch", "stop", "good night", "please wait", "no entry", "watch out", "come here", "I love you", "yes", "well done", "keep out", "open now", "this is great"])
+    return sentence(rng, passages).replace('"', "")
+
+
 def upper(rng: random.Random, passages: list[str]) -> tuple[str, str]:
-    text = made_sentence(rng) if rng.random() < 0.5 else " ".join(items(rng, 1, 4))
-    return rng.choice(["Write this in capital letters: {}", "Make this upper case: {}", "Upper-case: {}"]).format(text), text.upper()
+    text = some_words(rng, passages)
+    return rng.choice(IN_CAPITALS).format(text), text.upper()
 
 
 def lower(rng: random.Random, passages: list[str]) -> tuple[str, str]:
-    text = made_sentence(rng)
-    shown = text.upper() if rng.random() < 0.6 else text
-    return rng.choice(["Write this in small letters: {}", "Make this lower case: {}", "Lower-case: {}"]).format(shown), text.lower()
+    text = some_words(rng, passages)
+    return rng.choice(IN_SMALL).format(text.upper() if rng.random() < 0.6 else text), text.lower()
 
 
 def reverse_words(rng: random.Random, passages: list[str]) -> tuple[str, str]:
@@ -166,7 +182,7 @@ def reading(rng: random.Random, passages: list[str]) -> tuple[str, str]:
     return " ".join(fact[0] for fact in facts) + " " + question, answer or told
 
 
-KINDS = [(repeat, 14), (quote, 5), (upper, 5), (lower, 4), (reverse_words, 8), (replace_name, 14), (as_lines, 8), (from_lines, 5), (in_order, 7),
+KINDS = [(repeat, 14), (quote, 5), (upper, 20), (lower, 10), (reverse_words, 8), (replace_name, 14), (as_lines, 8), (from_lines, 5), (in_order, 7),
          (first_or_last, 5), (first_sentence, 5), (count_items, 4), (remove_word, 5), (add_word, 3), (spell, 4), (plural_of, 1), (reading, 9)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from train import words
+from train import explanations, words
 from train.wording import vary
 
 CAPITALS = dict(pair.split(":") for pair in """France:Paris,Germany:Berlin,Spain:Madrid,Italy:Rome,Austria:Vienna,Norway:Oslo,Ireland:Dublin,Portugal:Lisbon,Greece:Athens,
@@ -68,6 +68,8 @@ SMALL_TALK = [(["Hi", "Hello", "Hi!", "Hello!", "Hey", "Hi there", "Hello there!
 
 def from_tables(rng: random.Random) -> tuple[str, str]:
     """A question and its answer."""
+    if rng.random() < 0.35:
+        return explanations.exchange(rng)
     kind = rng.randrange(18)
     pick = rng.choice
     if kind == 0:

@@ -86,6 +86,7 @@ bool ModelShelf::unload_one(Lock& lock) {
   lock.lock();
   item->state = ShelfState::unloaded;
   item->drafts_not = false;
+  item->needs.drafter = needs_of(item->entry).drafter;
   for (const auto& weak : std::exchange(item->going, {})) {
     if (const auto ticket = weak.lock()) ticket->settle(nullptr, std::nullopt);
   }
@@ -209,6 +210,7 @@ void ModelShelf::end_load(const std::shared_ptr<Item>& item, Result<std::unique_
                         description.kernels, description.threads,
                         bytes_text(static_cast<double>(description.settings.kv_bytes)), description.drafter));
   item->needs.kv = description.settings.kv_bytes;
+  if (!item->drafting()->refused().empty()) item->needs.drafter = 0;
   item->last_used = Clock::now().time_since_epoch().count();
   served.start_hashing();
   if (dials_) served.engine().turn(*dials_);

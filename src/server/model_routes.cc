@@ -85,7 +85,7 @@ json::object model_object(const ModelView& view, int32_t context) {
   made["memory"] = memory_object(view);
   json::object& drafter = made["drafter"].as_object();
   drafter["state"] = view.drafter_state;
-  drafter["reason"] = view.drafter_state == "dropped" ? json::value("others needed its memory") : json::value();
+  drafter["reason"] = text_or_null(view.drafter_reason);
   return made;
 }
 

@@ -280,10 +280,14 @@ ModelView ModelShelf::view_of(const std::shared_ptr<Item>& item) {
     view.drafter_state = view.model != nullptr && view.model->description().drafter != "none" ? "loaded"
                          : item->needs.drafter > 0                                            ? "not loaded"
                                                                                               : "none";
+  } else if (!drafting->refused().empty()) {
+    view.drafter_state = "refused";
+    view.drafter_reason = drafting->refused();
   } else if (!drafting->is_lazy()) {
     view.drafter_state = drafting->parts().empty() ? "none" : "loaded";
   } else {
     view.drafter_state = item->drafts_not ? "dropped" : drafting->has_lazy_loaded() ? "loaded" : "not loaded";
+    if (item->drafts_not) view.drafter_reason = "others needed its memory";
   }
   return view;
 }

@@ -68,7 +68,8 @@ struct ModelView {
   ShelfState state = ShelfState::unloaded;
   std::string stage, error;
   double progress = 0;
-  std::string drafter_state;  // none, not loaded, loaded, dropped
+  std::string drafter_state;  // none, not loaded, loaded, dropped, refused
+  std::string drafter_reason;
   std::time_t last_used = 0;  // 0: never
   int32_t running = 0, waiting = 0;
   size_t kv_used = 0;

@@ -355,6 +355,24 @@ TEST(SeveralModels, DraftersGoFirstAndComeBack) {
   EXPECT_EQ(text_of(server.complete("dense", fields)), drafted);
 }
 
+TEST(SeveralModels, ADrafterThatDoesNotFitIsRefused) {
+  ModelsServer server;
+  server.link_model("dense", false, "odd");
+  // Of another model.
+  const fs::path other = fs::path(PACELINE_SOURCE_DIR) / "models/default/assistant";
+  fs::create_directory_symlink(other, server.scratch().path() / "odd/assistant");
+  server.find_more({server.entry("odd", true)});
+  ASSERT_EQ(server.client().post("/v1/models/rescan", "").status, 200);
+  EXPECT_GT(server.needs("odd"), server.needs("dense"));
+  ASSERT_EQ(server.complete("odd").status, 200);
+  const boost::json::value odd = server.model("odd");
+  EXPECT_EQ(odd.at("drafter").at("state"), "refused");
+  const auto reason = boost::json::value_to<std::string>(odd.at("drafter").at("reason"));
+  EXPECT_NE(reason.find("assistant: does not fit the model: "), std::string::npos) << reason;
+  EXPECT_EQ(reason.find(server.scratch().path().string()), std::string::npos) << reason;
+  EXPECT_EQ(odd.at("memory").at("drafter").to_number<int64_t>(), 0);
+}
+
 // Who wrote what: the pieces are the text, and the rounds are those that were counted.
 TEST(SeveralModels, TracesSayWhoWroteWhat) {
   ModelsServer server(0, {}, true);

@@ -43,8 +43,8 @@ struct ModelShelf::Item {
   [[nodiscard]] bool takes_memory() const { return state != ShelfState::unloaded && state != ShelfState::failed; }
   [[nodiscard]] bool is_idle() const { return state == ShelfState::loaded && users == 0; }
   [[nodiscard]] bool has_files() const {
-    std::error_code error;
-    return entry.head.place.empty() || std::filesystem::exists(entry.head.place, error);
+    std::error_code failed;
+    return entry.head.place.empty() || std::filesystem::exists(entry.head.place, failed);
   }
   // Nobody has it, nor waits for it.
   [[nodiscard]] bool is_left_alone() const {

@@ -22,6 +22,15 @@ namespace fs = std::filesystem;
 // Once per model, drafter, machine and build; later runs know.
 constexpr double kCalibrationMs = 300;
 
+// Where a folder lies is for the log alone.
+std::string without_paths(std::string text, const fs::path& target) {
+  for (const fs::path& place : drafter_places(target, HubCaches::from_environment())) {
+    const std::string before = place.parent_path().string() + "/";
+    for (size_t at = text.find(before); at != std::string::npos; at = text.find(before)) text.erase(at, before.size());
+  }
+  return text;
+}
+
 bool may_be(const DraftOptions& options, DraftedBy kind) {
   return options.kind == "auto" || options.kind == drafted_by_name(kind);
 }
@@ -115,6 +124,7 @@ Status Drafting::find(const DraftOptions& options, const DraftTarget& target, Ma
   if (drafters.empty()) {
     finding_ = fmt::format("no drafter found for {}, beside it or in the local Hugging Face cache{}",
                            target.folder.string(), passed_by);
+    if (!passed_by.empty()) refused_ = without_paths(passed_by.substr(2), target.folder);
     if (options.kind != "auto")
       return Error{fmt::format("a drafter of kind {} was asked for, and {}", options.kind, finding_)};
   } else {

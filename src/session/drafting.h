@@ -58,6 +58,8 @@ class Drafting {
   [[nodiscard]] const std::vector<Part>& parts() const { return parts_; }
   // Who was found where the options left it open; "": they did not.
   [[nodiscard]] const std::string& finding() const { return finding_; }
+  // What is wrong with those that lay where drafters do, where none of them fits; "": nothing. Without their paths.
+  [[nodiscard]] const std::string& refused() const { return refused_; }
   // Of those whose weights wait to be asked for: whether they may take their memory. Where not, they give it up and
   // guess nothing: to be said while nothing runs.
   void let_lazy(bool may);
@@ -77,7 +79,7 @@ class Drafting {
   void learn_costs(const DraftTarget& target, const Machine& machine, const Drafters& drafters);
 
   std::vector<Part> parts_;
-  std::string finding_;
+  std::string finding_, refused_;
   std::optional<int32_t> fixed_depth_;
   std::vector<StepCosts> costs_;
   std::vector<CostKey> cost_keys_;

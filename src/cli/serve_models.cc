@@ -47,6 +47,10 @@ class Finder {
     entry.aliases = table.aliases;
     if (table.draft) entry.open.draft.draft = *table.draft;
     if (table.kv_bytes > 0) entry.open.engine.kv_bytes = table.kv_bytes;
+    entry.open.defaults = table.defaults;
+    int32_t& context = entry.open.defaults.context;
+    if (options_.server.limits.context > 0) context = 0;  // a flag goes before a table
+    if (context > 0) entry.head.context = std::min(entry.head.context, context);
     entry.is_pinned = table.pin;
     entry.open.draft.lazy = entry.open.draft.lazy && !table.pin;
     entry.idle_s = table.idle_s.value_or(entry.idle_s);

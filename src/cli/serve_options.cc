@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <system_error>
+#include <type_traits>
 
 #include "cli/byte_size.h"
 #include "cli/generate_options.h"
@@ -281,6 +283,16 @@ Status give_model_line(const SettingLine& line, ModelsOptions& models) {
   }
   if (line.values.size() != 1) return Error{fmt::format("{}: expected one value", line.key)};
   const std::string& value = line.values.front();
+  const auto number = [&](double low, double high, auto& out) -> Status {
+    using Number = typename std::decay_t<decltype(out)>::value_type;
+    char* end = nullptr;
+    const double read = std::strtod(value.c_str(), &end);
+    if (value.empty() || *end != 0 || !(read >= low && read <= high) ||
+        (std::is_integral_v<Number> && read != std::floor(read)))
+      return Error{fmt::format("{}: expected a number from {} to {}", line.key, low, high)};
+    out = static_cast<Number>(read);
+    return Done{};
+  };
   const auto flag = [&](bool& out) -> Status {
     if (value != "true" && value != "false") return Error{fmt::format("{}: expected true or false", line.key)};
     out = value == "true";
@@ -297,13 +309,23 @@ Status give_model_line(const SettingLine& line, ModelsOptions& models) {
   } else if (line.key == "load-at-start") {
     return flag(table.load_at_start);
   } else if (line.key == "idle-seconds") {
-    char* end = nullptr;
-    table.idle_s = std::strtod(value.c_str(), &end);
-    if (*end != 0 || !(*table.idle_s >= 0)) return Error{"idle-seconds: expected a number from 0 on"};
+    return number(0, 1e9, table.idle_s);
+  } else if (line.key == "ctx") {
+    std::optional<int32_t> context;
+    TRY(number(0, 1 << 30, context));
+    table.defaults.context = *context;
+  } else if (line.key == "thinking") {
+    return flag(table.defaults.thinks.emplace());
+  } else if (line.key == "temperature") {
+    return number(0, 2, table.defaults.temperature);
+  } else if (line.key == "top-p") {
+    return number(0.01, 1, table.defaults.top_p);
+  } else if (line.key == "top-k") {
+    return number(0, 1 << 30, table.defaults.top_k);
   } else {
     return Error{
-        fmt::format("{} is no setting of a model (model, draft, aliases, kv-bytes, pin, load-at-start, "
-                    "idle-seconds)",
+        fmt::format("{} is no setting of a model (model, draft, aliases, ctx, kv-bytes, pin, load-at-start, "
+                    "idle-seconds, thinking, temperature, top-p, top-k)",
                     line.key)};
   }
   return Done{};

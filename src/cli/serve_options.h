@@ -23,6 +23,7 @@ struct ModelTable {
   size_t kv_bytes = 0;  // 0: as all have it
   bool pin = false, load_at_start = false;
   std::optional<double> idle_s;
+  ModelDefaults defaults;
 };
 
 // Of several models in one process.

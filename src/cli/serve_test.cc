@@ -227,7 +227,9 @@ TEST_F(ServeOptionsTest, ModelsAreTables) {
   const Status read = read_settings_file(
       told_,
       file("port = 7004\n[models.small]\nmodel = \"/srv/small\"\naliases = [\"a\", \"b-*\"]\npin = true\n"
-           "[models.\"org/large\"]\nkv-bytes = \"2GB\"\nidle-seconds = 90\ndraft = \"none\"\n"),
+           "[models.\"org/large\"]\nkv-bytes = \"2GB\"\nidle-seconds = 90\ndraft = \"none\"\nctx = 512\nthinking = "
+           "false\n"
+           "temperature = 0.25\ntop-p = 0.5\ntop-k = 7\n"),
       &options_.models);
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(options_.server.port, 7004);
@@ -240,8 +242,16 @@ TEST_F(ServeOptionsTest, ModelsAreTables) {
   EXPECT_EQ(options_.models.list[1].kv_bytes, size_t{2} << 30);
   EXPECT_EQ(options_.models.list[1].idle_s, 90);
   EXPECT_EQ(options_.models.list[1].draft, "none");
-  for (const char* wrong : {"[models.]\n", "[models.a\n", "[models.a]\nwat = 1\n", "[models.a]\npin = 3\n",
-                            "[models.a]\nkv-bytes = \"much\"\n", "[models.a]\nidle-seconds = -1\n"})
+  const ModelDefaults& defaults = options_.models.list[1].defaults;
+  EXPECT_EQ(defaults.context, 512);
+  EXPECT_EQ(defaults.thinks, false);
+  EXPECT_EQ(defaults.temperature, 0.25f);
+  EXPECT_EQ(defaults.top_p, 0.5f);
+  EXPECT_EQ(defaults.top_k, 7);
+  for (const char* wrong : {"[models.a]\nctx = -1\n", "[models.a]\nctx = 1.5\n", "[models.a]\nthinking = 1\n",
+                            "[models.a]\ntemperature = 3\n", "[models.a]\ntop-k = \"\"\n", "[models.]\n", "[models.a\n",
+                            "[models.a]\nwat = 1\n", "[models.a]\npin = 3\n", "[models.a]\nkv-bytes = \"much\"\n",
+                            "[models.a]\nidle-seconds = -1\n"})
     EXPECT_FALSE(read_settings_file(told_, file(wrong), &options_.models).ok()) << wrong;
 }
 
@@ -302,15 +312,20 @@ TEST(ServeProgram, EndsWellWhenItIsTold) {
 // The program with a pipe for its stderr, whose reader does as it likes.
 class PipedServer {
  public:
-  PipedServer() {
+  explicit PipedServer(const std::vector<std::string>& further = {}) {
+    std::vector<std::string> words{PACELINE_PROGRAM, "serve", "--port",        "0", "--draft", "none",
+                                   "--kv-bytes",     "64MB",  "--drain-grace", "0"};
+    words.insert(words.end(), further.begin(), further.end());
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
     EXPECT_EQ(::pipe(ends_), 0);
     pid_ = ::fork();
     if (pid_ == 0) {
       ::dup2(ends_[1], STDERR_FILENO);
       ::close(ends_[0]);
       ::close(ends_[1]);
-      ::execl(PACELINE_PROGRAM, "paceline", "serve", "--port", "0", "--draft", "none", "--kv-bytes", "64MB",
-              "--drain-grace", "0", nullptr);
+      ::execv(PACELINE_PROGRAM, arguments.data());
       ::_exit(127);
     }
     ::close(ends_[1]);
@@ -409,6 +424,39 @@ TEST(ServeProgram, AModelThatWasThereFromTheStartCanGoAndComeBack) {
     EXPECT_EQ(client.post("/v1/completions", R"({"prompt":"a","max_tokens":1})").status, 200);
   }
   EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
+// A request goes before a flag, that before the model's table, and that before the model's files.
+TEST(ServeProgram, AModelHasDefaultsOfItsOwn) {
+  const fs::path file = fs::temp_directory_path() / ("paceline_tables_" + std::to_string(getpid()));
+  const std::string model = std::string("model = \"") + PACELINE_SOURCE_DIR + "/models/default\"\n";
+  std::ofstream(file)
+      << "[models.files]\n"
+      << model << "[models.table]\n"
+      << model << "ctx = 256\nthinking = true\ntemperature = 0.25\ntop-p = 0.5\ntop-k = 3\nload-at-start = true\n";
+  for (const bool has_flag : {false, true}) {
+    PipedServer server(has_flag ? std::vector<std::string>{"--config", file.string(), "--ctx", "512"}
+                                : std::vector<std::string>{"--config", file.string()});
+    TestClient client = server.client();
+    EXPECT_EQ(client.get("/v1/models/table").json().at("context_length").to_number<int>(), has_flag ? 512 : 256);
+    const auto params = client.get("/props?model=table").json().at("default_generation_settings").at("params");
+    EXPECT_EQ(params.at("temperature").to_number<double>(), 0.25);
+    EXPECT_EQ(params.at("top_p").to_number<double>(), 0.5);
+    EXPECT_EQ(params.at("top_k").to_number<int>(), 3);
+    const auto rendered = [&](const std::string& name, const std::string& further) {
+      const TestAnswer answer =
+          client.post("/apply-template",
+                      R"({"model":")" + name + R"(","messages":[{"role":"user","content":"hi"}])" + further + "}");
+      EXPECT_EQ(answer.status, 200) << answer.body;
+      return boost::json::value_to<std::string>(answer.json().at("prompt"));
+    };
+    const std::string on = R"(,"chat_template_kwargs":{"enable_thinking":true})";
+    const std::string off = R"(,"chat_template_kwargs":{"enable_thinking":false})";
+    ASSERT_NE(rendered("files", on), rendered("files", ""));
+    EXPECT_EQ(rendered("table", ""), rendered("files", on));
+    EXPECT_EQ(rendered("table", off), rendered("files", off));
+  }
+  fs::remove(file);
 }
 
 TEST(ServeProgram, SaysWhatIsWrong) {

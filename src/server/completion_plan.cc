@@ -127,6 +127,8 @@ class Planner final : public CompletionPlanner {
   }
 
   void plan_chat(ChatAsk& chat) {
+    const std::optional<bool> thinks = model_->thinks();
+    if (thinks && !chat.chat.variables.contains("enable_thinking")) chat.set_thinking(*thinks);
     const auto text = render_within(model_->text(), chat.chat, limits_, wire_->prompt_field(), problem_);
     if (!text) return;
     if (only_renders_) {

@@ -35,6 +35,9 @@ class ServedModel {
   // Further names; one that ends in * stands for all that begin so.
   void set_aliases(std::vector<std::string> aliases) { aliases_ = std::move(aliases); }
   [[nodiscard]] const std::vector<std::string>& aliases() const { return aliases_; }
+  // Whether it thinks where a request does not say; none: as its template has it.
+  void set_thinks(std::optional<bool> thinks) { thinks_ = thinks; }
+  [[nodiscard]] std::optional<bool> thinks() const { return thinks_; }
   // An entry of GET /v1/models.
   [[nodiscard]] boost::json::object object(int32_t context_limit) const;
 
@@ -49,6 +52,7 @@ class ServedModel {
   const Vision* vision_;
   std::string name_;
   std::vector<std::string> aliases_;
+  std::optional<bool> thinks_;
   EngineDescription description_;
   CompletionMaker maker_;
   int64_t created_;

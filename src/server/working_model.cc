@@ -10,6 +10,7 @@ Result<std::unique_ptr<WorkingModel>> WorkingModel::open(const OpenOptions& opti
   auto served = std::make_unique<ServedModel>(opened->text(), opened->engine(), opened->vision(), std::move(name),
                                               opened->description());
   served->set_aliases(std::move(aliases));
+  served->set_thinks(options.defaults.thinks);
   return std::unique_ptr<WorkingModel>(new WorkingModel(std::move(opened), std::move(served), stuck_s));
 }
 

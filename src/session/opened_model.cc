@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 
 #include "session/drafted_by.h"
@@ -22,6 +23,14 @@ void say(const OpenOptions& options, const std::string& text) {
 
 void say_stage(const OpenOptions& options, const char* what) {
   if (options.stage) options.stage(what);
+}
+
+void set_defaults(const ModelDefaults& defaults, TextModel& text) {
+  ModelConfig& config = text.loaded.config;
+  if (defaults.context > 0) config.context = std::min(config.context, defaults.context);
+  config.temperature = defaults.temperature.value_or(config.temperature);
+  config.top_p = defaults.top_p.value_or(config.top_p);
+  config.top_k = defaults.top_k.value_or(config.top_k);
 }
 
 Status check_range(const char* what, int64_t found, int64_t least, int64_t most) {
@@ -92,6 +101,7 @@ Status OpenedModel::load(const OpenOptions& options) {
   // Reads and writes every quantised weight once, where the kernels want them in their own order.
   text.loaded.weights = text.loaded.weights->placed_for(machine_->ops(), progress);
   TRY(machine_->ops().wait());
+  set_defaults(options.defaults, text);
   text_.emplace(std::move(text));
   forward_ = text_->loaded.weights->make_forward(machine_->ops(), options.run.precision, kv);
   description_.kernels = machine_->kernels_name();

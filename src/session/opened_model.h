@@ -40,12 +40,21 @@ KvFormats kv_formats(const RunOptions& options);
 // if_possible: a model whose vision side cannot be read takes text all the same.
 enum class VisionUse : uint8_t { none, if_possible, needed };
 
+// What stands in the place of what the model's files say, where a request does not say it.
+struct ModelDefaults {
+  int32_t context = 0;  // most tokens, no more than it has; 0: all of them
+  std::optional<float> temperature = {}, top_p = {};
+  std::optional<int32_t> top_k = {};
+  std::optional<bool> thinks = {};
+};
+
 struct OpenOptions {
   RunOptions run;
   DraftOptions draft;
   EngineSettings engine;     // kv_bytes 0: what seems right for the memory that is free
   bool one_request = false;  // at a time: then that is no more than the longest one takes
   VisionUse vision = VisionUse::if_possible;
+  ModelDefaults defaults = {};
   StepObserver* observer = nullptr;  // outlives the model
   StepTurns* turns = nullptr;        // with others that run on this machine; outlive it, too
   // Hears what was found and decided. May be empty.

@@ -115,8 +115,13 @@ void OutputParser::leave(std::vector<OutputDelta>& out) {
       break;
     case Place::thought_head: break;  // no more than a part of the mark, or nothing
     case Place::call:
-      // One that was told stays as far as it came.
-      call_told_ ? call_.clear() : give_back_call(false, out);
+      if (!streams_calls_) {
+        give_back_call(false, out);
+        break;
+      }
+      // One that was told stays as far as it came. Before that it is nothing: its marks are no text.
+      call_.clear();
+      drop_held_lines();
       break;
   }
   head_.clear();

@@ -111,7 +111,9 @@ TEST_F(OutputParserTest, CallsWhileTheyAreWritten) {
     EXPECT_EQ(parse(text, streams), parse(text, all_));
   }
   EXPECT_EQ(parse("<|tool_call>call:f{a:<|\"|>cut", streams), R"([f{"a":"cut)");
-  EXPECT_EQ(parse("<|tool_call>call:f", streams), "<|tool_call>call:f");
+  for (const char* cut : {"<|tool_call>", "<|tool_call>call:", "<|tool_call>call:f"}) {
+    EXPECT_EQ(parse("So." + std::string(cut), streams), "So.") << "what is cut before it can be told leaves no marks";
+  }
 
   OutputParser parser(tokenizer_, *dialect_, streams);
   std::vector<OutputDelta> deltas;

@@ -130,6 +130,7 @@ TEST_P(QwenOutputTest, CallsWhileTheyAreWritten) {
   EXPECT_EQ(parse(json, streams), parse(json, all_));
   EXPECT_EQ(parse(json, streams), "Wait.[f{\"n\": [1, \"}\\\"\"]}]");
   EXPECT_EQ(parse("<tool_call>\n{\"name\": \"f\", \"arguments\": {\"n\": 1", streams), "[f{\"n\": 1");
+  EXPECT_EQ(parse("Wait.\n\n<tool_call>\n{\"name\":", streams), "Wait.");
   const std::string tagged =
       "<tool_call>\n<function=f>\n<parameter=n>\n7\n</parameter>\n<parameter=s>\na é \"quoted\"\n\n and so on, for "
       "long\n</parameter>\n</function>\n</tool_call>";

@@ -30,6 +30,7 @@ Result<Automaton> json_schema_grammar(const boost::json::value& schema, const st
 struct ToolSchema {
   std::string name;
   boost::json::value parameters;  // the schema of an object; null: no parameters
+  bool strict = false;            // no call may go beyond it, whatever else is let go
 };
 
 // Whether a tool may be called so: letters, digits, '_', '-' and '.', which need no quotes in a call.

@@ -212,6 +212,48 @@ constexpr const char* kTools =
     R"("tools":[{"type":"function","function":{"name":"get_weather","description":"Weather of a city",)"
     R"("parameters":{"type":"object","properties":{"city":{"type":"string","maxLength":20}},"required":["city"]}}}])";
 
+// Wherever its tokens end: what was not told as a call is not told at all.
+TEST_F(ServerTest, ACallThatIsCutLeavesNoMarks) {
+  for (int most = 1; most <= 8; ++most) {
+    const std::string fields =
+        std::string(kTools) + R"(,"tool_choice":"required","temperature":0,"max_tokens":)" + std::to_string(most);
+    const auto choice = first_choice(server_->chat(fields, "What is the weather in Paris?").json());
+    EXPECT_EQ(choice.at("finish_reason"), json::value("length"));
+    const json::value& content = choice.at("message").at("content");
+    EXPECT_TRUE(content.is_null() || content == json::value("")) << json::serialize(choice);
+  }
+  const auto messages = server_->client().post(
+      "/v1/messages",
+      R"({"max_tokens":4,"temperature":0,"messages":[{"role":"user","content":"What is the weather in Paris?"}],)"
+      R"("tools":[{"name":"f","input_schema":{"type":"object"}}],"tool_choice":{"type":"any"}})");
+  EXPECT_EQ(messages.status, 200);
+  EXPECT_EQ(messages.body.find("call:"), std::string::npos) << messages.body;
+  const auto response = server_->client().post(
+      "/v1/responses",
+      R"({"max_output_tokens":4,"temperature":0,"input":"What is the weather in Paris?",)"
+      R"("tools":[{"type":"function","name":"f","parameters":{"type":"object"}}],"tool_choice":"required"})");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.body.find("call:"), std::string::npos) << response.body;
+}
+
+// Whether a call must be made or may be.
+TEST_F(ServerTest, AStrictToolWhoseSchemaCannotBeFollowedIsRefused) {
+  const auto ask = [&](bool strict, const char* choice) {
+    return server_->chat(
+        std::string(R"("tools":[{"type":"function","function":{"name":"f","strict":)") + (strict ? "true" : "false") +
+        R"(,"parameters":{"type":"object","properties":{"a":{"type":"string","pattern":"(?<=a)b"}}}}}],"tool_choice":")" +
+        choice + R"(","max_tokens":4)");
+  };
+  for (const char* choice : {"auto", "required"}) {
+    const TestAnswer refused = ask(true, choice);
+    EXPECT_EQ(refused.status, 400) << choice;
+    EXPECT_EQ(refused.error_field("code"), "unsupported");
+    EXPECT_NE(refused.error_field("message").find("tool f: #/properties/a: pattern"), std::string::npos)
+        << refused.error_field("message");
+    EXPECT_EQ(ask(false, choice).status, 200) << choice;
+  }
+}
+
 TEST_F(ServerTest, ToolCalls) {
   const std::string fields = std::string(kTools) + R"(,"tool_choice":"required","temperature":0,"max_tokens":100)"
                                                    R"(,"parallel_tool_calls":false)";

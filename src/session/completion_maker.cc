@@ -135,35 +135,37 @@ std::optional<MadeCompletion> CompletionMaker::make(MediaPrompt prompt, const Ou
   return MadeCompletion{std::move(*request), std::move(output)};
 }
 
-std::shared_ptr<const TokenConstraint> CompletionMaker::find_calls(OutputForm form) {
+Result<std::shared_ptr<const TokenConstraint>> CompletionMaker::find_calls(OutputForm form) {
   auto made = forms_.find(form);
-  if (made.ok()) return std::move(*made);
+  if (made.ok()) return made;
   for (grammar::ToolSchema& tool : form.tools) {
     OutputForm alone = form;
     alone.tools = {tool};
-    if (!forms_.find(alone).ok()) tool.parameters = boost::json::object();
+    auto fits = forms_.find(alone);
+    if (!fits.ok() && tool.strict) return fits;
+    if (!fits.ok()) tool.parameters = boost::json::object();
   }
   made = forms_.find(form);
-  return made.ok() ? std::move(*made) : nullptr;
+  const bool must = std::any_of(form.tools.begin(), form.tools.end(), [](const auto& tool) { return tool.strict; });
+  if (!made.ok() && !must) return std::shared_ptr<const TokenConstraint>();
+  return made;
 }
 
 bool CompletionMaker::add_form(const OutputForm& form, const CompletionTerms& terms, Wishes& wishes,
                                FieldProblem& problem) {
-  if (form.kind == OutputForm::Kind::text) {
-    // A text that goes on behind its end has no form.
-    if (!wishes.ignore_eos) wishes.sampling.constraint = find_calls(form);
-    return true;
-  }
+  const bool is_text = form.kind == OutputForm::Kind::text;
   if (wishes.ignore_eos) {
+    // A text that goes on behind its end has no form.
+    if (is_text) return true;
     problem.say(bad_field("ignore_eos", "ignore_eos makes no sense with an output of a given form, which has an end"));
     return false;
   }
-  auto constraint = forms_.find(form);
+  auto constraint = is_text ? find_calls(form) : forms_.find(form);
   if (constraint.ok()) {
     wishes.sampling.constraint = std::move(*constraint);
     return true;
   }
-  const char* field = form.kind == OutputForm::Kind::tool_calls ? terms.tools_field : terms.form_field;
+  const char* field = is_text || form.kind == OutputForm::Kind::tool_calls ? terms.tools_field : terms.form_field;
   problem.say(unsupported(field, fmt::format("{}: {}", field, constraint.error().message)));
   return false;
 }

@@ -73,8 +73,8 @@ class CompletionMaker {
   [[nodiscard]] size_t fewest_tokens(size_t bytes) const { return bytes / longest_piece_; }
   bool add_form(const OutputForm& form, const CompletionTerms& terms, Wishes& wishes, FieldProblem& problem);
   // Calls as their tools want them, and text otherwise; where a tool's schema cannot be followed, its calls may have
-  // any arguments. None: calls cannot be followed at all.
-  std::shared_ptr<const TokenConstraint> find_calls(OutputForm form);
+  // any arguments, unless the tool is strict. None: calls cannot be followed at all.
+  Result<std::shared_ptr<const TokenConstraint>> find_calls(OutputForm form);
   std::optional<MadeCompletion> make(MediaPrompt prompt, const OutputAsk& ask, const std::optional<OutputForm>& form,
                                      const CompletionTerms& terms, FieldProblem& problem);
 

@@ -33,7 +33,7 @@ void ToolOffer::add(const ToolDeclaration& tool, const std::string& place, Field
     made["parameters"] = parameters;
     schema = tool.strict ? json::value(std::move(parameters)) : grammar::enforceable(parameters);
   }
-  schemas.push_back({tool.name, std::move(schema)});
+  schemas.push_back({tool.name, std::move(schema), tool.strict});
   for_template.push_back({{"type", "function"}, {"function", std::move(made)}});
 }
 

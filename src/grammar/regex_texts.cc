@@ -1,6 +1,7 @@
 #include "grammar/regex_texts.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/utf8.h"
@@ -134,6 +135,69 @@ Result<bool> RegexTexts::meet(const RegexTexts& others, int64_t& work) const {
         if (overlap(edge.range, beside.range)) reach(edge.to, beside.to);
   }
   return false;
+}
+
+// Pairs of states, as far as they are reached.
+Result<RegexTexts> RegexTexts::shared_with(const RegexTexts& others, int64_t& work) const {
+  RegexTexts made;
+  std::map<std::pair<int32_t, int32_t>, int32_t> known;
+  std::vector<std::pair<int32_t, int32_t>> open;
+  const auto reach = [&](int32_t one, int32_t other) {
+    const auto [at, is_new] = known.emplace(std::pair(one, other), static_cast<int32_t>(open.size()));
+    if (is_new) {
+      made.add();
+      open.emplace_back(one, other);
+    }
+    return at->second;
+  };
+  reach(0, 0);
+  made.accept_ = -1;
+  for (size_t i = 0; i < open.size(); ++i) {
+    const auto [one, other] = open[i];
+    const auto from = static_cast<int32_t>(i);
+    if (one == accept_ && other == others.accept_) made.accept_ = from;
+    work -= 1 + static_cast<int64_t>(at(one).edges.size() * others.at(other).edges.size());
+    if (work < 0) return too_much();
+    // One after the other: the same pairs are reached as by any other order.
+    for (const int32_t next : at(one).free) made.go(from, reach(next, other));
+    for (const int32_t next : others.at(other).free) made.go(from, reach(one, next));
+    for (const Edge& edge : at(one).edges) {
+      for (const Edge& beside : others.at(other).edges) {
+        if (!overlap(edge.range, beside.range)) continue;
+        const CodeRange both{std::max(edge.range.low, beside.range.low), std::min(edge.range.high, beside.range.high)};
+        const int32_t to = reach(edge.to, beside.to);
+        made.states_[i].edges.push_back({both, to});
+      }
+    }
+  }
+  return made.accept_ < 0 ? RegexTexts() : made.without_dead_ends();
+}
+
+// There is a way from the first to the last.
+RegexTexts RegexTexts::without_dead_ends() const {
+  std::vector<std::vector<size_t>> before(states_.size());
+  for (size_t i = 0; i < states_.size(); ++i) {
+    for (const int32_t to : states_[i].free) before[static_cast<size_t>(to)].push_back(i);
+    for (const Edge& edge : states_[i].edges) before[static_cast<size_t>(edge.to)].push_back(i);
+  }
+  Reached alive(states_.size());
+  alive.add(static_cast<size_t>(accept_));
+  for (size_t i = 0; i < alive.all().size(); ++i)
+    for (const size_t state : before[alive.all()[i]]) alive.add(state);
+  RegexTexts made;
+  std::vector<int32_t> place(states_.size(), -1);
+  for (size_t i = 0; i < states_.size(); ++i)
+    if (alive.has(i)) place[i] = made.add();
+  made.accept_ = place[static_cast<size_t>(accept_)];
+  for (size_t i = 0; i < states_.size(); ++i) {
+    if (place[i] < 0) continue;
+    State& kept = made.states_[static_cast<size_t>(place[i])];
+    for (const int32_t to : states_[i].free)
+      if (const int32_t next = place[static_cast<size_t>(to)]; next >= 0) kept.free.push_back(next);
+    for (const Edge& edge : states_[i].edges)
+      if (const int32_t next = place[static_cast<size_t>(edge.to)]; next >= 0) kept.edges.push_back({edge.range, next});
+  }
+  return made;
 }
 
 bool may_be_empty(const RegexNode& pattern) {

@@ -1,4 +1,4 @@
-// Which texts a regular expression is about: whether one of them is this, and whether two expressions share any.
+// Which texts a regular expression is about: whether one of them is this, and which ones two expressions share.
 #pragma once
 
 #include <cstdint>
@@ -14,13 +14,6 @@ namespace paceline::grammar {
 // number of states to look at, and is an error once that is used up.
 class RegexTexts {
  public:
-  static Result<RegexTexts> of(const RegexNode& pattern, int64_t& work);
-
-  // `text` is valid UTF-8.
-  [[nodiscard]] Result<bool> have(std::string_view text, int64_t& work) const;
-  [[nodiscard]] Result<bool> meet(const RegexTexts& others, int64_t& work) const;
-
- private:
   struct Edge {
     CodeRange range;
     int32_t to;
@@ -30,9 +23,23 @@ class RegexTexts {
     std::vector<int32_t> free = {};  // reached without a character
   };
 
+  static Result<RegexTexts> of(const RegexNode& pattern, int64_t& work);
+
+  // `text` is valid UTF-8.
+  [[nodiscard]] Result<bool> have(std::string_view text, int64_t& work) const;
+  [[nodiscard]] Result<bool> meet(const RegexTexts& others, int64_t& work) const;
+  // Those of both; without a state where there are none.
+  [[nodiscard]] Result<RegexTexts> shared_with(const RegexTexts& others, int64_t& work) const;
+
+  // The first is where they begin.
+  [[nodiscard]] const std::vector<State>& states() const { return states_; }
+  [[nodiscard]] int32_t accept() const { return accept_; }
+
+ private:
   int32_t add();
   int32_t add(const RegexNode& node, int32_t from, int64_t& work);
   int32_t add_repeat(const RegexNode& node, int32_t from, int64_t& work);
+  [[nodiscard]] RegexTexts without_dead_ends() const;
   void go(int32_t from, int32_t to) { states_[static_cast<size_t>(from)].free.push_back(to); }
   [[nodiscard]] const State& at(int32_t state) const { return states_[static_cast<size_t>(state)]; }
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "grammar/schema_fields.h"
-#include "grammar/string_pattern.h"
+#include "grammar/string_form.h"
 
 namespace paceline::grammar {
 namespace {
@@ -212,16 +212,14 @@ Status SchemaCompiler::add_number_type(StateId from, bool integer, const Place& 
 }
 
 Status SchemaCompiler::add_string(StateId from, const Place& place, const Object& schema) {
-  if (const std::string_view form = form_of_string(schema); !form.empty()) return add_formed(from, form, place);
+  if (has_string_form(schema)) return add_formed(from, place, schema);
   TRY_ASSIGN(const LengthBounds bounds, length_bounds(schema, "minLength", "maxLength", place.path));
   const bool bounded = bounds.low > 0 || bounds.high;
   parts_.builder().go(from, bounded ? parts_.string_of(bounds) : parts_.string());
   return Done{};
 }
 
-Status SchemaCompiler::add_formed(StateId from, std::string_view form, const Place& place) {
-  const auto pattern = parse_regex(form);
-  if (!pattern.ok()) return Error{fmt::format("{}/{}", place.path, pattern.error().message)};
+Status SchemaCompiler::add_formed(StateId from, const Place& place, const Object& schema) {
   AutomatonBuilder& b = parts_.builder();
   const StateId begin = b.add(), end = b.add();
   const bool call = parts_.dialect().call;
@@ -232,7 +230,7 @@ Status SchemaCompiler::add_formed(StateId from, std::string_view form, const Pla
     b.bytes(from, '"', '"', begin);
     b.bytes(end, '"', '"', kAccept);
   }
-  const Status added = add_pattern(b, *pattern, call ? Writing::raw : Writing::json, begin, end);
+  const Status added = add_string_form(b, schema, call ? Writing::raw : Writing::json, begin, end);
   return added.ok() ? Status(Done{}) : Error{fmt::format("{}/{}", place.path, added.error().message)};
 }
 

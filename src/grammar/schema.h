@@ -74,7 +74,7 @@ class SchemaCompiler {
   Status add_type(StateId from, std::string_view type, const Place& place, const Object& schema);
   Status add_number_type(StateId from, bool integer, const Place& place, const Object& schema);
   Status add_string(StateId from, const Place& place, const Object& schema);
-  Status add_formed(StateId from, std::string_view form, const Place& place);
+  Status add_formed(StateId from, const Place& place, const Object& schema);
   Status add_array(StateId from, const Place& place, const Object& schema);
   Status add_tuple(StateId from, const Place& place, const Object& schema, const LengthBounds& bounds);
   Status add_all(StateId from, const Place& place, const boost::json::array& list);

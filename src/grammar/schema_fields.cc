@@ -8,7 +8,7 @@
 
 #include "base/utf8.h"
 #include "grammar/pattern_properties.h"
-#include "grammar/string_pattern.h"
+#include "grammar/string_form.h"
 
 namespace paceline::grammar {
 namespace {
@@ -100,11 +100,6 @@ std::string_view whole_word(const object& schema) {
   return {};
 }
 
-bool has_known_format(const object& schema) {
-  const value* format = schema.if_contains("format");
-  return format != nullptr && format->is_string() && pattern_of_format(format->get_string());
-}
-
 // Of keywords that are followed in some cases; "": in this one.
 std::string why_not_followed(std::string_view name, const value& said, const object& schema) {
   const bool has_form = schema.contains("pattern") || has_known_format(schema);
@@ -112,12 +107,7 @@ std::string why_not_followed(std::string_view name, const value& said, const obj
     return fmt::format("the keyword {} is not supported beside a pattern or a format", json_quoted(name));
   if (name == "format" && !has_known_format(schema))
     return fmt::format("the format {} is not supported", said.is_string() ? json_quoted(said.get_string()) : "given");
-  // A format that is known goes before a pattern.
-  if (name == "pattern" && !has_known_format(schema)) {
-    if (!said.is_string()) return "the keyword \"pattern\" must be a string";
-    const auto parsed = parse_regex(said.get_string());
-    return parsed.ok() ? "" : parsed.error().message;
-  }
+  if (name == "pattern") return why_no_pattern(schema);
   if (name == "patternProperties") {
     const auto patterns = name_patterns(schema);
     return patterns.ok() ? "" : patterns.error().message;
@@ -153,12 +143,6 @@ Status check_keywords(const object& schema, std::string_view path) {
       return Error{fmt::format("{}: {}", path, wrong)};
   }
   return Done{};
-}
-
-std::string_view form_of_string(const object& schema) {
-  if (has_known_format(schema)) return *pattern_of_format(schema.at("format").get_string());
-  const value* pattern = schema.if_contains("pattern");
-  return pattern != nullptr && pattern->is_string() ? std::string_view(pattern->get_string()) : std::string_view();
 }
 
 void drop_unenforced(object& schema) {

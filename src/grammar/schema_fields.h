@@ -17,8 +17,6 @@ namespace paceline::grammar {
 Status check_keywords(const boost::json::object& schema, std::string_view path);
 // Digits of a number are followed by what is left of it.
 inline constexpr int64_t kMaxMultiple = 1000;
-// The form of a string by its format or its pattern; "": it has none. The keywords have been checked.
-std::string_view form_of_string(const boost::json::object& schema);
 // Takes out what check_keywords would refuse.
 void drop_unenforced(boost::json::object& schema);
 

@@ -51,6 +51,20 @@ class PatternBuilder {
     return add_repeat(node, from, to);
   }
 
+  Status add(const RegexTexts& texts, StateId from, StateId to) {
+    std::vector<StateId> places;
+    for (size_t i = 0; i < texts.states().size(); ++i) places.push_back(b_.add());
+    const auto place = [&](int32_t state) { return places[static_cast<size_t>(state)]; };
+    b_.go(from, place(0));
+    b_.go(place(texts.accept()), to);
+    for (size_t i = 0; i < places.size(); ++i) {
+      if (b_.too_large()) return Error{"pattern: it is too large"};
+      for (const int32_t next : texts.states()[i].free) b_.go(places[i], place(next));
+      for (const auto& edge : texts.states()[i].edges) TRY(add_characters({edge.range}, places[i], place(edge.to)));
+    }
+    return Done{};
+  }
+
  private:
   Status add_repeat(const RegexNode& node, StateId from, StateId to) {
     const RegexNode& part = node.parts.front();
@@ -182,6 +196,10 @@ const std::array<Format, 9>& formats() {
 
 Status add_pattern(AutomatonBuilder& builder, const RegexNode& pattern, Writing writing, StateId from, StateId to) {
   return PatternBuilder(builder, writing).add(pattern, from, to);
+}
+
+Status add_texts(AutomatonBuilder& builder, const RegexTexts& texts, Writing writing, StateId from, StateId to) {
+  return PatternBuilder(builder, writing).add(texts, from, to);
 }
 
 std::optional<std::string_view> pattern_of_format(std::string_view format) {

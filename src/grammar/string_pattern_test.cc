@@ -76,6 +76,48 @@ TEST(StringPattern, Formats) {
   }
 }
 
+std::string schema_of_both(std::string_view format, std::string_view pattern) {
+  return boost::json::serialize(boost::json::object{{"type", "string"}, {"format", format}, {"pattern", pattern}});
+}
+
+TEST(StringPattern, APatternBesideAFormat) {
+  const Automaton year = schema_automaton(schema_of_both("date", "^2024-"));
+  EXPECT_EQ(reading(year, "\"2024-02-28\""), Reading::complete);
+  for (const char* text : {"\"1991", "\"2024-13", "\"2024-02-30"}) EXPECT_EQ(reading(year, text), Reading::no) << text;
+  std::mt19937 random(1);
+  for (int i = 0; i < 40; ++i) {
+    const std::string text = random_text(year, random);
+    EXPECT_TRUE(text.starts_with("\"2024-")) << text;
+  }
+  const Automaton inside = schema_automaton(schema_of_both("email", "@example\\.(com|org)$"));
+  EXPECT_EQ(reading(inside, "\"anna.b@example.org\""), Reading::complete);
+  EXPECT_NE(reading(inside, "\"anna.b@other.org\""), Reading::complete);
+}
+
+// What a library for schemas adds of its own to a format says no more than the format.
+TEST(StringPattern, LooksAheadThatAFormatKeepsAnyway) {
+  const Automaton mail = schema_automaton(
+      schema_of_both("email", "^(?!\\.)(?!.*\\.\\.)([a-z0-9_+.-]*)[a-z0-9_+-]@([a-z0-9][a-z0-9-]*\\.)+[a-z]{2,}$"));
+  EXPECT_EQ(reading(mail, "\"anna.b@mail.example.com\""), Reading::complete);
+  EXPECT_EQ(reading(mail, "\"A"), Reading::no) << "of both";
+  EXPECT_EQ(reading(mail, "\"a..b"), Reading::no);
+  const Automaton uuid = schema_automaton(schema_of_both(
+      "uuid", "^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}|0{8}-0)$"));
+  EXPECT_EQ(reading(uuid, "\"123e4567-e89b-12d3-a456-426614174000\""), Reading::complete);
+}
+
+TEST(StringPattern, APatternThatCannotBeFollowedBesideAFormatIsNamed) {
+  const auto problem = [](std::string_view pattern) {
+    const auto made = json_schema_grammar(parsed(schema_of_both("date", pattern)));
+    return made.ok() ? std::string() : made.error().message;
+  };
+  EXPECT_NE(problem("^(?!2024)").find("(?!"), std::string::npos) << problem("^(?!2024)");
+  EXPECT_NE(problem("(?<=a)b").find("(?<"), std::string::npos);
+  EXPECT_NE(problem("^x").find("no text"), std::string::npos) << problem("^x");
+  const auto left = enforceable(parsed(schema_of_both("date", "^x")));
+  EXPECT_EQ(boost::json::serialize(left), R"({"type":"string","format":"date"})");
+}
+
 TEST(StringPattern, WhatCannotBeFollowedIsNamed) {
   const auto problem = [](std::string_view pattern) {
     const auto made = json_schema_grammar(parsed(schema_with(pattern)));

@@ -12,7 +12,7 @@
 #include "grammar/document_parts.h"
 #include "grammar/schema.h"
 #include "grammar/schema_fields.h"
-#include "grammar/string_pattern.h"
+#include "grammar/string_form.h"
 #include "grammar/tagged_text.h"
 
 namespace paceline::grammar {
@@ -215,10 +215,8 @@ Status TaggedCompiler::add_constants(StateId from, const json::object& schema, c
 
 Status TaggedCompiler::add_type(StateId from, std::string_view type, const json::object& schema,
                                 const std::string& path) {
-  if (const std::string_view form = form_of_string(schema); type == "string" && !form.empty()) {
-    const auto pattern = parse_regex(form);
-    if (!pattern.ok()) return Error{fmt::format("{}/{}", path, pattern.error().message)};
-    const Status added = add_pattern(builder_, *pattern, Writing::raw, from, kAccept);
+  if (type == "string" && has_string_form(schema)) {
+    const Status added = add_string_form(builder_, schema, Writing::raw, from, kAccept);
     return added.ok() ? Status(Done{}) : Error{fmt::format("{}/{}", path, added.error().message)};
   }
   if (type == "string") {

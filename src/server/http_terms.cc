@@ -28,19 +28,25 @@ RequestTarget read_target(std::string_view target) {
   return read;
 }
 
-std::string query_value(std::string_view query, std::string_view name) {
+std::string without_codes(std::string_view text) {
   const auto hex = [](char c) { return std::string_view("0123456789abcdef").find(in_lower_case({&c, 1})); };
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const bool is_code = text[i] == '%' && i + 2 < text.size() && hex(text[i + 1]) < 16 && hex(text[i + 2]) < 16;
+    plain += is_code ? static_cast<char>(hex(text[i + 1]) * 16 + hex(text[i + 2])) : text[i];
+    if (is_code) i += 2;
+  }
+  return plain;
+}
+
+std::string query_value(std::string_view query, std::string_view name) {
   while (!query.empty()) {
     const std::string_view pair = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(pair.size() + 1, query.size()));
     if (!pair.starts_with(name) || pair.substr(name.size(), 1) != "=") continue;
-    std::string value;
-    for (size_t i = name.size() + 1; i < pair.size(); ++i) {
-      const bool is_code = pair[i] == '%' && i + 2 < pair.size() && hex(pair[i + 1]) < 16 && hex(pair[i + 2]) < 16;
-      value += is_code ? static_cast<char>(hex(pair[i + 1]) * 16 + hex(pair[i + 2])) : pair[i] == '+' ? ' ' : pair[i];
-      if (is_code) i += 2;
-    }
-    return value;
+    std::string value(pair.substr(name.size() + 1));
+    std::replace(value.begin(), value.end(), '+', ' ');
+    return without_codes(value);
   }
   return "";
 }

@@ -19,6 +19,9 @@ struct RequestTarget {
 };
 RequestTarget read_target(std::string_view target);
 
+// "org%2Fname" as "org/name".
+std::string without_codes(std::string_view text);
+
 // What a query like "model=org%2Fname&x" gives for a name; "": nothing.
 std::string query_value(std::string_view query, std::string_view name);
 

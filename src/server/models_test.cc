@@ -234,6 +234,12 @@ TEST(SeveralModels, ComeAndGoByName) {
   EXPECT_EQ(server.client().post("/v1/models/rescan", "").json().at("added").to_number<int>(), 1);
   EXPECT_EQ(server.complete("org/another").status, 200);
   EXPECT_EQ(server.state("org/another"), "loaded");
+  EXPECT_EQ(server.state("org%2Fanother"), "loaded") << "as clients write it";
+  const auto unloaded = server.client().post("/v1/models/org%2fanother/unload", "");
+  EXPECT_EQ(unloaded.status, 200) << unloaded.body;
+  EXPECT_EQ(server.state("org/another"), "unloaded");
+  for (const char* other : {"org%252Fanother", "org%2Fanother%0a", "org%2", "%"})
+    EXPECT_EQ(server.client().get(std::string("/v1/models/") + other).status, 404) << other;
 }
 
 TEST(SeveralModels, OneWhoseFilesAreGoneIsNoLongerThere) {

@@ -169,7 +169,11 @@ std::string Routes::known_path(std::string path) {
   // Some clients leave the version out.
   constexpr std::string_view kResponses = "/responses";
   if (path == kResponses || path.starts_with("/responses/")) path.insert(0, "/v1");
-  return path;
+  // Names of models have '/', which clients write as a code.
+  if (!path.starts_with(kModelPrefix)) return path;
+  const std::string plain = without_codes(path);
+  const bool is_plain = std::none_of(plain.begin(), plain.end(), [](unsigned char c) { return c < ' ' || c == 0x7F; });
+  return is_plain ? plain : path;
 }
 
 std::string_view Routes::route_name(std::string_view path) {

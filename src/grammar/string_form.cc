@@ -74,8 +74,8 @@ Result<RegexTexts> texts_of_both(std::string_view format, std::string_view patte
   TRY_ASSIGN(const RegexTexts matching, texts_of(parts.rest, work));
   TRY_ASSIGN(RegexTexts both, formed.shared_with(matching, work));
   if (both.states().empty())
-    return Error{fmt::format("pattern: it is not supported beside the format {}, of which no text here matches it",
-                             format)};
+    return Error{
+        fmt::format("pattern: it is not supported beside the format {}, of which no text here matches it", format)};
   return both;
 }
 
@@ -105,7 +105,8 @@ std::string why_no_pattern(const object& schema) {
 Status add_string_form(AutomatonBuilder& builder, const object& schema, Writing writing, StateId from, StateId to) {
   const bool formed = has_known_format(schema);
   if (formed && schema.contains("pattern")) {
-    TRY_ASSIGN(const RegexTexts both, texts_of_both(schema.at("format").get_string(), schema.at("pattern").get_string()));
+    TRY_ASSIGN(const RegexTexts both,
+               texts_of_both(schema.at("format").get_string(), schema.at("pattern").get_string()));
     return add_texts(builder, both, writing, from, to);
   }
   const std::string_view text = formed ? *pattern_of_format(schema.at("format").get_string())

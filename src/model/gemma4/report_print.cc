@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <boost/json.hpp>
+#include <set>
 
 #include "model/gemma4/report.h"
 
@@ -59,8 +61,8 @@ void print_kv(const ModelReport& report, std::string* out) {
   auto line = std::back_inserter(*out);
   fmt::format_to(line, "  KV per token        {} bytes (bf16)\n", report.kv_bytes_per_token);
   fmt::format_to(line, "  KV windows          {} (bf16)\n", size_text(report.kv_window_bytes));
-  for (const int64_t tokens : {int64_t{8192}, int64_t{report.config.context}}) {
-    if (tokens > report.config.context) continue;
+  const int64_t context = report.config.context;
+  for (const int64_t tokens : std::set<int64_t>{std::min<int64_t>(8192, context), context}) {
     fmt::format_to(line, "  one sequence        of {} tokens: {} in all\n", tokens,
                    size_text(memory_needed(report, tokens)));
   }

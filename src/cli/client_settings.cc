@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <boost/json/serialize.hpp>
+#include <boost/json/string.hpp>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -15,18 +18,30 @@ constexpr const char* kOld = ".before-paceline";
 // Where nothing was before.
 constexpr const char* kNothing = ".none-before-paceline";
 
+// All as it stands between double quotes, in JSON, TOML and YAML alike.
+ServerPlace within_quotes(const ServerPlace& server) {
+  const auto written = [](const std::string& text) {
+    const std::string quoted = boost::json::serialize(boost::json::string(text));
+    return quoted.substr(1, quoted.size() - 2);
+  };
+  return {written(server.url), written(server.model), written(server.key), server.context};
+}
+
 ClientSettings codex(const ServerPlace& server) {
+  const ServerPlace written = within_quotes(server);
   const std::string context = server.context > 0 ? fmt::format("model_context_window = {}\n", server.context) : "";
   return {.variables = {{"PACELINE_KEY", server.key}},
           .file = ".codex/config.toml",
           .text = fmt::format("model = \"{}\"\nmodel_provider = \"paceline\"\n{}\n[model_providers.paceline]\n"
                               "name = \"paceline\"\nbase_url = \"{}/v1\"\nenv_key = \"PACELINE_KEY\"\n"
                               "wire_api = \"responses\"\n",
-                              server.model, context, server.url),
-          .then = "codex"};
+                              written.model, context, written.url),
+          .then = "codex",
+          .moved_by = "CODEX_HOME"};
 }
 
 ClientSettings claude(const ServerPlace& server) {
+  const ServerPlace written = within_quotes(server);
   return {.variables = {{"ANTHROPIC_BASE_URL", server.url},
                         {"ANTHROPIC_API_KEY", server.key},
                         {"ANTHROPIC_MODEL", server.model},
@@ -39,11 +54,13 @@ ClientSettings claude(const ServerPlace& server) {
               "    \"ANTHROPIC_MODEL\": \"{}\",\n    \"CLAUDE_CODE_ATTRIBUTION_HEADER\": \"0\",\n"
               "    \"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC\": \"1\",\n    \"API_TIMEOUT_MS\": \"3000000\"\n"
               "  }}\n}}\n",
-              server.url, server.key, server.model),
-          .then = "claude"};
+              written.url, written.key, written.model),
+          .then = "claude",
+          .moved_by = "CLAUDE_CONFIG_DIR"};
 }
 
 ClientSettings opencode(const ServerPlace& server) {
+  const ServerPlace written = within_quotes(server);
   return {.variables = {},
           .file = ".config/opencode/opencode.json",
           .text = fmt::format(
@@ -51,26 +68,29 @@ ClientSettings opencode(const ServerPlace& server) {
               "      \"npm\": \"@ai-sdk/openai-compatible\",\n      \"name\": \"paceline\",\n"
               "      \"options\": {{ \"baseURL\": \"{}/v1\", \"apiKey\": \"{}\" }},\n"
               "      \"models\": {{ \"{}\": {{}} }}\n    }}\n  }},\n  \"model\": \"paceline/{}\"\n}}\n",
-              server.url, server.key, server.model, server.model),
-          .then = "opencode"};
+              written.url, written.key, written.model, written.model),
+          .then = "opencode",
+          .moved_by = "XDG_CONFIG_HOME"};
 }
 
 ClientSettings pi(const ServerPlace& server) {
+  const ServerPlace written = within_quotes(server);
   return {.variables = {},
           .file = ".pi/agent/models.json",
           .text = fmt::format("{{\n  \"providers\": {{\n    \"paceline\": {{\n      \"baseUrl\": \"{}/v1\",\n"
                               "      \"api\": \"openai-completions\",\n      \"apiKey\": \"{}\",\n"
                               "      \"models\": [{{ \"id\": \"{}\" }}]\n    }}\n  }}\n}}\n",
-                              server.url, server.key, server.model),
-          .then = fmt::format("pi --provider paceline --model {}", server.model)};
+                              written.url, written.key, written.model),
+          .then = "pi --provider paceline --model " + shell_word(server.model)};
 }
 
 ClientSettings continue_dev(const ServerPlace& server) {
+  const ServerPlace written = within_quotes(server);
   return {.variables = {},
           .file = ".continue/config.yaml",
           .text = fmt::format("name: paceline\nversion: 0.0.1\nschema: v1\nmodels:\n  - name: paceline\n"
-                              "    provider: openai\n    model: {}\n    apiBase: {}/v1\n    apiKey: {}\n",
-                              server.model, server.url, server.key),
+                              "    provider: openai\n    model: \"{}\"\n    apiBase: \"{}/v1\"\n    apiKey: \"{}\"\n",
+                              written.model, written.url, written.key),
           .then = "cn"};
 }
 
@@ -82,6 +102,26 @@ Status failed(const std::string& path, const std::error_code& why) {
 
 std::vector<std::string> known_clients() {
   return {"codex", "claude", "opencode", "pi", "continue", "openai", "anthropic"};
+}
+
+std::string shell_word(const std::string& text) {
+  const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("_-./:@%+=,").find(c) != std::string_view::npos;
+  });
+  if (is_plain) return text;
+  std::string word = "'";
+  for (const char c : text) c == '\'' ? word += "'\\''" : word += c;
+  return word + "'";
+}
+
+std::string client_file(const ClientSettings& settings, const std::function<const char*(const char*)>& environment) {
+  if (settings.file.empty()) return "";
+  const char* moved = settings.moved_by != nullptr ? environment(settings.moved_by) : nullptr;
+  if (moved != nullptr && *moved != 0)
+    return (fs::path(moved) / settings.file.substr(settings.file.find('/') + 1)).string();
+  const char* home = environment("HOME");
+  return (fs::path(home != nullptr ? home : ".") / settings.file).string();
 }
 
 std::optional<ClientSettings> client_settings(std::string_view client, const ServerPlace& server) {

@@ -1,6 +1,7 @@
 // What clients need to be told to use a server of ours: variables, and a file of theirs.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,14 +20,19 @@ struct ServerPlace {
 
 struct ClientSettings {
   std::vector<std::pair<std::string, std::string>> variables;
-  std::string file;  // below the home folder; "": none
-  std::string text;  // that belongs there
-  std::string then;  // how the client is started
+  std::string file;                // below the home folder; "": none
+  std::string text;                // that belongs there
+  std::string then;                // how the client is started
+  const char* moved_by = nullptr;  // a variable with another folder, in place of the first one of the file's path
 };
 
 // codex, claude, opencode, pi, continue, openai, anthropic. None: another.
 std::optional<ClientSettings> client_settings(std::string_view client, const ServerPlace& server);
 std::vector<std::string> known_clients();
+// Where the client looks for its file, by what is set in its environment; "": it has none.
+std::string client_file(const ClientSettings& settings, const std::function<const char*(const char*)>& environment);
+// As one word of a shell's line.
+std::string shell_word(const std::string& text);
 
 // Puts the text there, and what was there beside it, once: an error where that has been done and not been undone.
 Status write_keeping_old(const std::string& path, const std::string& text);

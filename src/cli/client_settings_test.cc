@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -32,6 +33,41 @@ TEST(ClientSettings, EachKnowsWhereTheServerIs) {
   }
   EXPECT_NE(client_settings("codex", server)->text.find("model_context_window = 32768"), std::string::npos);
   EXPECT_FALSE(client_settings("other", server));
+}
+
+// Names and keys are strangers': none of them ends the place where it stands.
+TEST(ClientSettings, WhatNeedsQuotesHasThem) {
+  const ServerPlace server{"http://h", "a\"b\\c", "k\"; $(id)", 0};
+  for (const char* client : {"claude", "opencode", "pi"}) {
+    const std::string read = boost::json::serialize(boost::json::parse(client_settings(client, server)->text));
+    EXPECT_NE(read.find(R"(a\"b\\c)"), std::string::npos) << client << read;
+  }
+  EXPECT_NE(client_settings("codex", server)->text.find(R"(model = "a\"b\\c")"), std::string::npos);
+  EXPECT_NE(client_settings("continue", server)->text.find(R"(model: "a\"b\\c")"), std::string::npos);
+  for (const char* client : {"codex", "claude", "openai", "anthropic"}) {
+    bool is_told = false;
+    for (const auto& [name, value] : client_settings(client, server)->variables) is_told |= value == server.key;
+    EXPECT_TRUE(is_told) << client << ": variables are as they are";
+  }
+  EXPECT_EQ(shell_word("http://127.0.0.1:8000/v1"), "http://127.0.0.1:8000/v1");
+  EXPECT_EQ(shell_word("a b;$(id)"), "'a b;$(id)'");
+  EXPECT_EQ(shell_word("it's"), R"('it'\''s')");
+  EXPECT_EQ(shell_word(""), "''");
+}
+
+TEST(ClientSettings, FilesLieWhereTheClientLooks) {
+  const auto place = [](const char* client, const char* variable) {
+    return client_file(*client_settings(client, {}), [&](const char* name) -> const char* {
+      if (std::string_view(name) == "HOME") return "/home/u";
+      return std::string_view(name) == variable ? "/else" : nullptr;
+    });
+  };
+  EXPECT_EQ(place("codex", ""), "/home/u/.codex/config.toml");
+  EXPECT_EQ(place("codex", "CODEX_HOME"), "/else/config.toml");
+  EXPECT_EQ(place("claude", "CLAUDE_CONFIG_DIR"), "/else/settings.json");
+  EXPECT_EQ(place("opencode", "XDG_CONFIG_HOME"), "/else/opencode/opencode.json");
+  EXPECT_EQ(place("pi", "CODEX_HOME"), "/home/u/.pi/agent/models.json");
+  EXPECT_EQ(place("openai", ""), "");
 }
 
 TEST(ClientSettings, WhatWasThereComesBack) {

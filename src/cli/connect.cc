@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 
 #include "cli/client_settings.h"
@@ -28,7 +27,7 @@ struct ConnectOptions {
 
 std::string shown_settings(const ClientSettings& settings, const std::string& path) {
   std::string text;
-  for (const auto& [name, value] : settings.variables) text += fmt::format("export {}={}\n", name, value);
+  for (const auto& [name, value] : settings.variables) text += fmt::format("export {}={}\n", name, shell_word(value));
   if (!path.empty()) text += fmt::format("{}# {}\n{}", text.empty() ? "" : "\n", path, settings.text);
   if (!settings.then.empty()) text += fmt::format("\n# then: {}\n", settings.then);
   return text;
@@ -40,9 +39,7 @@ int run_connect(const ConnectOptions& options) {
     return fail(kExitUsage,
                 fmt::format("no client is called {}: there are {}", options.client, fmt::join(known_clients(), ", ")));
   }
-  const char* home = std::getenv("HOME");
-  const std::string path =
-      settings->file.empty() ? "" : (std::filesystem::path(home != nullptr ? home : ".") / settings->file).string();
+  const std::string path = client_file(*settings, [](const char* name) { return std::getenv(name); });
   if (!options.writes && !options.restores) {
     const std::error_code unwritten = write_out(shown_settings(*settings, path));
     return unwritten ? fail_to_write(unwritten) : kExitDone;

@@ -116,7 +116,8 @@ std::vector<ClientText> client_texts(const std::string& url, const std::string& 
     const auto settings = client_settings(client, {.url = url, .model = model, .key = "YOUR_KEY", .context = context});
     if (!settings) continue;
     ClientText& text = made.emplace_back(ClientText{client, "", settings->file, settings->text, settings->then});
-    for (const auto& [name, value] : settings->variables) text.variables += fmt::format("export {}={}\n", name, value);
+    for (const auto& [name, value] : settings->variables)
+      text.variables += fmt::format("export {}={}\n", name, shell_word(value));
   }
   return made;
 }

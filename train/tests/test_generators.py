@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 import unittest
 
-from train import arithmetic, chat, code_writing, copying, facts, json_extraction, languages, memory, shared_data, story_plots, story_requests, tool_calls, tool_results, unknown
+from train import arithmetic, chat, code_writing, copying, explanations, facts, json_extraction, languages, memory, shared_data, story_plots, story_requests, tool_calls, tool_results, unknown
+from train.composed_tools import is_alike
 from train.held import Answer
 
 STORY = """Once upon a time there was a little girl named Lily. She had a red ball. What a fine thing it was! One day she lost it in the park. Tom found it under a big tree. "Is this yours?" asked Tom. Lily was very happy. They played."""
@@ -129,6 +130,47 @@ class GeneratorsTest(unittest.TestCase):
             held = tool_calls.held_no_call(rng)
             self.assertTrue(held.right(Answer(tool_calls.NONE_FITS[0])))
             self.assertFalse(held.right(Answer("", [(held.tools[0]["function"]["name"], {})])))
+
+    def test_near_misses_are_no_declared_function(self) -> None:
+        rng = random.Random(13)
+        found = 0
+        for _ in range(2000):
+            declared = tool_calls.declared_tools(rng, crowded=True)
+            wanted = tool_calls.near_miss(declared, rng)
+            if wanted:
+                found += 1
+                self.assertFalse([one.name for one in declared if one.invented.thing == wanted.thing and is_alike(one.invented.verb, wanted.verb)], wanted)
+        self.assertGreater(found, 500)
+
+    def test_what_is_missing_is_asked_for(self) -> None:
+        rng = random.Random(14)
+        found = [one for one in (tool_calls.lacking(tool_calls.declared_tools(rng), rng) for _ in range(500)) if one]
+        self.assertGreater(len(found), 100)
+        self.assertFalse([one for one in found if "{" in one.question + one.answer])
+
+    def test_calls_and_refusals_stand_beside_each_other(self) -> None:
+        rng = random.Random(15)
+        both = called = refused = 0
+        for _ in range(2000):
+            messages, _, _ = tool_calls.conversation(rng)
+            calls, none = any(one.get("tool_calls") for one in messages), any(one["content"] in tool_calls.NONE_FITS for one in messages)
+            both, called, refused = both + (calls and none), called + calls, refused + none
+        self.assertGreater(both, 150)
+        self.assertGreater(called, 1000)
+        self.assertGreater(refused, 400)
+
+    def test_woven_things_occur(self) -> None:
+        story = STORY.replace("One day", "\nOne day")
+        for seed in range(100):
+            found = story_requests.woven(story, random.Random(seed))
+            if found:
+                self.assertTrue(story_requests.fulfils(Answer(found[0]), found[1].needed()), found)
+        self.assertIsNotNone(story_requests.woven(story, random.Random(0)) or story_requests.woven(story, random.Random(1)))
+
+    def test_explanations_are_whole(self) -> None:
+        for question, answer in [*explanations.THINGS.items(), *((one[0], one[2]) for one in explanations.REASONS)]:
+            self.assertTrue(answer.endswith(".") and answer[0].isupper(), question)
+        self.assertFalse(set(explanations.THINGS) & {*facts.DEFINITIONS, *unknown.CONCEPTS}, "one question has one answer")
 
     def test_the_same_seed_gives_the_same(self) -> None:
         for make in (arithmetic.exercise, json_extraction.exercise, tool_calls.conversation, code_writing.exercise, facts.exercise, memory.conversation, languages.exchange, unknown.exchange):

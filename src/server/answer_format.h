@@ -1,6 +1,7 @@
 // How an answer is written on one wire: whole, or as a stream's events.
 #pragma once
 
+#include <boost/json/object.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -36,6 +37,13 @@ class AnswerFormat {
   virtual void close(const Usage& usage, const std::optional<ApiError>& problem, std::string& out) = 0;
   // Nothing was written for a while, and a client shall know that nothing is wrong.
   virtual void show_life(std::string& out) = 0;
+
+  // By any thread: as it stands, for those who ask for it by its id. None: it is not told, or not to this owner.
+  [[nodiscard]] virtual std::optional<boost::json::object> standing(const std::optional<size_t>& /*owner*/,
+                                                                    const char* /*status*/,
+                                                                    const std::optional<Usage>& /*usage*/) const {
+    return std::nullopt;
+  }
 
   // When all has ended, and no problem was found: the body.
   virtual std::string whole(const std::vector<ChoiceNews>& choices, const Usage& usage) = 0;

@@ -46,8 +46,9 @@ class Planner final : public CompletionPlanner {
   }
 
   [[nodiscard]] const std::string& asked_model() const override { return ask().model; }
-  [[nodiscard]] std::string_view early_sign() const override {
-    return ask().stream && !only_counts_ && !only_renders_ ? wire_->early_sign() : std::string_view();
+  [[nodiscard]] std::unique_ptr<EarlyStream> early_stream(const std::string& model) const override {
+    const bool streams = ask().stream && !only_counts_ && !only_renders_;
+    return streams ? wire_->early_stream(model, call_.said_early) : nullptr;
   }
 
   bool take_model(ModelLease model) override {
@@ -114,7 +115,7 @@ class Planner final : public CompletionPlanner {
       for (const Request& request : plan_.requests) tokens += request.prompt.size();
       return HttpAnswer{.body = boost::json::serialize(wire_->count(tokens)), .headers = {}};
     }
-    plan_.format = wire_->format({model_->name(), std::time(nullptr), &model_->text().tokenizer});
+    plan_.format = wire_->format({model_->name(), std::time(nullptr), &model_->text().tokenizer, *call_.said_early});
     plan_.arrived = call_.arrived;
     plan_.left_out = header_list(problem_.left_out());
     plan_.model = model_;

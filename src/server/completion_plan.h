@@ -22,10 +22,10 @@ class CompletionPlanner {
   virtual ~CompletionPlanner() = default;
   // What can be known without the model and the media. False: something is wrong, and finish() says what.
   virtual bool read() = 0;
-  // Once it was read: which model is asked for, "": it does not say; and whether the answer is to be a stream, of which
-  // this shows before its beginning that it lives ("": none).
+  // Once it was read: which model is asked for, "": it does not say; and where the answer is to be a stream, what it
+  // says before that model is there (none: nothing).
   [[nodiscard]] virtual const std::string& asked_model() const = 0;
-  [[nodiscard]] virtual std::string_view early_sign() const = 0;
+  [[nodiscard]] virtual std::unique_ptr<EarlyStream> early_stream(const std::string& model) const = 0;
   // The model that it is for, before all that follows; none: there is none that is called so. False as with read().
   virtual bool take_model(ModelLease model) = 0;
   // About the bytes of text that finish() works on, once it was read.

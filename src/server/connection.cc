@@ -17,7 +17,6 @@
 #include "server/client_socket.h"
 #include "server/http_bytes.h"
 #include "server/http_terms.h"
-#include "server/messages/messages_error.h"
 #include "server/wire.h"
 
 namespace paceline {
@@ -248,7 +247,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   // has its answer, also where the client has closed its sending side.)
   asio::awaitable<void> prepare(const HttpCall& call, Reply& reply) {
     preparation_ = std::make_shared<Preparation>(
-        context_.by, client_->executor(), [this, &call](std::string_view sign) { return begin_early(call, sign); });
+        context_.by, client_->executor(),
+        [this, &call](std::shared_ptr<EarlyStream> early) { return begin_early(call, std::move(early)); });
     const bool is_short = RequestLanes::size_class(Routes::weight_of(call)) == 0;
     if (!is_short) watch();
     reply = co_await preparation_->read(call);
@@ -332,17 +332,17 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   }
 
   // A stream whose model is still to come shows that it lives: from then on it is one, whatever comes.
-  asio::awaitable<void> begin_early(const HttpCall& call, std::string_view sign) {
+  asio::awaitable<void> begin_early(const HttpCall& call, std::shared_ptr<EarlyStream> early) {
     bool written = has_begun_;
     if (!has_begun_) written = co_await begin_stream(call, kSseType);
-    if (written) co_await write_piece(std::string(sign), version_ >= 11);
+    early_ = std::move(early);
+    if (written) co_await write_piece(early_->sign(), version_ >= 11);
   }
 
   // Nothing came, and what would have been the answer is an event.
   asio::awaitable<void> end_early(const HttpCall& call, const HttpAnswer& made) {
     const bool chunked = version_ >= 11;
-    const std::string name = messages::is_route(call.path) ? "event: error\n" : "";
-    bool written = co_await write_piece(fmt::format("{}data: {}\n\n", name, made.body), chunked);
+    bool written = co_await write_piece(early_->end(made), chunked);
     if (written && chunked) written = co_await write("0\r\n\r\n");
     if (!written) keep_alive_ = false;
     note(call, made.status);
@@ -483,7 +483,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   unsigned version_ = 11;
   bool keep_alive_ = true, last_ = false, idle_ = false;
   bool gone_ = false, rung_ = false;
-  bool has_begun_ = false;  // the stream at hand
+  std::shared_ptr<EarlyStream> early_;  // what the stream at hand said before its model came
+  bool has_begun_ = false;              // that stream
 };
 
 }  // namespace

@@ -86,6 +86,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   };
   [[nodiscard]] Progress progress();
 
+  // As whoever asks for it by its id is told; none: it is not.
+  [[nodiscard]] std::optional<boost::json::object> standing(const std::optional<size_t>& owner, const char* status,
+                                                            const std::optional<Usage>& usage) const {
+    return plan_.format->standing(owner, status, usage);
+  }
   // It may not have more; `why` is what the client is told, if it is still there.
   void cancel(ApiError why);
   // The engine will not say anything any more: it ends here, as failed.

@@ -1,6 +1,7 @@
 // A request and an answer as routes see them: no sockets, no HTTP library.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "engine/request.h"
 #include "server/api_error.h"
 #include "server/console/console_sessions.h"
+#include "server/early_stream.h"
 
 namespace paceline {
 
@@ -36,6 +38,7 @@ struct HttpCall {
   std::optional<SessionOwner> session;  // whose cookie it is
   std::string id;                       // ours, for whoever looks for it in the log
   std::string body;
+  std::shared_ptr<SaidEarly> said_early = std::make_shared<SaidEarly>();
   EngineClock::time_point arrived = EngineClock::now();
 };
 

@@ -315,6 +315,63 @@ TEST(SeveralModels, WhoWaitsShowsThatItLives) {
   }
 }
 
+// Its clients count events, and want the last one.
+TEST(SeveralModels, AResponseThatWaitsForItsModelHasItsEvents) {
+  size_t one = 0;
+  {
+    ModelsServer all;
+    one = all.needs("moe") + 1000;
+  }
+  ServerSettings settings;
+  settings.life_sign_s = 0.1;
+  settings.load_s = 0.5;
+  ModelsServer server(one, settings);
+  ASSERT_EQ(server.complete("dense").status, 200);
+  ModelLease busy = server.shelf().ask("dense")->model();
+  TestClient client = server.client();
+  client.send_post("/v1/responses", R"({"model":"moe","input":"x","stream":true,"max_output_tokens":4})");
+  const TestAnswer answer = client.read_answer();
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body.find(": \n\n"), std::string::npos) << answer.body;
+  const std::vector<boost::json::value> events = answer.events();
+  ASSERT_GE(events.size(), 4u) << answer.body;
+  for (size_t i = 0; i < events.size(); ++i) {
+    EXPECT_EQ(events[i].at("sequence_number").to_number<size_t>(), i);
+    EXPECT_EQ(events[i].at("response").at("id"), events[0].at("response").at("id"));
+    const char* type = i == 0 ? "response.created" : i + 1 < events.size() ? "response.in_progress" : "response.failed";
+    EXPECT_EQ(events[i].at("type"), type);
+  }
+  const auto& error = events.back().at("response").at("error");
+  EXPECT_EQ(error.at("code"), "rate_limit_exceeded");
+  EXPECT_NE(std::string(error.at("message").as_string()).find("try again in 10s"), std::string::npos);
+}
+
+TEST(SeveralModels, OllamasClientsSayHowLongAModelStays) {
+  ServerSettings settings;
+  settings.ollama = true;
+  ModelsServer server(0, settings);
+  const auto loaded = server.client().post("/api/generate", R"({"model":"ple:latest"})");
+  ASSERT_EQ(loaded.status, 200) << loaded.body;
+  EXPECT_EQ(loaded.json().at("done_reason"), "load");
+  EXPECT_EQ(server.state("ple"), "loaded");
+  EXPECT_EQ(server.client().post("/api/chat", R"({"model":"ple","messages":[],"keep_alive":"1h30m"})").status, 200);
+  EXPECT_EQ(server.model("ple").at("idle_seconds").to_number<double>(), 5400);
+  EXPECT_EQ(server.client().post("/api/generate", R"({"model":"ple","keep_alive":"zz"})").status, 400);
+  EXPECT_EQ(server.client().post("/api/generate", R"({"model":"none"})").status, 404);
+  const auto gone = server.client().post("/api/chat", R"({"model":"ple","messages":[],"keep_alive":0})");
+  EXPECT_EQ(gone.json().at("done_reason"), "unload") << gone.body;
+  EXPECT_TRUE(TestServer::soon([&] { return server.state("ple") == "unloaded"; }));
+  for (const char* path : {"/api/pull", "/api/push", "/api/create", "/api/copy", "/api/delete", "/api/blobs/sha256:0"})
+    EXPECT_EQ(server.client().post(path, "{}").status, 501) << path;
+  const auto shown = server.client().post("/api/show", R"({"model":"ple"})").json();
+  const std::string family(shown.at("details").at("family").as_string());
+  EXPECT_EQ(family, server.shelf().look("ple").entry.head.type);
+  EXPECT_EQ(shown.at("model_info").at("general.architecture"), family.c_str());
+  EXPECT_TRUE(shown.at("model_info").as_object().contains(family + ".context_length"));
+  EXPECT_NE(shown.at("details").at("parameter_size"), "");
+  EXPECT_NE(shown.at("details").at("quantization_level"), "");
+}
+
 TEST(SeveralModels, WhoIsAtWorkEndsBeforeItsModelGoes) {
   ServerSettings settings;
   settings.drain_s = 0.3;

@@ -55,7 +55,7 @@ asio::awaitable<Reply> Preparation::await_model(const HttpCall& call, Reply repl
     }
     bell_->expires_at(std::min(end, now + seconds(by_.settings->life_sign_s)));
     co_await bell_->async_wait(kAwaitTuple);
-    if (!*rung && !gone_ && !reply.early_sign.empty()) co_await show_life_(reply.early_sign);
+    if (!*rung && !gone_ && reply.early != nullptr) co_await show_life_(reply.early);
   }
   if (gone_) co_return Reply{};
   if (const auto problem = ticket_->problem()) co_return Reply{error_answer(call, *problem)};

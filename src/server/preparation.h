@@ -35,8 +35,8 @@ struct Preparers {
 // Made and called on the strand of its connection.
 class Preparation {
  public:
-  // show_life: a stream that waits for its model says this to its client, before its beginning.
-  using ShowLife = std::function<boost::asio::awaitable<void>(std::string_view sign)>;
+  // show_life: a stream that waits for its model says so to its client.
+  using ShowLife = std::function<boost::asio::awaitable<void>(std::shared_ptr<EarlyStream> early)>;
   Preparation(const Preparers& by, boost::asio::any_io_executor strand, ShowLife show_life)
       : by_(by), strand_(std::move(strand)), show_life_(std::move(show_life)) {}
 

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "server/completion_plan.h"
 #include "server/event_feed.h"
@@ -20,9 +19,9 @@ struct Reply {
   std::shared_ptr<Exchange> exchange = nullptr;
   std::shared_ptr<CompletionPlanner> waiting = nullptr;
   std::shared_ptr<ModelTicket> ticket = nullptr;
-  std::shared_ptr<EventFeed> feed = nullptr;  // that the client looks on at, as long as it likes
-  std::string model = {};                     // whose ticket it is
-  std::string_view early_sign = {};           // of a stream that waits for it; "": it shows nothing before it begins
+  std::shared_ptr<EventFeed> feed = nullptr;     // that the client looks on at, as long as it likes
+  std::string model = {};                        // whose ticket it is
+  std::shared_ptr<EarlyStream> early = nullptr;  // of a stream that waits for it; none: it shows nothing
 };
 
 }  // namespace paceline

@@ -9,6 +9,7 @@
 #include "server/messages/messages_error.h"
 #include "server/messages/messages_wire.h"
 #include "server/ollama/ollama.h"
+#include "server/ollama/ollama_presence.h"
 #include "server/props.h"
 #include "server/rendering.h"
 #include "server/request_lanes.h"
@@ -70,6 +71,12 @@ constexpr std::array kRoutes{
     Route{.path = "/api/show", .methods = "POST"},
     Route{.path = "/api/chat", .methods = "POST", .completes = true},
     Route{.path = "/api/generate", .methods = "POST", .completes = true},
+    Route{.path = "/api/pull", .methods = "POST"},
+    Route{.path = "/api/push", .methods = "POST"},
+    Route{.path = "/api/create", .methods = "POST"},
+    Route{.path = "/api/copy", .methods = "POST"},
+    Route{.path = "/api/delete", .methods = "POST, DELETE"},
+    Route{.path = "/api/blobs/ID", .methods = "GET, POST"},
     Route{.path = "/health", .methods = "GET", .is_open = true},
     Route{.path = "/ready", .methods = "GET", .is_open = true},
     Route{.path = "/version", .methods = "GET", .is_open = true},
@@ -84,6 +91,7 @@ std::string pattern_of(std::string_view path) {
     return verb.empty() ? "/v1/models" : fmt::format("/v1/models/{}{}", verb == "rescan" ? "" : "ID/", verb);
   }
   if (path.starts_with(kRequestPrefix) && path.ends_with(kCancel)) return "/v1/requests/ID/cancel";
+  if (path.starts_with("/api/blobs/")) return "/api/blobs/ID";
   if (path.starts_with("/v1/benchmarks/")) return "/v1/benchmarks/ID";
   if (path.starts_with("/console/") && path != "/console/session") return "/console/FILE";
   const auto stored = responses::read_stored_path(path);
@@ -237,7 +245,7 @@ Reply Routes::handle(const HttpCall& call, const ModelTicket* came) {
   if (path.starts_with(kResponse)) return {stored_response(call)};
   if (path == "/v1/requests/ID/cancel") return {cancel_request(call)};
   if (ConsoleRoutes::is_route(path)) return handle_console(call);
-  if (ollama::is_route(path)) return handle_ollama(call);
+  if (ollama::is_route(path)) return handle_ollama(call, came);
   if (call.method != "POST") return handle_get(call);
   if (path.starts_with("/v1/models/") || path.starts_with("/models/")) return models_.manage(call, came);
   if (path == "/apply-template") return apply_template(call);
@@ -281,12 +289,36 @@ Reply Routes::watch_events(const HttpCall& call) {
 // Ollama's clients ask at the same place whether somebody is there; they do not want pages.
 Reply Routes::handle_console(const HttpCall& call) {
   const bool wants_page = call.accepted_types.find("text/html") != std::string::npos;
-  if (call.path == "/" && settings_.ollama && !(settings_.console && wants_page)) return handle_ollama(call);
+  if (call.path == "/" && settings_.ollama && !(settings_.console && wants_page)) return handle_ollama(call, nullptr);
   const bool is_known = is_admin(call) || key_of(call) || !keys_.needed();
   return {console_.handle(call, {is_known, is_known && may_manage(call)})};
 }
 
-Reply Routes::handle_ollama(const HttpCall& call) {
+// How long the model stays is for those to say who manage it.
+Reply Routes::answer_ollama(const HttpCall& call, const ModelTicket* came) {
+  const bool chat = call.path == "/api/chat";
+  FieldProblem problem;
+  const ollama::Presence wish = ollama::read_presence(call.body, chat, problem);
+  if (!problem.none()) return {error_answer(call, api_error(*problem.first()))};
+  const std::string called = ollama::asked_model(call.body);
+  const auto name = shelf_.find(called);
+  if (!name) return {error_answer(call, no_such_model(called))};
+  const LoadWish load{.pin = {}, .idle_s = wish.idle_s, .draft = {}};
+  const bool is_there = shelf_.look(*name).state == ShelfState::loaded;
+  if (!wish.is_all) {
+    if (wish.idle_s && is_there && may_manage(call)) shelf_.ask(*name, &load);
+    return complete(call, ollama::make_wire(chat), Purpose::answer);
+  }
+  if (wish.unloads && !may_manage(call)) return {error_answer(call, not_for_all())};
+  if (came == nullptr) {
+    auto ticket = wish.unloads ? shelf_.unload(*name) : shelf_.ask(*name, may_manage(call) ? &load : nullptr);
+    if (!ticket->is_settled() && !wish.unloads) return {.answer = {}, .ticket = std::move(ticket), .model = *name};
+    if (const auto wrong = ticket->problem()) return {error_answer(call, *wrong)};
+  }
+  return {json_answer(ollama::presence_object(*name, chat, wish.unloads))};
+}
+
+Reply Routes::handle_ollama(const HttpCall& call, const ModelTicket* came) {
   if (call.path == "/") return {HttpAnswer{.content_type = "text/plain", .body = "Ollama is running", .headers = {}}};
   if (call.path == "/api/version") return {json_answer({{"version", PACELINE_VERSION}})};
   if (call.path == "/api/show") {
@@ -297,8 +329,15 @@ Reply Routes::handle_ollama(const HttpCall& call) {
     const int64_t context = model_object(view, settings_.limits.context).at("context_length").to_number<int64_t>();
     return {json_answer(ollama::show_model(view, static_cast<int32_t>(context)))};
   }
-  if (call.method != "POST") return {json_answer(ollama::list_models(shelf_.look(), call.path == "/api/ps"))};
-  return complete(call, ollama::make_wire(call.path == "/api/chat"), Purpose::answer);
+  if (call.path == "/api/tags" || call.path == "/api/ps")
+    return {json_answer(ollama::list_models(shelf_.look(), call.path == "/api/ps"))};
+  if (call.path != "/api/chat" && call.path != "/api/generate") {
+    return {error_answer(
+        call, {.status = 501,
+               .message = fmt::format("{} is not done here: models come from their folders", shortened(call.path)),
+               .code = "unsupported"})};
+  }
+  return answer_ollama(call, came);
 }
 
 // A conversation of either family; by what it has.
@@ -355,7 +394,7 @@ Reply Routes::complete(const HttpCall& call, std::unique_ptr<Wire> wire, Purpose
   if (planner->read()) {
     auto found = model_for(call, planner->asked_model());
     if (auto* instead = std::get_if<Reply>(&found)) {
-      instead->early_sign = planner->early_sign();
+      if (instead->ticket != nullptr) instead->early = planner->early_stream(instead->model);
       return std::move(*instead);
     }
     planner->take_model(std::get<ModelLease>(found));
@@ -393,11 +432,13 @@ Reply Routes::go_on(const HttpCall& call, CompletionPlanner& planner) {
 
 HttpAnswer Routes::stored_response(const HttpCall& call) {
   const auto path = *responses::read_stored_path(call.path);
-  if (path.verb == "cancel") {
-    if (const auto running = find_exchange(path.id)) {
-      running->cancel({.status = 499, .message = "the response was cancelled", .code = "cancelled"});
-      return json_answer({{"id", path.id}, {"object", "response"}, {"status", "cancelled"}, {"output", json::array()}});
-    }
+  const bool cancels = path.verb == "cancel", looks = path.verb.empty() && call.method != "DELETE";
+  const auto running = cancels || looks ? find_exchange(path.id) : nullptr;
+  if (running != nullptr) {
+    const std::optional<Usage> usage = cancels ? std::optional(running->usage()) : std::nullopt;
+    const auto told = running->standing(key_of(call), cancels ? "cancelled" : "in_progress", usage);
+    if (told && cancels) running->cancel({.status = 499, .message = "the response was cancelled", .code = "cancelled"});
+    if (told) return json_answer(*told);
   }
   return responses::answer_stored(call, path, {&responses_, key_of(call)});
 }

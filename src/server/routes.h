@@ -92,7 +92,8 @@ class Routes {
   [[nodiscard]] bool is_admin(const HttpCall& call) const;
   [[nodiscard]] std::optional<HttpAnswer> refuse_key(const HttpCall& call, bool manages) const;
   std::unique_ptr<Wire> wire_for(const HttpCall& call);
-  Reply handle_ollama(const HttpCall& call);
+  Reply handle_ollama(const HttpCall& call, const ModelTicket* came);
+  Reply answer_ollama(const HttpCall& call, const ModelTicket* came);
   HttpAnswer requests(bool as_slots);
   Reply watch_events(const HttpCall& call);
   HttpAnswer cancel_request(const HttpCall& call);

@@ -236,6 +236,29 @@ TEST_F(ServerTest, ACallThatIsCutLeavesNoMarks) {
   EXPECT_EQ(response.body.find("call:"), std::string::npos) << response.body;
 }
 
+// While it runs it is there for who asks; and who cancels it is told all of it.
+TEST_F(ServerTest, AResponseThatRunsIsToldAndCancelled) {
+  TestClient running = server_->client();
+  running.send_post("/v1/responses",
+                    R"({"input":"Tell me a story.","stream":true,"ignore_eos":true,"metadata":{"a":"b"}})");
+  ASSERT_TRUE(running.read_until("response.in_progress"));
+  const std::string& seen = running.buffered();
+  const size_t at = seen.find("\"resp_") + 1;
+  ASSERT_GT(at, 0u);
+  const std::string path = "/v1/responses/" + seen.substr(at, seen.find('"', at) - at);
+  const TestAnswer look = server_->client().get(path);
+  EXPECT_EQ(look.status, 200) << look.body;
+  EXPECT_EQ(look.json().at("status"), json::value("in_progress"));
+  const TestAnswer cancelled = server_->client().post(path + "/cancel", "");
+  ASSERT_EQ(cancelled.status, 200) << cancelled.body;
+  EXPECT_EQ(cancelled.json().at("status"), json::value("cancelled"));
+  for (const char* field :
+       {"created_at", "model", "usage", "tools", "error", "metadata", "output", "parallel_tool_calls"})
+    EXPECT_TRUE(cancelled.json().as_object().contains(field)) << field;
+  EXPECT_EQ(cancelled.json().at("metadata").at("a"), json::value("b"));
+  running.read_answer();
+}
+
 // Whether a call must be made or may be.
 TEST_F(ServerTest, AStrictToolWhoseSchemaCannotBeFollowedIsRefused) {
   const auto ask = [&](bool strict, const char* choice) {

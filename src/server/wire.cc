@@ -5,6 +5,7 @@
 #include <random>
 
 #include "server/completion_format.h"
+#include "server/http_call.h"
 
 namespace paceline {
 namespace {
@@ -42,7 +43,25 @@ class CompletionWire final : public Wire {
   CompletionAsk ask_;
 };
 
+class PlainEarlyStream final : public EarlyStream {
+ public:
+  PlainEarlyStream(std::string_view sign, std::string_view name) : sign_(sign), name_(name) {}
+  std::string sign() override { return sign_; }
+  std::string end(const HttpAnswer& instead) override { return fmt::format("{}data: {}\n\n", name_, instead.body); }
+
+ private:
+  std::string sign_, name_;
+};
+
 }  // namespace
+
+std::unique_ptr<EarlyStream> Wire::early_stream(const std::string&, std::shared_ptr<SaidEarly>) const {
+  return plain_early_stream(kSseComment, "");
+}
+
+std::unique_ptr<EarlyStream> plain_early_stream(std::string_view sign, std::string_view name) {
+  return std::make_unique<PlainEarlyStream>(sign, name);
+}
 
 std::string new_letters() {
   std::random_device device;

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "server/answer_format.h"
+#include "server/early_stream.h"
 #include "server/wire_chat.h"
 #include "server/wire_completions.h"
 #include "tokenizer/tokenizer.h"
@@ -19,6 +20,7 @@ struct AnswerOrigin {
   std::string model;
   int64_t created = 0;  // seconds since 1970
   const Tokenizer* tokenizer = nullptr;
+  SaidEarly said = {};  // before the model was there
 };
 
 // Used once.
@@ -38,13 +40,17 @@ class Wire {
   [[nodiscard]] virtual const char* prompt_field() const { return "messages"; }
   [[nodiscard]] virtual const char* form_field() const { return "response_format"; }
 
-  // What a stream says, before it has begun, to show that it lives; "": it cannot.
-  [[nodiscard]] virtual std::string_view early_sign() const { return kSseComment; }
+  // A stream of this model, before it has begun; none: it can say nothing.
+  [[nodiscard]] virtual std::unique_ptr<EarlyStream> early_stream(const std::string& model,
+                                                                  std::shared_ptr<SaidEarly> said) const;
 
   [[nodiscard]] virtual std::unique_ptr<AnswerFormat> format(const AnswerOrigin& origin) = 0;
   // The answer to those who only ask how many tokens their prompt has.
   [[nodiscard]] virtual boost::json::object count(size_t tokens) const { return {{"count", tokens}}; }
 };
+
+// One that says `sign` as often as it is asked, and ends with an error behind the line `name`.
+std::unique_ptr<EarlyStream> plain_early_stream(std::string_view sign, std::string_view name);
 
 // Letters that nobody else has: of an answer's name and all that it holds.
 std::string new_letters();

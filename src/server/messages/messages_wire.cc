@@ -94,7 +94,10 @@ void read_output_config(AskFields& body, ChatAsk& ask) {
 class MessagesWire final : public Wire {
  public:
   [[nodiscard]] bool ignores_unknown() const override { return true; }
-  [[nodiscard]] std::string_view early_sign() const override { return "event: ping\ndata: {\"type\":\"ping\"}\n\n"; }
+  [[nodiscard]] std::unique_ptr<EarlyStream> early_stream(const std::string&,
+                                                          std::shared_ptr<SaidEarly>) const override {
+    return plain_early_stream("event: ping\ndata: {\"type\":\"ping\"}\n\n", "event: error\n");
+  }
 
   void read(const json::object& body, const RequestLimits& limits, FieldProblem& problem) override {
     AskFields fields(body, "", problem);

@@ -206,7 +206,10 @@ class OllamaWire final : public Wire {
 
   [[nodiscard]] bool ignores_unknown() const override { return true; }
   // A line is an object, and there is none that says nothing.
-  [[nodiscard]] std::string_view early_sign() const override { return {}; }
+  [[nodiscard]] std::unique_ptr<EarlyStream> early_stream(const std::string&,
+                                                          std::shared_ptr<SaidEarly>) const override {
+    return nullptr;
+  }
   void read(const json::object& body, const RequestLimits& limits, FieldProblem& problem) override {
     AskFields fields(body, "", problem);
     read_options(fields, limits, ask_);
@@ -274,9 +277,24 @@ class OllamaWire final : public Wire {
   ChatAsk ask_;
 };
 
-json::object details() {
-  return {{"format", "safetensors"}, {"family", "paceline"},     {"families", json::array{"paceline"}},
-          {"parameter_size", ""},    {"quantization_level", ""}, {"parent_model", ""}};
+std::string family_of(const ModelHead& head) { return head.type.empty() ? "paceline" : head.type; }
+
+// "94.8M", "12.0B"
+std::string size_of(int64_t parameters) {
+  const auto count = static_cast<double>(parameters);
+  if (parameters <= 0) return "";
+  return count < 1e9 ? fmt::format("{:.1f}M", count / 1e6) : fmt::format("{:.1f}B", count / 1e9);
+}
+
+json::object details(const ModelHead& head) {
+  const std::string family = family_of(head);
+  const bool is_gguf = head.place.extension() == ".gguf";
+  return {{"format", is_gguf ? "gguf" : "safetensors"},
+          {"family", family},
+          {"families", json::array{family}},
+          {"parameter_size", size_of(head.parameters)},
+          {"quantization_level", head.format},
+          {"parent_model", ""}};
 }
 
 }  // namespace
@@ -299,7 +317,7 @@ json::object list_models(const std::vector<ModelView>& views, bool only_loaded) 
                                {"size", view.entry.head.bytes},
                                {"size_vram", held},
                                {"digest", ""},
-                               {"details", details()}});
+                               {"details", details(view.entry.head)}});
   }
   return {{"models", std::move(all)}};
 }
@@ -319,8 +337,11 @@ json::object show_model(const ModelView& view, int32_t context) {
   if (view.model != nullptr && view.model->text().has_chat()) can.emplace_back("tools"), can.emplace_back("thinking");
   if (view.model != nullptr ? view.model->vision() != nullptr : view.entry.head.takes_images)
     can.emplace_back("vision");
-  return {{"details", details()},
-          {"model_info", {{"general.architecture", "paceline"}, {"paceline.context_length", context}}},
+  const std::string family = family_of(view.entry.head);
+  json::object info{{"general.architecture", family}, {family + ".context_length", context}};
+  if (view.entry.head.parameters > 0) info["general.parameter_count"] = view.entry.head.parameters;
+  return {{"details", details(view.entry.head)},
+          {"model_info", std::move(info)},
           {"capabilities", std::move(can)},
           {"template", ""},
           {"parameters", ""}};

@@ -1,9 +1,13 @@
 #include "server/responses/responses_format.h"
 
+#include <fmt/format.h>
+
+#include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <ctime>
 #include <utility>
 
+#include "server/http_call.h"
 #include "server/responses/response_item.h"
 #include "server/wire_answer.h"
 
@@ -24,15 +28,99 @@ json::object usage_of(const Usage& usage) {
 // By which clients decide whether to try again.
 const char* code_of(const ApiError& error) { return error.status == 429 ? "rate_limit_exceeded" : "server_error"; }
 
+// What stays as it is from an answer's beginning to its end.
+struct Frame {
+  std::string id, model;
+  int64_t created = 0;
+  const json::object* given = nullptr;
+};
+
+json::object response_of(const Frame& frame, const char* status, const json::array& output, json::value usage) {
+  const bool has_ended = !usage.is_null();
+  json::object made{{"id", frame.id},
+                    {"object", "response"},
+                    {"created_at", frame.created},
+                    {"completed_at", has_ended ? json::value(std::time(nullptr)) : json::value()},
+                    {"status", status},
+                    {"error", nullptr},
+                    {"incomplete_details", nullptr},
+                    {"model", frame.model},
+                    {"output", output},
+                    {"usage", std::move(usage)}};
+  for (const auto& field : *frame.given) made[field.key()] = field.value();
+  return made;
+}
+
+void add_numbered(const char* type, int64_t number, json::object fields, std::string& out) {
+  json::object event{{"type", type}, {"sequence_number", number}};
+  for (auto& field : fields) event[field.key()] = std::move(field.value());
+  add_event(type, event, out);
+}
+
+class ResponsesEarly final : public EarlyStream {
+ public:
+  ResponsesEarly(std::string model, json::object given, std::shared_ptr<SaidEarly> said)
+      : model_(std::move(model)), given_(std::move(given)), said_(std::move(said)) {}
+
+  std::string sign() override {
+    std::string out;
+    begin(out);
+    add("response.in_progress", response("in_progress"), out);
+    return out;
+  }
+
+  // Clients wait as long as they are told where the code says that it is a matter of time.
+  std::string end(const HttpAnswer& instead) override {
+    std::string out, message = "the model did not come", wait;
+    begin(out);
+    json::error_code failed;
+    const json::value body = json::parse(instead.body, failed);
+    if (const json::value* said = failed ? nullptr : body.find_pointer("/error/message", failed))
+      message = said->is_string() ? std::string(said->get_string()) : message;
+    for (const auto& [name, value] : instead.headers)
+      if (name == "Retry-After") wait = value;
+    if (!wait.empty()) message += fmt::format(" (try again in {}s)", wait);
+    json::object made = response("failed");
+    made["error"] = {{"code", wait.empty() ? "server_error" : "rate_limit_exceeded"}, {"message", message}};
+    add("response.failed", std::move(made), out);
+    return out;
+  }
+
+ private:
+  void begin(std::string& out) {
+    if (!said_->letters.empty()) return;
+    said_->letters = new_letters();
+    said_->created = std::time(nullptr);
+    add("response.created", response("in_progress"), out);
+  }
+  void add(const char* type, json::object made, std::string& out) {
+    add_numbered(type, said_->events++, {{"response", std::move(made)}}, out);
+  }
+  [[nodiscard]] json::object response(const char* status) const {
+    return response_of({"resp_" + said_->letters, model_, said_->created, &given_}, status, {}, nullptr);
+  }
+
+  std::string model_;
+  json::object given_;
+  std::shared_ptr<SaidEarly> said_;
+};
+
 class ResponsesFormat final : public AnswerFormat {
  public:
   ResponsesFormat(const AnswerOrigin& origin, FormatTerms terms)
-      : terms_(std::move(terms)), origin_(origin), letters_(new_letters()), id_("resp_" + letters_) {}
+      : terms_(std::move(terms)),
+        origin_(origin),
+        letters_(origin.said.letters.empty() ? new_letters() : origin.said.letters),
+        id_("resp_" + letters_),
+        sequence_(origin.said.events) {
+    if (sequence_ > 0) origin_.created = origin.said.created;
+  }
 
   [[nodiscard]] const std::string& id() const override { return id_; }
 
   void open(const Usage&, std::string& out) override {
     out_ = &out;
+    if (sequence_ > 0) return;
     emit("response.created", {{"response", response("in_progress", nullptr)}});
     emit("response.in_progress", {{"response", response("in_progress", nullptr)}});
   }
@@ -68,15 +156,19 @@ class ResponsesFormat final : public AnswerFormat {
     return json::serialize(finish(usage, std::nullopt));
   }
 
+  [[nodiscard]] std::optional<json::object> standing(const std::optional<size_t>& owner, const char* status,
+                                                     const std::optional<Usage>& usage) const override {
+    if (owner != terms_.access.owner) return std::nullopt;
+    return response_of(frame(), status, {}, usage ? json::value(usage_of(*usage)) : json::value());
+  }
+
   std::string failed(const ApiError& error, const Usage&) override { return json::serialize(error_object(error)); }
 
  private:
   // Of a whole answer there are none.
   void emit(const char* type, json::object fields) {
     if (out_ == nullptr) return;
-    json::object event{{"type", type}, {"sequence_number", sequence_++}};
-    for (auto& field : fields) event[field.key()] = std::move(field.value());
-    add_event(type, event, *out_);
+    add_numbered(type, sequence_++, std::move(fields), *out_);
   }
   OutputItem::Emit emitter() {
     return [this](const char* type, json::object fields) { emit(type, std::move(fields)); };
@@ -136,20 +228,9 @@ class ResponsesFormat final : public AnswerFormat {
   }
 
   [[nodiscard]] json::object response(const char* status, json::value usage) const {
-    const bool has_ended = !usage.is_null();
-    json::object made{{"id", id_},
-                      {"object", "response"},
-                      {"created_at", origin_.created},
-                      {"completed_at", has_ended ? json::value(std::time(nullptr)) : json::value()},
-                      {"status", status},
-                      {"error", nullptr},
-                      {"incomplete_details", nullptr},
-                      {"model", origin_.model},
-                      {"output", output_},
-                      {"usage", std::move(usage)}};
-    for (const auto& field : terms_.given) made[field.key()] = field.value();
-    return made;
+    return response_of(frame(), status, output_, std::move(usage));
   }
+  [[nodiscard]] Frame frame() const { return {id_, origin_.model, origin_.created, &terms_.given}; }
 
   FormatTerms terms_;
   AnswerOrigin origin_;
@@ -162,6 +243,10 @@ class ResponsesFormat final : public AnswerFormat {
 };
 
 }  // namespace
+
+std::unique_ptr<EarlyStream> make_early_stream(std::string model, json::object given, std::shared_ptr<SaidEarly> said) {
+  return std::make_unique<ResponsesEarly>(std::move(model), std::move(given), std::move(said));
+}
 
 std::unique_ptr<AnswerFormat> make_format(const AnswerOrigin& origin, FormatTerms terms) {
   return std::make_unique<ResponsesFormat>(origin, std::move(terms));

@@ -26,6 +26,10 @@ class ResponsesWire final : public Wire {
     return make_format(origin, {std::move(ask_.given), std::move(ask_.items), ask_.is_stored, ask_.thinks_in_summary,
                                 ask_.has_logprobs, std::move(ask_.names), access_});
   }
+  [[nodiscard]] std::unique_ptr<EarlyStream> early_stream(const std::string& model,
+                                                          std::shared_ptr<SaidEarly> said) const override {
+    return make_early_stream(model, ask_.given, std::move(said));
+  }
   [[nodiscard]] json::object count(size_t tokens) const override {
     return {{"object", "response.input_tokens"}, {"input_tokens", tokens}};
   }

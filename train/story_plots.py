@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, field
 
 from train import story_turns, words
@@ -144,8 +145,9 @@ def told(cast: Cast, rng: random.Random) -> str:
         opening.append(rng.choice(AT_PLACE))
     plot = middle(cast, rng)
     cut = len(plot) // 2 + rng.randint(-1, 1)
-    ending = rng.sample(ENDINGS, rng.choice([1, 1, 2]))
-    paragraphs = [" ".join(part) for part in (opening, plot[:cut], plot[cut:], ending)]
+    has_wish = any("wanted to" in one for one in plot)
+    ending = rng.sample([one for one in ENDINGS if has_wish or not re.search("wishes|for help|new things", one)], rng.choice([1, 1, 2]))
+    paragraphs = [" ".join(part) for part in (opening, plot[:max(1, cut)], plot[max(1, cut):], ending)]
     own = pronouns(cast.hero, cast.name, rng)
     text = "\n".join(paragraphs if rng.random() < 0.6 else [" ".join(paragraphs[:2]), " ".join(paragraphs[2:])])
     text = text.format(A_friend=rng.choice(["A friend", "A child", "A kind man", "Someone"]), H_big="The " + short, h_big=helper[0].upper() + helper[1:], a_hero=hero, N=called, P=cast.place, h=helper, H=short, He=own["he"].capitalize(), His=own["his"].capitalize(), **own)

@@ -15,10 +15,10 @@ def shown(thing: str, mass: set[str]) -> str:
     return thing if thing.split()[-1] in mass else words.article(thing)
 
 
-def filled(shapes: list[str], things: list[str], mass: set[str], rng: random.Random) -> list[str]:
-    """One sentence for each of the things, no two of the same shape."""
-    chosen = rng.sample(shapes, len(things)) if len(things) <= len(shapes) else rng.choices(shapes, k=len(things))
-    return [shape.replace("{a}", shown(thing, mass)).replace("{t}", thing) for shape, thing in zip(chosen, things)]
+def filled(shapes: list[str], things: list[str], mass: set[str], rng: random.Random, with_first: bool = False) -> list[str]:
+    """One sentence for each of the things, no two of the same shape, in the order of the shapes; `with_first`: the others follow upon the first shape."""
+    numbers = rng.sample(range(1, len(shapes)), len(things) - 1) + [0] if with_first and things else rng.sample(range(len(shapes)), len(things))
+    return [shapes[number].replace("{a}", shown(thing, mass)).replace("{t}", thing) for number, thing in zip(sorted(numbers), things)]
 
 
 def all_of(things: list[str], mass: set[str]) -> str:
@@ -51,7 +51,7 @@ def trade(things: list[str], mass: set[str], rng: random.Random, beats: Beats) -
 def hunt(things: list[str], mass: set[str], rng: random.Random, beats: Beats) -> list[str]:
     """A note leads from one thing to the next."""
     first = rng.choice(["One morning there was a note under the door. \"Follow the signs,\" it said.", "One day {N} found a piece of paper with arrows on it.", "{H_big} had hidden something and left a riddle for {him}.", "A paper plane flew in at the window, and on its wings there were words: \"Come and find me.\""])
-    signs = filled(["The first sign led to {a}.", "Next to {a} there was another arrow.", "\"Look for {a},\" said the next line, and {N} found it at once.", "Then came {a}, and under it lay one more note.", "The path went on to {a}, where a ribbon was tied.", "\"Walk ten steps from here and you will see {a}.\" So it was.", "For a moment {N} was lost, but then {he} saw {a} and knew the way again."], things, mass, rng)
+    signs = filled(["The first sign led to {a}.", "Next to {a} there was another arrow.", "\"Look for {a},\" said the next line, and {N} found it at once.", "Then came {a}, and under it lay one more note.", "The path went on to {a}, where a ribbon was tied.", "\"Walk ten steps from here and you will see {a}.\" So it was.", "For a moment {N} was lost, but then {he} saw {a} and knew the way again."], things, mass, rng, True)
     end = rng.choice(["At the end of the hunt stood {h}. \"You found me!\" the {H} called. \"Now let us have some tea.\"", "Behind the last corner waited {h} with a small cake. It was a surprise for {N}!", "And what was there at the end? It was {h}, laughing. \"I wanted to see how clever you are,\" said the {H}."])
     return [first, *signs, end]
 
@@ -59,9 +59,9 @@ def hunt(things: list[str], mass: set[str], rng: random.Random, beats: Beats) ->
 def drawing(things: list[str], mass: set[str], rng: random.Random, beats: Beats) -> list[str]:
     """The hero draws the things, and somebody likes them."""
     first = rng.choice(["It rained all day, so {N} took paper and colors and sat down at the window.", "There was a contest in town: who could make the best picture?", "{N} was bored. \"I will draw something,\" {he} thought.", "One afternoon {N} found a big white wall that nobody needed."])
-    parts = filled(["First {he} drew {a}.", "In the middle {he} put {a}, as large as possible.", "Beside it there was room for {a}.", "\"And now {a},\" said {N} and took another color.", "In the corner {he} drew {a}, very small.", "Then the picture got {a}, because a picture needs one."], things, mass, rng)
+    parts = filled(["First {he} drew {a}.", "In the middle {he} put {a}, as large as possible.", "Beside it there was room for {a}.", "\"And now {a},\" said {N} and took another color.", "In the corner {he} drew {a}, very small.", "Then the picture got {a}, because a picture needs one."], things, mass, rng, True)
     middle = rng.choice(["Just then {h} came in. \"What is that?\" asked the {H}. {N} told all about it.", "The {H} looked over {his} shoulder and forgot to go home.", "Soon {h} stood beside {him} and asked to help."])
-    end = rng.choice(["They hung the picture on the wall, and it is still there.", "In the end the picture won the first prize, but {N} was glad just to have made it.", "\"It is the finest picture I know,\" said the {H}. {N} gave it away as a present.", "When the rain stopped, they did not even notice."])
+    end = rng.choice(["They hung the picture on the wall, and it is still there.", "In the end the picture won the first prize, but {N} was glad just to have made it.", "\"It is the finest picture I know,\" said the {H}. {N} gave it away as a present.", "They did not even notice how late it had become."])
     return [first, *parts, middle, end]
 
 
@@ -77,7 +77,7 @@ def dream(things: list[str], mass: set[str], rng: random.Random, beats: Beats) -
 def attic(things: list[str], mass: set[str], rng: random.Random, beats: Beats) -> list[str]:
     """An old chest with things, each of which has a story."""
     first = rng.choice(["Under the roof of the house there was an old chest that nobody had opened for years.", "One windy day {N} went up the creaking stairs and found a dusty chest.", "Grandmother gave {N} a key. \"It fits the old chest,\" she said."])
-    parts = filled(["On top lay {a}.", "Wrapped in paper {he} found {a}.", "\"That belonged to your grandfather,\" said Grandmother when she saw {a}.", "Right at the bottom was {a}, as good as new.", "Then came {a}, and nobody knew where it was from.", "\"Oh, {a}!\" said Grandmother. \"I had almost forgotten about it.\""], things, mass, rng)
+    parts = filled(["On top lay {a}.", "Wrapped in paper {he} found {a}.", "\"That belonged to your grandfather,\" said Grandmother when she saw {a}.", "Then came {a}, and nobody knew where it was from.", "\"Oh, {a}!\" said Grandmother. \"I had almost forgotten about it.\"", "Right at the bottom was {a}, as good as new."], things, mass, rng, True)
     end = rng.choice(["They sat there until it was dark, and Grandmother told a story for each piece. {h_big} came by and listened, too.", "{N} showed everything to {h}, and they played with it the whole week.", "\"Keep it all,\" said Grandmother. \"Old things like to be used.\" That evening {N} invited {h} to see the treasures."])
     return [first, *parts, end]
 
@@ -97,19 +97,22 @@ def quarrel(things: list[str], mass: set[str], rng: random.Random, beats: Beats)
     best, others = things[0], things[1:]
     return [rng.choice([f"One day {{N}} and {{h}} found {shown(best, mass)} at the same time.", f"{{N}} had {shown(best, mass)}, and {{h}} wanted it, too."]), rng.choice(["\"It is mine!\" said {N}. \"No, mine!\" said the {H}.", "They both held on to it and neither let go.", "They argued until the birds flew away."]), *beats(others),
             rng.choice(["Then it started to rain, and both of them got wet. That looked so funny that they had to laugh.", "After a while they were tired and sat down, each on another side.", "\"This is silly,\" said {N} at last."]),
-            rng.choice([f"\"Let us share the {best},\" said the {{H}}. \"You have it today and I have it tomorrow.\"", f"So they made a rule: the {best} belongs to both of them.", f"{{N}} put the {best} between them. \"Together it is more fun,\" {{he}} said."]), rng.choice(["And it really was.", "It worked better than they had thought.", "From then on they never argued about it again."])]
+            rng.choice([f"\"Let us share the {best},\" said the {{H}}. \"You have it today and I have it tomorrow.\"", f"So they made a rule: the {best} belongs to both of them.", f"{{N}} put the {best} between them. \"Together it is more fun,\" {{he}} said."]), rng.choice(["And so they did.", "It worked better than they had thought.", "From then on they never argued about it again."])]
+
+
+FOR_RESCUE = ["{He} looked around. There was {a}, but what use was that?", "Not far away {he} saw {a}, and that gave {him} an idea.", "First {he} tried it with {a}, but it did not work.", "\"Do you see {a} over there?\" asked the {H}. \"Perhaps it helps.\"", "{N} remembered {a} at home and shook {his} head. There was no time for that.", "To cheer up the {H}, {N} told a funny story about {a}."]
 
 
 def rescue(things: list[str], mass: set[str], rng: random.Random, beats: Beats) -> list[str]:
     """Somebody is in trouble, and the hero helps with what is at hand."""
     trouble, how = rng.choice([("had fallen into a deep hole", "pulled until the {H} was out"), ("was stuck in the mud", "pulled with all {his} strength"), ("sat on a high branch and did not dare to come down", "showed the way down, step by step"), ("had lost the way home", "walked along until the right house came in sight"), ("was caught in an old fence", "bent the wires apart, carefully and slowly")])
-    return [rng.choice(["One day {N} heard someone call for help.", "\"Help! Help!\" It came from behind the bushes, and {N} stopped at once.", "On a quiet afternoon a small voice called {his} name."]), f"It was {{h}} who {trouble}.", rng.choice(["\"Do not be afraid,\" said {N}. \"I am here.\"", "{N} thought quickly.", "\"Wait, I will think of something,\" said {N}."]), *beats(things), f"Then {{N}} {how}.",
+    return [rng.choice(["One day {N} heard someone call for help.", "\"Help! Help!\" It came from behind the bushes, and {N} stopped at once.", "On a quiet afternoon a small voice called {his} name."]), f"It was {{h}} who {trouble}.", rng.choice(["\"Do not be afraid,\" said {N}. \"I am here.\"", "{N} thought quickly.", "\"Wait, I will think of something,\" said {N}."]), *filled(FOR_RESCUE, things, mass, rng), f"Then {{N}} {how}.",
             rng.choice(["\"You saved me!\" said the {H}.", "The {H} took a deep breath. \"I will never forget this,\" the {H} said.", "The {H} was safe and sound again."])]
 
 
 def show(things: list[str], mass: set[str], rng: random.Random, beats: Beats) -> list[str]:
     """Everyone shows something, and so does the hero."""
-    parts = filled(["The first one came with {a}, and everyone clapped.", "Another one showed {a}.", "Somebody had even brought {a}!", "Next came {a}, and there was a long \"Oh!\" from all sides.", "The smallest of them held up {a}."], things, mass, rng)
+    parts = filled(["The first one came with {a}, and everyone clapped.", "Another one showed {a}.", "Somebody had even brought {a}!", "Next came {a}, and there was a long \"Oh!\" from all sides.", "The smallest of them held up {a}."], things, mass, rng, True)
     return [rng.choice(["Once a year there was a big show, and everyone could bring something.", "The village held a fair, and {N} wanted to be part of it."]), *parts, rng.choice(["{N} had nothing but {his} own voice, and {his} knees were shaking.", "Then it was {his} turn. {N} looked at all the faces and forgot what {he} wanted to say."]), rng.choice(["\"You can do it,\" whispered {h} from the first row.", "In the crowd {he} saw {h} who nodded at {him}."]),
             rng.choice(["So {N} told a joke, the only one {he} knew. The whole place laughed.", "{N} began to sing, first softly, then louder, until all sang along.", "{N} stood on one leg and turned around three times. Nobody had ever seen that before."]), rng.choice(["The {H} clapped longer than all the others.", "Afterwards the {H} said, \"I knew it.\""])]
 

@@ -192,7 +192,7 @@ def declined(declared: list[Chosen], rng: random.Random, near: float = 0.0) -> D
             text, _, _ = request(declare(wanted, rng), rng)
             answer = NONE_FITS[0] if rng.random() < 0.8 else rng.choice(NONE_FITS[1:])
             return Declined(text, answer, "no tool " + text.lower(), True)
-    exchange = exchanges.of_small_talk(rng) if rng.random() < 0.3 else exchanges.any_exchange(rng, FOR_NO_TOOL if first_names & BROAD else NEEDS_NO_TOOL)
+    exchange = exchanges.of_small_talk(rng) if rng.random() < 0.3 and "tell_joke" not in first_names else exchanges.any_exchange(rng, FOR_NO_TOOL if first_names & BROAD else NEEDS_NO_TOOL)
     return Declined(exchange.question, exchange.answer, exchange.key or "no tool " + exchange.question.lower(), False)
 
 

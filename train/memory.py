@@ -273,10 +273,13 @@ def remembered(rng: random.Random) -> tuple[list[tuple[str, str]], list[str], li
             turns.append((vary(one.text, rng, keeps_case=True), one.reply))
         turns += one.later
     for _ in range(rng.choices([1, 2, 3], weights=[4, 3, 2])[0]):
+        new = [one for fact in told for one in fact.asked if f"memory {one[0]} {one[1]}" not in keys]
+        if not new:
+            break
         for task in between(rng, rng.choices([0, 1, 2, 3, 4, 5], weights=[5, 4, 3, 3, 2, 2])[0]):
             turns.append((task.question, task.answer))
             keys.append(task.key)
-        question, answer, needs = summary(told, rng) if rng.random() < 0.06 else rng.choice(rng.choice(told).asked)
+        question, answer, needs = summary(told, rng) if rng.random() < 0.06 else rng.choice(new)
         turns.append((vary(question, rng, keeps_case=True), answer))
         keys.insert(0, f"memory {question} {answer}")
     return turns, [key for key in keys if key], needs

@@ -46,7 +46,8 @@ TEST(ClientSettings, WhatNeedsQuotesHasThem) {
   EXPECT_NE(client_settings("continue", server)->text.find(R"(model: "a\"b\\c")"), std::string::npos);
   for (const char* client : {"codex", "claude", "openai", "anthropic"}) {
     bool is_told = false;
-    for (const auto& [name, value] : client_settings(client, server)->variables) is_told |= value == server.key;
+    const auto settings = client_settings(client, server);
+    for (const auto& [name, value] : settings->variables) is_told |= value == server.key;
     EXPECT_TRUE(is_told) << client << ": variables are as they are";
   }
   EXPECT_EQ(shell_word("http://127.0.0.1:8000/v1"), "http://127.0.0.1:8000/v1");

@@ -3,6 +3,7 @@
 
 #include "weights/gguf/gguf_checkpoint.h"
 #include "weights/gguf/gguf_header.h"
+#include "weights/gguf/gguf_tensors.h"
 #include "weights/gguf/gguf_writer_for_tests.h"
 #include "weights/scratch_folder.h"
 
@@ -173,6 +174,29 @@ TEST(GgufPlace, DraftersAndProjectorsAreKnownByWhatTheyAre) {
   folder.write("mmproj-0.gguf", model.string());
   EXPECT_EQ(GgufPlace::find(model)->vision, better);
   EXPECT_EQ(gguf_drafters_beside(model), (std::vector<std::filesystem::path>{beside, drafter}));
+}
+
+// NVFP4's last scale, one for each matrix of a stack.
+TEST(GgufTensors, AScaleBesideAStackIsEachMatrixsOwn) {
+  const std::vector<float> scales = {0.5f, 3.0f};
+  const ScratchFolder folder;
+  const auto path = folder.write(
+      "m.gguf",
+      GgufBytes()
+          .string("general.architecture", "gemma4")
+          .tensor("blk.0.ffn_gate_up_exps.weight", {64, 3, 2}, 40, std::string(6 * 36, '\0'))
+          .tensor("blk.0.ffn_gate_up_exps.scale", {2}, 0, GgufBytes::raw(scales[0]) + GgufBytes::raw(scales[1]))
+          .bytes());
+  const auto files = GgufFiles::open(path);
+  ASSERT_TRUE(files.ok()) << files.error().message;
+  EXPECT_TRUE(is_matrix_scale(*files, "blk.0.ffn_gate_up_exps.scale"));
+  EXPECT_FALSE(is_matrix_scale(*files, "blk.0.ffn_gate_up_exps.weight"));
+  GgufTensors tensors;
+  ASSERT_TRUE(tensors.add_scaled("experts", *files, *files->find("blk.0.ffn_gate_up_exps.weight")).ok());
+  const auto views = tensors.take();
+  const auto owners = tensors.take_owners();
+  ASSERT_NE(views.front().factors, nullptr);
+  for (int row = 0; row < 6; ++row) EXPECT_EQ(views.front().factors[row], row < 3 ? 0.5 : 3.0);
 }
 
 }  // namespace

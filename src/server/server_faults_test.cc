@@ -22,11 +22,13 @@ namespace {
 
 constexpr const char* kLong = R"("max_tokens":3000,"ignore_eos":true,"stream":true)";
 
-// A client whose stream has begun.
+// A client whose stream has begun, and who is no longer counted among those who wait: the chunk of the role comes
+// before that, and the first text within the step that ends it.
 TestClient streaming(TestServer& server) {
   TestClient client = server.client();
   client.send_post("/v1/chat/completions", TestServer::chat_body(kLong));
-  EXPECT_TRUE(client.read_until("\"content\":\"")) << client.buffered();
+  EXPECT_TRUE(client.read_until("\"delta\":{\"content\":\"")) << client.buffered();
+  EXPECT_TRUE(TestServer::soon([&] { return server.stats().running > 0 && server.stats().waiting == 0; }));
   return client;
 }
 

@@ -5,18 +5,9 @@
 #include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <boost/json/string.hpp>
-#include <filesystem>
-#include <fstream>
-#include <system_error>
 
 namespace paceline {
 namespace {
-
-namespace fs = std::filesystem;
-
-constexpr const char* kOld = ".before-paceline";
-// Where nothing was before.
-constexpr const char* kNothing = ".none-before-paceline";
 
 // All as it stands between double quotes, in JSON, TOML and YAML alike.
 ServerPlace within_quotes(const ServerPlace& server) {
@@ -37,7 +28,8 @@ ClientSettings codex(const ServerPlace& server) {
                               "wire_api = \"responses\"\n",
                               written.model, context, written.url),
           .then = "codex",
-          .moved_by = "CODEX_HOME"};
+          .moved_by = "CODEX_HOME",
+          .replaces = {"model", "model_provider", "model_context_window", "model_providers.paceline"}};
 }
 
 ClientSettings claude(const ServerPlace& server) {
@@ -94,10 +86,6 @@ ClientSettings continue_dev(const ServerPlace& server) {
           .then = "cn"};
 }
 
-Status failed(const std::string& path, const std::error_code& why) {
-  return Error{fmt::format("{}: {}", path, why.message())};
-}
-
 }  // namespace
 
 std::vector<std::string> known_clients() {
@@ -115,15 +103,6 @@ std::string shell_word(const std::string& text) {
   return word + "'";
 }
 
-std::string client_file(const ClientSettings& settings, const std::function<const char*(const char*)>& environment) {
-  if (settings.file.empty()) return "";
-  const char* moved = settings.moved_by != nullptr ? environment(settings.moved_by) : nullptr;
-  if (moved != nullptr && *moved != 0)
-    return (fs::path(moved) / settings.file.substr(settings.file.find('/') + 1)).string();
-  const char* home = environment("HOME");
-  return (fs::path(home != nullptr ? home : ".") / settings.file).string();
-}
-
 std::optional<ClientSettings> client_settings(std::string_view client, const ServerPlace& server) {
   if (client == "codex") return codex(server);
   if (client == "claude") return claude(server);
@@ -139,37 +118,6 @@ std::optional<ClientSettings> client_settings(std::string_view client, const Ser
     return std::nullopt;
   }
   return made;
-}
-
-Status write_keeping_old(const std::string& path, const std::string& text) {
-  std::error_code error;
-  if (fs::exists(path + kOld, error) || fs::exists(path + kNothing, error))
-    return Error{fmt::format("{} was written before; --restore puts back what was there", path)};
-  fs::create_directories(fs::path(path).parent_path(), error);
-  if (error) return failed(path, error);
-  if (fs::exists(path, error)) {
-    fs::copy_file(path, path + kOld, error);
-    if (error) return failed(path + kOld, error);
-  } else if (!std::ofstream(path + kNothing)) {
-    return Error{fmt::format("{}: cannot be written", path + kNothing)};
-  }
-  std::ofstream file(path, std::ios::trunc);
-  file << text;
-  file.close();
-  return file ? Status(Done{}) : Error{fmt::format("{}: cannot be written", path)};
-}
-
-Status put_back_old(const std::string& path) {
-  std::error_code error;
-  if (fs::exists(path + kOld, error)) {
-    fs::rename(path + kOld, path, error);
-    return error ? failed(path, error) : Status(Done{});
-  }
-  if (!fs::exists(path + kNothing, error))
-    return Error{fmt::format("{} was not written by paceline: there is nothing to put back", path)};
-  fs::remove(path, error);
-  fs::remove(path + kNothing, error);
-  return error ? failed(path, error) : Status(Done{});
 }
 
 }  // namespace paceline

@@ -1,14 +1,11 @@
 // What clients need to be told to use a server of ours: variables, and a file of theirs.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "base/result.h"
 
 namespace paceline {
 
@@ -24,19 +21,13 @@ struct ClientSettings {
   std::string text;                // that belongs there
   std::string then;                // how the client is started
   const char* moved_by = nullptr;  // a variable with another folder, in place of the first one of the file's path
+  std::vector<std::string> replaces = {};  // keys of a TOML file, with dots, that go for the text's
 };
 
 // codex, claude, opencode, pi, continue, openai, anthropic. None: another.
 std::optional<ClientSettings> client_settings(std::string_view client, const ServerPlace& server);
 std::vector<std::string> known_clients();
-// Where the client looks for its file, by what is set in its environment; "": it has none.
-std::string client_file(const ClientSettings& settings, const std::function<const char*(const char*)>& environment);
 // As one word of a shell's line.
 std::string shell_word(const std::string& text);
-
-// Puts the text there, and what was there beside it, once: an error where that has been done and not been undone.
-Status write_keeping_old(const std::string& path, const std::string& text);
-// Puts back what was there; what nobody had written goes.
-Status put_back_old(const std::string& path);
 
 }  // namespace paceline

@@ -4,20 +4,9 @@
 
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 namespace paceline {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::string text_of(const fs::path& file) {
-  std::stringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
 
 TEST(ClientSettings, EachKnowsWhereTheServerIs) {
   const ServerPlace server{"http://10.0.0.1:99", "m", "k", 32768};
@@ -54,38 +43,6 @@ TEST(ClientSettings, WhatNeedsQuotesHasThem) {
   EXPECT_EQ(shell_word("a b;$(id)"), "'a b;$(id)'");
   EXPECT_EQ(shell_word("it's"), R"('it'\''s')");
   EXPECT_EQ(shell_word(""), "''");
-}
-
-TEST(ClientSettings, FilesLieWhereTheClientLooks) {
-  const auto place = [](const char* client, const char* variable) {
-    return client_file(*client_settings(client, {}), [&](const char* name) -> const char* {
-      if (std::string_view(name) == "HOME") return "/home/u";
-      return std::string_view(name) == variable ? "/else" : nullptr;
-    });
-  };
-  EXPECT_EQ(place("codex", ""), "/home/u/.codex/config.toml");
-  EXPECT_EQ(place("codex", "CODEX_HOME"), "/else/config.toml");
-  EXPECT_EQ(place("claude", "CLAUDE_CONFIG_DIR"), "/else/settings.json");
-  EXPECT_EQ(place("opencode", "XDG_CONFIG_HOME"), "/else/opencode/opencode.json");
-  EXPECT_EQ(place("pi", "CODEX_HOME"), "/home/u/.pi/agent/models.json");
-  EXPECT_EQ(place("openai", ""), "");
-}
-
-TEST(ClientSettings, WhatWasThereComesBack) {
-  const fs::path folder = fs::path(testing::TempDir()) / "paceline_client_settings";
-  fs::remove_all(folder);
-  const std::string file = (folder / "deep/config").string();
-  EXPECT_FALSE(put_back_old(file).ok()) << "nothing was written";
-  ASSERT_TRUE(write_keeping_old(file, "ours").ok());
-  EXPECT_EQ(text_of(file), "ours");
-  EXPECT_FALSE(write_keeping_old(file, "again").ok()) << "the way back would be lost";
-  ASSERT_TRUE(put_back_old(file).ok());
-  EXPECT_FALSE(fs::exists(file)) << "there was none";
-  std::ofstream(file) << "theirs";
-  ASSERT_TRUE(write_keeping_old(file, "ours").ok());
-  ASSERT_TRUE(put_back_old(file).ok());
-  EXPECT_EQ(text_of(file), "theirs");
-  fs::remove_all(folder);
 }
 
 }  // namespace

@@ -4,9 +4,10 @@
 #include <cstdlib>
 #include <memory>
 
-#include "cli/client_settings.h"
+#include "cli/client_file.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/server_question.h"
 
 namespace paceline {
 namespace {
@@ -17,11 +18,12 @@ Examples:
   paceline connect claude --url http://127.0.0.1:8080 --write
   paceline connect claude --restore
 
---write replaces the client's own file, and keeps what was there beside it until --restore.)";
+The model's name and its context are asked of the server where they are not given. --write puts its part into the
+client's own file (JSON, TOML; YAML is replaced) and keeps what was there beside it until --restore.)";
 
 struct ConnectOptions {
   std::string client;
-  ServerPlace server;
+  ServerPlace server{.model = ""};
   bool writes = false, restores = false;
 };
 
@@ -33,23 +35,55 @@ std::string shown_settings(const ClientSettings& settings, const std::string& pa
   return text;
 }
 
-int run_connect(const ConnectOptions& options) {
-  const auto settings = client_settings(options.client, options.server);
+// What was not given, as the server says it.
+void ask_server(ServerPlace& server) {
+  const auto models = ask_for_models(server.url, server.key == ServerPlace().key ? "" : server.key);
+  const ServerModel* found = models.ok() ? model_called(*models, server.model) : nullptr;
+  if (!models.ok()) {
+    remark(fmt::format("the server was not asked for its model: {}", models.error().message));
+  } else if (found == nullptr) {
+    remark(fmt::format("{} has no model{}", server.url, server.model.empty() ? "" : " called " + server.model));
+  } else {
+    if (server.model.empty()) server.model = found->name;
+    if (server.context == 0) server.context = found->context;
+  }
+  if (server.model.empty()) server.model = ServerPlace().model;
+}
+
+int write_settings(const ConnectOptions& options, const ClientSettings& settings, const std::string& path) {
+  const Status done = write_client_file(path, settings);
+  if (!done.ok()) return fail(kExitFailure, done.error().message);
+  remark(fmt::format("{} is written; paceline connect {} --restore puts back what was there", path, options.client));
+  return kExitDone;
+}
+
+int restore_settings(const std::string& path) {
+  const auto kept = restore_client_file(path);
+  if (!kept.ok()) return fail(kExitFailure, kept.error().message);
+  if (!kept->empty()) remark(fmt::format("{} had been edited since: that is kept as {}", path, *kept));
+  remark(fmt::format("{} is as it was", path));
+  return kExitDone;
+}
+
+int run_connect(ConnectOptions options) {
+  auto settings = client_settings(options.client, options.server);
   if (!settings) {
     return fail(kExitUsage,
                 fmt::format("no client is called {}: there are {}", options.client, fmt::join(known_clients(), ", ")));
   }
   const std::string path = client_file(*settings, [](const char* name) { return std::getenv(name); });
-  if (!options.writes && !options.restores) {
-    const std::error_code unwritten = write_out(shown_settings(*settings, path));
-    return unwritten ? fail_to_write(unwritten) : kExitDone;
-  }
-  if (path.empty()) return fail(kExitUsage, fmt::format("{} has no file: it reads variables alone", options.client));
-  const Status done = options.restores ? put_back_old(path) : write_keeping_old(path, settings->text);
-  if (!done.ok()) return fail(kExitFailure, done.error().message);
-  remark(
-      fmt::format("{} {}", path, options.restores ? "is as it was" : "is written; --restore puts back what was there"));
-  return kExitDone;
+  if ((options.writes || options.restores) && path.empty())
+    return fail(kExitUsage, fmt::format("{} has no file: it reads variables alone", options.client));
+  if (options.restores) return restore_settings(path);
+  std::string& url = options.server.url;
+  if (!url.starts_with("http://") && !url.starts_with("https://"))
+    return fail(kExitUsage, fmt::format("--url: expected http://HOST:PORT, found {}", url));
+  while (url.ends_with('/')) url.pop_back();
+  ask_server(options.server);
+  settings = client_settings(options.client, options.server);
+  if (options.writes) return write_settings(options, *settings, path);
+  const std::error_code unwritten = write_out(shown_settings(*settings, path));
+  return unwritten ? fail_to_write(unwritten) : kExitDone;
 }
 
 }  // namespace
@@ -61,17 +95,15 @@ void add_connect_command(const Command& program, Action& action) {
       ->required()
       ->type_name("CLIENT");
   command.add_option("--url", options->server.url, "Where the server is")->type_name("URL")->capture_default_str();
-  command.add_option("-m,--model", options->server.model, "How it calls the model")
-      ->type_name("NAME")
-      ->capture_default_str();
+  command.add_option("-m,--model", options->server.model, "How it calls the model; else the server is asked")
+      ->type_name("NAME");
   command.add_option("--key", options->server.key, "An API key, where the server has some")
       ->type_name("KEY")
       ->capture_default_str();
-  command
-      .add_option("--ctx", options->server.context, "Tokens of the model's context, for clients that ask; 0: not said")
+  command.add_option("--ctx", options->server.context, "Tokens of the model's context; 0: the server is asked")
       ->range(0, 1 << 30)
       ->capture_default_str();
-  command.add_flag("--write", options->writes, "Write the client's file, keeping what was there");
+  command.add_flag("--write", options->writes, "Write it into the client's file, keeping what was there");
   command.add_flag("--restore", options->restores, "Put back what was there before --write");
   command->footer(kConnectExamples);
   command->callback([options, &action] { action = [options] { return run_connect(*options); }; });

@@ -345,6 +345,7 @@ class PipedServer {
     if (ends_[0] >= 0) ::close(std::exchange(ends_[0], -1));
   }
   [[nodiscard]] TestClient client() const { return TestClient(port_); }
+  [[nodiscard]] uint16_t port() const { return port_; }
   // Its exit code; -1: a signal ended it, or it did not end.
   int end(int signal) {
     ::kill(pid_, signal);
@@ -377,6 +378,34 @@ TEST(ServeProgram, DoesNotMindALogThatNobodyReads) {
     EXPECT_GT(std::stod(metrics.substr(metrics.find("} ", at) + 2)), 0);
   }
   EXPECT_EQ(server.end(SIGTERM), 0);
+}
+
+// What the program prints on stdout; its errors are let be.
+std::string printed(const std::string& arguments) {
+  const std::string command = std::string(PACELINE_PROGRAM) + " " + arguments + " 2>/dev/null";
+  FILE* pipe = ::popen(command.c_str(), "r");
+  std::string made;
+  char bytes[4096];
+  while (const size_t count = pipe != nullptr ? ::fread(bytes, 1, sizeof bytes, pipe) : 0) made.append(bytes, count);
+  if (pipe != nullptr) ::pclose(pipe);
+  return made;
+}
+
+TEST(ConnectProgram, AsksTheServerForItsModel) {
+  const PipedServer server({"--served-model-name", "mine", "--ctx", "640"});
+  const std::string url = "--url http://127.0.0.1:" + std::to_string(server.port());
+  const std::string text = printed("connect codex " + url + "/");
+  EXPECT_NE(text.find("model = \"mine\"\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("model_context_window = 640\n"), std::string::npos) << text;
+  EXPECT_NE(text.find(std::to_string(server.port()) + "/v1\""), std::string::npos) << text;
+  const std::string given = printed("connect codex -m other --ctx 99 " + url);
+  EXPECT_NE(given.find("model = \"other\"\n"), std::string::npos) << given;
+  EXPECT_NE(given.find("model_context_window = 99\n"), std::string::npos) << given;
+  // Nobody listens there.
+  const std::string alone = printed("connect codex --url http://127.0.0.1:1");
+  EXPECT_NE(alone.find("model = \"default\"\n"), std::string::npos) << alone;
+  EXPECT_EQ(alone.find("model_context_window"), std::string::npos) << alone;
+  EXPECT_EQ(printed("connect codex --url nonsense"), "");
 }
 
 constexpr const char* kQuickToServe = " --port 0 --draft none --kv-bytes 64MB --drain-grace 0";

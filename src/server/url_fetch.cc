@@ -36,12 +36,13 @@ bool is_redirect(http::status status) {
   }
 }
 
-http::request<http::empty_body> request_for(const MediaUrl& url) {
+http::request<http::empty_body> request_for(const MediaUrl& url, const std::string& api_key) {
   http::request<http::empty_body> request(http::verb::get, url.target, 11);
   request.set(http::field::host, url.authority());
   request.set(http::field::user_agent, "paceline/" PACELINE_VERSION);
   request.set(http::field::accept, "*/*");
   request.set(http::field::accept_encoding, "identity");
+  if (!api_key.empty()) request.set(http::field::authorization, "Bearer " + api_key);
   request.keep_alive(false);
   return request;
 }
@@ -130,6 +131,7 @@ asio::awaitable<Fetched> UrlFetch::run(MediaUrl url) {
     const Result<MediaUrl> next = follow_location(url, step.location);
     fetched.problem = redirect_problem(url, next, redirects);
     if (!fetched.problem.empty()) break;
+    if (next->authority() != url.authority()) terms_.api_key.clear();
     url = *next;
   }
   co_return fetched;
@@ -191,7 +193,7 @@ asio::awaitable<bool> UrlFetch::connect(tcp::socket& socket, const MediaUrl& url
 }
 
 asio::awaitable<void> UrlFetch::exchange(ByteStream& stream, const MediaUrl& url, Step& step) {
-  const std::string request = head_text(request_for(url));
+  const std::string request = head_text(request_for(url, terms_.api_key));
   const error_code write_failed = co_await stream.write(asio::buffer(request), {});
   if (write_failed) {
     step.problem = text_of(write_failed);

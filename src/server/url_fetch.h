@@ -33,6 +33,7 @@ struct FetchTerms {
   size_t most_bytes = 0;
   std::chrono::steady_clock::time_point deadline;  // of everything, names and redirects included
   std::function<Taken(size_t)> takes;              // so many more bytes
+  std::string api_key = "";                        // for the first host; "": none
 };
 
 struct Fetched {

@@ -1,0 +1,128 @@
+#include "cli/client_file.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+#include "cli/merged_file.h"
+#include "weights/sha256.h"
+
+namespace paceline {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kOld = ".before-paceline";
+// Where nothing was before.
+constexpr const char* kNothing = ".none-before-paceline";
+// The digest of what we wrote.
+constexpr const char* kWritten = ".written-by-paceline";
+constexpr const char* kEdited = ".before-restore";
+
+Status failed(const std::string& path, const std::error_code& why) {
+  return Error{fmt::format("{}: {}", path, why.message())};
+}
+
+std::string text_of(const std::string& path) {
+  std::stringstream text;
+  text << std::ifstream(path, std::ios::binary).rdbuf();
+  return text.str();
+}
+
+Status write_text(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::trunc | std::ios::binary);
+  file << text;
+  file.close();
+  return file ? Status(Done{}) : Error{fmt::format("{}: cannot be written", path)};
+}
+
+Result<std::string> digest_of(const std::string& text) {
+  return sha256_hex(std::as_bytes(std::span(text.data(), text.size())));
+}
+
+bool was_written(const std::string& path) {
+  std::error_code error;
+  return fs::exists(path + kOld, error) || fs::exists(path + kNothing, error);
+}
+
+// Not as we wrote it, as far as can be told.
+Result<bool> is_edited(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return false;
+  TRY_ASSIGN(const std::string digest, digest_of(text_of(path)));
+  return digest != text_of(path + kWritten);
+}
+
+Result<std::string> merged(const std::string& path, const ClientSettings& settings) {
+  const std::string old = text_of(path);
+  const std::string kind = fs::path(path).extension().string();
+  auto made = kind == ".json"   ? merged_json(old, settings.text)
+              : kind == ".toml" ? merged_toml(old, settings.text, settings.replaces)
+                                : Result<std::string>(settings.text);
+  if (!made.ok()) return Error{fmt::format("{}: {}; nothing was written", path, made.error().message)};
+  return made;
+}
+
+Status keep_old(const std::string& path) {
+  std::error_code error;
+  if (!fs::exists(path, error)) return write_text(path + kNothing, "");
+  fs::copy_file(path, path + kOld, error);
+  return error ? failed(path + kOld, error) : Status(Done{});
+}
+
+}  // namespace
+
+std::string client_file(const ClientSettings& settings, const std::function<const char*(const char*)>& environment) {
+  if (settings.file.empty()) return "";
+  const char* moved = settings.moved_by != nullptr ? environment(settings.moved_by) : nullptr;
+  if (moved != nullptr && *moved != 0)
+    return (fs::path(moved) / settings.file.substr(settings.file.find('/') + 1)).string();
+  const char* home = environment("HOME");
+  return (fs::path(home != nullptr ? home : ".") / settings.file).string();
+}
+
+Status write_client_file(const std::string& path, const ClientSettings& settings) {
+  std::error_code error;
+  fs::create_directories(fs::path(path).parent_path(), error);
+  if (error) return failed(path, error);
+  TRY_ASSIGN(const std::string text, merged(path, settings));
+  const bool is_first = !was_written(path);
+  // What somebody changed in between is in the text, too: the old digest goes on telling that.
+  bool tells_digest = is_first;
+  if (!is_first) {
+    TRY_ASSIGN(const bool edited, is_edited(path));
+    tells_digest = !edited;
+  }
+  if (is_first) TRY(keep_old(path));
+  TRY(write_text(path, text));
+  if (!tells_digest) return Done{};
+  TRY_ASSIGN(const std::string digest, digest_of(text));
+  return write_text(path + kWritten, digest);
+}
+
+Result<std::string> restore_client_file(const std::string& path) {
+  if (!was_written(path))
+    return Error{fmt::format("{} was not written by paceline: there is nothing to put back", path)};
+  std::error_code error;
+  std::string kept;
+  TRY_ASSIGN(const bool edited, is_edited(path));
+  if (edited) {
+    kept = path + kEdited;
+    for (int number = 2; fs::exists(kept, error); ++number) kept = fmt::format("{}{}-{}", path, kEdited, number);
+    fs::copy_file(path, kept, error);
+    if (error) return Error{fmt::format("{}: {}", kept, error.message())};
+  }
+  if (fs::exists(path + kOld, error)) {
+    fs::copy_file(path + kOld, path, fs::copy_options::overwrite_existing, error);
+  } else {
+    fs::remove(path, error);
+  }
+  if (error) return Error{fmt::format("{}: {}", path, error.message())};
+  for (const char* beside : {kOld, kNothing, kWritten}) fs::remove(path + beside, error);
+  return kept;
+}
+
+}  // namespace paceline

@@ -1,0 +1,23 @@
+// The file of a client's settings: where it lies, ours written into it, and the way back.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/client_settings.h"
+
+namespace paceline {
+
+// Where the client looks for it, by what is set in its environment; "": it has none.
+std::string client_file(const ClientSettings& settings, const std::function<const char*(const char*)>& environment);
+
+// Writes ours into what is there, JSON and TOML; other files are replaced. What was there before the first time is kept
+// beside it. An error where the file is not what it should be; then nothing is written.
+Status write_client_file(const std::string& path, const ClientSettings& settings);
+
+// Puts back what was there before; what nobody had written goes. Where the file is not as we wrote it, it is kept under
+// the name that comes back; "": it was.
+Result<std::string> restore_client_file(const std::string& path);
+
+}  // namespace paceline

@@ -1,0 +1,21 @@
+// A file of settings with what we want in it: everything else in it stays.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace paceline {
+
+// JSON, also with comments, which go: objects are joined, other values are ours. What is called `ours` is replaced
+// whole.
+Result<std::string> merged_json(std::string_view old, std::string_view ours_text, std::string_view ours = "paceline");
+
+// TOML: what `ours_text` sets is taken out and set anew, keys before the first table at the top and tables at the end.
+// `dropped` are keys, with dots, that go with all that is below them, whether or not they are set anew.
+Result<std::string> merged_toml(std::string_view old, std::string_view ours_text,
+                                const std::vector<std::string>& dropped);
+
+}  // namespace paceline

@@ -30,19 +30,33 @@ int64_t EventLog::read_since(int64_t number, std::string& out) const {
   return added_;
 }
 
-EventFeed::EventFeed(ModelShelf& shelf, const EventLog& log, const MetricsHistory& history)
+bool EventFeed::names(std::string_view only, std::string_view name) {
+  if (only.empty()) return true;
+  while (!only.empty()) {
+    const size_t end = std::min(only.find(','), only.size());
+    if (only.substr(0, end) == name) return true;
+    only.remove_prefix(std::min(end + 1, only.size()));
+  }
+  return false;
+}
+
+EventFeed::EventFeed(ModelShelf& shelf, const EventLog& log, const MetricsHistory& history, std::string_view only)
     : shelf_(shelf),
       log_(log),
       history_(history),
+      tells_models_(names(only, "model")),
+      tells_requests_(names(only, "request")),
+      tells_routing_(names(only, "routing")),
+      tells_samples_(names(only, "sample")),
       next_event_(log.next_number()),
       next_line_(shelf.next_routing_number()) {}
 
 std::string EventFeed::take() {
   std::string out;
-  tell_models(out);
-  next_event_ = log_.read_since(next_event_, out);
-  tell_routing(out);
-  tell_sample(out);
+  if (tells_models_) tell_models(out);
+  if (tells_requests_) next_event_ = log_.read_since(next_event_, out);
+  if (tells_routing_) tell_routing(out);
+  if (tells_samples_) tell_sample(out);
   return out;
 }
 

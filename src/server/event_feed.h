@@ -35,12 +35,14 @@ class EventLog {
 class EventFeed {
  public:
   // All outlive it.
-  EventFeed(ModelShelf& shelf, const EventLog& log, const MetricsHistory& history);
+  // only: names of events, separated by commas; "": all.
+  EventFeed(ModelShelf& shelf, const EventLog& log, const MetricsHistory& history, std::string_view only);
 
   // Everything since the last call, as events of a stream; "": nothing.
   [[nodiscard]] std::string take();
 
  private:
+  [[nodiscard]] static bool names(std::string_view only, std::string_view name);
   void tell_models(std::string& out);
   void tell_routing(std::string& out);
   void tell_sample(std::string& out);
@@ -48,6 +50,7 @@ class EventFeed {
   ModelShelf& shelf_;
   const EventLog& log_;
   const MetricsHistory& history_;
+  bool tells_models_, tells_requests_, tells_routing_, tells_samples_;
   int64_t next_event_, next_line_;
   double last_sample_ = 0;
   std::map<std::string, std::string> told_;  // of models

@@ -27,5 +27,23 @@ TEST(EventLog, OfTooManyTheLast) {
   EXPECT_TRUE(text.ends_with("{\"n\":4999}\n\n"));
 }
 
+TEST(EventFeed, TellsWhatIsNamedAlone) {
+  Log log(LogLevel::error);
+  ModelShelf shelf({}, {}, log);
+  EventLog events;
+  MetricsHistory history;
+  EventFeed all(shelf, events, history, ""), samples(shelf, events, history, "model,sample"),
+      requests(shelf, events, history, "request"), nothing(shelf, events, history, "re,samples");
+  events.add("request", {{"id", "a"}});
+  history.add("vllm:generation_tokens_total 7\n", 1000, 1);
+  const std::string told = all.take();
+  EXPECT_NE(told.find("event: request\n"), std::string::npos);
+  EXPECT_NE(told.find("event: sample\n"), std::string::npos);
+  EXPECT_TRUE(samples.take().starts_with("event: sample\ndata: {\"time\":1E3"));
+  EXPECT_EQ(requests.take(), "event: request\ndata: {\"id\":\"a\"}\n\n");
+  EXPECT_EQ(nothing.take(), "");
+  EXPECT_EQ(samples.take(), "") << "each once";
+}
+
 }  // namespace
 }  // namespace paceline

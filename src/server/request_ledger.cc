@@ -1,5 +1,6 @@
 #include "server/request_ledger.h"
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -44,11 +45,14 @@ void RequestLedger::add(json::object ended) {
   const std::lock_guard lock(mutex_);
   ended_.push_front(std::move(ended));
   if (ended_.size() > kMost) ended_.pop_back();
+  ++added_;
 }
 
-json::array RequestLedger::recent() const {
+RequestLedger::Ended RequestLedger::ended_since(int64_t number) const {
   const std::lock_guard lock(mutex_);
-  return json::array(ended_.begin(), ended_.end());
+  const int64_t wanted = number < added_ ? added_ - std::max<int64_t>(number, 0) : 0;
+  const auto count = std::min(wanted, static_cast<int64_t>(ended_.size()));
+  return {json::array(ended_.begin(), ended_.begin() + count), added_};
 }
 
 }  // namespace paceline

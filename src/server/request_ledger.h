@@ -3,6 +3,7 @@
 
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
+#include <cstdint>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -18,13 +19,19 @@ boost::json::object request_record(const std::string& route, const Exchange::Pro
 class RequestLedger {
  public:
   void add(boost::json::object ended);
-  // The newest first.
-  [[nodiscard]] boost::json::array recent() const;
+  struct Ended {
+    boost::json::array records;  // the newest first
+    int64_t next = 0;            // the number to ask with for those that come later
+  };
+  // Of the last ones, those behind so many.
+  [[nodiscard]] Ended ended_since(int64_t number) const;
+
+  static constexpr size_t kMost = 200;
 
  private:
-  static constexpr size_t kMost = 200;
   mutable std::mutex mutex_;
   std::deque<boost::json::object> ended_;
+  int64_t added_ = 0;
 };
 
 }  // namespace paceline

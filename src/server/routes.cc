@@ -276,13 +276,15 @@ Reply Routes::handle_get(const HttpCall& call) {
   if (call.path == "/v1/routing")
     return {HttpAnswer{.content_type = "application/jsonl", .body = shelf_.routing_lines(), .headers = {}}};
   if (call.path == "/v1/events") return watch_events(call);
-  if (call.path == "/slots" || call.path == "/v1/requests") return {requests(call.path == "/slots")};
+  if (call.path == "/slots" || call.path == "/v1/requests") return {requests(call)};
   return {models_.answer_get(call)};
 }
 
 Reply Routes::watch_events(const HttpCall& call) {
   Reply reply{HttpAnswer{.content_type = std::string(kSseType), .body = "", .headers = {}}};
-  if (call.method != "HEAD") reply.feed = std::make_shared<EventFeed>(shelf_, events_, console_.kept_history());
+  if (call.method != "HEAD") {
+    reply.feed = std::make_shared<EventFeed>(shelf_, events_, console_.kept_history(), query_value(call.query, "only"));
+  }
   return reply;
 }
 
@@ -349,7 +351,8 @@ Reply Routes::apply_template(const HttpCall& call) {
                   Purpose::render);
 }
 
-HttpAnswer Routes::requests(bool as_slots) {
+HttpAnswer Routes::requests(const HttpCall& call) {
+  const bool as_slots = call.path == "/slots";
   json::array running;
   {
     const std::lock_guard lock(exchanges_mutex_);
@@ -363,7 +366,9 @@ HttpAnswer Routes::requests(bool as_slots) {
     }
   }
   if (as_slots) return {.body = json::serialize(running), .headers = {}};
-  return json_answer({{"running", std::move(running)}, {"recent", ledger_.recent()}});
+  const int64_t since = std::strtoll(query_value(call.query, "since").c_str(), nullptr, 10);
+  RequestLedger::Ended ended = ledger_.ended_since(since);
+  return json_answer({{"running", std::move(running)}, {"recent", std::move(ended.records)}, {"next", ended.next}});
 }
 
 HttpAnswer Routes::cancel_request(const HttpCall& call) {

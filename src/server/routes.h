@@ -94,7 +94,7 @@ class Routes {
   std::unique_ptr<Wire> wire_for(const HttpCall& call);
   Reply handle_ollama(const HttpCall& call, const ModelTicket* came);
   Reply answer_ollama(const HttpCall& call, const ModelTicket* came);
-  HttpAnswer requests(bool as_slots);
+  HttpAnswer requests(const HttpCall& call);
   Reply watch_events(const HttpCall& call);
   HttpAnswer cancel_request(const HttpCall& call);
   Reply apply_template(const HttpCall& call);

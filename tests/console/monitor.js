@@ -53,6 +53,7 @@ export function monitor(world) {
   test("cancel ends a request", async () => {
     const { page, go, close } = await openPage(world.browser, world.server.base);
     await go("monitor");
+    await page.locator("table.cards").last().scrollIntoViewIfNeeded();
     // Whoever has gone before has no such button any more.
     await soon(async () => (await page.locator('button[aria-label="Cancel"]').count()) === 0, "nothing runs");
     // Long enough to be found and ended on a slow machine, too.
@@ -60,6 +61,36 @@ export function monitor(world) {
     await page.locator('button[aria-label="Cancel"]').click();
     const answer = await asked;
     assert.match(await answer.text(), /cancelled/);
+    await close();
+  });
+
+  test("only what is in view is drawn anew, and asked for", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    await page.addInitScript(() => {
+      globalThis.drawn = new Map();
+      const clear = CanvasRenderingContext2D.prototype.clearRect;
+      CanvasRenderingContext2D.prototype.clearRect = function (...box) {
+        globalThis.drawn.set(this.canvas, (globalThis.drawn.get(this.canvas) ?? 0) + 1);
+        return clear.apply(this, box);
+      };
+    });
+    const asked = [];
+    page.on("request", (request) => asked.push(new URL(request.url()).pathname));
+    await go("monitor");
+    await page.waitForSelector(".chart .uplot");
+    const counts = () => page.evaluate(() => [...document.querySelectorAll(".chart canvas")].map((canvas) => globalThis.drawn.get(canvas) ?? 0));
+    const more = async (at, from, times) => soon(async () => (await counts())[at] >= from[at] + times, `chart ${at} drawn ${times} times more`);
+    await more(0, await counts(), 2); // by then it is known what is in view
+    const before = await counts(), from = asked.length;
+    await more(0, before, 4);
+    const then = await counts(), last = before.length - 1;
+    assert.equal(then[last], before[last], "the last chart is out of view");
+    assert.ok(!asked.slice(from).includes("/v1/requests"), "and so is the list of requests");
+    await page.locator(".chart").last().scrollIntoViewIfNeeded();
+    await more(last, then, 2);
+    await page.locator("table.cards").last().scrollIntoViewIfNeeded();
+    await soon(() => asked.slice(from).includes("/v1/requests"), "the list is asked for");
+    quiet();
     await close();
   });
 

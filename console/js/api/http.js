@@ -34,12 +34,12 @@ export async function ask(path, { method = "GET", body, signal } = {}) {
 
 // Lines of an answer, as they come.
 async function* linesOfAnswer(answer) {
-  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  const reader = answer.body.getReader(), decoder = new TextDecoder();
   let left = "";
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    left += value;
+    left += decoder.decode(value, { stream: true });
     const lines = left.split("\n");
     left = lines.pop();
     yield* lines;
@@ -60,9 +60,9 @@ export async function* stream(path, body, signal) {
   }
 }
 
-// What happens in the server: [name, text] of each event.
-export async function* happenings(signal) {
-  const answer = await fetch("/v1/events", { signal, headers: kHeaders });
+// What happens in the server, of the kinds that are named: [name, text] of each event.
+export async function* happenings(only, signal) {
+  const answer = await fetch(`/v1/events?only=${only}`, { signal, headers: kHeaders });
   if (!answer.ok) throw await failed(answer);
   let name = "";
   for await (const line of linesOfAnswer(answer)) {

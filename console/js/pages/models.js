@@ -1,5 +1,5 @@
 // Models: what is loaded, what could be, and what each takes.
-import { html, useState } from "../base/view.js";
+import { html, useEffect, useState } from "../base/view.js";
 import { bytes, number, percent, t } from "../base/words.js";
 import { ask } from "../api/http.js";
 import { lookAtModels, models, modelState, sample, session } from "../state/server.js";
@@ -76,6 +76,10 @@ function Model({ one }) {
 }
 
 export default function ModelsPage() {
+  useEffect(() => {
+    const timer = setInterval(() => document.visibilityState === "visible" && lookAtModels().catch(() => {}), 2000);
+    return () => clearInterval(timer);
+  }, []);
   return html`<div class="page"><h1>${t("page.models")}</h1>${models.value.length === 0 && html`<p>${t("models.none")}</p>`}
     ${models.value.map((one) => html`<${Model} key=${one.id} one=${one} />`)}</div>`;
 }

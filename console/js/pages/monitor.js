@@ -1,11 +1,12 @@
 // What the server does and did: charts, totals, requests.
-import { html, useEffect, useMemo, useState } from "../base/view.js";
+import { computed, effect, html, untracked, useEffect, useState } from "../base/view.js";
 import { bytes, number, percent, seconds, t, time } from "../base/words.js";
 import { routingOf } from "../state/lines.js";
-import { cancel, columns, growth, kRanges, lookAtHistory, lookAtRequests, range, ratio, requests, setRange } from "../state/monitor.js";
-import { session } from "../state/server.js";
+import { cancel, columns, growth, kRanges, lookAtHistory, lookAtRequests, range, ratio, requests, setRange, takeFresh } from "../state/monitor.js";
+import { fresh, sample, session } from "../state/server.js";
 import { Chart } from "../parts/chart.js";
 import { Dialog, SignButton, Tabs } from "../parts/controls.js";
+import { WhenSeen } from "../parts/seen.js";
 import { Table } from "../parts/table.js";
 
 const kDepths = [["depth_0", "0", "c5"], ["depth_1", "1", "c6"], ["depth_2", "2", "c1"], ["depth_3", "3–4", "c2"], ["depth_5", "5–8", "c4"], ["depth_9", "9+", "c3"]];
@@ -16,31 +17,33 @@ function depthShares() {
   return grown.map((column) => column.map((value, at) => (sums[at] > 0 ? value / sums[at] : 0)));
 }
 
+const col = (name) => columns.value[name];
+const kCharts = () => [
+  [t("chart.rate"), () => [[t("prompt"), "c2", growth("prompt")], [t("output"), "c1", growth("output")]], (value) => number(value, 1)],
+  [t("chart.first"), () => [["p50", "c1", col("first_token_p50")], ["p95", "c3", col("first_token_p95")]], seconds],
+  [t("chart.between"), () => [["p50", "c1", col("between_p50")], ["p95", "c3", col("between_p95")]], seconds],
+  [`${t("running")} · ${t("waiting")}`, () => [[t("running"), "c1", col("running")], [t("waiting"), "c5", col("waiting")]], number],
+  [t("chart.kv"), () => [[t("kv.used"), "c1", col("kv_used")], [t("kv.reserved"), "c2", col("kv_reserved")], [t("cached"), "c5", col("kv_cached")]], bytes],
+  [t("chart.depths"), () => depthShares().map((column, i) => [kDepths[i][1], kDepths[i][2], column]), percent, true],
+  [t("acceptance"), () => [[t("acceptance"), "c1", ratio("accepted", "drafted")]], percent],
+  [t("chart.prefix"), () => [[t("cached"), "c1", ratio("cached", "looked_up")]], percent],
+  [t("chart.steps"), () => [["prompt", "c2"], ["verify", "c1"], ["mixed", "c5"], ["draft", "c3"]].map(([kind, colour]) => [t(kind), colour, ratio(`${kind}_s`, kind === "draft" ? "draftings" : `${kind}_steps`)]), seconds],
+  [t("chart.http"), () => [["2xx", "c1", growth("answers_good")], ["4xx", "c5", growth("answers_refused")], ["5xx", "c3", growth("answers_failed")]], (value) => number(value, 1)],
+  [t("memory"), () => [[t("memory.process"), "c2", col("memory")]], bytes],
+];
+
+const hasSamples = computed(() => columns.value?.time.length > 0);
 function Charts() {
-  const now = columns.value;
-  const made = useMemo(() => {
-    if (!now || now.time.length === 0) return null;
-    const at = now.time, col = (name, scale = 1) => now[name].map((value) => (value === null ? null : value * scale));
-    return [
-      [t("chart.rate"), [[t("prompt"), "c2", growth("prompt")], [t("output"), "c1", growth("output")]], (value) => number(value, 1)],
-      [t("chart.first"), [["p50", "c1", col("first_token_p50")], ["p95", "c3", col("first_token_p95")]], seconds],
-      [t("chart.between"), [["p50", "c1", col("between_p50")], ["p95", "c3", col("between_p95")]], seconds],
-      [`${t("running")} · ${t("waiting")}`, [[t("running"), "c1", col("running")], [t("waiting"), "c5", col("waiting")]], number],
-      [t("chart.kv"), [[t("kv.used"), "c1", col("kv_used")], [t("kv.reserved"), "c2", col("kv_reserved")], [t("cached"), "c5", col("kv_cached")]], bytes],
-      [t("chart.depths"), depthShares().map((column, i) => [kDepths[i][1], kDepths[i][2], column]), percent, true],
-      [t("acceptance"), [[t("acceptance"), "c1", ratio("accepted", "drafted")]], percent],
-      [t("chart.prefix"), [[t("cached"), "c1", ratio("cached", "looked_up")]], percent],
-      [t("chart.steps"), [["prompt", "c2"], ["verify", "c1"], ["mixed", "c5"], ["draft", "c3"]].map(([kind, colour]) => [t(kind), colour, ratio(`${kind}_s`, kind === "draft" ? "draftings" : `${kind}_steps`)]), seconds],
-      [t("chart.http"), [["2xx", "c1", growth("answers_good")], ["4xx", "c5", growth("answers_refused")], ["5xx", "c3", growth("answers_failed")]], (value) => number(value, 1)],
-      [t("memory"), [[t("memory.process"), "c2", col("memory")]], bytes],
-    ].map(([name, series, show, stack]) => ({ name, show, stack, series: series.map(([label, colour]) => ({ name: label, colour })), data: [at, ...series.map((one) => one[2])] }));
-  }, [now]);
-  if (!made) return html`<p class="soft">${t("waiting")}</p>`;
-  return html`<div class="charts">${made.map((one) => html`<${Chart} key=${one.name} isTime ...${one} />`)}</div>`;
+  if (!hasSamples.value) return html`<p class="soft">${t("waiting")}</p>`;
+  return html`<div class="charts">${kCharts().map(([name, make, show, stack]) => html`<${WhenSeen} key=${name} of=${() => {
+    if (!columns.value) return null;
+    const made = make();
+    return html`<${Chart} isTime name=${name} show=${show} stack=${stack} series=${made.map(([label, colour]) => ({ name: label, colour }))} data=${[col("time"), ...made.map((one) => one[2])]} />`;
+  }} />`)}</div>`;
 }
 
 function Totals() {
-  const now = columns.value, last = (name) => now?.[name].at(-1) ?? 0;
+  const last = (name) => sample.value?.[name] ?? 0;
   const rows = [["requests", "requests"], ["prompt", "prompt"], ["cached", "cached"], ["output", "output"], ["drafted", "guessed"], ["accepted", "accepted"], ["rounds", "rounds"]];
   // A round takes about as long with drafts as without: what was accepted are steps that nobody had to make.
   const perStep = last("verify_steps") > 0 ? last("verify_s") / last("verify_steps") : 0;
@@ -75,20 +78,25 @@ function Requests() {
     { name: t("cancel"), show: (row) => (row.end ? "–" : html`<${SignButton} sign="stop" name=${t("cancel")} onClick=${() => cancel(row.id)} />`) },
   ];
   return html`<section class="card"><div class="row"><h2>${t("requests")}</h2><span class="push"></span><input type="search" aria-label=${t("filter")} placeholder=${t("filter")} value=${wanted} onInput=${(event) => setWanted(event.target.value)} /></div>
-    <${Table} caption=${t("requests")} columns=${columnsOf} rows=${all} />
+    <${Table} caption=${t("requests")} columns=${columnsOf} rows=${all} isFixed=${(row) => row.end} />
     ${open && html`<${Details} row=${open} close=${() => setOpen(null)} />`}</section>`;
 }
 
+let listIsSeen = true;
 export default function MonitorPage() {
   const may = session.value?.manages;
   useEffect(() => {
     if (!may) return;
-    const step = () => document.visibilityState === "visible" && Promise.all([lookAtHistory(), lookAtRequests()]).catch(() => {});
-    step();
-    const timer = setInterval(step, 1000);
-    return () => clearInterval(timer);
+    const lookAtList = () => listIsSeen && lookAtRequests().catch(() => {});
+    lookAtHistory().catch(() => {});
+    lookAtRequests().catch(() => {});
+    return effect(() => {
+      if (!fresh.value) return;
+      untracked(() => takeFresh(fresh.value));
+      lookAtList();
+    });
   }, [may]);
   if (!may) return html`<div class="page"><h1>${t("page.monitor")}</h1><p>${t("needs_admin")}</p></div>`;
   return html`<div class="page"><div class="row"><h1>${t("page.monitor")}</h1><span class="push"></span><${Tabs} name=${t("range")} value=${range.value} options=${Object.entries(kRanges)} on=${setRange} /></div>
-    <${Charts} /><${Totals} /><${Requests} /></div>`;
+    <${Charts} /><${Totals} /><${WhenSeen} of=${() => html`<${Requests} />`} on=${(isSeen) => (listIsSeen = isSeen)} /></div>`;
 }

@@ -1,13 +1,8 @@
 // A chart over time or over another number: uPlot, with a sentence for the newest values and a table for those who want
 // numbers. Bars stand on each other where they are stacked.
-import { html, useEffect, useRef } from "../base/view.js";
+import { html, useEffect, useLayoutEffect, useRef, useState } from "../base/view.js";
 import { number, percent, t, time } from "../base/words.js";
 import uPlot from "../../vendor/uplot.js";
-
-const sheet = document.createElement("link");
-sheet.rel = "stylesheet";
-sheet.href = new URL("../../vendor/uplot.css", import.meta.url).href;
-document.head.append(sheet);
 
 const colour = (name) => {
   const probe = document.createElement("i");
@@ -27,7 +22,7 @@ function optionsOf({ series, isTime, stack, bars, onSelect, show }, width) {
   const ink = colour("soft"), grid = colour("line");
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
   return {
-    width, height: 180, cursor: { drag: { x: Boolean(onSelect), y: false, setScale: false } }, legend: { show: false },
+    width, height: 180, cursor: { show: Boolean(onSelect), drag: { x: Boolean(onSelect), y: false, setScale: false } }, legend: { show: false },
     scales: { x: { time: Boolean(isTime) }, y: show === percent ? { range: [0, 1] } : {} },
     axes: [axis, { ...axis, size: 64, values: (_, values) => values.map((value) => (show ? show(value) : number(value, Math.abs(value) < 10 && value % 1 ? 2 : 0))) }],
     series: [{}, ...series.map((one, at) => ({ label: one.name, stroke: colour(one.colour), fill: stack || bars ? colour(one.colour) + "" : undefined, width: 2, points: { show: false }, spanGaps: true,
@@ -50,6 +45,7 @@ export function Chart(props) {
     const made = arranged(props);
     const box = place.current, width = () => Math.max(box.clientWidth, 200);
     const drawn = (plot.current = new uPlot(optionsOf(made, width()), made.data, box));
+    drawn.shape = shape;
     const watch = new ResizeObserver(() => box.isConnected && drawn.width !== width() && drawn.setSize({ width: width(), height: 180 }));
     watch.observe(box);
     return () => {
@@ -57,20 +53,25 @@ export function Chart(props) {
       drawn.destroy();
     };
   }, [shape]);
-  useEffect(() => void plot.current.setData(arranged(props).data), [props.data]);
+  // In the frame in which its numbers change; one of another shape is made anew.
+  useLayoutEffect(() => {
+    if (plot.current?.shape === shape) plot.current.setData(arranged(props).data);
+  }, [props.data]);
   // What was chosen elsewhere is marked here; nobody is told of it again.
   useEffect(() => {
+    if (!props.onSelect) return;
     const drawn = plot.current, [from, to] = (props.marked ?? [0, 0]).map((x) => drawn.valToPos(x, "x"));
-    if (props.onSelect) drawn.setSelect({ left: from, width: props.marked ? Math.max(to - from, 2) : 0, top: 0, height: drawn.over.clientHeight }, false);
-  }, [props.marked, props.data]);
+    drawn.setSelect({ left: from, width: props.marked ? Math.max(to - from, 2) : 0, top: 0, height: drawn.over.clientHeight }, false);
+  }, [props.marked, props.onSelect && props.data]);
+  const [isOpen, open] = useState(false);
   const [xs, ...ys] = props.data;
   const show = props.show ?? ((value) => number(value, 2));
   const newest = props.series.map((one, at) => `${one.name} ${show(ys[at]?.at(-1))}`).join(" · ");
-  const rows = xs.slice(-20);
+  const rows = isOpen ? xs.slice(-20) : [];
   return html`<section class="chart card" aria-label=${props.name}><h2>${props.name}</h2>
     <p class="small">${props.series.map((one, at) => html`<span class="key"><i style=${{ background: `var(--${one.colour})` }}></i>${one.name} <b>${show(ys[at]?.at(-1))}</b></span>`)}</p>
     <div class="plot" ref=${place} role="img" aria-label=${`${props.name}: ${newest}`}></div>
-    <details><summary>${t("as_table")}</summary><div class="scroll" tabindex="0" role="region" aria-label=${props.name}><table><caption class="unseen">${props.name}</caption>
+    <details onToggle=${(event) => open(event.target.open)}><summary>${t("as_table")}</summary><div class="scroll" tabindex="0" role="region" aria-label=${props.name}><table><caption class="unseen">${props.name}</caption>
       <thead><tr><th scope="col">${props.x ?? t("time")}</th>${props.series.map((one) => html`<th scope="col" class="num">${one.name}</th>`)}</tr></thead>
       <tbody>${rows.map((x, at) => html`<tr><th scope="row">${props.isTime ? time(x * 1000) : number(x, 2)}</th>${ys.map((column) => html`<td class="num">${show(column.at(at - rows.length))}</td>`)}</tr>`)}</tbody></table></div></details></section>`;
 }

@@ -23,7 +23,7 @@ export async function hearRouting(stopped) {
   }, 250);
   try {
     routingLines.value = await routingOf();
-    for await (const [name, text] of happenings(stopped)) if (name === "routing") waiting.push(text);
+    for await (const [, text] of happenings("routing", stopped)) waiting.push(text);
   } catch {
     // Whoever looks again begins again.
   }

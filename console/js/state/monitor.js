@@ -1,6 +1,7 @@
 // The server's past, as it keeps it, and what happens now: columns of samples for charts, and requests.
 import { signal } from "../base/view.js";
 import { ask } from "../api/http.js";
+import { reach } from "./server.js";
 
 export const kRanges = { 60: "1 min", 600: "10 min", 3600: "1 h", 86400: "24 h" };
 export const range = signal("60");
@@ -21,15 +22,32 @@ export function joinSamples(had, names, rows, seconds) {
 }
 
 export async function lookAtHistory() {
-  const seconds = Number(range.value), isCoarse = seconds > 3600;
-  const since = columns.value?.time.at(-1) ?? 0;
-  const found = await ask(`/v1/history?seconds=${seconds}&since=${isCoarse ? 0 : since}`);
-  if (String(seconds) !== range.value) return;
-  columns.value = joinSamples(isCoarse ? null : columns.value, found.columns, found.rows, seconds);
+  const wanted = range.value;
+  reach.seconds = Math.min(wanted, 3600);
+  const found = await ask(`/v1/history?seconds=${wanted}`);
+  if (wanted === range.value) columns.value = joinSamples(null, found.columns, found.rows, Number(wanted));
 }
 
+// What a look at the server brought goes to what is here, as soon as a chart would show it: a plot is some 600 dots wide,
+// and of a day the server has a sample for every half a minute.
+let late = [];
+export function takeFresh({ columns: names, rows }) {
+  const seconds = Number(range.value), last = columns.value?.time.at(-1);
+  if (!last) return;
+  late = [...late, ...rows].filter(([at]) => at > last);
+  if (!(late.at(-1)?.[0] - last >= Math.min(seconds / 600, 30))) return;
+  if (seconds > 3600) lookAtHistory().catch(() => {});
+  else columns.value = joinSamples(columns.value, names, late, seconds);
+  late = [];
+}
+
+// Those that ended since the last look; those before it stay the objects that they are.
+let nextEnded = 0;
 export async function lookAtRequests() {
-  requests.value = await ask("/v1/requests");
+  const found = await ask(`/v1/requests?since=${nextEnded}`);
+  const isOther = found.next < nextEnded;
+  nextEnded = isOther ? 0 : found.next;
+  requests.value = { running: found.running, recent: isOther ? [] : [...found.recent, ...requests.value.recent].slice(0, 200) };
 }
 
 export function setRange(next) {

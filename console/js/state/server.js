@@ -1,7 +1,7 @@
-// How the server stands, asked every second while somebody looks: whether it is there, who we are to it, its models, its
-// newest sample.
-import { signal, computed } from "../base/view.js";
-import { ask } from "../api/http.js";
+// How the server stands, while somebody looks: whether it is there, who we are to it, its models, its newest sample. Who
+// may is told of it as it happens, others ask every second.
+import { signal, computed, batch } from "../base/view.js";
+import { ask, happenings } from "../api/http.js";
 
 export const session = signal(null); // { keys, known, manages, session, version }
 export const offline = signal(false);
@@ -9,6 +9,8 @@ export const models = signal([]);
 export const chosenModel = signal("");
 export const sample = signal(null); // by column
 export const before = signal(null); // the one before it
+export const fresh = signal(null); // { columns, rows }: what the last look brought
+export const reach = { seconds: 3 }; // how far back a look goes, at most
 export const props = signal(null);
 
 export const model = computed(() => models.value.find((one) => one.id === chosenModel.value) ?? models.value[0] ?? null);
@@ -37,11 +39,41 @@ export async function lookAtModels() {
 
 async function lookAtSample() {
   if (!session.value.manages) return;
-  const found = await ask(`/v1/history?seconds=3&since=${sample.value?.time ?? 0}`);
+  const found = await ask(`/v1/history?seconds=${reach.seconds}&since=${sample.value?.time ?? 0}`);
   if (found.rows.length === 0) return;
-  if (found.rows.length > 1) before.value = named(found.columns, found.rows.at(-2));
-  else before.value = sample.value;
-  sample.value = named(found.columns, found.rows.at(-1));
+  batch(() => {
+    before.value = found.rows.length > 1 ? named(found.columns, found.rows.at(-2)) : sample.value;
+    sample.value = named(found.columns, found.rows.at(-1));
+    fresh.value = found;
+  });
+}
+
+function takeSample(next) {
+  if (!(next.time > sample.value?.time)) return;
+  batch(() => {
+    before.value = sample.value;
+    sample.value = next;
+    fresh.value = { columns: Object.keys(next), rows: [Object.values(next)] };
+  });
+}
+
+// How far one is that loads; whoever comes or goes changes more than that.
+function takeModel({ id, status }) {
+  if (modelState(models.value.find((one) => one.id === id)) !== status.value) return lookAtModels();
+  if (status.value === "loading") models.value = models.value.map((one) => (one.id === id ? { ...one, status } : one));
+}
+
+let hearing = new AbortController();
+async function hear() {
+  hearing = new AbortController();
+  try {
+    for await (const [name, text] of happenings("sample,model", hearing.signal)) {
+      if (name === "sample") takeSample(JSON.parse(text));
+      else await takeModel(JSON.parse(text));
+    }
+  } catch {
+    // The next look says why.
+  }
 }
 
 async function lookAtSession() {
@@ -66,8 +98,11 @@ export async function look() {
 }
 
 export function startLooking() {
+  const isHidden = () => document.visibilityState !== "visible";
+  addEventListener("visibilitychange", () => isHidden() && hearing.abort());
   const again = async () => {
-    if (document.visibilityState === "visible") await look();
+    if (!isHidden()) await look();
+    if (!isHidden() && !offline.value && session.value?.manages && session.value.known) await hear();
     setTimeout(again, 1000);
   };
   return again();
@@ -80,6 +115,7 @@ export async function logIn(key) {
   await look();
 }
 export async function logOut() {
+  hearing.abort();
   await ask("/console/session", { method: "DELETE" });
   models.value = [];
   props.value = sample.value = null;

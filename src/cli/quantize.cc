@@ -103,8 +103,8 @@ void add_quantize_command(const Command& program, Action& action) {
       ->each([options](const std::string&) { options->has_spec = true; })
       ->capture_default_str();
   command->add_option("--type", options->type, "What a .gguf file is made of")
-      ->one_of({"Q8_0", "Q4_0", "Q4_K_M"})
-      ->type_name("Q8_0|Q4_0|Q4_K_M")
+      ->one_of({"Q8_0", "Q4_0", "Q4_K_M", "BF16"})
+      ->type_name("Q8_0|Q4_0|Q4_K_M|BF16")
       ->each([options](const std::string&) { options->has_type = true; })
       ->capture_default_str();
   command->add_option("--threads", options->threads, "Threads; 0: one per core that may be used")

@@ -47,7 +47,7 @@ struct HeadColumns {
 
   DeltaStep step(int32_t row, float* state, int64_t stride, float* error) const {
     const DeltaShape& shape = args.shape;
-    const int64_t at = span.first_row + row, key_head = head / (shape.value_heads / shape.key_heads);
+    const int64_t at = span.first_row + row, key_head = shape.key_head_of(head);
     const float* y = args.y + at * shape.channels();
     const int64_t value = int64_t{head} * shape.value_dim + first;
     const int64_t gate = at * shape.value_heads + head;
@@ -67,7 +67,7 @@ struct HeadColumns {
 
   void replay(float* state) const {
     const DeltaShape& shape = args.shape;
-    const int64_t key_head = head / (shape.value_heads / shape.key_heads);
+    const int64_t key_head = shape.key_head_of(head);
     for (int32_t i = 0; i < span.replayed; ++i) {
       const TapeRow row = tape_row(args, span.kept, i);
       DeltaStep step{state, shape.value_dim, shape.key_dim, columns};

@@ -66,7 +66,7 @@ std::vector<double> reference(const DeltaLayer& l) {
       for (int64_t i = 0; i < s.key_dim; ++i) y[h * s.key_dim + i] *= scale;
     }
     for (int64_t h = 0; h < s.value_heads; ++h) {
-      const double* q = &y[h / (s.value_heads / s.key_heads) * s.key_dim];
+      const double* q = &y[(s.dealt ? h % s.key_heads : h / (s.value_heads / s.key_heads)) * s.key_dim];
       const double *k = q + s.keys(), *v = &y[2 * s.keys() + h * s.value_dim];
       const double gate = static_cast<double>(l.a[t * s.value_heads + h]) + static_cast<double>(l.bias[h]);
       const double decay = std::exp(static_cast<double>(l.rate[h]) * std::log1p(std::exp(gate)));
@@ -202,7 +202,8 @@ class DeltaTest : public testing::TestWithParam<const CpuTable*> {
   CpuOps ops_, threaded_;
 };
 
-constexpr DeltaShape kShapes[] = {{2, 4, 16, 16, 4}, {1, 3, 128, 128, 4}, {2, 2, 24, 20, 3}, {1, 1, 1, 1, 2}};
+constexpr DeltaShape kShapes[] = {
+    {2, 4, 16, 16, 4}, {1, 3, 128, 128, 4}, {2, 2, 24, 20, 3}, {1, 1, 1, 1, 2}, {3, 9, 24, 20, 3, true}};
 
 TEST_P(DeltaTest, IsWhatTheFormulasSay) {
   for (const DeltaShape& shape : kShapes) {

@@ -7,16 +7,18 @@
 
 namespace paceline::kernels {
 
-// A layer of Gated DeltaNet. Of a row's channels the first are all queries, then all keys, then all values; value head
-// h reads query and key head h / (value_heads / key_heads).
+// A layer of Gated DeltaNet. Of a row's channels the first are all queries, then all keys, then all values.
 struct DeltaShape {
   int32_t key_heads = 0, value_heads = 0;
   int32_t key_dim = 0, value_dim = 0;
   int32_t kernel = 0;  // taps of the convolution, the row itself among them
+  bool dealt = false;  // which value heads share a key head: neighbours, or every key_heads-th, as dealt round
 
   [[nodiscard]] int32_t keys() const { return key_heads * key_dim; }
   [[nodiscard]] int32_t values() const { return value_heads * value_dim; }
   [[nodiscard]] int32_t channels() const { return 2 * keys() + values(); }
+  // Whose query and key value head h reads.
+  [[nodiscard]] int32_t key_head_of(int32_t h) const { return dealt ? h % key_heads : h / (value_heads / key_heads); }
   // What is remembered of a value head, [key_dim, value_dim], and of the newest inputs, [kernel - 1, channels].
   [[nodiscard]] int64_t head_floats() const { return int64_t{key_dim} * value_dim; }
   [[nodiscard]] int64_t recent_floats() const { return int64_t{kernel - 1} * channels(); }

@@ -210,6 +210,7 @@ void check_recurrent(Backends& b, bool few) {
   check_delta(b, {1, 3, 8, 32, 2}, 50);
   check_delta(b, {2, 2, 32, 64, 4}, 70);
   check_delta(b, {2, 6, 64, 128, 3}, 120);
+  check_delta(b, {2, 6, 64, 128, 3, true}, 60);
   check_delta(b, {4, 12, 128, 128, 4}, 150);
 }
 

@@ -56,8 +56,11 @@ Status bind_delta(TensorBinder& binder, const std::string& prefix, const QwenCon
   for (int64_t c = 0; c < channels; ++c)
     for (int64_t j = 0; j < kernel; ++j)
       out->taps[static_cast<size_t>(j * channels + c)] = by_channel[static_cast<size_t>(c * kernel + j)];
-  TRY(binder.vector(prefix + "A_log", shape.value_heads, &out->rate));
-  for (float& rate : out->rate) rate = -std::exp(rate);
+  // GGUF has it as it is used.
+  const bool as_used = binder.has(prefix + "A");
+  TRY(binder.vector(prefix + (as_used ? "A" : "A_log"), shape.value_heads, &out->rate));
+  if (!as_used)
+    for (float& rate : out->rate) rate = -std::exp(rate);
   TRY(binder.vector(prefix + "dt_bias", shape.value_heads, &out->bias));
   return binder.vector(prefix + "norm.weight", shape.value_dim, &out->norm);
 }

@@ -91,8 +91,10 @@ Status read_delta(const JsonFields& text, kernels::DeltaShape* delta) {
   TRY_ASSIGN(const int64_t value_heads, text.integer_or("linear_num_value_heads", 32, 1, kMaxHeads));
   if (value_heads % key_heads != 0)
     return text.wrong("linear_num_value_heads", fmt::format("a multiple of {}", key_heads));
+  // GGUF's order, by a name of our own.
+  TRY_ASSIGN(const bool dealt, text.boolean_or("linear_value_heads_dealt", false));
   *delta = {static_cast<int32_t>(key_heads), static_cast<int32_t>(value_heads), static_cast<int32_t>(key_dim),
-            static_cast<int32_t>(value_dim), static_cast<int32_t>(kernel)};
+            static_cast<int32_t>(value_dim), static_cast<int32_t>(kernel),      dealt};
   return Done{};
 }
 
@@ -202,6 +204,9 @@ Result<QwenConfig> read_config(std::string_view config_json, std::string_view ge
   config.top_k = 20;
   TRY_ASSIGN(const JsonFields text, text_section(top));
   TRY(read_text(text, &config));
+  // Likewise: GGUF has the one added already.
+  TRY_ASSIGN(const bool whole, text.boolean_or("norm_weights_whole", false));
+  if (whole) config.norms_from_one = false;
   TRY_ASSIGN(const bool text_tied, text.boolean_or("tie_word_embeddings", false));
   TRY_ASSIGN(config.tied_head, top.boolean_or("tie_word_embeddings", text_tied));
   TRY(read_ids(top, text, &config));

@@ -17,9 +17,10 @@ Result<GgufKind> gguf_kind_of(const GgufFiles& files) {
   TRY_ASSIGN(const std::string name, files.metadata().text("general.architecture"));
   if (name == "gemma4") return GgufKind::gemma4;
   if (name == "gemma4-assistant" || name == "gemma4_assistant") return GgufKind::assistant;
-  if (name == "qwen3" || name == "qwen3moe") return GgufKind::qwen;
+  for (const char* qwen : {"qwen3", "qwen3moe", "qwen35", "qwen35moe"})
+    if (name == qwen) return GgufKind::qwen;
   return files.metadata().wrong("general.architecture",
-                                "gemma4, gemma4-assistant, gemma4_assistant, qwen3 or qwen3moe");
+                                "gemma4, gemma4-assistant, gemma4_assistant, qwen3, qwen3moe, qwen35 or qwen35moe");
 }
 
 Status in_file(const fs::path& file, const Status& status) {

@@ -10,20 +10,22 @@ namespace paceline {
 namespace {
 
 constexpr std::string_view kWeight = ".weight", kScale = ".scale";
-// Of experts' way down the scales are the family's own: router.per_expert_scale has them.
-constexpr std::string_view kOwnScale = "ffn_down_exps.scale";
+// Of experts' way down the scales are Gemma 4's own: router.per_expert_scale has them.
+bool is_own_scale(const GgufFiles& files, std::string_view name) {
+  return name.ends_with("ffn_down_exps.scale") && files.architecture() == "gemma4";
+}
 
 const GgufTensor* matrix_scale(const GgufFiles& files, const GgufTensor& tensor) {
   const std::string_view name = tensor.name;
   if (tensor.type.blocks != WeightFormat::nvfp4 || !name.ends_with(kWeight)) return nullptr;
   const std::string scale = fmt::format("{}{}", name.substr(0, name.size() - kWeight.size()), kScale);
-  return scale.ends_with(kOwnScale) ? nullptr : files.find(scale);
+  return is_own_scale(files, scale) ? nullptr : files.find(scale);
 }
 
 }  // namespace
 
 bool is_matrix_scale(const GgufFiles& files, std::string_view name) {
-  if (!name.ends_with(kScale) || name.ends_with(kOwnScale)) return false;
+  if (!name.ends_with(kScale) || is_own_scale(files, name)) return false;
   const GgufTensor* matrix = files.find(fmt::format("{}{}", name.substr(0, name.size() - kScale.size()), kWeight));
   return matrix != nullptr && matrix->type.blocks == WeightFormat::nvfp4;
 }
@@ -39,9 +41,10 @@ void GgufTensors::add(std::string name, const GgufFiles& files, const GgufTensor
   views_.push_back(std::move(view));
 }
 
-Status GgufTensors::add_scaled(std::string name, const GgufFiles& files, const GgufTensor& tensor) {
+Status GgufTensors::add_scaled(std::string name, const GgufFiles& files, const GgufTensor& tensor,
+                               std::vector<int64_t> shape) {
   const GgufTensor* scale = matrix_scale(files, tensor);
-  add(std::move(name), files, tensor);
+  add(std::move(name), files, tensor, std::move(shape));
   if (scale == nullptr) return Done{};
   TRY_ASSIGN(const std::vector<float> values, gguf_floats(files, *scale));
   const size_t matrices = tensor.shape.size() > 2 ? static_cast<size_t>(tensor.shape.front()) : 1;

@@ -20,7 +20,8 @@ class GgufTensors {
   void add(std::string name, const GgufFiles& files, const GgufTensor& tensor, std::vector<int64_t> shape = {});
   // Likewise, with what a tensor beside it multiplies it with, if there is one: NVFP4's scale of a matrix, or of each
   // matrix of a stack. Such a tensor itself is passed by (is_matrix_scale).
-  Status add_scaled(std::string name, const GgufFiles& files, const GgufTensor& tensor);
+  Status add_scaled(std::string name, const GgufFiles& files, const GgufTensor& tensor,
+                    std::vector<int64_t> shape = {});
   // In memory of its own.
   void add_floats(std::string name, std::vector<int64_t> shape, std::vector<float> values);
 

@@ -15,7 +15,7 @@ namespace json = boost::json;
 
 constexpr std::string_view kPrefix = "tokenizer.ggml.";
 // GGUF's kinds of tokens: what stands in a text for itself and is looked for before anything else.
-constexpr int64_t kUnknown = 2, kControl = 3, kUserDefined = 4;
+constexpr int64_t kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5;
 // Gemma 4's, whatever kind a file gives them.
 constexpr std::array<std::string_view, 24> kGemmaSpecial = {"<pad>",
                                                             "<eos>",
@@ -48,6 +48,10 @@ constexpr const char* kGemmaTemplate =
     "message['role'] }}\n{% if message['content'] is string %}{{ message['content'] }}{% else %}{% for part in "
     "message['content'] %}{{ part['text'] if part['type'] == 'text' else '<|' ~ part['type'] ~ '|>' }}{% endfor %}{% "
     "endif %}<turn|>\n{% endfor %}{% if add_generation_prompt %}<|turn>model\n{% endif %}";
+
+// Qwen3.5 takes marks for letters. (Without a word of this kind words are Qwen3's.)
+constexpr const char* kQwen35Words =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
 struct NamedToken {
   const char* key;   // after "tokenizer.ggml."
@@ -146,7 +150,13 @@ Status GgufVocabulary::read_kinds() {
     return metadata_->wrong(key, fmt::format("an array of {}, one for each token", pieces_.size()));
   for (size_t id = 0; id < types.size(); ++id)
     if (types[id] == kUnknown || types[id] == kControl || types[id] == kUserDefined) kinds_[id] = Kind::special;
-  if (byte_level_) return Done{};
+  if (byte_level_) {
+    for (size_t id = 0; id < types.size(); ++id) {
+      if (types[id] == kUserDefined) kinds_[id] = Kind::shown;
+      if (types[id] == kUnused) kinds_[id] = Kind::absent;
+    }
+    return Done{};
+  }
   for (size_t id = 0; id < pieces_.size(); ++id)
     if (std::find(kGemmaSpecial.begin(), kGemmaSpecial.end(), pieces_[id]) != kGemmaSpecial.end())
       kinds_[id] = Kind::special;
@@ -166,7 +176,7 @@ int64_t GgufVocabulary::named_id(std::string_view key) const {
 Result<std::string> GgufVocabulary::vocab_json() const {
   std::string text = "{";
   for (size_t id = 0; id < pieces_.size(); ++id) {
-    if (byte_level_ && kinds_[id] == Kind::special) continue;
+    if (byte_level_ && kinds_[id] != Kind::normal) continue;
     if (text.size() > 1) text += ',';
     append_json_string(text, pieces_[id]);
     text += fmt::format(":{}", id);
@@ -235,10 +245,13 @@ Result<std::string> GgufVocabulary::tokenizer_config_json() const {
     if (const int64_t id = named_id(token.key); id >= 0) config[token.name] = pieces_[static_cast<size_t>(id)];
   if (byte_level_) {
     config["tokenizer_class"] = "Qwen2Tokenizer";
+    TRY_ASSIGN(const std::string pre, metadata_->text_or(key_of("pre"), ""));
+    if (pre == "qwen35") config["pretokenize_regex"] = kQwen35Words;
     json::object added;
     for (size_t id = 0; id < pieces_.size(); ++id) {
-      if (kinds_[id] == Kind::special)
-        added[std::to_string(id)] = json::object{{"content", pieces_[id]}, {"normalized", false}, {"special", true}};
+      if (kinds_[id] != Kind::special && kinds_[id] != Kind::shown) continue;
+      const bool special = kinds_[id] == Kind::special;
+      added[std::to_string(id)] = json::object{{"content", pieces_[id]}, {"normalized", false}, {"special", special}};
     }
     config["added_tokens_decoder"] = std::move(added);
   }

@@ -36,7 +36,8 @@ class GgufVocabulary {
   [[nodiscard]] Result<std::optional<std::string>> chat_template() const;
 
  private:
-  enum class Kind : uint8_t { normal, special };
+  // shown: looked for like a special one, but not left out of what is shown. absent: a row without a token.
+  enum class Kind : uint8_t { normal, special, shown, absent };
   [[nodiscard]] Status check_pieces() const;
   Status read_kinds();
 

@@ -43,9 +43,15 @@ bool has_gemma4_vision(const GgufFiles& files);
 Result<boost::json::object> gemma4_vision_gguf_config(const GgufFiles& files);
 Status add_gemma4_vision_tensors(const GgufFiles& files, GgufTensors* out);
 
-// qwen3, qwen3moe.
+// qwen3, qwen3moe; qwen35 and qwen35moe, which keep their own drafter in layers behind the others.
+struct QwenGgufLayers {
+  int64_t text = 0, drafter = 0;
+};
+Result<QwenGgufLayers> qwen_gguf_layers(const GgufFiles& files);
 Result<GgufConfigs> qwen_gguf_configs(const GgufFiles& files, const GgufVocabulary& vocabulary);
 Status add_qwen_tensors(const GgufFiles& files, GgufTensors* out);
+// The other way round, as gemma4_gguf_name. recurrent: of qwen35 and qwen35moe.
+std::string qwen_gguf_name(std::string_view hub, const QwenGgufLayers& layers, bool recurrent);
 
 // What every model's file may say of how it is sampled: generation_config.json without the ids that stop.
 Result<boost::json::object> gguf_sampling(const GgufMetadata& metadata);

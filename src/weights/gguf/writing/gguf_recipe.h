@@ -18,7 +18,7 @@ struct GgufRecipe {
   WeightFormat embedding = WeightFormat::q8_0;
   WeightFormat finer = WeightFormat::q8_0;  // of values and of the way down, in some layers
 
-  // Q8_0, Q4_0 or Q4_K_M.
+  // Q8_0, Q4_0 or Q4_K_M; BF16, where nothing is packed.
   static Result<GgufRecipe> named(std::string_view name);
   // The tensor by its name in GGUF. dtype: of the source, for what is not packed.
   [[nodiscard]] GgufType type_of(std::string_view tensor, const std::vector<int64_t>& shape, DType dtype,

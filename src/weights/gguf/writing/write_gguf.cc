@@ -2,18 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <atomic>
 #include <boost/json.hpp>
 #include <cmath>
-#include <cstring>
 
-#include "weights/gguf/writing/block_packing.h"
 #include "weights/gguf/writing/gguf_writer.h"
 #include "weights/gguf/writing/written_gemma4.h"
+#include "weights/gguf/writing/written_qwen.h"
+#include "weights/gguf/writing/written_tensor.h"
 #include "weights/gguf/writing/written_vocabulary.h"
 #include "weights/json_fields.h"
-#include "weights/quantizer.h"
 
 namespace paceline {
 namespace {
@@ -21,78 +18,10 @@ namespace {
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-// Of what is written, made at a time: what bounds the memory in use.
-constexpr uint64_t kChunkBytes = 32 << 20;
-constexpr int64_t kRowsPerPiece = 16;
-constexpr GgufType kFloats{DType::f32, WeightFormat::none};
-
-// A tensor of the source in rows of another type, or numbers of its own.
-struct WrittenTensor {
-  GgufTensorPlan plan;
-  const TensorView* source = nullptr;
-  std::vector<float> values;
-};
-
 struct WrittenFile {
   GgufKeys keys;
   std::vector<WrittenTensor> tensors;
 };
-
-void encode_row(std::span<const float> row, GgufType type, std::byte* out) {
-  if (type.in_blocks()) return pack_blocks(type.blocks, row, out);
-  if (type.dtype == DType::f32) {
-    std::memcpy(out, row.data(), row.size_bytes());
-    return;
-  }
-  for (size_t i = 0; i < row.size(); ++i) {
-    const uint16_t half = type.dtype == DType::bf16 ? f32_to_bf16(row[i]) : f32_to_f16(row[i]);
-    std::memcpy(out + 2 * i, &half, sizeof half);
-  }
-}
-
-int64_t elements_of(const TensorView& tensor) {
-  int64_t count = 1;
-  for (const int64_t dimension : tensor.shape) count *= dimension;
-  return count;
-}
-
-Status write_rows(const WrittenTensor& tensor, size_t number, ThreadPool& pool, GgufWriter& writer) {
-  const TensorView& source = *tensor.source;
-  const int64_t cols = source.shape.empty() ? 1 : source.shape.back();
-  const int64_t rows = elements_of(source) / cols;
-  const auto row_bytes = tensor.plan.bytes() / static_cast<uint64_t>(rows);
-  const auto chunk = static_cast<int64_t>(std::max<uint64_t>(1, kChunkBytes / row_bytes));
-  std::vector<std::byte> made;
-  std::atomic<bool> finite{true};
-  for (int64_t first = 0; first < rows; first += chunk) {
-    const int64_t count = std::min(chunk, rows - first);
-    made.resize(static_cast<size_t>(count) * row_bytes);
-    pool.run(count, kRowsPerPiece, [&](int64_t begin, int64_t end) {
-      std::vector<float> row(static_cast<size_t>(cols));
-      for (int64_t i = begin; i < end; ++i) {
-        read_weight_row({source.values, source.dtype, rows, cols}, first + i, row);
-        if (!std::all_of(row.begin(), row.end(), [](float f) { return std::isfinite(f); })) {
-          finite.store(false, std::memory_order_relaxed);
-        } else {
-          encode_row(row, tensor.plan.type, made.data() + static_cast<uint64_t>(i) * row_bytes);
-        }
-      }
-    });
-    if (!finite.load()) return Error{fmt::format("tensor \"{}\": expected finite weights, found others", source.name)};
-    TRY(writer.write(number, static_cast<uint64_t>(first) * row_bytes, made));
-  }
-  return Done{};
-}
-
-std::vector<int64_t> shape_or_one(const TensorView& tensor) {
-  return tensor.shape.empty() ? std::vector<int64_t>{1} : tensor.shape;
-}
-
-std::vector<float> floats_of(const TensorView& tensor) {
-  std::vector<float> values(static_cast<size_t>(elements_of(tensor)));
-  read_weight_row({tensor.values, tensor.dtype, 1, static_cast<int64_t>(values.size())}, 0, values);
-  return values;
-}
 
 // A square of pixels has the channel first there.
 std::vector<int64_t> patch_shape(const TensorView& tensor, bool tower) {
@@ -105,11 +34,11 @@ WrittenTensor vision_tensor(const std::string& name, const WrittenNames::Vision&
   const TensorView& source = *vision.tensor;
   using Order = GgufVisionName::Order;
   const bool matrix = source.shape.size() == 2 && vision.order == Order::same;
-  if (matrix) return {{name, source.shape, {source.dtype, WeightFormat::none}}, &source, {}};
-  std::vector<int64_t> shape = shape_or_one(source);
+  if (matrix) return {{name, source.shape, {source.dtype, WeightFormat::none}}, {&source}};
+  std::vector<int64_t> shape = written_shape(source);
   if (vision.order == Order::channels_first) shape = patch_shape(source, tower);
   if (vision.order == Order::axes_first) std::swap(shape[0], shape[1]);
-  return {{name, shape, kFloats}, nullptr, in_gguf_order(floats_of(source), source.shape, vision.order)};
+  return {{name, shape, kWrittenFloats}, {}, in_gguf_order(written_floats(source), source.shape, vision.order)};
 }
 
 // What a model says of how it is sampled, and what it never writes.
@@ -139,31 +68,43 @@ Status add_generation_keys(const Checkpoint& checkpoint, GgufKeys* keys) {
   return Done{};
 }
 
-Result<WrittenFile> model_file(const Checkpoint& checkpoint, const json::object& config, const WrittenNames& names,
-                               const GgufRecipe& recipe) {
-  WrittenFile file;
-  TRY(add_gemma4_keys(config, names, &file.keys));
-  file.keys.text("general.type", "model");
-  file.keys.text("general.name", checkpoint.folder().filename().string());
-  file.keys.unsigned_integer("general.file_type", recipe.file_type);
-  file.keys.unsigned_integer("general.quantization_version", 2);
-  TRY(add_generation_keys(checkpoint, &file.keys));
+Status add_gemma4(const Checkpoint& checkpoint, const json::object& config, const WrittenNames& names,
+                  const GgufRecipe& recipe, WrittenFile* file) {
+  TRY(add_gemma4_keys(config, names, &file->keys));
   const TensorView* embedding = names.find("token_embd.weight");
   if (embedding == nullptr || embedding->shape.size() != 2)
     return Error{fmt::format("{}: expected a matrix of embeddings", checkpoint.folder().string())};
   TRY_ASSIGN(const auto tokenizer, checkpoint.side_file("tokenizer.json"));
   // A drafter speaks its target's words.
   if (tokenizer || names.find("nextn.pre_projection.weight") == nullptr)
-    TRY(add_vocabulary_keys(checkpoint, embedding->shape[0], &file.keys));
+    TRY(add_vocabulary_keys(checkpoint, embedding->shape[0], &file->keys));
   TRY_ASSIGN(const int64_t layers, written_layers(config));
   TRY_ASSIGN(std::vector<float> factors, written_rope_factors(config, names));
-  file.tensors.push_back(
-      {{"rope_freqs.weight", {static_cast<int64_t>(factors.size())}, kFloats}, nullptr, std::move(factors)});
+  file->tensors.push_back(
+      {{"rope_freqs.weight", {static_cast<int64_t>(factors.size())}, kWrittenFloats}, {}, std::move(factors)});
   for (const auto& [name, source] : names.text) {
     const GgufType type = recipe.type_of(name, source->shape, source->dtype, layers);
-    file.tensors.push_back({{name, shape_or_one(*source), type}, source, {}});
+    file->tensors.push_back({{name, written_shape(*source), type}, {source}});
   }
-  return file;
+  return Done{};
+}
+
+Status add_qwen(const Checkpoint& checkpoint, const json::object& config, const GgufRecipe& recipe, WrittenFile* file) {
+  TRY_ASSIGN(const QwenForm form, QwenForm::of(checkpoint, config));
+  TRY(add_qwen_keys(config, form, &file->keys));
+  TRY_ASSIGN(file->tensors, written_qwen_tensors(checkpoint, form, recipe));
+  for (const WrittenTensor& tensor : file->tensors)
+    if (tensor.plan.name == "token_embd.weight" && tensor.plan.shape.size() == 2)
+      return add_byte_vocabulary_keys(checkpoint, tensor.plan.shape[0], &file->keys);
+  return Error{fmt::format("{}: expected a matrix of embeddings", checkpoint.folder().string())};
+}
+
+Status add_general_keys(const Checkpoint& checkpoint, const GgufRecipe& recipe, GgufKeys* keys) {
+  keys->text("general.type", "model");
+  keys->text("general.name", checkpoint.folder().filename().string());
+  keys->unsigned_integer("general.file_type", recipe.file_type);
+  keys->unsigned_integer("general.quantization_version", 2);
+  return add_generation_keys(checkpoint, keys);
 }
 
 Result<WrittenFile> vision_file(const json::object& config, const WrittenNames& names) {
@@ -194,11 +135,7 @@ Status write_file(const WrittenFile& file, const fs::path& to, ThreadPool& pool,
   TRY_ASSIGN(GgufWriter writer, GgufWriter::create(to, file.keys, plans));
   for (size_t i = 0; i < file.tensors.size(); ++i) {
     const WrittenTensor& tensor = file.tensors[i];
-    if (tensor.source != nullptr) {
-      TRY(write_rows(tensor, i, pool, writer));
-    } else {
-      TRY(writer.write(i, 0, std::as_bytes(std::span(tensor.values))));
-    }
+    TRY(write_tensor(tensor, i, pool, writer));
     ++(tensor.plan.type.in_blocks() ? summary->quantised : summary->kept);
     summary->bytes_after += tensor.plan.bytes();
     steps->one_more();
@@ -227,11 +164,18 @@ Result<GgufSummary> write_gguf(const Checkpoint& checkpoint, const fs::path& to,
       return Error{fmt::format("{}: expected weights that are not packed yet, found {} in its config.json",
                                checkpoint.folder().string(), packed)};
   }
-  TRY_ASSIGN(const WrittenNames names, WrittenNames::of(checkpoint));
-  TRY_ASSIGN(const WrittenFile model, model_file(checkpoint, config, names, recipe));
+  WrittenFile model;
+  WrittenNames names;
+  if (is_written_qwen(config)) {
+    TRY(add_qwen(checkpoint, config, recipe, &model));
+  } else {
+    TRY_ASSIGN(names, WrittenNames::of(checkpoint));
+    TRY(add_gemma4(checkpoint, config, names, recipe, &model));
+  }
+  TRY(add_general_keys(checkpoint, recipe, &model.keys));
   GgufSummary summary;
   for (const TensorView& tensor : checkpoint.tensors()) summary.bytes_before += tensor.bytes;
-  Steps steps(progress, names.text.size() + 1 + names.vision.size());
+  Steps steps(progress, model.tensors.size() + names.vision.size());
   if (!names.vision.empty()) {
     summary.vision = gguf_vision_file(to);
     TRY(refuse_existing(summary.vision));

@@ -1,5 +1,5 @@
-// A checkpoint folder of Gemma 4 or its drafter → a GGUF file with its matrices in blocks, and another for its vision
-// side beside it, as other programs read them.
+// A checkpoint folder of Gemma 4, its drafter or Qwen → a GGUF file with its matrices in blocks, and another for its
+// vision side beside it, as other programs read them.
 #pragma once
 
 #include <cstdint>

@@ -205,9 +205,12 @@ TEST(WriteGgufBeside, OtherModelsKeepTheirProjectors) {
 }
 
 TEST(WriteGgufRefuses, AFamilyThatItDoesNotKnow) {
-  const Written written(gguf_goldens() / "qwen3" / "target");
+  Written written(gguf_goldens() / "dense" / "target");
+  fs::remove(written.from / "config.json");
+  written.scratch.write("model/config.json", R"({"model_type": "llama"})");
+  written.source = *Checkpoint::open(written.from);
   EXPECT_THAT(written.write("Q8_0").error().message,
-              testing::AnyOf(HasSubstr("has no name in GGUF"), HasSubstr("Gemma 4")));
+              testing::AllOf(HasSubstr("Gemma 4"), HasSubstr("Qwen3.5"), HasSubstr("llama")));
 }
 
 TEST(WriteGgufOf, ADrafterNeedsNoWordsOfItsOwn) {

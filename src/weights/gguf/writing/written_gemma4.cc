@@ -27,8 +27,10 @@ Result<Described> described(const json::object& config) {
   const bool assistant = type == "gemma4_assistant" || type == "gemma4_unified_assistant";
   if (!assistant && type != "gemma4" && type != "gemma4_text" && type != "gemma4_unified" &&
       type != "gemma4_unified_text") {
-    return Error{fmt::format(
-        "GGUF is written of Gemma 4 and its drafters; found model_type \"{}\" (the MLX layout takes any)", type)};
+    return Error{
+        fmt::format("GGUF is written of Gemma 4, its drafters, Qwen3 and Qwen3.5; found model_type \"{}\" (the MLX "
+                    "layout takes any)",
+                    type)};
   }
   TRY_ASSIGN(const auto text, top.object_if_any("text_config"));
   return Described{text ? *text : top, assistant ? "gemma4-assistant" : "gemma4"};

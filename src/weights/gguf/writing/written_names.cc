@@ -1,30 +1,10 @@
 #include <fmt/format.h>
 
-#include <array>
-
 #include "weights/gguf/writing/written_gemma4.h"
+#include "weights/gguf/writing/written_tensor.h"
 
 namespace paceline {
 namespace {
-
-// "model.layers.0.…" of "model.language_model.layers.0.…" and "language_model.model.layers.0.…"; towers without the
-// module around each matrix.
-std::string plain_name(std::string_view name) {
-  std::string plain(name);
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kPrefixes = {
-      std::pair<std::string_view, std::string_view>{"model.language_model.", "model."},
-      {"language_model.model.", "model."},
-      {"language_model.lm_head", "lm_head"},
-      {"vision_tower.", "model.vision_tower."}};
-  for (const auto& [from, to] : kPrefixes) {
-    if (!plain.starts_with(from)) continue;
-    plain.replace(0, from.size(), to);
-    break;
-  }
-  constexpr std::string_view kLinear = ".linear.";
-  if (const size_t at = plain.find(kLinear); at != std::string::npos) plain.replace(at, kLinear.size(), ".");
-  return plain;
-}
 
 // What the format has no place for: sound, and the drafter's shortened head.
 bool is_left_out(std::string_view name) {
@@ -39,22 +19,14 @@ bool is_vision(std::string_view name) {
          name.find("embed_vision.") != std::string_view::npos;
 }
 
-Status check_form(const TensorView& tensor) {
-  if (is_float(tensor.dtype) && !in_blocks(tensor.blocks)) return Done{};
-  return Error{
-      fmt::format("tensor \"{}\": expected BF16, F16 or F32 to quantise, found {}; what is packed already "
-                  "cannot be packed again",
-                  tensor.name, dtype_name(tensor.dtype))};
-}
-
 }  // namespace
 
 Result<WrittenNames> WrittenNames::of(const Checkpoint& checkpoint) {
   WrittenNames names;
   for (const TensorView& tensor : checkpoint.tensors()) {
-    const std::string plain = plain_name(tensor.name);
+    const std::string plain = plain_written_name(tensor.name);
     if (is_left_out(plain)) continue;
-    TRY(check_form(tensor));
+    TRY(check_written_form(tensor));
     bool placed = false;
     if (is_vision(plain)) {
       GgufVisionName name = gemma4_vision_gguf_name(plain);

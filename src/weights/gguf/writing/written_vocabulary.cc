@@ -51,7 +51,8 @@ Status add_special(const json::object& tokenizer, Pieces* pieces) {
     const JsonFields fields(entry.get_object(), "added_tokens[]");
     TRY_ASSIGN(const int64_t id, fields.integer("id", 0, std::numeric_limits<int32_t>::max()));
     TRY_ASSIGN(const std::string text, fields.text("content"));
-    const bool shown = std::find(kShown.begin(), kShown.end(), text) != kShown.end();
+    TRY_ASSIGN(const bool special, fields.boolean_or("special", true));
+    const bool shown = !special || std::find(kShown.begin(), kShown.end(), text) != kShown.end();
     TRY(put(pieces, id, text, text == "<unk>" ? unknown : shown ? user_defined : control));
   }
   return Done{};
@@ -148,26 +149,67 @@ Status check_normalizer(const json::object& tokenizer) {
                            json::serialize(kExpected), found == nullptr ? "none" : json::serialize(*found))};
 }
 
+// How Qwen cuts words, by the names that the format has for it; nothing where it is another.
+std::string_view byte_words(const json::object& tokenizer) {
+  const json::value* before = tokenizer.if_contains("pre_tokenizer");
+  if (before == nullptr) return {};
+  const std::string text = json::serialize(*before);
+  if (text.find("ByteLevel") == std::string::npos) return {};
+  const auto has = [&](const char* part) { return text.find(part) != std::string::npos; };
+  // As serialised: a backslash is two.
+  if (has(R"(?[\\p{L}\\p{M}]+|)")) return "qwen35";
+  return has(R"(?\\p{L}+|\\p{N}|)") ? "qwen2" : "";
+}
+
+struct Words {
+  json::object tokenizer, config;
+  Pieces pieces;
+  std::vector<std::string> merges;
+};
+
+Result<Words> read_words(const Checkpoint& checkpoint, int64_t rows) {
+  Words words;
+  TRY_ASSIGN(words.tokenizer, side_object(checkpoint, "tokenizer.json"));
+  TRY_ASSIGN(words.config, side_object(checkpoint, "tokenizer_config.json"));
+  const json::value* model = words.tokenizer.if_contains("model");
+  if (model == nullptr || !model->is_object())
+    return Error{fmt::format("{}: expected a tokenizer.json with a model in it", checkpoint.folder().string())};
+  TRY_ASSIGN(words.pieces, read_pieces(words.tokenizer, model->get_object(), rows));
+  TRY_ASSIGN(words.merges, read_merges(model->get_object()));
+  return words;
+}
+
+void add_pieces(const Words& words, GgufKeys* keys) {
+  keys->texts("tokenizer.ggml.tokens", words.pieces.texts);
+  keys->integers("tokenizer.ggml.token_type", words.pieces.kinds);
+  keys->texts("tokenizer.ggml.merges", words.merges);
+}
+
 }  // namespace
 
 Status add_vocabulary_keys(const Checkpoint& checkpoint, int64_t rows, GgufKeys* keys) {
-  TRY_ASSIGN(const json::object tokenizer, side_object(checkpoint, "tokenizer.json"));
-  TRY_ASSIGN(const json::object config, side_object(checkpoint, "tokenizer_config.json"));
-  const json::value* model = tokenizer.if_contains("model");
-  if (model == nullptr || !model->is_object())
-    return Error{fmt::format("{}: expected a tokenizer.json with a model in it", checkpoint.folder().string())};
-  TRY(check_normalizer(tokenizer));
-  TRY_ASSIGN(const Pieces pieces, read_pieces(tokenizer, model->get_object(), rows));
-  TRY_ASSIGN(const std::vector<std::string> merges, read_merges(model->get_object()));
+  TRY_ASSIGN(const Words words, read_words(checkpoint, rows));
+  TRY(check_normalizer(words.tokenizer));
   keys->text("tokenizer.ggml.model", "gemma4");
-  keys->texts("tokenizer.ggml.tokens", pieces.texts);
-  keys->numbers("tokenizer.ggml.scores", std::vector<float>(pieces.texts.size(), kPlaceholderScore));
-  keys->integers("tokenizer.ggml.token_type", pieces.kinds);
-  keys->texts("tokenizer.ggml.merges", merges);
+  add_pieces(words, keys);
+  keys->numbers("tokenizer.ggml.scores", std::vector<float>(words.pieces.texts.size(), kPlaceholderScore));
   keys->boolean("tokenizer.ggml.add_space_prefix", false);
   keys->boolean("tokenizer.ggml.add_bos_token", true);
-  TRY(add_named_ids(config, pieces, keys));
-  return add_template(checkpoint, config, keys);
+  TRY(add_named_ids(words.config, words.pieces, keys));
+  return add_template(checkpoint, words.config, keys);
+}
+
+Status add_byte_vocabulary_keys(const Checkpoint& checkpoint, int64_t rows, GgufKeys* keys) {
+  TRY_ASSIGN(const Words words, read_words(checkpoint, rows));
+  const std::string_view cut = byte_words(words.tokenizer);
+  if (cut.empty())
+    return Error{"tokenizer.json: expected one of Qwen's, which cuts words by its expression and then takes bytes"};
+  keys->text("tokenizer.ggml.model", "gpt2");
+  keys->text("tokenizer.ggml.pre", cut);
+  add_pieces(words, keys);
+  keys->boolean("tokenizer.ggml.add_bos_token", false);
+  TRY(add_named_ids(words.config, words.pieces, keys));
+  return add_template(checkpoint, words.config, keys);
 }
 
 }  // namespace paceline

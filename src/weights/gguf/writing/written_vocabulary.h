@@ -9,5 +9,7 @@ namespace paceline {
 
 // Gemma's kind: characters, with bytes to fall back on. rows: of the embedding; ids without a piece are unused ones.
 Status add_vocabulary_keys(const Checkpoint& checkpoint, int64_t rows, GgufKeys* keys);
+// Qwen's: bytes, merged.
+Status add_byte_vocabulary_keys(const Checkpoint& checkpoint, int64_t rows, GgufKeys* keys);
 
 }  // namespace paceline

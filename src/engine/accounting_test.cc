@@ -172,7 +172,7 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
   }
 
   void end_some(Schedule& schedule) {
-    std::vector<const Sequence*> ended;
+    std::vector<Sequence*> ended;
     for (const auto& seq : schedule.running()) {
       const bool is_full = static_cast<int32_t>(seq->generated().size()) >= seq->request().max_tokens ||
                            static_cast<int32_t>(seq->standing.size()) >= seq->request().context;
@@ -180,7 +180,10 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
     }
     for (const auto& seq : schedule.gave_way())
       if (pick(0, 300) == 0) ended.push_back(seq.get());
-    for (const Sequence* seq : ended) schedule.remove(*seq);
+    for (Sequence* seq : ended) {
+      schedule.leave_end(*seq);
+      schedule.remove(*seq);
+    }
   }
 
   void check(const Schedule& schedule) const {

@@ -119,7 +119,7 @@ bool Schedule::begin(Sequence& seq) {
   const bool fits = needed <= spare_units();
   seq.begin_reading();
   seq.leaves_pages = settings_.keeps_prefixes && seq.request().reads_prefixes;
-  if (seq.leaves_pages) seq.kv.adopt(memory_.prefixes().find(seq.text(), config_.images_see_both_ways, seq.walk));
+  if (seq.leaves_pages) begin_from_others(seq);
   if (!fits && needed - seq.kv.units() > spare_units()) {
     seq.walk.end();
     seq.kv.release();
@@ -128,6 +128,12 @@ bool Schedule::begin(Sequence& seq) {
   count_found(seq);
   seq.waits = false;
   return true;
+}
+
+void Schedule::begin_from_others(Sequence& seq) {
+  const auto found = memory_.prefixes().find(seq.text(), config_.images_see_both_ways, seq.walk);
+  seq.kv.adopt(found.pages);
+  if (found.open_tokens > 0) seq.kv.adopt_open(found.open, found.open_tokens);
 }
 
 // What came from others, and had not been run here before.
@@ -346,6 +352,14 @@ void Schedule::leave_pages(Sequence& seq) {
   if (!seq.leaves_pages) return;
   while ((seq.walk.pages() + 1) * kPageTokens <= seq.kv.length())
     memory_.prefixes().leave(seq.walk, seq.text(), seq.standing, seq.kv);
+}
+
+void Schedule::leave_end(Sequence& seq) {
+  if (!seq.leaves_pages || seq.waits) return;
+  const int32_t unknown = seq.drafter_state != nullptr ? seq.drafter_state->waiting() : 0;
+  const auto known = static_cast<size_t>(std::max(0, seq.kv.length() - unknown));
+  const std::span<const TokenId> tokens(seq.standing);
+  memory_.prefixes().leave_open(seq.walk, seq.text(), tokens.first(std::min(known, tokens.size())), seq.kv);
 }
 
 void Schedule::remove(const Sequence& seq) {

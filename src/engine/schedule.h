@@ -46,6 +46,8 @@ class Schedule {
   void fork_choices(Sequence& seq, std::vector<Sequence*>& forks, const Start& start);
   // Pages of the sequence that will not change any more are kept for others.
   void leave_pages(Sequence& seq);
+  // The sequence has ended: so is the last page, as far as it goes.
+  void leave_end(Sequence& seq);
   // For tests: so many behind the newest that runs.
   void make_give_way(int32_t behind_newest);
 
@@ -69,6 +71,7 @@ class Schedule {
   [[nodiscard]] int64_t places_taken() const;
   [[nodiscard]] bool may_begin(const Accepted& accepted, size_t standing) const;
   bool begin(Sequence& seq);
+  void begin_from_others(Sequence& seq);
   bool hold_rows(Sequence& seq, int32_t rows, int32_t drafts);
   void hold_drafts(Sequence& seq);
   [[nodiscard]] int32_t rows_to_state(const Sequence& seq, int32_t rows) const;

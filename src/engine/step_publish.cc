@@ -170,6 +170,7 @@ void Stepper::end_all() {
     const bool takes_others = seq->choice == 0 && !seq->forked;
     for (int32_t choice = 1; takes_others && choice < seq->request().choices; ++choice) tell_end(*seq, choice, end);
     drafting_.finish(*seq);
+    schedule_.leave_end(*seq);
     schedule_.remove(*seq);
   }
   ended_.clear();

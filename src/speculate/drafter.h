@@ -42,6 +42,8 @@ class DrafterState {
   DrafterState(const DrafterState&) = delete;
   DrafterState& operator=(const DrafterState&) = delete;
   virtual ~DrafterState() = default;
+  // Of the rows that stand, the newest ones that the drafter's layers have not been given yet.
+  [[nodiscard]] virtual int32_t waiting() const { return 0; }
 
   // What it keeps in the backend's memory lies here: pieces of one size, of the same account as keys and values. Before
   // every step there are so many that Drafter::state_bytes() of all positions that the step runs fit.

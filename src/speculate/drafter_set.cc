@@ -9,6 +9,12 @@ namespace {
 
 struct SetState : DrafterState {
   std::vector<std::unique_ptr<DrafterState>> each;
+
+  [[nodiscard]] int32_t waiting() const override {
+    int32_t most = 0;
+    for (const auto& one : each) most = std::max(most, one == nullptr ? 0 : one->waiting());
+    return most;
+  }
 };
 
 DrafterState* state_of(DrafterState* all, size_t which) {

@@ -339,7 +339,7 @@ void KvCache::visit_blocks(const std::function<void(StateKind, const KvBlockRef&
 }
 
 KvCache::PageBlocks KvCache::page_blocks(int32_t page) const {
-  CHECK(page >= 0 && (page + 1) * kPageTokens <= length_);
+  CHECK(page >= 0 && page * kPageTokens < length_);
   PageBlocks blocks;
   for (const StateKind kind : kPageKinds)
     if (stays(kind, page)) blocks[kind] = held_[kind][slot_of(kind, page)];
@@ -378,6 +378,22 @@ void KvCache::adopt(std::span<const PageBlocks> pages) {
   state_length_ = count * kPageTokens;
   length_ = written_ = count * kPageTokens;
   placed_pages_ = count;
+}
+
+bool KvCache::adopt_open(const PageBlocks& page, int32_t tokens) {
+  CHECK(!layout_->is_recurrent() && length_ == placed_pages_ * kPageTokens);
+  CHECK(tokens > 0 && tokens < kPageTokens && length_ + tokens <= capacity_);
+  PageBlocks copies;
+  for (const StateKind kind : kPageKinds) {
+    copies[kind] = pool_->take(kind);
+    if (!copies[kind]) return false;
+    if (layout_->blocks.units[kind] > 0) pool_->copy(copies[kind], page[kind]);
+  }
+  for (const StateKind kind : kPageKinds) put(kind, slot_of(kind, placed_pages_), std::move(copies[kind]));
+  ++placed_pages_;
+  length_ += tokens;
+  written_ = state_length_ = length_;
+  return true;
 }
 
 std::optional<KvCache> KvCache::fork() const {

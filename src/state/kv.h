@@ -134,7 +134,7 @@ class KvCache {
   [[nodiscard]] size_t bytes() const { return static_cast<size_t>(units()) * layout_->blocks.unit_bytes; }
 
   // A page's blocks, for others to start from; of the window none where the ring has gone on, and a recurrent state
-  // only where it stands at the page's end. The page lies wholly below length(), and is never written again.
+  // only where it stands at the page's end. What lies below length() is never written again.
   using PageBlocks = ByKind<KvBlockRef>;
   [[nodiscard]] PageBlocks page_blocks(int32_t page) const;
   // Another's blocks of the same page, with the same numbers in them, instead of its own.
@@ -142,6 +142,9 @@ class KvCache {
   // Takes over pages 0 … of another sequence's beginning, which is its own and goes further than it has come. Blocks
   // of a window are needed from first_page_needed(pages.size() * kPageTokens) on, the recurrent state of the last.
   void adopt(std::span<const PageBlocks> pages);
+  // Behind whole pages: goes on from within another's, of which the first tokens are its own too, with a copy. False:
+  // the pool has no more.
+  bool adopt_open(const PageBlocks& page, int32_t tokens);
   // Goes on from the same positions by itself: whole pages are shared, the last one is copied where it is not full.
   // None: the pool has no more.
   [[nodiscard]] std::optional<KvCache> fork() const;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,6 +19,7 @@ struct PrefixPicture {
   int32_t first_pos = 0;
   int32_t count = 0;  // of tokens
   Fingerprint content{};
+  auto operator<=>(const PrefixPicture&) const = default;
 };
 
 struct PrefixText {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <optional>
-#include <random>
-#include <unordered_map>
 
 #include "base/check.h"
 
@@ -13,13 +11,17 @@ namespace paceline {
 struct Prefixes::Page {
   Page* parent = nullptr;
   Fingerprint scope{};  // of a root
-  Key key;
-  int32_t depth = 0;  // pages before it
+  int32_t depth = 0;    // pages before it
   int32_t walks = 0;
   uint64_t used = 0;
   ByKind<KeptBlock> blocks;
-  // By the hash of their keys: a root may have as many as there are texts, and anybody can write one.
-  std::unordered_multimap<uint64_t, std::unique_ptr<Page>> children;
+  Pages children;
+  Pages::iterator place;  // among its parent's
+
+  explicit Page(int64_t* looks) : children(Before{looks}) {}
+  // A text's end: nothing stands on it.
+  [[nodiscard]] bool is_open() const { return key().tokens.size() < kPageTokens; }
+  [[nodiscard]] const Key& key() const { return place->first; }
 };
 
 namespace {
@@ -27,16 +29,18 @@ namespace {
 // What can be given up of a page while the page stays.
 constexpr std::array kPartKinds{StateKind::window, StateKind::draft_window, StateKind::recurrent};
 
-uint64_t mixed(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15U;
-  return hash ^ (hash >> 29);
+// Fewer tokens than these of a page are no beginning that two texts share: all chats begin alike.
+constexpr int32_t fewest_open(int32_t page) { return page == 0 ? 16 : 1; }
+
+bool lies_within(const PrefixText& text, int32_t pos) {
+  return std::any_of(text.pictures.begin(), text.pictures.end(), [&](const PrefixPicture& picture) {
+    return picture.first_pos < pos && pos < picture.first_pos + picture.count;
+  });
 }
 
 }  // namespace
 
-// Whoever writes texts must not know which of them fall together.
-Prefixes::Prefixes(const KvLayout& layout)
-    : layout_(layout), seed_(uint64_t{std::random_device{}()} << 32 | std::random_device{}()) {}
+Prefixes::Prefixes(const KvLayout& layout) : layout_(layout) {}
 
 Prefixes::~Prefixes() { clear(); }
 
@@ -58,38 +62,30 @@ void Prefixes::Walk::end() {
   pages_ = 0;
 }
 
-Prefixes::Key Prefixes::key_of(const PrefixText& text, std::span<const TokenId> page_tokens, int32_t page) const {
+Prefixes::Key Prefixes::key_of(const PrefixText& text, std::span<const TokenId> page_tokens, int32_t page) {
   Key key;
-  key.hash = seed_;
   key.tokens.assign(page_tokens.begin(), page_tokens.end());
-  for (const TokenId token : page_tokens) key.hash = mixed(key.hash, static_cast<uint64_t>(token));
-  const int32_t begin = page * kPageTokens, end = begin + kPageTokens;
+  const int32_t begin = page * kPageTokens, end = begin + static_cast<int32_t>(page_tokens.size());
   for (const PrefixPicture& picture : text.pictures) {
     if (picture.first_pos >= end || picture.first_pos + picture.count <= begin) continue;
-    key.pictures.push_back(picture.content);
-    key.pictures.push_back({static_cast<uint64_t>(picture.first_pos - begin), static_cast<uint64_t>(picture.count)});
+    key.pictures.push_back({picture.first_pos - begin, picture.count, picture.content});
   }
-  for (const Fingerprint& print : key.pictures) key.hash = mixed(mixed(key.hash, print[0]), print[1]);
   return key;
 }
 
-Prefixes::Key Prefixes::key_of(const PrefixText& text, int32_t page) const {
+Prefixes::Key Prefixes::key_of(const PrefixText& text, int32_t page) {
   return key_of(text, text.prompt.subspan(static_cast<size_t>(page) * kPageTokens, kPageTokens), page);
 }
 
 Prefixes::Page* Prefixes::child(Page& parent, const Key& key) {
-  const auto [begin, end] = parent.children.equal_range(key.hash);
-  const auto found = std::find_if(begin, end, [&](const auto& entry) {
-    ++looks_;
-    return entry.second->key == key;
-  });
-  return found == end ? nullptr : found->second.get();
+  const auto found = parent.children.find(key);
+  return found == parent.children.end() ? nullptr : found->second.get();
 }
 
 Prefixes::Page& Prefixes::root(const Fingerprint& scope) {
   std::unique_ptr<Page>& root = roots_[scope];
   if (root == nullptr) {
-    root = std::make_unique<Page>();
+    root = std::make_unique<Page>(&looks_);
     root->depth = -1;
     root->scope = scope;
   }
@@ -131,24 +127,23 @@ int32_t Prefixes::next_state(const PrefixText& text, int32_t pos) const {
   return pos < last ? std::min(next, last) : next;
 }
 
+bool Prefixes::sees_windows(std::span<Page* const> path) const {
+  const auto count = static_cast<int32_t>(path.size());
+  return std::all_of(kWindowKinds.begin(), kWindowKinds.end(), [&](StateKind kind) {
+    int32_t page = count - 1;
+    const int32_t first = layout_.first_page_needed(count * kPageTokens, kind);
+    while (page >= first && path[static_cast<size_t>(page)]->blocks[kind]) --page;
+    return page < first;
+  });
+}
+
 // How many of the pages found can be gone on from: their end sees pages of all windows that are still here, and has the
 // state that was there.
 int32_t Prefixes::usable(const PrefixText& text, bool whole_pictures, std::span<Page* const> path) const {
-  const auto within_picture = [&](int32_t pos) {
-    return whole_pictures && std::any_of(text.pictures.begin(), text.pictures.end(), [&](const PrefixPicture& picture) {
-             return picture.first_pos < pos && pos < picture.first_pos + picture.count;
-           });
-  };
   for (auto count = static_cast<int32_t>(path.size()); count > 0; --count) {
-    if (within_picture(count * kPageTokens)) continue;
+    if (whole_pictures && lies_within(text, count * kPageTokens)) continue;
     if (layout_.is_recurrent() && !path[static_cast<size_t>(count - 1)]->blocks[StateKind::recurrent]) continue;
-    const bool sees_all = std::all_of(kWindowKinds.begin(), kWindowKinds.end(), [&](StateKind kind) {
-      int32_t page = count - 1;
-      const int32_t first = layout_.first_page_needed(count * kPageTokens, kind);
-      while (page >= first && path[static_cast<size_t>(page)]->blocks[kind]) --page;
-      return page < first;
-    });
-    if (sees_all) return count;
+    if (sees_windows(path.first(static_cast<size_t>(count)))) return count;
   }
   return 0;
 }
@@ -161,12 +156,55 @@ void Prefixes::follow(const PrefixText& text, Page* at, std::vector<Page*>& path
   }
 }
 
-std::vector<KvCache::PageBlocks> Prefixes::find(const PrefixText& text, bool whole_pictures, Walk& walk) {
+Prefixes::Found Prefixes::find(const PrefixText& text, bool whole_pictures, Walk& walk) {
   Page& from = root(text.scope);
   std::vector<Page*> path;
   follow(text, &from, path);
   move_walk(walk, from, 0);
-  return take(text, whole_pictures, path, walk);
+  Found found;
+  found.pages = take(text, whole_pictures, path, walk);
+  if (!layout_.is_recurrent() && found.pages.size() == path.size()) find_open(text, whole_pictures, *walk.at_, found);
+  return found;
+}
+
+int32_t Prefixes::shared_tokens(const Key& key, const Page& page) {
+  const Key& other = page.key();
+  const auto apart =
+      std::mismatch(key.tokens.begin(), key.tokens.end(), other.tokens.begin(), other.tokens.end()).first;
+  auto shared = static_cast<int32_t>(apart - key.tokens.begin());
+  // Up to the first picture that is not both's.
+  const auto [mine, its] =
+      std::mismatch(key.pictures.begin(), key.pictures.end(), other.pictures.begin(), other.pictures.end());
+  if (mine != key.pictures.end()) shared = std::min(shared, mine->first_pos);
+  if (its != other.pictures.end()) shared = std::min(shared, its->first_pos);
+  return shared;
+}
+
+void Prefixes::find_open(const PrefixText& text, bool whole_pictures, Page& at, Found& found) {
+  const int32_t begin = (at.depth + 1) * kPageTokens;
+  const auto most = std::min(static_cast<int32_t>(text.prompt.size()) - 1 - begin, kPageTokens - 1);
+  const int32_t fewest = fewest_open(at.depth + 1);
+  if (most < fewest || at.children.empty()) return;
+  const Key key =
+      key_of(text, text.prompt.subspan(static_cast<size_t>(begin), static_cast<size_t>(most)), at.depth + 1);
+  const auto behind = at.children.lower_bound(key);
+  Page* best = nullptr;
+  const auto consider = [&](Page& page) {
+    const bool is_whole = std::all_of(kPageKinds.begin(), kPageKinds.end(), [&](StateKind kind) {
+      return page.blocks[kind] || layout_.blocks.units[kind] == 0;
+    });
+    const int32_t shared = shared_tokens(key, page);
+    if (!is_whole || shared <= found.open_tokens || shared < fewest) return;
+    if (whole_pictures && lies_within(text, begin + shared)) return;
+    found.open_tokens = shared;
+    best = &page;
+  };
+  if (behind != at.children.end()) consider(*behind->second);
+  if (behind != at.children.begin()) consider(*std::prev(behind)->second);
+  if (best == nullptr) return;
+  ++clock_;
+  touch(*best);
+  for (const StateKind kind : kPageKinds) found.open[kind] = best->blocks[kind].block();
 }
 
 std::vector<KvCache::PageBlocks> Prefixes::find_more(const PrefixText& text, bool whole_pictures, Walk& walk) {
@@ -209,6 +247,30 @@ bool Prefixes::read_the_same(const Walk& walk, const PrefixText& text, const Wal
   return other_text.prompt.size() >= end && tree.key_of(text, walk.pages_) == tree.key_of(other_text, walk.pages_);
 }
 
+Prefixes::Page& Prefixes::add(Page& parent, Pages::iterator before, Key key, KvCache::PageBlocks blocks) {
+  unlist(parent);
+  const auto place = parent.children.emplace_hint(before, std::move(key), std::make_unique<Page>(&looks_));
+  Page& page = *place->second;
+  page.parent = &parent;
+  page.place = place;
+  page.depth = parent.depth + 1;
+  page.used = ++clock_;
+  for (const StateKind kind : kStateKinds) page.blocks[kind].keep(std::move(blocks[kind]));
+  list(page);
+  list(parent);
+  drop_beginnings_of(page);
+  return page;
+}
+
+void Prefixes::drop_beginnings_of(Page& page) {
+  while (page.place != page.parent->children.begin()) {
+    Page& before = *std::prev(page.place)->second;
+    const auto tokens = static_cast<int32_t>(before.key().tokens.size());
+    if (!before.is_open() || shared_tokens(page.key(), before) < tokens) return;
+    remove(before);
+  }
+}
+
 void Prefixes::leave(Walk& walk, const PrefixText& text, std::span<const TokenId> tokens, KvCache& kv) {
   CHECK(walk.at_ != nullptr);
   const int32_t page = walk.pages_;
@@ -216,42 +278,41 @@ void Prefixes::leave(Walk& walk, const PrefixText& text, std::span<const TokenId
   KvCache::PageBlocks blocks = kv.page_blocks(page);
   if (!keeps_state(text, page)) blocks[StateKind::recurrent].give_back();
   Page& parent = *walk.at_;
-  Page* next = child(parent, key);
-  if (next == nullptr) {
-    unlist(parent);
-    next = parent.children.emplace(key.hash, std::make_unique<Page>())->second.get();
-    next->parent = &parent;
-    next->key = std::move(key);
-    next->depth = parent.depth + 1;
-    next->used = ++clock_;
-    for (const StateKind kind : kStateKinds) next->blocks[kind].keep(std::move(blocks[kind]));
-    list(*next);
-    list(parent);
-  } else {
-    // Both hold the same numbers; whose they are makes no difference.
-    for (const StateKind kind : kPartKinds) {
-      if (next->blocks[kind] || !blocks[kind]) continue;
-      unlist(*next);
-      next->blocks[kind].keep(std::move(blocks[kind]));
-      list(*next);
-    }
-    for (const StateKind kind : kStateKinds) blocks[kind] = next->blocks[kind].block();
-    kv.share(page, blocks);
+  const auto place = parent.children.lower_bound(key);
+  if (place == parent.children.end() || place->first != key) {
+    move_walk(walk, add(parent, place, std::move(key), std::move(blocks)), page + 1);
+    return;
   }
-  move_walk(walk, *next, page + 1);
+  // Both hold the same numbers; whose they are makes no difference.
+  Page& same = *place->second;
+  for (const StateKind kind : kPartKinds) {
+    if (same.blocks[kind] || !blocks[kind]) continue;
+    unlist(same);
+    same.blocks[kind].keep(std::move(blocks[kind]));
+    list(same);
+  }
+  for (const StateKind kind : kStateKinds) blocks[kind] = same.blocks[kind].block();
+  kv.share(page, blocks);
+  move_walk(walk, same, page + 1);
+}
+
+void Prefixes::leave_open(Walk& walk, const PrefixText& text, std::span<const TokenId> tokens, const KvCache& kv) {
+  const size_t begin = static_cast<size_t>(walk.pages_) * kPageTokens;
+  const auto fewest = static_cast<size_t>(fewest_open(walk.pages_));
+  if (walk.at_ == nullptr || layout_.is_recurrent() || tokens.size() < begin + fewest) return;
+  Key key = key_of(text, tokens.subspan(begin, std::min(tokens.size() - begin, size_t{kPageTokens - 1})), walk.pages_);
+  Page& parent = *walk.at_;
+  const auto place = parent.children.lower_bound(key);
+  const auto count = static_cast<int32_t>(key.tokens.size());
+  if (place != parent.children.end() && shared_tokens(key, *place->second) == count) return;
+  add(parent, place, std::move(key), kv.page_blocks(walk.pages_));
 }
 
 void Prefixes::remove(Page& page) {
   unlist(page);
   Page& parent = *page.parent;
   unlist(parent);
-  const auto [begin, end] = parent.children.equal_range(page.key.hash);
-  const auto place = std::find_if(begin, end, [&](const auto& entry) {
-    ++looks_;
-    return entry.second.get() == &page;
-  });
-  CHECK(place != end);
-  parent.children.erase(place);
+  parent.children.erase(page.place);
   list(parent);
   drop_empty(parent);
 }
@@ -298,7 +359,7 @@ void Prefixes::visit_blocks(const std::function<void(StateKind, const KvBlockRef
   while (!open.empty()) {
     const Page* page = open.back();
     open.pop_back();
-    for (const auto& [hash, child] : page->children) open.push_back(child.get());
+    for (const auto& [key, child] : page->children) open.push_back(child.get());
     for (const StateKind kind : kStateKinds)
       if (page->blocks[kind]) visit(kind, page->blocks[kind].block());
   }

@@ -4,6 +4,9 @@
 // Pages of a window are only needed near the place where a text goes on, and go one by one; a page whose part of a
 // window has gone can still lie on the way to a later one. A recurrent state belongs to the end of one page: a text
 // goes on only where one was kept.
+//
+// A page that begins like the text but goes on otherwise, and the unfinished one that a text has left at its end, serve
+// as well: whoever goes on from within a page has a copy of it.
 #pragma once
 
 #include <cstdint>
@@ -48,9 +51,14 @@ class Prefixes {
   };
 
   // The longest beginning of the text's prompt that is here and can be gone on from, leaving at least the prompt's
-  // last token to be run: its pages in order, for KvCache::adopt. `walk` stands at its end.
+  // last token to be run. `walk` stands at the end of its whole pages.
   // whole_pictures: a text must not go on from within one.
-  std::vector<KvCache::PageBlocks> find(const PrefixText& text, bool whole_pictures, Walk& walk);
+  struct Found {
+    std::vector<KvCache::PageBlocks> pages;  // in order, for KvCache::adopt
+    KvCache::PageBlocks open;                // the next one, for KvCache::adopt_open
+    int32_t open_tokens = 0;                 // that are the text's; 0: there is none
+  };
+  Found find(const PrefixText& text, bool whole_pictures, Walk& walk);
 
   // The same for a sequence on its way: whether there is more of its prompt here by now than it has come to. All pages
   // from the first on, or none where there is not.
@@ -63,6 +71,8 @@ class Prefixes {
   // goes on with the blocks that are: those of pages that a walk stands on are a running sequence's, always, so all
   // that only the tree owns can be given up. A recurrent state is kept at the text's last page and at coarse steps.
   void leave(Walk& walk, const PrefixText& text, std::span<const TokenId> tokens, KvCache& kv);
+  // The sequence has ended: what it has of the page behind the walk's, where nobody has left as much.
+  void leave_open(Walk& walk, const PrefixText& text, std::span<const TokenId> tokens, const KvCache& kv);
 
   // The first position behind this one where a text's recurrent state would be kept, if a step ended there; 0: there
   // are no such states.
@@ -75,20 +85,36 @@ class Prefixes {
 
   // Scopes that it has pages of, or walks in.
   [[nodiscard]] size_t scopes() const { return roots_.size(); }
-  // Pages that were looked at so far, to find one or to take one out: what finding costs.
+  // Pages that were looked at so far, to find one: what finding costs.
   [[nodiscard]] int64_t looks() const { return looks_; }
   // All that it holds.
   void visit_blocks(const std::function<void(StateKind, const KvBlockRef&)>& visit) const;
 
  private:
+  // Ordered by tokens: of all keys the one with the most of them in common stands beside its place.
   struct Key {
-    uint64_t hash = 0;
     std::vector<TokenId> tokens;
-    std::vector<Fingerprint> pictures;  // with where they lie
-    bool operator==(const Key&) const = default;
+    std::vector<PrefixPicture> pictures;  // from where the page begins
+    auto operator<=>(const Key&) const = default;
   };
-  [[nodiscard]] Key key_of(const PrefixText& text, std::span<const TokenId> page_tokens, int32_t page) const;
-  [[nodiscard]] Page* child(Page& parent, const Key& key);
+  struct Before {
+    int64_t* looks;
+    bool operator()(const Key& a, const Key& b) const {
+      ++*looks;
+      return a < b;
+    }
+  };
+  // Pages behind another: a root may have as many as there are texts, and anybody can write one.
+  using Pages = std::map<Key, std::unique_ptr<Page>, Before>;
+  static Key key_of(const PrefixText& text, std::span<const TokenId> page_tokens, int32_t page);
+  static Page* child(Page& parent, const Key& key);
+  Page& add(Page& parent, Pages::iterator before, Key key, KvCache::PageBlocks blocks);
+  // How many tokens of a text's next page this one has, where it goes on otherwise or ends.
+  static int32_t shared_tokens(const Key& key, const Page& page);
+  // The page behind the path that has the most of the text's next one.
+  void find_open(const PrefixText& text, bool whole_pictures, Page& at, Found& found);
+  // Unfinished pages that are the beginning of this one.
+  void drop_beginnings_of(Page& page);
   Page& root(const Fingerprint& scope);
   // How many pages of a prompt can be taken from here: the last token is always run.
   static int32_t most_pages(const PrefixText& text) {
@@ -99,12 +125,14 @@ class Prefixes {
     return layout_.is_recurrent() && (page + 1 == most_pages(text) || end % layout_.state_step() == 0);
   }
   // The prompt's page of this number.
-  [[nodiscard]] Key key_of(const PrefixText& text, int32_t page) const;
+  static Key key_of(const PrefixText& text, int32_t page);
   // The pages behind `path`, of which `at` is the last, as far as they are here.
   void follow(const PrefixText& text, Page* at, std::vector<Page*>& path);
   std::vector<KvCache::PageBlocks> take(const PrefixText& text, bool whole_pictures, std::span<Page* const> path,
                                         Walk& walk);
   [[nodiscard]] int32_t usable(const PrefixText& text, bool whole_pictures, std::span<Page* const> path) const;
+  // The path's end sees pages of all windows that are still here.
+  [[nodiscard]] bool sees_windows(std::span<Page* const> path) const;
   void touch(Page& page);
   void list(Page& page);
   void unlist(Page& page);
@@ -124,7 +152,6 @@ class Prefixes {
   };
 
   const KvLayout& layout_;
-  const uint64_t seed_;  // of the keys' hashes
   uint64_t clock_ = 0;
   int64_t looks_ = 0;
   std::map<Fingerprint, std::unique_ptr<Page>> roots_;

@@ -122,22 +122,26 @@ TEST_F(RecurrentTest, TextsGoOnWhereAStateWasKept) {
   ASSERT_EQ(layout_.state_step() % kPageTokens, 0);
   KvCache kv = cache();
   Prefixes::Walk walk;
-  EXPECT_TRUE(prefixes.find(text, false, walk).empty());
+  EXPECT_TRUE(prefixes.find(text, false, walk).pages.empty());
   // A state stands at the end of what was run, not before it.
   EXPECT_EQ(prefixes.next_state(text, 3 * kPageTokens), 4 * kPageTokens);
   run(kv, 4 * kPageTokens);
   number(kv) = 9;
   for (int page = 0; page < 4; ++page) prefixes.leave(walk, text, tokens, kv);
+  // Nothing of the next one: there is no state within a page.
+  run(kv, 10);
+  prefixes.leave_open(walk, text, tokens, kv);
   walk.end();
   kv.release();
 
   const std::vector<TokenId> shorter(tokens.begin(), tokens.begin() + 3 * kPageTokens + 5);
   Prefixes::Walk other;
-  EXPECT_TRUE(prefixes.find({shorter, {}, {}}, false, other).empty());
+  EXPECT_TRUE(prefixes.find({shorter, {}, {}}, false, other).pages.empty());
   const auto found = prefixes.find(text, false, other);
-  ASSERT_EQ(found.size(), 4u);
+  ASSERT_EQ(found.pages.size(), 4u);
+  EXPECT_EQ(found.open_tokens, 0);
   KvCache next = cache();
-  next.adopt(found);
+  next.adopt(found.pages);
   EXPECT_EQ(next.length(), 4 * kPageTokens);
   run(next, 3);
   EXPECT_EQ(number(next), 9);
@@ -145,7 +149,7 @@ TEST_F(RecurrentTest, TextsGoOnWhereAStateWasKept) {
   // What is kept is not what another writes on.
   KvCache third = cache();
   Prefixes::Walk last;
-  third.adopt(prefixes.find(text, false, last));
+  third.adopt(prefixes.find(text, false, last).pages);
   EXPECT_EQ(number(third), 9);
 }
 
@@ -166,7 +170,7 @@ TEST_F(RecurrentTest, AKeptStateGivesWay) {
   EXPECT_EQ(number(kv), 2);
   KvCache again = cache(200);
   Prefixes::Walk second;
-  EXPECT_TRUE(memory_.prefixes().find(text, false, second).empty());
+  EXPECT_TRUE(memory_.prefixes().find(text, false, second).pages.empty());
 }
 
 }  // namespace

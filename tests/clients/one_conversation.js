@@ -3,7 +3,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { post } from "./server.js";
 
-const system = "You are a helpful assistant who answers in short sentences, and calls tools where they are of use. ".repeat(60);
+// Of this many sentences; each conversation has its own.
+let system = "";
+const systemOf = (sentences) => `You are helpful assistant ${sentences}. ` + "You answer in short sentences, and call tools where they are of use. ".repeat(sentences);
 const question = "What is the weather in Paris?";
 const schema = { type: "object", properties: { city: { type: "string" } }, required: ["city"] };
 const call = { id: "call_1", city: "Paris" };
@@ -72,8 +74,9 @@ const wires = [
   },
 ];
 
-for (const more of [{}, { speculative: { enabled: false } }]) {
-  test(`one conversation on every wire ${JSON.stringify(more)}`, async () => {
+for (const [sentences, more] of [[60, {}], [60, { speculative: { enabled: false } }], [9, {}], [2, {}]]) {
+  test(`one conversation on every wire ${sentences} ${JSON.stringify(more)}`, async () => {
+    system = systemOf(sentences);
     // After the question, and after the tool has answered.
     for (const turns of [2, 4]) {
       const answers = [];

@@ -18,6 +18,8 @@ struct DflashDrafter::Waiting : DrafterState {
   const KvCache* kv = nullptr;
   int32_t first_pos = 0, count = 0;
   kernels::RowBuffer rows;  // [kMostWaiting, joined_width]
+
+  [[nodiscard]] int32_t waiting() const override { return count; }
 };
 
 std::unique_ptr<DrafterState> DflashDrafter::start() { return std::make_unique<Waiting>(); }

@@ -98,8 +98,8 @@ template <bool kNibbles, int kGroup, class Scale>
 
 // c of a block's tiles, [2][MP].
 template <class Scale, int MP>
-[[gnu::noinline]] void bias_products(const uint8_t* header, const QuantisedAct& x, int32_t pair, int32_t groups,
-                                     float32x4_t* out) {
+[[gnu::always_inline]] inline void bias_products(const uint8_t* header, const QuantisedAct& x, int32_t pair,
+                                                 int32_t groups, float32x4_t (&out)[2][MP]) {
   const int64_t pair_sums = static_cast<int64_t>(x.blocks) * 16;
   const uint16_t* sums = x.sums + pair * pair_sums;
   float32x4_t upper[MP][2], lower[MP][2];
@@ -111,56 +111,56 @@ template <class Scale, int MP>
       add_bias_products<Scale>(header, load_bf16(sums + m * pair_sums), load_bf16(sums + m * pair_sums + 8), upper[m],
                                lower[m]);
   for (int n = 0; n < 2; ++n)
-    for (int m = 0; m < MP; ++m) out[n * MP + m] = vaddq_f32(upper[m][n], lower[m][n]);
+    for (int m = 0; m < MP; ++m) out[n][m] = vaddq_f32(upper[m][n], lower[m][n]);
 }
 
-// Adds a block's products with MP row pairs to out, [2][MP] tiles. A function of its own, so that sums keep to the
-// registers.
-template <bool kNibbles, int kGroup, class Scale, int MP>
-[[gnu::noinline]] void tiles(const uint8_t* w, const QuantisedAct& x, int32_t pair, int32_t groups, float32x4_t* out) {
-  constexpr int kSteps = kGroup / (kNibbles ? 16 : 8);
+// Groups whose sums run side by side: those of few pairs are too few to keep the vector units busy while each waits for
+// its last addition; those of more need the registers.
+constexpr int side_by_side(int pairs) { return pairs <= 2 ? 2 : 1; }
+
+// Adds the products of G groups with MP row pairs to p, [2][MP] tiles. w, header, q, scales: of the first group; a
+// pair's q and scales are so far from those of the next.
+template <bool kNibbles, int kGroup, class Scale, int MP, int G>
+[[gnu::always_inline]] inline void add_groups(const uint8_t* w, const uint8_t* header, const int8_t* q,
+                                              int64_t pair_bytes, const float* scales, int64_t pair_scales,
+                                              float32x4_t (&p)[2][MP]) {
   constexpr int kOperands = kNibbles ? 2 : 1;
-  const int64_t pair_bytes = static_cast<int64_t>(groups) * kGroup * 2, pair_scales = static_cast<int64_t>(groups) * 4;
-  const int8_t* q = x.q + pair * pair_bytes;
-  const float* scales = x.scales + pair * pair_scales;
-  float32x4_t p[2][MP];
-  for (int m = 0; m < MP; ++m) p[0][m] = p[1][m] = vdupq_n_f32(0);
-  const uint8_t* header = w;
-  w += headers_bytes<Scale>(groups);
-  for (int32_t left = groups; left > 0; left -= 4, header += kHeaderBytes<Scale>) {
-    for (int32_t g = 0; g < (left < 4 ? left : 4); ++g) {
-      int32x4_t d[2][MP];
-      for (int m = 0; m < MP; ++m) d[0][m] = d[1][m] = vdupq_n_s32(kMagicBits);
+  constexpr int kSteps = kGroup / (8 * kOperands);
+  int32x4_t d[G][2][MP];
+#pragma GCC unroll 4
+  for (int g = 0; g < G; ++g)
+#pragma GCC unroll 4
+    for (int m = 0; m < MP; ++m) d[g][0][m] = d[g][1][m] = vdupq_n_s32(kMagicBits);
 #pragma GCC unroll 16
-      for (int step = 0; step < kSteps; ++step, w += 32) {
-        uint8x16_t a[kOperands], b[kOperands];
-        operands<kNibbles>(w, a);
-        operands<kNibbles>(w + 16, b);
-#pragma GCC unroll 2
-        for (int o = 0; o < kOperands; ++o)
+  for (int step = 0; step < kSteps; ++step)
 #pragma GCC unroll 4
-          for (int m = 0; m < MP; ++m) {
-            const int8x16_t xv = vld1q_s8(q + m * pair_bytes + (step * kOperands + o) * 16);
-            d[0][m] = vusmmlaq_s32(d[0][m], a[o], xv);
-            d[1][m] = vusmmlaq_s32(d[1][m], b[o], xv);
-          }
-      }
-      const float32x4_t four = load_scales<Scale>(header, g);
-      const float32x4_t s[2] = {vzip1q_f32(four, four), vzip2q_f32(four, four)};
-#pragma GCC unroll 4
-      for (int m = 0; m < MP; ++m) {
-        const float32x4_t scale = vld1q_f32(scales + m * pair_scales);
+    for (int g = 0; g < G; ++g) {
+      const int at = g * kSteps + step;
+      uint8x16_t a[kOperands], b[kOperands];
+      operands<kNibbles>(w + at * 32, a);
+      operands<kNibbles>(w + at * 32 + 16, b);
 #pragma GCC unroll 2
-        for (int n = 0; n < 2; ++n)
-          p[n][m] = vfmaq_f32(p[n][m], vsubq_f32(vreinterpretq_f32_s32(d[n][m]), vdupq_n_f32(kMagic)),
-                              vmulq_f32(s[n], scale));
-      }
-      q += kGroup * 2;
-      scales += 4;
+      for (int o = 0; o < kOperands; ++o)
+#pragma GCC unroll 4
+        for (int m = 0; m < MP; ++m) {
+          const int8x16_t xv = vld1q_s8(q + m * pair_bytes + (at * kOperands + o) * 16);
+          d[g][0][m] = vusmmlaq_s32(d[g][0][m], a[o], xv);
+          d[g][1][m] = vusmmlaq_s32(d[g][1][m], b[o], xv);
+        }
+    }
+#pragma GCC unroll 4
+  for (int g = 0; g < G; ++g) {
+    const float32x4_t four = load_scales<Scale>(header, g);
+    const float32x4_t s[2] = {vzip1q_f32(four, four), vzip2q_f32(four, four)};
+#pragma GCC unroll 4
+    for (int m = 0; m < MP; ++m) {
+      const float32x4_t scale = vld1q_f32(scales + m * pair_scales + 4 * g);
+#pragma GCC unroll 2
+      for (int n = 0; n < 2; ++n)
+        p[n][m] = vfmaq_f32(p[n][m], vsubq_f32(vreinterpretq_f32_s32(d[g][n][m]), vdupq_n_f32(kMagic)),
+                            vmulq_f32(s[n], scale));
     }
   }
-  for (int n = 0; n < 2; ++n)
-    for (int m = 0; m < MP; ++m) out[n * MP + m] = vaddq_f32(p[n][m], out[n * MP + m]);
 }
 
 // Where results go.
@@ -170,11 +170,12 @@ struct Output {
   int32_t rows;  // of x
   int32_t n_end;
 
-  // The tiles of one block, [2][MP], for outputs n … n + 3 and the rows of the pairs from `pair`.
+  // The tiles of one block for outputs n … n + 3 and the rows of the pairs from `pair`.
   template <int MP>
-  void store(const float32x4_t* tile, int32_t n, int32_t pair) const {
+  void store(const float32x4_t (&tile)[2][MP], int32_t n, int32_t pair) const {
+#pragma GCC unroll 4
     for (int m = 0; m < MP; ++m) {
-      const float32x4_t first = vuzp1q_f32(tile[m], tile[MP + m]), second = vuzp2q_f32(tile[m], tile[MP + m]);
+      const float32x4_t first = vuzp1q_f32(tile[0][m], tile[1][m]), second = vuzp2q_f32(tile[0][m], tile[1][m]);
       store_row(first, n, 2 * (pair + m));
       if (2 * (pair + m) + 1 < rows) store_row(second, n, 2 * (pair + m) + 1);
     }
@@ -188,34 +189,65 @@ struct Output {
   }
 };
 
+// Outputs [n, n_end) of MP row pairs; block: the first of theirs. A function of its own, so that sums keep to the
+// registers.
 template <bool kNibbles, int kGroup, class Scale, int MP>
-inline void tile(const uint8_t* block, const QuantisedAct& x, int32_t pair, int32_t groups, int32_t n,
-                 const Output& output) {
-  float32x4_t out[2 * MP];
-  bias_products<Scale, MP>(block, x, pair, groups, out);
-  tiles<kNibbles, kGroup, Scale, MP>(block, x, pair, groups, out);
-  output.store<MP>(out, n, pair);
-}
-
-// Row pairs [pair, end) pass over a block in tiles of four; what is left in one tile or two.
-template <bool kNibbles, int kGroup, class Scale>
-void pass(const uint8_t* block, const QuantisedAct& x, int32_t pair, int32_t end, int32_t groups, int32_t n,
-          const Output& output) {
-  while (pair < end) {
-    const int32_t left = end - pair;
-    if (left == 4 || left > 6)
-      tile<kNibbles, kGroup, Scale, 4>(block, x, pair, groups, n, output), pair += 4;
-    else if (left >= 3)
-      tile<kNibbles, kGroup, Scale, 3>(block, x, pair, groups, n, output), pair += 3;
-    else if (left == 2)
-      tile<kNibbles, kGroup, Scale, 2>(block, x, pair, groups, n, output), pair += 2;
-    else
-      tile<kNibbles, kGroup, Scale, 1>(block, x, pair, groups, n, output), pair += 1;
+[[gnu::noinline]] void tiles(const uint8_t* block, size_t block_bytes, const QuantisedAct& x, int32_t pair,
+                             int32_t groups, int32_t n, int32_t n_end, const Output& output) {
+  constexpr int kTogether = side_by_side(MP);
+  constexpr int kBytes = 4 * kGroup / (kNibbles ? 2 : 1);
+  const int64_t pair_bytes = static_cast<int64_t>(groups) * kGroup * 2, pair_scales = static_cast<int64_t>(groups) * 4;
+  for (; n < n_end; n += kBlockRows, block += block_bytes) {
+    float32x4_t c[2][MP], p[2][MP];
+    bias_products<Scale, MP>(block, x, pair, groups, c);
+    for (int m = 0; m < MP; ++m) p[0][m] = p[1][m] = vdupq_n_f32(0);
+    const int8_t* q = x.q + pair * pair_bytes;
+    const float* scales = x.scales + pair * pair_scales;
+    const uint8_t *header = block, *w = block + headers_bytes<Scale>(groups);
+    const auto next = [&]<int G>(int32_t g) {
+      add_groups<kNibbles, kGroup, Scale, MP, G>(w, header + 4 * g * sizeof(Scale), q, pair_bytes, scales, pair_scales,
+                                                 p);
+      w += G * kBytes;
+      q += G * kGroup * 2;
+      scales += G * 4;
+    };
+    for (int32_t left = groups; left > 0; left -= 4, header += kHeaderBytes<Scale>) {
+      const int32_t here = left < 4 ? left : 4;
+      int32_t g = 0;
+#pragma GCC unroll 1
+      for (; g + kTogether <= here; g += kTogether) next.template operator()<kTogether>(g);
+      if constexpr (kTogether > 1)
+#pragma GCC unroll 1
+        for (; g < here; ++g) next.template operator()<1>(g);
+    }
+#pragma GCC unroll 4
+    for (int m = 0; m < MP; ++m) p[0][m] = vaddq_f32(p[0][m], c[0][m]), p[1][m] = vaddq_f32(p[1][m], c[1][m]);
+    output.store<MP>(p, n, pair);
   }
 }
 
-// With many rows: so many pairs at a time stay in the first cache while so many outputs pass, which stay in the second.
-constexpr int32_t kCachedPairs = 8;
+// Row pairs [pair, end) pass over blocks in tiles of four; what is left in one tile or two.
+template <bool kNibbles, int kGroup, class Scale>
+void pass(const uint8_t* block, size_t block_bytes, const QuantisedAct& x, int32_t pair, int32_t end, int32_t groups,
+          int32_t n, int32_t n_end, const Output& output) {
+  const auto next = [&]<int MP>() {
+    tiles<kNibbles, kGroup, Scale, MP>(block, block_bytes, x, pair, groups, n, n_end, output);
+    pair += MP;
+  };
+  while (pair < end) {
+    const int32_t left = end - pair;
+    if (left == 4 || left > 6)
+      next.template operator()<4>();
+    else if (left >= 3)
+      next.template operator()<3>();
+    else if (left == 2)
+      next.template operator()<2>();
+    else
+      next.template operator()<1>();
+  }
+}
+
+// With many rows: so many outputs stay in the second cache while a tile's rows stay in the first.
 constexpr int32_t kCachedOutputs = 128;
 
 template <bool kNibbles, int kGroup, class Scale>
@@ -233,11 +265,7 @@ void run(const Matrix& w, const Act& act, float* y, int64_t ldy, int32_t n_begin
   }
   for (int32_t first = n_begin; first < n_end; first += kCachedOutputs) {
     const int32_t last = first + kCachedOutputs < n_end ? first + kCachedOutputs : n_end;
-    for (int32_t pair = 0; pair < pairs; pair += kCachedPairs) {
-      const int32_t end = pair + kCachedPairs < pairs ? pair + kCachedPairs : pairs;
-      for (int32_t n = first; n < last; n += kBlockRows)
-        pass<kNibbles, kGroup, Scale>(block_at(n), x, pair, end, groups, n, output);
-    }
+    pass<kNibbles, kGroup, Scale>(block_at(first), bytes, x, 0, pairs, groups, first, last, output);
   }
 }
 

@@ -10,6 +10,12 @@ const total = async (server, name) => {
 };
 const ask = (server, fields = {}) => server.post("/v1/chat/completions", { messages: [{ role: "user", content: "What is 3 plus 4?" }], max_tokens: 24, ...fields });
 
+// The list of requests is below the charts, and is looked at when it is in view: until they stand it moves.
+async function toList(page) {
+  await page.waitForSelector(".chart .uplot");
+  await page.locator("table.cards").last().evaluate((table) => table.scrollIntoView());
+}
+
 export function monitor(world) {
   test("numbers equal /metrics, and 20 requests fill the table", async () => {
     const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
@@ -20,6 +26,7 @@ export function monitor(world) {
       const wanted = await total(world.server, name);
       await soon(async () => Number((await page.locator(`[data-total=${column}]`).innerText()).replaceAll(",", "")) === wanted, `${column} is ${wanted}`);
     }
+    await toList(page);
     await soon(async () => (await page.locator("table.cards tbody tr").count()) >= 20, "20 requests in the table");
     assert.equal(await page.locator(".chart").count(), 11);
     quiet();
@@ -30,6 +37,7 @@ export function monitor(world) {
     const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
     const { id } = await (await ask(world.server, { max_tokens: 8, speculative: { depth: 2 } })).json();
     await go("monitor");
+    await toList(page);
     await page.locator(`button[title="${id}"]`).click();
     await page.waitForFunction((name) => document.querySelector("[data-routing]")?.innerText.includes(name), id);
     assert.match(await page.locator("dialog pre").first().innerText(), /"client": "127.0.0.1"/);
@@ -53,7 +61,7 @@ export function monitor(world) {
   test("cancel ends a request", async () => {
     const { page, go, close } = await openPage(world.browser, world.server.base);
     await go("monitor");
-    await page.locator("table.cards").last().scrollIntoViewIfNeeded();
+    await toList(page);
     // Whoever has gone before has no such button any more.
     await soon(async () => (await page.locator('button[aria-label="Cancel"]').count()) === 0, "nothing runs");
     // Long enough to be found and ended on a slow machine, too.
@@ -88,7 +96,7 @@ export function monitor(world) {
     assert.ok(!asked.slice(from).includes("/v1/requests"), "and so is the list of requests");
     await page.locator(".chart").last().scrollIntoViewIfNeeded();
     await more(last, then, 2);
-    await page.locator("table.cards").last().scrollIntoViewIfNeeded();
+    await toList(page);
     await soon(() => asked.slice(from).includes("/v1/requests"), "the list is asked for");
     quiet();
     await close();

@@ -64,7 +64,7 @@ void CudaOps::delta(const DeltaArgs& args) {
   a.key_dim = shape.key_dim;
   a.value_dim = shape.value_dim;
   a.kernel = shape.kernel;
-  a.dealt = shape.dealt;
+  a.dealt = shape.dealt ? 1 : 0;
   a.rows = args.rows;
   a.seqs = static_cast<int32_t>(args.seqs.size());
   a.eps = args.eps;

@@ -127,7 +127,7 @@ struct HeadState {
       : args(all),
         seq(of),
         head(static_cast<int32_t>(blockIdx.x)),
-        key_head(all.dealt ? head % all.key_heads : head / (all.value_heads / all.key_heads)),
+        key_head(all.dealt != 0 ? head % all.key_heads : head / (all.value_heads / all.key_heads)),
         dim(all.key_dim),
         threads(static_cast<int32_t>(blockDim.x)),
         here(column < all.value_dim) {}

@@ -40,7 +40,7 @@ struct DeltaRows {
   DeltaTable table;
   int32_t key_heads = 0, value_heads = 0, key_dim = 0, value_dim = 0;
   int32_t kernel = 0;
-  bool dealt = false;
+  int32_t dealt = 0, filler = 0;
   int32_t rows = 0, seqs = 0;
   float eps = 0;
   float query_scale = 1;

@@ -302,10 +302,50 @@ TEST(Gptq, HasItsValues) {
             expect_values(write_gptq("m", random_matrix(), how, less), bits == 4 ? WeightFormat::q4 : WeightFormat::q8,
                           gptq_config(less ? "gptq" : "gptq_v2"));
           }
-  const std::string round = R"({"quantization_config": {"quant_method": "auto-round", "bits": 4, "group_size": 128,
-                                "packing_format": "auto_round:auto_gptq"}})";
-  const IntegerGroups how{4, 128, false, DType::f16, {}};
-  expect_values(write_gptq("m", random_matrix(), how, true), WeightFormat::q4, round);
+}
+
+std::string auto_round_config(const std::string& packing, bool symmetric) {
+  return fmt::format(R"({{"quantization_config": {{"quant_method": "auto-round", "bits": 4, "group_size": 128,
+                          "sym": {}, "packing_format": "{}"}}}})",
+                     symmetric, packing);
+}
+
+// AutoRound subtracts one where it packs for AutoGPTQ, and nowhere else: not for GPTQModel, and not in the form that it
+// takes for asymmetric files.
+TEST(AutoRound, ZerosAreOneTooSmallForAutoGptqAlone) {
+  for (const bool zeros : {false, true})
+    for (const char* packing : {"auto_round:auto_gptq", "auto_round:gptqmodel", "auto_round", "auto_round:exllamav2",
+                                "auto_round:tritonv2"}) {
+      SCOPED_TRACE(testing::Message() << packing << (zeros ? ", asymmetric" : ""));
+      const bool less = std::string_view(packing) == "auto_round:auto_gptq";
+      const IntegerGroups how{4, 128, zeros, DType::f16, {}};
+      // It writes no g_idx.
+      const WrittenModule written = without(write_gptq("m", random_matrix(), how, less), "m.g_idx");
+      expect_values(written, WeightFormat::q4, auto_round_config(packing, false));
+      if (!zeros) expect_values(written, WeightFormat::q4, auto_round_config(packing, true));
+    }
+}
+
+TEST(AutoRound, IsReadAsAwqWhereItPacksForThat) {
+  for (const bool zeros : {false, true})
+    expect_values(write_awq("m", random_matrix(), {4, 128, zeros, DType::f16, {}}), WeightFormat::q4,
+                  auto_round_config("auto_round:auto_awq", false));
+}
+
+TEST(Gptq, ExpertsWithActOrderAreRefusedByName) {
+  std::vector<ChangedCheckpoint::One> tensors;
+  for (const int expert : {0, 1}) {
+    IntegerGroups how{4, 32, true, DType::f16, {}};
+    if (expert == 1) how.column_group = shuffled_groups(32);
+    const WrittenModule one = write_gptq(fmt::format("e.{}.down_proj", expert), random_matrix(), how, true);
+    tensors.insert(tensors.end(), one.tensors.begin(), one.tensors.end());
+  }
+  OneModule experts(tensors, gptq_config());
+  MatrixStack stack;
+  const Status bound = experts.binder().stack_of("e.", ".down_proj", {2, kRows, kCols}, &stack);
+  ASSERT_FALSE(bound.ok());
+  EXPECT_THAT(bound.error().message, testing::AllOf(HasSubstr("e.1.down_proj"), HasSubstr("desc_act"),
+                                                    HasSubstr("order of its columns"), HasSubstr("outside experts")));
 }
 
 // Writers do not agree on what they store then.

@@ -269,8 +269,10 @@ Status TensorBinder::stack_of(const std::string& before, const std::string& behi
     const std::string name = fmt::format("{}{}{}", before, i, behind);
     TRY(matrix(name, shape[1], shape[2], &one));
     if (one.columns != nullptr)
-      return Error{
-          fmt::format("tensor \"{}\": an expert's groups in another order than its columns are not read", name)};
+      return Error{fmt::format(
+          "tensor \"{}\": expected an expert's groups in the order of its columns, found another (act-order, "
+          "desc_act; that is read of matrices outside experts)",
+          name)};
     if (one.format == first.format && one.group == first.group && one.scale_dtype == first.scale_dtype) continue;
     return Error{
         fmt::format("tensor \"{}\": expected {} in groups of {} as the first of them, found {} in groups of {}", name,

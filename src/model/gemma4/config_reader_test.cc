@@ -214,8 +214,15 @@ TEST(ConfigReader, OtherQuantisersAreNamed) {
   EXPECT_THAT(error({{"quant_method", "gptq"}, {"bits", 3}}), HasSubstr("bits: expected 4 or 8"));
   EXPECT_THAT(error({{"quant_method", "gptq"}, {"bits", 4}, {"checkpoint_format", "marlin"}}),
               HasSubstr("checkpoint_format"));
-  EXPECT_THAT(error({{"quant_method", "auto-round"}, {"bits", 4}, {"packing_format", "auto_round:auto_awq"}}),
-              HasSubstr("packing_format"));
+  EXPECT_THAT(error({{"quant_method", "auto-round"}, {"bits", 4}, {"packing_format", "auto_round:llm_compressor"}}),
+              HasSubstr("packing_format: expected \"auto_round:auto_gptq\""));
+  EXPECT_THAT(error({{"quant_method", "auto-round"}, {"bits", 8}, {"packing_format", "auto_round:auto_awq"}}),
+              HasSubstr("bits: expected 4"));
+  EXPECT_THAT(error({{"quant_method", "auto-round"},
+                     {"bits", 4},
+                     {"packing_format", "auto_round"},
+                     {"extra_config", {{"lm_head", {{"sym", true}}}}}}),
+              HasSubstr("extra_config.lm_head.sym: expected false"));
   EXPECT_THAT(error({{"quant_method", "awq"}, {"bits", 4}, {"version", "gemv"}}), HasSubstr("version"));
   EXPECT_THAT(error({{"quant_method", "bitsandbytes"}, {"load_in_8bit", true}}), HasSubstr("load_in_4bit"));
 }

@@ -152,16 +152,49 @@ Result<DeclaredQuantization> read_gptq(const JsonFields& fields) {
   return declared;
 }
 
+// How AutoRound packs: as GPTQ does, with zeros stored one too small only where it says auto_gptq; or as AWQ.
+struct AutoRoundPacking {
+  std::string_view name;
+  QuantMethod method;
+  bool zeros_less_one;
+};
+constexpr std::array<AutoRoundPacking, 6> kAutoRoundPackings = {
+    AutoRoundPacking{"auto_round:auto_gptq", QuantMethod::gptq, true},
+    {"auto_round:gptqmodel", QuantMethod::gptq, false},
+    {"auto_round", QuantMethod::gptq, false},  // of files that are not symmetric
+    {"auto_round:exllamav2", QuantMethod::gptq, false},
+    {"auto_round:tritonv2", QuantMethod::gptq, false},
+    {"auto_round:auto_awq", QuantMethod::awq, false}};
+
+// Layers may be said to differ. What can be seen from their tensors may; whether they are symmetric cannot.
+Status check_auto_round_layers(const JsonFields& fields, bool symmetric) {
+  TRY_ASSIGN(const auto layers, fields.object_if_any("extra_config"));
+  if (!layers) return Done{};
+  for (const auto& [key, value] : layers->object()) {
+    if (!value.is_object()) continue;
+    const JsonFields layer(value.get_object(), layers->path_of({key.data(), key.size()}));
+    TRY_ASSIGN(const bool own, layer.boolean_or("sym", symmetric));
+    if (own != symmetric) return layer.wrong("sym", symmetric ? "true, as for the others" : "false, as for the others");
+  }
+  return Done{};
+}
+
 Result<DeclaredQuantization> read_auto_round(const JsonFields& fields) {
+  TRY_ASSIGN(const std::string name, fields.text_or("packing_format", ""));
+  const auto* packing = std::find_if(kAutoRoundPackings.begin(), kAutoRoundPackings.end(),
+                                     [&](const AutoRoundPacking& known) { return known.name == name; });
+  if (packing == kAutoRoundPackings.end())
+    return fields.wrong("packing_format",
+                        "\"auto_round:auto_gptq\", \"auto_round:gptqmodel\", \"auto_round\" (with exllamav2 or "
+                        "tritonv2 behind it) or \"auto_round:auto_awq\"");
   DeclaredQuantization declared;
-  declared.method = QuantMethod::gptq;
+  declared.method = packing->method;
   TRY(read_bits(fields, &declared));
-  TRY_ASSIGN(const std::string packing, fields.text_or("packing_format", ""));
-  if (packing != "auto_round:auto_gptq" && packing != "auto_round:gptqmodel")
-    return fields.wrong("packing_format", "\"auto_round:auto_gptq\" or \"auto_round:gptqmodel\"");
+  if (declared.method == QuantMethod::awq && declared.bits != 4) return fields.wrong("bits", "4");
   declared.format = "AutoRound";
   TRY_ASSIGN(declared.symmetric, fields.boolean_or("sym", false));
-  declared.zeros_less_one = packing == "auto_round:auto_gptq";
+  TRY(check_auto_round_layers(fields, declared.symmetric));
+  declared.zeros_less_one = packing->zeros_less_one;
   return declared;
 }
 

@@ -15,6 +15,7 @@
 #include "cli/interrupt.h"
 #include "cli/line_source.h"
 #include "cli/progress.h"
+#include "cli/state_folder.h"
 
 namespace paceline {
 namespace {
@@ -49,11 +50,8 @@ EngineSettings settings_for_talk() {
 }
 
 std::filesystem::path history_file() {
-  const char* state = std::getenv("XDG_STATE_HOME");
-  const char* home = std::getenv("HOME");
-  if (state != nullptr && *state == '/') return std::filesystem::path(state) / "paceline" / "chat_history";
-  if (home != nullptr && *home == '/') return std::filesystem::path(home) / ".local/state/paceline/chat_history";
-  return {};
+  const std::filesystem::path folder = state_folder();
+  return folder.empty() ? folder : folder / "chat_history";
 }
 
 class ChatCommand {

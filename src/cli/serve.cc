@@ -4,11 +4,11 @@
 #include <malloc.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <thread>
@@ -21,8 +21,10 @@
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/draft_options.h"
+#include "cli/live_options.h"
 #include "cli/serve_models.h"
 #include "cli/serve_options.h"
+#include "cli/state_folder.h"
 #include "kernels/cuda_device.h"
 #include "server/doorman.h"
 #include "server/server.h"
@@ -67,48 +69,6 @@ void give_memory_back() {
 #endif
 }
 
-// What can change while it serves.
-constexpr std::string_view kLive[] = {"log-level",
-                                      "speculate-up-to-running",
-                                      "speculate-up-to-context",
-                                      "speculate-up-to-kv",
-                                      "speculation-report",
-                                      "queue-length",
-                                      "default-max-tokens",
-                                      "max-choices",
-                                      "max-messages",
-                                      "render-seconds",
-                                      "max-images",
-                                      "max-videos",
-                                      "max-frames",
-                                      "max-pixels",
-                                      "request-seconds"};
-
-Result<LiveSettings> change_setting(const Command& command, const ServeOptions& options, const std::string& name,
-                                    const std::string& value) {
-  if (std::find(std::begin(kLive), std::end(kLive), name) == std::end(kLive))
-    return Error{fmt::format("{}: changes at the next start only", name)};
-  TRY(command.change(name, value));
-  const EngineSettings& engine = options.engine.engine;
-  return LiveSettings{options.server.limits,
-                      {engine.queue_length, engine.speculates_up_to_running, engine.speculates_up_to_context,
-                       engine.speculates_up_to_kv}};
-}
-
-// For the console's page of settings.
-std::vector<DescribedSetting> described_settings(const Command& command) {
-  std::vector<DescribedSetting> made;
-  for (const OptionState& state : command.option_states()) {
-    const char* source = !state.is_given                                  ? "default"
-                         : state.is_on_line                               ? "flag"
-                         : std::getenv(state.variable.c_str()) != nullptr ? "environment"
-                                                                          : "file";
-    const bool is_live = std::find(std::begin(kLive), std::end(kLive), state.name) != std::end(kLive);
-    made.push_back({state.name, state.group, state.help, state.value, is_live, source, state.variable});
-  }
-  return made;
-}
-
 // What `paceline connect` prints, for the console. The key is the reader's own, and is not in it.
 std::vector<ClientText> client_texts(const std::string& url, const std::string& model, int32_t context) {
   std::vector<ClientText> made;
@@ -120,6 +80,12 @@ std::vector<ClientText> client_texts(const std::string& url, const std::string& 
       text.variables += fmt::format("export {}={}\n", name, shell_word(value));
   }
   return made;
+}
+
+// Where measurements are kept; "": nowhere.
+std::string benchmark_file() {
+  const std::filesystem::path folder = state_folder();
+  return folder.empty() ? "" : (folder / "benchmarks.json").string();
 }
 
 // The console's benchmark: clients of this very server, as `paceline bench --serve` has them.
@@ -152,7 +118,8 @@ RunBenchmark benchmark_runner(const ServerSettings& server) {
 
 class ServeCommand {
  public:
-  explicit ServeCommand(ServeOptions& options) : options_(options), log_(options.log_level) {}
+  ServeCommand(ServeOptions& options, const LiveOptions& live)
+      : options_(options), live_(live), log_(options.log_level) {}
 
   int run() {
     if (const Status status = check_draft_options(options_.engine.draft); !status.ok()) {
@@ -192,7 +159,7 @@ class ServeCommand {
   }
 
   std::vector<ShelfEntry> found_now() const {
-    auto found = find_served_models(options_);
+    auto found = live_.read(find_served_models);
     return found.ok() ? std::move(found->entries) : std::vector<ShelfEntry>();
   }
 
@@ -245,6 +212,7 @@ class ServeCommand {
   }
 
   ServeOptions& options_;
+  const LiveOptions& live_;  // the same, while it serves
   Log log_;
 };
 
@@ -263,15 +231,18 @@ void add_serve_command(const Command& program, Action& action) {
         const Status read = read_settings_file(command, options->config_file, &options->models);
         if (!read.ok()) return fail(kExitUsage, read.error().message);
       }
-      options->server.described = described_settings(command);
+      LiveOptions live(command, *options);
+      options->server.described = live.described();
       options->server.config_file = options->config_file;
-      options->server.change_setting = [options, command](const std::string& name, const std::string& value) {
-        return change_setting(command, *options, name, value);
+      options->server.limits.defaults = request_defaults(options->defaults);
+      options->server.benchmark_file = benchmark_file();
+      options->server.change_setting = [&live](const std::string& name, const std::string& value) {
+        return live.change(name, value);
       };
       options->server.client_texts = client_texts;
       hold_standard_files();
       give_memory_back();
-      return ServeCommand(*options).run();
+      return ServeCommand(*options, live).run();
     };
   });
 }

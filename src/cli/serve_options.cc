@@ -205,11 +205,50 @@ void add_speculation_caps(const Command& command, ServeOptions& options) {
               "Size of the file at which it becomes FILE.1, and another begins");
 }
 
+// A number within bounds, or a word.
+ValueCheck number_or(const std::string& word, double low, double high, bool is_whole) {
+  return [=](const std::string& text) -> std::string {
+    char* end = nullptr;
+    const double read = std::strtod(text.c_str(), &end);
+    const bool is_number = !text.empty() && *end == 0 && read >= low && read <= high;
+    if (text == word || (is_number && (!is_whole || read == std::floor(read)))) return "";
+    return fmt::format("expected {} or a number from {} to {}", word, low, high);
+  };
+}
+
+void add_defaults(Group& group, DefaultTexts& texts) {
+  group
+      .add("--default-temperature", texts.temperature,
+           "Temperature, where it does not say; model: as its files have it")
+      ->check(number_or("model", 0, 2, false))
+      ->type_name("NUMBER|model");
+  group.add("--default-top-p", texts.top_p, "Likewise top_p")
+      ->check(number_or("model", 0.01, 1, false))
+      ->type_name("NUMBER|model");
+  group.add("--default-top-k", texts.top_k, "Likewise top_k; 0: all")
+      ->check(number_or("model", 0, 1 << 30, true))
+      ->type_name("INT|model");
+  const auto flag = [](const std::string& text) -> std::string {
+    return text == "true" || text == "false" || text == "model" ? "" : "expected true, false or model";
+  };
+  group
+      .add("--default-thinking", texts.thinking,
+           "Whether it thinks, where it does not say; model: as its template has it")
+      ->check(flag)
+      ->type_name("true|false|model");
+  group
+      .add("--default-depth", texts.depth,
+           "Always so many guesses per check, where it does not say; auto: as many as pay")
+      ->check(number_or("auto", 0, kMaxDraftTokens - 1, true))
+      ->type_name("INT|auto");
+}
+
 void add_limits(const Command& command, ServeOptions& options) {
   Group group(command, "Limits of a request");
   RequestLimits& limits = options.server.limits;
   group.number("--ctx", limits.context, 0, 1 << 30, "Most tokens, prompt included; 0: as much as the model has");
   group.number("--default-max-tokens", limits.default_max_tokens, 1, 1 << 30, "Most new tokens, where it does not say");
+  add_defaults(group, options.defaults);
   group.number("--max-choices", limits.max_choices, 1, 1024, "Completions: n times its prompts");
   group.number("--max-messages", limits.max_messages, 1, 1 << 20, "Messages of a conversation");
   group.number("--render-seconds", limits.render_s, 0.01, 86400,
@@ -258,6 +297,20 @@ void add_limits(const Command& command, ServeOptions& options) {
 }
 
 }  // namespace
+
+RequestDefaults request_defaults(const DefaultTexts& texts) {
+  RequestDefaults made;
+  const auto read = [](const std::string& text, auto& into) {
+    using Number = typename std::decay_t<decltype(into)>::value_type;
+    if (text != "model" && text != "auto") into = static_cast<Number>(std::strtod(text.c_str(), nullptr));
+  };
+  read(texts.temperature, made.temperature);
+  read(texts.top_p, made.top_p);
+  read(texts.top_k, made.top_k);
+  read(texts.depth, made.depth);
+  if (texts.thinking != "model") made.thinks = texts.thinking == "true";
+  return made;
+}
 
 void add_serve_options(const Command& command, ServeOptions& options) {
   options.engine.engine.kv_bytes = 0;

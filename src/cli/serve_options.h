@@ -36,10 +36,18 @@ struct ModelsOptions {
   [[nodiscard]] bool several() const { return !folder.empty() || !list.empty(); }
 };
 
+// As they are written: a number, true or false, or "model"; of depths, "auto".
+struct DefaultTexts {
+  std::string temperature = "model", top_p = "model", top_k = "model", thinking = "model", depth = "auto";
+};
+// They have been checked.
+RequestDefaults request_defaults(const DefaultTexts& texts);
+
 struct ServeOptions {
   OpenOptions engine;
   ModelsOptions models;
   ServerSettings server;
+  DefaultTexts defaults;  // of its limits
   std::string config_file;
   std::string key_file, admin_key_file;
   RoutingLogSettings routing;

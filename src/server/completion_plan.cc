@@ -105,7 +105,11 @@ class Planner final : public CompletionPlanner {
   }
 
   std::variant<ExchangePlan, HttpAnswer, ApiError> finish() override {
-    if (is_good()) wire_->chat() != nullptr ? plan_chat(*wire_->chat()) : plan_text(*wire_->text());
+    if (is_good()) {
+      ChatAsk* chat = wire_->chat();
+      limits_.defaults.fill(chat != nullptr ? chat->wishes : wire_->text()->wishes);
+      chat != nullptr ? plan_chat(*chat) : plan_text(*wire_->text());
+    }
     if (!problem_.none()) return api_error(*problem_.first());
     if (unknown_model_) return no_such_model(*unknown_model_);
     if (only_renders_)
@@ -128,7 +132,7 @@ class Planner final : public CompletionPlanner {
   }
 
   void plan_chat(ChatAsk& chat) {
-    const std::optional<bool> thinks = model_->thinks();
+    const std::optional<bool> thinks = limits_.defaults.thinks ? limits_.defaults.thinks : model_->thinks();
     if (thinks && !chat.chat.variables.contains("enable_thinking")) chat.set_thinking(*thinks);
     const auto text = render_within(model_->text(), chat.chat, limits_, wire_->prompt_field(), problem_);
     if (!text) return;

@@ -11,9 +11,10 @@ namespace json = boost::json;
 
 json::object props_object(const ServedModel& model, const RequestLimits& limits, size_t max_body_bytes) {
   const ModelConfig& config = model.text().loaded.config;
-  json::object sampling{{"temperature", config.temperature},
-                        {"top_p", config.top_p},
-                        {"top_k", config.top_k},
+  const RequestDefaults& defaults = limits.defaults;
+  json::object sampling{{"temperature", defaults.temperature.value_or(config.temperature)},
+                        {"top_p", defaults.top_p.value_or(config.top_p)},
+                        {"top_k", defaults.top_k.value_or(config.top_k)},
                         {"n_predict", limits.default_max_tokens}};
   json::object made{{"model_alias", model.name()},
                     {"model_path", model.text().loaded.checkpoint->folder().string()},

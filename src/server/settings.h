@@ -11,17 +11,29 @@
 #include "base/result.h"
 #include "engine/engine_settings.h"
 #include "server/key_guard.h"
+#include "session/engine_request.h"
 
 namespace paceline {
 
 // How much a chat's answer says about speculation, beside its counts.
 enum class SpeculationReport : uint8_t { none, summary, detailed };
 
+// What is asked for where a request does not say; none: as the model has it.
+struct RequestDefaults {
+  std::optional<float> temperature, top_p;
+  std::optional<int32_t> top_k;
+  std::optional<bool> thinks;
+  std::optional<int32_t> depth;  // always so many drafts; none: as many as pay
+
+  void fill(Wishes& wishes) const;
+};
+
 // What one request may ask for.
 struct RequestLimits {
   int32_t context = 0;                // most tokens, prompt included; 0: what the model has
   int32_t default_max_tokens = 4096;  // where a request does not say
-  int32_t max_choices = 16;           // n, and prompts of one request
+  RequestDefaults defaults;
+  int32_t max_choices = 16;  // n, and prompts of one request
   int32_t max_images = 16;
   int32_t max_videos = 4;
   int32_t max_messages = 4096;             // of a conversation
@@ -118,6 +130,7 @@ struct ServerSettings {
   std::function<std::vector<ClientText>(const std::string& url, const std::string& model, int32_t context)>
       client_texts;
   RunBenchmark run_benchmark;                // may be empty
+  std::string benchmark_file;                // where its runs are kept; "": in memory alone
   std::vector<std::string> benchmark_kinds;  // of texts that it knows
   // What happens to fields that nobody knows: none: as each route has it.
   std::optional<bool> ignores_unknown_fields;

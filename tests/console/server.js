@@ -1,15 +1,21 @@
 // The program with the model that it ships with, or with what a test says.
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const here = path.dirname(fileURLToPath(import.meta.url));
 export const program = process.env.PACELINE_PROGRAM ?? path.join(here, "../../build/release/paceline");
 
+// What it keeps is kept from one server of a test to the next, and no longer.
+const kState = fs.mkdtempSync(path.join(os.tmpdir(), "console-state-"));
+process.on("exit", () => fs.rmSync(kState, { recursive: true, force: true }));
+
 export async function startServer(flags = [], { env = {}, port = 0 } = {}) {
   const child = spawn(program, ["serve", "--port", String(port), "--drain-grace", "0", "--drain-seconds", "1", ...flags], {
-    env: { ...process.env, ...env }, stdio: ["ignore", "ignore", "pipe"],
+    env: { ...process.env, XDG_STATE_HOME: kState, ...env }, stdio: ["ignore", "ignore", "pipe"],
   });
   const found = await new Promise((resolve, reject) => {
     let log = "";
@@ -23,7 +29,7 @@ export async function startServer(flags = [], { env = {}, port = 0 } = {}) {
   });
   const base = `http://127.0.0.1:${found}`;
   return {
-    base, port: found,
+    base, port: found, pid: child.pid,
     get: async (place, headers = {}) => fetch(base + place, { headers }),
     json: async (place) => (await fetch(base + place)).json(),
     post: async (place, body, headers = {}) => fetch(base + place, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify(body) }),

@@ -19,7 +19,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr std::string_view kBenchmarks = "/v1/benchmarks", kBenchmarkPrefix = "/v1/benchmarks/";
-constexpr size_t kKeptRuns = 20, kMostValues = 12;
+constexpr size_t kMostValues = 12;
 constexpr int32_t kDeepest = 15;
 
 double now_s() { return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count(); }
@@ -106,7 +106,7 @@ HttpAnswer benchmark_error(const HttpCall& call, int status, std::string message
 Benchmarks::~Benchmarks() {
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& run : runs_) run->stopped = true;
+    if (running_ != nullptr) running_->stopped = true;
   }
   if (thread_.joinable()) thread_.join();
 }
@@ -117,12 +117,28 @@ HttpAnswer Benchmarks::handle(const HttpCall& call) {
   if (call.path == kBenchmarks) return call.method == "POST" ? start(call) : list();
   const std::string_view id = std::string_view(call.path).substr(kBenchmarkPrefix.size());
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(runs_.begin(), runs_.end(), [&](const auto& run) { return run->id == id; });
-  if (found == runs_.end()) return benchmark_error(call, 404, "there is no such run");
-  if (call.method == "DELETE") (*found)->stopped = true;
+  return one(call, id);
+}
+
+// Whoever ends one that runs wants to see how far it came; one that has ended goes for good.
+HttpAnswer Benchmarks::one(const HttpCall& call, std::string_view id) {
+  const bool is_running = running_ != nullptr && running_->id == id;
+  const json::object* found = is_running ? nullptr : ended_.find(id);
+  if (!is_running && found == nullptr) return benchmark_error(call, 404, "there is no such run");
+  json::object made{{"id", id}, {"state", "running"}, {"svg", ""}};
+  if (found != nullptr) {
+    for (const char* field : {"state", "svg"})
+      if (const json::value* value = found->if_contains(field)) made[field] = *value;
+  }
+  if (call.method == "DELETE") {
+    if (is_running) {
+      running_->stopped = true;
+    } else {
+      ended_.remove(id);
+    }
+  }
   // A picture is a page for browsers, and nobody's text is in it.
-  return {.body = json::serialize(json::object{{"id", id}, {"state", (*found)->state}, {"svg", (*found)->svg}}),
-          .headers = {}};
+  return {.body = json::serialize(made), .headers = {}};
 }
 
 double Benchmarks::ended_requests() const {
@@ -146,13 +162,12 @@ HttpAnswer Benchmarks::start(const HttpCall& call) {
   }
   const std::lock_guard lock(mutex_);
   if (!run_) return benchmark_error(call, 501, "this server measures nothing");
-  if (!runs_.empty() && runs_.front()->state == "running") return benchmark_error(call, 409, "one is running already");
+  if (running_ != nullptr) return benchmark_error(call, 409, "one is running already");
   if (thread_.joinable()) thread_.join();
   run->id = "bench_" + new_letters();
   run->began = now_s();
   run->facts = facts_();
-  runs_.push_front(run);
-  if (runs_.size() > kKeptRuns) runs_.pop_back();
+  running_ = run;
   thread_ = std::thread([this, run, url = "http://" + call.host] { measure(url, *run); });
   return {.body = json::serialize(json::object{{"id", run->id}}), .headers = {}};
 }
@@ -186,21 +201,28 @@ void Benchmarks::measure(const std::string& url, Run& run) {
     run.svg = *result;
   else
     run.problem = result.error().message;
+  json::object ended = object_of(run);
+  ended["svg"] = run.svg;
+  ended_.add(std::move(ended));
+  running_ = nullptr;
+}
+
+json::object Benchmarks::object_of(const Run& run) {
+  json::object made{{"id", run.id},         {"state", run.state},     {"began", run.began},
+                    {"ended", run.ended},   {"done", run.done},       {"total", run.total},
+                    {"others", run.others}, {"problem", run.problem}, {"version", PACELINE_VERSION}};
+  made["plan"] = plan_object(run.plan);
+  made["now"] = run.state == "running" ? run.now : "";
+  made["facts"] = run.facts;
+  made["report"] = run.report.empty() ? json::value() : json::parse(run.report);
+  return made;
 }
 
 HttpAnswer Benchmarks::list() {
   json::array all;
   const std::lock_guard lock(mutex_);
-  for (const auto& run : runs_) {
-    json::object made{{"id", run->id},         {"state", run->state},     {"began", run->began},
-                      {"ended", run->ended},   {"done", run->done},       {"total", run->total},
-                      {"others", run->others}, {"problem", run->problem}, {"version", PACELINE_VERSION}};
-    made["plan"] = plan_object(run->plan);
-    made["now"] = run->state == "running" ? run->now : "";
-    made["facts"] = run->facts;
-    made["report"] = run->report.empty() ? json::value() : json::parse(run->report);
-    all.push_back(std::move(made));
-  }
+  if (running_ != nullptr) all.push_back(object_of(*running_));
+  for (const json::value& run : ended_.all()) all.emplace_back(run).get_object().erase("svg");
   return {.body = json::serialize(
               json::object{{"runs", std::move(all)}, {"kinds", json::array(kinds_.begin(), kinds_.end())}}),
           .headers = {{"Cache-Control", "no-store"}}};

@@ -1,17 +1,18 @@
-// Measurements of the server by itself: one at a time, the last ones kept.
+// Measurements of the server by itself, one at a time. Those that have ended are kept (run_store).
 #pragma once
 
 #include <atomic>
 #include <boost/json/object.hpp>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
+#include "server/console/run_store.h"
 #include "server/http_call.h"
 #include "server/settings.h"
 
@@ -26,7 +27,8 @@ class Benchmarks {
       : run_(settings.run_benchmark),
         kinds_(settings.benchmark_kinds),
         metrics_(std::move(metrics)),
-        facts_(std::move(facts)) {}
+        facts_(std::move(facts)),
+        ended_(settings.benchmark_file) {}
   ~Benchmarks();
   Benchmarks(const Benchmarks&) = delete;
   Benchmarks& operator=(const Benchmarks&) = delete;
@@ -49,6 +51,8 @@ class Benchmarks {
   };
   HttpAnswer start(const HttpCall& call);
   HttpAnswer list();
+  HttpAnswer one(const HttpCall& call, std::string_view id);
+  [[nodiscard]] static boost::json::object object_of(const Run& run);
   void measure(const std::string& url, Run& run);
   [[nodiscard]] double ended_requests() const;
 
@@ -57,7 +61,8 @@ class Benchmarks {
   std::function<std::string()> metrics_;
   std::function<boost::json::object()> facts_;
   std::mutex mutex_;
-  std::deque<std::shared_ptr<Run>> runs_;
+  std::shared_ptr<Run> running_;
+  RunStore ended_;
   std::thread thread_;
 };
 

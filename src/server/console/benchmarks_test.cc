@@ -162,6 +162,15 @@ TEST_F(BenchmarkRoutes, TheLastTwentyAreKept) {
   EXPECT_EQ(call("GET", "/" + first).status, 404);
 }
 
+TEST_F(BenchmarkRoutes, OneThatHasEndedGoesForGood) {
+  end();
+  ASSERT_EQ(call("POST", "", "{}").status, 200);
+  const std::string id(newest_in("done").at("id").as_string());
+  EXPECT_EQ(call("DELETE", "/" + id).status, 200);
+  EXPECT_TRUE(runs().as_array().empty());
+  EXPECT_EQ(call("DELETE", "/" + id).status, 404);
+}
+
 TEST(Benchmarks, NobodyMeasuresWhereNobodyCan) {
   const ServerSettings settings;
   Benchmarks routes(

@@ -1,0 +1,42 @@
+// The options of a server while it serves: some of them can change, and whoever reads them meanwhile reads them whole.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/command_line.h"
+#include "cli/serve_options.h"
+#include "server/settings.h"
+
+namespace paceline {
+
+// May be used by several threads.
+class LiveOptions {
+ public:
+  // options: what the command's options are read into; outlive it.
+  LiveOptions(const Command& command, ServeOptions& options) : command_(command), options_(options) {}
+
+  // As a flag would give it; all of them as they are then.
+  Result<LiveSettings> change(const std::string& name, const std::string& value);
+  // Nothing changes while it reads.
+  template <class Reader>
+  auto read(const Reader& reader) const {
+    const std::lock_guard lock(mutex_);
+    return reader(static_cast<const ServeOptions&>(options_));
+  }
+
+  // For the console's page of settings.
+  [[nodiscard]] std::vector<DescribedSetting> described() const;
+
+ private:
+  [[nodiscard]] static bool can_change(std::string_view name);
+
+  Command command_;
+  ServeOptions& options_;
+  mutable std::mutex mutex_;
+};
+
+}  // namespace paceline

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 namespace paceline {
@@ -229,6 +230,39 @@ TEST_F(Program, AReaderThatGoesEndsItInSilence) {
       EXPECT_EQ(contents(err), "") << signal << arguments;
     }
   }
+}
+
+// Every store that a user may have under a home of their own, by the names that -m takes.
+TEST_F(Program, LsListsWhatIsInEveryStore) {
+  const fs::path home = folder() / "home", goldens = fs::path(PACELINE_SOURCE_DIR) / "tests/goldens";
+  const fs::path drafter = goldens / "gguf/ple-assistant-q8_0.gguf";
+  const auto link = [](const fs::path& to, const fs::path& from) {
+    fs::create_directories(from.parent_path());
+    fs::create_symlink(to, from);
+  };
+  const std::string digest(64, 'd');
+  link(drafter, home / ".lmstudio/models/org/drafters/some-Q8_0.gguf");
+  link(drafter, home / ".ollama/models/blobs" / ("sha256-" + digest));
+  link(model(), home / ".cache/huggingface/hub/models--google--dense/snapshots/abc");
+  fs::create_directories(home / ".cache/huggingface/hub/models--google--dense/refs");
+  std::ofstream(home / ".cache/huggingface/hub/models--google--dense/refs/main") << "abc";
+  const fs::path manifest = home / ".ollama/models/manifests/registry.ollama.ai/library/tiny/latest";
+  fs::create_directories(manifest.parent_path());
+  std::ofstream(manifest) << R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:)" +
+                                 digest + R"("}]})";
+  const std::string command = "HOME=" + home.string() + " HF_HOME= HF_HUB_CACHE= OLLAMA_MODELS= " + PACELINE_PROGRAM +
+                              " ls --json >" + (folder() / "out").string();
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  std::map<std::string, std::string> found;
+  const boost::json::value listed = boost::json::parse(contents(folder() / "out"));
+  for (const boost::json::value& one : listed.as_array()) {
+    EXPECT_TRUE(one.at("problem").is_null()) << one;
+    EXPECT_GT(one.at("bytes").to_number<int64_t>(), 0) << one;
+    found[std::string(one.at("name").as_string())] = one.at("type").as_string();
+  }
+  EXPECT_EQ(found.at("google/dense"), "gemma4_text");
+  EXPECT_EQ(found.at("org/drafters:Q8_0"), "gemma4_assistant");
+  EXPECT_EQ(found.at("ollama:tiny:latest"), "gemma4_assistant");
 }
 
 TEST_F(Program, WhatCannotBeWrittenIsAFailure) {

@@ -6,6 +6,7 @@
 
 #include "session/model_path.h"
 #include "weights/gguf/gguf_checkpoint.h"
+#include "weights/gguf/ollama_manifest.h"
 
 namespace paceline {
 namespace {
@@ -63,14 +64,17 @@ void list_studio(const fs::path& store, const HubCaches& caches, std::vector<Lis
 
 // manifests/HOST/NAMESPACE/NAME/TAG
 void list_ollama(const fs::path& store, const HubCaches& caches, std::vector<ListedModel>* out) {
-  const fs::path registry = store / "manifests" / "registry.ollama.ai";
-  for (const fs::path& space : entries_of(registry))
-    for (const fs::path& model : entries_of(space))
-      for (const fs::path& tag : entries_of(model)) {
-        const std::string prefix = space.filename() == "library" ? "" : space.filename().string() + "/";
-        out->push_back(listed(fmt::format("ollama:{}{}:{}", prefix, model.filename().string(), tag.filename().string()),
-                              tag, caches));
-      }
+  for (const fs::path& host : entries_of(store / "manifests"))
+    for (const fs::path& space : entries_of(host)) {
+      std::string prefix;
+      if (host.filename() != kOllamaHost) prefix = host.filename().string() + "/";
+      if (!prefix.empty() || space.filename() != kOllamaSpace) prefix += space.filename().string() + "/";
+      for (const fs::path& model : entries_of(space))
+        for (const fs::path& tag : entries_of(model)) {
+          const std::string name = fmt::format("{}{}", prefix, model.filename().string());
+          out->push_back(listed(fmt::format("ollama:{}:{}", name, tag.filename().string()), tag, caches));
+        }
+    }
 }
 
 bool is_model_place(const fs::path& place) {

@@ -13,7 +13,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostManifestBytes = 1 << 20;
-constexpr const char* kHost = "registry.ollama.ai";
 constexpr std::string_view kDigest = "sha256:";
 constexpr size_t kDigestDigits = 64;
 
@@ -44,6 +43,23 @@ bool is_name_part(std::string_view part) {
            c == '-';
   };
   return !part.empty() && part.front() != '.' && std::all_of(part.begin(), part.end(), allowed);
+}
+
+// NAME, SPACE/NAME or HOST/SPACE/NAME, as in hf.co/org/name.
+struct OllamaName {
+  std::string_view host = kOllamaHost, space = kOllamaSpace, model;
+};
+
+OllamaName parts_of(std::string_view name) {
+  OllamaName parts;
+  const size_t last = name.rfind('/');
+  parts.model = last == std::string_view::npos ? name : name.substr(last + 1);
+  if (last == std::string_view::npos) return parts;
+  const std::string_view before = name.substr(0, last);
+  const size_t first = before.find('/');
+  parts.space = first == std::string_view::npos ? before : before.substr(first + 1);
+  if (first != std::string_view::npos) parts.host = before.substr(0, first);
+  return parts;
 }
 
 }  // namespace
@@ -81,14 +97,12 @@ Result<fs::path> find_ollama_manifest(std::string_view name, std::span<const fs:
   const size_t colon = name.find(':');
   const std::string_view whole = name.substr(0, colon);
   const std::string_view tag = colon == std::string_view::npos ? "latest" : name.substr(colon + 1);
-  const size_t slash = whole.find('/');
-  const std::string_view space = slash == std::string_view::npos ? "library" : whole.substr(0, slash);
-  const std::string_view model = slash == std::string_view::npos ? whole : whole.substr(slash + 1);
-  if (!is_name_part(space) || !is_name_part(model) || !is_name_part(tag))
+  const OllamaName parts = parts_of(whole);
+  if (!is_name_part(parts.host) || !is_name_part(parts.space) || !is_name_part(parts.model) || !is_name_part(tag))
     return Error{fmt::format("ollama:{}: expected ollama:NAME or ollama:NAME:TAG", name)};
   std::string looked;
   for (const fs::path& store : stores) {
-    fs::path manifest = store / "manifests" / kHost / space / model / tag;
+    fs::path manifest = store / "manifests" / parts.host / parts.space / parts.model / tag;
     std::error_code error;
     if (fs::exists(manifest, error)) return manifest;
     looked += fmt::format("\n  {}", manifest.string());

@@ -17,7 +17,10 @@ bool is_ollama_manifest(const std::filesystem::path& file);
 // The model's blob, and its projector's where it has one.
 Result<GgufPlace> read_ollama_manifest(const std::filesystem::path& file);
 
-// NAME[:TAG] or NAMESPACE/NAME[:TAG]; the tag is "latest" where none is given.
+// What a name without them has in front.
+inline constexpr std::string_view kOllamaHost = "registry.ollama.ai", kOllamaSpace = "library";
+
+// NAME[:TAG], NAMESPACE/NAME[:TAG] or HOST/NAMESPACE/NAME[:TAG]; the tag is "latest" where none is given.
 Result<std::filesystem::path> find_ollama_manifest(std::string_view name,
                                                    std::span<const std::filesystem::path> stores);
 

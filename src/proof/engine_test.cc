@@ -257,6 +257,28 @@ TEST_P(EngineTest, EqualPromptsAtOnceAreReadOnce) {
   }
 }
 
+// Eight that go on from within the page that another has left unfinished: what comes behind is run for one of them.
+TEST_P(EngineTest, EqualPromptsAtOnceGoOnFromAnEnd) {
+  Engine engine(parts_, settings_);
+  const auto before = std::make_shared<Texts>();
+  engine.submit(request(300, 1), before);
+  finish(engine);
+  Request longer = request(300, 6);
+  for (int i = 0; i < 150; ++i) longer.prompt.push_back(20 + i);
+  const std::vector<TokenId> expected = alone(longer);
+  std::vector<std::shared_ptr<Texts>> heard;
+  for (int i = 0; i < 8; ++i) {
+    heard.push_back(std::make_shared<Texts>());
+    ASSERT_EQ(engine.submit(longer, heard.back()).refusal, Refusal::none);
+  }
+  finish(engine);
+  const bool is_recurrent = forward_->kv_layout().is_recurrent();
+  for (size_t i = 0; i < heard.size(); ++i) {
+    EXPECT_EQ(heard[i]->tokens[0], expected);
+    EXPECT_TRUE(is_recurrent || heard[i]->cached == (i == 0 ? 300 : 448)) << heard[i]->cached;
+  }
+}
+
 // One that has been reading for a while finds what another has read meanwhile, as far as both are alike; also beside
 // some who write, with few rows for prompts.
 TEST_P(EngineTest, WhatAnotherReadsMeanwhileIsNotReadAgain) {

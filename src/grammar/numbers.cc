@@ -13,6 +13,7 @@ struct Magnitudes {
   std::optional<Decimal> high;
   bool low_excluded = false, high_excluded = false;
   bool integer = false, exponent = false;
+  Multiple multiple = {1, kMaxFractionDigits};
 };
 
 // Whether the digits written so far are those of the bound; if not, the bound is kept whatever follows.
@@ -28,7 +29,7 @@ class MagnitudeBuilder {
     const auto least = static_cast<int>(range_.low.integer.size());
     const int most = range_.high ? static_cast<int>(range_.high->integer.size()) : kMaxIntegerDigits;
     for (int digits = least; digits <= std::min(most, kMaxIntegerDigits); ++digits) {
-      b_.go(from, integer_part(digits, 0, {digits == least, range_.high && digits == most}));
+      b_.go(from, integer_part(digits, 0, {digits == least, range_.high && digits == most}, 0));
     }
   }
 
@@ -40,37 +41,43 @@ class MagnitudeBuilder {
     return at >= static_cast<int>(digits.size()) || digits.find_first_not_of('0', at) == std::string::npos;
   }
 
+  // What is left of the digits so far when the multiple has been taken away, with one digit more.
+  [[nodiscard]] int64_t left_behind(int64_t left, int digit) const {
+    return (left * 10 + digit - '0') % range_.multiple.count;
+  }
+
   // Before digit `at` of so many.
-  StateId integer_part(int digits, int at, Tight tight) {
+  StateId integer_part(int digits, int at, Tight tight, int64_t left) {
     const bool free = !tight.low && !tight.high;
-    const auto key = std::tuple(free && at > 0 ? -1 : digits, free && at > 0 ? digits - at : at, tight.low, tight.high);
+    const auto key =
+        std::tuple(free && at > 0 ? -1 : digits, free && at > 0 ? digits - at : at, tight.low, tight.high, left);
     if (const auto known = integers_.find(key); known != integers_.end()) return known->second;
     const StateId made = b_.add();
     integers_[key] = made;
     if (at == digits) {
-      end_of(made, 0, tight);
-      if (!range_.integer) b_.bytes(made, '.', '.', fraction(0, tight));
+      end_of(made, 0, tight, left);
+      if (!range_.integer) b_.bytes(made, '.', '.', fraction(0, tight, left));
       return made;
     }
     const char first = at == 0 && digits > 1 ? '1' : '0';
     const std::string* low = tight.low ? &range_.low.integer : nullptr;
     const std::string* high = tight.high ? &range_.high->integer : nullptr;
     add_digits(made, first, low ? (*low)[at] : '0', high ? (*high)[at] : '9', tight,
-               [&](Tight then) { return integer_part(digits, at + 1, then); });
+               [&](Tight then, int digit) { return integer_part(digits, at + 1, then, left_behind(left, digit)); });
     return made;
   }
 
   // Before digit `at` behind the point.
-  StateId fraction(int at, Tight tight) {
-    const auto key = std::tuple(at, tight.low, tight.high);
+  StateId fraction(int at, Tight tight, int64_t left) {
+    const auto key = std::tuple(at, tight.low, tight.high, left);
     if (const auto known = fractions_.find(key); known != fractions_.end()) return known->second;
     const StateId made = b_.add();
     fractions_[key] = made;
-    if (at > 0) end_of(made, at, tight);
-    if (at == kMaxFractionDigits) return made;
+    if (at > 0) end_of(made, at, tight, left);
+    if (at == range_.multiple.digits) return made;
     add_digits(made, '0', tight.low ? digit_of(range_.low.fraction, at) : '0',
                tight.high ? digit_of(range_.high->fraction, at) : '9', tight,
-               [&](Tight then) { return fraction(at + 1, then); });
+               [&](Tight then, int digit) { return fraction(at + 1, then, left_behind(left, digit)); });
     return made;
   }
 
@@ -78,16 +85,28 @@ class MagnitudeBuilder {
   void add_digits(StateId from, char first, char low, char high, Tight tight, Next next) {
     int least = std::max(first, low), most = high;
     const auto add_one = [&](int digit) {
-      b_.bytes(from, digit, digit, next({tight.low && digit == low, tight.high && digit == high}));
+      b_.bytes(from, digit, digit, next({tight.low && digit == low, tight.high && digit == high}, digit));
     };
-    // The bounds' own digits by themselves, and all between them alike.
+    // The bounds' own digits by themselves, and all between them alike, unless each leaves something else.
     if (least <= most && tight.low && least == low) add_one(least++);
     if (least <= most && tight.high) add_one(most--);
-    if (least <= most) b_.bytes(from, least, most, next({}));
+    if (range_.multiple.count > 1) {
+      for (int digit = least; digit <= most; ++digit) add_one(digit);
+    } else if (least <= most) {
+      b_.bytes(from, least, most, next({}, least));
+    }
+  }
+
+  // Whether the multiple goes into what has so many digits behind the point.
+  [[nodiscard]] bool goes_into(int64_t left, int fraction_digits) const {
+    for (int i = fraction_digits; range_.multiple.count > 1 && i < range_.multiple.digits; ++i)
+      left = left_behind(left, '0');
+    return left == 0;
   }
 
   // The number may end here if it is within the bounds as it stands.
-  void end_of(StateId state, int fraction_digits, Tight tight) {
+  void end_of(StateId state, int fraction_digits, Tight tight, int64_t left) {
+    if (!goes_into(left, fraction_digits)) return;
     if (tight.low && (!zero_from(range_.low.fraction, fraction_digits) || range_.low_excluded)) return;
     if (tight.high && range_.high_excluded && zero_from(range_.high->fraction, fraction_digits)) return;
     b_.go(state, kAccept);
@@ -109,8 +128,8 @@ class MagnitudeBuilder {
 
   AutomatonBuilder& b_;
   const Magnitudes& range_;
-  std::map<std::tuple<int, int, bool, bool>, StateId> integers_;
-  std::map<std::tuple<int, bool, bool>, StateId> fractions_;
+  std::map<std::tuple<int, int, bool, bool, int64_t>, StateId> integers_;
+  std::map<std::tuple<int, bool, bool, int64_t>, StateId> fractions_;
   StateId exponent_ = kNoState;
 };
 
@@ -122,9 +141,10 @@ bool is_zero(const Decimal& number) {
 
 StateId add_number(AutomatonBuilder& builder, const NumberBounds& bounds) {
   const StateId start = builder.add();
-  const bool bounded = bounds.low || bounds.high;
+  const bool bounded = bounds.low || bounds.high || bounds.multiple;
   Magnitudes range;
-  range.integer = bounds.integer;
+  range.multiple = bounds.multiple.value_or(range.multiple);
+  range.integer = bounds.integer || range.multiple.digits == 0;
   range.exponent = !bounded && !bounds.integer;
   const auto add_branch = [&](StateId from) { MagnitudeBuilder(builder, range).add(from); };
 
@@ -143,37 +163,14 @@ StateId add_number(AutomatonBuilder& builder, const NumberBounds& bounds) {
     range.low_excluded = high_is_negative && bounds.high_excluded;
     // No -0: an integer begins at 1, and a fraction or a number with an exponent is above 0.
     if (!high_is_negative) {
-      if (bounds.integer) range.low.integer = "1";
-      range.low_excluded = !bounds.integer;
+      if (range.integer) range.low.integer = "1";
+      range.low_excluded = !range.integer;
     }
     range.high = bounds.low;
     range.high_excluded = bounds.low_excluded;
     add_branch(builder.literal(start, "-"));
   }
   return start;
-}
-
-void add_multiples(AutomatonBuilder& builder, int64_t multiple, StateId from) {
-  const auto count = static_cast<size_t>(multiple);
-  // By what is left of the digits so far; the last digit first, so that each knows where it leads.
-  std::vector<StateId> behind(count, kNoState);
-  for (int place = kMaxIntegerDigits; place > 0 && !builder.too_large(); --place) {
-    std::vector<StateId> here(count);
-    for (size_t left = 0; left < count; ++left) {
-      here[left] = builder.add();
-      if (left == 0) builder.go(here[left], kAccept);
-      for (size_t digit = 0; place < kMaxIntegerDigits && digit < 10; ++digit)
-        builder.bytes(here[left], '0' + static_cast<int>(digit), '0' + static_cast<int>(digit),
-                      behind[(left * 10 + digit) % count]);
-    }
-    behind = std::move(here);
-  }
-  const StateId first = builder.add();
-  builder.bytes(from, '0', '0', kAccept);
-  builder.go(from, first);
-  builder.bytes(from, '-', '-', first);
-  for (size_t digit = 1; digit < 10; ++digit)
-    builder.bytes(first, '0' + static_cast<int>(digit), '0' + static_cast<int>(digit), behind[digit % count]);
 }
 
 }  // namespace paceline::grammar

@@ -430,7 +430,7 @@ StateId Parts::any_object() {
 }
 
 StateId Parts::number(const NumberBounds& bounds) {
-  if (bounds.low || bounds.high) return add_number(*builder_, bounds);
+  if (bounds.low || bounds.high || bounds.multiple) return add_number(*builder_, bounds);
   StateId& known = numbers_[bounds.integer ? 1 : 0];
   if (known == kNoState) known = add_number(*builder_, bounds);
   return known;

@@ -58,8 +58,15 @@ struct Decimal {
   std::string integer = "0", fraction;
 };
 
+// Numbers that so many go into, of the last of so many digits behind the point: 0.25 is {25, 2}.
+struct Multiple {
+  int64_t count = 1;
+  int digits = 0;
+};
+
 struct NumberBounds {
   bool integer = false;
+  std::optional<Multiple> multiple = {};
   std::optional<Decimal> low, high;
   bool low_excluded = false, high_excluded = false;
 };
@@ -133,9 +140,8 @@ std::string json_quoted(std::string_view text);
 inline constexpr int kMaxIntegerDigits = 18, kMaxFractionDigits = 17;
 
 // Numbers have at most so many digits before and behind the point, and an exponent of two digits, if none is bounded:
-// each is a finite double, and none goes on forever. -0 is never written.
+// each is a finite double, and none goes on forever. -0 is never written. Multiples have no more digits behind the
+// point than what they are multiples of.
 StateId add_number(AutomatonBuilder& builder, const NumberBounds& bounds);
-// Whole numbers that so many go into, up to kMaxIntegerDigits long; from `from` to the end of the part.
-void add_multiples(AutomatonBuilder& builder, int64_t multiple, StateId from);
 
 }  // namespace paceline::grammar

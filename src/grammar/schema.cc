@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 #include <boost/json/serialize.hpp>
@@ -14,6 +15,11 @@
 
 namespace paceline::grammar {
 namespace {
+
+bool has_more_than_all(const boost::json::object& schema) {
+  return schema.contains("type") || schema.contains("properties") || schema.contains("required") ||
+         schema.contains("additionalProperties");
+}
 
 // A number, true, false or null as it is written.
 std::string plain_text(const boost::json::value& value) {
@@ -82,7 +88,7 @@ Status SchemaCompiler::add_object_schema(StateId from, const Place& place, const
     if (list == nullptr || list->empty()) {
       return Error{fmt::format("{}/{}: expected an array of schemas", place.path, name)};
     }
-    if (name == "allOf" && list->size() > 1) return add_all(from, place.at(*alternatives, name), *list);
+    if (name == "allOf" && (list->size() > 1 || has_more_than_all(schema))) return add_all(from, place, schema);
     return add_alternatives(from, place.at(*alternatives, name), *alternatives);
   }
   if (schema.contains("enum") || schema.contains("const")) return add_constants(from, place, schema);
@@ -202,10 +208,6 @@ Status SchemaCompiler::add_type(StateId from, std::string_view type, const Place
 }
 
 Status SchemaCompiler::add_number_type(StateId from, bool integer, const Place& place, const Object& schema) {
-  if (const Value* multiple = schema.if_contains("multipleOf")) {
-    add_multiples(parts_.builder(), multiple->get_int64(), from);
-    return Done{};
-  }
   TRY_ASSIGN(const NumberBounds bounds, number_bounds(schema, integer, place.path));
   parts_.builder().go(from, parts_.number(bounds));
   return Done{};
@@ -234,25 +236,33 @@ Status SchemaCompiler::add_formed(StateId from, const Place& place, const Object
   return added.ok() ? Status(Done{}) : Error{fmt::format("{}/{}", place.path, added.error().message)};
 }
 
-// As many as are listed, or as may be.
+// As many as are listed, or as may be or must.
 Status SchemaCompiler::add_tuple(StateId from, const Place& place, const Object& schema, const LengthBounds& bounds) {
   const auto* listed = schema.at("prefixItems").if_array();
   if (listed == nullptr || listed->empty())
     return Error{fmt::format("{}/prefixItems: expected an array of schemas", place.path)};
-  const auto count = std::min(static_cast<int64_t>(listed->size()), bounds.high.value_or(INT64_MAX));
-  if (bounds.low > count)
-    return Error{fmt::format("{}/minItems: more than prefixItems lists are not supported", place.path)};
+  const auto own = static_cast<int64_t>(listed->size());
+  const int64_t count = std::min(std::max(own, bounds.low), bounds.high.value_or(INT64_MAX));
   AutomatonBuilder& b = parts_.builder();
   const Place inner = place.at(schema.at("prefixItems"), "prefixItems");
+  StateId further = kNoState;
+  if (const Value* items = schema.if_contains("items"); count > own && items != nullptr) {
+    TRY_ASSIGN(further, part_of(place.at(*items, "items")));
+  } else if (count > own) {
+    further = parts_.any_value();
+  }
   StateId at = b.add();
   parts_.gap(b.literal(from, "["), at);
-  for (int64_t i = 0; i < count; ++i) {
+  for (int64_t i = 0; i < count && !b.too_large(); ++i) {
     if (i > 0) {
       const StateId next = b.add();
       parts_.gap(b.literal(at, ","), next);
       at = next;
     }
-    TRY_ASSIGN(const StateId item, part_of(inner.at((*listed)[static_cast<size_t>(i)], std::to_string(i))));
+    StateId item = further;
+    if (i < own) {
+      TRY_ASSIGN(item, part_of(inner.at((*listed)[static_cast<size_t>(i)], std::to_string(i))));
+    }
     const StateId done = b.add();
     b.call(at, item, done, true);
     at = done;
@@ -263,44 +273,11 @@ Status SchemaCompiler::add_tuple(StateId from, const Place& place, const Object&
   return Done{};
 }
 
-// Of objects: one with the properties of all.
-Status SchemaCompiler::add_all(StateId from, const Place& place, const boost::json::array& list) {
-  Object properties, merged{{"type", "object"}};
-  boost::json::array required;
-  for (const Value& each : list) {
-    const Value* schema = &each;
-    if (const Object* fields = each.if_object(); fields != nullptr && fields->contains("$ref")) {
-      TRY_ASSIGN(const auto target, find_reference(root_, fields->at("$ref"), place.path));
-      schema = target.schema;
-    }
-    const Object* fields = schema->if_object();
-    if (fields == nullptr) return Error{fmt::format("{}: expected schemas of objects", place.path)};
-    TRY(check_keywords(*fields, place.path));
-    TRY_ASSIGN(const auto types, types_of(*fields, place.path));
-    const bool is_plain = types == std::vector<std::string_view>{"object"} &&
-                          !fields->contains("additionalProperties") && !fields->contains("patternProperties");
-    if (!is_plain)
-      return Error{fmt::format("{}: of schemas other than those of plain objects is not supported", place.path)};
-    TRY_ASSIGN(const auto names, required_names(*fields, place.path));
-    for (const std::string_view name : names) required.emplace_back(name);
-    const Value* listed = fields->if_contains("properties");
-    if (listed == nullptr) continue;
-    if (!listed->is_object()) return Error{fmt::format("{}: expected an object of properties", place.path)};
-    for (const auto& [name, value] : listed->get_object()) {
-      if (properties.contains(name) && properties.at(name) != value)
-        return Error{fmt::format("{}: two schemas of {} are not supported", place.path, json_quoted(shown(name)))};
-      properties[name] = value;
-    }
-  }
-  merged["properties"] = std::move(properties);
-  merged["required"] = std::move(required);
-  made_.emplace_back(std::move(merged));
-  return add_object_schema(from, {&made_.back(), place.path, place.depth}, made_.back().get_object());
-}
-
 Status SchemaCompiler::add_array(StateId from, const Place& place, const Object& schema) {
   TRY_ASSIGN(const LengthBounds bounds, length_bounds(schema, "minItems", "maxItems", place.path));
   if (schema.contains("prefixItems")) return add_tuple(from, place, schema, bounds);
+  if (const Value* unique = schema.if_contains("uniqueItems"); unique != nullptr && unique->get_bool())
+    return add_unique(from, place, schema, bounds);
   StateId item = kNoState;
   if (const Value* items = schema.if_contains("items")) {
     TRY_ASSIGN(item, part_of(place.at(*items, "items")));
@@ -308,6 +285,45 @@ Status SchemaCompiler::add_array(StateId from, const Place& place, const Object&
     item = parts_.any_value();
   }
   parts_.builder().go(from, parts_.array_of(item, bounds));
+  return Done{};
+}
+
+// Which of the values have been written: a place for each set of them.
+Status SchemaCompiler::add_unique(StateId from, const Place& place, const Object& schema, const LengthBounds& bounds) {
+  const Value* items = &schema.at("items");
+  if (const Object* fields = items->if_object(); fields != nullptr && fields->contains("$ref")) {
+    TRY_ASSIGN(const auto target, find_reference(root_, fields->at("$ref"), place.path));
+    items = target.schema;
+  }
+  const auto values = few_values(*items);
+  if (!values) {
+    return Error{fmt::format("{}: the keyword \"uniqueItems\" is supported for enums of up to {} values only",
+                             place.path, kMaxUniqueValues)};
+  }
+  if (bounds.low > static_cast<int64_t>(values->size()))
+    return Error{
+        fmt::format("{}/minItems: more than the {} different items that there are", place.path, values->size())};
+  AutomatonBuilder& b = parts_.builder();
+  const StateId close = b.add();
+  b.bytes(close, ']', ']', kAccept);
+  // Before the next item, and behind the last one, when these have been written.
+  const size_t sets = size_t{1} << values->size();
+  std::vector<StateId> before(sets), behind(sets);
+  for (size_t set = 0; set < sets; ++set) before[set] = b.add(), behind[set] = b.add();
+  for (size_t set = 0; set < sets; ++set) {
+    const int64_t count = std::popcount(set);
+    if (count >= bounds.low) parts_.gap(behind[set], close);
+    if (bounds.high && count >= *bounds.high) continue;
+    if (set + 1 < sets) parts_.gap(b.literal(behind[set], ","), before[set]);
+    for (size_t i = 0; i < values->size(); ++i) {
+      const size_t with = set | size_t{1} << i;
+      if (with != set) TRY(add_value(before[set], (*values)[i], behind[with], place));
+    }
+  }
+  const StateId first = b.add();
+  parts_.gap(b.literal(from, "["), first);
+  b.go(first, before[0]);
+  if (bounds.low == 0) b.go(first, close);
   return Done{};
 }
 

@@ -2,11 +2,11 @@
 //
 // Understood: type (one or several), properties, required, additionalProperties, patternProperties
 // (pattern_properties.h), items, minItems, maxItems, minLength, maxLength, pattern (regex.h), format
-// (string_pattern.h), prefixItems, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf (of whole numbers,
-// without bounds), enum, const, anyOf, oneOf (read as anyOf), allOf of one schema or of plain objects, $ref within the
-// document, true and false. Annotations (title, description, default, examples, $schema, $id, $comment, readOnly,
-// writeOnly, deprecated) are not looked at. Anything else is an error that names the keyword and where it stands: what
-// is not enforced is not taken.
+// (string_pattern.h), prefixItems, minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf,
+// minProperties, maxProperties (of named ones), uniqueItems (of small enums), enum, const, anyOf, oneOf (read as
+// anyOf), allOf of one schema or of plain objects, $ref within the document, true and false. Annotations (title,
+// description, default, examples, $schema, $id, $comment, readOnly, writeOnly, deprecated) are not looked at. Anything
+// else is an error that names the keyword and where it stands: what is not enforced is not taken.
 //
 // What is written is a part of what the schema allows:
 //   - properties come in the order of the schema (in a tool call by name, as Gemma's templates sort them), then those
@@ -16,7 +16,7 @@
 //   - without a type the keywords tell it: properties mean an object, items an array, and so on; none: any value;
 //   - a string with a known format is of that format, whatever its pattern says; control characters and, in calls, '<'
 //     are not written where a class of characters has them;
-//   - an array with prefixItems has as many items as these;
+//   - an array with prefixItems has as many items as these, or as minItems wants;
 //   - numbers are as add_number() writes them, white space as Parts::gap() does.
 #pragma once
 
@@ -77,7 +77,8 @@ class SchemaCompiler {
   Status add_formed(StateId from, const Place& place, const Object& schema);
   Status add_array(StateId from, const Place& place, const Object& schema);
   Status add_tuple(StateId from, const Place& place, const Object& schema, const LengthBounds& bounds);
-  Status add_all(StateId from, const Place& place, const boost::json::array& list);
+  Status add_unique(StateId from, const Place& place, const Object& schema, const LengthBounds& bounds);
+  Status add_all(StateId from, const Place& place, const Object& schema);
   Status add_object(StateId from, const Place& place, const Object& schema);
   using Names = std::unordered_set<std::string_view>;
   static Status check_properties(const Place& place, const Object& listed, const Names& required);
@@ -91,7 +92,8 @@ class SchemaCompiler {
   Result<std::vector<Patterned>> patterned(const Place& place, std::vector<NamePattern> patterns);
   Status add_patterned(StateId from, const Patterned& member, StateId colon, const Place& place);
   Status add_members(StateId from, const std::vector<Property>& properties, StateId additional,
-                     const std::vector<Patterned>& patterned, const Place& place);
+                     const std::vector<Patterned>& patterned, const Place& place, bool may_be_empty);
+  Status add_counted(StateId from, const std::vector<Property>& properties, const LengthBounds& count);
   Status add_value(StateId from, const Value& value, StateId to, const Place& place);
   Status check_name(std::string_view name, const Place& place) const;
 

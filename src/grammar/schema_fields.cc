@@ -20,12 +20,15 @@ using Names = std::span<const std::string_view>;
 constexpr std::string_view kAnnotations[] = {"title",     "description", "default",  "examples",
                                              "$schema",   "$id",         "$comment", "readOnly",
                                              "writeOnly", "deprecated",  "$defs",    "definitions"};
-constexpr std::string_view kObjectWords[] = {"properties", "required", "additionalProperties", "patternProperties"};
+constexpr std::string_view kObjectWords[] = {"properties",        "required",      "additionalProperties",
+                                             "patternProperties", "minProperties", "maxProperties"};
 constexpr std::string_view kArrayWords[] = {"items", "minItems", "maxItems", "uniqueItems", "prefixItems"};
 constexpr std::string_view kStringWords[] = {"minLength", "maxLength", "pattern", "format"};
 constexpr std::string_view kNumberWords[] = {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum",
                                              "multipleOf"};
 constexpr std::string_view kTypes[] = {"object", "array", "string", "number", "integer", "boolean", "null"};
+// What may stand beside allOf, as one schema more.
+constexpr std::string_view kBesideAll[] = {"type", "properties", "required", "additionalProperties"};
 // Each of these says all there is to say.
 constexpr std::string_view kWhole[] = {"$ref", "anyOf", "oneOf", "allOf", "enum", "const"};
 
@@ -100,11 +103,40 @@ std::string_view whole_word(const object& schema) {
   return {};
 }
 
+// None: too large, or nothing that numbers can be multiples of.
+std::optional<Multiple> multiple_of(const value& said) {
+  const double number = said.is_number() ? said.to_number<double>() : 0;
+  if (!(number > 0) || number > static_cast<double>(kMaxMultiple)) return std::nullopt;
+  const Decimal digits = decimal_of(number);
+  const std::string all = digits.integer + digits.fraction;
+  if (digits.fraction.size() > kMaxFractionDigits || all.size() > kMaxIntegerDigits) return std::nullopt;
+  const int64_t count = std::stoll(all);
+  if (count > kMaxMultiple) return std::nullopt;
+  return Multiple{count, static_cast<int>(digits.fraction.size())};
+}
+
+bool has_others(const object& schema) {
+  const value* additional = schema.if_contains("additionalProperties");
+  const bool is_open = additional != nullptr && !(additional->is_bool() && !additional->get_bool());
+  return is_open || schema.contains("patternProperties") || !schema.contains("properties");
+}
+
+// Others' names may come twice, so nobody knows how many there are; but one is there as soon as one was written.
+std::string why_not_counted(std::string_view name, const value& said, const object& schema) {
+  const bool is_easy = name == "minProperties" && said.is_int64() && said.get_int64() <= 1;
+  if (is_easy) return {};
+  if (has_others(schema))
+    return fmt::format("the keyword {} is supported for objects with named properties only", json_quoted(name));
+  const value& listed = schema.at("properties");
+  if (listed.is_object() && listed.get_object().size() > kMaxCountedProperties)
+    return fmt::format("the keyword {} is supported for up to {} properties", json_quoted(name), kMaxCountedProperties);
+  return {};
+}
+
 // Of keywords that are followed in some cases; "": in this one.
 std::string why_not_followed(std::string_view name, const value& said, const object& schema) {
-  const bool has_form = schema.contains("pattern") || has_known_format(schema);
-  if ((name == "minLength" || name == "maxLength") && has_form)
-    return fmt::format("the keyword {} is not supported beside a pattern or a format", json_quoted(name));
+  if ((name == "minLength" || name == "maxLength") && has_string_form(schema)) return why_no_lengths(schema);
+  if (name == "minProperties" || name == "maxProperties") return why_not_counted(name, said, schema);
   if (name == "format" && !has_known_format(schema))
     return fmt::format("the format {} is not supported", said.is_string() ? json_quoted(said.get_string()) : "given");
   if (name == "pattern") return why_no_pattern(schema);
@@ -112,11 +144,9 @@ std::string why_not_followed(std::string_view name, const value& said, const obj
     const auto patterns = name_patterns(schema);
     return patterns.ok() ? "" : patterns.error().message;
   }
-  if (name == "multipleOf" && (!said.is_int64() || said.get_int64() < 1 || said.get_int64() > kMaxMultiple))
-    return fmt::format("the keyword \"multipleOf\" is supported for whole numbers up to {} only", kMaxMultiple);
-  const bool is_bounded = std::any_of(std::begin(kNumberWords), std::end(kNumberWords) - 1,
-                                      [&](std::string_view word) { return schema.contains(word); });
-  if (name == "multipleOf" && is_bounded) return "the keyword \"multipleOf\" is not supported beside bounds";
+  if (name == "multipleOf" && !multiple_of(said))
+    return fmt::format("the keyword \"multipleOf\" is supported where its digits, without the point, are at most {}",
+                       kMaxMultiple);
   return {};
 }
 
@@ -127,11 +157,17 @@ std::string why_unenforced(std::string_view name, const value& said, const objec
   const bool known = name == "type" || among(name, kObjectWords) || among(name, kArrayWords) ||
                      among(name, kStringWords) || among(name, kNumberWords) || among(name, kWhole);
   if (!known) return fmt::format("the keyword {} is not supported", json_quoted(name));
-  if (name == "uniqueItems" && (!said.is_bool() || said.get_bool()))
-    return "the keyword \"uniqueItems\" is not supported, unless false";
+  if (name == "uniqueItems" && !said.is_bool()) return "the keyword \"uniqueItems\" must be true or false";
+  if (name == "uniqueItems" && said.get_bool()) {
+    const value* items = schema.if_contains("items");
+    const bool is_referenced = items != nullptr && items->is_object() && items->get_object().contains("$ref");
+    if (items == nullptr || (!is_referenced && !few_values(*items)) || schema.contains("prefixItems"))
+      return fmt::format("the keyword \"uniqueItems\" is supported for enums of up to {} values only",
+                         kMaxUniqueValues);
+  }
   const bool type_of_constants = name == "type" && (whole == "enum" || whole == "const");
   if (whole.empty()) return why_not_followed(name, said, schema);
-  if (type_of_constants) return {};
+  if (type_of_constants || (whole == "allOf" && among(name, kBesideAll))) return {};
   return fmt::format("the keyword {} is not supported beside {}", json_quoted(name), json_quoted(whole));
 }
 
@@ -149,6 +185,8 @@ void drop_unenforced(object& schema) {
   // Of which all must hold: that cannot be followed, and what stands beside it can.
   const value* all = schema.if_contains("allOf");
   if (all != nullptr && all->is_array() && all->get_array().size() != 1) schema.erase("allOf");
+  for (const std::string_view name : kBesideAll)
+    if (schema.contains("allOf")) schema.erase(name);
   // These first: without them, others are followed.
   for (const char* name : {"format", "pattern"}) {
     const value* said = schema.if_contains(name);
@@ -225,6 +263,33 @@ Result<LengthBounds> length_bounds(const object& schema, std::string_view low, s
   return LengthBounds{least.value_or(0), most};
 }
 
+std::optional<std::vector<value>> few_values(const value& schema) {
+  const object* fields = schema.if_object();
+  if (fields == nullptr) return std::nullopt;
+  for (const auto& member : *fields) {
+    const std::string_view name = member.key();
+    if (name != "enum" && name != "const" && name != "type" && !among(name, kAnnotations)) return std::nullopt;
+  }
+  std::vector<value> found;
+  const auto add = [&](const value& one) {
+    const auto is_same = [&](const value& other) {
+      return one.is_number() && other.is_number() ? one.to_number<double>() == other.to_number<double>() : one == other;
+    };
+    if (std::none_of(found.begin(), found.end(), is_same)) found.push_back(one);
+  };
+  const auto types = types_of(*fields, "");
+  const value *only = fields->if_contains("const"), *list = fields->if_contains("enum");
+  if (!types.ok() || (only != nullptr && list != nullptr)) return std::nullopt;
+  if (only != nullptr) add(*only);
+  for (size_t i = 0; list != nullptr && list->is_array() && i < list->get_array().size(); ++i)
+    add(list->get_array()[i]);
+  if (only == nullptr && list == nullptr && *types == std::vector<std::string_view>{"boolean"}) add(true), add(false);
+  if (!types->empty()) std::erase_if(found, [&](const value& one) { return !is_of_types(one, *types); });
+  const bool has_parts = std::any_of(found.begin(), found.end(), [](const value& one) { return one.is_structured(); });
+  if (found.empty() || found.size() > kMaxUniqueValues || has_parts) return std::nullopt;
+  return found;
+}
+
 Result<NumberBounds> number_bounds(const object& schema, bool integer, std::string_view path) {
   TRY_ASSIGN(auto low, bound_of(schema, "minimum", path));
   TRY_ASSIGN(auto low_excluded, bound_of(schema, "exclusiveMinimum", path));
@@ -232,6 +297,7 @@ Result<NumberBounds> number_bounds(const object& schema, bool integer, std::stri
   TRY_ASSIGN(auto high_excluded, bound_of(schema, "exclusiveMaximum", path));
   NumberBounds bounds;
   bounds.integer = integer;
+  if (const value* multiple = schema.if_contains("multipleOf")) bounds.multiple = multiple_of(*multiple);
   tighten(bounds.low, bounds.low_excluded, std::move(low), std::move(low_excluded), 1);
   tighten(bounds.high, bounds.high_excluded, std::move(high), std::move(high_excluded), -1);
   if (bounds.low && bounds.high && value_of(*bounds.low) > value_of(*bounds.high)) {

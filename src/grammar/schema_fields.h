@@ -17,6 +17,10 @@ namespace paceline::grammar {
 Status check_keywords(const boost::json::object& schema, std::string_view path);
 // Digits of a number are followed by what is left of it.
 inline constexpr int64_t kMaxMultiple = 1000;
+// Of which some may have been written already: each set of them is a place.
+inline constexpr size_t kMaxUniqueValues = 8;
+// Where they are counted: each with each number of others before it is a place.
+inline constexpr size_t kMaxCountedProperties = 64;
 // Takes out what check_keywords would refuse.
 void drop_unenforced(boost::json::object& schema);
 
@@ -27,6 +31,8 @@ bool is_of_types(const boost::json::value& value, const std::vector<std::string_
 Result<LengthBounds> length_bounds(const boost::json::object& schema, std::string_view low, std::string_view high,
                                    std::string_view path);
 Result<NumberBounds> number_bounds(const boost::json::object& schema, bool integer, std::string_view path);
+// Those of an enum, a constant or a boolean, each once; none: another schema, or too many.
+std::optional<std::vector<boost::json::value>> few_values(const boost::json::value& schema);
 Result<std::vector<std::string_view>> required_names(const boost::json::object& schema, std::string_view path);
 
 struct ReferencedSchema {

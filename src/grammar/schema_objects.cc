@@ -87,19 +87,26 @@ Result<std::vector<SchemaCompiler::Property>> SchemaCompiler::properties(const P
 Status SchemaCompiler::add_object(StateId from, const Place& place, const Object& schema) {
   const bool lists =
       schema.contains("properties") || schema.contains("required") || schema.contains("patternProperties");
+  TRY_ASSIGN(const LengthBounds count, length_bounds(schema, "minProperties", "maxProperties", place.path));
   StateId additional = kNoState;
   if (const Value* allowed = schema.if_contains("additionalProperties")) {
     if (!allowed->is_bool() || allowed->get_bool()) {
       TRY_ASSIGN(additional, part_of(place.at(*allowed, "additionalProperties")));
     }
-  } else if (!lists) {
+  } else if (!lists && count.low == 0) {
     parts_.builder().go(from, parts_.any_object());
     return Done{};
+  } else if (!lists) {
+    additional = parts_.any_value();
   }
   TRY_ASSIGN(std::vector<NamePattern> patterns, name_patterns(schema));
   TRY_ASSIGN(const std::vector<Property> listed, properties(place, schema, additional, patterns));
   TRY_ASSIGN(const std::vector<Patterned> more, patterned(place, std::move(patterns)));
-  return add_members(from, listed, more.empty() ? additional : kNoState, more, place);
+  if (count.low > 1 || count.high) {
+    const Status counted = add_counted(from, listed, count);
+    return counted.ok() ? counted : Error{fmt::format("{}: {}", place.path, counted.error().message)};
+  }
+  return add_members(from, listed, more.empty() ? additional : kNoState, more, place, count.low == 0);
 }
 
 Result<std::vector<SchemaCompiler::Patterned>> SchemaCompiler::patterned(const Place& place,
@@ -135,7 +142,7 @@ Status SchemaCompiler::add_patterned(StateId from, const Patterned& member, Stat
 
 // For each number of listed properties that are behind: `key` before one of the rest, `done` behind a value.
 Status SchemaCompiler::add_members(StateId from, const std::vector<Property>& properties, StateId additional,
-                                   const std::vector<Patterned>& patterned, const Place& place) {
+                                   const std::vector<Patterned>& patterned, const Place& place, bool may_be_empty) {
   AutomatonBuilder& b = parts_.builder();
   const StateId close = b.add();
   b.bytes(close, '}', '}', kAccept);
@@ -174,7 +181,50 @@ Status SchemaCompiler::add_members(StateId from, const std::vector<Property>& pr
   const StateId first = b.add();
   parts_.gap(b.literal(from, "{"), first);
   b.go(first, next_key);
-  if (may_close) b.go(first, close);
+  if (may_close && may_be_empty) b.go(first, close);
+  return Done{};
+}
+
+// The same of listed ones alone, with how many have been written: `key` before one of those from `at` on, `done` behind
+// a value.
+Status SchemaCompiler::add_counted(StateId from, const std::vector<Property>& properties, const LengthBounds& count) {
+  AutomatonBuilder& b = parts_.builder();
+  const auto all = static_cast<int64_t>(properties.size());
+  const int64_t most = std::min(count.high.value_or(all), all);
+  const auto needed = [&](int64_t at) {
+    return std::count_if(properties.begin() + at, properties.end(), [](const Property& p) { return p.required; });
+  };
+  const auto can_be = [&](int64_t at, int64_t written) {
+    return written <= at && written + all - at >= count.low && written + needed(at) <= most;
+  };
+  if (!can_be(0, 0)) return Error{"minProperties, maxProperties: no object with these properties has so many"};
+  const StateId close = b.add();
+  b.bytes(close, '}', '}', kAccept);
+  std::vector<StateId> next_key(static_cast<size_t>(all) + 2, kNoState), next_done = next_key;
+  for (int64_t at = all; at >= 0 && !b.too_large(); --at) {
+    std::vector<StateId> key(next_key.size(), kNoState), done = key;
+    for (int64_t written = 0; written <= at; ++written) {
+      const auto i = static_cast<size_t>(written);
+      if (!can_be(at, written)) continue;
+      key[i] = b.add();
+      done[i] = b.add();
+      if (written >= count.low && needed(at) == 0) parts_.gap(done[i], close);
+      if (at == all) continue;
+      if (written < most) parts_.gap(b.literal(done[i], ","), key[i]);
+      const Property& property = properties[static_cast<size_t>(at)];
+      if (!property.required && next_key[i] != kNoState) b.go(key[i], next_key[i]);
+      if (next_done[i + 1] == kNoState) continue;
+      const StateId before = b.add();
+      parts_.blank(b.literal(key[i], parts_.key_literal(property.name) + ":"), before);
+      b.call(before, property.value, next_done[i + 1], true);
+    }
+    next_key = std::move(key);
+    next_done = std::move(done);
+  }
+  const StateId first = b.add();
+  parts_.gap(b.literal(from, "{"), first);
+  if (next_key[0] != kNoState) b.go(first, next_key[0]);
+  if (count.low == 0 && needed(0) == 0) b.go(first, close);
   return Done{};
 }
 

@@ -6,13 +6,15 @@
 #include <utility>
 #include <vector>
 
+#include "grammar/schema_fields.h"
+
 namespace paceline::grammar {
 namespace {
 
 using boost::json::object;
 using boost::json::value;
 
-// States to look at for the texts of a pattern beside a format.
+// States to look at for the texts of a pattern, a format and bounds beside each other.
 constexpr int64_t kMaxWork = 200'000;
 
 // A pattern that says first what a text must not begin with.
@@ -62,8 +64,7 @@ Result<RegexTexts> texts_of(std::string_view pattern, int64_t& work) {
   return RegexTexts::of(node, work);
 }
 
-Result<RegexTexts> texts_of_both(std::string_view format, std::string_view pattern) {
-  int64_t work = kMaxWork;
+Result<RegexTexts> texts_of_both(std::string_view format, std::string_view pattern, int64_t& work) {
   TRY_ASSIGN(const RegexTexts formed, texts_of(*pattern_of_format(format), work));
   const Split parts = split(pattern);
   for (const std::string& excluded : parts.not_first) {
@@ -77,6 +78,37 @@ Result<RegexTexts> texts_of_both(std::string_view format, std::string_view patte
     return Error{
         fmt::format("pattern: it is not supported beside the format {}, of which no text here matches it", format)};
   return both;
+}
+
+bool has_both(const object& schema) { return has_known_format(schema) && schema.contains("pattern"); }
+
+// Of a schema with one of them.
+std::string_view only_pattern(const object& schema) {
+  return has_known_format(schema) ? *pattern_of_format(schema.at("format").get_string())
+                                  : std::string_view(schema.at("pattern").get_string());
+}
+
+Result<RegexTexts> formed_texts(const object& schema, int64_t& work) {
+  if (!has_both(schema)) return texts_of(only_pattern(schema), work);
+  return texts_of_both(schema.at("format").get_string(), schema.at("pattern").get_string(), work);
+}
+
+bool has_lengths(const object& schema) { return schema.contains("minLength") || schema.contains("maxLength"); }
+
+Result<RegexTexts> texts_within_lengths(const object& schema, int64_t& work) {
+  TRY_ASSIGN(const LengthBounds bounds, length_bounds(schema, "minLength", "maxLength", ""));
+  if (bounds.low > work || bounds.high.value_or(0) > work)
+    return Error{"minLength, maxLength: they are too large beside a pattern or a format"};
+  RegexNode any{.kind = RegexNode::Kind::characters, .characters = {{0, kLastCode}}};
+  const RegexNode counted{.kind = RegexNode::Kind::repeat,
+                          .parts = {std::move(any)},
+                          .least = static_cast<int32_t>(bounds.low),
+                          .most = bounds.high ? static_cast<int32_t>(*bounds.high) : -1};
+  TRY_ASSIGN(const RegexTexts formed, formed_texts(schema, work));
+  TRY_ASSIGN(const RegexTexts lengths, RegexTexts::of(counted, work));
+  TRY_ASSIGN(RegexTexts all, formed.shared_with(lengths, work));
+  if (all.states().empty()) return Error{"minLength, maxLength: no text of the pattern or the format is that long"};
+  return all;
 }
 
 }  // namespace
@@ -95,23 +127,31 @@ std::string why_no_pattern(const object& schema) {
   const value& pattern = schema.at("pattern");
   if (!pattern.is_string()) return "the keyword \"pattern\" must be a string";
   if (has_known_format(schema)) {
-    const auto both = texts_of_both(schema.at("format").get_string(), pattern.get_string());
+    int64_t work = kMaxWork;
+    const auto both = texts_of_both(schema.at("format").get_string(), pattern.get_string(), work);
     return both.ok() ? "" : both.error().message;
   }
   const auto parsed = parse_regex(pattern.get_string());
   return parsed.ok() ? "" : parsed.error().message;
 }
 
+std::string why_no_lengths(const object& schema) {
+  int64_t work = kMaxWork;
+  const auto all = texts_within_lengths(schema, work);
+  return all.ok() ? "" : all.error().message;
+}
+
 Status add_string_form(AutomatonBuilder& builder, const object& schema, Writing writing, StateId from, StateId to) {
-  const bool formed = has_known_format(schema);
-  if (formed && schema.contains("pattern")) {
-    TRY_ASSIGN(const RegexTexts both,
-               texts_of_both(schema.at("format").get_string(), schema.at("pattern").get_string()));
-    return add_texts(builder, both, writing, from, to);
+  int64_t work = kMaxWork;
+  if (has_lengths(schema)) {
+    TRY_ASSIGN(const RegexTexts texts, texts_within_lengths(schema, work));
+    return add_texts(builder, texts, writing, from, to);
   }
-  const std::string_view text = formed ? *pattern_of_format(schema.at("format").get_string())
-                                       : std::string_view(schema.at("pattern").get_string());
-  TRY_ASSIGN(const RegexNode pattern, parse_regex(text));
+  if (has_both(schema)) {
+    TRY_ASSIGN(const RegexTexts texts, formed_texts(schema, work));
+    return add_texts(builder, texts, writing, from, to);
+  }
+  TRY_ASSIGN(const RegexNode pattern, parse_regex(only_pattern(schema)));
   return add_pattern(builder, pattern, writing, from, to);
 }
 

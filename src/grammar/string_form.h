@@ -1,4 +1,4 @@
-// The form that a schema's pattern, its format, or both give to a string.
+// The form that a schema's pattern, its format, and bounds of its length beside them give to a string.
 #pragma once
 
 #include <boost/json/object.hpp>
@@ -14,6 +14,8 @@ bool has_known_format(const boost::json::object& schema);
 bool has_string_form(const boost::json::object& schema);
 // Why its pattern cannot be followed, beside the format if there is one; "": it can.
 std::string why_no_pattern(const boost::json::object& schema);
+// The same of minLength and maxLength beside either.
+std::string why_no_lengths(const boost::json::object& schema);
 
 // The characters of such a string, from `from` to `to`. The keywords have been checked.
 Status add_string_form(AutomatonBuilder& builder, const boost::json::object& schema, Writing writing, StateId from,

@@ -85,6 +85,13 @@ TEST_F(Program, AModelThatIsNotMadeOfNumbersFails) {
     expect_error(generate(arguments), 1, "not numbers");
 }
 
+TEST_F(Program, SaysHowToFetchAModelThatIsNotThere) {
+  for (const char* command : {"generate -p x -m", "chat -m", "serve --port 0 -m", "inspect"}) {
+    const std::string arguments = std::string(command) + " some/thing:Q4_0";
+    expect_error(run(arguments), 1, "hf download some/thing --include '*Q4_0*.gguf'");
+  }
+}
+
 TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(run(""), 2, "subcommand");
   expect_error(run("dance"), 2,

@@ -62,10 +62,19 @@ std::pair<std::string, std::string> split_quant(std::string_view argument) {
   return {std::string(argument.substr(0, colon)), std::string(argument.substr(colon + 1))};
 }
 
+// The hub's own command, for whoever wants to run it; "": the id has letters that no hub takes.
+std::string download_command(const std::string& id, const std::string& quant) {
+  if (!quant.empty() && !is_plain_name(quant)) return "";
+  const std::string files = quant.empty() ? "" : fmt::format(" --include '*{}*.gguf'", quant);
+  return fmt::format("; to fetch it: hf download {}{}", id, files);
+}
+
 // Of a model's folder all, or the file whose name has the quantisation in it.
-Result<fs::path> quant_in(const fs::path& folder, const std::string& quant) {
+Result<fs::path> quant_in(const fs::path& folder, const std::string& id, const std::string& quant) {
   if (quant.empty()) return folder;
-  return gguf_named(folder, quant);
+  auto found = gguf_named(folder, quant);
+  if (!found.ok()) return Error{found.error().message + download_command(id, quant)};
+  return found;
 }
 
 Result<fs::path> resolve_id(std::string_view argument, const HubCaches& caches) {
@@ -81,17 +90,17 @@ Result<fs::path> resolve_id(std::string_view argument, const HubCaches& caches) 
     const fs::path model = cache / *name;
     if (is_folder(model)) {
       TRY_ASSIGN(const fs::path snapshot, main_snapshot(model));
-      return quant_in(snapshot, quant);
+      return quant_in(snapshot, id, quant);
     }
     looked += fmt::format("\n  {}", model.string());
   }
   for (const fs::path& store : caches.lm_studio) {
-    if (is_folder(store / id)) return quant_in(store / id, quant);
+    if (is_folder(store / id)) return quant_in(store / id, id, quant);
     looked += fmt::format("\n  {}", (store / id).string());
   }
-  return Error{
-      fmt::format("{}: no such folder, and not in the local Hugging Face cache (nothing is downloaded); looked in{}",
-                  argument, looked.empty() ? " no folder: HF_HUB_CACHE, HF_HOME and HOME are not set" : looked)};
+  return Error{fmt::format(
+      "{}: no such folder, and not in the local Hugging Face cache (nothing is downloaded); looked in{}{}", argument,
+      looked.empty() ? " no folder: HF_HUB_CACHE, HF_HOME and HOME are not set" : looked, download_command(id, quant))};
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 namespace paceline {
 namespace {
 
+using testing::EndsWith;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(HubCache, FindsFoldersAndIds) {
   const ScratchFolder folder;
@@ -33,6 +35,19 @@ TEST(HubCache, SaysWhereItLooked) {
        {"", "no-such-thing", "no/such/thing", "../no-such-thing", "/no-such/thing", "no-such/..", "./no-such-thing"}) {
     EXPECT_THAT(resolve_model(argument, caches).error().message, HasSubstr("expected a folder, or an id")) << argument;
   }
+}
+
+TEST(HubCache, SaysHowToFetchWhatIsNotThere) {
+  const ScratchFolder folder;
+  folder.write("models--a--b/refs/main", "abc");
+  folder.write("models--a--b/snapshots/abc/m-Q8_0.gguf", "GGUF");
+  const HubCaches caches{{folder.path()}, {}, {}};
+  const auto message = [&](const char* argument) { return resolve_model(argument, caches).error().message; };
+  EXPECT_THAT(message("google/none"), EndsWith("; to fetch it: hf download google/none"));
+  EXPECT_THAT(message("google/none:Q4_0"), EndsWith("; to fetch it: hf download google/none --include '*Q4_0*.gguf'"));
+  EXPECT_THAT(message("a/b:Q4_0"), EndsWith("; to fetch it: hf download a/b --include '*Q4_0*.gguf'"));
+  EXPECT_THAT(message("ollama:x:1b"), EndsWith("; to fetch it: ollama pull x:1b"));
+  EXPECT_THAT(message("a/b:$(id)'"), Not(HasSubstr("to fetch it")));
 }
 
 TEST(HubCache, FilesOfOneFormatAreModels) {

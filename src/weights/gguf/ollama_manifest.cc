@@ -107,8 +107,9 @@ Result<fs::path> find_ollama_manifest(std::string_view name, std::span<const fs:
     if (fs::exists(manifest, error)) return manifest;
     looked += fmt::format("\n  {}", manifest.string());
   }
-  return Error{fmt::format("ollama:{}: not in Ollama's local store (nothing is downloaded); looked for{}", name,
-                           looked.empty() ? " nothing: there is no store" : looked)};
+  return Error{fmt::format(
+      "ollama:{}: not in Ollama's local store (nothing is downloaded); looked for{}; to fetch it: ollama pull {}", name,
+      looked.empty() ? " nothing: there is no store" : looked, name)};
 }
 
 }  // namespace paceline

@@ -32,6 +32,7 @@ Result<BenchTarget> load_bench_target(const BenchSource& source, Machine& machin
   TRY(target.weights->check(machine.ops().limits()));
   target.weights = target.weights->placed_for(machine.ops(), [&](size_t done, size_t total) {
     if (news.arranging) news.arranging(static_cast<int64_t>(done), static_cast<int64_t>(total));
+    return true;
   });
   return target;
 }

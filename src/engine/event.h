@@ -57,6 +57,7 @@ struct Event {
   const SequenceEnd* end = nullptr;   // the choice has ended; nothing follows
   int32_t drafted = 0;                // guesses that this round verified
   const RoundTrace* round = nullptr;  // where one was run, with tokens or without; lives during the call
+  size_t kv_bytes = 0;                // that the choice holds; 0: it has ended
 };
 
 // How many of an event's tokens stand, and whether the text ends behind them (with EndReason::listener; the end comes

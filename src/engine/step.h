@@ -55,6 +55,7 @@ class Stepper {
     SpeculationCounters round{};      // but for what depends on what the listener lets stand
     DraftedBy by{};
     bool chose = false;
+    size_t kv_bytes = 0;
   };
   void publish();
   [[nodiscard]] Told told_of(Sequence& seq, bool chose) const;

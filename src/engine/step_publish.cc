@@ -36,7 +36,8 @@ void Stepper::publish() {
 }
 
 Stepper::Told Stepper::told_of(Sequence& seq, bool chose) const {
-  Told told{.seq = &seq, .prompt_done = seq.prompt_done, .cached = seq.cached, .chose = chose};
+  Told told{
+      .seq = &seq, .prompt_done = seq.prompt_done, .cached = seq.cached, .chose = chose, .kv_bytes = seq.kv.bytes()};
   if (!chose) return told;
   told.verdict = std::move(seq.verdict);
   told.drafted = static_cast<int32_t>(seq.drafts.size());
@@ -69,6 +70,7 @@ std::optional<size_t> Stepper::tell(Told& told) {
   event.choice = seq.choice;
   event.prompt_done = told.prompt_done;
   event.cached = told.cached;
+  event.kv_bytes = told.kv_bytes;
   if (!told.chose) {
     seq.accepted->listener->hear(event);
     return std::nullopt;

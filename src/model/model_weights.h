@@ -24,8 +24,8 @@ enum class Precision : uint8_t { f32, bf16 };
 
 inline DType kv_dtype_of(Precision precision) { return precision == Precision::f32 ? DType::f32 : DType::bf16; }
 
-// Layers done and in all, the head counting as one.
-using PlaceProgress = std::function<void(size_t, size_t)>;
+// Layers done and in all, the head counting as one. False: nobody wants it any more.
+using PlaceProgress = std::function<bool(size_t, size_t)>;
 
 // What a drafter without an embedding and a head of its own borrows of its target.
 struct LentEnds {
@@ -47,7 +47,7 @@ class ModelWeights : public std::enable_shared_from_this<ModelWeights> {
   // much is refused in words.
   [[nodiscard]] virtual Status check(const kernels::Limits& limits) const = 0;
   // As a backend reads them best (kernels::Ops::place): the same weights where nothing had to be done, or they were
-  // placed already.
+  // placed already. None: the progress said so.
   [[nodiscard]] virtual std::shared_ptr<const ModelWeights> placed_for(kernels::Ops& ops,
                                                                        const PlaceProgress& progress = {}) const = 0;
   // Places them, too, where that was not done. The backend outlives it. kv: what check_formats() allows; none: what the

@@ -35,6 +35,7 @@ class Planner final : public CompletionPlanner {
         wire_(std::move(wire)),
         limits_(*terms.limits),
         only_counts_(terms.only_counts),
+        lists_tokens_(terms.lists_tokens),
         only_renders_(terms.only_renders),
         problem_(terms.ignores_unknown) {}
 
@@ -114,6 +115,7 @@ class Planner final : public CompletionPlanner {
     if (unknown_model_) return no_such_model(*unknown_model_);
     if (only_renders_)
       return HttpAnswer{.body = boost::json::serialize(boost::json::object{{"prompt", rendered_}}), .headers = {}};
+    if (lists_tokens_) return token_list();
     if (only_counts_) {
       size_t tokens = 0;
       for (const Request& request : plan_.requests) tokens += request.prompt.size();
@@ -150,6 +152,10 @@ class Planner final : public CompletionPlanner {
   void plan_text(const CompletionAsk& ask) {
     CompletionMaker& maker = model_->maker();
     for (const CompletionPrompt& asked : ask.prompts) {
+      if (only_renders_) {
+        rendered_ += asked.ids.empty() ? asked.text : model_->text().tokenizer.decode(asked.ids, false);
+        continue;
+      }
       auto prompt = asked.ids.empty() ? maker.encode(asked.text, true, {}, terms(), problem_)
                                       : maker.take_ids(asked.ids, {}, terms(), problem_);
       if (!prompt) return;
@@ -158,6 +164,15 @@ class Planner final : public CompletionPlanner {
     }
     plan_.stream = ask.stream;
     plan_.cache_salt = ask.cache_salt;
+  }
+
+  [[nodiscard]] HttpAnswer token_list() const {
+    boost::json::array tokens;
+    for (const Request& request : plan_.requests)
+      tokens.insert(tokens.end(), request.prompt.begin(), request.prompt.end());
+    boost::json::object told{{"count", tokens.size()}, {"max_model_len", model_->maker().context(limits_.context)}};
+    told["tokens"] = std::move(tokens);
+    return {.body = boost::json::serialize(told), .headers = {}};
   }
 
   [[nodiscard]] CompletionTerms terms() const {
@@ -212,7 +227,7 @@ class Planner final : public CompletionPlanner {
   std::unique_ptr<Wire> wire_;
   ModelLease model_;
   const RequestLimits& limits_;
-  bool only_counts_, only_renders_;
+  bool only_counts_, lists_tokens_, only_renders_;
   std::string rendered_;
   FieldProblem problem_;
   std::optional<std::string> unknown_model_;  // that was asked for

@@ -48,6 +48,7 @@ class CompletionPlanner {
 struct PlanTerms {
   // Nothing is computed: the answer says how many tokens the prompt has, or what it is.
   bool only_counts = false, only_renders = false;
+  bool lists_tokens = false;     // where they are counted: these, too
   bool ignores_unknown = false;  // fields
   const RequestLimits* limits = nullptr;
 };

@@ -58,6 +58,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     asio::post(client_->executor(), [self = shared_from_this()] {
       self->last_ = true;
       if (self->idle_) self->client_->close();
+      if (self->held_) self->ring();
       // Nobody would take the request any more.
       if (self->preparation_ != nullptr) self->preparation_->hurry();
     });
@@ -107,7 +108,11 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
       // And of one that comes in an unknown coding it is not known where it ends.
       const bool has_body = !parser.is_done() || refusal->status == 501;
       if (has_body) keep_alive_ = false;
-      if (refusal->delay_s > 0) co_await wait(refusal->delay_s);
+      if (refusal->delay_s > 0) co_await hold(refusal->delay_s);
+      if (gone_) {
+        note(call, 499);
+        co_return false;
+      }
       co_await answer(call, *refusal);
       if (has_body) co_await client_->discard();
       co_return goes_on();
@@ -416,9 +421,15 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     co_return co_await write(std::move(framed));
   }
 
-  asio::awaitable<void> wait(double limit_s) {
-    asio::steady_timer timer(client_->executor(), seconds(limit_s));
-    co_await timer.async_wait(kAwaitTuple);
+  // So long, unless the client goes or the server does.
+  asio::awaitable<void> hold(double limit_s) {
+    client_->disarm();
+    held_ = true;
+    rung_ = false;
+    watch();
+    co_await wait_for_bell(last_ ? 0 : limit_s);
+    client_->unwatch();
+    held_ = false;
   }
 
   asio::awaitable<bool> write(std::string bytes) {
@@ -481,7 +492,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   std::string address_;                       // of the client
   bool is_from_here_ = false;
   unsigned version_ = 11;
-  bool keep_alive_ = true, last_ = false, idle_ = false;
+  bool keep_alive_ = true, last_ = false, idle_ = false, held_ = false;
   bool gone_ = false, rung_ = false;
   std::shared_ptr<EarlyStream> early_;  // what the stream at hand said before its model came
   bool has_begun_ = false;              // that stream

@@ -89,16 +89,29 @@ Heard Exchange::hear(int32_t first_choice, const Event& event) {
     Choice& choice = *choices_[static_cast<size_t>(first_choice + event.choice)];
     // Abandoned: whoever comes back has nobody to write for.
     if (choice.ended) return {.stand = 0, .ends = true};
+    if (!begun_) begun_ = EngineClock::now();
+    choice.kv_bytes = event.kv_bytes;
     choice.output.note_prompt(event, usage_);
     while (heard.stand < event.tokens.size() && !heard.ends) {
       heard.ends = !choice.output.push(event.tokens[heard.stand++], usage_);
     }
+    if (event.round != nullptr) count_round(event, heard.stand);
     if (heard.stand > 0) time_tokens(choice, heard.stand);
     if (event.end != nullptr) note_end(choice, *event.end);
     if (!choice.output.unheard().empty() || event.end != nullptr) wake = wake_;
   }
   if (wake) wake();
   return heard;
+}
+
+// As the engine does: what stands is what counts.
+void Exchange::count_round(const Event& event, size_t stand) {
+  depth_ = event.round->depth;
+  ++counters_.rounds;
+  counters_.drafted += event.drafted;
+  counters_.emitted += static_cast<int64_t>(stand);
+  for (const NewToken& token : event.tokens.first(stand))
+    if (token.origin == TokenOrigin::accepted) ++counters_.accepted;
 }
 
 void Exchange::time_tokens(Choice& choice, size_t count) {
@@ -203,7 +216,17 @@ Exchange::Progress Exchange::progress() {
   const std::lock_guard lock(mutex_);
   // One that was cancelled has ended for everyone but the engine, which hears of it between two steps.
   const bool has_ended = all_ended() || cancelled_;
-  Progress made{id(), usage_, seconds_between(plan_.arrived, EngineClock::now()), {}, {}, has_ended, ""};
+  const auto now = EngineClock::now();
+  Progress made;
+  made.id = id();
+  made.usage = usage_;
+  made.age_s = seconds_between(plan_.arrived, now);
+  made.queued_s = seconds_between(plan_.arrived, begun_.value_or(now));
+  made.counters = counters_;
+  made.depth = depth_;
+  made.has_begun = begun_.has_value();
+  made.has_ended = has_ended;
+  for (const auto& choice : choices_) made.kv_bytes += has_ended ? 0 : choice->kv_bytes;
   if (first_token_) made.first_token_s = seconds_between(plan_.arrived, *first_token_);
   if (last_token_) made.last_token_s = seconds_between(plan_.arrived, *last_token_);
   if (has_ended) made.end = problem_ ? *problem_->code : output_end_name(choices_.back()->output.end());

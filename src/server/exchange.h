@@ -28,11 +28,12 @@ struct ExchangePlan {
   std::vector<OutputSettings> outputs;  // one per request
   std::vector<Request> requests;        // their choices are counted on, one behind the other
   EngineClock::time_point arrived;
-  std::string cache_salt;  // of the request, for its scope
-  std::string route;       // it came by
-  std::string client;      // whose it is: an address
-  int32_t max_tokens = 0;  // of each choice
-  std::string left_out;    // of what it asks for, and is of no consequence; names
+  std::string cache_salt;          // of the request, for its scope
+  std::string route;               // it came by
+  std::string client;              // whose it is: an address
+  std::optional<size_t> key = {};  // and which of the server's keys it has
+  int32_t max_tokens = 0;          // of each choice
+  std::string left_out;            // of what it asks for, and is of no consequence; names
 };
 
 class Exchange : public std::enable_shared_from_this<Exchange> {
@@ -48,6 +49,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   [[nodiscard]] const std::string& id() const { return plan_.format->id(); }
   [[nodiscard]] const std::string& route() const { return plan_.route; }
   [[nodiscard]] const std::string& client() const { return plan_.client; }
+  [[nodiscard]] const std::optional<size_t>& key() const { return plan_.key; }
   [[nodiscard]] int32_t max_tokens() const { return plan_.max_tokens; }
   [[nodiscard]] const std::string& model() const { return plan_.model->name(); }
   // For the answer's header: what was asked for and left out.
@@ -80,8 +82,12 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     std::string id;
     Usage usage;
     double age_s = 0;
+    double queued_s = 0;                                // until the engine began with it
     std::optional<double> first_token_s, last_token_s;  // since it arrived; none: there is none yet
-    bool has_ended = false;
+    SpeculationCounters counters = {};                  // until now
+    int32_t depth = 0;                                  // of the newest round
+    size_t kv_bytes = 0;                                // that it holds
+    bool has_begun = false, has_ended = false;
     std::string end;  // "": it goes on
   };
   [[nodiscard]] Progress progress();
@@ -104,9 +110,11 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     explicit Choice(ChoiceOutput made) : output(std::move(made)) {}
     ChoiceOutput output;
     EngineClock::time_point last_token{};
+    size_t kv_bytes = 0;
     bool ended = false;
   };
   Heard hear(int32_t first_choice, const Event& event);
+  void count_round(const Event& event, size_t stand);
   void time_tokens(Choice& choice, size_t count);
   void note_end(Choice& choice, const SequenceEnd& end);
   Usage take_all(std::vector<ChoiceNews>& news, std::optional<ApiError>& problem);
@@ -125,7 +133,9 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   std::optional<ApiError> problem_;
   size_t ended_ = 0;
   bool cancelled_ = false;
-  std::optional<EngineClock::time_point> first_token_, last_token_;  // of all choices
+  std::optional<EngineClock::time_point> begun_, first_token_, last_token_;  // of all choices
+  SpeculationCounters counters_;
+  int32_t depth_ = 0;  // of the newest round
   Usage usage_;
 };
 

@@ -8,6 +8,8 @@ namespace {
 
 constexpr int32_t kFreeAttempts = 3;
 constexpr double kFirstDelay_s = 0.25, kLongestDelay_s = 5;
+// Behind all others of its address.
+constexpr double kLongestWait_s = 60;
 constexpr std::chrono::minutes kForgotten{10};
 // Of addresses that are remembered.
 constexpr size_t kMostAddresses = 4096;
@@ -27,7 +29,11 @@ double KeyAttempts::note_wrong(const std::string& address, Clock::time_point now
   seen.last = now;
   const int32_t beyond = ++seen.count - kFreeAttempts;
   if (beyond <= 0) return 0;
-  return std::min(kLongestDelay_s, kFirstDelay_s * std::pow(2.0, std::min(beyond - 1, 10)));
+  const double delay_s = std::min(kLongestDelay_s, kFirstDelay_s * std::pow(2.0, std::min(beyond - 1, 10)));
+  const double others_s = std::max(0.0, std::chrono::duration<double>(seen.answered - now).count());
+  const double wait_s = std::min(others_s + delay_s, kLongestWait_s);
+  seen.answered = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait_s));
+  return wait_s;
 }
 
 KeyLimits::Left& KeyLimits::refilled(const Key& key, Clock::time_point now) {

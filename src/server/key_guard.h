@@ -16,13 +16,15 @@ class KeyAttempts {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // Another one: seconds until it is answered. The first few cost nothing, and what is long ago is forgotten.
+  // Another one: seconds until it is answered. The first few cost nothing, and what is long ago is forgotten. Those of
+  // one address are answered one after the other, however many come at once.
   double note_wrong(const std::string& address, Clock::time_point now = Clock::now());
 
  private:
   struct Seen {
     int32_t count = 0;
     Clock::time_point last;
+    Clock::time_point answered;  // when all that came before have been
   };
   std::mutex mutex_;
   std::map<std::string, Seen> seen_;

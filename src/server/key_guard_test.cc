@@ -10,15 +10,28 @@ using std::chrono::seconds;
 
 TEST(KeyGuard, GuessesAreSlowedDown) {
   KeyAttempts attempts;
-  const auto now = KeyAttempts::Clock::now();
+  auto now = KeyAttempts::Clock::now();
   for (int i = 0; i < 3; ++i) EXPECT_EQ(attempts.note_wrong("a", now), 0);
   EXPECT_DOUBLE_EQ(attempts.note_wrong("a", now), 0.25);
-  EXPECT_DOUBLE_EQ(attempts.note_wrong("a", now), 0.5);
+  EXPECT_DOUBLE_EQ(attempts.note_wrong("a", now += seconds(1)), 0.5);
   EXPECT_EQ(attempts.note_wrong("b", now), 0) << "another's";
-  for (int i = 0; i < 20; ++i) (void)attempts.note_wrong("a", now);
-  EXPECT_DOUBLE_EQ(attempts.note_wrong("a", now), 5);
+  for (int i = 0; i < 20; ++i) (void)attempts.note_wrong("a", now += seconds(9));
+  EXPECT_DOUBLE_EQ(attempts.note_wrong("a", now += seconds(9)), 5);
   EXPECT_EQ(attempts.note_wrong("a", now + minutes(11)), 0) << "forgotten";
   for (int i = 0; i < 10'000; ++i) (void)attempts.note_wrong(std::to_string(i), now);
+}
+
+// Many at once take as long as one after the other.
+TEST(KeyGuard, GuessesAtOnceWaitForEachOther) {
+  KeyAttempts attempts;
+  const auto now = KeyAttempts::Clock::now();
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(attempts.note_wrong("a", now), 0);
+  for (const double all : {0.25, 0.75, 1.75, 3.75, 7.75, 12.75, 17.75})
+    EXPECT_NEAR(attempts.note_wrong("a", now), all, 1e-6);
+  EXPECT_NEAR(attempts.note_wrong("a", now + seconds(10)), 12.75, 1e-6) << "some have been answered";
+  EXPECT_EQ(attempts.note_wrong("b", now), 0);
+  for (int i = 0; i < 100; ++i) (void)attempts.note_wrong("a", now);
+  EXPECT_NEAR(attempts.note_wrong("a", now), 60, 1e-6) << "nobody is kept for ever";
 }
 
 TEST(KeyGuard, RequestsOfAMinute) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "server/server_for_tests.h"
 
@@ -62,6 +63,26 @@ TEST(KeyLimitsOverHttp, GuessesGetSlower) {
   EXPECT_GE(seconds_of("wronger", 401), 0.5);
   // Whoever has the key does not wait for the others' guesses.
   EXPECT_LT(seconds_of("right", 200), 0.2);
+}
+
+// Whoever does not wait for the answer to a wrong key takes no place.
+TEST(KeyLimitsOverHttp, WhoGuessedAndWentIsNotKept) {
+  ServerSettings settings;
+  settings.api_keys = {"right"};
+  TestServer server(settings);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(server.client().get("/v1/models", bearer("wrong")).status, 401);
+  {
+    std::vector<TestClient> guessing;
+    for (int i = 0; i < 12; ++i) {
+      guessing.push_back(server.client());
+      guessing.back().send("GET /v1/models HTTP/1.1\r\nHost: localhost\r\n" + bearer("wrong") + "\r\n");
+    }
+    EXPECT_EQ(guessing.front().read_answer().status, 401);
+  }
+  EXPECT_TRUE(TestServer::soon([&] {
+    const std::string metrics = server.client().get("/metrics").body;
+    return metrics.find("status=\"499\"") != std::string::npos;
+  })) << server.client().get("/metrics").body;
 }
 
 TEST(KeyLimitsOverHttp, WhatManagesNeedsAnAdminKey) {

@@ -173,7 +173,8 @@ void ModelShelf::load(const std::shared_ptr<Item>& item, Lock& lock) {
   item->progress = 0;
   OpenOptions options = item->entry.open;
   const std::string name = item->entry.name;
-  options.stage = [this, item](const char* what) {
+  options.stage = [this, item, before = options.stage](const char* what) {
+    if (before) before(what);
     const std::lock_guard inner(mutex_);
     item->stage = what;
     item->progress = 0;
@@ -183,10 +184,34 @@ void ModelShelf::load(const std::shared_ptr<Item>& item, Lock& lock) {
     item->progress = total > 0 ? static_cast<double>(done) / static_cast<double>(total) : 0;
   };
   options.tell = [this](const std::string& text) { log_.info(text); };
+  bool was_given_up = false;
+  options.gives_up = [this, item, &was_given_up] {
+    const std::lock_guard inner(mutex_);
+    drop_gone(item->coming);
+    was_given_up = is_stopping_ || (item->coming.empty() && !item->is_wanted && !item->entry.is_pinned);
+    return was_given_up;
+  };
   lock.unlock();
   auto made = WorkingModel::open(options, name, item->entry.aliases, terms_.stuck_s);
+  if (!made.ok() && was_given_up) give_freed_memory_back();
   lock.lock();
-  end_load(item, std::move(made));
+  if (!made.ok() && was_given_up) {
+    forget_load(item);
+  } else {
+    end_load(item, std::move(made));
+  }
+}
+
+// Nobody waits for it any more. Who came in the last moment has it loaded anew.
+void ModelShelf::forget_load(const std::shared_ptr<Item>& item) {
+  log_.info(fmt::format("{} is not loaded any further: nobody waits for it", item->entry.name));
+  item->stage.clear();
+  item->progress = 0;
+  item->state = ShelfState::unloaded;
+  item->end_draft_wish(false);
+  for (const auto& weak : std::exchange(item->going, {})) {
+    if (const auto ticket = weak.lock()) ticket->settle(nullptr, std::nullopt);
+  }
 }
 
 void ModelShelf::end_load(const std::shared_ptr<Item>& item, Result<std::unique_ptr<WorkingModel>> made) {

@@ -71,6 +71,10 @@ json::object model_object(const ModelView& view, int32_t context) {
   made["capabilities"] = {{"chat", has_chat}, {"tools", has_chat}, {"thinking", has_chat},
                           {"images", sees},   {"videos", watches}, {"json_schema", true}};
   const ModelHead& head = view.entry.head;
+  if (head.changed > 0) {
+    made["created"] = head.changed;
+    made["created_at"] = utc_text(head.changed);
+  }
   made["parameters"] = head.parameters > 0 ? json::value(head.parameters) : json::value();
   made["quantisation"] = text_or_null(head.format);
   made["status"] = {{"value", shelf_state_name(view.state)},

@@ -164,6 +164,7 @@ class ModelShelf {
   bool make_room(const Item& wanted, Lock& lock);
   void let_draft(const std::shared_ptr<Item>& item, bool may, Lock& lock);
   void load(const std::shared_ptr<Item>& item, Lock& lock);
+  void forget_load(const std::shared_ptr<Item>& item);
   void end_load(const std::shared_ptr<Item>& item, Result<std::unique_ptr<WorkingModel>> made);
   void settle_coming(const std::shared_ptr<Item>& item, const std::optional<ApiError>& problem);
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <boost/json.hpp>
 #include <filesystem>
+#include <fstream>
 #include <limits>
 #include <random>
 #include <thread>
@@ -213,6 +214,78 @@ TEST(SeveralModels, WhoHasGoneWaitsForNoModel) {
   EXPECT_EQ(server.state("dense"), "loaded");
 }
 
+// A load stops where it can once the last has gone who waited for it; for one who stays it goes on.
+TEST(SeveralModels, ALoadThatNobodyWaitsForIsGivenUp) {
+  std::atomic<bool> holds = true;
+  std::atomic<int> begun = 0, warmed = 0;
+  const auto stage = [&](const char* what) {
+    if (std::string_view(what) == "warm-up") ++warmed;
+    if (std::string_view(what) != "weights") return;
+    ++begun;
+    (void)TestServer::soon([&] { return !holds; });
+  };
+  ModelsServer server;
+  ShelfEntry slow = server.entry("moe", false);
+  slow.name = "slow";
+  slow.open.stage = stage;
+  server.find_more({slow});
+  ASSERT_EQ(server.client().post("/v1/models/rescan", "").json().at("added").to_number<int>(), 1);
+  const auto waiting = [&] { return server.model("slow").at("waiting").to_number<int>(); };
+  {
+    TestClient first = server.client(), second = server.client();
+    first.send_post("/v1/completions", ModelsServer::body("slow"));
+    second.send_post("/v1/completions", ModelsServer::body("slow"));
+    ASSERT_TRUE(TestServer::soon([&] { return begun == 1 && waiting() == 2; }));
+  }
+  ASSERT_TRUE(TestServer::soon([&] { return waiting() == 0; }));
+  EXPECT_EQ(server.state("slow"), "loading");
+  holds = false;
+  EXPECT_TRUE(TestServer::soon([&] { return server.state("slow") != "loading"; }));
+  EXPECT_EQ(server.state("slow"), "unloaded");
+  EXPECT_EQ(warmed, 0);
+  EXPECT_TRUE(server.model("slow").at("status").at("error").is_null());
+  // One of two stays.
+  holds = true;
+  TestClient stays = server.client();
+  {
+    TestClient goes = server.client();
+    stays.send_post("/v1/completions", ModelsServer::body("slow"));
+    goes.send_post("/v1/completions", ModelsServer::body("slow"));
+    ASSERT_TRUE(TestServer::soon([&] { return begun == 2 && waiting() == 2; }));
+  }
+  ASSERT_TRUE(TestServer::soon([&] { return waiting() == 1; }));
+  holds = false;
+  EXPECT_EQ(stays.read_answer().status, 200);
+  EXPECT_EQ(warmed, 1);
+}
+
+TEST(SeveralModels, WhoWaitsForOneIsListedAndCanBeEnded) {
+  size_t one = 0;
+  {
+    ModelsServer all;
+    one = all.needs("moe") + 1000;
+  }
+  ModelsServer server(one);
+  ASSERT_EQ(server.complete("dense").status, 200);
+  const ModelLease busy = server.shelf().ask("dense")->model();
+  TestClient waits = server.client();
+  waits.send_post("/v1/completions", ModelsServer::body("moe"));
+  const auto waiting = [&] { return server.client().get("/v1/requests").json().at("waiting").as_array(); };
+  ASSERT_TRUE(TestServer::soon([&] { return waiting().size() == 1; }));
+  const boost::json::value record = waiting()[0];
+  EXPECT_EQ(record.at("state"), "loading");
+  EXPECT_EQ(record.at("model"), "moe");
+  EXPECT_EQ(record.at("wire"), "completions");
+  EXPECT_EQ(record.at("client"), "127.0.0.1");
+  EXPECT_EQ(record.at("queued_s"), record.at("age_s"));
+  const std::string id = boost::json::value_to<std::string>(record.at("id"));
+  EXPECT_EQ(server.client().post("/v1/requests/" + id + "/cancel", "").status, 200);
+  EXPECT_EQ(waits.read_answer().error_field("code"), "cancelled");
+  EXPECT_TRUE(TestServer::soon([&] { return waiting().empty(); }));
+  EXPECT_EQ(server.client().post("/v1/requests/" + id + "/cancel", "").status, 404);
+  EXPECT_EQ(server.state("moe"), "unloaded");
+}
+
 TEST(SeveralModels, ComeAndGoByName) {
   ModelsServer server;
   const auto loaded = server.client().post("/v1/models/ple/load", R"({"idle_seconds":100})");
@@ -370,6 +443,53 @@ TEST(SeveralModels, OllamasClientsSayHowLongAModelStays) {
   EXPECT_TRUE(shown.at("model_info").as_object().contains(family + ".context_length"));
   EXPECT_NE(shown.at("details").at("parameter_size"), "");
   EXPECT_NE(shown.at("details").at("quantization_level"), "");
+  EXPECT_EQ(shown.at("template"), "") << "it has none";
+}
+
+TEST(SeveralModels, OllamasClientsSeeWhatTheFilesSay) {
+  ServerSettings settings;
+  settings.ollama = true;
+  ModelsServer server(0, settings);
+  std::ofstream(server.scratch().path() / "ple/chat_template.jinja") << "{{ messages }}";
+  fs::last_write_time(
+      server.scratch().path() / "ple/chat_template.jinja",
+      fs::file_time_type::clock::from_sys(std::chrono::sys_seconds(std::chrono::seconds(4'000'000'000))));
+  EXPECT_EQ(server.entry("ple", false).head.changed, 4'000'000'000);
+  const auto shown = server.client().post("/api/show", R"({"model":"ple"})").json();
+  EXPECT_EQ(shown.at("template"), "{{ messages }}");
+  EXPECT_GT(server.model("moe").at("created").to_number<int64_t>(), 1'000'000'000) << "not loaded";
+  ASSERT_EQ(server.complete("dense").status, 200);
+  const auto tags = server.client().get("/api/tags").json().at("models").as_array();
+  ASSERT_EQ(tags.size(), 3u);
+  for (const auto& tag : tags) EXPECT_GT(boost::json::value_to<std::string>(tag.at("modified_at")), "2020") << tag;
+  // The digest of one that is loaded comes when it has been computed.
+  const auto digest = [&] {
+    const auto all = server.client().get("/api/tags").json();
+    for (const auto& tag : all.at("models").as_array())
+      if (tag.at("name") == "dense:latest") return boost::json::value_to<std::string>(tag.at("digest"));
+    return std::string();
+  };
+  EXPECT_TRUE(TestServer::soon([&] { return digest().size() == 64; }));
+  EXPECT_EQ(digest(), boost::json::value_to<std::string>(server.model("dense").at("sha256").at("target")));
+}
+
+TEST(SeveralModels, OllamasRawPromptHasNoTemplate) {
+  ServerSettings settings;
+  settings.ollama = true;
+  ModelsServer server(0, settings);
+  const auto raw = server.client().post(
+      "/api/generate",
+      R"({"model":"dense","prompt":"def f(x):","raw":true,"stream":false,"options":{"num_predict":4,"temperature":0}})");
+  ASSERT_EQ(raw.status, 200) << raw.body;
+  const auto plain = server.complete("dense");
+  EXPECT_EQ(boost::json::value_to<std::string>(raw.json().at("response")), text_of(plain));
+  EXPECT_EQ(raw.json().at("prompt_eval_count"), plain.json().at("usage").at("prompt_tokens"));
+  for (const char* field : {R"("system":"x")", R"("format":"json")", R"("images":["aGk="])"}) {
+    const auto refused = server.client().post(
+        "/api/generate", std::string(R"({"model":"dense","prompt":"x","raw":true,)") + field + "}");
+    EXPECT_EQ(refused.status, 400) << field << refused.body;
+    EXPECT_NE(refused.body.find("beside raw"), std::string::npos) << refused.body;
+  }
 }
 
 TEST(SeveralModels, WhoIsAtWorkEndsBeforeItsModelGoes) {

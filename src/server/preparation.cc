@@ -45,6 +45,7 @@ asio::awaitable<Reply> Preparation::await_model(const HttpCall& call, Reply repl
       bell->cancel();
     });
   });
+  const auto place = by_.routes->note_waiting(call, reply.model, ticket_);
   const bool leaves = read_model_path(call.path).verb == "unload";
   const auto end = std::chrono::steady_clock::now() + seconds(leaves ? by_.settings->drain_s : by_.settings->load_s);
   while (!*rung && !gone_) {

@@ -1,6 +1,7 @@
 #include "server/request_ledger.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <utility>
 
@@ -11,33 +12,51 @@ namespace json = boost::json;
 
 double in_thousandths(double number) { return std::round(number * 1000) / 1000; }
 
+const char* state_of(const Exchange::Progress& progress) {
+  return progress.has_ended ? "ended" : progress.first_token_s ? "writing" : progress.has_begun ? "reading" : "queued";
+}
+
+const char* wire_of(std::string_view route) {
+  if (route.starts_with("/api/")) return "ollama";
+  if (route.starts_with("/v1/responses")) return "responses";
+  if (route.starts_with("/v1/messages")) return "messages";
+  return route == "/v1/completions" ? "completions" : "chat";
+}
+
 }  // namespace
 
-json::object request_record(const std::string& route, const Exchange::Progress& progress) {
+json::object request_record(const RequestOrigin& origin, const Exchange::Progress& progress) {
   const Usage& usage = progress.usage;
-  const SpeculationCounters& counters = usage.speculation;
+  const SpeculationCounters& counters = progress.counters;
   const auto age = [](const std::optional<double>& seconds) {
     return seconds ? json::value(in_thousandths(*seconds)) : json::value();
   };
+  const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   const double writing_s = progress.first_token_s ? progress.age_s - *progress.first_token_s : 0;
   json::object made{{"id", progress.id},
-                    {"route", route},
-                    {"state", progress.has_ended       ? "ended"
-                              : progress.first_token_s ? "writing"
-                                                       : "waiting"},
+                    {"model", origin.model},
+                    {"route", origin.route},
+                    {"wire", wire_of(origin.route)},
+                    {"client", origin.client},
+                    {"key", origin.key ? json::value(*origin.key + 1) : json::value()},
+                    {"state", *origin.state != 0 ? origin.state : state_of(progress)},
                     {"end", progress.end},
-                    {"prompt_tokens", usage.prompt_tokens},
-                    {"cached_tokens", usage.cached_tokens},
-                    {"output_tokens", usage.completion_tokens},
-                    {"age_s", in_thousandths(progress.age_s)},
-                    {"first_token_s", age(progress.first_token_s)},
-                    {"last_token_s", age(progress.last_token_s)}};
+                    {"began", in_thousandths(now - progress.age_s)},
+                    {"max_tokens", origin.max_tokens}};
+  made["prompt_tokens"] = usage.prompt_tokens;
+  made["cached_tokens"] = usage.cached_tokens;
+  made["output_tokens"] = usage.completion_tokens;
+  made["age_s"] = in_thousandths(progress.age_s);
+  made["queued_s"] = in_thousandths(progress.queued_s);
+  made["first_token_s"] = age(progress.first_token_s);
+  made["last_token_s"] = age(progress.last_token_s);
   made["tokens_per_second"] =
       in_thousandths(writing_s > 0 ? static_cast<double>(usage.completion_tokens) / writing_s : 0);
-  // Known at the end.
+  made["depth"] = progress.depth;
   made["drafted"] = counters.drafted;
   made["accepted"] = counters.accepted;
   made["tokens_per_verify"] = in_thousandths(counters.tokens_per_round());
+  made["kv_bytes"] = progress.kv_bytes;
   return made;
 }
 

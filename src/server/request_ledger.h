@@ -12,8 +12,16 @@
 
 namespace paceline {
 
-// Of one that runs, or has ended.
-boost::json::object request_record(const std::string& route, const Exchange::Progress& progress);
+// Whose it is, and what it came for.
+struct RequestOrigin {
+  std::string route, client, model;
+  std::optional<size_t> key;
+  int32_t max_tokens = 0;  // 0: not known yet
+  const char* state = "";  // "": as the progress says
+};
+
+// Of one that waits, runs, or has ended.
+boost::json::object request_record(const RequestOrigin& origin, const Exchange::Progress& progress);
 
 // May be used by several threads.
 class RequestLedger {

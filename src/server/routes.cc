@@ -5,6 +5,7 @@
 #include <array>
 #include <boost/json/serialize.hpp>
 
+#include "server/body_kind.h"
 #include "server/http_terms.h"
 #include "server/messages/messages_error.h"
 #include "server/messages/messages_wire.h"
@@ -140,13 +141,9 @@ ApiError refused(const Submission& submission, size_t kv_bytes) {
 bool is_queue_full(const EngineStats& stats) { return stats.waiting >= stats.queue_length; }
 
 json::object record_of(Exchange& exchange) {
-  json::object record = request_record(exchange.route(), exchange.progress());
-  const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  record["began"] = std::round((now - record.at("age_s").to_number<double>()) * 1000) / 1000;
-  record["client"] = exchange.client();
-  record["max_tokens"] = exchange.max_tokens();
-  record["model"] = exchange.model();
-  return record;
+  return request_record(
+      {exchange.route(), exchange.client(), exchange.model(), exchange.key(), exchange.max_tokens(), ""},
+      exchange.progress());
 }
 
 }  // namespace
@@ -248,7 +245,7 @@ Reply Routes::handle(const HttpCall& call, const ModelTicket* came) {
   if (ollama::is_route(path)) return handle_ollama(call, came);
   if (call.method != "POST") return handle_get(call);
   if (path.starts_with("/v1/models/") || path.starts_with("/models/")) return models_.manage(call, came);
-  if (path == "/apply-template") return apply_template(call);
+  if (path == "/apply-template") return complete(call, wire_by_body(call), Purpose::render);
   if (path == "/tokenize") return tokenize(call);
   if (path == "/detokenize") return detokenize(call);
   return complete(call, wire_for(call), route->completes ? Purpose::answer : Purpose::count);
@@ -342,18 +339,29 @@ Reply Routes::handle_ollama(const HttpCall& call, const ModelTicket* came) {
   return answer_ollama(call, came);
 }
 
-// A conversation of either family; by what it has.
-Reply Routes::apply_template(const HttpCall& call) {
+// By what the body has.
+std::unique_ptr<Wire> Routes::wire_by_body(const HttpCall& call) {
   FieldProblem unread;
   const auto body = parse_body(call.body, unread);
-  const bool has_input = body && body->contains("input");
-  return complete(call, has_input ? responses::make_wire({&responses_, key_of(call)}) : make_chat_wire(),
-                  Purpose::render);
+  switch (body ? kind_of_body(*body) : BodyKind::chat) {
+    case BodyKind::responses: return responses::make_wire({&responses_, key_of(call)});
+    case BodyKind::messages: return messages::make_wire();
+    case BodyKind::ollama_chat: return ollama::make_wire(true);
+    case BodyKind::ollama_prompt: return ollama::make_wire(false);
+    case BodyKind::completion: return make_completion_wire();
+    case BodyKind::chat: break;
+  }
+  return make_chat_wire();
+}
+
+std::unique_ptr<WaitingCalls::Place> Routes::note_waiting(const HttpCall& call, const std::string& model,
+                                                          const std::shared_ptr<ModelTicket>& ticket) {
+  const Route* route = find_route(call.path);
+  return route != nullptr && route->completes ? waiting_.add(call, key_of(call), model, ticket) : nullptr;
 }
 
 HttpAnswer Routes::requests(const HttpCall& call) {
-  const bool as_slots = call.path == "/slots";
-  json::array running;
+  json::array running, waiting = waiting_.records();
   {
     const std::lock_guard lock(exchanges_mutex_);
     for (const auto& weak : exchanges_) {
@@ -361,26 +369,37 @@ HttpAnswer Routes::requests(const HttpCall& call) {
       if (exchange == nullptr) continue;
       json::object record = record_of(*exchange);
       if (record.at("state") == "ended") continue;
-      if (as_slots) record["is_processing"] = true;
-      running.push_back(std::move(record));
+      (record.at("state") == "queued" ? waiting : running).push_back(std::move(record));
     }
   }
-  if (as_slots) return {.body = json::serialize(running), .headers = {}};
   const int64_t since = std::strtoll(query_value(call.query, "since").c_str(), nullptr, 10);
   RequestLedger::Ended ended = ledger_.ended_since(since);
-  return json_answer({{"running", std::move(running)}, {"recent", std::move(ended.records)}, {"next", ended.next}});
+  if (call.path != "/slots")
+    return json_answer({{"running", std::move(running)},
+                        {"waiting", std::move(waiting)},
+                        {"recent", std::move(ended.records)},
+                        {"next", ended.next}});
+  json::array slots;
+  for (json::array* list : {&running, &waiting, &ended.records}) {
+    for (json::value& record : *list) {
+      record.as_object()["is_processing"] = list == &running;
+      slots.push_back(std::move(record));
+    }
+  }
+  return {.body = json::serialize(slots), .headers = {}};
 }
 
 HttpAnswer Routes::cancel_request(const HttpCall& call) {
   std::string_view id = std::string_view(call.path).substr(kRequestPrefix.size());
   id.remove_suffix(kCancel.size());
+  const ApiError why{.status = 499, .message = "the request was cancelled by an operator", .code = "cancelled"};
   const auto exchange = find_exchange(id);
-  if (exchange == nullptr) {
+  if (exchange == nullptr && !waiting_.cancel(id, why)) {
     return error_answer(
         call,
         {.status = 404, .message = fmt::format("no request {} runs here", shortened(id)), .code = "request_not_found"});
   }
-  exchange->cancel({.status = 499, .message = "the request was cancelled by an operator", .code = "cancelled"});
+  if (exchange != nullptr) exchange->cancel(why);
   return json_answer({{"id", id}, {"cancelled", true}});
 }
 
@@ -394,8 +413,13 @@ void Routes::note_ended(const HttpCall& call, Exchange& exchange) {
 
 Reply Routes::complete(const HttpCall& call, std::unique_ptr<Wire> wire, Purpose purpose) {
   const bool ignores = settings_.ignores_unknown_fields.value_or(wire->ignores_unknown());
+  const bool lists = purpose == Purpose::tokenize;
   auto planner = make_planner(call, std::move(wire),
-                              {purpose == Purpose::count, purpose == Purpose::render, ignores, &request_limits_.now()});
+                              {.only_counts = lists || purpose == Purpose::count,
+                               .only_renders = purpose == Purpose::render,
+                               .lists_tokens = lists,
+                               .ignores_unknown = ignores,
+                               .limits = &request_limits_.now()});
   if (planner->read()) {
     auto found = model_for(call, planner->asked_model());
     if (auto* instead = std::get_if<Reply>(&found)) {
@@ -423,6 +447,7 @@ Reply Routes::go_on(const HttpCall& call, CompletionPlanner& planner) {
   }
   made.route = call.path;
   made.client = call.address;
+  made.key = key_of(call);
   made.max_tokens = made.requests.empty() ? 0 : made.requests.front().max_tokens;
   const ModelLease model = made.model;
   auto exchange = std::make_shared<Exchange>(std::move(made), shelf_.metrics_of(model->name()));
@@ -596,7 +621,10 @@ HttpAnswer Routes::metrics() {
 Reply Routes::tokenize(const HttpCall& call) {
   FieldProblem problem;
   TokenizeAsk ask;
-  if (const auto body = parse_body(call.body, problem)) ask = read_tokenize(*body, request_limits_.now(), problem);
+  if (const auto body = parse_body(call.body, problem)) {
+    if (!is_tokenize(*body)) return complete(call, wire_by_body(call), Purpose::tokenize);
+    ask = read_tokenize(*body, request_limits_.now(), problem);
+  }
   if (!problem.none()) return {error_answer(call, api_error(*problem.first()))};
   auto found = model_for(call, ask.model);
   if (auto* instead = std::get_if<Reply>(&found)) return std::move(*instead);

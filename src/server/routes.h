@@ -26,6 +26,7 @@
 #include "server/request_ledger.h"
 #include "server/responses/response_store.h"
 #include "server/settings.h"
+#include "server/waiting_calls.h"
 
 namespace paceline {
 
@@ -66,6 +67,9 @@ class Routes {
   // For metrics: the path of a route, or "other".
   [[nodiscard]] static std::string_view route_name(std::string_view path);
 
+  // Of one whose model is still to come: it is listed as long as the place is kept. None: it is no request for text.
+  std::unique_ptr<WaitingCalls::Place> note_waiting(const HttpCall& call, const std::string& model,
+                                                    const std::shared_ptr<ModelTicket>& ticket);
   // Its answer has been written, or nobody wants it.
   void note_ended(const HttpCall& call, Exchange& exchange);
   // Exchanges that run end with an error: the server is shutting down.
@@ -97,8 +101,8 @@ class Routes {
   HttpAnswer requests(const HttpCall& call);
   Reply watch_events(const HttpCall& call);
   HttpAnswer cancel_request(const HttpCall& call);
-  Reply apply_template(const HttpCall& call);
-  enum class Purpose : uint8_t { answer, count, render };
+  std::unique_ptr<Wire> wire_by_body(const HttpCall& call);
+  enum class Purpose : uint8_t { answer, count, tokenize, render };
   Reply complete(const HttpCall& call, std::unique_ptr<Wire> wire, Purpose purpose);
   HttpAnswer stored_response(const HttpCall& call);
   // One that runs; null: there is none.
@@ -127,6 +131,7 @@ class Routes {
   mutable KeyLimits limits_;
   LiveLimits request_limits_;
   RequestLedger ledger_;
+  WaitingCalls waiting_;
   EventLog events_;
   OriginCheck origins_;
   ConsoleRoutes console_;

@@ -77,6 +77,11 @@ json::object ServedModel::object(int32_t context_limit) const {
   return object;
 }
 
+std::string ServedModel::digest() const {
+  const std::lock_guard lock(digest_mutex_);
+  return target_digest_.value_or("");
+}
+
 void ServedModel::hash(const std::filesystem::path& folder, std::optional<std::string>& digest,
                        const std::stop_token& stop) {
   const auto checkpoint = Checkpoint::open(folder);

@@ -39,6 +39,8 @@ class ServedModel {
   void set_thinks(std::optional<bool> thinks) { thinks_ = thinks; }
   [[nodiscard]] std::optional<bool> thinks() const { return thinks_; }
   // An entry of GET /v1/models.
+  // SHA-256 of its weights; "": not known yet.
+  [[nodiscard]] std::string digest() const;
   [[nodiscard]] boost::json::object object(int32_t context_limit) const;
 
   // Digests take a while for large files: computed beside, and null until they are known.

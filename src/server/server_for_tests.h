@@ -35,6 +35,7 @@ struct TestModel {
 struct TestHooks {
   std::function<void()> on_step;  // by the engine's thread, within each step
   Forward* forward = nullptr;     // instead of the model's own
+  Drafter* drafter = nullptr;     // none: no drafts
   LogLevel log_level = LogLevel::error;
   int log_fd = STDERR_FILENO;
 };
@@ -47,6 +48,7 @@ class TestServer {
     settings.port = 0;
     engine_ = std::make_unique<Engine>(EngineParts{.forward = hooks.forward != nullptr ? hooks.forward : &model.forward,
                                                    .pool = &model.pool,
+                                                   .drafter = hooks.drafter,
                                                    .observer = &observer_,
                                                    .vision = &model.vision->forward()},
                                        engine_settings);

@@ -92,6 +92,62 @@ TEST_F(ServerTest, TokensAndBack) {
   EXPECT_EQ(chat.at("tokens"), json::value({2, 5, 430, 280, 1750, 6, 280, 5, 431, 280}));
 }
 
+// One conversation in the words of every wire is one prompt, rendered and in tokens.
+TEST_F(ServerTest, BodiesOfAnyWireAreRendered) {
+  TestClient client = server_->client();
+  const auto prompt = [&](const std::string& body) {
+    const TestAnswer answer = client.post("/apply-template", body);
+    EXPECT_EQ(answer.status, 200) << body << answer.body;
+    return answer.status == 200 ? json::value_to<std::string>(answer.json().at("prompt")) : answer.body;
+  };
+  const std::string chat =
+      R"({"messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"Hi"}],"temperature":1})";
+  const std::string others[] = {
+      R"({"system":"Be kind.","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"Hi"}]}]})",
+      R"({"instructions":"Be kind.","input":"Hi"})",
+      R"({"options":{"top_k":3},"messages":[{"role":"system","content":"Be kind."},{"role":"user","content":"Hi"}]})",
+      R"({"system":"Be kind.","prompt":"Hi","keep_alive":3})",
+  };
+  const auto tokens = client.post("/tokenize", chat).json();
+  EXPECT_GT(tokens.at("count").to_number<int>(), 8);
+  EXPECT_EQ(tokens.at("count"), json::value(tokens.at("tokens").as_array().size()));
+  for (const std::string& body : others) {
+    EXPECT_EQ(prompt(body), prompt(chat)) << body;
+    EXPECT_EQ(client.post("/tokenize", body).json(), tokens) << body;
+  }
+  const std::string used = prompt(
+      R"({"messages":[{"role":"user","content":"?"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"f","input":{"x":1}}]},)"
+      R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"blue"}]}]})");
+  EXPECT_NE(used.find("blue"), std::string::npos) << used;
+  EXPECT_EQ(prompt(R"({"prompt":"as it is"})"), "as it is");
+  EXPECT_EQ(client.post("/apply-template", R"({"messages":[{"role":"user","content":"Hi"}],"wat":1})").status, 400);
+}
+
+TEST_F(ServerTest, ItemsOfAResponseComeInPages) {
+  TestClient client = server_->client();
+  const auto made =
+      client.post("/v1/responses", R"({"max_output_tokens":1,"input":[{"role":"user","content":"a"},)"
+                                   R"({"role":"assistant","content":"b"},{"role":"user","content":"c"}]})");
+  ASSERT_EQ(made.status, 200) << made.body;
+  const std::string path = "/v1/responses/" + json::value_to<std::string>(made.json().at("id")) + "/input_items";
+  const auto ids = [&](const std::string& query) {
+    std::vector<std::string> found;
+    const auto page = client.get(path + query).json();
+    for (const auto& item : page.at("data").as_array()) found.push_back(json::value_to<std::string>(item.at("id")));
+    return found;
+  };
+  const std::vector<std::string> oldest = ids("?order=asc"), newest = ids("");
+  ASSERT_EQ(oldest.size(), 3u);
+  EXPECT_EQ(newest, std::vector<std::string>(oldest.rbegin(), oldest.rend())) << "as OpenAI has it";
+  EXPECT_EQ(ids("?order=desc&limit=2"), (std::vector<std::string>{oldest[2], oldest[1]}));
+  EXPECT_EQ(ids("?order=asc&limit=5&after=" + oldest[0]), (std::vector<std::string>{oldest[1], oldest[2]}));
+  EXPECT_EQ(ids("?order=asc&after=" + oldest[2]).size(), 0u);
+  EXPECT_EQ(client.get(path + "?limit=2").json().at("has_more"), json::value(true));
+  EXPECT_EQ(client.get(path + "?limit=3").json().at("has_more"), json::value(false));
+  for (const char* wrong : {"?limit=0", "?limit=x", "?limit=101", "?order=up", "?after=none"})
+    EXPECT_EQ(client.get(path + wrong).status, 400) << wrong;
+}
+
 TEST_F(ServerTest, AStreamIsTheSameText) {
   const std::string fields = R"("seed":7,"temperature":1.0,"max_tokens":60)";
   const auto whole = server_->chat(fields).json();

@@ -1,12 +1,22 @@
 #include "server/wire_tokens.h"
 
+#include <algorithm>
 #include <limits>
 
+#include "server/body_kind.h"
 #include "session/chat_messages.h"
 
 namespace paceline {
 
 namespace json = boost::json;
+
+bool is_tokenize(const json::object& body) {
+  constexpr std::string_view kOwn[] = {"model", "prompt", "messages", "add_special_tokens", "add_generation_prompt"};
+  const bool is_plain = std::all_of(body.begin(), body.end(), [&](const auto& member) {
+    return std::find(std::begin(kOwn), std::end(kOwn), std::string_view(member.key())) != std::end(kOwn);
+  });
+  return is_plain && (kind_of_body(body) == BodyKind::chat || kind_of_body(body) == BodyKind::completion);
+}
 
 TokenizeAsk read_tokenize(const json::object& body, const RequestLimits& limits, FieldProblem& problem) {
   TokenizeAsk ask;

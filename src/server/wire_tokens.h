@@ -19,6 +19,8 @@ struct TokenizeAsk {
   std::optional<ChatRequest> chat;  // instead of the text
   bool add_special = true;
 };
+// Whether a body has nothing but what read_tokenize() reads; others are of a wire.
+bool is_tokenize(const boost::json::object& body);
 TokenizeAsk read_tokenize(const boost::json::object& body, const RequestLimits& limits, FieldProblem& problem);
 
 struct DetokenizeAsk {

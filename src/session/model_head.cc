@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -77,6 +78,23 @@ uint64_t bytes_of(const Checkpoint& checkpoint) {
   return bytes;
 }
 
+int64_t newest_change(const fs::path& place) {
+  std::error_code error;
+  const auto time_of = [&](const fs::path& file) -> int64_t {
+    const auto written = fs::last_write_time(file, error);
+    if (error) return 0;
+    return std::chrono::duration_cast<std::chrono::seconds>(
+               fs::file_time_type::clock::to_sys(written).time_since_epoch())
+        .count();
+  };
+  if (!fs::is_directory(place, error)) return time_of(place);
+  int64_t newest = 0;
+  for (fs::directory_iterator files(place, error), end; !error && files != end; files.increment(error)) {
+    if (files->is_regular_file(error)) newest = std::max(newest, time_of(files->path()));
+  }
+  return newest;
+}
+
 void add_drafter(ModelHead* head, const HubCaches& caches) {
   std::error_code error;
   for (const fs::path& place : drafter_places(head->place, caches)) {
@@ -92,6 +110,7 @@ void add_drafter(ModelHead* head, const HubCaches& caches) {
 ModelHead read_model_head(const fs::path& place, const HubCaches& caches) {
   ModelHead head;
   head.place = place;
+  head.changed = newest_change(place);
   int32_t quant_bits = 0;
   const auto opened =
       Checkpoint::open(place, [&](const Checkpoint& checkpoint) { return look_at(checkpoint, &head, &quant_bits); });

@@ -19,6 +19,7 @@ struct ModelHead {
   std::string problem;  // why it would be refused
   bool is_drafter = false;
   int32_t context = 0, hidden = 0, vocab = 0;
+  int64_t changed = 0;     // the newest of its files, in seconds since 1970
   int64_t parameters = 0;  // about: as many as its bytes can hold in that format
   bool takes_images = false, takes_videos = false;
 };

@@ -21,8 +21,14 @@ void say(const OpenOptions& options, const std::string& text) {
   if (options.tell && !text.empty()) options.tell(text);
 }
 
-void say_stage(const OpenOptions& options, const char* what) {
+Status go_on(const OpenOptions& options) {
+  if (options.gives_up && options.gives_up()) return Error{"given up: nobody wants it any more"};
+  return Done{};
+}
+
+Status begin_stage(const OpenOptions& options, const char* what) {
   if (options.stage) options.stage(what);
+  return go_on(options);
 }
 
 void set_defaults(const ModelDefaults& defaults, TextModel& text) {
@@ -76,11 +82,11 @@ Status check_open_options(const OpenOptions& options) {
 Result<std::unique_ptr<OpenedModel>> OpenedModel::open(const OpenOptions& options) {
   TRY(check_open_options(options));
   std::unique_ptr<OpenedModel> made(new OpenedModel());
-  say_stage(options, "weights");
+  TRY(begin_stage(options, "weights"));
   TRY(made->load(options));
-  say_stage(options, "drafter");
+  TRY(begin_stage(options, "drafter"));
   TRY(made->add_drafter(options));
-  say_stage(options, "warm-up");
+  TRY(begin_stage(options, "warm-up"));
   TRY(made->add_vision(options));
   TRY(made->add_engine(options));
   return made;
@@ -99,8 +105,14 @@ Status OpenedModel::load(const OpenOptions& options) {
   const KvFormats kv = kv_formats(options.run);
   TRY(check_formats(kv, text.loaded.weights->state(), machine_->ops().limits()));
   // Reads and writes every quantised weight once, where the kernels want them in their own order.
-  text.loaded.weights = text.loaded.weights->placed_for(machine_->ops(), progress);
+  TRY(go_on(options));
+  auto placed = text.loaded.weights->placed_for(machine_->ops(), [&](size_t done, size_t total) {
+    progress(done, total);
+    return !options.gives_up || !options.gives_up();
+  });
   TRY(machine_->ops().wait());
+  if (placed == nullptr) return Error{"given up: nobody wants it any more"};
+  text.loaded.weights = std::move(placed);
   set_defaults(options.defaults, text);
   text_.emplace(std::move(text));
   forward_ = text_->loaded.weights->make_forward(machine_->ops(), options.run.precision, kv);

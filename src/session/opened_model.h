@@ -63,6 +63,8 @@ struct OpenOptions {
   std::function<void(int64_t done, int64_t total)> progress = {};
   // What is being done from now on: weights, drafter, warm-up. May be empty.
   std::function<void(const char* what)> stage = {};
+  // Asked now and then: true: nobody wants it any more, and opening ends with an error. May be empty.
+  std::function<bool()> gives_up = {};
 };
 
 // Whether the numbers make sense, before anything is looked for; open() asks too.

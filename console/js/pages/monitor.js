@@ -51,7 +51,7 @@ function Totals() {
     <div><dt>${t("saved")}</dt><dd>${seconds(Math.max(last("accepted") * perStep - last("draft_s"), 0))}</dd></div></dl></section>`;
 }
 
-const kEnds = (row) => row.end || t(row.state === "waiting" ? "waiting" : "running");
+const kEnds = (row) => row.end || t(["loading", "queued"].includes(row.state) ? "waiting" : "running");
 const acceptanceOf = (row) => (row.drafted ? row.accepted / row.drafted : null);
 
 // All that is known of one, with what was decided for it.
@@ -65,12 +65,12 @@ function Details({ row, close }) {
 function Requests() {
   const [wanted, setWanted] = useState("");
   const [open, setOpen] = useState(null);
-  const all = [...requests.value.running, ...requests.value.recent].filter((row) => !wanted || JSON.stringify(row).toLowerCase().includes(wanted.toLowerCase()));
+  const all = [...requests.value.waiting, ...requests.value.running, ...requests.value.recent].filter((row) => !wanted || JSON.stringify(row).toLowerCase().includes(wanted.toLowerCase()));
   const figure = (name, field, digits = 0) => ({ name, num: true, of: (row) => row[field], show: (row) => number(row[field], digits) });
   const columnsOf = [
     { name: t("when"), of: (row) => row.began, show: (row) => html`<button type="button" class="bare small" title=${row.id} onClick=${() => setOpen(row)}>${time(row.began * 1000)}</button>` },
     { name: t("model"), of: (row) => row.model }, { name: t("wire"), of: (row) => row.route }, { name: t("client"), of: (row) => row.client },
-    { name: t("state"), of: kEnds, show: (row) => html`${kEnds(row)} ${!row.end && html`<progress aria-label=${t("state")} max=${row.max_tokens || 1} value=${row.state === "waiting" ? undefined : row.output_tokens}></progress>`}` },
+    { name: t("state"), of: kEnds, show: (row) => html`${kEnds(row)} ${!row.end && html`<progress aria-label=${t("state")} max=${row.max_tokens || 1} value=${row.state === "writing" ? row.output_tokens : undefined}></progress>`}` },
     figure(t("prompt"), "prompt_tokens"), figure(t("cached"), "cached_tokens"), figure(t("output"), "output_tokens"), figure(t("tokens_s"), "tokens_per_second", 1),
     { name: t("acceptance"), num: true, of: acceptanceOf, show: (row) => percent(acceptanceOf(row)) },
     figure(t("per_verify"), "tokens_per_verify", 2),

@@ -6,7 +6,7 @@ import { reach } from "./server.js";
 export const kRanges = { 60: "1 min", 600: "10 min", 3600: "1 h", 86400: "24 h" };
 export const range = signal("60");
 export const columns = signal(null); // by name: arrays of numbers
-export const requests = signal({ running: [], recent: [] });
+export const requests = signal({ waiting: [], running: [], recent: [] });
 const kMost = 4000; // samples of any range
 
 // Joins what was there with what is new, and forgets what is older than the range.
@@ -47,7 +47,7 @@ export async function lookAtRequests() {
   const found = await ask(`/v1/requests?since=${nextEnded}`);
   const isOther = found.next < nextEnded;
   nextEnded = isOther ? 0 : found.next;
-  requests.value = { running: found.running, recent: isOther ? [] : [...found.recent, ...requests.value.recent].slice(0, 200) };
+  requests.value = { waiting: found.waiting, running: found.running, recent: isOther ? [] : [...found.recent, ...requests.value.recent].slice(0, 200) };
 }
 
 export function setRange(next) {

@@ -29,7 +29,10 @@ std::shared_ptr<const Gemma4Weights> place_weights(std::shared_ptr<const Gemma4W
   const size_t steps = placed->layers.size() + 1;
   for (size_t i = 0; i < placed->layers.size(); ++i) {
     place_layer(placing, placed->layers[i]);
-    if (progress) progress(i + 1, steps);
+    if (progress && !progress(i + 1, steps)) {
+      (void)ops.wait();  // nothing of it is written any more when it goes
+      return nullptr;
+    }
   }
   // Tied, the head is the embedding again; the embedding is read row by row.
   placing.place_table(placed->embedding);

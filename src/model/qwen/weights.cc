@@ -124,7 +124,10 @@ std::shared_ptr<const ModelWeights> QwenWeights::placed_for(kernels::Ops& ops, c
   const size_t steps = copy->layers.size() + 1;
   for (size_t i = 0; i < copy->layers.size(); ++i) {
     place_layer(placing, copy->layers[i]);
-    if (progress) progress(i + 1, steps);
+    if (progress && !progress(i + 1, steps)) {
+      (void)ops.wait();  // nothing of it is written any more when it goes
+      return nullptr;
+    }
   }
   // Tied, the head is the embedding again; the embedding is read row by row.
   placing.place_table(copy->embedding);

@@ -10,6 +10,7 @@
 #include "base/utf8.h"
 #include "server/utc_text.h"
 #include "session/chat_messages.h"
+#include "session/checkpoint_chat.h"
 #include "session/tool_offer.h"
 
 namespace paceline::ollama {
@@ -99,7 +100,7 @@ class MessageReader {
   std::deque<std::pair<std::string, std::string>> open_;  // ids and names of calls without a result
 };
 
-void read_options(AskFields& body, const RequestLimits& limits, ChatAsk& ask) {
+void read_options(AskFields& body, const RequestLimits& limits, Ask& ask) {
   static const json::object kNone;
   const json::object* object = body.object("options");
   AskFields options(object != nullptr ? *object : kNone, "options", body.problem());
@@ -212,9 +213,12 @@ class OllamaWire final : public Wire {
   }
   void read(const json::object& body, const RequestLimits& limits, FieldProblem& problem) override {
     AskFields fields(body, "", problem);
-    read_options(fields, limits, ask_);
-    ask_.model = bare_name(fields.string("model").value_or(""));
-    ask_.stream = fields.boolean("stream").value_or(true);
+    is_raw_ = !is_chat_ && fields.boolean("raw").value_or(false);
+    Ask& ask = is_raw_ ? static_cast<Ask&>(raw_) : ask_;
+    read_options(fields, limits, ask);
+    ask.model = bare_name(fields.string("model").value_or(""));
+    ask.stream = fields.boolean("stream").value_or(true);
+    if (is_raw_) return read_raw(fields);
     const MediaTerms media = media_terms(limits);
     MessageReader reader(problem, media, ask_);
     is_chat_ ? read_messages(fields, limits, reader) : read_prompt(fields, reader);
@@ -225,7 +229,8 @@ class OllamaWire final : public Wire {
     fields.finish();
   }
 
-  [[nodiscard]] ChatAsk* chat() override { return &ask_; }
+  [[nodiscard]] ChatAsk* chat() override { return is_raw_ ? nullptr : &ask_; }
+  [[nodiscard]] CompletionAsk* text() override { return is_raw_ ? &raw_ : nullptr; }
   [[nodiscard]] const char* prompt_field() const override { return is_chat_ ? "messages" : "prompt"; }
   [[nodiscard]] const char* form_field() const override { return "format"; }
   [[nodiscard]] std::unique_ptr<AnswerFormat> format(const AnswerOrigin& origin) override {
@@ -242,6 +247,20 @@ class OllamaWire final : public Wire {
       AskFields message((*list)[i].get_object(), place, fields.problem());
       reader.add(message);
     }
+  }
+
+  // As it stands: what a template would have to place is refused.
+  void read_raw(AskFields& fields) {
+    const std::string prompt = fields.string("prompt").value_or("");
+    if (prompt.empty()) return fields.missing("prompt", "a string");
+    raw_.prompts.push_back({prompt, {}});
+    for (const char* name : {"suffix", "system", "images", "tools", "format"}) {
+      const json::value* given = fields.any(name);
+      const bool is_empty = given == nullptr || *given == "" || (given->is_array() && given->get_array().empty());
+      if (!is_empty) fields.problem().say(unsupported(name, fmt::format("{} is not supported beside raw", name)));
+    }
+    fields.ignore({"keep_alive", "template", "context", "think"});
+    fields.finish();
   }
 
   void read_prompt(AskFields& fields, MessageReader& reader) {
@@ -273,8 +292,9 @@ class OllamaWire final : public Wire {
     }
   }
 
-  bool is_chat_;
+  bool is_chat_, is_raw_ = false;
   ChatAsk ask_;
+  CompletionAsk raw_;  // instead, where it is
 };
 
 std::string family_of(const ModelHead& head) { return head.type.empty() ? "paceline" : head.type; }
@@ -297,6 +317,14 @@ json::object details(const ModelHead& head) {
           {"parent_model", ""}};
 }
 
+// "": it has none.
+std::string template_of(const ModelView& view) {
+  const bool is_there = view.model != nullptr;
+  const auto found = load_chat_templates(is_there ? view.model->text().loaded.checkpoint->folder().string()
+                                                  : view.entry.head.place.string());
+  return found.ok() && *found ? (*found)->main : "";
+}
+
 }  // namespace
 
 bool is_route(std::string_view path) { return path == "/" || path.starts_with("/api/"); }
@@ -313,10 +341,10 @@ json::object list_models(const std::vector<ModelView>& views, bool only_loaded) 
     const size_t held = view.model != nullptr ? view.needs.all() : 0;
     all.push_back(json::object{{"name", name},
                                {"model", name},
-                               {"modified_at", utc_text(std::time(nullptr))},
+                               {"modified_at", utc_text(view.entry.head.changed)},
                                {"size", view.entry.head.bytes},
                                {"size_vram", held},
-                               {"digest", ""},
+                               {"digest", view.model != nullptr ? view.model->digest() : ""},
                                {"details", details(view.entry.head)}});
   }
   return {{"models", std::move(all)}};
@@ -334,7 +362,8 @@ std::string asked_model(std::string_view body) {
 
 json::object show_model(const ModelView& view, int32_t context) {
   json::array can{"completion"};
-  if (view.model != nullptr && view.model->text().has_chat()) can.emplace_back("tools"), can.emplace_back("thinking");
+  const std::string chat_template = template_of(view);
+  if (!chat_template.empty()) can.emplace_back("tools"), can.emplace_back("thinking");
   if (view.model != nullptr ? view.model->vision() != nullptr : view.entry.head.takes_images)
     can.emplace_back("vision");
   const std::string family = family_of(view.entry.head);
@@ -343,7 +372,8 @@ json::object show_model(const ModelView& view, int32_t context) {
   return {{"details", details(view.entry.head)},
           {"model_info", std::move(info)},
           {"capabilities", std::move(can)},
-          {"template", ""},
+          {"template", chat_template},
+          {"modified_at", utc_text(view.entry.head.changed)},
           {"parameters", ""}};
 }
 

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/serialize.hpp>
+#include <charconv>
 
+#include "server/http_terms.h"
 #include "server/responses/responses_format.h"
 
 namespace paceline::responses {
@@ -42,16 +45,52 @@ class ResponsesWire final : public Wire {
 HttpAnswer json_body(const json::object& object) { return {.body = json::serialize(object), .headers = {}}; }
 
 // Items have ids, also those whose senders gave them none.
-json::object item_list(const Stored& stored, const std::string& id) {
+json::array items_with_ids(const Stored& stored, const std::string& id) {
   json::array items = stored.items;
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].is_object() && !items[i].get_object().contains("id"))
       items[i].get_object()["id"] = fmt::format("item_{}_{}", id, i);
   }
-  const auto id_at = [&](size_t at) { return items.empty() ? json::value() : items[at].at("id"); };
-  json::object list{{"object", "list"}, {"has_more", false}};
-  list["first_id"] = id_at(0);
-  list["last_id"] = id_at(items.empty() ? 0 : items.size() - 1);
+  return items;
+}
+
+// A page of them: limit, order and after say which, as OpenAI has them.
+struct ItemPage {
+  int64_t limit = 20;
+  bool newest_first = true;
+  std::string after;  // an item's id; "": from the beginning
+};
+
+Result<ItemPage> read_page(std::string_view query) {
+  ItemPage page;
+  if (const std::string limit = query_value(query, "limit"); !limit.empty()) {
+    const auto [end, failed] = std::from_chars(limit.data(), limit.data() + limit.size(), page.limit);
+    if (failed != std::errc() || end != limit.data() + limit.size() || page.limit < 1 || page.limit > 100)
+      return Error{"limit must be a number from 1 to 100"};
+  }
+  const std::string order = query_value(query, "order");
+  if (!order.empty() && order != "asc" && order != "desc") return Error{"order must be asc or desc"};
+  page.newest_first = order != "asc";
+  page.after = query_value(query, "after");
+  return page;
+}
+
+Result<json::object> item_list(const Stored& stored, const std::string& id, std::string_view query) {
+  TRY_ASSIGN(const ItemPage page, read_page(query));
+  json::array all = items_with_ids(stored, id);
+  if (page.newest_first) std::reverse(all.begin(), all.end());
+  const auto is_after = [&](const json::value& item) { return item.at("id") == json::value(page.after); };
+  auto from = all.begin();
+  if (!page.after.empty()) {
+    from = std::find_if(all.begin(), all.end(), is_after);
+    if (from == all.end()) return Error{fmt::format("after: there is no item {}", shortened(page.after))};
+    ++from;
+  }
+  const auto count = std::min<std::ptrdiff_t>(page.limit, all.end() - from);
+  json::array items(from, from + count);
+  json::object list{{"object", "list"}, {"has_more", from + count != all.end()}};
+  list["first_id"] = items.empty() ? json::value() : items.front().at("id");
+  list["last_id"] = items.empty() ? json::value() : items.back().at("id");
   list["data"] = std::move(items);
   return list;
 }
@@ -81,7 +120,12 @@ HttpAnswer answer_stored(const HttpCall& call, const StoredPath& path, const Sto
     access.store->erase(path.id, access.owner);
     return json_body({{"id", path.id}, {"object", "response"}, {"deleted", true}});
   }
-  if (path.verb == "input_items") return json_body(item_list(*stored, path.id));
+  if (path.verb == "input_items") {
+    const auto list = item_list(*stored, path.id, call.query);
+    if (!list.ok())
+      return error_answer(call, {.status = 400, .message = list.error().message, .code = "invalid_value"});
+    return json_body(*list);
+  }
   return json_body(stored->response);
 }
 

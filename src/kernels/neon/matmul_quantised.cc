@@ -131,7 +131,7 @@ template <bool kNibbles, int kGroup, class Scale, int MP, int G>
   for (int g = 0; g < G; ++g)
 #pragma GCC unroll 4
     for (int m = 0; m < MP; ++m) d[g][0][m] = d[g][1][m] = vdupq_n_s32(kMagicBits);
-#pragma GCC unroll 16
+#pragma GCC unroll 4
   for (int step = 0; step < kSteps; ++step)
 #pragma GCC unroll 4
     for (int g = 0; g < G; ++g) {
@@ -204,22 +204,18 @@ template <bool kNibbles, int kGroup, class Scale, int MP>
     const int8_t* q = x.q + pair * pair_bytes;
     const float* scales = x.scales + pair * pair_scales;
     const uint8_t *header = block, *w = block + headers_bytes<Scale>(groups);
-    const auto next = [&]<int G>(int32_t g) {
-      add_groups<kNibbles, kGroup, Scale, MP, G>(w, header + 4 * g * sizeof(Scale), q, pair_bytes, scales, pair_scales,
-                                                 p);
+    const auto next = [&]<int G>(uint32_t g) {
+      const uint8_t* own = header + g / 4 * kHeaderBytes<Scale> + g % 4 * 4 * sizeof(Scale);
+      add_groups<kNibbles, kGroup, Scale, MP, G>(w, own, q, pair_bytes, scales, pair_scales, p);
       w += G * kBytes;
       q += G * kGroup * 2;
       scales += G * 4;
     };
-    for (int32_t left = groups; left > 0; left -= 4, header += kHeaderBytes<Scale>) {
-      const int32_t here = left < 4 ? left : 4;
-      int32_t g = 0;
+    uint32_t g = 0;
 #pragma GCC unroll 1
-      for (; g + kTogether <= here; g += kTogether) next.template operator()<kTogether>(g);
-      if constexpr (kTogether > 1)
-#pragma GCC unroll 1
-        for (; g < here; ++g) next.template operator()<1>(g);
-    }
+    for (; g + kTogether <= static_cast<uint32_t>(groups); g += kTogether) next.template operator()<kTogether>(g);
+    if constexpr (kTogether > 1)
+      if (g < static_cast<uint32_t>(groups)) next.template operator()<1>(g);
 #pragma GCC unroll 4
     for (int m = 0; m < MP; ++m) p[0][m] = vaddq_f32(p[0][m], c[0][m]), p[1][m] = vaddq_f32(p[1][m], c[1][m]);
     output.store<MP>(p, n, pair);

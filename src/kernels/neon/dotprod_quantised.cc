@@ -118,10 +118,16 @@ void pass(const uint8_t* block, const Rows& x, int32_t r, int32_t end, int32_t n
     r += MR;
   };
   while (end - r >= 8) next.template operator()<8>();
-  if (end - r >= 4) next.template operator()<4>();
-  if (end - r == 3) return next.template operator()<3>();
-  if (end - r == 2) return next.template operator()<2>();
-  if (end - r == 1) next.template operator()<1>();
+  switch (end - r) {
+    case 7: return next.template operator()<7>();
+    case 6: return next.template operator()<6>();
+    case 5: return next.template operator()<5>();
+    case 4: return next.template operator()<4>();
+    case 3: return next.template operator()<3>();
+    case 2: return next.template operator()<2>();
+    case 1: return next.template operator()<1>();
+    default: return;
+  }
 }
 
 // With many rows: so many of them stay in the first cache while so many outputs pass, which stay in the second.

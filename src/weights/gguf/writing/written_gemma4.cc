@@ -13,7 +13,7 @@ namespace {
 namespace json = boost::json;
 
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-constexpr int64_t kMostLayers = 1024;
+constexpr int64_t kMostWrittenLayers = 1024;
 
 struct Described {
   JsonFields fields;
@@ -79,7 +79,7 @@ Result<const TensorView*> needed(const WrittenNames& names, const std::string& n
 // Widths as the tensors have them.
 Result<Layers> read_layers(const JsonFields& text, const WrittenNames& names) {
   Layers layers;
-  TRY_ASSIGN(const int64_t count, text.integer("num_hidden_layers", 1, kMostLayers));
+  TRY_ASSIGN(const int64_t count, text.integer("num_hidden_layers", 1, kMostWrittenLayers));
   TRY_ASSIGN(layers.heads, text.integer("num_attention_heads", 1, kMost));
   TRY_ASSIGN(layers.sliding, sliding_layers(text, count));
   for (int64_t i = 0; i < count; ++i) {
@@ -134,7 +134,7 @@ Status add_attention_keys(const Described& model, const Layers& layers, GgufKeys
     keys->unsigned_integer(key(name), static_cast<uint32_t>(value));
   };
   TRY_ASSIGN(const int64_t window, model.fields.integer("sliding_window", 1, kMost));
-  TRY_ASSIGN(const int64_t shared, model.fields.integer_or("num_kv_shared_layers", 0, 0, kMostLayers));
+  TRY_ASSIGN(const int64_t shared, model.fields.integer_or("num_kv_shared_layers", 0, 0, kMostWrittenLayers));
   TRY_ASSIGN(const double epsilon, model.fields.number_or("rms_norm_eps", 1e-6, 1e-12, 1));
   TRY_ASSIGN(const Rope rope, read_rope(model.fields));
   integer("attention.head_count", layers.heads);
@@ -167,7 +167,7 @@ Status add_expert_keys(const Described& model, GgufKeys* keys) {
 
 Result<int64_t> written_layers(const json::object& config) {
   TRY_ASSIGN(const Described model, described(config));
-  return model.fields.integer("num_hidden_layers", 1, kMostLayers);
+  return model.fields.integer("num_hidden_layers", 1, kMostWrittenLayers);
 }
 
 Status add_gemma4_keys(const json::object& config, const WrittenNames& names, GgufKeys* keys) {

@@ -16,7 +16,7 @@ namespace {
 
 // Of what is written, made at a time: what bounds the memory in use.
 constexpr uint64_t kChunkBytes = 32 << 20;
-constexpr int64_t kRowsPerPiece = 16;
+constexpr int64_t kWrittenRowsAtOnce = 16;
 
 void encode_row(std::span<const float> row, GgufType type, std::byte* out) {
   if (type.in_blocks()) return pack_blocks(type.blocks, row, out);
@@ -71,7 +71,7 @@ Status write_rows(const WrittenTensor& tensor, size_t number, ThreadPool& pool, 
   for (int64_t first = 0; first < rows; first += chunk) {
     const int64_t count = std::min(chunk, rows - first);
     made.resize(static_cast<size_t>(count) * row_bytes);
-    pool.run(count, kRowsPerPiece, [&](int64_t begin, int64_t end) {
+    pool.run(count, kWrittenRowsAtOnce, [&](int64_t begin, int64_t end) {
       std::vector<float> row;
       for (int64_t i = begin; i < end; ++i) {
         source.read(first + i, row);

@@ -363,7 +363,8 @@ std::string asked_model(std::string_view body) {
 json::object show_model(const ModelView& view, int32_t context) {
   json::array can{"completion"};
   const std::string chat_template = template_of(view);
-  if (!chat_template.empty()) can.emplace_back("tools"), can.emplace_back("thinking");
+  const bool chats = view.model != nullptr ? view.model->text().has_chat() : !chat_template.empty();
+  if (chats) can.emplace_back("tools"), can.emplace_back("thinking");
   if (view.model != nullptr ? view.model->vision() != nullptr : view.entry.head.takes_images)
     can.emplace_back("vision");
   const std::string family = family_of(view.entry.head);

@@ -11,6 +11,7 @@ namespace paceline::kernels::avx2 {
 struct Vec {
   using F = __m256;
   static constexpr int kLanes = 8;
+  static constexpr int kTogether = 1;
 
   static F load(const float* p) { return _mm256_loadu_ps(p); }
   static void store(float* p, F v) { _mm256_storeu_ps(p, v); }

@@ -11,6 +11,7 @@ namespace paceline::kernels::avx512 {
 struct Vec {
   using F = __m512;
   static constexpr int kLanes = 16;
+  static constexpr int kTogether = 1;
 
   static F load(const float* p) { return _mm512_loadu_ps(p); }
   static void store(float* p, F v) { _mm512_storeu_ps(p, v); }

@@ -26,10 +26,19 @@ inline void store_tail(float* y, int64_t count, typename V::F value) {
   for (int i = 0; i < count; ++i) y[i] = padded[i];
 }
 
-// y[i] = f(y[i], x[i])
+// y[i] = f(y[i], x[i]), some vectors side by side: those of one wait for each other.
 template <class V, class Function>
 inline void map2(float* y, const float* x, int64_t count, Function f) {
+  constexpr int kStep = V::kTogether * V::kLanes;
   int64_t i = 0;
+  for (; i + kStep <= count; i += kStep) {
+    typename V::F values[V::kTogether];
+#pragma GCC unroll 4
+    for (int j = 0; j < V::kTogether; ++j)
+      values[j] = f(V::load(y + i + j * V::kLanes), V::load(x + i + j * V::kLanes));
+#pragma GCC unroll 4
+    for (int j = 0; j < V::kTogether; ++j) V::store(y + i + j * V::kLanes, values[j]);
+  }
   for (; i + V::kLanes <= count; i += V::kLanes) V::store(y + i, f(V::load(y + i), V::load(x + i)));
   if (i < count)
     store_tail<V>(y + i, count - i, f(load_tail<V>(y + i, count - i, 0), load_tail<V>(x + i, count - i, 0)));
@@ -148,7 +157,18 @@ template <class V>
 float exp_sum(float* x, float top, int32_t count) {
   const auto t = V::set1(top);
   auto total = V::set1(0);
+  constexpr int kStep = V::kTogether * V::kLanes;
   int32_t i = 0;
+  for (; i + kStep <= count; i += kStep) {
+    typename V::F e[V::kTogether];
+#pragma GCC unroll 4
+    for (int j = 0; j < V::kTogether; ++j) e[j] = exp<V>(V::sub(V::load(x + i + j * V::kLanes), t));
+#pragma GCC unroll 4
+    for (int j = 0; j < V::kTogether; ++j) {
+      V::store(x + i + j * V::kLanes, e[j]);
+      total = V::add(total, e[j]);
+    }
+  }
   for (; i + V::kLanes <= count; i += V::kLanes) {
     const auto e = exp<V>(V::sub(V::load(x + i), t));
     V::store(x + i, e);

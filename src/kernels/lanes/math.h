@@ -1,8 +1,8 @@
 // Elementary functions over vectors of float32, written once for all instruction sets. V is a set's vector:
-//   V::F, V::kLanes, load, store, set1, add, sub, mul, div, max, fma(a, b, c) = a * b + c,
-//   round (to nearest even), pow2 (2^n for integral n in [-126, 127]), zero_below(x, limit, y) = x < limit ? 0 : y,
-//   sum (over the lanes, in an order of its own that never changes), sum4 (of four vectors, in the same),
-//   top (the largest of the lanes, all of them numbers)
+//   V::F, V::kLanes, kTogether (vectors that elementwise.h computes side by side, at most 4), load, store, set1, add,
+//   sub, mul, div, max, fma(a, b, c) = a * b + c, round (to nearest even), pow2 (2^n for integral n in [-126, 127]),
+//   zero_below(x, limit, y) = x < limit ? 0 : y, sum (over the lanes, in an order of its own that never changes), sum4
+//   (of four vectors, in the same), top (the largest of the lanes, all of them numbers)
 // So each set has one exp, one tanh, one gelu and one silu, the same in every kernel.
 #pragma once
 

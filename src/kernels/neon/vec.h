@@ -10,6 +10,7 @@ namespace paceline::kernels::neon {
 struct Vec {
   using F = float32x4_t;
   static constexpr int kLanes = 4;
+  static constexpr int kTogether = 4;
 
   static F load(const float* p) { return vld1q_f32(p); }
   static void store(float* p, F v) { vst1q_f32(p, v); }

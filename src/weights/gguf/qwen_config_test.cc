@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <map>
 
 #include "weights/gguf/gguf_words.h"
 #include "weights/gguf/gguf_writer_for_tests.h"
@@ -93,6 +94,30 @@ TEST(QwenGgufConfig, RefusesWhatDoesNotFit) {
   EXPECT_THAT(ReadQwen(with_heads().booleans("qwen35.attention.recurrent_layers", {true})).message(),
               HasSubstr("recurrent_layers"));
   EXPECT_THAT(ReadQwen(with_heads().u32("qwen35.full_attention_interval", 0)).message(), HasSubstr("interval"));
+}
+
+// Names and shapes as a folder has them; both spellings of one.
+TEST(QwenGgufTensors, AreCalledAsInAFolder) {
+  for (const char* bias : {"blk.0.ssm_dt.bias", "blk.0.ssm_dt"}) {
+    GgufBytes made = qwen35();
+    made.u32("qwen35.attention.head_count_kv", 2).tensor(bias, {4}, 0, std::string(16, '\1'));
+    made.tensor("blk.0.ssm_conv1d.weight", {4, 160}, 0, std::string(4 * 4 * 160, '\0'));
+    made.tensor("blk.8.nextn.eh_proj.weight", {128, 2}, 0, std::string(4 * 256, '\0'));
+    made.tensor("blk.8.attn_q.weight", {64, 2}, 0, std::string(4 * 128, '\0'));
+    made.tensor("v.patch_embd.weight", {4}, 0, std::string(16, '\0'));
+    const ReadQwen read(made);
+    GgufTensors tensors;
+    ASSERT_TRUE(add_qwen_tensors(*read.files, &tensors).ok());
+    std::map<std::string, std::vector<int64_t>> shapes;
+    for (const TensorView& view : tensors.take()) shapes[view.name] = view.shape;
+    EXPECT_EQ(shapes,
+              (std::map<std::string, std::vector<int64_t>>{{"model.embed_tokens.weight", {4, 64}},
+                                                           {"model.layers.0.linear_attn.dt_bias", {4}},
+                                                           {"model.layers.0.linear_attn.conv1d.weight", {160, 1, 4}},
+                                                           {"mtp.fc.weight", {2, 128}},
+                                                           {"mtp.layers.0.self_attn.q_proj.weight", {2, 64}}}));
+  }
+  EXPECT_EQ(qwen_gguf_name("model.layers.3.linear_attn.dt_bias", {8, 1}, true), "blk.3.ssm_dt.bias");
 }
 
 // Rows without a token have none, and what users define is shown.

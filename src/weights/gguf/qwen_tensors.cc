@@ -16,7 +16,7 @@ constexpr std::array<QwenName, 3> kQwenModelNames = {QwenName{"token_embd.weight
                                                      {"output_norm.weight", "model.norm.weight"},
                                                      {"output.weight", "lm_head.weight"}};
 
-constexpr std::array<QwenName, 30> kQwenLayerNames = {
+constexpr std::array<QwenName, 31> kQwenLayerNames = {
     QwenName{"attn_norm.weight", "input_layernorm.weight"},
     {"attn_q.weight", "self_attn.q_proj.weight"},
     {"attn_k.weight", "self_attn.k_proj.weight"},
@@ -30,6 +30,7 @@ constexpr std::array<QwenName, 30> kQwenLayerNames = {
     {"ssm_beta.weight", "linear_attn.in_proj_b.weight"},
     {"ssm_conv1d.weight", "linear_attn.conv1d.weight"},
     {"ssm_dt.bias", "linear_attn.dt_bias"},
+    {"ssm_dt", "linear_attn.dt_bias"},  // of other writers
     {"ssm_a", "linear_attn.A"},
     {"ssm_norm.weight", "linear_attn.norm.weight"},
     {"ssm_out.weight", "linear_attn.out_proj.weight"},

@@ -243,8 +243,10 @@ void pass(const uint8_t* block, size_t block_bytes, const QuantisedAct& x, int32
   }
 }
 
-// With many rows: so many outputs stay in the second cache while a tile's rows stay in the first.
+// With many rows: so many outputs stay in the second cache while a tile's rows stay in the first. With two tiles few
+// outputs at a time: the next come from memory while both pass.
 constexpr int32_t kCachedOutputs = 128;
+constexpr int32_t kTwoTilesOutputs = 16;
 
 template <bool kNibbles, int kGroup, class Scale>
 void run(const Matrix& w, const Act& act, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
@@ -259,8 +261,9 @@ void run(const Matrix& w, const Act& act, float* y, int64_t ldy, int32_t n_begin
       output.store_row(single<kNibbles, kGroup, Scale>(block_at(n), x, groups), n, 0);
     return;
   }
-  for (int32_t first = n_begin; first < n_end; first += kCachedOutputs) {
-    const int32_t last = first + kCachedOutputs < n_end ? first + kCachedOutputs : n_end;
+  const int32_t cached = pairs > 4 && pairs <= 8 ? kTwoTilesOutputs : kCachedOutputs;
+  for (int32_t first = n_begin; first < n_end; first += cached) {
+    const int32_t last = first + cached < n_end ? first + cached : n_end;
     pass<kNibbles, kGroup, Scale>(block_at(first), bytes, x, 0, pairs, groups, first, last, output);
   }
 }

@@ -1,10 +1,13 @@
 // A small run to its end, one that is cancelled, one that is disturbed.
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
 import { openPage } from "./browser.js";
-import { program, soon } from "./server.js";
+import { program, soon, startServer } from "./server.js";
 
 const kSmall = { at_once: [1], requests: 2, rounds: 1, output_tokens: 8 };
 const newest = async (server) => (await server.json("/v1/benchmarks")).runs[0];
@@ -54,6 +57,27 @@ export function benchmark(world) {
     assert.deepEqual(told.cells.map((cell) => Object.keys(cell)), run.report.cells.map((cell) => Object.keys(cell)));
     quiet();
     await close();
+  });
+
+  test("runs outlive the server, and go when they are deleted", async () => {
+    const state = fs.mkdtempSync(path.join(os.tmpdir(), "runs-"));
+    let server = await startServer([], { env: { XDG_STATE_HOME: state } });
+    await server.post("/v1/benchmarks", kSmall);
+    const { id, report } = await ended(server);
+    await server.stop();
+    server = await startServer([], { env: { XDG_STATE_HOME: state } });
+    const { page, go, quiet, close } = await openPage(world.browser, server.base);
+    await go("benchmark");
+    await page.waitForSelector(`[data-run="${id}"] button:text("JSON")`);
+    assert.deepEqual(await shownRates(page, id, "rate"), report.cells.map((cell) => cell.tokens_per_s));
+    await page.locator(`[data-run="${id}"]`).getByRole("button", { name: "Delete" }).click();
+    await page.waitForFunction((run) => !document.querySelector(`[data-run="${run}"]`), id);
+    assert.deepEqual((await server.json("/v1/benchmarks")).runs, []);
+    assert.equal(fs.readFileSync(path.join(state, "paceline/benchmarks.json"), "utf8"), "[]");
+    quiet();
+    await close();
+    await server.stop();
+    fs.rmSync(state, { recursive: true });
   });
 
   test("cancel ends it; two at once are refused; a disturbed one says so", async () => {

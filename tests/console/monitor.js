@@ -1,8 +1,11 @@
 // What the page says is what /metrics says; requests are listed, and can be ended.
 import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
 import { test } from "node:test";
 import { openPage } from "./browser.js";
-import { soon } from "./server.js";
+import { soon, startServer } from "./server.js";
 
 const total = async (server, name) => {
   const text = await (await server.get("/metrics")).text();
@@ -20,6 +23,8 @@ export function monitor(world) {
   test("numbers equal /metrics, and 20 requests fill the table", async () => {
     const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
     for (let i = 0; i < 20; ++i) await (await ask(world.server, { seed: i })).text();
+    await go("chat");
+    await page.waitForSelector(".strip b"); // it has been told how the server stands
     await go("monitor");
     await page.waitForSelector(".chart .uplot");
     for (const [column, name] of [["output", "vllm:generation_tokens_total"], ["prompt", "vllm:prompt_tokens_total"], ["accepted", "vllm:spec_decode_num_accepted_tokens_total"], ["drafted", "vllm:spec_decode_num_draft_tokens_total"]]) {
@@ -28,9 +33,28 @@ export function monitor(world) {
     }
     await toList(page);
     await soon(async () => (await page.locator("table.cards tbody tr").count()) >= 20, "20 requests in the table");
+    const ids = await page.locator("table.cards tbody button[title]").evaluateAll((all) => all.map((one) => one.title));
+    assert.deepEqual(ids, [...new Set(ids)], "each once");
     assert.equal(await page.locator(".chart").count(), 11);
     quiet();
     await close();
+  });
+
+  test("what servers before this one counted is not lost", async () => {
+    const state = fs.mkdtempSync(path.join(os.tmpdir(), "totals-")), env = { XDG_STATE_HOME: state };
+    const first = await startServer([], { env });
+    const { usage } = await (await ask(first, { ignore_eos: true })).json();
+    await soon(async () => (await first.json("/v1/history")).rows.at(-1)?.[2] === usage.completion_tokens, "a sample has it");
+    await first.stop();
+    const server = await startServer([], { env });
+    const { page, go, quiet, close } = await openPage(world.browser, server.base);
+    await go("monitor");
+    await page.waitForFunction((tokens) => document.querySelector("[data-all=output]")?.innerText === String(tokens), usage.completion_tokens);
+    assert.equal(await page.locator("[data-total=output]").innerText(), "0");
+    quiet();
+    await close();
+    await server.stop();
+    fs.rmSync(state, { recursive: true });
   });
 
   test("a request with all that is known of it, and what was decided for it", async () => {

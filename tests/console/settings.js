@@ -45,4 +45,25 @@ export function settings(world) {
     await soon(async () => (await drafted()) > 0, "drafts again");
     for (const wrong of [{ port: 1 }, { "speculate-up-to-kv": 2 }, { nonsense: 1 }, []]) assert.equal((await world.server.post("/v1/settings", wrong)).status, 400, JSON.stringify(wrong));
   });
+
+  test("what is asked for where a request does not say", async () => {
+    const { server } = world, story = { messages: [{ role: "user", content: "Tell a story." }], max_tokens: 24, ignore_eos: true };
+    const ask = async (fields = {}) => (await server.post("/v1/chat/completions", { ...story, ...fields })).json();
+    const set = async (fields) => assert.equal((await server.post("/v1/settings", fields)).status, 200);
+    const told = async () => (await server.json("/props")).default_generation_settings.params.temperature;
+    const drafted = async (fields) => (await ask(fields)).usage.speculative.drafted;
+    const before = await told();
+    await set({ "default-temperature": "0", "default-depth": "0" });
+    assert.equal(await told(), 0);
+    const coldest = (await ask({ temperature: 0 })).choices[0].message.content;
+    assert.equal((await ask()).choices[0].message.content, coldest);
+    assert.equal(await drafted(), 0);
+    assert.ok((await drafted({ speculative: { depth: 2 } })) > 0, "a request that says goes first");
+    await set({ "default-depth": "2" });
+    assert.ok((await drafted()) > 0);
+    assert.equal(await drafted({ speculative: { enabled: false } }), 0);
+    await set({ "default-temperature": "model", "default-depth": "auto" });
+    assert.equal(await told(), before);
+    for (const wrong of [{ "default-temperature": "warm" }, { "default-depth": 16 }, { "default-thinking": "maybe" }]) assert.equal((await server.post("/v1/settings", wrong)).status, 400, JSON.stringify(wrong));
+  });
 }

@@ -1,7 +1,9 @@
-// What it costs the clients that somebody watches: tokens per second of 16 of them, with the console's monitor open in a
-// browser and without, in turn; the median of the ratios. On a machine of one's own:
+// What it costs that somebody watches the server: the console's monitor in a browser that nobody drives.
 //
-//   node watching.js [ROUNDS] [REQUESTS]
+//   node watching.js [ROUNDS] [REQUESTS]   tokens per second of 16 clients, watched and not, in turn; the median of the
+//                                          ratios. On a machine of one's own.
+//   node watching.js shares [SECONDS]      percent of a core that server and browser take, with a blank page, on Chat and
+//                                          on Monitor, where nobody asks anything; and Monitor with 16 clients
 //
 // The browser runs only when nobody else wants the processor, as if on another machine (CONSOLE_BESIDE=1: beside them).
 import { execFile, execFileSync } from "node:child_process";
@@ -9,48 +11,85 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
-import { launch, openPage } from "./browser.js";
-import { program, startServer } from "./server.js";
+import { cpuShares, openWindow } from "./cpu_shares.js";
+import { program, soon, startServer } from "./server.js";
 
-const [rounds = 7, requests = 128] = process.argv.slice(2).map(Number);
 const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+const chromium = process.env.CHROMIUM ?? execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim();
 
 function asideBrowser() {
-  if (process.env.CONSOLE_BESIDE) return;
+  if (process.env.CONSOLE_BESIDE) return chromium;
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), "watching-")), "chromium");
-  const real = process.env.CHROMIUM ?? execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim();
-  fs.writeFileSync(file, `#!/bin/sh\nexec chrt --idle 0 ${real} "$@"\n`, { mode: 0o755 });
-  process.env.CHROMIUM = file;
+  fs.writeFileSync(file, `#!/bin/sh\nexec chrt --idle 0 ${chromium} "$@"\n`, { mode: 0o755 });
+  return file;
 }
 
-async function throughput(base) {
-  const flags = ["bench", "--serve", "--url", base, "--at-once", "16", "--requests", String(requests), "--ways", "auto", "--rounds", "1", "--ignore-eos", "--json", "--out", ""];
-  const { stdout } = await promisify(execFile)(program, flags);
+const benchFlags = (base, requests) => ["bench", "--serve", "--url", base, "--at-once", "16", "--requests", String(requests), "--ways", "auto", "--rounds", "1", "--ignore-eos", "--json", "--out", ""];
+async function throughput(base, requests) {
+  const { stdout } = await promisify(execFile)(program, benchFlags(base, requests));
   return JSON.parse(stdout).cells[0].tokens_per_s;
 }
 
-asideBrowser();
-const server = await startServer();
-const browser = await launch();
-const watched = async () => {
-  const { page, go, close } = await openPage(browser, server.base);
-  await go("monitor");
-  await page.waitForSelector(".chart .uplot");
-  const rate = await throughput(server.base);
-  const samples = await page.evaluate(async () => (await globalThis.room("state/monitor")).columns.value.time.length);
-  await close();
-  return { rate, samples };
-};
-const found = [];
-await throughput(server.base);
-for (let round = 0; round < rounds; ++round) {
-  let alone, seen;
-  if (round % 2) alone = await throughput(server.base);
-  seen = await watched();
-  if (!(round % 2)) alone = await throughput(server.base);
-  found.push({ alone, watched: seen.rate, samples: seen.samples, ratio: seen.rate / alone });
-  console.error(`round ${round + 1}: ${alone.toFixed(0)} alone, ${seen.rate.toFixed(0)} watched (${seen.samples} samples), ${(seen.rate / alone).toFixed(4)}`);
+// Until the page has asked for what it shows, and has drawn it.
+async function openConsole(browser, server, page) {
+  const asked = async () => (await (await server.get("/metrics")).text()).match(/http_answers_total\{[^}]*route="\/v1\/history"[^}]*\} (\d+)/)?.[1] ?? "0";
+  const before = await asked();
+  const opened = openWindow(browser, `${server.base}/#/${page}`);
+  await soon(async () => (await asked()) !== before, "the page looks at the server");
+  await new Promise((resolve) => setTimeout(resolve, 3000));
+  return opened;
 }
-console.log(JSON.stringify({ rounds, requests, alone: median(found.map((one) => one.alone)), watched: median(found.map((one) => one.watched)), ratio: median(found.map((one) => one.ratio)), found }));
-await browser.close();
-await server.stop();
+
+async function compare(rounds = 7, requests = 128) {
+  const browser = asideBrowser(), server = await startServer();
+  const found = [], rate = () => throughput(server.base, requests);
+  const watchedRate = async () => {
+    const opened = await openConsole(browser, server, "monitor");
+    const seen = await rate();
+    await opened.close();
+    return seen;
+  };
+  await rate();
+  for (let round = 0; round < rounds; ++round) {
+    let alone;
+    if (round % 2) alone = await rate();
+    const watched = await watchedRate();
+    if (!(round % 2)) alone = await rate();
+    found.push({ alone, watched, ratio: watched / alone });
+    console.error(`round ${round + 1}: ${alone.toFixed(0)} alone, ${watched.toFixed(0)} watched, ${(watched / alone).toFixed(4)}`);
+  }
+  console.log(JSON.stringify({ rounds, requests, alone: median(found.map((one) => one.alone)), watched: median(found.map((one) => one.watched)), ratio: median(found.map((one) => one.ratio)), found }));
+  await server.stop();
+}
+
+async function shares(seconds = 15) {
+  const server = await startServer(), found = {};
+  const take = async (name, open) => {
+    const opened = await open?.();
+    found[name] = await cpuShares({ server: server.pid, ...(opened && { browser: opened.pid }) }, seconds);
+    await opened?.close();
+    console.error(`${name}: ${Object.entries(found[name]).map(([who, share]) => `${who} ${share.toFixed(2)} %`).join(", ")}`);
+  };
+  const blank = async () => {
+    const opened = openWindow(chromium, "about:blank");
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+    return opened;
+  };
+  await take("nobody");
+  await take("blank", blank);
+  for (const page of ["chat", "monitor"]) await take(page, () => openConsole(chromium, server, page));
+  let isOver = false;
+  const asking = (async () => {
+    while (!isOver) await throughput(server.base, 64);
+  })();
+  await take("asked, nobody");
+  await take("asked, monitor", () => openConsole(chromium, server, "monitor"));
+  isOver = true;
+  await asking;
+  console.log(JSON.stringify({ seconds, percent_of_a_core: found }));
+  await server.stop();
+}
+
+const [first, ...rest] = process.argv.slice(2);
+if (first === "shares") await shares(...rest.map(Number));
+else await compare(...[first, ...rest].filter(Boolean).map(Number));

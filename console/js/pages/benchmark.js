@@ -48,7 +48,9 @@ export default function BenchmarkPage() {
   const may = session.value?.manages;
   useEffect(() => {
     if (!may) return;
-    const look = () => lookAtRuns().catch(() => {});
+    // Seldom where nothing runs.
+    let looks = 0;
+    const look = () => document.visibilityState === "visible" && (looks++ % 5 === 0 || runs.value[0]?.state === "running") && lookAtRuns().catch(() => {});
     look();
     const timer = setInterval(look, 1000);
     return () => clearInterval(timer);

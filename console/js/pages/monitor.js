@@ -2,7 +2,7 @@
 import { computed, effect, html, untracked, useEffect, useState } from "../base/view.js";
 import { bytes, number, percent, seconds, t, time } from "../base/words.js";
 import { routingOf } from "../state/lines.js";
-import { cancel, columns, growth, kRanges, lookAtHistory, lookAtRequests, range, ratio, requests, setRange, takeFresh } from "../state/monitor.js";
+import { cancel, columns, earlier, growth, kRanges, lookAtHistory, lookAtRequests, range, ratio, requests, setRange, takeFresh } from "../state/monitor.js";
 import { fresh, sample, session } from "../state/server.js";
 import { Chart } from "../parts/chart.js";
 import { Dialog, SignButton, Tabs } from "../parts/controls.js";
@@ -42,13 +42,15 @@ function Charts() {
   }} />`)}</div>`;
 }
 
+const kTotals = [["requests", "requests"], ["prompt", "prompt"], ["cached", "cached"], ["output", "output"], ["drafted", "guessed"], ["accepted", "accepted"], ["rounds", "rounds"]];
 function Totals() {
   const last = (name) => sample.value?.[name] ?? 0;
-  const rows = [["requests", "requests"], ["prompt", "prompt"], ["cached", "cached"], ["output", "output"], ["drafted", "guessed"], ["accepted", "accepted"], ["rounds", "rounds"]];
+  const sums = (mark, of) => kTotals.map(([column, key]) => html`<div><dt>${t(key)}</dt><dd ...${{ [mark]: column }}>${number(of(column))}</dd></div>`);
   // A round takes about as long with drafts as without: what was accepted are steps that nobody had to make.
   const perStep = last("verify_steps") > 0 ? last("verify_s") / last("verify_steps") : 0;
-  return html`<section class="card"><h2>${t("totals")}</h2><dl class="totals">${rows.map(([column, key]) => html`<div><dt>${t(key)}</dt><dd data-total=${column}>${number(last(column))}</dd></div>`)}
-    <div><dt>${t("saved")}</dt><dd>${seconds(Math.max(last("accepted") * perStep - last("draft_s"), 0))}</dd></div></dl></section>`;
+  return html`<section class="card"><h2>${t("totals")}</h2><dl class="totals">${sums("data-total", last)}
+    <div><dt>${t("saved")}</dt><dd>${seconds(Math.max(last("accepted") * perStep - last("draft_s"), 0))}</dd></div></dl>
+    <h2>${t("totals.all")}</h2><dl class="totals">${sums("data-all", (name) => last(name) + (earlier.value[name] ?? 0))}</dl></section>`;
 }
 
 const kEnds = (row) => row.end || t(["loading", "queued"].includes(row.state) ? "waiting" : "running");
@@ -72,8 +74,9 @@ function Requests() {
     { name: t("model"), of: (row) => row.model }, { name: t("wire"), of: (row) => row.route }, { name: t("client"), of: (row) => row.client },
     { name: t("state"), of: kEnds, show: (row) => html`${kEnds(row)} ${!row.end && html`<progress aria-label=${t("state")} max=${row.max_tokens || 1} value=${row.state === "writing" ? row.output_tokens : undefined}></progress>`}` },
     figure(t("prompt"), "prompt_tokens"), figure(t("cached"), "cached_tokens"), figure(t("output"), "output_tokens"), figure(t("tokens_s"), "tokens_per_second", 1),
-    { name: t("acceptance"), num: true, of: acceptanceOf, show: (row) => percent(acceptanceOf(row)) },
+    figure(t("depth"), "depth"), { name: t("acceptance"), num: true, of: acceptanceOf, show: (row) => percent(acceptanceOf(row)) },
     figure(t("per_verify"), "tokens_per_verify", 2),
+    { name: "KV", num: true, of: (row) => row.kv_bytes, show: (row) => bytes(row.kv_bytes) },
     { name: t("age"), num: true, of: (row) => row.age_s, show: (row) => seconds(row.age_s) },
     { name: t("cancel"), show: (row) => (row.end ? "–" : html`<${SignButton} sign="stop" name=${t("cancel")} onClick=${() => cancel(row.id)} />`) },
   ];
@@ -87,13 +90,12 @@ export default function MonitorPage() {
   const may = session.value?.manages;
   useEffect(() => {
     if (!may) return;
-    const lookAtList = () => listIsSeen && lookAtRequests().catch(() => {});
     lookAtHistory().catch(() => {});
-    lookAtRequests().catch(() => {});
+    listIsSeen = true;
     return effect(() => {
-      if (!fresh.value) return;
-      untracked(() => takeFresh(fresh.value));
-      lookAtList();
+      const found = fresh.value;
+      if (found) untracked(() => takeFresh(found));
+      if (listIsSeen) lookAtRequests().catch(() => {});
     });
   }, [may]);
   if (!may) return html`<div class="page"><h1>${t("page.monitor")}</h1><p>${t("needs_admin")}</p></div>`;

@@ -15,7 +15,7 @@ const Own = () => html`<section class="card"><h2>${t("own")}</h2><div class="row
   <${Choice} name=${t("density")} value=${density.value} options=${words("density", ["normal", "dense"])} on=${(value) => (density.value = value)} />
   <${Choice} name=${t("motion")} value=${motion.value} options=${words("motion", ["system", "full", "none"])} on=${(value) => (motion.value = value)} /></div></section>`;
 
-const kChoices = { "log-level": ["error", "info", "debug"], "speculation-report": ["none", "summary", "detailed"] };
+const kChoices = { "log-level": ["error", "info", "debug"], "speculation-report": ["none", "summary", "detailed"], "default-thinking": ["model", "true", "false"] };
 
 // One that can change while the server runs.
 function LiveSetting({ row, change }) {

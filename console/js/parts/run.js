@@ -1,8 +1,8 @@
 // One measurement: how it goes, what it was of, and its figures.
 import { html } from "../base/view.js";
 import { dateTime, number, percent, t } from "../base/words.js";
-import { cancelRun, csvOf, pictureOf } from "../state/benchmarks.js";
-import { Check, Pairs, download } from "./controls.js";
+import { csvOf, dropRun, pictureOf } from "../state/benchmarks.js";
+import { Check, Pairs, SignButton, download } from "./controls.js";
 import { Table } from "./table.js";
 
 const kTextNames = { prose: "prompt.story", code: "prompt.code", arithmetic: "prompt.sums", copying: "prompt.copy" };
@@ -40,7 +40,7 @@ export function Run({ run, isShown, show }) {
       <span>${run.others > 0 ? html`<b class="bad">${t("bench.disturbed", { count: number(run.others) })}</b>` : run.state === "done" && t("bench.quiet")}</span><span class="push"></span>
       ${cells.length > 0 && html`<${Check} name=${t("bench.over")} value=${isShown} on=${show} />`}
       ${run.state === "done" && html`<button type="button" onClick=${() => download("benchmark.json", JSON.stringify(run, null, 1))}>JSON</button><button type="button" onClick=${() => download("benchmark.csv", csvOf(run), "text/csv")}>CSV</button><button type="button" onClick=${() => savePicture(run)}>SVG</button>`}
-      ${run.state === "running" && html`<button type="button" onClick=${() => cancelRun(run)}>${t("cancel")}</button>`}</div>
+      ${run.state === "running" ? html`<button type="button" onClick=${() => dropRun(run)}>${t("cancel")}</button>` : html`<${SignButton} sign="trash" name=${t("delete")} onClick=${() => dropRun(run)} />`}</div>
     ${run.problem && run.state === "failed" && html`<p class="bad">${run.problem}</p>`}
     <p class="small soft">${plan.at_once.join(", ")} × ${plan.requests} × ${plan.rounds} · ${plan.output_tokens} ${t("tokens")}</p><${RunFacts} facts=${run.facts ?? {}} version=${run.version} />
     ${run.state === "running" && html`<progress max=${run.total || 1} value=${run.done} aria-label=${t("running")}></progress><p class="small mono">${run.now}</p>`}

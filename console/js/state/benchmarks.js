@@ -1,11 +1,8 @@
-// Measurements that the server makes of itself: what is planned, what runs, and what was found. The browser keeps the
-// last ones, too: the server forgets them when it ends.
+// Measurements that the server makes of itself, and keeps: what is planned, what runs, and what was found.
 import { signal } from "../base/view.js";
 import { ask } from "../api/http.js";
-import { remember, remembered } from "../api/store.js";
 
-const kKeptRuns = 20;
-export const runs = signal(remembered("runs", []));
+export const runs = signal([]);
 export const textKinds = signal([]);
 
 // By what is measured: what stands in the fields at first, as lists that are written down.
@@ -28,15 +25,13 @@ export const requestsOf = (plan) =>
 
 export async function lookAtRuns() {
   const found = await ask("/v1/benchmarks");
-  const known = new Set(found.runs.map((run) => run.id));
-  const all = [...found.runs, ...runs.value.filter((run) => !known.has(run.id) && run.state !== "running")];
   textKinds.value = found.kinds;
-  runs.value = all.sort((a, b) => b.began - a.began).slice(0, kKeptRuns);
-  remember("runs", runs.value.filter((run) => run.state !== "running"));
+  runs.value = found.runs;
 }
 
 export const startRun = (plan) => ask("/v1/benchmarks", { method: "POST", body: plan }).then(lookAtRuns);
-export const cancelRun = (run) => ask(`/v1/benchmarks/${run.id}`, { method: "DELETE" });
+// One that runs ends; one that has ended goes.
+export const dropRun = (run) => ask(`/v1/benchmarks/${run.id}`, { method: "DELETE" }).then(lookAtRuns);
 export const pictureOf = async (run) => (await ask(`/v1/benchmarks/${run.id}`)).svg;
 
 // What a run's figures are drawn over.

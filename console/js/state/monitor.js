@@ -7,6 +7,7 @@ export const kRanges = { 60: "1 min", 600: "10 min", 3600: "1 h", 86400: "24 h" 
 export const range = signal("60");
 export const columns = signal(null); // by name: arrays of numbers
 export const requests = signal({ waiting: [], running: [], recent: [] });
+export const earlier = signal({}); // by name: what servers before this one counted
 const kMost = 4000; // samples of any range
 
 // Joins what was there with what is new, and forgets what is older than the range.
@@ -25,25 +26,27 @@ export async function lookAtHistory() {
   const wanted = range.value;
   reach.seconds = Math.min(wanted, 3600);
   const found = await ask(`/v1/history?seconds=${wanted}`);
+  earlier.value = found.before ?? {};
   if (wanted === range.value) columns.value = joinSamples(null, found.columns, found.rows, Number(wanted));
 }
 
-// What a look at the server brought goes to what is here, as soon as a chart would show it: a plot is some 600 dots wide,
-// and of a day the server has a sample for every half a minute.
+// What is new about the server goes to what is here when it is worth a drawing: every other second at most, when it is a
+// dot wide (a plot has some 600), and of a day when the server has it, every half a minute.
 let late = [];
 export function takeFresh({ columns: names, rows }) {
   const seconds = Number(range.value), last = columns.value?.time.at(-1);
   if (!last) return;
   late = [...late, ...rows].filter(([at]) => at > last);
-  if (!(late.at(-1)?.[0] - last >= Math.min(seconds / 600, 30))) return;
+  if (!(late.at(-1)?.[0] - last >= Math.min(Math.max(seconds / 600, 1.5), 30))) return;
   if (seconds > 3600) lookAtHistory().catch(() => {});
   else columns.value = joinSamples(columns.value, names, late, seconds);
   late = [];
 }
 
-// Those that ended since the last look; those before it stay the objects that they are.
-let nextEnded = 0;
-export async function lookAtRequests() {
+// Those that ended since the last look, one look at a time; those before it stay the objects that they are.
+let nextEnded = 0, listAsked = null;
+export const lookAtRequests = () => (listAsked ??= takeRequests().finally(() => (listAsked = null)));
+async function takeRequests() {
   const found = await ask(`/v1/requests?since=${nextEnded}`);
   const isOther = found.next < nextEnded;
   nextEnded = isOther ? 0 : found.next;

@@ -82,10 +82,10 @@ std::vector<ClientText> client_texts(const std::string& url, const std::string& 
   return made;
 }
 
-// Where measurements are kept; "": nowhere.
-std::string benchmark_file() {
+// Where something is kept; "": nowhere.
+std::string state_file(const char* name) {
   const std::filesystem::path folder = state_folder();
-  return folder.empty() ? "" : (folder / "benchmarks.json").string();
+  return folder.empty() ? "" : (folder / name).string();
 }
 
 // The console's benchmark: clients of this very server, as `paceline bench --serve` has them.
@@ -235,7 +235,8 @@ void add_serve_command(const Command& program, Action& action) {
       options->server.described = live.described();
       options->server.config_file = options->config_file;
       options->server.limits.defaults = request_defaults(options->defaults);
-      options->server.benchmark_file = benchmark_file();
+      options->server.benchmark_file = state_file("benchmarks.json");
+      options->server.totals_file = state_file("totals.json");
       options->server.change_setting = [&live](const std::string& name, const std::string& value) {
         return live.change(name, value);
       };

@@ -185,7 +185,7 @@ std::optional<HistorySample> MetricsHistory::newest() const {
   return fine_.back();
 }
 
-std::string MetricsHistory::json(double seconds, double since) const {
+std::string MetricsHistory::json(double seconds, double since, std::string_view before) const {
   std::string columns, rows;
   for (const std::string_view name : kColumnNames) columns += fmt::format("{}\"{}\"", columns.empty() ? "" : ",", name);
   const std::lock_guard lock(mutex_);
@@ -197,7 +197,8 @@ std::string MetricsHistory::json(double seconds, double since) const {
     for (size_t i = 0; i < sample.size(); ++i) rows += (i == 0 ? "" : ",") + number_text(sample[i]);
     rows += ']';
   }
-  return fmt::format(R"({{"columns":[{}],"totals":{},"rows":[{}]}})", columns, static_cast<size_t>(kLastTotal), rows);
+  return fmt::format(R"({{"columns":[{}],"totals":{},"before":{},"rows":[{}]}})", columns,
+                     static_cast<size_t>(kLastTotal), before, rows);
 }
 
 }  // namespace paceline

@@ -74,9 +74,9 @@ class MetricsHistory {
   void add(std::string_view metrics, double now, double memory);
   // None: nothing has been added yet.
   [[nodiscard]] std::optional<HistorySample> newest() const;
-  // {"columns": […], "totals": how many of them only grow, "rows": […]} of the last so many seconds, those behind
-  // `since` alone.
-  [[nodiscard]] std::string json(double seconds, double since) const;
+  // {"columns": […], "totals": how many of them only grow, "before": {…}, "rows": […]} of the last so many seconds,
+  // those behind `since` alone. before: JSON, what was counted before this server.
+  [[nodiscard]] std::string json(double seconds, double since, std::string_view before = "{}") const;
 
  private:
   struct Reading {

@@ -131,6 +131,7 @@ struct ServerSettings {
       client_texts;
   RunBenchmark run_benchmark;                // may be empty
   std::string benchmark_file;                // where its runs are kept; "": in memory alone
+  std::string totals_file;                   // where sums of all servers are kept; "": nowhere
   std::vector<std::string> benchmark_kinds;  // of texts that it knows
   // What happens to fields that nobody knows: none: as each route has it.
   std::optional<bool> ignores_unknown_fields;

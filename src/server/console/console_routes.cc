@@ -60,6 +60,7 @@ std::string file_text(const std::string& path) {
 ConsoleRoutes::ConsoleRoutes(ConsoleSources sources)
     : sources_(std::move(sources)),
       pages_(sources_.settings->console_dir),
+      all_time_(sources_.settings->totals_file),
       benchmarks_(*sources_.settings, sources_.metrics, [this] { return benchmark_facts(); }) {}
 
 bool ConsoleRoutes::is_route(std::string_view path) {
@@ -130,10 +131,12 @@ void ConsoleRoutes::take_sample() {
   if (now - sampled_ < 0.9) return;
   sampled_ = now;
   history_.add(sources_.metrics(), now, static_cast<double>(resident_bytes()));
+  all_time_.note(*history_.newest());
 }
 
 HttpAnswer ConsoleRoutes::history(const HttpCall& call) const {
-  return {.body = history_.json(number_in(call.query, "seconds", 60), number_in(call.query, "since", 0)),
+  return {.body = history_.json(number_in(call.query, "seconds", 60), number_in(call.query, "since", 0),
+                                json::serialize(all_time_.before())),
           .headers = {{"Cache-Control", "no-store"}}};
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "server/api_keys.h"
+#include "server/console/all_time.h"
 #include "server/console/benchmarks.h"
 #include "server/console/console_pages.h"
 #include "server/console/console_sessions.h"
@@ -69,6 +70,7 @@ class ConsoleRoutes {
   ConsolePages pages_;
   ConsoleSessions sessions_;
   MetricsHistory history_;
+  AllTime all_time_;
   Benchmarks benchmarks_;
   mutable std::mutex settings_mutex_;
   std::map<std::string, std::string> changed_;  // settings, since the start

@@ -1,0 +1,71 @@
+#include "server/console/all_time.h"
+
+#include <algorithm>
+#include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+
+namespace paceline {
+
+namespace json = boost::json;
+
+AllTime::AllTime(std::string file) : file_(std::move(file)), others_(read_file()) {}
+
+AllTime::~AllTime() { write_down(); }
+
+AllTime::Sums AllTime::read_file() const {
+  Sums made{};
+  std::ifstream stream(file_, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  boost::system::error_code failed;
+  const json::value read = json::parse(text.str(), failed);
+  if (failed || !read.is_object()) return made;
+  for (size_t i = 0; i < made.size(); ++i) {
+    const json::value* found = read.get_object().if_contains(history_column_name(kSummed[i]));
+    const double sum = found != nullptr && found->is_number() ? found->to_number<double>() : 0;
+    made[i] = std::isfinite(sum) && sum > 0 ? sum : 0;
+  }
+  return made;
+}
+
+void AllTime::note(const HistorySample& sample) {
+  constexpr double kBetween_s = 60;
+  const std::lock_guard lock(mutex_);
+  for (size_t i = 0; i < kSummed.size(); ++i) counted_[i] = sample[kSummed[i]];
+  if (sample[kTime] - written_at_ < kBetween_s) return;
+  written_at_ = sample[kTime];
+  write_down();
+}
+
+// Another server may have added to it meanwhile. The old file stays whole until the new one is.
+void AllTime::write_down() {
+  if (file_.empty() || counted_ == written_) return;
+  const Sums found = read_file();
+  json::object sums;
+  for (size_t i = 0; i < kSummed.size(); ++i) {
+    others_[i] = found[i] - written_[i];
+    sums[history_column_name(kSummed[i])] = others_[i] + counted_[i];
+  }
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(file_).parent_path(), ignored);
+  const std::string beside = file_ + ".new";
+  std::ofstream stream(beside, std::ios::binary);
+  stream << json::serialize(sums);
+  stream.close();
+  if (stream && std::rename(beside.c_str(), file_.c_str()) == 0) written_ = counted_;
+}
+
+json::object AllTime::before() const {
+  const std::lock_guard lock(mutex_);
+  json::object made;
+  for (size_t i = 0; i < kSummed.size(); ++i) made[history_column_name(kSummed[i])] = std::max(others_[i], 0.0);
+  return made;
+}
+
+}  // namespace paceline

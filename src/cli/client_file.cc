@@ -66,6 +66,12 @@ Result<std::string> merged(const std::string& path, const ClientSettings& settin
   return made;
 }
 
+// Nothing was written: nothing is put back later.
+void forget_old(const std::string& path) {
+  std::error_code error;
+  for (const char* beside : {kOld, kNothing}) fs::remove(path + beside, error);
+}
+
 Status keep_old(const std::string& path) {
   std::error_code error;
   if (!fs::exists(path, error)) return write_text(path + kNothing, "");
@@ -96,8 +102,15 @@ Status write_client_file(const std::string& path, const ClientSettings& settings
     TRY_ASSIGN(const bool edited, is_edited(path));
     tells_digest = !edited;
   }
+  const bool is_new = !fs::exists(path, error);
+  const std::string before = text_of(path);
   if (is_first) TRY(keep_old(path));
-  TRY(write_text(path, text));
+  if (const Status written = write_text(path, text); !written.ok()) {
+    if (is_first && text_of(path) == before) forget_old(path);
+    return written;
+  }
+  // A key may be in it.
+  if (is_new) fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, error);
   if (!tells_digest) return Done{};
   TRY_ASSIGN(const std::string digest, digest_of(text));
   return write_text(path + kWritten, digest);

@@ -123,7 +123,7 @@ TEST_F(ClientFile, OtherSettingsOfAJsonFileStay) {
 }
 
 TEST_F(ClientFile, WhatCannotBeReadIsNotTouched) {
-  for (const char* text : {"{\"a\": ", "[1]"}) {
+  for (const char* text : {"{\"a\": ", "[1]", "{\"a\":[1e400]}"}) {
     const std::string path = file("settings.json", text);
     EXPECT_FALSE(write_client_file(path, *client_settings("claude", {})).ok());
     EXPECT_EQ(text_of(path), text);
@@ -134,6 +134,21 @@ TEST_F(ClientFile, WhatCannotBeReadIsNotTouched) {
     EXPECT_FALSE(write_client_file(path, codex_at("http://a")).ok()) << text;
     EXPECT_EQ(text_of(path), text);
   }
+}
+
+// What is put back later is what stood there before we wrote, not before we could not.
+TEST_F(ClientFile, WhatCannotBeWrittenLeavesNothingBehind) {
+  const std::string path = (fs::path(file("x.json", "{}")).parent_path() / "loop.json").string();
+  fs::create_symlink("loop.json", path);
+  const size_t before = files();
+  EXPECT_FALSE(write_client_file(path, *client_settings("claude", {})).ok());
+  EXPECT_EQ(files(), before);
+}
+
+TEST_F(ClientFile, ANewOneIsItsOwnersAlone) {
+  const std::string path = (fs::path(file("x.json", "{}")).parent_path() / "new.json").string();
+  ASSERT_TRUE(write_client_file(path, *client_settings("claude", {})).ok());
+  EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
 }
 
 TEST(MergedToml, OtherTablesAndCommentsStay) {

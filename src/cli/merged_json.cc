@@ -1,7 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
+#include <cmath>
 
 #include "cli/merged_file.h"
 
@@ -19,6 +21,14 @@ void join(json::object& into, const json::object& from, std::string_view ours) {
       into[key] = value;
     }
   }
+}
+
+// What cannot be written again as it was read.
+bool has_endless_number(const json::value& value) {
+  if (const auto* object = value.if_object())
+    return std::any_of(object->begin(), object->end(), [](const auto& one) { return has_endless_number(one.value()); });
+  if (const auto* array = value.if_array()) return std::any_of(array->begin(), array->end(), has_endless_number);
+  return value.is_double() && !std::isfinite(value.get_double());
 }
 
 // As people write it: a line for each value, two blanks for each level.
@@ -55,6 +65,7 @@ Result<std::string> merged_json(std::string_view old, std::string_view ours_text
   const bool is_empty = old.find_first_not_of(" \t\r\n") == std::string_view::npos;
   json::value made = is_empty ? json::value(json::object()) : json::parse(old, failed, {}, options);
   if (failed) return Error{fmt::format("expected JSON, found something else ({})", failed.message())};
+  if (has_endless_number(made)) return Error{"expected numbers of a double's range, found a larger one"};
   if (!made.is_object()) return Error{"expected a JSON object, found another value"};
   join(made.get_object(), json::parse(ours_text).as_object(), ours);
   std::string text;

@@ -133,7 +133,9 @@ bool Schedule::begin(Sequence& seq) {
 void Schedule::begin_from_others(Sequence& seq) {
   const auto found = memory_.prefixes().find(seq.text(), config_.images_see_both_ways, seq.walk);
   seq.kv.adopt(found.pages);
-  if (found.open_tokens > 0) seq.kv.adopt_open(found.open, found.open_tokens);
+  if (found.open_tokens == 0 || seq.kv.adopt_open(found.open, found.open_tokens) || !found.needs_open) return;
+  seq.kv.release();
+  seq.kv.adopt(memory_.prefixes().find_whole(seq.text(), config_.images_see_both_ways, seq.walk));
 }
 
 // What came from others, and had not been run here before.

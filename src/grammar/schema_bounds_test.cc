@@ -77,6 +77,10 @@ TEST(SchemaBounds, LengthsBesideAPatternOrAFormat) {
   for (const char* text : {"\"abc\"", "\"éééé\"", "\"abcde\""}) EXPECT_EQ(reading(letters, text), Reading::complete);
   for (const char* text : {"\"ab\"", "\"abcdef", "\"ab1"}) EXPECT_EQ(reading(letters, text), Reading::no) << text;
   std::mt19937 random(1);
+  // Control characters are not written; whatever else `.` stands for is.
+  const Automaton any = schema_automaton(R"({"type":"string","pattern":"^.*$","maxLength":3})");
+  EXPECT_EQ(reading(any, "\"a b\""), Reading::complete);
+  EXPECT_THAT(problem(R"({"type":"string","pattern":"^a\\tb$","maxLength":3})"), HasSubstr("cannot be written"));
   const Automaton mail = schema_automaton(R"({"type":"string","format":"email","maxLength":12})");
   int found = 0;
   for (int i = 0; i < 60; ++i) {

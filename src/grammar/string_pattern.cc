@@ -60,7 +60,11 @@ class PatternBuilder {
     for (size_t i = 0; i < places.size(); ++i) {
       if (b_.too_large()) return Error{"pattern: it is too large"};
       for (const int32_t next : texts.states()[i].free) b_.go(places[i], place(next));
-      for (const auto& edge : texts.states()[i].edges) TRY(add_characters({edge.range}, places[i], place(edge.to)));
+      const size_t before = added_;
+      for (const auto& edge : texts.states()[i].edges) add_those_written({edge.range}, places[i], place(edge.to));
+      // Characters that are never written may be missing, as long as the text can go on.
+      const bool may_end = !texts.states()[i].free.empty() || static_cast<int32_t>(i) == texts.accept();
+      if (added_ == before && !may_end) return Error{kUnwritten};
     }
     return Done{};
   }
@@ -90,8 +94,16 @@ class PatternBuilder {
     return Done{};
   }
 
+  static constexpr const char* kUnwritten = "pattern: a character of it cannot be written here";
+
   Status add_characters(const std::vector<CodeRange>& ranges, StateId from, StateId to) {
     const size_t before = added_;
+    add_those_written(ranges, from, to);
+    if (added_ == before) return Error{kUnwritten};
+    return Done{};
+  }
+
+  void add_those_written(const std::vector<CodeRange>& ranges, StateId from, StateId to) {
     const bool is_one = ranges.size() == 1 && ranges[0].low == ranges[0].high;
     for (const CodeRange& range : ranges) {
       add_ascii({range.low, std::min(range.high, 0x7F)}, is_one, from, to);
@@ -99,8 +111,6 @@ class PatternBuilder {
       add_beyond({std::max(range.low, 0x80), std::min(range.high, 0xD7FF)}, from, to);
       add_beyond({std::max(range.low, 0xE000), range.high}, from, to);
     }
-    if (added_ == before) return Error{"pattern: a character of it cannot be written here"};
-    return Done{};
   }
 
   // Those that stand for themselves in runs, those with escapes one by one; the rest is not written.

@@ -162,9 +162,20 @@ Prefixes::Found Prefixes::find(const PrefixText& text, bool whole_pictures, Walk
   follow(text, &from, path);
   move_walk(walk, from, 0);
   Found found;
-  found.pages = take(text, whole_pictures, path, walk);
-  if (!layout_.is_recurrent() && found.pages.size() == path.size()) find_open(text, whole_pictures, *walk.at_, found);
+  const bool may_open = !layout_.is_recurrent() && sees_windows(path);
+  if (may_open) find_open(text, whole_pictures, path.empty() ? from : *path.back(), found);
+  const bool ends_in_picture = whole_pictures && lies_within(text, static_cast<int32_t>(path.size()) * kPageTokens);
+  found.needs_open = found.open_tokens > 0 && ends_in_picture;
+  found.pages = take(text, whole_pictures && !found.needs_open, path, walk);
   return found;
+}
+
+std::vector<KvCache::PageBlocks> Prefixes::find_whole(const PrefixText& text, bool whole_pictures, Walk& walk) {
+  Page& from = root(text.scope);
+  std::vector<Page*> path;
+  follow(text, &from, path);
+  move_walk(walk, from, 0);
+  return take(text, whole_pictures, path, walk);
 }
 
 int32_t Prefixes::shared_tokens(const Key& key, const Page& page) {

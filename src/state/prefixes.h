@@ -57,8 +57,11 @@ class Prefixes {
     std::vector<KvCache::PageBlocks> pages;  // in order, for KvCache::adopt
     KvCache::PageBlocks open;                // the next one, for KvCache::adopt_open
     int32_t open_tokens = 0;                 // that are the text's; 0: there is none
+    bool needs_open = false;                 // without it nobody may go on: the whole pages end in a picture
   };
   Found find(const PrefixText& text, bool whole_pictures, Walk& walk);
+  // The same, whole pages alone.
+  std::vector<KvCache::PageBlocks> find_whole(const PrefixText& text, bool whole_pictures, Walk& walk);
 
   // The same for a sequence on its way: whether there is more of its prompt here by now than it has come to. All pages
   // from the first on, or none where there is not.

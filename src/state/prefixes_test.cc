@@ -161,6 +161,11 @@ TEST_F(PrefixesTest, PicturesInAnOpenPageAreKnownByWhatIsInThem) {
   EXPECT_EQ(run_to_its_end(other), 90);
   Text none = text(120);
   EXPECT_EQ(run_to_its_end(none), 90);
+  // Where whole pages would end within a picture.
+  Text across = text(120, 40);
+  across.pictures.push_back({20, 60, {3, 3}});
+  run_to_its_end(across, true);
+  EXPECT_EQ(run_to_its_end(across, true), 119);
   // Apart within the picture.
   Text cut = text(120, 20);
   cut.pictures = with.pictures;

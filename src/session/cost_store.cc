@@ -1,15 +1,14 @@
 #include "session/cost_store.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <boost/json.hpp>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <vector>
 
+#include "base/replaced_file.h"
 #include "weights/json_fields.h"
 #include "weights/mapped_file.h"
 #include "weights/sha256.h"
@@ -118,14 +117,6 @@ std::string identity_of(const fs::path& file) {
   return error ? "" : fmt::format("{}:{}:{}", file.filename().string(), size, changed.time_since_epoch().count());
 }
 
-Status write_text_file(const fs::path& path, const std::string& text) {
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) return Error{fmt::format("{}: cannot be written", path.string())};
-  return Done{};
-}
-
 }  // namespace
 
 CostStore CostStore::in_user_cache() {
@@ -156,17 +147,7 @@ std::optional<StepCosts> CostStore::load(const CostKey& key) const {
 
 Status CostStore::save(const CostKey& key, const StepCosts& costs) const {
   TRY_ASSIGN(const fs::path file, file_of(key));
-  std::error_code error;
-  fs::create_directories(folder_, error);
-  const fs::path part = fs::path(file).concat(fmt::format(".{}", ::getpid()));
-  Status status = write_text_file(part, json::serialize(json_of(key, costs)) + '\n');
-  if (status.ok()) {
-    fs::rename(part, file, error);
-    if (error) status = Error{fmt::format("{}: {}", file.string(), error.message())};
-  }
-  // Nobody would look for half a file, nor take it away.
-  if (!status.ok()) fs::remove(part, error);
-  return status;
+  return replace_file(file.string(), json::serialize(json_of(key, costs)) + '\n');
 }
 
 std::string checkpoint_identity(const fs::path& folder) {

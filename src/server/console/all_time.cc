@@ -4,11 +4,10 @@
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
 #include <cmath>
-#include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <system_error>
+
+#include "base/replaced_file.h"
 
 namespace paceline {
 
@@ -43,7 +42,7 @@ void AllTime::note(const HistorySample& sample) {
   write_down();
 }
 
-// Another server may have added to it meanwhile. The old file stays whole until the new one is.
+// Another server may have added to it meanwhile.
 void AllTime::write_down() {
   if (file_.empty() || counted_ == written_) return;
   const Sums found = read_file();
@@ -52,13 +51,7 @@ void AllTime::write_down() {
     others_[i] = found[i] - written_[i];
     sums[history_column_name(kSummed[i])] = others_[i] + counted_[i];
   }
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(file_).parent_path(), ignored);
-  const std::string beside = file_ + ".new";
-  std::ofstream stream(beside, std::ios::binary);
-  stream << json::serialize(sums);
-  stream.close();
-  if (stream && std::rename(beside.c_str(), file_.c_str()) == 0) written_ = counted_;
+  if (replace_file(file_, json::serialize(sums)).ok()) written_ = counted_;
 }
 
 json::object AllTime::before() const {

@@ -9,12 +9,12 @@
 #include <boost/json/serialize.hpp>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
 
+#include "base/replaced_file.h"
 #include "base/resident_memory.h"
 #include "server/console/settings_text.h"
 #include "session/machine.h"
@@ -196,15 +196,10 @@ json::object ConsoleRoutes::settings_object() const {
   return made;
 }
 
-// The old file stays whole until the new one is.
 std::optional<ApiError> ConsoleRoutes::write_settings() const {
   const std::string& path = sources_.settings->config_file;
   if (path.empty()) return ApiError{.message = "the server was started without --config"};
-  const std::string beside = path + ".new";
-  std::ofstream file(beside, std::ios::binary);
-  file << settings_text_with(file_text(path), changed_);
-  file.close();
-  if (!file || std::rename(beside.c_str(), path.c_str()) != 0)
+  if (!replace_file(path, settings_text_with(file_text(path), changed_)).ok())
     return ApiError{.status = 500, .message = fmt::format("{}: cannot write", path), .code = "no_file"};
   return std::nullopt;
 }

@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <boost/json/parse.hpp>
 #include <boost/json/serialize.hpp>
-#include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <system_error>
+
+#include "base/replaced_file.h"
 
 namespace paceline {
 namespace {
@@ -50,16 +49,10 @@ void RunStore::take_file() {
   if (runs_.size() > kMost) runs_.resize(kMost);
 }
 
-// The old file stays whole until the new one is. Where it cannot be written, memory has to do.
+// Where it cannot be written, memory has to do.
 void RunStore::write_file() const {
   if (file_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::create_directories(std::filesystem::path(file_).parent_path(), ignored);
-  const std::string beside = file_ + ".new";
-  std::ofstream stream(beside, std::ios::binary);
-  stream << json::serialize(runs_);
-  stream.close();
-  if (stream) (void)std::rename(beside.c_str(), file_.c_str());
+  (void)replace_file(file_, json::serialize(runs_));
 }
 
 void RunStore::add(json::object run) {

@@ -4,67 +4,49 @@
 #include <array>
 
 #include "weights/gguf/gguf_words.h"
+#include "weights/gguf/name_pairs.h"
 
 namespace paceline {
 namespace {
 
-struct TensorName {
-  std::string_view gguf, hub;
-};
-
-constexpr std::array<TensorName, 6> kModelNames = {
-    TensorName{"token_embd.weight", "model.embed_tokens.weight"},
+constexpr std::array<NamePair, 6> kModelNames = {
+    NamePair{"token_embd.weight", "model.embed_tokens.weight"},
     {"output.weight", "lm_head.weight"},
     {"output_norm.weight", "model.norm.weight"},
     {"per_layer_token_embd.weight", "model.embed_tokens_per_layer.weight"},
     {"per_layer_model_proj.weight", "model.per_layer_model_projection.weight"},
     {"per_layer_proj_norm.weight", "model.per_layer_projection_norm.weight"}};
 
-constexpr std::array<TensorName, 27> kLayerNames = {TensorName{"attn_norm.weight", "input_layernorm.weight"},
-                                                    {"attn_q.weight", "self_attn.q_proj.weight"},
-                                                    {"attn_k.weight", "self_attn.k_proj.weight"},
-                                                    {"attn_v.weight", "self_attn.v_proj.weight"},
-                                                    {"attn_output.weight", "self_attn.o_proj.weight"},
-                                                    {"attn_q_norm.weight", "self_attn.q_norm.weight"},
-                                                    {"attn_k_norm.weight", "self_attn.k_norm.weight"},
-                                                    {"post_attention_norm.weight", "post_attention_layernorm.weight"},
-                                                    {"ffn_norm.weight", "pre_feedforward_layernorm.weight"},
-                                                    {"post_ffw_norm.weight", "post_feedforward_layernorm.weight"},
-                                                    {"ffn_gate.weight", "mlp.gate_proj.weight"},
-                                                    {"ffn_up.weight", "mlp.up_proj.weight"},
-                                                    {"ffn_down.weight", "mlp.down_proj.weight"},
-                                                    {"layer_output_scale.weight", "layer_scalar"},
-                                                    {"ffn_gate_inp.weight", "router.proj.weight"},
-                                                    {"ffn_gate_inp.scale", "router.scale"},
-                                                    {"ffn_down_exps.scale", "router.per_expert_scale"},
-                                                    {"ffn_gate_up_exps.weight", "experts.gate_up_proj"},
-                                                    {"ffn_gate_exps.weight", "experts.switch_glu.gate_proj.weight"},
-                                                    {"ffn_up_exps.weight", "experts.switch_glu.up_proj.weight"},
-                                                    {"ffn_down_exps.weight", "experts.down_proj"},
-                                                    {"pre_ffw_norm_2.weight", "pre_feedforward_layernorm_2.weight"},
-                                                    {"post_ffw_norm_1.weight", "post_feedforward_layernorm_1.weight"},
-                                                    {"post_ffw_norm_2.weight", "post_feedforward_layernorm_2.weight"},
-                                                    {"inp_gate.weight", "per_layer_input_gate.weight"},
-                                                    {"proj.weight", "per_layer_projection.weight"},
-                                                    {"post_norm.weight", "post_per_layer_input_norm.weight"}};
+constexpr std::array<NamePair, 27> kLayerNames = {NamePair{"attn_norm.weight", "input_layernorm.weight"},
+                                                  {"attn_q.weight", "self_attn.q_proj.weight"},
+                                                  {"attn_k.weight", "self_attn.k_proj.weight"},
+                                                  {"attn_v.weight", "self_attn.v_proj.weight"},
+                                                  {"attn_output.weight", "self_attn.o_proj.weight"},
+                                                  {"attn_q_norm.weight", "self_attn.q_norm.weight"},
+                                                  {"attn_k_norm.weight", "self_attn.k_norm.weight"},
+                                                  {"post_attention_norm.weight", "post_attention_layernorm.weight"},
+                                                  {"ffn_norm.weight", "pre_feedforward_layernorm.weight"},
+                                                  {"post_ffw_norm.weight", "post_feedforward_layernorm.weight"},
+                                                  {"ffn_gate.weight", "mlp.gate_proj.weight"},
+                                                  {"ffn_up.weight", "mlp.up_proj.weight"},
+                                                  {"ffn_down.weight", "mlp.down_proj.weight"},
+                                                  {"layer_output_scale.weight", "layer_scalar"},
+                                                  {"ffn_gate_inp.weight", "router.proj.weight"},
+                                                  {"ffn_gate_inp.scale", "router.scale"},
+                                                  {"ffn_down_exps.scale", "router.per_expert_scale"},
+                                                  {"ffn_gate_up_exps.weight", "experts.gate_up_proj"},
+                                                  {"ffn_gate_exps.weight", "experts.switch_glu.gate_proj.weight"},
+                                                  {"ffn_up_exps.weight", "experts.switch_glu.up_proj.weight"},
+                                                  {"ffn_down_exps.weight", "experts.down_proj"},
+                                                  {"pre_ffw_norm_2.weight", "pre_feedforward_layernorm_2.weight"},
+                                                  {"post_ffw_norm_1.weight", "post_feedforward_layernorm_1.weight"},
+                                                  {"post_ffw_norm_2.weight", "post_feedforward_layernorm_2.weight"},
+                                                  {"inp_gate.weight", "per_layer_input_gate.weight"},
+                                                  {"proj.weight", "per_layer_projection.weight"},
+                                                  {"post_norm.weight", "post_per_layer_input_norm.weight"}};
 
-constexpr std::array<TensorName, 2> kAssistantNames = {
-    TensorName{"nextn.pre_projection.weight", "pre_projection.weight"},
-    {"nextn.post_projection.weight", "post_projection.weight"}};
-
-template <size_t kCount>
-std::string_view hub_name_in(const std::array<TensorName, kCount>& names, std::string_view gguf) {
-  for (const TensorName& name : names)
-    if (name.gguf == gguf) return name.hub;
-  return {};
-}
-
-template <size_t kCount>
-std::string_view gguf_name_in(const std::array<TensorName, kCount>& names, std::string_view hub) {
-  for (const TensorName& name : names)
-    if (name.hub == hub) return name.gguf;
-  return {};
-}
+constexpr std::array<NamePair, 2> kAssistantNames = {NamePair{"nextn.pre_projection.weight", "pre_projection.weight"},
+                                                     {"nextn.post_projection.weight", "post_projection.weight"}};
 
 // A name that nobody knows stays what it is, and whoever binds tensors will say so.
 std::string hub_name_of(std::string_view gguf) {

@@ -4,20 +4,17 @@
 #include <array>
 
 #include "weights/gguf/gguf_words.h"
+#include "weights/gguf/name_pairs.h"
 
 namespace paceline {
 namespace {
 
-struct QwenName {
-  std::string_view gguf, hub;
-};
-
-constexpr std::array<QwenName, 3> kQwenModelNames = {QwenName{"token_embd.weight", "model.embed_tokens.weight"},
+constexpr std::array<NamePair, 3> kQwenModelNames = {NamePair{"token_embd.weight", "model.embed_tokens.weight"},
                                                      {"output_norm.weight", "model.norm.weight"},
                                                      {"output.weight", "lm_head.weight"}};
 
-constexpr std::array<QwenName, 31> kQwenLayerNames = {
-    QwenName{"attn_norm.weight", "input_layernorm.weight"},
+constexpr std::array<NamePair, 31> kQwenLayerNames = {
+    NamePair{"attn_norm.weight", "input_layernorm.weight"},
     {"attn_q.weight", "self_attn.q_proj.weight"},
     {"attn_k.weight", "self_attn.k_proj.weight"},
     {"attn_v.weight", "self_attn.v_proj.weight"},
@@ -51,34 +48,20 @@ constexpr std::array<QwenName, 31> kQwenLayerNames = {
 };
 
 // Of the layer behind the last, which is the model's own drafter.
-constexpr std::array<QwenName, 4> kQwenDrafterNames = {QwenName{"nextn.eh_proj.weight", "mtp.fc.weight"},
+constexpr std::array<NamePair, 4> kQwenDrafterNames = {NamePair{"nextn.eh_proj.weight", "mtp.fc.weight"},
                                                        {"nextn.enorm.weight", "mtp.pre_fc_norm_embedding.weight"},
                                                        {"nextn.hnorm.weight", "mtp.pre_fc_norm_hidden.weight"},
                                                        {"nextn.shared_head_norm.weight", "mtp.norm.weight"}};
 
-template <size_t kCount>
-std::string_view qwen_hub_in(const std::array<QwenName, kCount>& names, std::string_view gguf) {
-  for (const QwenName& name : names)
-    if (name.gguf == gguf) return name.hub;
-  return {};
-}
-
-template <size_t kCount>
-std::string_view qwen_gguf_in(const std::array<QwenName, kCount>& names, std::string_view hub) {
-  for (const QwenName& name : names)
-    if (name.hub == hub) return name.gguf;
-  return {};
-}
-
 // A name that nobody knows stays what it is, and whoever binds tensors will say so.
 std::string qwen_hub_name(std::string_view gguf, const QwenGgufLayers& layers) {
-  if (const std::string_view found = qwen_hub_in(kQwenModelNames, gguf); !found.empty()) return std::string(found);
+  if (const std::string_view found = hub_name_in(kQwenModelNames, gguf); !found.empty()) return std::string(found);
   const GgufLayerName in_layer = gguf_layer_name(gguf, "blk.");
   if (in_layer.layer < 0) return std::string(gguf);
   const bool of_drafter = in_layer.layer >= layers.text;
-  if (const std::string_view found = qwen_hub_in(kQwenDrafterNames, in_layer.part); of_drafter && !found.empty())
+  if (const std::string_view found = hub_name_in(kQwenDrafterNames, in_layer.part); of_drafter && !found.empty())
     return std::string(found);
-  const std::string_view found = qwen_hub_in(kQwenLayerNames, in_layer.part);
+  const std::string_view found = hub_name_in(kQwenLayerNames, in_layer.part);
   if (found.empty()) return std::string(gguf);
   return of_drafter ? fmt::format("mtp.layers.{}.{}", in_layer.layer - layers.text, found)
                     : fmt::format("model.layers.{}.{}", in_layer.layer, found);
@@ -100,15 +83,15 @@ bool is_qwen_passed_by(std::string_view name) {
 }  // namespace
 
 std::string qwen_gguf_name(std::string_view hub, const QwenGgufLayers& layers, bool recurrent) {
-  if (const std::string_view found = qwen_gguf_in(kQwenModelNames, hub); !found.empty()) return std::string(found);
-  if (const std::string_view found = qwen_gguf_in(kQwenDrafterNames, hub); !found.empty())
+  if (const std::string_view found = gguf_name_in(kQwenModelNames, hub); !found.empty()) return std::string(found);
+  if (const std::string_view found = gguf_name_in(kQwenDrafterNames, hub); !found.empty())
     return fmt::format("blk.{}.{}", layers.text, found);
   GgufLayerName in_layer = gguf_layer_name(hub, "model.layers.");
   if (in_layer.layer < 0) {
     in_layer = gguf_layer_name(hub, "mtp.layers.");
     if (in_layer.layer >= 0) in_layer.layer += layers.text;
   }
-  std::string_view found = in_layer.layer < 0 ? "" : qwen_gguf_in(kQwenLayerNames, in_layer.part);
+  std::string_view found = in_layer.layer < 0 ? "" : gguf_name_in(kQwenLayerNames, in_layer.part);
   if (found == "ffn_norm.weight" && recurrent) found = "post_attention_norm.weight";
   return found.empty() ? std::string() : fmt::format("blk.{}.{}", in_layer.layer, found);
 }

@@ -1,0 +1,14 @@
+// A file that is there whole or not at all: the old one stays until the new one is written, whoever writes beside.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace paceline {
+
+// Makes the folders above it, where they are not there.
+Status replace_file(const std::string& path, std::string_view text);
+
+}  // namespace paceline

@@ -12,6 +12,7 @@
 #include "kernels/cpu_ops.h"
 #include "model/gemma4/weights.h"
 #include "model/load.h"
+#include "proof/file_logits_for_tests.h"
 #include "proof/goldens.h"
 #include "tensor/blocks.h"
 #include "weights/gguf/writing/gguf_writer.h"
@@ -148,19 +149,6 @@ class Files {
   std::shared_ptr<const Checkpoint> source_;
   std::vector<Part> packed_, plain_;
 };
-
-std::vector<float> logits_of(const fs::path& file, kernels::CpuOps& ops, ThreadPool& pool) {
-  const auto model = load_model(file, pool, {});
-  EXPECT_TRUE(model.ok()) << model.error().message;
-  const auto forward = model->weights->placed_for(ops)->make_forward(ops, Precision::f32);
-  const std::vector<TokenId> text = {2, 17, 300, 41, 5, 199, 87, 87, 12, 240, 33, 9};
-  KvCache kv(forward->kv_layout(), 40);
-  std::vector<int32_t> rows(text.size());
-  std::iota(rows.begin(), rows.end(), 0);
-  const SeqRows seq{&kv, static_cast<int32_t>(text.size())};
-  const ForwardOutput output = forward->run({text, {&seq, 1}, rows, {}});
-  return {output.logits, output.logits + text.size() * static_cast<size_t>(forward->config().vocab)};
-}
 
 // Norms behind a product hide what all of a matrix is multiplied with, so this is looked at by itself.
 void expect_numbers(const Matrix& packed, const Matrix& plain) {

@@ -12,11 +12,13 @@
 #include "model/qwen/config_reader.h"
 #include "model/qwen/mtp_checkpoint_for_tests.h"
 #include "model/qwen/mtp_weights.h"
+#include "proof/file_logits_for_tests.h"
 #include "proof/goldens.h"
 #include "session/text_model.h"
 #include "tensor/blocks.h"
 #include "tokenizer/tokenizers_for_tests.h"
 #include "weights/gguf/gguf_tensors.h"
+#include "weights/gguf/tensor_numbers_for_tests.h"
 #include "weights/gguf/writing/write_gguf.h"
 #include "weights/gguf/writing/written_qwen.h"
 #include "weights/gguf/writing/written_vocabulary.h"
@@ -82,25 +84,13 @@ struct Files {
   }
 };
 
-std::vector<float> numbers(const TensorView& tensor) {
-  int64_t count = 1;
-  for (const int64_t dimension : tensor.shape) count *= dimension;
-  std::vector<float> values(static_cast<size_t>(count));
-  if (in_blocks(tensor.blocks)) {
-    dequantise_blocks(tensor.blocks, tensor.values, count, values.data());
-  } else {
-    read_weight_row({tensor.values, tensor.dtype, 1, count}, 0, values);
-  }
-  return values;
-}
-
 // What the source has, in the order that files have: value heads g0v0 g1v0 … g0v1 g1v1 …, norms with the one in them.
 class Expected {
  public:
   Expected(const Checkpoint& source, const qwen::QwenConfig& config) : source_(source), c_(config) {}
 
   std::vector<float> of(const TensorView& tensor, const std::string& name) const {
-    std::vector<float> values = numbers(tensor);
+    std::vector<float> values = numbers_of(tensor);
     const auto is = [&](const char* end) { return name.ends_with(end); };
     const size_t cols = static_cast<size_t>(tensor.shape.back());
     const auto d = static_cast<size_t>(c_.delta.value_dim);
@@ -159,7 +149,7 @@ Found find_in(const Checkpoint& made, std::string name, const TensorView& source
     if (part == "gate_up_proj") {
       // Gate's rows before up's, of every expert.
       const TensorView* gate = made.find(layer + "gate_proj.weight");
-      const std::vector<float> gates = numbers(*gate), ups = numbers(*made.find(layer + "up_proj.weight"));
+      const std::vector<float> gates = numbers_of(*gate), ups = numbers_of(*made.find(layer + "up_proj.weight"));
       const size_t one = gates.size() / static_cast<size_t>(source.shape[0]);
       Found found{gate, {}};
       for (size_t at_expert = 0; at_expert < gates.size(); at_expert += one)
@@ -170,18 +160,18 @@ Found find_in(const Checkpoint& made, std::string name, const TensorView& source
     }
     if (part == "down_proj") {
       const TensorView* down = made.find(layer + "down_proj.weight");
-      return {down, numbers(*down)};
+      return {down, numbers_of(*down)};
     }
     const size_t expert = static_cast<size_t>(std::stoi(part));
     const TensorView* stack = made.find(layer + part.substr(part.find('.') + 1));
     if (stack == nullptr) return {};
-    const std::vector<float> all = numbers(*stack);
+    const std::vector<float> all = numbers_of(*stack);
     const size_t one = all.size() / static_cast<size_t>(stack->shape[0]);
     return {stack,
             {all.begin() + static_cast<int64_t>(expert * one), all.begin() + static_cast<int64_t>((expert + 1) * one)}};
   }
   const TensorView* tensor = made.find(name);
-  return tensor == nullptr ? Found{} : Found{tensor, numbers(*tensor)};
+  return tensor == nullptr ? Found{} : Found{tensor, numbers_of(*tensor)};
 }
 
 double relative_difference(const std::vector<float>& want, const std::vector<float>& got) {
@@ -241,19 +231,6 @@ void expect_words(const Files& files) {
   EXPECT_EQ(*is->never_sampled, *was->never_sampled);
   EXPECT_THAT(is->stop_ids, testing::IsSupersetOf({300, 302}));
   EXPECT_TRUE(is->has_chat());
-}
-
-std::vector<float> logits_of(const fs::path& place, kernels::CpuOps& ops, ThreadPool& pool) {
-  const auto model = load_model(place, pool, {});
-  EXPECT_TRUE(model.ok()) << model.error().message;
-  const auto forward = model->weights->placed_for(ops)->make_forward(ops, Precision::f32);
-  const std::vector<TokenId> text = {2, 17, 300, 41, 5, 199, 87, 87, 12, 240, 33, 9};
-  KvCache kv(forward->kv_layout(), 40);
-  std::vector<int32_t> rows(text.size());
-  std::iota(rows.begin(), rows.end(), 0);
-  const SeqRows seq{&kv, static_cast<int32_t>(text.size())};
-  const ForwardOutput output = forward->run({text, {&seq, 1}, rows, {}});
-  return {output.logits, output.logits + text.size() * static_cast<size_t>(forward->config().vocab)};
 }
 
 double largest_difference_of(const std::vector<float>& a, const std::vector<float>& b) {

@@ -10,6 +10,7 @@
 #include <random>
 
 #include "tensor/blocks.h"
+#include "weights/gguf/tensor_numbers_for_tests.h"
 #include "weights/gguf/writing/block_packing.h"
 #include "weights/quantizer.h"
 #include "weights/scratch_folder.h"
@@ -99,18 +100,6 @@ std::string plain_hub_name(std::string name) {
   for (const std::string part : {"language_model.", "linear."})
     if (const size_t at = name.find(part); at != std::string::npos) name.erase(at, part.size());
   return name;
-}
-
-std::vector<float> numbers_of(const TensorView& tensor) {
-  int64_t count = 1;
-  for (const int64_t dimension : tensor.shape) count *= dimension;
-  std::vector<float> values(static_cast<size_t>(count));
-  if (in_blocks(tensor.blocks)) {
-    dequantise_blocks(tensor.blocks, tensor.values, count, values.data());
-  } else {
-    read_weight_row({tensor.values, tensor.dtype, 1, count}, 0, values);
-  }
-  return values;
 }
 
 // Every tensor of the source is there again, within what its type loses.

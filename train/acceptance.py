@@ -5,11 +5,10 @@ import numpy as np
 import torch
 
 from train.batches import to_batch
-from train.drafter import MODEL
+from train.drafter import MODEL, DrafterRun
 from train.model import Weights
 from train.packing import Documents, Rows, pack
 from train.target import PackedTarget
-from train.train_drafter import DrafterRun
 
 
 def rounds_of(accepted: np.ndarray, first: int, last: int, depth: int) -> tuple[int, int, np.ndarray]:

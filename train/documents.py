@@ -15,6 +15,8 @@ DOMAINS = ("prose", "stories", "chat", "memory", "languages", "unknown", "arithm
 HELD_TEXTS = 100
 HELD_TASKS = 20
 HELD_BFCL = 5
+# How often functions that people wrote are read for one reading of the made ones: there are few of them.
+PEOPLES_FUNCTIONS = 8
 
 
 class Document(NamedTuple):
@@ -253,7 +255,8 @@ def tools(shard: Shard) -> Iterator[Document]:
 
 
 def code(shard: Shard) -> Iterator[Document]:
-    yield from talk_rows(shard, shared_data.functions(shard.shared), HELD_TASKS)
+    for _ in range(PEOPLES_FUNCTIONS if shard.split == "train" else 1):
+        yield from talk_rows(shard, shared_data.functions(shard.shared), HELD_TASKS)
 
     def make(rng: random.Random) -> tuple[str, Document]:
         question, answer, key = code_writing.exercise(rng) if rng.random() < 0.95 else code_writing.result_question(rng)

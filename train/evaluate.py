@@ -12,12 +12,13 @@ import torch
 from train import chat, tasks
 from train.acceptance import measure
 from train.batches import Batch, Pictures, joined, slice_rows, to_batch
+from train.drafter import DrafterRun
 from train.generation import Generator
 from train.model import Weights, computing, embed
+from train.own_texts import banned_ids
 from train.packing import Rows, documents_of, load_documents, pack
 from train.pictures import render_batch_torch
 from train.target import PackedTarget, load_weights, special_ids
-from train.train_drafter import DrafterRun, banned_ids
 from train.vision import patches_of, vision_forward
 
 HERE = Path(__file__).parent

@@ -53,6 +53,13 @@ def export_drafter(run: Path, out: Path, shard_bytes: int) -> None:
     write_folder(out, weights, shard_bytes)
 
 
+def export_dflash(run: Path, out: Path, shard_bytes: int) -> None:
+    config, weights = load_weights(run / "dflash.pt", "cpu")
+    out.mkdir(parents=True, exist_ok=True)
+    write_json(out / "config.json", config)
+    write_folder(out, weights, shard_bytes)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--run", type=Path, required=True)
@@ -62,7 +69,8 @@ def main() -> None:
     shard_bytes = json.loads((HERE / "config.json").read_text())["export"]["shard_bytes"]
     export_target(args.run, args.tokenizer, args.out / "target", shard_bytes)
     export_drafter(args.run, args.out / "assistant", shard_bytes)
-    print(f"{args.out}: target and assistant")
+    export_dflash(args.run, args.out / "dflash", shard_bytes)
+    print(f"{args.out}: target, assistant and dflash")
 
 
 if __name__ == "__main__":

@@ -215,13 +215,17 @@ def embed(weights: Weights, tokens: torch.Tensor, prefix: str = TEXT) -> torch.T
     return torch.nn.functional.embedding(tokens, table) * scale
 
 
-def text_forward(config: dict, weights: Weights, x: torch.Tensor, rope, masks, layer_fn=text_layer, prefix: str = TEXT):
-    """From input embeddings [B, T, hidden] to the state after the final norm, and {kind: (keys, values)} of each kind's last layer."""
+def text_forward(config: dict, weights: Weights, x: torch.Tensor, rope, masks, layer_fn=text_layer, prefix: str = TEXT,
+                 streams: dict[int, torch.Tensor] | None = None):
+    """From input embeddings [B, T, hidden] to the state after the final norm, and {kind: (keys, values)} of each kind's last layer;
+    what comes out of every layer is put into `streams`."""
     shared = {}
     for i, kind in enumerate(config["layer_types"]):
         heads, groups, _ = layer_heads(config, i)
         x, key, value = layer_fn(x, of_layer(weights, prefix, i), heads, groups, *rope[kind], masks[kind])
         shared[kind] = (key, value)
+        if streams is not None:
+            streams[i] = x
     return rms(x, weights[prefix + "norm.weight"]), shared
 
 

@@ -20,7 +20,7 @@ class Optimiser:
 
     def __init__(self, params: dict[str, torch.Tensor], settings: dict):
         self.settings = settings
-        matrices = [p for n, p in params.items() if p.dim() == 2 and ("layers." in n or "_projection" in n)]
+        matrices = [p for n, p in params.items() if p.dim() == 2 and ("layers." in n or "_projection" in n or n == "fc.weight")]
         chosen = {id(p) for p in matrices}
         rest = [p for p in params.values() if id(p) not in chosen]
         self.stacks: dict[tuple[int, int], list[tuple[torch.Tensor, bool]]] = {}

@@ -64,12 +64,12 @@ class PackedTarget:
         flat = flat.index_copy(0, batch.soft_at, soft.reshape(-1, x.shape[-1]))
         return flat[:-1].reshape(x.shape)
 
-    def hidden(self, weights: Weights, batch: Batch, pictures: Pictures | None):
-        """The state after the final norm [B, T, hidden] and the last keys and values of each kind."""
+    def hidden(self, weights: Weights, batch: Batch, pictures: Pictures | None, streams: dict[int, torch.Tensor] | None = None):
+        """The state after the final norm [B, T, hidden] and the last keys and values of each kind; into `streams` what each layer puts out."""
         count = len(batch.soft_at) // 64
         pixels = pictures.get(batch.picture_ids, count) if pictures is not None and batch.picture_ids else None
         masks = self.masks.update(batch.seen, batch.pic)
-        return text_forward(self.text, weights, self.inputs(weights, batch, pixels), self.rope, masks, self.layer)
+        return text_forward(self.text, weights, self.inputs(weights, batch, pixels), self.rope, masks, self.layer, streams=streams)
 
     def losses(self, weights: Weights, batch: Batch, pictures: Pictures | None) -> tuple[torch.Tensor, torch.Tensor]:
         """Each position's loss and its weight."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 import torch
 import torch.nn.functional as F
 
-from train.attention import attend, create_block_mask, flex_attention
+from train.attention import attend
 from train.batches import Batch
 from train.draft_loss import draft_loss
 from train.model import TEXT, Weights, embed, initial, of_layer, rms, rotate, split_heads
@@ -64,13 +64,21 @@ def keys_of(z: torch.Tensor, w: Weights, groups: int, cos: torch.Tensor, sin: to
     return rotate(key, cos, sin), split_heads(z @ w["self_attn.v_proj.weight"].T, groups)
 
 
+def attend_densely(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
+    """As attend, without scores that are kept where there is a GPU."""
+    if not q.is_cuda:
+        return attend(q, k, v, mask)
+    groups = q.shape[1] // k.shape[1]
+    return F.scaled_dot_product_attention(q, k.repeat_interleave(groups, 1), v.repeat_interleave(groups, 1), attn_mask=mask, scale=1.0)
+
+
 def block_layer(x, w, heads: int, groups: int, cos, sin, context, context_cos, context_sin, mask):
     """One layer of block rows over the keys and values of the context and of the block itself."""
     key, value = keys_of(context, w, groups, context_cos, context_sin)
     z = rms(x, w["input_layernorm.weight"])
     own_key, own_value = keys_of(z, w, groups, cos, sin)
     q = rotate(rms(split_heads(z @ w["self_attn.q_proj.weight"].T, heads), w["self_attn.q_norm.weight"]), cos, sin)
-    attended = attend(q * q.shape[-1] ** -0.5, torch.cat([key, own_key], 2), torch.cat([value, own_value], 2), mask)
+    attended = attend_densely(q * q.shape[-1] ** -0.5, torch.cat([key, own_key], 2), torch.cat([value, own_value], 2), mask)
     x = x + attended.transpose(1, 2).reshape(x.shape[0], x.shape[1], -1) @ w["self_attn.o_proj.weight"].T
     z = rms(x, w["post_attention_layernorm.weight"])
     return x + (F.silu(z @ w["mlp.gate_proj.weight"].T) * (z @ w["mlp.up_proj.weight"].T)) @ w["mlp.down_proj.weight"].T
@@ -80,47 +88,43 @@ class BlockMasks:
     """Who sees whom: context before the block's first place, in the same document, and the block's own rows behind it."""
 
     def __init__(self, rows: int, length: int, places: int, size: int, window: int, device: str):
-        self.shape, self.device = (rows, places * size, length + places * size), device
-        self.doc = torch.zeros(rows, length, dtype=torch.int32, device=device)
-        self.at = torch.zeros(rows, places, dtype=torch.int64, device=device)
-        self.blocks = flex_attention is not None and device.startswith("cuda")
-        doc, at = self.doc, self.at
+        self.shape, self.device, self.size = (rows, places * size, length + places * size), device, size
+        queries = torch.arange(places * size, device=device)
+        row = queries % size
+        start = length + queries - row  # where a query's own block begins among the keys
+        # numbers of documents by key and by query, and the place at which a query's block begins; blocks themselves are of no document
+        doc = self.doc = torch.full((rows, self.shape[2]), -1, dtype=torch.int32, device=device)
+        asking = self.asking = torch.zeros(rows, places * size, dtype=torch.int32, device=device)
+        first = self.first = torch.zeros(rows, places * size, dtype=torch.int32, device=device)
 
         def rule(sliding: bool):
-            def sees(b, h, q, k):
-                place, row, behind = q // size, q % size, k - length
-                first = at[b, place]
-                own = (behind >= 0) & (behind // size == place)
-                before = (k < first) & (doc[b, torch.clamp(k, max=length - 1)] == doc[b, first])
+            def sees(b, q, k):
+                own = (k >= start[q]) & (k < start[q] + size)
+                before = (k < first[b, q]) & (doc[b, k] == asking[b, q])
                 if sliding:
-                    own, before = own & (behind - place * size <= row), before & (first + row - k < window)
+                    own, before = own & (k <= start[q] + row[q]), before & (first[b, q] + row[q] - k < window)
                 return own | before
             return sees
 
         self.rules = {"sliding_attention": rule(True), "full_attention": rule(False)}
-        if self.blocks:
-            self.make = torch.compile(create_block_mask, dynamic=False)
 
-    def update(self, doc: torch.Tensor, at: torch.Tensor) -> dict[str, object]:
-        self.doc.copy_(doc)
-        self.at.copy_(at)
-        rows, queries, keys = self.shape
-        if self.blocks:
-            return {kind: self.make(rule, rows, None, queries, keys, device=self.device) for kind, rule in self.rules.items()}
+    def update(self, doc: torch.Tensor, at: torch.Tensor) -> dict[str, torch.Tensor]:
+        """Bool masks [rows, 1, queries, keys] by layer kind."""
+        self.doc[:, :doc.shape[1]] = doc
+        self.asking.copy_(doc.gather(1, at).repeat_interleave(self.size, 1))
+        self.first.copy_(at.repeat_interleave(self.size, 1))
         b, q, k = (torch.arange(n, device=self.device) for n in self.shape)
-        return {kind: rule(b[:, None, None], 0, q[None, :, None], k[None, None])[:, None] for kind, rule in self.rules.items()}
+        return {kind: rule(b[:, None, None], q[None, :, None], k[None, None])[:, None] for kind, rule in self.rules.items()}
 
 
 class BlockRun:
     """Blocks at some places of packed rows: row 0 holds the token that stands at the place, the others are to guess those behind it."""
 
-    def __init__(self, config: dict, target_config: dict, rows: int, length: int, places: int, device: str, compiled: bool):
+    def __init__(self, config: dict, target_config: dict, rows: int, length: int, places: int, device: str):
         self.config, self.places, self.size = config, places, config["block_size"]
         self.taps = inner(config, "target_layer_ids")
         self.mask_token = inner(config, "mask_token_id")
         self.softcap = target_config["text_config"]["final_logit_softcapping"]
-        wrap = (lambda f: torch.compile(f, dynamic=False)) if compiled else (lambda f: f)
-        self.layer, self.loss = wrap(block_layer), wrap(draft_loss)
         self.masks = BlockMasks(rows, length, places, self.size, config["sliding_window"], device)
         self.rope = block_rope(config, torch.arange(length + self.size, device=device))
 
@@ -136,7 +140,7 @@ class BlockRun:
         own_cos, own_sin = cos[positions][:, None], sin[positions][:, None]
         x = embedded.reshape(rows, places * self.size, -1)
         for i, kind in enumerate(self.config["layer_types"]):
-            x = self.layer(x, of_layer(weights, "", i), self.config["num_attention_heads"], self.config["num_key_value_heads"], own_cos, own_sin,
+            x = block_layer(x, of_layer(weights, "", i), self.config["num_attention_heads"], self.config["num_key_value_heads"], own_cos, own_sin,
                            context, cos[:length], sin[:length], masks[kind])
         return rms(x, weights["norm.weight"]).reshape(rows, places, self.size, -1)
 
@@ -163,7 +167,7 @@ class BlockRun:
         before = (inside - 1).reshape(len(at), -1)
         wanted = hidden.gather(1, before[..., None].expand(-1, -1, hidden.shape[-1])).reshape(y.shape)
         table = target[TEXT + "embed_tokens.weight"]
-        loss, agreement = self.loss(y, table, self.softcap, wanted, table, self.softcap, worth, hard)
+        loss, agreement = draft_loss(y, table, self.softcap, wanted, table, self.softcap, worth, hard)
         total = worth.sum((0, 1)).clamp_min(1)
         scale = discount ** torch.arange(self.size - 1, device=at.device)
         return (loss.sum((0, 1)) / total * scale).sum() / scale.sum(), (agreement.sum((0, 1)) / total).detach()

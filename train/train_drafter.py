@@ -58,7 +58,7 @@ def mtp_student(settings: dict, phases: dict, target_config: dict, target: Weigh
 
 def dflash_student(settings: dict, phases: dict, target_config: dict, target: Weights, rows: int, length: int, device: str, dtype: torch.dtype) -> Student:
     config = block_config(settings["dflash"], target_config)
-    run = BlockRun(config, target_config, rows, length, phases["blocks"], device, device.startswith("cuda"))
+    run = BlockRun(config, target_config, rows, length, phases["blocks"], device)
 
     def losses(weights, batch, hidden, shared, streams):
         return run.losses(weights, target, batch, hidden, streams, phases["discount"], phases["hard"])

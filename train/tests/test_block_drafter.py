@@ -45,7 +45,7 @@ class Goldens(unittest.TestCase):
             ids = prompt["ids"] + prompt["greedy"]
             rows = [row for row in want["rows"] if row["min_gap"] > 1e-3 and row["length"] > 1 and row["length"] <= len(ids)]
             at = torch.tensor([[row["length"] - 1 for row in rows]])
-            run = BlockRun(draft_config, {"text_config": config}, 1, len(ids), len(rows), "cpu", False)
+            run = BlockRun(draft_config, {"text_config": config}, 1, len(ids), len(rows), "cpu")
             tokens = torch.full((1, len(rows), run.size), inner(draft_config, "mask_token_id"))
             tokens[0, :, 0] = torch.tensor(ids)[at[0]]
             _, streams = read(config, weights, ids, "model.")
@@ -65,7 +65,7 @@ class Learning(unittest.TestCase):
         config = block_config({"layers": 2, "heads": 2, "kv_heads": 1, "head_dim": 32, "ffn": 64, "block": 4, "taps": [1, 2]}, target_config)
         weights = initial_block(config, 1, "cpu")
         torch.manual_seed(1)
-        run = BlockRun(config, target_config, 1, 32, 30, "cpu", False)
+        run = BlockRun(config, target_config, 1, 32, 30, "cpu")
         target = {TEXT + "embed_tokens.weight": torch.randn(40, 64)}
         tokens = torch.randint(6, 40, (1, 32))
         doc = torch.tensor([[1] * 20 + [2] * 12])

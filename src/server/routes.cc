@@ -138,6 +138,14 @@ ApiError refused(const Submission& submission, size_t kv_bytes) {
   return error;
 }
 
+// Clients send it as a matter of course, and mean no pinned ones.
+ApiError stays_pinned(const std::string& model) {
+  return {.status = 409,
+          .message = fmt::format("the model {} is pinned: keep_alive does not unload it", model),
+          .param = "model",
+          .code = "model_stays"};
+}
+
 bool is_queue_full(const EngineStats& stats) { return stats.waiting >= stats.queue_length; }
 
 json::object record_of(Exchange& exchange) {
@@ -309,6 +317,7 @@ Reply Routes::answer_ollama(const HttpCall& call, const ModelTicket* came) {
     return complete(call, ollama::make_wire(chat), Purpose::answer);
   }
   if (wish.unloads && !may_manage(call)) return {error_answer(call, not_for_all())};
+  if (wish.unloads && shelf_.look(*name).entry.is_pinned) return {error_answer(call, stays_pinned(*name))};
   if (came == nullptr) {
     auto ticket = wish.unloads ? shelf_.unload(*name) : shelf_.ask(*name, may_manage(call) ? &load : nullptr);
     if (!ticket->is_settled() && !wish.unloads) return {.answer = {}, .ticket = std::move(ticket), .model = *name};

@@ -87,7 +87,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   // False: the connection is of no further use.
   asio::awaitable<bool> serve_one(Parser& parser) {
     HttpCall call;
-    call.id = "req_" + new_letters();
+    call.said_early->letters = new_letters();
+    call.id = "req_" + call.said_early->letters;
     call.address = address_;
     call.is_from_here = is_from_here_;
     client_->arm(settings_.header_s);

@@ -266,12 +266,15 @@ TEST(SeveralModels, WhoWaitsForOneIsListedAndCanBeEnded) {
     ModelsServer all;
     one = all.needs("moe") + 1000;
   }
-  ModelsServer server(one);
+  ServerSettings settings;
+  settings.ollama = true;
+  ModelsServer server(one, settings);
   ASSERT_EQ(server.complete("dense").status, 200);
-  const ModelLease busy = server.shelf().ask("dense")->model();
+  ModelLease busy = server.shelf().ask("dense")->model();
   TestClient waits = server.client();
   waits.send_post("/v1/completions", ModelsServer::body("moe"));
   const auto waiting = [&] { return server.client().get("/v1/requests").json().at("waiting").as_array(); };
+  const auto newest = [&] { return server.client().get("/v1/requests").json().at("recent").at(0); };
   ASSERT_TRUE(TestServer::soon([&] { return waiting().size() == 1; }));
   const boost::json::value record = waiting()[0];
   EXPECT_EQ(record.at("state"), "loading");
@@ -285,6 +288,36 @@ TEST(SeveralModels, WhoWaitsForOneIsListedAndCanBeEnded) {
   EXPECT_TRUE(TestServer::soon([&] { return waiting().empty(); }));
   EXPECT_EQ(server.client().post("/v1/requests/" + id + "/cancel", "").status, 404);
   EXPECT_EQ(server.state("moe"), "unloaded");
+  EXPECT_EQ(newest().at("id"), id.c_str());
+  EXPECT_EQ(newest().at("state"), "ended");
+  EXPECT_EQ(newest().at("end"), "cancelled");
+  // Another, on each wire, has one name from the beginning to its end; and who goes is among the last, too.
+  for (const auto& [route, body] : std::vector<std::pair<const char*, std::string>>{
+           {"/v1/completions", ModelsServer::body("moe")},
+           {"/api/generate",
+            R"({"model":"moe","prompt":"x","raw":true,"stream":false,"options":{"num_predict":2}})"}}) {
+    TestClient other = server.client(), goes = server.client();
+    goes.send_post(route, body);
+    ASSERT_TRUE(TestServer::soon([&] { return waiting().size() == 1; }));
+    const std::string gone = boost::json::value_to<std::string>(waiting()[0].at("id"));
+    goes.close();
+    ASSERT_TRUE(TestServer::soon([&] { return newest().at("id") == gone.c_str(); }));
+    other.send_post(route, body);
+    ASSERT_TRUE(TestServer::soon([&] { return waiting().size() == 1; }));
+    const std::string name = boost::json::value_to<std::string>(waiting()[0].at("id"));
+    busy.reset();
+    const TestAnswer answer = other.read_answer();
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    if (answer.json().as_object().contains("id")) {
+      EXPECT_EQ(answer.json().at("id"), name.c_str());
+    }
+    EXPECT_NE(answer.head.find(name.substr(name.find('-') + 1)), std::string::npos) << "x-request-id has its letters";
+    ASSERT_TRUE(TestServer::soon([&] { return newest().at("id") == name.c_str(); }));
+    ASSERT_EQ(server.complete("dense").status, 200);
+    busy = server.shelf().ask("dense")->model();
+  }
+}
+
 // Who does not wait for a model that is asked for is told that it comes, also while it waits for room.
 TEST(SeveralModels, OneThatIsWantedIsLoading) {
   size_t one = 0;

@@ -363,10 +363,17 @@ std::unique_ptr<Wire> Routes::wire_by_body(const HttpCall& call) {
   return make_chat_wire();
 }
 
-std::unique_ptr<WaitingCalls::Place> Routes::note_waiting(const HttpCall& call, const std::string& model,
+std::unique_ptr<WaitingCalls::Place> Routes::note_waiting(const HttpCall& call, const Reply& reply,
                                                           const std::shared_ptr<ModelTicket>& ticket) {
   const Route* route = find_route(call.path);
-  return route != nullptr && route->completes ? waiting_.add(call, key_of(call), model, ticket) : nullptr;
+  const bool is_request = route != nullptr && route->completes && !reply.id.empty();
+  return is_request ? waiting_.add(call, {reply.id, key_of(call), reply.model}, ticket) : nullptr;
+}
+
+void Routes::note_in_vain(const WaitingCalls::Place& place, const std::string& end) {
+  json::object record = place.record(end);
+  events_.add("request", record);
+  ledger_.add(std::move(record));
 }
 
 HttpAnswer Routes::requests(const HttpCall& call) {
@@ -432,7 +439,10 @@ Reply Routes::complete(const HttpCall& call, std::unique_ptr<Wire> wire, Purpose
   if (planner->read()) {
     auto found = model_for(call, planner->asked_model());
     if (auto* instead = std::get_if<Reply>(&found)) {
-      if (instead->ticket != nullptr) instead->early = planner->early_stream(instead->model);
+      if (instead->ticket != nullptr) {
+        instead->early = planner->early_stream(instead->model);
+        instead->id = planner->answer_id();
+      }
       return std::move(*instead);
     }
     planner->take_model(std::get<ModelLease>(found));

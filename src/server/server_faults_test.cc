@@ -188,6 +188,28 @@ TEST(ServerFaults, SettingsChangeTogetherOrNotAtAll) {
   std::filesystem::remove(folder);
 }
 
+// Also what was counted in the last moment, behind the last sample.
+TEST(ServerFaults, TotalsHaveAllThatWasCounted) {
+  const std::filesystem::path folder = testing::TempDir() + fmt::format("paceline_totals_{}", ::getpid());
+  ServerSettings settings;
+  settings.totals_file = folder / "totals.json";
+  const auto sum = [&](const char* name) {
+    return boost::json::parse(*read_file(settings.totals_file, 1 << 20)).at(name).to_number<int>();
+  };
+  int tokens = 0;
+  for (int round = 1; round <= 3; ++round) {
+    {
+      TestServer server(settings);
+      const TestAnswer answer = server.chat(R"("max_tokens":3,"ignore_eos":true)");
+      ASSERT_EQ(answer.status, 200);
+      tokens += answer.json().at("usage").at("completion_tokens").to_number<int>();
+    }
+    EXPECT_EQ(sum("output"), tokens);
+    EXPECT_EQ(sum("requests"), round);
+  }
+  std::filesystem::remove_all(folder);
+}
+
 // Out of files: nobody is answered, and the operator learns why; once, though it goes on.
 TEST(ServerFaults, RunningOutOfFilesIsSaid) {
   int ends[2];

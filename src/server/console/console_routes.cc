@@ -42,6 +42,10 @@ double number_in(std::string_view query, std::string_view name, double otherwise
   return otherwise;
 }
 
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 json::object setting_object(const DescribedSetting& one) {
   return {{"name", one.name},   {"group", one.group}, {"help", one.help},        {"value", one.value},
           {"from", one.source}, {"now", one.is_live}, {"variable", one.variable}};
@@ -81,8 +85,13 @@ std::string file_text(const std::string& path) {
 ConsoleRoutes::ConsoleRoutes(ConsoleSources sources)
     : sources_(std::move(sources)),
       pages_(sources_.settings->console_dir),
-      all_time_(sources_.settings->totals_file),
+      all_time_(sources_.settings->totals_file, [this](const std::string& what) { sources_.log->error(what); }),
       benchmarks_(*sources_.settings, sources_.metrics, [this] { return benchmark_facts(); }) {}
+
+// What was counted since the last sample is among the totals, too.
+ConsoleRoutes::~ConsoleRoutes() {
+  if (sources_.settings->console) add_sample();
+}
 
 bool ConsoleRoutes::is_route(std::string_view path) {
   return ConsolePages::is_file(path) || path == "/v1/history" || path == "/v1/log" || path == "/v1/settings" ||
@@ -147,9 +156,12 @@ HttpAnswer ConsoleRoutes::log_in(const HttpCall& call) {
 }
 
 void ConsoleRoutes::take_sample() {
-  const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   // Whoever asks does so a few times in a second.
-  if (now - sampled_ < 0.9) return;
+  if (seconds_now() - sampled_ >= 0.9) add_sample();
+}
+
+void ConsoleRoutes::add_sample() {
+  const double now = seconds_now();
   sampled_ = now;
   history_.add(sources_.metrics(), now, static_cast<double>(resident_bytes()));
   all_time_.note(*history_.newest());

@@ -43,6 +43,9 @@ struct ConsoleSources {
 class ConsoleRoutes {
  public:
   explicit ConsoleRoutes(ConsoleSources sources);
+  ~ConsoleRoutes();
+  ConsoleRoutes(const ConsoleRoutes&) = delete;
+  ConsoleRoutes& operator=(const ConsoleRoutes&) = delete;
 
   [[nodiscard]] static bool is_route(std::string_view path);
   // path: of the route, as the table of routes has it.
@@ -55,6 +58,7 @@ class ConsoleRoutes {
   [[nodiscard]] const MetricsHistory& kept_history() const { return history_; }
 
  private:
+  void add_sample();
   HttpAnswer session(const HttpCall& call, const CallerStanding& standing);
   HttpAnswer log_in(const HttpCall& call);
   HttpAnswer history(const HttpCall& call) const;

@@ -92,6 +92,22 @@ TEST_F(ServerTest, TokensAndBack) {
   EXPECT_EQ(chat.at("tokens"), json::value({2, 5, 430, 280, 1750, 6, 280, 5, 431, 280}));
 }
 
+// A tab stands in no text that is written here: only who says strict hears of it.
+TEST_F(ServerTest, APatternThatIsNeverWrittenIsLeftToTheModel) {
+  const auto call = [&](const char* strict, const char* choice) {
+    return server_->chat(
+        fmt::format(R"("max_tokens":24,"temperature":0,"tool_choice":{},"tools":[{{"type":"function","function":)"
+                    R"({{"name":"f","strict":{},"parameters":{{"type":"object","required":["a"],)"
+                    R"("properties":{{"a":{{"type":"string","pattern":"^x\\ty$","maxLength":4}}}}}}}}}}])",
+                    choice, strict));
+  };
+  for (const char* choice : {R"("required")", R"({"type":"function","function":{"name":"f"}})", R"("auto")"}) {
+    const TestAnswer called = call("false", choice);
+    EXPECT_EQ(called.status, 200) << choice << called.body;
+    EXPECT_EQ(call("true", choice).status, 400) << choice;
+  }
+}
+
 // One conversation in the words of every wire is one prompt, rendered and in tokens.
 TEST_F(ServerTest, BodiesOfAnyWireAreRendered) {
   TestClient client = server_->client();

@@ -172,6 +172,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     call.version = request.version();
     call.authorization = request[http::field::authorization];
     call.api_key = request["x-api-key"];
+    call.is_anthropic = request.count("anthropic-version") > 0;
     call.cache_scope = request["x-cache-scope"];
     call.hosts = request.count(http::field::host);
     call.host = request[http::field::host];

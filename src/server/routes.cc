@@ -360,6 +360,8 @@ std::unique_ptr<Wire> Routes::wire_by_body(const HttpCall& call) {
     case BodyKind::completion: return make_completion_wire();
     case BodyKind::chat: break;
   }
+  // The two are told apart by what only one of them has; the rest by whose client it is.
+  if (call.is_anthropic) return messages::make_wire();
   return make_chat_wire();
 }
 
@@ -641,7 +643,7 @@ Reply Routes::tokenize(const HttpCall& call) {
   FieldProblem problem;
   TokenizeAsk ask;
   if (const auto body = parse_body(call.body, problem)) {
-    if (!is_tokenize(*body)) return complete(call, wire_by_body(call), Purpose::tokenize);
+    if (call.is_anthropic || !is_tokenize(*body)) return complete(call, wire_by_body(call), Purpose::tokenize);
     ask = read_tokenize(*body, request_limits_.now(), problem);
   }
   if (!problem.none()) return {error_answer(call, api_error(*problem.first()))};
@@ -655,7 +657,11 @@ Reply Routes::tokenize(const HttpCall& call) {
     // The template writes <bos> itself.
     ids = model.text().tokenizer.encode(*text, false);
   } else {
-    ids = model.text().tokenizer.encode(ask.text, ask.add_special);
+    for (const CompletionPrompt& prompt : ask.prompts) {
+      const std::vector<TokenId> some =
+          prompt.ids.empty() ? model.text().tokenizer.encode(prompt.text, ask.add_special) : prompt.ids;
+      ids.insert(ids.end(), some.begin(), some.end());
+    }
   }
   return {json_answer({{"count", ids.size()},
                        {"max_model_len", model.maker().context(settings_.limits.context)},

@@ -92,6 +92,25 @@ TEST_F(ServerTest, TokensAndBack) {
   EXPECT_EQ(chat.at("tokens"), json::value({2, 5, 430, 280, 1750, 6, 280, 5, 431, 280}));
 }
 
+TEST_F(ServerTest, TokensOfAListOfPrompts) {
+  TestClient client = server_->client();
+  const auto tokens = [&](const std::string& body) {
+    const TestAnswer answer = client.post("/tokenize", body);
+    EXPECT_EQ(answer.status, 200) << body << answer.body;
+    return answer.status == 200 ? answer.json().at("tokens").as_array() : json::array();
+  };
+  json::array both = tokens(R"({"prompt":"Hello"})");
+  const json::array second = tokens(R"({"prompt":"world"})");
+  both.insert(both.end(), second.begin(), second.end());
+  EXPECT_EQ(tokens(R"({"prompt":["Hello","world"]})"), both);
+  EXPECT_EQ(tokens(R"({"prompt":[7,8,9]})"), json::array({7, 8, 9}));
+  EXPECT_EQ(tokens(R"({"prompt":[[7,8],"world"],"add_special_tokens":false})").size(), second.size() + 1);
+  EXPECT_EQ(tokens(R"({"prompt":""})").size(), 1u) << "<bos>";
+  for (const char* wrong : {R"({"prompt":[]})", R"({"prompt":[""]})", R"({"prompt":[{}]})", R"({"prompt":7})",
+                            R"({"prompt":["a"],"messages":[{"role":"user","content":"Hi"}]})"})
+    EXPECT_EQ(client.post("/tokenize", wrong).status, 400) << wrong;
+}
+
 // A tab stands in no text that is written here: only who says strict hears of it.
 TEST_F(ServerTest, APatternThatIsNeverWrittenIsLeftToTheModel) {
   const auto call = [&](const char* strict, const char* choice) {
@@ -136,6 +155,14 @@ TEST_F(ServerTest, BodiesOfAnyWireAreRendered) {
       R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"blue"}]}]})");
   EXPECT_NE(used.find("blue"), std::string::npos) << used;
   EXPECT_EQ(prompt(R"({"prompt":"as it is"})"), "as it is");
+  // What only the client's family tells apart: Messages go on with a last turn of the assistant, and count it so.
+  const std::string open = R"({"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hel"}]})";
+  EXPECT_TRUE(prompt(open).ends_with("Hel<turn|>\n<|turn>model\n")) << prompt(open);
+  const TestAnswer rendered = client.post("/apply-template", open, "anthropic-version: 2023-06-01\r\n");
+  ASSERT_EQ(rendered.status, 200) << rendered.body;
+  EXPECT_TRUE(json::value_to<std::string>(rendered.json().at("prompt")).ends_with("<|turn>model\nHel"));
+  EXPECT_EQ(client.post("/tokenize", open, "anthropic-version: 2023-06-01\r\n").json().at("count"),
+            client.post("/v1/messages/count_tokens", open).json().at("input_tokens"));
   EXPECT_EQ(client.post("/apply-template", R"({"messages":[{"role":"user","content":"Hi"}],"wat":1})").status, 400);
 }
 

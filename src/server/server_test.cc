@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <span>
 
 #include "server/server_for_tests.h"
+#include "weights/sha256.h"
 
 namespace paceline {
 namespace {
@@ -127,6 +129,39 @@ TEST_F(ServerTest, APatternThatIsNeverWrittenIsLeftToTheModel) {
     EXPECT_EQ(called.status, 200) << choice << called.body;
     EXPECT_EQ(call("true", choice).status, 400) << choice;
   }
+}
+
+TEST(ServerProps, NumbersAreAsTheyWereWritten) {
+  ServerSettings settings;
+  settings.limits.defaults.temperature = 0.7F;
+  settings.limits.defaults.top_p = 0.95F;
+  TestServer server(settings);
+  const auto props = server.client().get("/props").json();
+  const auto& params = props.at("default_generation_settings").at("params");
+  EXPECT_EQ(params.at("temperature").to_number<double>(), 0.7);
+  EXPECT_EQ(params.at("top_p").to_number<double>(), 0.95);
+  const auto text = json::value_to<std::string>(props.at("chat_template"));
+  EXPECT_EQ(json::value_to<std::string>(props.at("chat_template_digest")),
+            "sha256:" + *sha256_hex(std::as_bytes(std::span(text))));
+}
+
+// Pages that are only kept for the next request are free for it, as in vLLM.
+TEST(ServerMetrics, WhatIsKeptForLaterIsNotInUse) {
+  TestServer server;
+  const auto metric = [&](const char* name) {
+    const std::string text = server.client().get("/metrics").body, begin = std::string("\n") + name + "{";
+    const size_t at = text.find(begin);
+    return at == std::string::npos ? -1 : std::stod(text.substr(text.find("} ", at) + 2));
+  };
+  TestClient running = server.client();
+  running.send_post("/v1/chat/completions",
+                    TestServer::chat_body(R"("max_tokens":3000,"ignore_eos":true,"stream":true)"));
+  ASSERT_TRUE(running.read_until("\"delta\":{\"content\":\""));
+  EXPECT_TRUE(TestServer::soon([&] { return metric("vllm:kv_cache_usage_perc") > 0; }));
+  running.close();
+  ASSERT_EQ(server.chat(R"("max_tokens":20,"ignore_eos":true)").status, 200);
+  EXPECT_TRUE(TestServer::soon(
+      [&] { return metric("vllm:kv_cache_usage_perc") == 0 && metric("paceline:kv_cached_bytes") > 0; }));
 }
 
 // One conversation in the words of every wire is one prompt, rendered and in tokens.

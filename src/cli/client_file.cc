@@ -59,9 +59,9 @@ Result<bool> is_edited(const std::string& path) {
 Result<std::string> merged(const std::string& path, const ClientSettings& settings) {
   const std::string old = text_of(path);
   const std::string kind = fs::path(path).extension().string();
-  auto made = kind == ".json"   ? merged_json(old, settings.text)
-              : kind == ".toml" ? merged_toml(old, settings.text, settings.replaces)
-                                : Result<std::string>(settings.text);
+  auto made = kind == ".json" || kind == ".jsonc" ? merged_json(old, settings.text)
+              : kind == ".toml"                   ? merged_toml(old, settings.text, settings.replaces)
+                                                  : Result<std::string>(settings.text);
   if (!made.ok()) return Error{fmt::format("{}: {}; nothing was written", path, made.error().message)};
   return made;
 }
@@ -79,9 +79,27 @@ Status keep_old(const std::string& path) {
   return error ? failed(path + kOld, error) : Status(Done{});
 }
 
-}  // namespace
+// A pipe would be waited for, a folder or a device is nobody's settings.
+Status check_kind(const std::string& path) {
+  std::error_code error;
+  const fs::file_status found = fs::status(path, error);
+  if (!fs::exists(found) || fs::is_regular_file(found)) return Done{};
+  return Error{fmt::format("{}: expected a file, found something else; nothing was changed", path)};
+}
 
-std::string client_file(const ClientSettings& settings, const std::function<const char*(const char*)>& environment) {
+// What a link stands for, even if that is not there.
+std::string behind_links(std::string path) {
+  std::error_code error;
+  for (int left = 40; left > 0 && fs::is_symlink(path, error); --left) {
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) break;
+    path = (fs::path(path).parent_path() / target).string();
+  }
+  return path;
+}
+
+// As the settings call it.
+std::string usual_file(const ClientSettings& settings, const std::function<const char*(const char*)>& environment) {
   if (settings.file.empty()) return "";
   const char* moved = settings.moved_by != nullptr ? environment(settings.moved_by) : nullptr;
   if (moved != nullptr && *moved != 0)
@@ -90,8 +108,28 @@ std::string client_file(const ClientSettings& settings, const std::function<cons
   return (fs::path(home != nullptr ? home : ".") / settings.file).string();
 }
 
+// "": there is no other name.
+std::string file_instead(const ClientSettings& settings, const std::string& usual) {
+  return settings.instead == nullptr ? "" : (fs::path(usual).parent_path() / settings.instead).string();
+}
+
+}  // namespace
+
+std::string client_file(const ClientSettings& settings, const std::function<const char*(const char*)>& environment) {
+  const std::string usual = usual_file(settings, environment), instead = file_instead(settings, usual);
+  std::error_code error;
+  return !instead.empty() && fs::exists(instead, error) ? instead : usual;
+}
+
+std::string written_client_file(const ClientSettings& settings,
+                                const std::function<const char*(const char*)>& environment) {
+  const std::string usual = usual_file(settings, environment), instead = file_instead(settings, usual);
+  return !instead.empty() && was_written(instead) ? instead : usual;
+}
+
 Status write_client_file(const std::string& path, const ClientSettings& settings) {
   std::error_code error;
+  TRY(check_kind(path));
   fs::create_directories(fs::path(path).parent_path(), error);
   if (error) return failed(path, error);
   TRY_ASSIGN(const std::string text, merged(path, settings));
@@ -119,6 +157,7 @@ Status write_client_file(const std::string& path, const ClientSettings& settings
 Result<std::string> restore_client_file(const std::string& path) {
   if (!was_written(path))
     return Error{fmt::format("{} was not written by paceline: there is nothing to put back", path)};
+  TRY(check_kind(path));
   std::error_code error;
   std::string kept;
   TRY_ASSIGN(const bool edited, is_edited(path));
@@ -131,7 +170,7 @@ Result<std::string> restore_client_file(const std::string& path) {
   if (fs::exists(path + kOld, error)) {
     fs::copy_file(path + kOld, path, fs::copy_options::overwrite_existing, error);
   } else {
-    fs::remove(path, error);
+    fs::remove(behind_links(path), error);
   }
   if (error) return Error{fmt::format("{}: {}", path, error.message())};
   for (const char* beside : {kOld, kNothing, kWritten}) fs::remove(path + beside, error);

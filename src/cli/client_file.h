@@ -11,6 +11,9 @@ namespace paceline {
 
 // Where the client looks for it, by what is set in its environment; "": it has none.
 std::string client_file(const ClientSettings& settings, const std::function<const char*(const char*)>& environment);
+// The same, where it was written: it may have had another name then.
+std::string written_client_file(const ClientSettings& settings,
+                                const std::function<const char*(const char*)>& environment);
 
 // Writes ours into what is there, JSON and TOML; other files are replaced. What was there before the first time is kept
 // beside it. An error where the file is not what it should be; then nothing is written.

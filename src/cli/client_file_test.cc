@@ -1,6 +1,7 @@
 #include "cli/client_file.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <boost/json/parse.hpp>
@@ -108,7 +109,10 @@ TEST_F(ClientFile, OtherSettingsOfAJsonFileStay) {
   const std::string path = file("settings.json", R"({ // mine
     "permissions": {"allow": ["Bash"]}, "env": {"MINE": "1", "ANTHROPIC_MODEL": "other"}, "x": [], })");
   ASSERT_TRUE(write_client_file(path, *client_settings("claude", {"http://h", "m", "k", 0})).ok());
-  const auto read = boost::json::parse(text_of(path));
+  boost::json::parse_options options;
+  options.allow_comments = options.allow_trailing_commas = true;
+  const auto read = boost::json::parse(text_of(path), {}, options);
+  EXPECT_TRUE(text_of(path).starts_with("{ // mine\n"));
   EXPECT_EQ(read.at("permissions").at("allow").at(0), "Bash");
   EXPECT_EQ(read.at("env").at("MINE"), "1");
   EXPECT_EQ(read.at("env").at("ANTHROPIC_MODEL"), "m");
@@ -123,17 +127,101 @@ TEST_F(ClientFile, OtherSettingsOfAJsonFileStay) {
 }
 
 TEST_F(ClientFile, WhatCannotBeReadIsNotTouched) {
-  for (const char* text : {"{\"a\": ", "[1]", "{\"a\":[1e400]}"}) {
+  for (const char* text : {"{\"a\": ", "[1]", "{\"a\": 1,, \"b\": 2}", "{} x"}) {
     const std::string path = file("settings.json", text);
     EXPECT_FALSE(write_client_file(path, *client_settings("claude", {})).ok());
     EXPECT_EQ(text_of(path), text);
     EXPECT_EQ(files(), 1u);
   }
-  for (const char* text : {"a = \"x\n", "model_providers = { x = 1 }\n", "[model_providers]\nno key\n"}) {
+  for (const char* text :
+       {"a = \"x\n", "model_providers = { x = 1 }\n", "[model_providers]\nno key\n", "a = [1, 2\n[t]\nb = 1\n", "a =\n",
+        "a = b\n", "a = 1 2\n", "[t\nb = 1\n", "[t]]\n", "[[t]\n", "a = \"\"\"x\n", "a = { b = 1\n", "a.b. = 1\n",
+        "= 1\n", "a = 1\na = 2\n", "[t]\n[t]\n", "a = \"\\q\"\n", "a = [1 2]\n", "a = 1]\n"}) {
     const std::string path = file("config.toml", text);
     EXPECT_FALSE(write_client_file(path, codex_at("http://a")).ok()) << text;
     EXPECT_EQ(text_of(path), text);
   }
+}
+
+TEST_F(ClientFile, WhereItIsBrokenIsSaid) {
+  const auto said = [](const Result<std::string>& made) { return made.ok() ? "nothing" : made.error().message; };
+  EXPECT_EQ(said(merged_toml("a = 1\n\nb = [\n1,\n2 3]\n", "c = 1\n", {})), "line 5: expected , or ], found '3]'");
+  EXPECT_EQ(said(merged_toml("a = 1\nb = \"x\n", "c = 1\n", {})),
+            "line 2: expected \" at the end of a text, found '\"x'");
+  EXPECT_EQ(said(merged_toml("[t]\na = 1\n[t]\n", "c = 1\n", {})),
+            "line 3: expected each key once, found this one twice");
+  EXPECT_TRUE(said(merged_json("{\n\"a\": 1,\n\"b\" 2\n}", "{}")).starts_with("line 3: expected JSON"));
+  EXPECT_TRUE(said(merged_json("{\n\"a\": 1,\n", "{}")).starts_with("line 3: expected JSON"));
+}
+
+// A pipe that nobody writes into has no end.
+TEST_F(ClientFile, APipeIsNoFile) {
+  const std::string path = (fs::path(file("x.json", "{}")).parent_path() / "pipe.json").string();
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const size_t before = files();
+  const Status written = write_client_file(path, *client_settings("claude", {}));
+  ASSERT_FALSE(written.ok());
+  EXPECT_NE(written.error().message.find("expected a file"), std::string::npos);
+  EXPECT_EQ(files(), before);
+}
+
+// A link to a place where nothing is yet: the link stays, and nothing is there again.
+TEST_F(ClientFile, ALinkToNothingIsOneAgain) {
+  const fs::path folder = fs::path(file("x.json", "{}")).parent_path();
+  fs::create_symlink("second.json", folder / "first.json");
+  fs::create_symlink("target.json", folder / "second.json");
+  const std::string path = (folder / "first.json").string();
+  ASSERT_TRUE(write_client_file(path, *client_settings("claude", {})).ok());
+  EXPECT_TRUE(fs::exists(folder / "target.json"));
+  ASSERT_TRUE(restore_client_file(path).ok());
+  EXPECT_FALSE(fs::exists(folder / "target.json"));
+  EXPECT_TRUE(fs::is_symlink(path));
+  EXPECT_TRUE(fs::is_symlink(folder / "second.json"));
+  EXPECT_EQ(files(), 3u);
+}
+
+// opencode reads both, the one with comments last.
+TEST_F(ClientFile, TheFileThatCountsIsWritten) {
+  const auto ours = *client_settings("opencode", {});
+  const auto folder = folder_.string();
+  const auto environment = [&](const char* name) -> const char* {
+    return std::string_view(name) == "XDG_CONFIG_HOME" ? folder.c_str() : nullptr;
+  };
+  const fs::path usual = folder_ / "opencode/opencode.json", other = folder_ / "opencode/opencode.jsonc";
+  fs::create_directories(usual.parent_path());
+  EXPECT_EQ(client_file(ours, environment), usual);
+  EXPECT_EQ(written_client_file(ours, environment), usual);
+  std::ofstream(other) << "{ // mine\n  \"theme\": \"x\"\n}\n";
+  EXPECT_EQ(client_file(ours, environment), other);
+  EXPECT_EQ(written_client_file(ours, environment), usual) << "where nothing was written yet";
+  ASSERT_TRUE(write_client_file(other, ours).ok());
+  EXPECT_EQ(written_client_file(ours, environment), other);
+  EXPECT_TRUE(text_of(other).starts_with("{ // mine\n  \"theme\": \"x\",\n  \"$schema\"")) << text_of(other);
+  ASSERT_TRUE(restore_client_file(other).ok());
+  EXPECT_EQ(text_of(other), "{ // mine\n  \"theme\": \"x\"\n}\n");
+}
+
+TEST(MergedJson, TheTextOfWhatIsNotOursStays) {
+  const auto merged = [](const std::string& old) {
+    const auto made = merged_json(old, R"({"env": {"A": "1", "B": "2"}, "paceline": {"x": 1}, "last": [1]})");
+    return made.ok() ? *made : made.error().message;
+  };
+  const std::string env = "\"env\": {\n    \"A\": \"1\",\n    \"B\": \"2\"\n  }";
+  const std::string rest = "\"paceline\": {\n    \"x\": 1\n  },\n  \"last\": [\n    1\n  ]";
+  EXPECT_EQ(merged("{}"), "{\n  " + env + ",\n  " + rest + "\n}");
+  EXPECT_EQ(merged("{ /* } */ }"), "{ /* } */\n  " + env + ",\n  " + rest + "\n}");
+  // Numbers, blanks, comments, the order, what stands twice, and the mark at the front.
+  EXPECT_EQ(merged("\xEF\xBB\xBF{\"n\": [1.50, 1e400,  -0.0], // \"env\": {\n  \"u\": \"\\u00e4\\\"}\" // last\n}\n"),
+            "\xEF\xBB\xBF{\"n\": [1.50, 1e400,  -0.0], // \"env\": {\n  \"u\": \"\\u00e4\\\"}\", // last\n  " + env +
+                ",\n  " + rest + "\n}\n");
+  EXPECT_EQ(
+      merged("{\"last\": 1.0, \"env\": {\"B\": 9, \"M\": 1.10,}, \"paceline\": {\"old\": {}}}"),
+      "{\"last\": [\n    1\n  ], \"env\": {\"B\": \"2\", \"M\": 1.10,\n    \"A\": \"1\"\n  }, \"paceline\": {\n    "
+      "\"x\": 1\n  }}");
+  EXPECT_EQ(
+      merged("{\"last\": 1, \"last\": 2, \"env\": {\"A\":\"1\",\"B\":\"2\"}, \"paceline\": 0}"),
+      "{\"last\": 1, \"last\": [\n    1\n  ], \"env\": {\"A\":\"1\",\"B\":\"2\"}, \"paceline\": {\n    \"x\": 1\n  }}");
+  EXPECT_EQ(merged(merged("{\"a\": 1}")), merged("{\"a\": 1}")) << "twice is once";
 }
 
 // What is put back later is what stood there before we wrote, not before we could not.
@@ -170,6 +258,15 @@ TEST(MergedToml, OtherTablesAndCommentsStay) {
   const std::string texts =
       "a = \"\"\"\n[p.ours]\nmodel = 2\n\"\"\"\nb = [\n[1, 2], # ]\n'x]',\n]\nc = '''\nmodel = 5'''\n";
   EXPECT_EQ(merged(texts), "model = 1\n\n" + texts + "\n[p.ours]\nu = 2\n");
+  // All that a value may be.
+  const std::string values =
+      "a = 1979-05-27 07:32:00Z # c\nb = -inf\nc = { d.e = 1_000, \"f\" = [0x1F, 1e-3], }\n\"p.ours\" = ''\n[[l]]\nm = "
+      "true\n"
+      "[[l]]\nm = 07:32:00\n[t.\"x.y\"]\nn = \"\\u00e4\\t\"\n";
+  EXPECT_EQ(merged(values), "model = 1\n\n" + values + "\n[p.ours]\nu = 2\n");
+  EXPECT_EQ(merged("\xEF\xBB\xBF"
+                   "a = 1\r\n"),
+            "\xEF\xBB\xBFmodel = 1\n\na = 1\r\n\n[p.ours]\nu = 2\n");
 }
 
 }  // namespace

@@ -62,7 +62,8 @@ ClientSettings opencode(const ServerPlace& server) {
               "      \"models\": {{ \"{}\": {{}} }}\n    }}\n  }},\n  \"model\": \"paceline/{}\"\n}}\n",
               written.url, written.key, written.model, written.model),
           .then = "opencode",
-          .moved_by = "XDG_CONFIG_HOME"};
+          .moved_by = "XDG_CONFIG_HOME",
+          .instead = "opencode.jsonc"};
 }
 
 ClientSettings pi(const ServerPlace& server) {
@@ -90,6 +91,16 @@ ClientSettings continue_dev(const ServerPlace& server) {
 
 std::vector<std::string> known_clients() {
   return {"codex", "claude", "opencode", "pi", "continue", "openai", "anthropic"};
+}
+
+std::string server_root(std::string url) {
+  const auto cut = [&] {
+    while (url.ends_with('/')) url.pop_back();
+  };
+  cut();
+  if (url.ends_with("/v1")) url.resize(url.size() - 3);
+  cut();
+  return url;
 }
 
 std::string shell_word(const std::string& text) {

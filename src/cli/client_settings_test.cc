@@ -24,6 +24,13 @@ TEST(ClientSettings, EachKnowsWhereTheServerIs) {
   EXPECT_FALSE(client_settings("other", server));
 }
 
+TEST(ClientSettings, TheServersAddressIsTheSameWithAndWithoutItsVersion) {
+  for (const char* url : {"http://h:1", "http://h:1/", "http://h:1/v1", "http://h:1/v1/", "http://h:1//v1//"})
+    EXPECT_EQ(server_root(url), "http://h:1") << url;
+  EXPECT_EQ(server_root("http://h/below/v1"), "http://h/below");
+  EXPECT_EQ(server_root("http://h/v12"), "http://h/v12");
+}
+
 // Names and keys are strangers': none of them ends the place where it stands.
 TEST(ClientSettings, WhatNeedsQuotesHasThem) {
   const ServerPlace server{"http://h", "a\"b\\c", "k\"; $(id)", 0};

@@ -137,9 +137,13 @@ void Command::name_environment(const std::string& prefix) const {
   }
 }
 
+bool Command::has_option(const std::string& name) const {
+  return app_->get_option_no_throw("--" + name) != nullptr && name != "help";
+}
+
 Status Command::give(const std::string& name, const std::vector<std::string>& values) const {
-  CLI::Option* option = app_->get_option_no_throw("--" + name);
-  if (option == nullptr || name == "help") return Error{name + " is no setting"};
+  if (!has_option(name)) return Error{name + " is no setting"};
+  CLI::Option* option = app_->get_option("--" + name);
   if (option->count() > 0) return Done{};
   try {
     option->add_result(values);
@@ -151,8 +155,8 @@ Status Command::give(const std::string& name, const std::vector<std::string>& va
 }
 
 Status Command::change(const std::string& name, const std::string& value) const {
-  CLI::Option* option = app_->get_option_no_throw("--" + name);
-  if (option == nullptr) return Error{name + " is no setting"};
+  if (!has_option(name)) return Error{name + " is no setting"};
+  CLI::Option* option = app_->get_option("--" + name);
   const std::vector<std::string> before = option->results();
   const auto put = [&](const std::vector<std::string>& values) {
     option->clear();

@@ -111,6 +111,8 @@ class Command {
 
   // $PREFIX_OF_THE_LONG_NAME for every option there is: none can be forgotten.
   void name_environment(const std::string& prefix) const;
+  // Of this long name.
+  [[nodiscard]] bool has_option(const std::string& name) const;
   // A setting's values, unless the command line or the environment said it already.
   [[nodiscard]] Status give(const std::string& name, const std::vector<std::string>& values) const;
   // Another value, whoever said it before; one that makes no sense leaves it as it was.

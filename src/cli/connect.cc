@@ -71,14 +71,16 @@ int run_connect(ConnectOptions options) {
     return fail(kExitUsage,
                 fmt::format("no client is called {}: there are {}", options.client, fmt::join(known_clients(), ", ")));
   }
-  const std::string path = client_file(*settings, [](const char* name) { return std::getenv(name); });
+  const auto environment = [](const char* name) { return std::getenv(name); };
+  const std::string path =
+      options.restores ? written_client_file(*settings, environment) : client_file(*settings, environment);
   if ((options.writes || options.restores) && path.empty())
     return fail(kExitUsage, fmt::format("{} has no file: it reads variables alone", options.client));
   if (options.restores) return restore_settings(path);
   std::string& url = options.server.url;
   if (!url.starts_with("http://") && !url.starts_with("https://"))
     return fail(kExitUsage, fmt::format("--url: expected http://HOST:PORT, found {}", url));
-  while (url.ends_with('/')) url.pop_back();
+  url = server_root(url);
   ask_server(options.server);
   settings = client_settings(options.client, options.server);
   if (options.writes) return write_settings(options, *settings, path);

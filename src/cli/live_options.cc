@@ -35,8 +35,18 @@ bool LiveOptions::can_change(std::string_view name) {
   return std::find(std::begin(kLive), std::end(kLive), name) != std::end(kLive);
 }
 
-Result<LiveSettings> LiveOptions::change(const std::string& name, const std::string& value) {
+Status LiveOptions::check(const std::string& name, const std::string& value) const {
+  if (!command_.has_option(name)) return Error{fmt::format("{}: unknown setting", name)};
   if (!can_change(name)) return Error{fmt::format("{}: changes at the next start only", name)};
+  // Options of nobody take it first.
+  ServeOptions others;
+  Program program("", "", "");
+  add_serve_options(program.command(), others);
+  return program.command().change(name, value);
+}
+
+Result<LiveSettings> LiveOptions::change(const std::string& name, const std::string& value) {
+  TRY(check(name, value));
   const std::lock_guard lock(mutex_);
   TRY(command_.change(name, value));
   options_.server.limits.defaults = request_defaults(options_.defaults);

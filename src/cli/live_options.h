@@ -19,6 +19,8 @@ class LiveOptions {
   // options: what the command's options are read into; outlive it.
   LiveOptions(const Command& command, ServeOptions& options) : command_(command), options_(options) {}
 
+  // What change() would say to it.
+  [[nodiscard]] Status check(const std::string& name, const std::string& value) const;
   // As a flag would give it; all of them as they are then.
   Result<LiveSettings> change(const std::string& name, const std::string& value);
   // Nothing changes while it reads.

@@ -88,6 +88,16 @@ TEST_F(LiveOptionsTest, WhatIsAskedForWhereARequestDoesNotSay) {
   EXPECT_EQ(request_defaults(options_.defaults).depth, 3) << "what was refused changes nothing";
 }
 
+TEST_F(LiveOptionsTest, WhatIsCheckedChangesNothing) {
+  const int32_t before = options_.server.limits.max_choices;
+  EXPECT_TRUE(live_.check("max-choices", "3").ok());
+  EXPECT_EQ(options_.server.limits.max_choices, before);
+  EXPECT_FALSE(live_.check("max-choices", "many").ok());
+  EXPECT_EQ(live_.check("nonsense", "1").error().message, "nonsense: unknown setting");
+  EXPECT_EQ(live_.check("help", "1").error().message, "help: unknown setting");
+  EXPECT_EQ(live_.check("port", "1").error().message, "port: changes at the next start only");
+}
+
 TEST_F(LiveOptionsTest, FillWhatARequestLeavesOpen) {
   const RequestDefaults defaults{.temperature = 0.5F, .top_p = 0.9F, .top_k = 7, .thinks = {}, .depth = 2};
   Wishes open;

@@ -9,8 +9,8 @@
 
 namespace paceline {
 
-// JSON, also with comments, which go: objects are joined, other values are ours. What is called `ours` is replaced
-// whole.
+// JSON, also with comments: objects are joined, other values are ours, and the text of what is not ours stays as it is.
+// What is called `ours` is replaced whole. Here and below an error says in which line the old text is broken.
 Result<std::string> merged_json(std::string_view old, std::string_view ours_text, std::string_view ours = "paceline");
 
 // TOML: what `ours_text` sets is taken out and set anew, keys before the first table at the top and tables at the end.

@@ -237,6 +237,9 @@ void add_serve_command(const Command& program, Action& action) {
       options->server.limits.defaults = request_defaults(options->defaults);
       options->server.benchmark_file = state_file("benchmarks.json");
       options->server.totals_file = state_file("totals.json");
+      options->server.check_setting = [&live](const std::string& name, const std::string& value) {
+        return live.check(name, value);
+      };
       options->server.change_setting = [&live](const std::string& name, const std::string& value) {
         return live.change(name, value);
       };

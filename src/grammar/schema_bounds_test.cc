@@ -101,6 +101,23 @@ TEST(SchemaBounds, LengthsBesideAPatternOrAFormat) {
   EXPECT_EQ(boost::json::serialize(left), R"({"type":"string","format":"date"})");
 }
 
+// Of integers nothing is written that is so long.
+TEST(SchemaBounds, BoundsBeyondAllDigitsAreNamed) {
+  for (const char* bound : {R"("minimum":10000000000000000000)", R"("minimum":1e19)", R"("exclusiveMinimum":1e18)",
+                            R"("maximum":-1e19)", R"("exclusiveMaximum":-1e30)"}) {
+    for (const char* type : {"integer", "number"}) {
+      const std::string schema = fmt::format(R"({{"type":"{}",{}}})", type, bound);
+      EXPECT_THAT(problem(schema), HasSubstr("18 digits in front of the point")) << schema;
+      EXPECT_EQ(boost::json::serialize(enforceable(parsed(schema))), fmt::format(R"({{"type":"{}"}})", type));
+    }
+  }
+  for (const char* bound : {R"("maximum":10000000000000000000)", R"("maximum":1e19)", R"("minimum":-1e19)"}) {
+    const std::string schema = fmt::format(R"({{"type":"integer",{}}})", bound);
+    EXPECT_EQ(problem(schema), "(none)") << schema;
+    EXPECT_EQ(reading(schema_automaton(schema), "12345"), Reading::complete) << schema;
+  }
+}
+
 // All subsets of the properties, in their order.
 TEST(SchemaBounds, NumbersOfProperties) {
   const auto expect = [](const char* bounds, const char* required, int low, int high, int needed) {

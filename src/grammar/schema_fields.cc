@@ -29,6 +29,7 @@ constexpr std::string_view kNumberWords[] = {"minimum", "maximum", "exclusiveMin
 constexpr std::string_view kTypes[] = {"object", "array", "string", "number", "integer", "boolean", "null"};
 // What may stand beside allOf, as one schema more.
 constexpr std::string_view kBesideAll[] = {"type", "properties", "required", "additionalProperties"};
+constexpr std::string_view kBounds[] = {"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"};
 // Each of these says all there is to say.
 constexpr std::string_view kWhole[] = {"$ref", "anyOf", "oneOf", "allOf", "enum", "const"};
 
@@ -115,6 +116,16 @@ std::optional<Multiple> multiple_of(const value& said) {
   return Multiple{count, static_cast<int>(digits.fraction.size())};
 }
 
+// No number that is written has so many digits; one that it must not pass may.
+std::string why_no_bound(std::string_view name, const object& schema) {
+  const auto bound = bound_of(schema, name, "");
+  if (!bound.ok() || !bound->has_value()) return {};
+  const bool is_low = name == "minimum" || name == "exclusiveMinimum";
+  if ((*bound)->negative == is_low || (*bound)->integer.size() <= kMaxIntegerDigits) return {};
+  return fmt::format("the keyword {} is supported up to {} digits in front of the point", json_quoted(name),
+                     kMaxIntegerDigits);
+}
+
 bool has_others(const object& schema) {
   const value* additional = schema.if_contains("additionalProperties");
   const bool is_open = additional != nullptr && !(additional->is_bool() && !additional->get_bool());
@@ -140,6 +151,7 @@ std::string why_not_followed(std::string_view name, const value& said, const obj
   if (name == "format" && !has_known_format(schema))
     return fmt::format("the format {} is not supported", said.is_string() ? json_quoted(said.get_string()) : "given");
   if (name == "pattern") return why_no_pattern(schema);
+  if (among(name, kBounds)) return why_no_bound(name, schema);
   if (name == "patternProperties") {
     const auto patterns = name_patterns(schema);
     return patterns.ok() ? "" : patterns.error().message;
@@ -192,6 +204,7 @@ void drop_unenforced(object& schema) {
     const value* said = schema.if_contains(name);
     if (said != nullptr && !why_unenforced(name, *said, schema).empty()) schema.erase(name);
   }
+  if (schema.contains("pattern") && !can_be_written(schema)) schema.erase("pattern");
   std::vector<std::string> dropped;
   for (const auto& [key, said] : schema) {
     if (!why_unenforced(key, said, schema).empty()) dropped.emplace_back(key);

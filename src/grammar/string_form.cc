@@ -135,6 +135,18 @@ std::string why_no_pattern(const object& schema) {
   return parsed.ok() ? "" : parsed.error().message;
 }
 
+bool can_be_written(const object& schema) {
+  object form;
+  for (const char* name : {"format", "pattern"})
+    if (const value* said = schema.if_contains(name)) form[name] = *said;
+  const auto is_written = [&](Writing writing) {
+    AutomatonBuilder apart;
+    const StateId from = apart.add(), to = apart.add();
+    return add_string_form(apart, form, writing, from, to).ok();
+  };
+  return is_written(Writing::json) && is_written(Writing::raw);
+}
+
 std::string why_no_lengths(const object& schema) {
   int64_t work = kMaxWork;
   const auto all = texts_within_lengths(schema, work);

@@ -14,7 +14,9 @@ bool has_known_format(const boost::json::object& schema);
 bool has_string_form(const boost::json::object& schema);
 // Why its pattern cannot be followed, beside the format if there is one; "": it can.
 std::string why_no_pattern(const boost::json::object& schema);
-// The same of minLength and maxLength beside either.
+// Whether all characters of its pattern can be written, in JSON and as text between tags.
+bool can_be_written(const boost::json::object& schema);
+// Why minLength and maxLength beside either cannot be followed.
 std::string why_no_lengths(const boost::json::object& schema);
 
 // The characters of such a string, from `from` to `to`. The keywords have been checked.

@@ -58,7 +58,9 @@ TEST(StringPattern, Formats) {
     const char* format;
     std::vector<const char*> good, bad;
   } cases[] = {
-      {"date", {"2024-02-28", "1999-12-31"}, {"2024-02-30", "2024-13-01", "24-01-01"}},
+      {"date",
+       {"2024-02-28", "1999-12-31", "2024-02-29", "2000-02-29", "1904-02-29", "1996-02-29"},
+       {"2024-02-30", "2024-13-01", "24-01-01", "2023-02-29", "1900-02-29", "2022-02-29"}},
       {"time", {"23:59:59Z", "00:00:00.5+01:00"}, {"24:00:00Z", "12:00Z"}},
       {"date-time", {"2024-02-28T12:00:00Z"}, {"2024-02-28 12:00:00Z"}},
       {"email", {"anna.b@mail.example.com"}, {"anna", "a@b", ".a@b.com", "a..b@c.de"}},
@@ -129,7 +131,14 @@ TEST(StringPattern, WhatCannotBeFollowedIsNamed) {
       {"*a", "*"},       {"\\p{L}", "\\p"}, {"a{9999}", "times"}};
   for (const auto& [pattern, word] : cases)
     EXPECT_NE(problem(pattern).find(word), std::string::npos) << pattern << ": " << problem(pattern);
-  // A tool that is not strict goes without it.
+  // A tool that is not strict goes without it, and without one whose characters are not written.
+  for (const char* unwritten : {R"(^a\\tb$)", R"(^[\\r\\n]$)", R"(^(x|\\t)$)"}) {
+    const auto schema = parsed(fmt::format(R"({{"type":"string","pattern":"{}","minLength":2}})", unwritten));
+    EXPECT_FALSE(json_schema_grammar(schema).ok()) << unwritten;
+    EXPECT_EQ(boost::json::serialize(enforceable(schema)), R"({"type":"string","minLength":2})") << unwritten;
+  }
+  const auto tabs = parsed(R"({"type":"string","pattern":"^[a\\t]$"})");
+  EXPECT_EQ(enforceable(tabs), tabs) << "one of them is";
   const auto left = enforceable(parsed(R"({"type":"string","pattern":"(?=a)b","format":"binary","minLength":2})"));
   EXPECT_EQ(boost::json::serialize(left), R"({"type":"string","minLength":2})");
 }

@@ -52,6 +52,8 @@ class Planner final : public CompletionPlanner {
     return streams ? wire_->early_stream(model, call_.said_early) : nullptr;
   }
 
+  [[nodiscard]] std::string answer_id() const override { return wire_->answer_id(call_.said_early->letters); }
+
   bool take_model(ModelLease model) override {
     model_ = std::move(model);
     if (model_ == nullptr) unknown_model_ = ask().model;

@@ -26,6 +26,8 @@ class CompletionPlanner {
   // says before that model is there (none: nothing).
   [[nodiscard]] virtual const std::string& asked_model() const = 0;
   [[nodiscard]] virtual std::unique_ptr<EarlyStream> early_stream(const std::string& model) const = 0;
+  // How its answer will be called.
+  [[nodiscard]] virtual std::string answer_id() const = 0;
   // The model that it is for, before all that follows; none: there is none that is called so. False as with read().
   virtual bool take_model(ModelLease model) = 0;
   // About the bytes of text that finish() works on, once it was read.

@@ -87,7 +87,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   // False: the connection is of no further use.
   asio::awaitable<bool> serve_one(Parser& parser) {
     HttpCall call;
-    call.id = "req_" + new_letters();
+    call.said_early->letters = new_letters();
+    call.id = "req_" + call.said_early->letters;
     call.address = address_;
     call.is_from_here = is_from_here_;
     client_->arm(settings_.header_s);
@@ -171,6 +172,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     call.version = request.version();
     call.authorization = request[http::field::authorization];
     call.api_key = request["x-api-key"];
+    call.is_anthropic = request.count("anthropic-version") > 0;
     call.cache_scope = request["x-cache-scope"];
     call.hosts = request.count(http::field::host);
     call.host = request[http::field::host];

@@ -10,9 +10,9 @@ struct HttpAnswer;
 
 // Of the answer that it has begun so: whoever writes the rest goes on from there.
 struct SaidEarly {
-  std::string letters;  // of its name; "": nothing was said
+  std::string letters;  // of the answer's name, from the moment when its request came
   int64_t created = 0;
-  int64_t events = 0;
+  int64_t events = 0;  // 0: nothing was said
 };
 
 class EarlyStream {

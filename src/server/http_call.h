@@ -20,6 +20,7 @@ struct HttpCall {
   std::string query;          // which is here
   unsigned version = 11;      // 10: HTTP/1.0
   std::string authorization;  // headers
+  bool is_anthropic = false;  // it says which version of Anthropic's API it speaks
   std::string api_key;
   std::string address;        // where it comes from
   bool is_from_here = false;  // from this machine

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 
 #include "base/utf8.h"
 
@@ -42,6 +43,13 @@ std::string line_of(LogLevel level, std::string_view text) {
                      log_level_name(level), harmless(text));
 }
 
+std::optional<LogLevel> level_of(std::string_view name) {
+  for (const LogLevel level : {LogLevel::error, LogLevel::info, LogLevel::debug}) {
+    if (log_level_name(level) == name) return level;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 Log::Log(LogLevel most, int fd)
@@ -61,13 +69,12 @@ void Log::write(LogLevel level, std::string_view text) {
   queue_.add(std::move(line));
 }
 
+bool Log::is_level(std::string_view name) { return level_of(name).has_value(); }
+
 bool Log::set_level(std::string_view name) {
-  for (const LogLevel level : {LogLevel::error, LogLevel::info, LogLevel::debug}) {
-    if (log_level_name(level) != name) continue;
-    most_ = level;
-    return true;
-  }
-  return false;
+  const auto level = level_of(name);
+  if (level) most_ = *level;
+  return level.has_value();
 }
 
 std::string_view Log::level_name() const { return log_level_name(most_); }

@@ -28,6 +28,7 @@ class Log {
   void debug(std::string_view text) { write(LogLevel::debug, text); }
   [[nodiscard]] bool writes(LogLevel level) const { return level <= most_.load(); }
   // As the settings call it. False: there is no such level.
+  static bool is_level(std::string_view name);
   bool set_level(std::string_view name);
   [[nodiscard]] std::string_view level_name() const;
 

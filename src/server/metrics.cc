@@ -80,7 +80,8 @@ struct Metrics::Families {
 
   Gauge& running = gauge("vllm:num_requests_running", "Sequences that are being computed");
   Gauge& waiting = gauge("vllm:num_requests_waiting", "Requests that wait for memory or a place");
-  Gauge& kv_used = gauge("vllm:kv_cache_usage_perc", "Part of the KV memory that is in use; 1 is all of it");
+  Gauge& kv_used =
+      gauge("vllm:kv_cache_usage_perc", "Part of the KV memory that running requests hold; 1 is all of it");
   Counter& prompt_tokens = counter("vllm:prompt_tokens_total", "Tokens of prompts, cached ones included");
   Counter& generation_tokens = counter("vllm:generation_tokens_total", "Tokens generated");
   Histogram& to_first =
@@ -191,7 +192,7 @@ void Metrics::note_engine(const EngineStats& stats) {
   f.running.Set(stats.running);
   f.waiting.Set(stats.waiting);
   f.held_bytes.Set(static_cast<double>(stats.held_bytes));
-  f.kv_used.Set(part(stats.used_bytes, stats.kv_bytes));
+  f.kv_used.Set(part(stats.running_bytes, stats.kv_bytes));
   follow(f.prefix_queries, past.prefix_queries, stats.prefix_queries);
   follow(f.prefix_hits, past.prefix_hits, stats.prefix_hits);
   const SpeculationCounters &spec = stats.speculation, &past_spec = past.speculation;

@@ -77,8 +77,10 @@ json::object model_object(const ModelView& view, int32_t context) {
   }
   made["parameters"] = head.parameters > 0 ? json::value(head.parameters) : json::value();
   made["quantisation"] = text_or_null(head.format);
-  made["status"] = {{"value", shelf_state_name(view.state)},
-                    {"stage", text_or_null(view.stage)},
+  // It is about to be loaded, or waits for others to make room.
+  const bool is_next = view.is_wanted && (view.state == ShelfState::unloaded || view.state == ShelfState::failed);
+  made["status"] = {{"value", shelf_state_name(is_next ? ShelfState::loading : view.state)},
+                    {"stage", is_next ? json::value("waiting") : text_or_null(view.stage)},
                     {"progress", view.state == ShelfState::loaded ? 1.0 : view.progress},
                     {"error", text_or_null(view.error.empty() ? head.problem : view.error)}};
   made["pinned"] = view.entry.is_pinned;

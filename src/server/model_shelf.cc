@@ -161,6 +161,16 @@ std::optional<ApiError> ModelShelf::refuse(const Item& item, bool by_wish) const
     return ApiError{.message = fmt::format("the model {} does not fit: {}", item.entry.name, fits.error().message),
                     .param = "model",
                     .code = "model_does_not_fit"};
+  const size_t most = terms_.budget_bytes, kept = pinned_now(), needed = item.bytes();
+  if (most > 0 && kept + needed > most)
+    return ApiError{
+        .status = 409,
+        .message = fmt::format("the model {} has no room: it needs {}, and pinned models keep {} of {}: {} too "
+                               "much, until one of them is unloaded",
+                               item.entry.name, in_bytes(needed), in_bytes(kept), in_bytes(most),
+                               in_bytes(kept + needed - most)),
+        .param = "model",
+        .code = "models_pinned"};
   return std::nullopt;
 }
 
@@ -262,6 +272,7 @@ ModelView ModelShelf::view_of(const std::shared_ptr<Item>& item) {
   view.entry = item->entry;
   view.needs = item->needs;
   view.state = item->state;
+  view.is_wanted = item->is_wanted;
   view.stage = item->stage;
   view.error = item->error;
   view.progress = item->progress;
@@ -309,6 +320,14 @@ std::vector<ModelView> ModelShelf::look() {
 size_t ModelShelf::used_now() const {
   size_t bytes = 0;
   for (const auto& item : items_) bytes += item->takes_memory() ? item->bytes() : 0;
+  return bytes;
+}
+
+size_t ModelShelf::pinned_now() const {
+  size_t bytes = 0;
+  for (const auto& item : items_) {
+    if (item->takes_memory() && item->stays()) bytes += item->least_bytes();
+  }
   return bytes;
 }
 

@@ -70,6 +70,7 @@ struct ModelView {
   double progress = 0;
   std::string drafter_state;  // none, not loaded, loaded, dropped, refused
   std::string drafter_reason;
+  bool is_wanted = false;     // somebody had it loaded, who may not wait for that
   std::time_t last_used = 0;  // 0: never
   int32_t running = 0, waiting = 0;
   size_t kv_used = 0;
@@ -148,6 +149,8 @@ class ModelShelf {
   [[nodiscard]] ModelView view_of(const std::shared_ptr<Item>& item);
   [[nodiscard]] std::optional<ApiError> refuse(const Item& item, bool by_wish) const;
   [[nodiscard]] size_t used_now() const;
+  // Of models that no other makes go, without drafters that could.
+  [[nodiscard]] size_t pinned_now() const;
   // The keeper looks again.
   void poke();
 

@@ -11,6 +11,7 @@
 
 #include "base/resident_memory.h"
 #include "base/sanitized.h"
+#include "base/units_text.h"
 #include "server/http_client_for_tests.h"
 #include "server/server_for_tests.h"
 #include "weights/scratch_folder.h"
@@ -265,12 +266,15 @@ TEST(SeveralModels, WhoWaitsForOneIsListedAndCanBeEnded) {
     ModelsServer all;
     one = all.needs("moe") + 1000;
   }
-  ModelsServer server(one);
+  ServerSettings settings;
+  settings.ollama = true;
+  ModelsServer server(one, settings);
   ASSERT_EQ(server.complete("dense").status, 200);
-  const ModelLease busy = server.shelf().ask("dense")->model();
+  ModelLease busy = server.shelf().ask("dense")->model();
   TestClient waits = server.client();
   waits.send_post("/v1/completions", ModelsServer::body("moe"));
   const auto waiting = [&] { return server.client().get("/v1/requests").json().at("waiting").as_array(); };
+  const auto newest = [&] { return server.client().get("/v1/requests").json().at("recent").at(0); };
   ASSERT_TRUE(TestServer::soon([&] { return waiting().size() == 1; }));
   const boost::json::value record = waiting()[0];
   EXPECT_EQ(record.at("state"), "loading");
@@ -284,6 +288,87 @@ TEST(SeveralModels, WhoWaitsForOneIsListedAndCanBeEnded) {
   EXPECT_TRUE(TestServer::soon([&] { return waiting().empty(); }));
   EXPECT_EQ(server.client().post("/v1/requests/" + id + "/cancel", "").status, 404);
   EXPECT_EQ(server.state("moe"), "unloaded");
+  EXPECT_EQ(newest().at("id"), id.c_str());
+  EXPECT_EQ(newest().at("state"), "ended");
+  EXPECT_EQ(newest().at("end"), "cancelled");
+  // Another, on each wire, has one name from the beginning to its end; and who goes is among the last, too.
+  for (const auto& [route, body] : std::vector<std::pair<const char*, std::string>>{
+           {"/v1/completions", ModelsServer::body("moe")},
+           {"/api/generate",
+            R"({"model":"moe","prompt":"x","raw":true,"stream":false,"options":{"num_predict":2}})"}}) {
+    TestClient other = server.client(), goes = server.client();
+    goes.send_post(route, body);
+    ASSERT_TRUE(TestServer::soon([&] { return waiting().size() == 1; }));
+    const std::string gone = boost::json::value_to<std::string>(waiting()[0].at("id"));
+    goes.close();
+    ASSERT_TRUE(TestServer::soon([&] { return newest().at("id") == gone.c_str(); }));
+    other.send_post(route, body);
+    ASSERT_TRUE(TestServer::soon([&] { return waiting().size() == 1; }));
+    const std::string name = boost::json::value_to<std::string>(waiting()[0].at("id"));
+    busy.reset();
+    const TestAnswer answer = other.read_answer();
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    if (answer.json().as_object().contains("id")) {
+      EXPECT_EQ(answer.json().at("id"), name.c_str());
+    }
+    EXPECT_NE(answer.head.find(name.substr(name.find('-') + 1)), std::string::npos) << "x-request-id has its letters";
+    ASSERT_TRUE(TestServer::soon([&] { return newest().at("id") == name.c_str(); }));
+    ASSERT_EQ(server.complete("dense").status, 200);
+    busy = server.shelf().ask("dense")->model();
+  }
+}
+
+// Who does not wait for a model that is asked for is told that it comes, also while it waits for room.
+TEST(SeveralModels, OneThatIsWantedIsLoading) {
+  size_t one = 0;
+  {
+    ModelsServer all;
+    one = all.needs("moe") + 1000;
+  }
+  ModelsServer server(one);
+  ASSERT_EQ(server.complete("dense").status, 200);
+  ModelLease busy = server.shelf().ask("dense")->model();
+  const auto told = server.client().post("/v1/models/moe/load", R"({"wait":false})");
+  ASSERT_EQ(told.status, 200) << told.body;
+  EXPECT_EQ(told.json().at("status").at("value"), "loading");
+  EXPECT_EQ(told.json().at("status").at("stage"), "waiting");
+  EXPECT_EQ(told.json().at("memory").at("weights").to_number<int64_t>(), 0);
+  EXPECT_EQ(server.state("moe"), "loading");
+  busy.reset();
+  EXPECT_TRUE(TestServer::soon([&] { return server.state("moe") == "loaded"; }));
+}
+
+// What pinned models hold comes back when somebody unloads them, not by waiting.
+TEST(SeveralModels, NoRoomBesidePinnedOnesIsSaidAtOnce) {
+  size_t one = 0, moe = 0, dense = 0;
+  {
+    ModelsServer all;
+    dense = all.needs("dense"), moe = all.needs("moe");
+    one = std::max(dense, moe) + 1000;
+  }
+  ModelsServer server(one);
+  ASSERT_EQ(server.client().post("/v1/models/dense/load", R"({"pin":true})").status, 200);
+  for (const char* fields : {R"("max_tokens":4)", R"("max_tokens":4,"stream":true)"}) {
+    const TestAnswer refused = server.complete("moe", fields);
+    EXPECT_EQ(refused.status, 409) << refused.body;
+    EXPECT_EQ(refused.error_field("code"), "models_pinned");
+    const std::string lacks = bytes_text(static_cast<double>(dense + moe - one));
+    EXPECT_NE(refused.error_field("message").find(": " + lacks + " too much"), std::string::npos) << refused.body;
+  }
+  EXPECT_EQ(server.client().post("/v1/models/moe/load", "").error_field("code"), "models_pinned");
+  EXPECT_EQ(server.complete("dense").status, 200);
+  // One that waits for a busy model hears of it when that one is pinned.
+  ASSERT_EQ(server.client().post("/v1/models/dense/load", R"({"pin":false})").status, 200);
+  {
+    const ModelLease busy = server.shelf().ask("dense")->model();
+    TestClient waits = server.client();
+    waits.send_post("/v1/completions", ModelsServer::body("moe"));
+    ASSERT_TRUE(TestServer::soon([&] { return server.model("moe").at("waiting").to_number<int>() == 1; }));
+    ASSERT_EQ(server.client().post("/v1/models/dense/load", R"({"pin":true})").status, 200);
+    EXPECT_EQ(waits.read_answer().error_field("code"), "models_pinned");
+  }
+  ASSERT_EQ(server.client().post("/v1/models/dense/load", R"({"pin":false})").status, 200);
+  EXPECT_EQ(server.complete("moe").status, 200);
 }
 
 TEST(SeveralModels, ComeAndGoByName) {
@@ -431,6 +516,13 @@ TEST(SeveralModels, OllamasClientsSayHowLongAModelStays) {
   EXPECT_EQ(server.model("ple").at("idle_seconds").to_number<double>(), 5400);
   EXPECT_EQ(server.client().post("/api/generate", R"({"model":"ple","keep_alive":"zz"})").status, 400);
   EXPECT_EQ(server.client().post("/api/generate", R"({"model":"none"})").status, 404);
+  // Who pinned it wants it to stay.
+  ASSERT_EQ(server.client().post("/v1/models/ple/load", R"({"pin":true})").status, 200);
+  const auto stays = server.client().post("/api/generate", R"({"model":"ple","keep_alive":0})");
+  EXPECT_EQ(stays.status, 409) << stays.body;
+  EXPECT_NE(stays.body.find("pinned"), std::string::npos) << stays.body;
+  EXPECT_EQ(server.state("ple"), "loaded");
+  ASSERT_EQ(server.client().post("/v1/models/ple/load", R"({"pin":false})").status, 200);
   const auto gone = server.client().post("/api/chat", R"({"model":"ple","messages":[],"keep_alive":0})");
   EXPECT_EQ(gone.json().at("done_reason"), "unload") << gone.body;
   EXPECT_TRUE(TestServer::soon([&] { return server.state("ple") == "unloaded"; }));

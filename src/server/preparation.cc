@@ -45,21 +45,31 @@ asio::awaitable<Reply> Preparation::await_model(const HttpCall& call, Reply repl
       bell->cancel();
     });
   });
-  const auto place = by_.routes->note_waiting(call, reply.model, ticket_);
+  const auto place = by_.routes->note_waiting(call, reply, ticket_);
+  const auto note_end = [&](const std::optional<std::string>& code) {
+    if (place != nullptr) by_.routes->note_in_vain(*place, code.value_or("failed"));
+  };
   const bool leaves = read_model_path(call.path).verb == "unload";
   const auto end = std::chrono::steady_clock::now() + seconds(leaves ? by_.settings->drain_s : by_.settings->load_s);
   while (!*rung && !gone_) {
     const auto now = std::chrono::steady_clock::now();
     if (now >= end) {
       ticket_.reset();
+      note_end("model_loading");
       co_return Reply{by_.routes->answer_late(call, reply.model)};
     }
     bell_->expires_at(std::min(end, now + seconds(by_.settings->life_sign_s)));
     co_await bell_->async_wait(kAwaitTuple);
     if (!*rung && !gone_ && reply.early != nullptr) co_await show_life_(reply.early);
   }
-  if (gone_) co_return Reply{};
-  if (const auto problem = ticket_->problem()) co_return Reply{error_answer(call, *problem)};
+  if (gone_) {
+    note_end(client_gone().code);
+    co_return Reply{};
+  }
+  if (const auto problem = ticket_->problem()) {
+    note_end(problem->code);
+    co_return Reply{error_answer(call, *problem)};
+  }
   co_return co_await run_in_lane(Routes::weight_of(call), call, {nullptr, ticket_.get()});
 }
 

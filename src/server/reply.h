@@ -21,6 +21,7 @@ struct Reply {
   std::shared_ptr<ModelTicket> ticket = nullptr;
   std::shared_ptr<EventFeed> feed = nullptr;     // that the client looks on at, as long as it likes
   std::string model = {};                        // whose ticket it is
+  std::string id = {};                           // of the answer, once it is there; "": it is none of a model
   std::shared_ptr<EarlyStream> early = nullptr;  // of a stream that waits for it; none: it shows nothing
 };
 

@@ -138,6 +138,14 @@ ApiError refused(const Submission& submission, size_t kv_bytes) {
   return error;
 }
 
+// Clients send it as a matter of course, and mean no pinned ones.
+ApiError stays_pinned(const std::string& model) {
+  return {.status = 409,
+          .message = fmt::format("the model {} is pinned: keep_alive does not unload it", model),
+          .param = "model",
+          .code = "model_stays"};
+}
+
 bool is_queue_full(const EngineStats& stats) { return stats.waiting >= stats.queue_length; }
 
 json::object record_of(Exchange& exchange) {
@@ -309,6 +317,7 @@ Reply Routes::answer_ollama(const HttpCall& call, const ModelTicket* came) {
     return complete(call, ollama::make_wire(chat), Purpose::answer);
   }
   if (wish.unloads && !may_manage(call)) return {error_answer(call, not_for_all())};
+  if (wish.unloads && shelf_.look(*name).entry.is_pinned) return {error_answer(call, stays_pinned(*name))};
   if (came == nullptr) {
     auto ticket = wish.unloads ? shelf_.unload(*name) : shelf_.ask(*name, may_manage(call) ? &load : nullptr);
     if (!ticket->is_settled() && !wish.unloads) return {.answer = {}, .ticket = std::move(ticket), .model = *name};
@@ -351,13 +360,22 @@ std::unique_ptr<Wire> Routes::wire_by_body(const HttpCall& call) {
     case BodyKind::completion: return make_completion_wire();
     case BodyKind::chat: break;
   }
+  // The two are told apart by what only one of them has; the rest by whose client it is.
+  if (call.is_anthropic) return messages::make_wire();
   return make_chat_wire();
 }
 
-std::unique_ptr<WaitingCalls::Place> Routes::note_waiting(const HttpCall& call, const std::string& model,
+std::unique_ptr<WaitingCalls::Place> Routes::note_waiting(const HttpCall& call, const Reply& reply,
                                                           const std::shared_ptr<ModelTicket>& ticket) {
   const Route* route = find_route(call.path);
-  return route != nullptr && route->completes ? waiting_.add(call, key_of(call), model, ticket) : nullptr;
+  const bool is_request = route != nullptr && route->completes && !reply.id.empty();
+  return is_request ? waiting_.add(call, {reply.id, key_of(call), reply.model}, ticket) : nullptr;
+}
+
+void Routes::note_in_vain(const WaitingCalls::Place& place, const std::string& end) {
+  json::object record = place.record(end);
+  events_.add("request", record);
+  ledger_.add(std::move(record));
 }
 
 HttpAnswer Routes::requests(const HttpCall& call) {
@@ -423,7 +441,10 @@ Reply Routes::complete(const HttpCall& call, std::unique_ptr<Wire> wire, Purpose
   if (planner->read()) {
     auto found = model_for(call, planner->asked_model());
     if (auto* instead = std::get_if<Reply>(&found)) {
-      if (instead->ticket != nullptr) instead->early = planner->early_stream(instead->model);
+      if (instead->ticket != nullptr) {
+        instead->early = planner->early_stream(instead->model);
+        instead->id = planner->answer_id();
+      }
       return std::move(*instead);
     }
     planner->take_model(std::get<ModelLease>(found));
@@ -622,7 +643,7 @@ Reply Routes::tokenize(const HttpCall& call) {
   FieldProblem problem;
   TokenizeAsk ask;
   if (const auto body = parse_body(call.body, problem)) {
-    if (!is_tokenize(*body)) return complete(call, wire_by_body(call), Purpose::tokenize);
+    if (call.is_anthropic || !is_tokenize(*body)) return complete(call, wire_by_body(call), Purpose::tokenize);
     ask = read_tokenize(*body, request_limits_.now(), problem);
   }
   if (!problem.none()) return {error_answer(call, api_error(*problem.first()))};
@@ -636,7 +657,11 @@ Reply Routes::tokenize(const HttpCall& call) {
     // The template writes <bos> itself.
     ids = model.text().tokenizer.encode(*text, false);
   } else {
-    ids = model.text().tokenizer.encode(ask.text, ask.add_special);
+    for (const CompletionPrompt& prompt : ask.prompts) {
+      const std::vector<TokenId> some =
+          prompt.ids.empty() ? model.text().tokenizer.encode(prompt.text, ask.add_special) : prompt.ids;
+      ids.insert(ids.end(), some.begin(), some.end());
+    }
   }
   return {json_answer({{"count", ids.size()},
                        {"max_model_len", model.maker().context(settings_.limits.context)},

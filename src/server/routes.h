@@ -68,8 +68,10 @@ class Routes {
   [[nodiscard]] static std::string_view route_name(std::string_view path);
 
   // Of one whose model is still to come: it is listed as long as the place is kept. None: it is no request for text.
-  std::unique_ptr<WaitingCalls::Place> note_waiting(const HttpCall& call, const std::string& model,
+  std::unique_ptr<WaitingCalls::Place> note_waiting(const HttpCall& call, const Reply& reply,
                                                     const std::shared_ptr<ModelTicket>& ticket);
+  // The model did not come, or nobody waits for it any more: it ended so.
+  void note_in_vain(const WaitingCalls::Place& place, const std::string& end);
   // Its answer has been written, or nobody wants it.
   void note_ended(const HttpCall& call, Exchange& exchange);
   // Exchanges that run end with an error: the server is shutting down.

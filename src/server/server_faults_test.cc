@@ -1,5 +1,6 @@
 // What clients do wrong, on purpose or because they died: no crash, the right answer, and nobody beside them harmed.
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -9,13 +10,17 @@
 #include <boost/json.hpp>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <random>
 
 #include "base/file_limit.h"
+#include "base/replaced_file.h"
 #include "base/sanitized.h"
 #include "model/gemma4/gemma4_forward.h"
 #include "server/health.h"
 #include "server/server_for_tests.h"
+#include "weights/mapped_file.h"
 
 namespace paceline {
 namespace {
@@ -108,8 +113,11 @@ TEST(ServerFaults, WhatAnOperatorChangesHoldsFromThenOn) {
   engine.most_running = 1;
   engine.queue_length = 1;
   ServerSettings settings;
-  settings.change_setting = [](const std::string& name, const std::string& value) -> Result<LiveSettings> {
+  settings.check_setting = [](const std::string& name, const std::string&) -> Status {
     if (name != "queue-length") return Error{name + " does not change"};
+    return Done{};
+  };
+  settings.change_setting = [](const std::string&, const std::string& value) -> Result<LiveSettings> {
     LiveSettings live;
     live.limits.max_choices = 2;
     live.dials.queue_length = std::stoi(value);
@@ -130,6 +138,76 @@ TEST(ServerFaults, WhatAnOperatorChangesHoldsFromThenOn) {
   EXPECT_TRUE(TestServer::soon([&] { return server.stats().waiting == 2; }));
   for (TestClient* client : {&running, &waiting, &more}) client->close();
   EXPECT_TRUE(nothing_runs(server));
+}
+
+// What is wrong with one of several settings leaves all of them, and the file, as they were.
+TEST(ServerFaults, SettingsChangeTogetherOrNotAtAll) {
+  const std::filesystem::path folder = testing::TempDir() + fmt::format("paceline_settings_{}", ::getpid());
+  std::filesystem::create_directories(folder);
+  const std::string file = folder / "paceline.toml", before = "# ours\nport = 1\n";
+  ASSERT_TRUE(replace_file(file, before).ok());
+  std::map<std::string, std::string> taken;
+  ServerSettings settings;
+  settings.config_file = file;
+  settings.check_setting = [](const std::string& name, const std::string&) -> Status {
+    if (name == "wrong") return Error{"wrong: unknown setting"};
+    return Done{};
+  };
+  settings.change_setting = [&](const std::string& name, const std::string& value) -> Result<LiveSettings> {
+    taken[name] = value;
+    return LiveSettings{};
+  };
+  TestServer server(settings);
+  const auto post = [&](const char* query, const char* body) {
+    return server.client().post(fmt::format("/v1/settings{}", query), body);
+  };
+  const auto text = [&] { return *read_file(file, 1 << 20); };
+  for (const char* body : {R"({"a":1,"wrong":2})", R"({"log-level":"debug","wrong":2})",
+                           R"({"a":1,"log-level":"loud"})", R"({"a":1,"b":[2]})", R"({"a":1,"b":null})"}) {
+    for (const char* query : {"", "?write=1"}) {
+      EXPECT_EQ(post(query, body).status, 400) << body;
+      EXPECT_TRUE(taken.empty()) << body;
+      EXPECT_EQ(text(), before) << body;
+    }
+  }
+  EXPECT_EQ(post("", R"({"a":1,"wrong":2})").error_field("message"), "wrong: unknown setting");
+  EXPECT_EQ(post("", R"({"a":1,"wrong":2})").error_field("param"), "wrong");
+  EXPECT_EQ(post("", "{}").status, 400) << "nothing to change, nothing to write";
+  EXPECT_EQ(post("", R"({"early":true})").status, 200);
+  EXPECT_EQ(text(), before);
+  EXPECT_EQ(post("?write=1", R"({"a":0.25,"b":"word","c":7})").status, 200);
+  EXPECT_EQ(taken, (std::map<std::string, std::string>{{"a", "0.25"}, {"b", "word"}, {"c", "7"}, {"early", "true"}}));
+  EXPECT_EQ(text(), before + "a = 0.25\nb = \"word\"\nc = 7\nearly = true\n");
+  EXPECT_EQ(post("?write=1", R"({"c":8})").status, 200);
+  EXPECT_EQ(text(), before + "a = 0.25\nb = \"word\"\nc = 8\nearly = true\n");
+  // A file that cannot be written: nothing changes either.
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(replace_file(folder, "in the way").ok());
+  EXPECT_EQ(post("?write=1", R"({"c":9})").status, 500);
+  EXPECT_EQ(taken.at("c"), "8");
+  std::filesystem::remove(folder);
+}
+
+// Also what was counted in the last moment, behind the last sample.
+TEST(ServerFaults, TotalsHaveAllThatWasCounted) {
+  const std::filesystem::path folder = testing::TempDir() + fmt::format("paceline_totals_{}", ::getpid());
+  ServerSettings settings;
+  settings.totals_file = folder / "totals.json";
+  const auto sum = [&](const char* name) {
+    return boost::json::parse(*read_file(settings.totals_file, 1 << 20)).at(name).to_number<int>();
+  };
+  int tokens = 0;
+  for (int round = 1; round <= 3; ++round) {
+    {
+      TestServer server(settings);
+      const TestAnswer answer = server.chat(R"("max_tokens":3,"ignore_eos":true)");
+      ASSERT_EQ(answer.status, 200);
+      tokens += answer.json().at("usage").at("completion_tokens").to_number<int>();
+    }
+    EXPECT_EQ(sum("output"), tokens);
+    EXPECT_EQ(sum("requests"), round);
+  }
+  std::filesystem::remove_all(folder);
 }
 
 // Out of files: nobody is answered, and the operator learns why; once, though it goes on.

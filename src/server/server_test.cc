@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <boost/json.hpp>
+#include <span>
 
 #include "server/server_for_tests.h"
+#include "weights/sha256.h"
 
 namespace paceline {
 namespace {
@@ -60,7 +62,6 @@ TEST_F(ServerTest, SmallRoutes) {
   const auto model = client.get("/v1/models").json().at("data").at(0);
   EXPECT_EQ(model.at("id"), json::value("default"));
   EXPECT_EQ(model.at("context_length"), json::value(TestModel::shared().text.loaded.config.context));
-  EXPECT_TRUE(model.at("sha256").at("target").is_null());
   EXPECT_EQ(client.get("/v1/models/default").json().at("object"), json::value("model"));
   EXPECT_EQ(client.get("/v1/models/other").status, 404);
   EXPECT_EQ(client.get("/nothing").error_field("code"), "not_found");
@@ -72,12 +73,15 @@ TEST_F(ServerTest, SmallRoutes) {
   EXPECT_EQ(client.get("/health?x=1").status, 200);
 }
 
-TEST_F(ServerTest, DigestsComeLater) {
-  server_->model().start_hashing();
-  EXPECT_TRUE(TestServer::soon([&] {
-    const auto digest = server_->client().get("/v1/models").json().at("data").at(0).at("sha256").at("target");
-    return digest.is_string() && digest.as_string().size() == 64;
-  }));
+// A server of its own: those of other tests may have been asked for them.
+TEST(ServerDigests, ComeLater) {
+  TestServer server;
+  const auto digest = [&] {
+    return server.client().get("/v1/models").json().at("data").at(0).at("sha256").at("target");
+  };
+  EXPECT_TRUE(digest().is_null());
+  server.model().start_hashing();
+  EXPECT_TRUE(TestServer::soon([&] { return digest().is_string() && digest().as_string().size() == 64; }));
 }
 
 TEST_F(ServerTest, TokensAndBack) {
@@ -90,6 +94,74 @@ TEST_F(ServerTest, TokensAndBack) {
   const auto chat = client.post("/tokenize", R"({"messages":[{"role":"user","content":"Hi"}]})").json();
   // <bos><|turn>user\n, the text, <turn|>\n<|turn>model\n
   EXPECT_EQ(chat.at("tokens"), json::value({2, 5, 430, 280, 1750, 6, 280, 5, 431, 280}));
+}
+
+TEST_F(ServerTest, TokensOfAListOfPrompts) {
+  TestClient client = server_->client();
+  const auto tokens = [&](const std::string& body) {
+    const TestAnswer answer = client.post("/tokenize", body);
+    EXPECT_EQ(answer.status, 200) << body << answer.body;
+    return answer.status == 200 ? answer.json().at("tokens").as_array() : json::array();
+  };
+  json::array both = tokens(R"({"prompt":"Hello"})");
+  const json::array second = tokens(R"({"prompt":"world"})");
+  both.insert(both.end(), second.begin(), second.end());
+  EXPECT_EQ(tokens(R"({"prompt":["Hello","world"]})"), both);
+  EXPECT_EQ(tokens(R"({"prompt":[7,8,9]})"), json::array({7, 8, 9}));
+  EXPECT_EQ(tokens(R"({"prompt":[[7,8],"world"],"add_special_tokens":false})").size(), second.size() + 1);
+  EXPECT_EQ(tokens(R"({"prompt":""})").size(), 1u) << "<bos>";
+  for (const char* wrong : {R"({"prompt":[]})", R"({"prompt":[""]})", R"({"prompt":[{}]})", R"({"prompt":7})",
+                            R"({"prompt":["a"],"messages":[{"role":"user","content":"Hi"}]})"})
+    EXPECT_EQ(client.post("/tokenize", wrong).status, 400) << wrong;
+}
+
+// A tab stands in no text that is written here: only who says strict hears of it.
+TEST_F(ServerTest, APatternThatIsNeverWrittenIsLeftToTheModel) {
+  const auto call = [&](const char* strict, const char* choice) {
+    return server_->chat(
+        fmt::format(R"("max_tokens":24,"temperature":0,"tool_choice":{},"tools":[{{"type":"function","function":)"
+                    R"({{"name":"f","strict":{},"parameters":{{"type":"object","required":["a"],)"
+                    R"("properties":{{"a":{{"type":"string","pattern":"^x\\ty$","maxLength":4}}}}}}}}}}])",
+                    choice, strict));
+  };
+  for (const char* choice : {R"("required")", R"({"type":"function","function":{"name":"f"}})", R"("auto")"}) {
+    const TestAnswer called = call("false", choice);
+    EXPECT_EQ(called.status, 200) << choice << called.body;
+    EXPECT_EQ(call("true", choice).status, 400) << choice;
+  }
+}
+
+TEST(ServerProps, NumbersAreAsTheyWereWritten) {
+  ServerSettings settings;
+  settings.limits.defaults.temperature = 0.7F;
+  settings.limits.defaults.top_p = 0.95F;
+  TestServer server(settings);
+  const auto props = server.client().get("/props").json();
+  const auto& params = props.at("default_generation_settings").at("params");
+  EXPECT_EQ(params.at("temperature").to_number<double>(), 0.7);
+  EXPECT_EQ(params.at("top_p").to_number<double>(), 0.95);
+  const auto text = json::value_to<std::string>(props.at("chat_template"));
+  EXPECT_EQ(json::value_to<std::string>(props.at("chat_template_digest")),
+            "sha256:" + *sha256_hex(std::as_bytes(std::span(text))));
+}
+
+// Pages that are only kept for the next request are free for it, as in vLLM.
+TEST(ServerMetrics, WhatIsKeptForLaterIsNotInUse) {
+  TestServer server;
+  const auto metric = [&](const char* name) {
+    const std::string text = server.client().get("/metrics").body, begin = std::string("\n") + name + "{";
+    const size_t at = text.find(begin);
+    return at == std::string::npos ? -1 : std::stod(text.substr(text.find("} ", at) + 2));
+  };
+  TestClient running = server.client();
+  running.send_post("/v1/chat/completions",
+                    TestServer::chat_body(R"("max_tokens":3000,"ignore_eos":true,"stream":true)"));
+  ASSERT_TRUE(running.read_until("\"delta\":{\"content\":\""));
+  EXPECT_TRUE(TestServer::soon([&] { return metric("vllm:kv_cache_usage_perc") > 0; }));
+  running.close();
+  ASSERT_EQ(server.chat(R"("max_tokens":20,"ignore_eos":true)").status, 200);
+  EXPECT_TRUE(TestServer::soon(
+      [&] { return metric("vllm:kv_cache_usage_perc") == 0 && metric("paceline:kv_cached_bytes") > 0; }));
 }
 
 // One conversation in the words of every wire is one prompt, rendered and in tokens.
@@ -120,6 +192,14 @@ TEST_F(ServerTest, BodiesOfAnyWireAreRendered) {
       R"({"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"blue"}]}]})");
   EXPECT_NE(used.find("blue"), std::string::npos) << used;
   EXPECT_EQ(prompt(R"({"prompt":"as it is"})"), "as it is");
+  // What only the client's family tells apart: Messages go on with a last turn of the assistant, and count it so.
+  const std::string open = R"({"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":"Hel"}]})";
+  EXPECT_TRUE(prompt(open).ends_with("Hel<turn|>\n<|turn>model\n")) << prompt(open);
+  const TestAnswer rendered = client.post("/apply-template", open, "anthropic-version: 2023-06-01\r\n");
+  ASSERT_EQ(rendered.status, 200) << rendered.body;
+  EXPECT_TRUE(json::value_to<std::string>(rendered.json().at("prompt")).ends_with("<|turn>model\nHel"));
+  EXPECT_EQ(client.post("/tokenize", open, "anthropic-version: 2023-06-01\r\n").json().at("count"),
+            client.post("/v1/messages/count_tokens", open).json().at("input_tokens"));
   EXPECT_EQ(client.post("/apply-template", R"({"messages":[{"role":"user","content":"Hi"}],"wat":1})").status, 400);
 }
 

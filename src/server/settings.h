@@ -123,7 +123,9 @@ struct ServerSettings {
   bool console = true;                      // the page at /
   std::string console_dir;                  // its files, for those who work on them; "": those in the program
   std::vector<DescribedSetting> described;  // what the console shows of all this
-  // One of those that are live, as a flag would give it; all of them as they are then. May be empty.
+  // One of those that are live, as a flag would give it: whether it makes sense; and it changed, with all of them as
+  // they are then. Both may be empty.
+  std::function<Status(const std::string& name, const std::string& value)> check_setting;
   std::function<Result<LiveSettings>(const std::string& name, const std::string& value)> change_setting;
   std::string config_file;  // where settings were read from; "": from none
   // Of each client that is known, for a server at this address. May be empty.

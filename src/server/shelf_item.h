@@ -51,7 +51,8 @@ struct ModelShelf::Item {
     return !takes_memory() && !is_wanted && !stays_always &&
            std::all_of(coming.begin(), coming.end(), [](const auto& ticket) { return ticket.expired(); });
   }
-  [[nodiscard]] bool may_go() const { return is_idle() && !entry.is_pinned && !stays_always; }
+  [[nodiscard]] bool stays() const { return entry.is_pinned || stays_always; }
+  [[nodiscard]] bool may_go() const { return is_idle() && !stays(); }
   [[nodiscard]] const Drafting* drafting() const {
     return working != nullptr && working->opened() != nullptr ? &working->opened()->drafting() : nullptr;
   }
@@ -73,6 +74,11 @@ struct ModelShelf::Item {
     needs.drafter = needs_of(entry).drafter;
   }
   [[nodiscard]] size_t bytes() const { return needs.all() - (drafts_not ? needs.drafter : 0); }
+  // With its drafter given up, where that can be, or is not known yet.
+  [[nodiscard]] size_t least_bytes() const {
+    const bool can_give_up = drafts_not || drafting() == nullptr || drafting()->is_lazy();
+    return needs.all() - (can_give_up ? needs.drafter : 0);
+  }
 };
 
 // Whoever has gone waits no more.

@@ -31,14 +31,20 @@ class WaitingCalls {
     Place(const Place&) = delete;
     Place& operator=(const Place&) = delete;
     ~Place();
+    // As one that has ended so has it.
+    [[nodiscard]] boost::json::object record(const std::string& end) const { return record_of(*entry_, end); }
 
    private:
     WaitingCalls& calls_;
     std::list<Entry>::iterator entry_;
   };
-  // key: which of the server's, where it has one.
-  std::unique_ptr<Place> add(const HttpCall& call, std::optional<size_t> key, const std::string& model,
-                             const std::shared_ptr<ModelTicket>& ticket);
+  // How its answer will be called, which of the server's keys it has, and the model that it waits for.
+  struct Asked {
+    std::string id;
+    std::optional<size_t> key;
+    std::string model;
+  };
+  std::unique_ptr<Place> add(const HttpCall& call, const Asked& asked, const std::shared_ptr<ModelTicket>& ticket);
 
   // As those that run have them, the oldest first.
   [[nodiscard]] boost::json::array records() const;
@@ -46,6 +52,9 @@ class WaitingCalls {
   bool cancel(std::string_view id, const ApiError& why);
 
  private:
+  // end: how it ended; "": it waits.
+  static boost::json::object record_of(const Entry& entry, const std::string& end);
+
   mutable std::mutex mutex_;
   std::list<Entry> entries_;
 };

@@ -16,8 +16,9 @@ class ChatWire final : public Wire {
     ask_ = read_chat(body, limits, problem);
   }
   [[nodiscard]] ChatAsk* chat() override { return &ask_; }
+  [[nodiscard]] std::string answer_id(const std::string& letters) const override { return "chatcmpl-" + letters; }
   [[nodiscard]] std::unique_ptr<AnswerFormat> format(const AnswerOrigin& origin) override {
-    return make_completion_format({true, "chatcmpl-" + new_letters(), origin.created, origin.model},
+    return make_completion_format({true, answer_id(origin.letters()), origin.created, origin.model},
                                   {ask_.include_usage, ask_.wishes.top_logprobs.has_value(), ask_.report, ask_.traces},
                                   *origin.tokenizer);
   }
@@ -33,8 +34,9 @@ class CompletionWire final : public Wire {
   }
   [[nodiscard]] CompletionAsk* text() override { return &ask_; }
   [[nodiscard]] const char* prompt_field() const override { return "prompt"; }
+  [[nodiscard]] std::string answer_id(const std::string& letters) const override { return "cmpl-" + letters; }
   [[nodiscard]] std::unique_ptr<AnswerFormat> format(const AnswerOrigin& origin) override {
-    return make_completion_format({false, "cmpl-" + new_letters(), origin.created, origin.model},
+    return make_completion_format({false, answer_id(origin.letters()), origin.created, origin.model},
                                   {ask_.include_usage, ask_.wishes.top_logprobs.has_value(), ask_.report, ask_.traces},
                                   *origin.tokenizer);
   }
@@ -54,6 +56,8 @@ class PlainEarlyStream final : public EarlyStream {
 };
 
 }  // namespace
+
+std::string AnswerOrigin::letters() const { return said.letters.empty() ? new_letters() : said.letters; }
 
 std::unique_ptr<EarlyStream> Wire::early_stream(const std::string&, std::shared_ptr<SaidEarly>) const {
   return plain_early_stream(kSseComment, "");

@@ -21,6 +21,8 @@ struct AnswerOrigin {
   int64_t created = 0;  // seconds since 1970
   const Tokenizer* tokenizer = nullptr;
   SaidEarly said = {};  // before the model was there
+
+  [[nodiscard]] std::string letters() const;
 };
 
 // Used once.
@@ -44,6 +46,8 @@ class Wire {
   [[nodiscard]] virtual std::unique_ptr<EarlyStream> early_stream(const std::string& model,
                                                                   std::shared_ptr<SaidEarly> said) const;
 
+  // How an answer with these letters is called.
+  [[nodiscard]] virtual std::string answer_id(const std::string& letters) const = 0;
   [[nodiscard]] virtual std::unique_ptr<AnswerFormat> format(const AnswerOrigin& origin) = 0;
   // The answer to those who only ask how many tokens their prompt has.
   [[nodiscard]] virtual boost::json::object count(size_t tokens) const { return {{"count", tokens}}; }

@@ -19,6 +19,8 @@ struct CompletionAsk : Ask {
 };
 
 // What is wrong is said in `problem`; the result is of no use then.
+// prompt: a string, a list of ids, or a list of either, so many as can be completed at once.
+void read_prompts(AskFields& fields, int32_t most, int32_t choices, std::vector<CompletionPrompt>& prompts);
 CompletionAsk read_completion(const boost::json::object& body, const RequestLimits& limits, FieldProblem& problem);
 
 }  // namespace paceline

@@ -343,7 +343,10 @@ TEST(Wire, BodiesThatAreNoRequests) {
 
 TEST(Wire, Tokens) {
   FieldProblem problem;
-  EXPECT_EQ(read_tokenize(*parse_body(R"({"prompt":"x","add_special_tokens":false})", problem), {}, problem).text, "x");
+  EXPECT_EQ(read_tokenize(*parse_body(R"({"prompt":"x","add_special_tokens":false})", problem), {}, problem)
+                .prompts.at(0)
+                .text,
+            "x");
   EXPECT_EQ(read_detokenize(*parse_body(R"({"tokens":[1,2]})", problem), problem).ids, (std::vector<TokenId>{1, 2}));
   EXPECT_TRUE(problem.none());
   (void)read_detokenize(*parse_body(R"({"tokens":[1,-2]})", problem), problem);

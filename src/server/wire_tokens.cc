@@ -22,15 +22,18 @@ TokenizeAsk read_tokenize(const json::object& body, const RequestLimits& limits,
   TokenizeAsk ask;
   AskFields fields(body, "", problem);
   ask.model = fields.string("model").value_or("");
-  const auto text = fields.string("prompt");
+  const json::value* prompt = fields.any("prompt");
   if (fields.any("messages") != nullptr) {
-    if (text) problem.say(bad_field("prompt", "either prompt or messages, not both"));
+    if (prompt != nullptr) problem.say(bad_field("prompt", "either prompt or messages, not both"));
     ask.chat.emplace().messages = read_messages(fields, limits.max_messages, {}).for_template;
     ask.chat->add_generation_prompt = fields.boolean("add_generation_prompt").value_or(true);
-  } else if (!text && problem.none()) {
-    fields.missing("prompt", "a string");
+  } else if (prompt != nullptr && prompt->is_array()) {
+    read_prompts(fields, limits.max_choices, 1, ask.prompts);
+  } else if (const auto text = fields.string("prompt")) {
+    ask.prompts.emplace_back().text = *text;
+  } else if (problem.none()) {
+    fields.missing("prompt", "a string or a list");
   }
-  ask.text = text.value_or("");
   ask.add_special = fields.boolean("add_special_tokens").value_or(true);
   fields.finish();
   return ask;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "server/settings.h"
+#include "server/wire_completions.h"
 #include "session/ask_fields.h"
 #include "session/chat_request.h"
 #include "tensor/dtype.h"
@@ -15,8 +16,8 @@ namespace paceline {
 
 struct TokenizeAsk {
   std::string model;
-  std::string text;
-  std::optional<ChatRequest> chat;  // instead of the text
+  std::vector<CompletionPrompt> prompts;  // one behind the other
+  std::optional<ChatRequest> chat;        // instead of them
   bool add_special = true;
 };
 // Whether a body has nothing but what read_tokenize() reads; others are of a wire.

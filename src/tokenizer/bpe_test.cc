@@ -1,4 +1,4 @@
-// Bpe cuts words where no merge can cross, looks through short stretches and keeps a queue for long ones. All of that
+// Bpe cuts words where no merge can cross, looks through short stretches and keeps queues for long ones. All of that
 // must give what the definition gives: merge the pair of the lowest rank, leftmost first, until there is none.
 #include "tokenizer/bpe.h"
 
@@ -61,9 +61,10 @@ TEST(Bpe, EqualsTheDefinition) {
     for (const auto& [left, right] : drawn.merges) merges.add(left, right);
     const auto bpe = Bpe::make({}, std::move(vocab), merges);
     ASSERT_TRUE(bpe.ok()) << bpe.error().message;
-    for (const size_t length : {1, 5, 20, 24, 25, 26, 60, 300}) {
+    for (const size_t length : {1, 5, 20, 24, 25, 26, 60, 300, 4500}) {
+      if (length > 300 && round != 1) continue;  // the definition takes a second
       std::string word;
-      const size_t letters = 1 + random() % 9;
+      const size_t letters = length > 300 ? 2 : 1 + random() % 9;
       while (word.size() < length) word += static_cast<char>('a' + random() % letters);
       std::erase_if(word, [&](char letter) { return !bpe->vocab().id_of(std::string(1, letter)); });
       std::vector<TokenId> ids;

@@ -1,7 +1,6 @@
 #include "tokenizer/merge_symbols.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace paceline {
 namespace {
@@ -11,16 +10,10 @@ constexpr uint32_t kNobody = ~0u;
 constexpr TokenId kGone = -1;
 // Up to here looking through all pairs for the best is faster than keeping a queue.
 constexpr size_t kFew = 24;
+// Beyond, a heap is larger than the first cache.
+constexpr size_t kBookish = 4096;
 
 }  // namespace
-
-void SymbolMerger::merge(std::span<TokenId> symbols, std::vector<TokenId>& ids) {
-  if (symbols.size() <= kFew) {
-    merge_few(symbols, ids);
-  } else {
-    merge_many(symbols, ids);
-  }
-}
 
 void SymbolMerger::merge_few(std::span<TokenId> symbols, std::vector<TokenId>& ids) {
   size_t count = symbols.size();
@@ -45,47 +38,52 @@ void SymbolMerger::merge_few(std::span<TokenId> symbols, std::vector<TokenId>& i
   ids.insert(ids.end(), symbols.begin(), symbols.begin() + static_cast<ptrdiff_t>(count));
 }
 
-void SymbolMerger::offer(uint32_t pos, TokenId left, TokenId right) {
-  const Merge* merge = merges_.find(left, right);
-  if (merge == nullptr) return;
-  queue_.push_back(uint64_t{merge->rank} << 32 | pos);
-  std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
+template <class Queue>
+void SymbolMerger::merge_many(std::span<const TokenId> symbols, Queue& queue, std::vector<TokenId>& ids) {
+  const auto count = static_cast<uint32_t>(symbols.size());
+  links_.resize(count);
+  const auto rank_at = [&](uint32_t pos) {
+    const uint32_t right = links_[pos].next;
+    const Merge* merge = right == kNobody ? nullptr : merges_.find(links_[pos].id, links_[right].id);
+    return merge == nullptr ? kNoRank : merge->rank;
+  };
+  for (uint32_t i = 0; i < count; ++i)
+    links_[i] = {symbols[i], i == 0 ? kNobody : i - 1, i + 1 == count ? kNobody : i + 1, kNoRank};
+  for (uint32_t i = 0; i < count; ++i) {
+    links_[i].rank = rank_at(i);
+    if (links_[i].rank != kNoRank) queue.put({links_[i].rank, i});
+  }
+  queue.finish();
+  const auto offer = [&](uint32_t pos) {
+    links_[pos].rank = rank_at(pos);
+    if (links_[pos].rank != kNoRank) queue.offer({links_[pos].rank, pos});
+  };
+  for (OfferedMerge best{}; queue.take(best);) {
+    Link& left = links_[best.pos];
+    // The pair has changed since: another rank, or none. What stands at a place only grows, so that no later pair there
+    // spells the same piece.
+    if (left.rank != best.rank) continue;
+    Link& right = links_[left.next];
+    left.id = merges_.id_of(best.rank);
+    left.next = right.next;
+    right = {kGone, kNobody, kNobody, kNoRank};
+    if (left.next != kNobody) links_[left.next].previous = best.pos;
+    offer(best.pos);
+    if (left.previous != kNobody) offer(left.previous);
+  }
+  for (const Link& link : links_)
+    if (link.id != kGone) ids.push_back(link.id);
 }
 
-void SymbolMerger::merge_many(std::span<TokenId> symbols, std::vector<TokenId>& ids) {
-  const auto count = static_cast<uint32_t>(symbols.size());
-  previous_.resize(count);
-  next_.resize(count);
-  queue_.clear();
-  for (uint32_t i = 0; i < count; ++i) {
-    previous_[i] = i == 0 ? kNobody : i - 1;
-    next_[i] = i + 1 == count ? kNobody : i + 1;
-    if (i + 1 == count) break;
-    const Merge* merge = merges_.find(symbols[i], symbols[i + 1]);
-    if (merge != nullptr) queue_.push_back(uint64_t{merge->rank} << 32 | i);
+void SymbolMerger::merge(std::span<TokenId> symbols, std::vector<TokenId>& ids) {
+  if (symbols.size() <= kFew) {
+    merge_few(symbols, ids);
+  } else if (symbols.size() <= kBookish) {
+    merge_many(symbols, heap_, ids);
+  } else {
+    buckets_.reserve(merges_.rank_end());
+    merge_many(symbols, buckets_, ids);
   }
-  std::make_heap(queue_.begin(), queue_.end(), std::greater<>());
-  while (!queue_.empty()) {
-    std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
-    const uint64_t best = queue_.back();
-    queue_.pop_back();
-    const auto pos = static_cast<uint32_t>(best);
-    const uint32_t right = next_[pos];
-    if (symbols[pos] == kGone || right == kNobody) continue;
-    // An entry whose symbols have changed since has another rank now, or none: what stands at a place only grows, so
-    // that no later pair there spells the same piece.
-    const Merge* merge = merges_.find(symbols[pos], symbols[right]);
-    if (merge == nullptr || merge->rank != best >> 32) continue;
-    symbols[pos] = merge->id;
-    symbols[right] = kGone;
-    next_[pos] = next_[right];
-    if (next_[pos] != kNobody) {
-      previous_[next_[pos]] = pos;
-      offer(pos, symbols[pos], symbols[next_[pos]]);
-    }
-    if (previous_[pos] != kNobody) offer(previous_[pos], symbols[previous_[pos]], symbols[pos]);
-  }
-  std::copy_if(symbols.begin(), symbols.end(), std::back_inserter(ids), [](TokenId id) { return id != kGone; });
 }
 
 }  // namespace paceline

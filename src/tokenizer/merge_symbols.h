@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "tokenizer/merge_queue.h"
 #include "tokenizer/merge_table.h"
 
 namespace paceline {
@@ -19,15 +20,22 @@ class SymbolMerger {
 
  private:
   void merge_few(std::span<TokenId> symbols, std::vector<TokenId>& ids);
-  void merge_many(std::span<TokenId> symbols, std::vector<TokenId>& ids);
-  void offer(uint32_t pos, TokenId left, TokenId right);
+  template <class Queue>
+  void merge_many(std::span<const TokenId> symbols, Queue& queue, std::vector<TokenId>& ids);
 
   const MergeTable& merges_;
   // merge_few: the rank at which symbol i merges with i + 1.
   std::vector<uint32_t> ranks_;
-  // merge_many: neighbours of each symbol that is left, and the pairs that may merge, as rank << 32 | pos.
-  std::vector<uint32_t> previous_, next_;
-  std::vector<uint64_t> queue_;
+  // merge_many: what is left of the word, and the pairs that may merge. All that a merge needs of a symbol is together:
+  // it is no more than a look at the memory.
+  struct Link {
+    TokenId id;
+    uint32_t previous, next;
+    uint32_t rank;  // at which it merges with the next
+  };
+  std::vector<Link> links_;
+  MergeHeap heap_;
+  MergeBuckets buckets_;
 };
 
 }  // namespace paceline

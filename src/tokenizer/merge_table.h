@@ -21,6 +21,8 @@ class MergeTable {
   // At most as many as were reserved. A pair that is given again keeps the later rank, as in Hugging Face's loader.
   void add(TokenId left, TokenId right, Merge merge) {
     slots_[slot_of(key_of(left, right))] = {key_of(left, right), merge};
+    if (merge.rank >= ids_.size()) ids_.resize(size_t{merge.rank} + 1);
+    ids_[merge.rank] = merge.id;
   }
 
   // Null where the two do not merge.
@@ -28,6 +30,10 @@ class MergeTable {
     const Slot& slot = slots_[slot_of(key_of(left, right))];
     return slot.key == kFree ? nullptr : &slot.merge;
   }
+
+  // The highest rank there is, plus one; and what one of them makes.
+  [[nodiscard]] size_t rank_end() const { return ids_.size(); }
+  [[nodiscard]] TokenId id_of(uint32_t rank) const { return ids_[rank]; }
 
  private:
   static constexpr uint64_t kFree = ~0ull;  // ids are not negative, so that no pair is this
@@ -50,6 +56,7 @@ class MergeTable {
   }
 
   std::vector<Slot> slots_ = std::vector<Slot>(2);  // a power of two, at most half full
+  std::vector<TokenId> ids_;                        // by rank
 };
 
 }  // namespace paceline

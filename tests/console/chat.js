@@ -91,12 +91,15 @@ export function chat(world) {
     const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
     await go("chat");
     await page.setInputFiles('input[type="file"][accept^="image"]', path.join(here, "../default_model/picture0.png"));
-    await page.waitForSelector(".pictures img");
+    await page.waitForFunction(() => /^\d+ tokens/.test(document.querySelector(".pictures figcaption")?.innerText));
+    const cost = parseInt(await page.locator(".pictures figcaption").innerText());
     await say(page, "Describe the picture.");
     await ended(page);
     assert.ok((await answer(page)).length > 0);
     const { usage } = await page.evaluate(async () => (await globalThis.room("state/chats")).chat.value.nodes.at(-1));
-    assert.ok(usage.prompt_tokens > 64, "the picture is among the prompt's tokens");
+    const { count } = await (await world.server.post("/tokenize", { messages: [{ role: "user", content: "Describe the picture." }] })).json();
+    assert.ok(cost > 1);
+    assert.equal(usage.prompt_tokens, count + cost, "it costs what was said before");
     quiet();
     await close();
   });

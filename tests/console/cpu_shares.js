@@ -24,7 +24,7 @@ function family(root) {
   return found;
 }
 
-function usedSeconds(root) {
+export function cpuSeconds(root) {
   let all = 0;
   for (const pid of family(root)) {
     let threads = [];
@@ -40,7 +40,7 @@ function usedSeconds(root) {
 
 // roots: by name; percent of a core of each with its children, in so many seconds.
 export async function cpuShares(roots, seconds) {
-  const used = () => Object.fromEntries(Object.entries(roots).map(([name, pid]) => [name, usedSeconds(pid)]));
+  const used = () => Object.fromEntries(Object.entries(roots).map(([name, pid]) => [name, cpuSeconds(pid)]));
   const from = used(), began = performance.now();
   await pause(seconds * 1000);
   const took = (performance.now() - began) / 1000, then = used();
@@ -60,5 +60,10 @@ export function openWindow(chromium, address) {
     await pause(500);
     fs.rmSync(home, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   };
-  return { pid: child.pid, close };
+  // Where it is told what to do, once it listens.
+  const debugging = () => {
+    const port = readOr(path.join(home, "DevToolsActivePort"), "").split("\n")[0];
+    return port && `http://127.0.0.1:${port}`;
+  };
+  return { pid: child.pid, debugging, close };
 }

@@ -36,6 +36,10 @@ export function models(world) {
     await card.getByRole("button", { name: "Load", exact: true }).waitFor();
     await broken.getByRole("button", { name: "Load", exact: true }).click();
     await broken.locator(".bad").first().waitFor();
+    for (const name of ["speculation", "benchmark"]) {
+      await go(name);
+      await page.locator('main .banner a[href="#/models"]').waitFor();
+    }
     await close();
     await server.stop();
     fs.rmSync(folder, { recursive: true });

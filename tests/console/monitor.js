@@ -57,6 +57,27 @@ export function monitor(world) {
     fs.rmSync(state, { recursive: true });
   });
 
+  test("those that run and wait have a bar that stands still", async () => {
+    const server = await startServer(["--max-running", "1"]), leave = new AbortController();
+    const body = JSON.stringify({ messages: [{ role: "user", content: "Tell a story." }], max_tokens: 1500, ignore_eos: true, stream: true });
+    const asked = Array.from({ length: 16 }, () => fetch(`${server.base}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, body, signal: leave.signal }).catch(() => {}));
+    await soon(async () => (await server.json("/v1/requests")).waiting.length === 15, "all but one wait");
+    const { page, go, quiet, close } = await openPage(world.browser, server.base);
+    await go("monitor");
+    await toList(page);
+    const bars = () => page.evaluate(() => [...document.querySelectorAll("progress")].map((bar) => [bar.title, bar.hasAttribute("value")]));
+    const seen = await soon(async () => {
+      const all = await bars();
+      return all.some(([name]) => name === "Output") && all.some(([name]) => name === "Prompt") && all;
+    }, "one writes, others wait");
+    assert.ok(seen.every(([, hasValue]) => hasValue), "none moves by itself");
+    quiet();
+    await close();
+    leave.abort();
+    await Promise.all(asked);
+    await server.stop();
+  });
+
   test("a request with all that is known of it, and what was decided for it", async () => {
     const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
     const { id } = await (await ask(world.server, { max_tokens: 8, speculative: { depth: 2 } })).json();

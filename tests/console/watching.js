@@ -1,21 +1,23 @@
 // What it costs that somebody watches the server: the console's monitor in a browser that nobody drives.
 //
-//   node watching.js [ROUNDS] [REQUESTS]   tokens per second of 16 clients, watched and not, in turn; the median of the
-//                                          ratios. On a machine of one's own.
-//   node watching.js shares [SECONDS]      percent of a core that server and browser take, with a blank page, on Chat and
-//                                          on Monitor, where nobody asks anything; and Monitor with 16 clients
+//   node watching.js [PAIRS] [SECONDS] [reader]
+//       tokens per second of 16 clients, watched and not, in slices of so many seconds of one load; the ratio of the two,
+//       with its error. reader: who watches is no browser, but reads what the page is sent. On a machine of one's own.
+//   node watching.js shares [SECONDS]
+//       percent of a core that server and browser take, with a blank page, on Chat and on Monitor, where nobody asks
+//       anything; and Monitor with 16 clients
 //
 // The browser runs only when nobody else wants the processor, as if on another machine (CONSOLE_BESIDE=1: beside them).
-import { execFile, execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
-import { promisify } from "node:util";
-import { cpuShares, openWindow } from "./cpu_shares.js";
+import { cpuSeconds, cpuShares, openWindow } from "./cpu_shares.js";
 import { program, soon, startServer } from "./server.js";
 
-const median = (values) => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)];
+const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 const chromium = process.env.CHROMIUM ?? execFileSync("sh", ["-c", "command -v chromium"], { encoding: "utf8" }).trim();
+const kSettle = 3; // seconds until a page that came or went has done its work
 
 function asideBrowser() {
   if (process.env.CONSOLE_BESIDE) return chromium;
@@ -24,72 +26,102 @@ function asideBrowser() {
   return file;
 }
 
-const benchFlags = (base, requests) => ["bench", "--serve", "--url", base, "--at-once", "16", "--requests", String(requests), "--ways", "auto", "--rounds", "1", "--ignore-eos", "--json", "--out", ""];
-async function throughput(base, requests) {
-  const { stdout } = await promisify(execFile)(program, benchFlags(base, requests));
-  return JSON.parse(stdout).cells[0].tokens_per_s;
+// 16 clients that ask and ask, until they are told to stop.
+function startLoad(base) {
+  const flags = ["bench", "--serve", "--url", base, "--at-once", "16", "--requests", "1000000", "--ways", "auto", "--rounds", "1", "--ignore-eos", "--json", "--out", ""];
+  const child = spawn(program, flags, { stdio: "ignore" });
+  const ended = new Promise((resolve) => child.on("exit", resolve));
+  return { stop: () => (child.kill("SIGKILL"), ended) };
 }
 
-// Until the page has asked for what it shows, and has drawn it.
-async function openConsole(browser, server, page) {
-  const asked = async () => (await (await server.get("/metrics")).text()).match(/http_answers_total\{[^}]*route="\/v1\/history"[^}]*\} (\d+)/)?.[1] ?? "0";
-  const before = await asked();
-  const opened = openWindow(browser, `${server.base}/#/${page}`);
-  await soon(async () => (await asked()) !== before, "the page looks at the server");
-  await new Promise((resolve) => setTimeout(resolve, 3000));
-  return opened;
+const metric = (text, name) => text.split("\n").filter((line) => line.startsWith(`${name}{`)).reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+const metricsOf = async (server) => (await server.get("/metrics")).text();
+
+// Tokens per second of so many seconds, and what a thousand of them cost the server.
+async function slice(server, seconds) {
+  const look = async () => ({ at: performance.now() / 1000, tokens: metric(await metricsOf(server), "vllm:generation_tokens_total"), used: cpuSeconds(server.pid) });
+  const from = await look();
+  await pause(seconds);
+  const then = await look(), tokens = then.tokens - from.tokens;
+  return { rate: tokens / (then.at - from.at), cost: (1000 * (then.used - from.used)) / tokens };
 }
 
-async function compare(rounds = 7, requests = 128) {
-  const browser = asideBrowser(), server = await startServer();
-  const found = [], rate = () => throughput(server.base, requests);
-  const watchedRate = async () => {
-    const opened = await openConsole(browser, server, "monitor");
-    const seen = await rate();
-    await opened.close();
-    return seen;
+// One browser all the time; its page comes and goes.
+async function browserWatcher(server) {
+  const opened = openWindow(asideBrowser(), "about:blank");
+  const address = await soon(opened.debugging, "the browser listens");
+  const call = async (what, method = "GET") => (await fetch(`${address}/json/${what}`, { method })).text();
+  let id;
+  return {
+    pid: opened.pid,
+    begin: async () => (id = JSON.parse(await call(`new?${encodeURIComponent(`${server.base}/#/monitor`)}`, "PUT")).id),
+    end: () => call(`close/${id}`),
+    close: opened.close,
   };
-  await rate();
-  for (let round = 0; round < rounds; ++round) {
-    let alone;
-    if (round % 2) alone = await rate();
-    const watched = await watchedRate();
-    if (!(round % 2)) alone = await rate();
-    found.push({ alone, watched, ratio: watched / alone });
-    console.error(`round ${round + 1}: ${alone.toFixed(0)} alone, ${watched.toFixed(0)} watched, ${(watched / alone).toFixed(4)}`);
+}
+
+function readingWatcher(server) {
+  let child;
+  return {
+    begin: () => (child = spawn("curl", ["-sN", `${server.base}/v1/events?only=sample,model`], { stdio: "ignore" })),
+    end: () => child.kill(),
+    close: () => {},
+  };
+}
+
+// The mean, and how far off it may be (twice its standard error).
+function meanOf(values) {
+  const mean = values.reduce((sum, value) => sum + value, 0) / values.length;
+  const spread = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(values.length - 1, 1));
+  return { mean, error: (2 * spread) / Math.sqrt(values.length) };
+}
+
+async function compare(pairs = 20, seconds = 6, kind = "browser") {
+  const server = await startServer(), load = startLoad(server.base);
+  const watcher = await (kind === "reader" ? readingWatcher : browserWatcher)(server);
+  const found = [];
+  let isWatched = false;
+  const take = async (name) => {
+    if (isWatched !== (name === "watched")) {
+      await (isWatched ? watcher.end() : watcher.begin());
+      isWatched = !isWatched;
+      await pause(kSettle);
+    }
+    return slice(server, seconds);
+  };
+  await pause(10);
+  for (let pair = 0; pair < pairs; ++pair) {
+    const made = {};
+    for (const name of pair % 2 ? ["watched", "alone"] : ["alone", "watched"]) made[name] = await take(name);
+    found.push({ ratio: made.watched.rate / made.alone.rate, cost: made.watched.cost / made.alone.cost, rate: made.alone.rate });
+    console.error(`pair ${pair + 1}: ${made.alone.rate.toFixed(0)} alone, ${made.watched.rate.toFixed(0)} watched, ${found.at(-1).ratio.toFixed(4)}; seconds of a core per 1000 tokens ${made.alone.cost.toFixed(4)}, ${made.watched.cost.toFixed(4)}`);
   }
-  console.log(JSON.stringify({ rounds, requests, alone: median(found.map((one) => one.alone)), watched: median(found.map((one) => one.watched)), ratio: median(found.map((one) => one.ratio)), found }));
-  await server.stop();
+  const of = (name) => meanOf(found.map((one) => one[name]));
+  console.log(JSON.stringify({ kind, pairs, seconds, alone: of("rate").mean, ratio: of("ratio"), cost_ratio: of("cost") }));
+  await load.stop();
+  await watcher.close();
+  await server.stop("SIGKILL");
 }
 
 async function shares(seconds = 15) {
   const server = await startServer(), found = {};
-  const take = async (name, open) => {
-    const opened = await open?.();
+  const take = async (name, page) => {
+    const opened = page && openWindow(chromium, page === "blank" ? "about:blank" : `${server.base}/#/${page}`);
+    if (opened) await pause(8);
     found[name] = await cpuShares({ server: server.pid, ...(opened && { browser: opened.pid }) }, seconds);
     await opened?.close();
     console.error(`${name}: ${Object.entries(found[name]).map(([who, share]) => `${who} ${share.toFixed(2)} %`).join(", ")}`);
   };
-  const blank = async () => {
-    const opened = openWindow(chromium, "about:blank");
-    await new Promise((resolve) => setTimeout(resolve, 5000));
-    return opened;
-  };
   await take("nobody");
-  await take("blank", blank);
-  for (const page of ["chat", "monitor"]) await take(page, () => openConsole(chromium, server, page));
-  let isOver = false;
-  const asking = (async () => {
-    while (!isOver) await throughput(server.base, 64);
-  })();
+  for (const page of ["blank", "chat", "monitor"]) await take(page, page);
+  const load = startLoad(server.base);
   await take("asked, nobody");
-  await take("asked, monitor", () => openConsole(chromium, server, "monitor"));
-  isOver = true;
-  await asking;
+  await take("asked, monitor", "monitor");
+  await load.stop();
   console.log(JSON.stringify({ seconds, percent_of_a_core: found }));
-  await server.stop();
+  await server.stop("SIGKILL");
 }
 
 const [first, ...rest] = process.argv.slice(2);
 if (first === "shares") await shares(...rest.map(Number));
-else await compare(...[first, ...rest].filter(Boolean).map(Number));
+else await compare(...[first, rest[0]].map((one) => (one ? Number(one) : undefined)), rest[1]);

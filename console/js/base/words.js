@@ -70,7 +70,7 @@ export const number = (value, digits = 0) =>
   value == null || !Number.isFinite(value) ? "–" : format(Intl.NumberFormat, { maximumFractionDigits: digits, minimumFractionDigits: digits }).format(value);
 export const percent = (value, digits = 0) =>
   value == null || !Number.isFinite(value) ? "–" : format(Intl.NumberFormat, { style: "percent", maximumFractionDigits: digits }).format(value);
-export const time = (ms) => format(Intl.DateTimeFormat, { hour: "2-digit", minute: "2-digit", second: "2-digit" }).format(ms);
+export const time = (ms, second = "2-digit") => format(Intl.DateTimeFormat, { hour: "2-digit", minute: "2-digit", second }).format(ms);
 export const dateTime = (ms) => format(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short" }).format(ms);
 
 export function seconds(value) {

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "../base/view.js";
 import { number, t } from "../base/words.js";
 import { axisOf, kMeasured, linesOf, lookAtRuns, planOf, requestsOf, runs, startRun, textKinds } from "../state/benchmarks.js";
-import { outputRate, session } from "../state/server.js";
+import { sample, session } from "../state/server.js";
 import { Chart } from "../parts/chart.js";
 import { Check, Field, Tabs } from "../parts/controls.js";
 import { Run, draftsName, textName } from "../parts/run.js";
@@ -23,6 +23,12 @@ function RunCharts({ all }) {
     ${chart(t("bench.wall"), (cell) => cell.tokens_per_s)}${chart(t("bench.decode"), (cell) => cell.decode_tokens_per_s)}${axis !== "depth" && chart(`${t("chart.first")} (ms)`, (cell) => cell.first_text_ms.p50)}</div>`;
 }
 
+// Of the time in which the server computed, since its start.
+function tokensPerSecond() {
+  const { output, prompt_s, verify_s, mixed_s, draft_s } = sample.value ?? {};
+  return output > 0 ? output / (prompt_s + verify_s + mixed_s + draft_s) : 100;
+}
+
 function Planned({ problem, setProblem }) {
   const [kind, setKind] = useState("one");
   const [fields, setFields] = useState({ ...kMeasured.one, kinds: null, depths: "1, 2, 4, 8, auto", tokens: 64, rounds: 1 });
@@ -30,7 +36,7 @@ function Planned({ problem, setProblem }) {
   const choose = (next) => (setKind(next), setFields({ ...fields, ...kMeasured[next] }));
   const kinds = fields.kinds ?? textKinds.value, has = (name) => kMeasured[kind].fields.includes(name);
   const plan = planOf(kind, { ...fields, kinds });
-  const count = requestsOf(plan), guess = (count * fields.tokens) / Math.max(outputRate.value ?? 0, 100);
+  const count = requestsOf(plan), guess = (count * fields.tokens) / tokensPerSecond();
   const list = (name, label) => html`<${Field} name=${label}><input value=${fields[name]} onChange=${(event) => set(name, event.target.value)} /><//>`;
   const one = (name, label, most) => html`<${Field} name=${label}><input type="number" min="1" max=${most} value=${fields[name]} onChange=${(event) => set(name, Number(event.target.value))} /><//>`;
   const start = () => startRun(plan).then(() => setProblem(""), (error) => setProblem(error.message));

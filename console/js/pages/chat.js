@@ -1,7 +1,8 @@
 // Conversations: a list of them, one of them, and where the next message is written.
 import { html, signal, useEffect, useRef, useState } from "../base/view.js";
-import { t } from "../base/words.js";
+import { number, t } from "../base/words.js";
 import { address, go, within } from "../state/place.js";
+import { mediaTokens } from "../state/ask_chat.js";
 import { changes, chat, chats, forget, importChats, keep, loadAllChats, newChat } from "../state/chats.js";
 import { model, modelState } from "../state/server.js";
 import { running, send, stop } from "../state/stream.js";
@@ -61,12 +62,17 @@ function Writer({ onSend }) {
   const [media, setMedia] = useState([]);
   const picker = useRef();
   const now = chat.value, isRunning = now && running.value.has(now.id);
-  const sees = Boolean(model.value?.images);
+  const { id, images: sees, videos } = model.value ?? {};
   const budget = now?.settings.budget ?? settingsOfNext.value.budget ?? 280;
   const add = async (files) => {
     const read = await readMedia(files);
-    if (sees) setMedia((had) => [...had, ...read]);
+    setMedia((had) => [...had, ...read.filter((one) => (one.kind === "video" ? videos : sees))]);
   };
+  // As the server counts them, or why it would not take them.
+  const [costs, setCosts] = useState(new Map());
+  useEffect(() => {
+    for (const one of media) mediaTokens(one, budget, id).then((count) => `${number(count)} ${t("tokens")}`, (error) => error.message).then((says) => setCosts((had) => new Map(had).set(one, says)));
+  }, [media, budget, id]);
   const submit = (event) => {
     event?.preventDefault();
     if (isRunning || (!text.trim() && media.length === 0)) return;
@@ -84,9 +90,9 @@ function Writer({ onSend }) {
   }, []);
   return html`<form class="writer" onSubmit=${submit} onDragOver=${(event) => event.preventDefault()} onDrop=${(event) => (event.preventDefault(), add(event.dataTransfer.files))}>
     ${media.length > 0 && html`<div class="pictures">${media.map((one) => html`<figure>${one.kind === "image" ? html`<img src=${one.url} alt=${one.name} />` : html`<span>${one.name}</span>`}
-      <figcaption>≤ ${budget} ${t("tokens")} <button type="button" class="bare" onClick=${() => setMedia(media.filter((other) => other !== one))} aria-label=${t("delete")}>×</button></figcaption></figure>`)}</div>`}
+      <figcaption>${costs.get(one) ?? "…"} <button type="button" class="bare" onClick=${() => setMedia(media.filter((other) => other !== one))} aria-label=${t("delete")}>×</button></figcaption></figure>`)}</div>`}
     <textarea aria-label=${t("message")} placeholder=${t("message")} rows="2" value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${press} onPaste=${(event) => add(event.clipboardData.files)}></textarea>
-    <div class="row"><input ref=${picker} type="file" class="unseen" multiple accept="image/*,video/*" tabindex="-1" aria-hidden="true" onChange=${(event) => (add(event.target.files), (event.target.value = ""))} />
+    <div class="row"><input ref=${picker} type="file" class="unseen" multiple accept=${videos ? "image/*,video/*" : "image/*"} tabindex="-1" aria-hidden="true" onChange=${(event) => (add(event.target.files), (event.target.value = ""))} />
       <${SignButton} sign="picture" name=${sees ? t("picture.add") : t("picture.no")} disabled=${!sees} onClick=${() => picker.current.click()} />
       <${Check} name=${t("colours")} value=${colours.value} on=${(on) => (colours.value = on)} /><span class="push"></span>
       ${isRunning ? html`<button type="button" onClick=${() => stop(now)}>${icon("stop")} ${t("stop")}</button>` : html`<button class="main">${icon("send")} ${t("send")}</button>`}</div></form>`;

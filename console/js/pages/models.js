@@ -12,9 +12,11 @@ const partName = (name) => (name.startsWith("kv_") ? `KV ${t(`kv.${name.slice(3)
 function Memory({ one }) {
   const memory = one.memory ?? { kv_used: sample.value?.kv_used, kv_reserved: sample.value?.kv_reserved };
   const parts = kParts.map(([name, colour]) => ({ name, colour, value: memory[name] ?? 0 })).filter((part) => part.value > 0);
-  const whole = Math.max(parts.reduce((sum, part) => sum + part.value, 0), one.engine?.kv_bytes ?? 0);
+  // What is used is part of what is reserved.
+  const bars = parts.map((part) => (part.name === "kv_reserved" ? { ...part, value: Math.max(part.value - (memory.kv_used ?? 0), 0) } : part));
+  const whole = Math.max(bars.reduce((sum, part) => sum + part.value, 0), one.budget || one.engine?.kv_bytes || 0);
   const says = parts.map((part) => `${partName(part.name)} ${bytes(part.value)}`).join(", ");
-  return html`<${Bar} parts=${parts} whole=${whole} name=${`${t("memory")}: ${says}`} /><p class="small">${parts.map((part) => html`<${Colour} colour=${part.colour}>${partName(part.name)} ${bytes(part.value)}<//>`)}</p>`;
+  return html`<${Bar} parts=${bars} whole=${whole} name=${`${t("memory")}: ${says}`} /><p class="small">${parts.map((part) => html`<${Colour} colour=${part.colour}>${partName(part.name)} ${bytes(part.value)}<//>`)}</p>`;
 }
 
 // Those that would go for it: nobody uses them, and they were used longest ago.

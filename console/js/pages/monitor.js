@@ -29,7 +29,7 @@ const kCharts = () => [
   [t("chart.prefix"), () => [[t("cached"), "c1", ratio("cached", "looked_up")]], percent],
   [t("chart.steps"), () => [["prompt", "c2"], ["verify", "c1"], ["mixed", "c5"], ["draft", "c3"]].map(([kind, colour]) => [t(kind), colour, ratio(`${kind}_s`, kind === "draft" ? "draftings" : `${kind}_steps`)]), seconds],
   [t("chart.http"), () => [["2xx", "c1", growth("answers_good")], ["4xx", "c5", growth("answers_refused")], ["5xx", "c3", growth("answers_failed")]], (value) => number(value, 1)],
-  [t("memory"), () => [[t("memory.process"), "c2", col("memory")]], bytes],
+  [t("memory"), () => [[t("memory.process"), "c2", col("memory")], ...(col("device_memory")?.at(-1) ? [[t("memory.device"), "c4", col("device_memory")]] : [])], bytes],
 ];
 
 const hasSamples = computed(() => columns.value?.time.length > 0);
@@ -43,18 +43,26 @@ function Charts() {
 }
 
 const kTotals = [["requests", "requests"], ["prompt", "prompt"], ["cached", "cached"], ["output", "output"], ["drafted", "guessed"], ["accepted", "accepted"], ["rounds", "rounds"]];
+// A step takes about as long with drafts as without: without them as many more would have been made as each of those that
+// were made gave tokens besides its first.
+const savedBy = (of) => Math.max((of("verify_s") * of("accepted")) / Math.max(of("output") - of("accepted"), 1) - of("draft_s"), 0);
 function Totals() {
   const last = (name) => sample.value?.[name] ?? 0;
-  const sums = (mark, of) => kTotals.map(([column, key]) => html`<div><dt>${t(key)}</dt><dd ...${{ [mark]: column }}>${number(of(column))}</dd></div>`);
-  // A round takes about as long with drafts as without: what was accepted are steps that nobody had to make.
-  const perStep = last("verify_steps") > 0 ? last("verify_s") / last("verify_steps") : 0;
-  return html`<section class="card"><h2>${t("totals")}</h2><dl class="totals">${sums("data-total", last)}
-    <div><dt>${t("saved")}</dt><dd>${seconds(Math.max(last("accepted") * perStep - last("draft_s"), 0))}</dd></div></dl>
+  const sums = (mark, of) => [...kTotals.map(([column, key]) => [key, column, number(of(column))]), ["saved", "saved", seconds(savedBy(of))]]
+    .map(([key, column, value]) => html`<div><dt>${t(key)}</dt><dd ...${{ [mark]: column }}>${value}</dd></div>`);
+  return html`<section class="card"><h2>${t("totals")}</h2><dl class="totals">${sums("data-total", last)}</dl>
     <h2>${t("totals.all")}</h2><dl class="totals">${sums("data-all", (name) => last(name) + (earlier.value[name] ?? 0))}</dl></section>`;
 }
 
 const kEnds = (row) => row.end || t(["loading", "queued"].includes(row.state) ? "waiting" : "running");
 const acceptanceOf = (row) => (row.drafted ? row.accepted / row.drafted : null);
+
+// The prompt as it is read, then the text as it is written. It never moves by itself: that would be a frame after the
+// other, out of sight, too.
+const Progress = ({ row }) => {
+  const [name, done, all] = row.state === "writing" ? ["output", row.output_tokens, row.max_tokens] : ["prompt", row.prompt_read, row.prompt_tokens];
+  return html`<progress aria-label=${t(name)} title=${t(name)} max=${all || 1} value=${done ?? 0}></progress>`;
+};
 
 // All that is known of one, with what was decided for it.
 function Details({ row, close }) {
@@ -71,14 +79,14 @@ function Requests() {
   const figure = (name, field, digits = 0) => ({ name, num: true, of: (row) => row[field], show: (row) => number(row[field], digits) });
   const columnsOf = [
     { name: t("when"), of: (row) => row.began, show: (row) => html`<button type="button" class="bare small" title=${row.id} onClick=${() => setOpen(row)}>${time(row.began * 1000)}</button>` },
-    { name: t("model"), of: (row) => row.model }, { name: t("wire"), of: (row) => row.route }, { name: t("client"), of: (row) => row.client },
-    { name: t("state"), of: kEnds, show: (row) => html`${kEnds(row)} ${!row.end && html`<progress aria-label=${t("state")} max=${row.max_tokens || 1} value=${row.state === "writing" ? row.output_tokens : undefined}></progress>`}` },
+    { name: t("model"), of: (row) => row.model }, { name: t("wire"), of: (row) => row.wire }, { name: t("client"), of: (row) => row.client },
+    { name: t("state"), of: kEnds, show: (row) => html`${kEnds(row)} ${!row.end && html`<${Progress} row=${row} />`}` },
+    { name: t("cancel"), show: (row) => (row.end ? "–" : html`<${SignButton} sign="stop" name=${t("cancel")} onClick=${() => cancel(row.id)} />`) },
     figure(t("prompt"), "prompt_tokens"), figure(t("cached"), "cached_tokens"), figure(t("output"), "output_tokens"), figure(t("tokens_s"), "tokens_per_second", 1),
     figure(t("depth"), "depth"), { name: t("acceptance"), num: true, of: acceptanceOf, show: (row) => percent(acceptanceOf(row)) },
     figure(t("per_verify"), "tokens_per_verify", 2),
     { name: "KV", num: true, of: (row) => row.kv_bytes, show: (row) => bytes(row.kv_bytes) },
     { name: t("age"), num: true, of: (row) => row.age_s, show: (row) => seconds(row.age_s) },
-    { name: t("cancel"), show: (row) => (row.end ? "–" : html`<${SignButton} sign="stop" name=${t("cancel")} onClick=${() => cancel(row.id)} />`) },
   ];
   return html`<section class="card"><div class="row"><h2>${t("requests")}</h2><span class="push"></span><input type="search" aria-label=${t("filter")} placeholder=${t("filter")} value=${wanted} onInput=${(event) => setWanted(event.target.value)} /></div>
     <${Table} caption=${t("requests")} columns=${columnsOf} rows=${all} isFixed=${(row) => row.end} />

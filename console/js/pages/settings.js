@@ -19,9 +19,9 @@ const kChoices = { "log-level": ["error", "info", "debug"], "speculation-report"
 
 // One that can change while the server runs.
 function LiveSetting({ row, change }) {
-  const label = html`<span class="unseen">${row.name}</span>`;
+  const label = html`<span class="unseen">${row.name}</span>`, otherwise = row.name === "depth" ? "auto" : "";
   if (kChoices[row.name]) return html`<${Choice} name=${label} value=${row.value} options=${kChoices[row.name].map((one) => [one, one])} on=${(value) => change(row.name, value)} />`;
-  return html`<${Field} name=${label}><input size="9" value=${row.value} onChange=${(event) => change(row.name, event.target.value)} /><//>`;
+  return html`<${Field} name=${label}><input size="9" value=${row.value} placeholder=${otherwise} onChange=${(event) => change(row.name, event.target.value || otherwise)} /><//>`;
 }
 
 // What differs from the defaults, as the configuration file would have it.

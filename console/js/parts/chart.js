@@ -21,12 +21,13 @@ function stacked(columns) {
 function optionsOf({ series, isTime, stack, bars, onSelect, show }, width) {
   const ink = colour("soft"), grid = colour("line");
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
+  const times = { size: 32, space: 100, values: (_, values, at, room, step) => values.map((value) => time(value * 1000, step < 60 ? "2-digit" : undefined)) };
   return {
     width, height: 180, cursor: { show: Boolean(onSelect), drag: { x: Boolean(onSelect), y: false, setScale: false } }, legend: { show: false },
-    scales: { x: { time: Boolean(isTime) }, y: show === percent ? { range: [0, 1] } : {} },
-    axes: [axis, { ...axis, size: 64, values: (_, values) => values.map((value) => (show ? show(value) : number(value, Math.abs(value) < 10 && value % 1 ? 2 : 0))) }],
-    series: [{}, ...series.map((one, at) => ({ label: one.name, stroke: colour(one.colour), fill: stack || bars ? colour(one.colour) + "" : undefined, width: 2, points: { show: false }, spanGaps: true,
-      paths: bars ? uPlot.paths.bars({ size: [0.7, 40] }) : one.stepped ? uPlot.paths.stepped({ align: 1 }) : undefined, ...(stack ? { fill: colour(one.colour) } : {}), at }))],
+    scales: { x: { time: Boolean(isTime) }, y: { range: show === percent ? [0, 1] : (_, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
+    axes: [{ ...axis, ...(isTime && times) }, { ...axis, size: 72, ...(show === number && { incrs: [1, 2, 5, 10, 20, 50, 100, 1000] }), values: (_, values) => values.map((value) => (show ? show(value) : number(value, Math.abs(value) < 10 && value % 1 ? 2 : 0))) }],
+    series: [{}, ...series.map((one, at) => ({ label: one.name, stroke: colour(one.colour), fill: stack || bars ? colour(one.colour) : undefined, width: 2, points: { show: false }, spanGaps: true,
+      paths: bars ? uPlot.paths.bars({ size: [0.7, 40] }) : one.stepped ? uPlot.paths.stepped({ align: 1 }) : undefined, at }))],
     hooks: onSelect ? { setSelect: [(plot) => onSelect(plot.select.width > 2 ? [plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")] : null)] } : {},
   };
 }

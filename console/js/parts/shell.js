@@ -81,7 +81,8 @@ export function Shell({ children }) {
       ${session.value?.session && html`<${SignButton} sign="out" name=${t("key.leave")} onClick=${logOut} />`}
       <button class="bare" type="button" aria-label=${t("shortcuts")} title=${t("shortcuts")} onClick=${() => showHelp(true)}>?</button></header>
     <${Pages} />
-    <main id="main" tabindex="-1" ref=${main}>${needsKey.value ? html`<${LogIn} />` : children}</main>
+    <main id="main" tabindex="-1" ref=${main}>${model.value && /^(spec|bench)/.test(page.value) && /^(un|fail)/.test(modelState(model.value)) && html`<p class="banner">${t("chat.no_model")} <a href=${address("models")}>${t("page.models")}</a></p>`}
+      ${needsKey.value ? html`<${LogIn} />` : children}</main>
     <${Strip} />
     ${offline.value && html`<div class="banner gone" role="alert">${t("offline.long")}</div>`}
     ${help && html`<${Dialog} name=${t("shortcuts")} close=${() => showHelp(false)}><table><caption class="unseen">${t("shortcuts")}</caption>

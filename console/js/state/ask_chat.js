@@ -1,14 +1,17 @@
 // A conversation as the server is asked to go on with it.
+import { ask } from "../api/http.js";
 import { branch } from "./chats.js";
 
 const kNumbers = ["temperature", "top_p", "top_k", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty", "max_tokens"];
 
-function userContent(node) {
-  if (!node.images?.length) return node.content;
-  return [
-    ...node.images.map((one) => (one.kind === "video" ? { type: "video_url", video_url: { url: one.url } } : { type: "image_url", image_url: { url: one.url } })),
-    { type: "text", text: node.content },
-  ];
+const mediaPart = ({ kind, url }) => ({ type: `${kind ?? "image"}_url`, [`${kind ?? "image"}_url`]: { url } });
+const userContent = (node) => (node.images?.length ? [...node.images.map(mediaPart), { type: "text", text: node.content }] : node.content);
+const withBudget = (budget) => ({ mm_processor_kwargs: { max_soft_tokens: budget } });
+
+// What a picture or a clip adds to the prompt.
+export async function mediaTokens(one, budget, model) {
+  const count = async (...parts) => (await ask("/tokenize", { method: "POST", body: { model, messages: [{ role: "user", content: [...parts, { type: "text", text: "" }] }], ...withBudget(budget) } })).count;
+  return (await count(mediaPart(one))) - (await count());
 }
 
 function assistantMessages(node) {
@@ -45,7 +48,7 @@ export function bodyOf(chat, until, seed, model) {
   for (const name of kNumbers) if (settings.sampling[name] != null) body[name] = settings.sampling[name];
   if (settings.sampling.stop) body.stop = settings.sampling.stop;
   if (settings.thinking) body.chat_template_kwargs = { enable_thinking: true };
-  if (body.messages.some((message) => Array.isArray(message.content))) body.mm_processor_kwargs = { max_soft_tokens: settings.budget };
+  if (body.messages.some((message) => Array.isArray(message.content))) Object.assign(body, withBudget(settings.budget));
   const tools = settings.tools.filter((tool) => tool.on);
   if (tools.length > 0) {
     body.tools = tools.map((tool) => ({ type: "function", function: { name: tool.name, description: tool.description, parameters: JSON.parse(tool.schema || "{}") } }));

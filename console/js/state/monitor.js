@@ -30,14 +30,15 @@ export async function lookAtHistory() {
   if (wanted === range.value) columns.value = joinSamples(null, found.columns, found.rows, Number(wanted));
 }
 
-// What is new about the server goes to what is here when it is worth a drawing: every other second at most, when it is a
-// dot wide (a plot has some 600), and of a day when the server has it, every half a minute.
+// What is new about the server goes to what is here when it is worth a drawing: when it is a dot wide (a plot has some
+// 600), and of a day when the server has it, every half a minute.
 let late = [];
 export function takeFresh({ columns: names, rows }) {
   const seconds = Number(range.value), last = columns.value?.time.at(-1);
   if (!last) return;
-  late = [...late, ...rows].filter(([at]) => at > last);
-  if (!(late.at(-1)?.[0] - last >= Math.min(Math.max(seconds / 600, 1.5), 30))) return;
+  // Times of the history are rounded: the newest of it may come again.
+  late = [...late, ...rows].filter(([at]) => at > last + 0.5);
+  if (!(late.at(-1)?.[0] - last >= Math.min(seconds / 600, 30))) return;
   if (seconds > 3600) lookAtHistory().catch(() => {});
   else columns.value = joinSamples(columns.value, names, late, seconds);
   late = [];

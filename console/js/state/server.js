@@ -33,8 +33,8 @@ export const meanDepth = computed(() => {
 
 export async function lookAtModels() {
   const list = await ask("/v1/models");
-  const free = list.memory?.budget ? Math.max(list.memory.budget - list.memory.used, 0) : null;
-  models.value = list.data.map((one) => ({ ...one, free }));
+  const { budget, used } = list.memory ?? {};
+  models.value = list.data.map((one) => ({ ...one, budget, free: budget ? Math.max(budget - used, 0) : null }));
 }
 
 async function lookAtSample() {

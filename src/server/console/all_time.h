@@ -4,7 +4,9 @@
 #include <array>
 #include <boost/json/object.hpp>
 #include <cstddef>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "server/history.h"
@@ -14,8 +16,9 @@ namespace paceline {
 // May be used by several threads.
 class AllTime {
  public:
-  // file: "": nothing is kept. One that cannot be read counts as empty.
-  explicit AllTime(std::string file);
+  // file: "": nothing is kept. One that cannot be read counts as empty. tell: hears of that, and of one that cannot be
+  // written; may be empty.
+  explicit AllTime(std::string file, std::function<void(const std::string&)> tell = {});
   // Adds what was counted since the last writing.
   ~AllTime();
   AllTime(const AllTime&) = delete;
@@ -30,13 +33,17 @@ class AllTime {
   static constexpr std::array kSummed{kRequests, kPromptTokens, kCachedTokens, kOutputTokens,
                                       kRounds,   kDrafted,      kAccepted};
   using Sums = std::array<double, kSummed.size()>;
-  [[nodiscard]] Sums read_file() const;
+  // None: it is there, and cannot be read.
+  [[nodiscard]] std::optional<Sums> read_file() const;
+  void tell(const std::string& what) const;
   void write_down();
 
   std::string file_;
+  std::function<void(const std::string&)> tell_;
   mutable std::mutex mutex_;
   Sums others_{}, counted_{}, written_{};
   double written_at_ = 0;
+  bool could_write_ = true;  // the last time
 };
 
 }  // namespace paceline

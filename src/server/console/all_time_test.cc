@@ -5,6 +5,8 @@
 
 #include <filesystem>
 #include <fstream>
+#include <string>
+#include <vector>
 
 namespace paceline {
 namespace {
@@ -72,6 +74,25 @@ TEST_F(AllTimeTest, WhatElseStandsInTheFile) {
   nowhere.note(sample(1000, 5));
   memory.note(sample(1000, 5));
   EXPECT_EQ(output(nowhere) + output(memory), 0);
+}
+
+TEST_F(AllTimeTest, WhatIsWrongWithTheFileIsSaidOnce) {
+  std::vector<std::string> said;
+  const auto tell = [&](const std::string& what) { said.push_back(what); };
+  { AllTime none(file(), tell); }
+  EXPECT_TRUE(said.empty()) << "there is no file yet";
+  fs::create_directories(fs::path(file()).parent_path());
+  std::ofstream(file()) << "[1";
+  { AllTime damaged(file(), tell); }
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("totals begin with nothing"), std::string::npos) << said[0];
+  said.clear();
+  {
+    AllTime nowhere("/proc/none/totals.json", tell);
+    for (int i = 1; i < 4; ++i) nowhere.note(sample(1000 * i, 5 + i));
+  }
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("totals are not kept: /proc/none/totals.json"), std::string::npos) << said[0];
 }
 
 }  // namespace

@@ -16,7 +16,6 @@
 
 #include "base/replaced_file.h"
 #include "base/resident_memory.h"
-#include "server/console/settings_text.h"
 #include "session/machine.h"
 
 namespace paceline {
@@ -43,9 +42,35 @@ double number_in(std::string_view query, std::string_view name, double otherwise
   return otherwise;
 }
 
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
 json::object setting_object(const DescribedSetting& one) {
   return {{"name", one.name},   {"group", one.group}, {"help", one.help},        {"value", one.value},
           {"from", one.source}, {"now", one.is_live}, {"variable", one.variable}};
+}
+
+// As a flag would be given it: 0.25, and not JSON's 2.5E-1.
+std::optional<std::string> flag_text(const json::value& value) {
+  if (value.is_string()) return std::string(value.get_string());
+  if (value.is_double()) return fmt::format("{}", value.get_double());
+  if (value.is_bool() || value.is_number()) return json::serialize(value);
+  return std::nullopt;
+}
+
+// None: they are not what such a body has. Without a body there are no values.
+std::optional<SettingValues> read_setting_values(const std::string& body) {
+  boost::system::error_code failed;
+  const json::value read = body.empty() ? json::value(json::object()) : json::parse(body, failed);
+  if (failed || !read.is_object()) return std::nullopt;
+  SettingValues values;
+  for (const auto& [name, given] : read.get_object()) {
+    const auto text = flag_text(given);
+    if (!text) return std::nullopt;
+    values[name] = *text;
+  }
+  return values;
 }
 
 std::string file_text(const std::string& path) {
@@ -60,8 +85,13 @@ std::string file_text(const std::string& path) {
 ConsoleRoutes::ConsoleRoutes(ConsoleSources sources)
     : sources_(std::move(sources)),
       pages_(sources_.settings->console_dir),
-      all_time_(sources_.settings->totals_file),
+      all_time_(sources_.settings->totals_file, [this](const std::string& what) { sources_.log->error(what); }),
       benchmarks_(*sources_.settings, sources_.metrics, [this] { return benchmark_facts(); }) {}
+
+// What was counted since the last sample is among the totals, too.
+ConsoleRoutes::~ConsoleRoutes() {
+  if (sources_.settings->console) add_sample();
+}
 
 bool ConsoleRoutes::is_route(std::string_view path) {
   return ConsolePages::is_file(path) || path == "/v1/history" || path == "/v1/log" || path == "/v1/settings" ||
@@ -126,9 +156,12 @@ HttpAnswer ConsoleRoutes::log_in(const HttpCall& call) {
 }
 
 void ConsoleRoutes::take_sample() {
-  const double now = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
   // Whoever asks does so a few times in a second.
-  if (now - sampled_ < 0.9) return;
+  if (seconds_now() - sampled_ >= 0.9) add_sample();
+}
+
+void ConsoleRoutes::add_sample() {
+  const double now = seconds_now();
   sampled_ = now;
   history_.add(sources_.metrics(), now, static_cast<double>(resident_bytes()));
   all_time_.note(*history_.newest());
@@ -148,32 +181,51 @@ HttpAnswer ConsoleRoutes::log_lines(const HttpCall& call) const {
 HttpAnswer ConsoleRoutes::settings(const HttpCall& call) {
   const std::lock_guard lock(settings_mutex_);
   if (call.method == "POST") {
-    const bool writes = number_in(call.query, "write", 0) > 0;
-    if (const auto problem = writes ? write_settings() : change_settings(call.body))
+    if (const auto problem = change_settings(call.body, number_in(call.query, "write", 0) > 0))
       return error_answer(call, *problem);
   }
   return object_answer(settings_object());
 }
 
-// One after the other; the first that makes no sense ends it.
-std::optional<ApiError> ConsoleRoutes::change_settings(const std::string& body) {
-  boost::system::error_code failed;
-  const json::value read = json::parse(body, failed);
-  if (failed || !read.is_object() || read.get_object().empty()) return ApiError{.message = "expected {NAME: value}"};
-  for (const auto& [key, given] : read.get_object()) {
-    const std::string name(key), value = given.is_string() ? std::string(given.get_string()) : json::serialize(given);
-    if (name == "log-level") {
-      if (!sources_.log->set_level(value))
-        return ApiError{.message = "log-level: expected error, info or debug", .param = name};
-    } else {
-      if (!sources_.settings->change_setting) return ApiError{.message = "nothing can be changed", .param = name};
-      const Result<LiveSettings> live = sources_.settings->change_setting(name, value);
-      if (!live.ok()) return ApiError{.message = live.error().message, .param = name};
-      sources_.apply(*live);
-    }
-    changed_[name] = value;
-    sources_.log->info(fmt::format("{} is {} now", name, value));
+// All of them, and in the file as well where they are to be written; or none.
+std::optional<ApiError> ConsoleRoutes::change_settings(const std::string& body, bool writes) {
+  const auto values = read_setting_values(body);
+  if (!values || (values->empty() && !writes))
+    return ApiError{.message = "expected {NAME: value}, each a text, a number, true or false"};
+  for (const auto& [name, value] : *values) {
+    if (const Status good = check_setting(name, value); !good.ok())
+      return ApiError{.message = good.error().message, .param = name};
   }
+  SettingValues all = *values;
+  all.insert(changed_.begin(), changed_.end());
+  if (writes) {
+    if (auto problem = write_settings(all)) return problem;
+  }
+  for (const auto& [name, value] : *values) {
+    if (auto problem = change_setting(name, value)) return problem;
+  }
+  return std::nullopt;
+}
+
+Status ConsoleRoutes::check_setting(const std::string& name, const std::string& value) const {
+  if (name == "log-level") {
+    if (!Log::is_level(value)) return Error{"log-level: expected error, info or debug"};
+    return Done{};
+  }
+  if (!sources_.settings->check_setting) return Error{"nothing can be changed"};
+  return sources_.settings->check_setting(name, value);
+}
+
+std::optional<ApiError> ConsoleRoutes::change_setting(const std::string& name, const std::string& value) {
+  if (name == "log-level") {
+    sources_.log->set_level(value);
+  } else {
+    const Result<LiveSettings> live = sources_.settings->change_setting(name, value);
+    if (!live.ok()) return ApiError{.message = live.error().message, .param = name};
+    sources_.apply(*live);
+  }
+  changed_[name] = value;
+  sources_.log->info(fmt::format("{} is {} now", name, value));
   return std::nullopt;
 }
 
@@ -196,10 +248,10 @@ json::object ConsoleRoutes::settings_object() const {
   return made;
 }
 
-std::optional<ApiError> ConsoleRoutes::write_settings() const {
+std::optional<ApiError> ConsoleRoutes::write_settings(const SettingValues& all) const {
   const std::string& path = sources_.settings->config_file;
   if (path.empty()) return ApiError{.message = "the server was started without --config"};
-  if (!replace_file(path, settings_text_with(file_text(path), changed_)).ok())
+  if (!replace_file(path, settings_text_with(file_text(path), all)).ok())
     return ApiError{.status = 500, .message = fmt::format("{}: cannot write", path), .code = "no_file"};
   return std::nullopt;
 }

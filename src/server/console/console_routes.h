@@ -3,7 +3,6 @@
 
 #include <boost/json/object.hpp>
 #include <functional>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "server/console/benchmarks.h"
 #include "server/console/console_pages.h"
 #include "server/console/console_sessions.h"
+#include "server/console/settings_text.h"
 #include "server/history.h"
 #include "server/http_call.h"
 #include "server/log.h"
@@ -43,6 +43,9 @@ struct ConsoleSources {
 class ConsoleRoutes {
  public:
   explicit ConsoleRoutes(ConsoleSources sources);
+  ~ConsoleRoutes();
+  ConsoleRoutes(const ConsoleRoutes&) = delete;
+  ConsoleRoutes& operator=(const ConsoleRoutes&) = delete;
 
   [[nodiscard]] static bool is_route(std::string_view path);
   // path: of the route, as the table of routes has it.
@@ -55,13 +58,16 @@ class ConsoleRoutes {
   [[nodiscard]] const MetricsHistory& kept_history() const { return history_; }
 
  private:
+  void add_sample();
   HttpAnswer session(const HttpCall& call, const CallerStanding& standing);
   HttpAnswer log_in(const HttpCall& call);
   HttpAnswer history(const HttpCall& call) const;
   HttpAnswer log_lines(const HttpCall& call) const;
   HttpAnswer settings(const HttpCall& call);
-  std::optional<ApiError> change_settings(const std::string& body);
-  std::optional<ApiError> write_settings() const;
+  std::optional<ApiError> change_settings(const std::string& body, bool writes);
+  [[nodiscard]] Status check_setting(const std::string& name, const std::string& value) const;
+  std::optional<ApiError> change_setting(const std::string& name, const std::string& value);
+  [[nodiscard]] std::optional<ApiError> write_settings(const SettingValues& all) const;
   [[nodiscard]] boost::json::object settings_object() const;
   HttpAnswer clients(const HttpCall& call) const;
   [[nodiscard]] boost::json::object benchmark_facts() const;
@@ -73,7 +79,7 @@ class ConsoleRoutes {
   AllTime all_time_;
   Benchmarks benchmarks_;
   mutable std::mutex settings_mutex_;
-  std::map<std::string, std::string> changed_;  // settings, since the start
+  SettingValues changed_;  // since the start
   double sampled_ = 0;
 };
 

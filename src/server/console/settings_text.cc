@@ -23,9 +23,9 @@ std::string_view without_blanks(std::string_view text) {
 
 }  // namespace
 
-std::string settings_text_with(const std::string& text, const std::map<std::string, std::string>& changed) {
+std::string settings_text_with(const std::string& text, const SettingValues& changed) {
   std::string made, tables;
-  std::map<std::string, std::string> left = changed;
+  SettingValues left = changed;
   for (size_t at = 0; at < text.size();) {
     const size_t end = std::min(text.find('\n', at), text.size() - 1) + 1;
     const std::string_view line(text.data() + at, end - at);

@@ -51,8 +51,8 @@ json::value input_of(const std::string& arguments) {
 
 class MessagesFormat final : public AnswerFormat {
  public:
-  explicit MessagesFormat(const AnswerOrigin& origin) : letters_(new_letters()), model_(origin.model) {
-    id_ = "msg_" + letters_;
+  explicit MessagesFormat(const AnswerOrigin& origin) : letters_(origin.letters()), model_(origin.model) {
+    id_ = answer_id(letters_);
   }
 
   [[nodiscard]] const std::string& id() const override { return id_; }
@@ -184,6 +184,8 @@ class MessagesFormat final : public AnswerFormat {
 };
 
 }  // namespace
+
+std::string answer_id(const std::string& letters) { return "msg_" + letters; }
 
 std::unique_ptr<AnswerFormat> make_format(const AnswerOrigin& origin) {
   return std::make_unique<MessagesFormat>(origin);

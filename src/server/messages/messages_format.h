@@ -8,6 +8,7 @@
 
 namespace paceline::messages {
 
+std::string answer_id(const std::string& letters);
 std::unique_ptr<AnswerFormat> make_format(const AnswerOrigin& origin);
 
 }  // namespace paceline::messages

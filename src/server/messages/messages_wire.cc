@@ -125,6 +125,9 @@ class MessagesWire final : public Wire {
 
   [[nodiscard]] ChatAsk* chat() override { return &ask_; }
   [[nodiscard]] const char* form_field() const override { return "output_config.format"; }
+  [[nodiscard]] std::string answer_id(const std::string& letters) const override {
+    return messages::answer_id(letters);
+  }
   [[nodiscard]] std::unique_ptr<AnswerFormat> format(const AnswerOrigin& origin) override {
     return make_format(origin);
   }

@@ -115,7 +115,7 @@ void read_options(AskFields& body, const RequestLimits& limits, Ask& ask) {
 
 class OllamaFormat final : public AnswerFormat {
  public:
-  OllamaFormat(const AnswerOrigin& origin, bool chat) : origin_(origin), is_chat_(chat), id_(new_letters()) {}
+  OllamaFormat(const AnswerOrigin& origin, bool chat) : origin_(origin), is_chat_(chat), id_(origin.letters()) {}
 
   [[nodiscard]] const std::string& id() const override { return id_; }
   [[nodiscard]] std::string_view stream_type() const override { return "application/x-ndjson"; }
@@ -206,6 +206,7 @@ class OllamaWire final : public Wire {
   explicit OllamaWire(bool chat) : is_chat_(chat) {}
 
   [[nodiscard]] bool ignores_unknown() const override { return true; }
+  [[nodiscard]] std::string answer_id(const std::string& letters) const override { return letters; }
   // A line is an object, and there is none that says nothing.
   [[nodiscard]] std::unique_ptr<EarlyStream> early_stream(const std::string&,
                                                           std::shared_ptr<SaidEarly>) const override {

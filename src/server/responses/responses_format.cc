@@ -88,8 +88,7 @@ class ResponsesEarly final : public EarlyStream {
 
  private:
   void begin(std::string& out) {
-    if (!said_->letters.empty()) return;
-    said_->letters = new_letters();
+    if (said_->events > 0) return;
     said_->created = std::time(nullptr);
     add("response.created", response("in_progress"), out);
   }
@@ -97,7 +96,7 @@ class ResponsesEarly final : public EarlyStream {
     add_numbered(type, said_->events++, {{"response", std::move(made)}}, out);
   }
   [[nodiscard]] json::object response(const char* status) const {
-    return response_of({"resp_" + said_->letters, model_, said_->created, &given_}, status, {}, nullptr);
+    return response_of({answer_id(said_->letters), model_, said_->created, &given_}, status, {}, nullptr);
   }
 
   std::string model_;
@@ -110,8 +109,8 @@ class ResponsesFormat final : public AnswerFormat {
   ResponsesFormat(const AnswerOrigin& origin, FormatTerms terms)
       : terms_(std::move(terms)),
         origin_(origin),
-        letters_(origin.said.letters.empty() ? new_letters() : origin.said.letters),
-        id_("resp_" + letters_),
+        letters_(origin.letters()),
+        id_(answer_id(letters_)),
         sequence_(origin.said.events) {
     if (sequence_ > 0) origin_.created = origin.said.created;
   }
@@ -243,6 +242,8 @@ class ResponsesFormat final : public AnswerFormat {
 };
 
 }  // namespace
+
+std::string answer_id(const std::string& letters) { return "resp_" + letters; }
 
 std::unique_ptr<EarlyStream> make_early_stream(std::string model, json::object given, std::shared_ptr<SaidEarly> said) {
   return std::make_unique<ResponsesEarly>(std::move(model), std::move(given), std::move(said));

@@ -22,6 +22,7 @@ struct FormatTerms {
 // A stream whose model is still to come: its first events, one of them again and again, or its last one.
 std::unique_ptr<EarlyStream> make_early_stream(std::string model, boost::json::object given,
                                                std::shared_ptr<SaidEarly> said);
+std::string answer_id(const std::string& letters);
 std::unique_ptr<AnswerFormat> make_format(const AnswerOrigin& origin, FormatTerms terms);
 
 }  // namespace paceline::responses

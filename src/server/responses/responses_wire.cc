@@ -25,6 +25,9 @@ class ResponsesWire final : public Wire {
   [[nodiscard]] ChatAsk* chat() override { return &ask_; }
   [[nodiscard]] const char* prompt_field() const override { return "input"; }
   [[nodiscard]] const char* form_field() const override { return "text.format"; }
+  [[nodiscard]] std::string answer_id(const std::string& letters) const override {
+    return responses::answer_id(letters);
+  }
   [[nodiscard]] std::unique_ptr<AnswerFormat> format(const AnswerOrigin& origin) override {
     return make_format(origin, {std::move(ask_.given), std::move(ask_.items), ask_.is_stored, ask_.thinks_in_summary,
                                 ask_.has_logprobs, std::move(ask_.names), access_});

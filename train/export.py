@@ -65,12 +65,15 @@ def main() -> None:
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--drafters", action="store_true", help="only these: those of drafter.pt and dflash.pt that are there")
     args = parser.parse_args()
     shard_bytes = json.loads((HERE / "config.json").read_text())["export"]["shard_bytes"]
-    export_target(args.run, args.tokenizer, args.out / "target", shard_bytes)
-    export_drafter(args.run, args.out / "assistant", shard_bytes)
-    export_dflash(args.run, args.out / "dflash", shard_bytes)
-    print(f"{args.out}: target, assistant and dflash")
+    if not args.drafters:
+        export_target(args.run, args.tokenizer, args.out / "target", shard_bytes)
+    for file, name, write in (("drafter.pt", "assistant", export_drafter), ("dflash.pt", "dflash", export_dflash)):
+        if (args.run / file).exists():
+            write(args.run, args.out / name, shard_bytes)
+    print(f"{args.out}: " + ", ".join(sorted(folder.name for folder in args.out.iterdir())))
 
 
 if __name__ == "__main__":

@@ -71,6 +71,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--target", type=Path, required=True, help="target.pt of train_target")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--packed", action="store_true", help="the target's values are those of a packed file already (train.packed_target): they are not rounded again")
     parser.add_argument("--kinds", default=",".join(KINDS), help="which drafters: mtp, dflash or both")
     parser.add_argument("--steps", type=int, help="instead of the config's")
     parser.add_argument("--rounds", type=int, help="rounds of own texts of either length, instead of the config's")
@@ -93,7 +94,7 @@ def main() -> None:
     started = time.time()
     target_config, target_weights = load_weights(args.target, device)
     with torch.no_grad():
-        target = computing(target_weights, dtype, ship["target_bits"], ship["target_group"])
+        target = computing(target_weights, dtype, 0 if args.packed else ship["target_bits"], ship["target_group"])
     rows, length = phases["rows"], target_phases["row_length"]
     make = {"mtp": mtp_student, "dflash": dflash_student}
     students = [make[kind](settings, phases, target_config, target, rows, length, device, dtype) for kind in args.kinds.split(",")]

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,8 +37,13 @@ class LiveOptions {
  private:
   [[nodiscard]] static bool can_change(std::string_view name);
 
+  // None: as the policy has it.
+  [[nodiscard]] Result<std::optional<int32_t>> read_depth(const std::string& value) const;
+
   Command command_;
   ServeOptions& options_;
+  // Not among the options: engines that are opened later are opened as the first were.
+  std::optional<int32_t> depth_;
   mutable std::mutex mutex_;
 };
 

@@ -115,5 +115,26 @@ TEST_F(LiveOptionsTest, FillWhatARequestLeavesOpen) {
   EXPECT_EQ(said.depth, std::nullopt) << "it wants no drafts";
 }
 
+TEST_F(LiveOptionsTest, ADepthForAllAndBackToThePolicy) {
+  EXPECT_EQ(live_.change("queue-length", "5")->dials.depth, std::nullopt);
+  EXPECT_EQ(live_.change("depth", "3")->dials.depth, 3);
+  EXPECT_EQ(live_.change("queue-length", "6")->dials.depth, 3) << "it stays";
+  for (const char* wrong : {"16", "-1", "2.5", "", "deep"}) EXPECT_FALSE(live_.change("depth", wrong).ok()) << wrong;
+  EXPECT_EQ(live_.change("depth", "auto")->dials.depth, std::nullopt);
+  EXPECT_EQ(options_.engine.draft.depth, std::nullopt) << "engines that are opened later have a policy";
+  options_.engine.draft.depth = 4;  // as at a start with --depth 4
+  EXPECT_FALSE(live_.change("depth", "auto").ok());
+  EXPECT_FALSE(live_.change("depth", "5").ok());
+  EXPECT_EQ(live_.change("depth", "4")->dials.depth, 4);
+}
+
+TEST_F(LiveOptionsTest, TimesWithoutRequests) {
+  EXPECT_EQ(live_.change("idle-seconds", "9.5")->idle_s, 9.5);
+  const auto changed = live_.change("model-idle-seconds", "60");
+  EXPECT_EQ(changed->model_idle_s, 60);
+  EXPECT_EQ(changed->idle_s, 9.5);
+  EXPECT_FALSE(live_.change("idle-seconds", "0").ok());
+}
+
 }  // namespace
 }  // namespace paceline

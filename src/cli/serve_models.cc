@@ -38,6 +38,7 @@ class Finder {
     entry.aliases = options_.server.aliases;
     entry.is_pinned = true;
     entry.idle_s = 0;
+    entry.has_own_idle = true;
     return entry;
   }
 
@@ -54,6 +55,7 @@ class Finder {
     entry.is_pinned = table.pin;
     entry.open.draft.lazy = entry.open.draft.lazy && !table.pin;
     entry.idle_s = table.idle_s.value_or(entry.idle_s);
+    entry.has_own_idle = table.idle_s.has_value();
     return entry;
   }
 

@@ -187,8 +187,10 @@ void add_speculation_caps(const Command& command, ServeOptions& options) {
                "No drafts for longer contexts; 0: no such cap");
   group.number("--speculate-up-to-kv", engine.speculates_up_to_kv, 0, 1,
                "No drafts while running requests hold more of the KV memory, 1 being all of it; 0: no such cap");
-  group.add("--lazy-drafter", options.engine.draft.lazy,
-            "An MTP drafter's weights are arranged when it is asked for the first time, not at start");
+  group.add(
+      "--lazy-drafter", options.engine.draft.lazy,
+      "A drafter's weights are arranged at its first use (MTP: drafts are asked for; DFlash: a text begins), not at "
+      "start");
   group.file("--routing-log", options.routing.file,
              "A file for JSON lines: who drafts how deep for each request, and why, whenever that changes");
   command

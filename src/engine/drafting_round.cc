@@ -80,7 +80,7 @@ void DraftingRound::choose_depths(const StepPlan& plan, double kv_used) {
     const int32_t most = std::min({seq->most_drafts(), seq->draft_room, rows_free});
     depths_.push_back({seq->depth.get(), seq->kv.length(), cap(plan, *seq, kv_used) ? 0 : most});
   }
-  if (policy_ == nullptr) {
+  if (policy_ == nullptr || depth_) {
     fix_depths(rows_free);
   } else if (plan.prompt_rows > 0 && plan.row_ms > 0) {
     policy_->choose(depths_, {plan.row_ms, rows_free});
@@ -108,8 +108,9 @@ void DraftingRound::choose_depths(const StepPlan& plan, double kv_used) {
 }
 
 void DraftingRound::fix_depths(int32_t rows_free) {
+  const int32_t wanted = depth_.value_or(settings_.fixed_depth.value_or(0));
   for (DepthAsk& ask : depths_) {
-    ask.choice = {0, std::min({settings_.fixed_depth.value_or(0), ask.most, rows_free}), DepthReason::fixed};
+    ask.choice = {0, std::min({wanted, ask.most, rows_free}), DepthReason::fixed};
     rows_free -= ask.choice.depth;
   }
 }

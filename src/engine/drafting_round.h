@@ -18,7 +18,10 @@ class DraftingRound {
   // may_leave_drafts: in the backend's memory, with nobody waiting for them.
   DraftingRound(const EngineParts& parts, const EngineSettings& settings, bool may_leave_drafts);
 
-  void turn(const EngineDials& dials) { dials.turn(settings_); }
+  void turn(const EngineDials& dials) {
+    dials.turn(settings_);
+    depth_ = dials.depth;
+  }
 
   // A new sequence, or one that begins again; one that has ended.
   void start(Sequence& seq);
@@ -59,6 +62,7 @@ class DraftingRound {
 
   EngineParts parts_;
   EngineSettings settings_;
+  std::optional<int32_t> depth_;  // that an operator wants; none: as the settings have it
   bool may_leave_drafts_;
   std::unique_ptr<BatchDepth> policy_;  // none: depths are fixed, or nobody drafts
   double draft_ms_ = 0;

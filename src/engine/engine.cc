@@ -62,6 +62,7 @@ class Engine::Loop {
     const std::lock_guard lock(mutex_);
     dials.turn(settings_);
     stats_.queue_length = settings_.queue_length;
+    stats_.depth = dials.depth;
     dials_ = dials;
     has_mail_ = true;
     wake_.notify_one();

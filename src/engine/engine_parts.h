@@ -55,7 +55,9 @@ struct EngineStats {
   int32_t running = 0;       // sequences
   int32_t waiting = 0;       // requests
   int32_t queue_length = 0;  // of them, at most
-  size_t held_bytes = 0;     // of requests, beside keys and values
+  // That an operator has set since the start.
+  std::optional<int32_t> depth;
+  size_t held_bytes = 0;  // of requests, beside keys and values
   // In all; that running sequences hold; that hold anything; of them, those that are only kept for later.
   size_t kv_bytes = 0, running_bytes = 0, used_bytes = 0, cached_bytes = 0;
   int64_t gave_way = 0;                         // how often a sequence gave its pages up, to be computed again

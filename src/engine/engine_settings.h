@@ -43,6 +43,7 @@ struct EngineDials {
   int32_t queue_length = 0;
   int32_t speculates_up_to_running = 0, speculates_up_to_context = 0;
   double speculates_up_to_kv = 0;
+  std::optional<int32_t> depth;  // of all who do not say; at most what the engine was made for; none: as it was made
 
   void turn(EngineSettings& settings) const {
     settings.queue_length = queue_length;

@@ -1,6 +1,6 @@
 // Gated DeltaNet on the processor. Bound by the bytes of the states: every one is read and written once for all rows of
-// a call. Heads and columns of a state do not know each other, so threads take them as they come; a column's sums run
-// over keys in ascending order, row after row, whoever computes them.
+// a call. Heads do not know each other, so threads take them as they come; a column's sums run over keys in ascending
+// order, row after row, whoever computes them.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,9 +11,6 @@ namespace paceline::kernels {
 namespace {
 
 constexpr float kUnitEps = 1e-6f;
-// Of a state, that one thread takes at a time.
-constexpr int32_t kColumns = 64;
-
 // A row of tape.
 struct TapeRow {
   TapeRow(const DeltaShape& shape, float* at)
@@ -37,60 +34,73 @@ std::vector<const float*> inputs_of(const DeltaArgs& args, const DeltaSpan& span
   return inputs;
 }
 
-// One head's state through all rows of a sequence, some columns of it.
-struct HeadColumns {
+// One head through all rows of a sequence.
+struct HeadRows {
   const CpuTable& table;
   const DeltaArgs& args;
   const DeltaSpan& span;
   const float *decay, *beta;  // [rows, value_heads]
-  int32_t head, first, columns;
+  int32_t head;
 
-  DeltaStep step(int32_t row, float* state, int64_t stride, float* error) const {
+  [[nodiscard]] float* state() const { return args.places.at(span.state, args.places.heads[head]); }
+  [[nodiscard]] int64_t value() const { return int64_t{head} * args.shape.value_dim; }
+  [[nodiscard]] DeltaStep step(int32_t row, float* on, float* error) const {
     const DeltaShape& shape = args.shape;
     const int64_t at = span.first_row + row, key_head = shape.key_head_of(head);
     const float* y = args.y + at * shape.channels();
-    const int64_t value = int64_t{head} * shape.value_dim + first;
     const int64_t gate = at * shape.value_heads + head;
     const float* q = y + key_head * shape.key_dim;
-    return {state,
-            stride,
+    return {on,
+            shape.value_dim,
             shape.key_dim,
-            columns,
+            shape.value_dim,
             q,
             q + shape.keys(),
-            y + 2 * shape.keys() + value,
+            y + 2 * shape.keys() + value(),
             error,
-            args.o + at * shape.values() + value,
+            args.o + at * shape.values() + value(),
             decay[gate],
-            beta[gate]};
+            beta[gate],
+            nullptr};
   }
 
-  void replay(float* state) const {
+  void replay(float* on) const {
     const DeltaShape& shape = args.shape;
     const int64_t key_head = shape.key_head_of(head);
     for (int32_t i = 0; i < span.replayed; ++i) {
       const TapeRow row = tape_row(args, span.kept, i);
-      DeltaStep step{state, shape.value_dim, shape.key_dim, columns};
+      DeltaStep step{on, shape.value_dim, shape.key_dim, shape.value_dim};
       step.k = row.key + key_head * shape.key_dim;
-      step.d = row.error + int64_t{head} * shape.value_dim + first;
+      step.d = row.error + value();
       step.decay = row.decay[head];
       table.delta_replay(step);
     }
   }
 
-  // spare: [key_dim, columns], where rows run that may be taken back.
-  void run(float* spare) const {
-    const DeltaShape& shape = args.shape;
-    float* state = args.places.at(span.state, args.places.heads[head]) + first;
-    replay(state);
-    float error[kColumns];
-    for (int32_t row = 0; row < span.certain; ++row) table.delta_step(step(row, state, shape.value_dim, error));
-    if (span.certain == span.count) return;
-    for (int64_t key = 0; key < shape.key_dim; ++key)
-      std::memcpy(spare + key * columns, state + key * shape.value_dim, static_cast<size_t>(columns) * sizeof(float));
-    for (int32_t row = span.certain; row < span.count; ++row) {
-      float* kept = tape_row(args, span.keeps, row - span.certain).error + int64_t{head} * shape.value_dim + first;
-      table.delta_step(step(row, spare, columns, kept));
+  // spare: [key_dim + 1, value_dim], where rows run that may be taken back, and errors. ahead: the state whose turn is
+  // next; may be none.
+  void run(float* spare, const float* ahead) const {
+    float* own = state();
+    replay(own);
+    float* error = spare + args.shape.head_floats();
+    for (int32_t row = 0; row < span.certain; ++row) {
+      DeltaStep certain = step(row, own, error);
+      if (row + 1 == span.certain) certain.ahead = ahead;
+      table.delta_step(certain);
+    }
+    if (span.certain < span.count)
+      std::memcpy(spare, own, static_cast<size_t>(args.shape.head_floats()) * sizeof(float));
+    for (int32_t row = span.certain; row < span.count; ++row)
+      table.delta_step(step(row, spare, tape_row(args, span.keeps, row - span.certain).error + value()));
+    gate();
+  }
+
+  void gate() const {
+    const int32_t dim = args.shape.value_dim;
+    for (int64_t row = span.first_row; row < span.first_row + span.count; ++row) {
+      const int64_t at = row * args.shape.values() + value();
+      table.rms_norm(args.o + at, args.weight, args.o + at, dim, args.eps, 1.0f);
+      table.silu_mul(args.z + at, args.o + at, dim);
     }
   }
 };
@@ -103,16 +113,7 @@ void CpuOps::delta(const DeltaArgs& args) {
   float* beta = decay + gates;
   convolve(args);
   prepare_steps(args, decay, beta);
-  run_steps(args, decay, beta);
-  const int32_t dim = args.shape.value_dim;
-  const int64_t heads = int64_t{args.rows} * args.shape.value_heads;
-  pool_.run(heads, std::max<int64_t>(1, kElementsPerPiece / dim), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      float* o = args.o + i * dim;
-      table_.rms_norm(o, args.weight, o, dim, args.eps, 1.0f);
-      table_.silu_mul(args.z + i * dim, o, dim);
-    }
-  });
+  run_heads(args, decay, beta);
 }
 
 // Channels do not know each other either: a thread takes some of them through all rows.
@@ -174,20 +175,21 @@ void CpuOps::prepare_steps(const DeltaArgs& args, float* decay, float* beta) {
     }
 }
 
-void CpuOps::run_steps(const DeltaArgs& args, const float* decay, const float* beta) {
+void CpuOps::run_heads(const DeltaArgs& args, const float* decay, const float* beta) {
   const DeltaShape& shape = args.shape;
-  const int32_t per_head = (shape.value_dim + kColumns - 1) / kColumns;
-  const auto spare = static_cast<size_t>(shape.key_dim) * kColumns;
+  const auto spare = static_cast<size_t>(shape.head_floats() + shape.value_dim);
   auto* spares =
       static_cast<float*>(delta_heads_.at_least(spare * static_cast<size_t>(pool_.threads()) * sizeof(float)));
-  const int64_t per_seq = int64_t{shape.value_heads} * per_head;
-  pool_.run(per_seq * static_cast<int64_t>(args.seqs.size()), 1, [&](int64_t begin, int64_t end, int worker) {
+  const auto head_at = [&](int64_t i) {
+    const DeltaSpan& span = args.seqs[static_cast<size_t>(i / shape.value_heads)];
+    return HeadRows{table_, args, span, decay, beta, static_cast<int32_t>(i % shape.value_heads)};
+  };
+  const int64_t heads = int64_t{shape.value_heads} * static_cast<int64_t>(args.seqs.size());
+  pool_.run(heads, 1, [&](int64_t begin, int64_t end, int worker) {
     for (int64_t i = begin; i < end; ++i) {
-      const auto head = static_cast<int32_t>(i % per_seq / per_head);
-      const auto first = static_cast<int32_t>(i % per_head) * kColumns;
-      const HeadColumns columns{table_, args,  args.seqs[static_cast<size_t>(i / per_seq)], decay, beta,
-                                head,   first, std::min(kColumns, shape.value_dim - first)};
-      columns.run(spares + spare * static_cast<size_t>(worker));
+      // Behind a piece of work mostly comes the next one.
+      const float* ahead = i + 1 < heads ? head_at(i + 1).state() : nullptr;
+      head_at(i).run(spares + spare * static_cast<size_t>(worker), ahead);
     }
   });
 }

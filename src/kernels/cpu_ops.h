@@ -111,7 +111,7 @@ class CpuOps : public Ops, public VisionOps, public BlockOps, public RecurrentOp
   // The parts of delta().
   void convolve(const DeltaArgs& args);
   void prepare_steps(const DeltaArgs& args, float* decay, float* beta);
-  void run_steps(const DeltaArgs& args, const float* decay, const float* beta);
+  void run_heads(const DeltaArgs& args, const float* decay, const float* beta);
 
   // Memory for placed weights, in huge pages where the system has them; `owners` keeps it.
   void* place_memory(size_t bytes, std::vector<std::shared_ptr<const void>>& owners);

@@ -62,6 +62,7 @@ struct DeltaStep {
   float* d = nullptr;        // [columns]
   float* o = nullptr;        // [columns]
   float decay = 0, beta = 0;
+  const float* ahead = nullptr;  // a state of the same form that is wanted next; may be none
 };
 
 struct CpuTable {

@@ -1,6 +1,8 @@
 // A Qwen model's own drafter in an engine: it drafts, and nobody can tell from the text.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "engine/engine.h"
 #include "kernels/cpu_ops.h"
 #include "model/qwen/mtp_checkpoint_for_tests.h"
@@ -12,6 +14,25 @@
 
 namespace paceline {
 namespace {
+
+// Writes down what is drafted.
+class Recorder : public Drafter {
+ public:
+  explicit Recorder(Drafter& drafter) : drafter_(drafter) {}
+  [[nodiscard]] std::span<const int32_t> tap_layers() const override { return drafter_.tap_layers(); }
+  std::unique_ptr<DrafterState> start() override { return drafter_.start(); }
+  void propose(std::span<DraftAsk> asks) override {
+    drafter_.propose(asks);
+    for (const DraftAsk& ask : asks)
+      if (ask.drafted > 0) drafts[ask.context.tokens.size()].assign(ask.out.begin(), ask.out.begin() + ask.drafted);
+  }
+  void committed(std::span<const CommittedRows> rows, const Taps& taps) override { drafter_.committed(rows, taps); }
+
+  std::map<size_t, std::vector<TokenId>> drafts;  // by how many tokens stood
+
+ private:
+  Drafter& drafter_;
+};
 
 // Backend: the processor's Ops, or one that behaves otherwise.
 template <class Backend>
@@ -60,6 +81,35 @@ TEST_P(QwenMtpTest, UnderLoadEachGetsWhatItGetsAlone) { expect_identity(12); }
 TEST_P(QwenMtpTest, WhoGivesWayComesBackWithoutItsDrafts) {
   settings_.gives_way = [](int64_t step) { return step % 5 == 4 ? static_cast<int32_t>(step / 5 % 3) : -1; };
   expect_identity(8);
+}
+
+// What it would draft had it read all of the text itself.
+TEST_P(QwenMtpTest, KnowsABeginningThatIsKnown) {
+  Recorder recorder(*drafter_);
+  parts_.drafter = &recorder;
+  Engine engine(parts_, settings_);
+  const auto run = [&] {
+    Request request;
+    request.prompt = text_of(333);
+    request.sampling.temperature = 0;
+    request.max_tokens = 40;
+    request.context = model_.config.context;
+    recorder.drafts.clear();
+    const auto texts = std::make_shared<Texts>();
+    engine.submit(request, texts);
+    while (engine.step()) {
+    }
+    EXPECT_EQ(texts->tokens.at(0).size(), 40u);
+    return texts;
+  };
+  const auto first = run();
+  EXPECT_EQ(first->cached, 0);
+  const auto drafts = recorder.drafts;
+  const auto second = run();
+  EXPECT_GT(second->cached, 200);
+  EXPECT_EQ(second->tokens, first->tokens);
+  EXPECT_GT(recorder.drafts.size(), 10u);
+  EXPECT_EQ(recorder.drafts, drafts);
 }
 
 TEST_P(QwenMtpOnDeviceTest, DraftsThatOnlyTheBackendKnows) { expect_identity(12); }

@@ -70,7 +70,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   asio::awaitable<void> serve() {
     while (!last_ && client_->is_open()) {
       idle_ = true;
-      client_->arm(settings_.idle_s);
+      client_->arm(routes_.idle_s());
       const bool begun = co_await client_->wait_for_bytes();
       idle_ = false;
       if (!begun) break;

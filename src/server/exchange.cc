@@ -91,6 +91,7 @@ Heard Exchange::hear(int32_t first_choice, const Event& event) {
     if (choice.ended) return {.stand = 0, .ends = true};
     if (!begun_) begun_ = EngineClock::now();
     choice.kv_bytes = event.kv_bytes;
+    if (event.choice == 0 && event.prompt_done > 0) choice.prompt_read = event.prompt_done;
     choice.output.note_prompt(event, usage_);
     while (heard.stand < event.tokens.size() && !heard.ends) {
       heard.ends = !choice.output.push(event.tokens[heard.stand++], usage_);
@@ -226,7 +227,10 @@ Exchange::Progress Exchange::progress() {
   made.depth = depth_;
   made.has_begun = begun_.has_value();
   made.has_ended = has_ended;
-  for (const auto& choice : choices_) made.kv_bytes += has_ended ? 0 : choice->kv_bytes;
+  for (const auto& choice : choices_) {
+    made.kv_bytes += has_ended ? 0 : choice->kv_bytes;
+    made.prompt_read += choice->prompt_read;
+  }
   if (first_token_) made.first_token_s = seconds_between(plan_.arrived, *first_token_);
   if (last_token_) made.last_token_s = seconds_between(plan_.arrived, *last_token_);
   if (has_ended) made.end = problem_ ? *problem_->code : output_end_name(choices_.back()->output.end());

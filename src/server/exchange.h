@@ -87,6 +87,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
     SpeculationCounters counters = {};                  // until now
     int32_t depth = 0;                                  // of the newest round
     size_t kv_bytes = 0;                                // that it holds
+    int64_t prompt_read = 0;                            // tokens of it that have been run or were cached
     bool has_begun = false, has_ended = false;
     std::string end;  // "": it goes on
   };
@@ -109,6 +110,7 @@ class Exchange : public std::enable_shared_from_this<Exchange> {
   struct Choice {
     explicit Choice(ChoiceOutput made) : output(std::move(made)) {}
     ChoiceOutput output;
+    int32_t prompt_read = 0;  // of the prompt that it shares, if it is the first
     EngineClock::time_point last_token{};
     size_t kv_bytes = 0;
     bool ended = false;

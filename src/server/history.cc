@@ -11,13 +11,13 @@ namespace paceline {
 namespace {
 
 constexpr std::array<std::string_view, kHistoryColumns> kColumnNames{
-    "time",        "prompt",       "output",   "cached",          "looked_up",       "requests",
-    "rounds",      "drafted",      "accepted", "answers_good",    "answers_refused", "answers_failed",
-    "depth_0",     "depth_1",      "depth_2",  "depth_3",         "depth_5",         "depth_9",
-    "prompt_s",    "prompt_steps", "verify_s", "verify_steps",    "mixed_s",         "mixed_steps",
-    "draft_s",     "draftings",    "running",  "waiting",         "kv_bytes",        "kv_used",
-    "kv_reserved", "kv_cached",    "memory",   "first_token_p50", "first_token_p95", "between_p50",
-    "between_p95"};
+    "time",        "prompt",       "output",   "cached",        "looked_up",       "requests",
+    "rounds",      "drafted",      "accepted", "answers_good",  "answers_refused", "answers_failed",
+    "depth_0",     "depth_1",      "depth_2",  "depth_3",       "depth_5",         "depth_9",
+    "prompt_s",    "prompt_steps", "verify_s", "verify_steps",  "mixed_s",         "mixed_steps",
+    "draft_s",     "draftings",    "running",  "waiting",       "kv_bytes",        "kv_used",
+    "kv_reserved", "kv_cached",    "memory",   "device_memory", "first_token_p50", "first_token_p95",
+    "between_p50", "between_p95"};
 
 // Metrics without labels that matter.
 constexpr std::array<std::pair<std::string_view, HistoryColumn>, 14> kPlain{{
@@ -163,10 +163,11 @@ void MetricsHistory::add_quantiles(Reading& reading, const Reading& before) {
   sample[kBetweenMost] = quantile_between(before.between, reading.between, 0.95);
 }
 
-void MetricsHistory::add(std::string_view metrics, double now, double memory) {
+void MetricsHistory::add(std::string_view metrics, double now, double memory, std::optional<size_t> device) {
   Reading reading = read(metrics);
   reading.sample[kTime] = now;
   reading.sample[kMemory] = memory;
+  reading.sample[kDeviceMemory] = device ? static_cast<double>(*device) : std::nan("");
   const std::lock_guard lock(mutex_);
   add_quantiles(reading, last_);
   fine_.push_back(reading.sample);

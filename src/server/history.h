@@ -48,7 +48,8 @@ enum HistoryColumn : size_t {
   kKvUsed,
   kKvReserved,
   kKvCached,
-  kMemory,  // of the process
+  kMemory,        // of the process
+  kDeviceMemory,  // that is used, by whomever; not a number: there is no device
   kFirstTokenHalf,
   kFirstTokenMost,  // 95 of 100
   kBetweenHalf,
@@ -70,8 +71,8 @@ class MetricsHistory {
  public:
   static constexpr size_t kFine = 3600, kCoarse = 2880, kCoarseSeconds = 30;
 
-  // metrics: the text of /metrics; now: seconds since 1970; memory: bytes of the process.
-  void add(std::string_view metrics, double now, double memory);
+  // metrics: the text of /metrics; now: seconds since 1970; memory: bytes of the process, device: of a device.
+  void add(std::string_view metrics, double now, double memory, std::optional<size_t> device = std::nullopt);
   // None: nothing has been added yet.
   [[nodiscard]] std::optional<HistorySample> newest() const;
   // {"columns": […], "totals": how many of them only grow, "before": {…}, "rows": […]} of the last so many seconds,

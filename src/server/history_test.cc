@@ -34,7 +34,7 @@ double cell(const boost::json::value& history, size_t row, std::string_view name
 
 TEST(MetricsHistory, ReadsWhatMetricsSay) {
   MetricsHistory history;
-  history.add(kText, 1000, 4096);
+  history.add(kText, 1000, 4096, 8192);
   const auto json = boost::json::parse(history.json(60, 0));
   ASSERT_EQ(json.at("columns").as_array().size(), kHistoryColumns);
   ASSERT_EQ(json.at("rows").as_array().size(), 1U);
@@ -46,6 +46,7 @@ TEST(MetricsHistory, ReadsWhatMetricsSay) {
   EXPECT_EQ(cell(json, 0, "verify_s"), 0.5);
   EXPECT_EQ(cell(json, 0, "verify_steps"), 10);
   EXPECT_EQ(cell(json, 0, "memory"), 4096);
+  EXPECT_EQ(cell(json, 0, "device_memory"), 8192);
   EXPECT_DOUBLE_EQ(cell(json, 0, "first_token_p50"), 0.1);
   EXPECT_NEAR(cell(json, 0, "first_token_p95"), 0.19, 1e-9);
 }

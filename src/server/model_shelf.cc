@@ -183,7 +183,10 @@ std::shared_ptr<ModelTicket> ModelShelf::ask(const std::string& name, const Load
     const auto item = item_of(name);
     if (wish != nullptr) {
       item->entry.is_pinned = wish->pin.value_or(item->entry.is_pinned);
-      item->entry.idle_s = wish->idle_s.value_or(item->entry.idle_s);
+      if (wish->idle_s) {
+        item->entry.idle_s = *wish->idle_s;
+        item->entry.has_own_idle = true;
+      }
       const bool is_coming = item->state == ShelfState::loading || item->state == ShelfState::loaded;
       if (wish->draft && !is_coming) item->wish_draft(*wish->draft);
     }
@@ -383,12 +386,21 @@ void ModelShelf::drain() {
   poke();
 }
 
-void ModelShelf::turn(const EngineDials& dials) {
+void ModelShelf::turn(const EngineDials& dials, std::optional<double> idle_s) {
   const std::lock_guard lock(mutex_);
   dials_ = dials;
   for (const auto& item : items_) {
     if (item->working != nullptr) item->working->served().engine().turn(dials);
+    if (idle_s && !item->entry.has_own_idle) item->entry.idle_s = *idle_s;
   }
+  poke();
+}
+
+bool ModelShelf::uses_device() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(items_.begin(), items_.end(), [](const auto& item) {
+    return item->working != nullptr && item->working->served().description().kernels.starts_with("cuda");
+  });
 }
 
 void ModelShelf::stop() {

@@ -42,7 +42,8 @@ struct ShelfEntry {
   OpenOptions open;                  // where it lies: run.model
   ModelHead head;
   bool is_pinned = false;
-  double idle_s = 0;  // without requests, after which it goes; 0: never
+  double idle_s = 0;          // without requests, after which it goes; 0: never
+  bool has_own_idle = false;  // whoever changes that of all leaves it alone
 };
 
 struct ShelfTerms {
@@ -130,8 +131,10 @@ class ModelShelf {
   // JSON lines of what was chosen last; "": nothing is kept.
   [[nodiscard]] std::string routing_lines() const { return terms_.routing != nullptr ? terms_.routing->recent() : ""; }
 
-  // Of all engines, those that are to come included.
-  void turn(const EngineDials& dials);
+  // Of all engines, those that are to come included; and after how long without requests models go.
+  void turn(const EngineDials& dials, std::optional<double> idle_s);
+  // Whether a loaded model is computed on one.
+  [[nodiscard]] bool uses_device() const;
   // Nobody gets a model any more, and engines take no new requests.
   void drain();
   // Nothing is loaded any more, and engines end once nothing runs.

@@ -442,6 +442,24 @@ TEST(SeveralModels, OneThatNobodyUsesGoes) {
   EXPECT_TRUE(TestServer::soon([&] { return server.state("ple") == "unloaded"; }));
 }
 
+// What holds for all is changed while they are loaded; one that has its own keeps it.
+TEST(SeveralModels, TheTimeThatAllMayBeIdleChanges) {
+  ServerSettings settings;
+  settings.check_setting = [](const std::string&, const std::string&) -> Status { return Done{}; };
+  settings.change_setting = [](const std::string&, const std::string& value) -> Result<LiveSettings> {
+    LiveSettings live;
+    live.model_idle_s = std::stod(value);
+    return live;
+  };
+  ModelsServer server(0, settings);
+  ASSERT_EQ(server.client().post("/v1/models/moe/load", R"({"idle_seconds":1000})").status, 200);
+  ASSERT_EQ(server.complete("ple").status, 200);
+  ASSERT_EQ(server.client().post("/v1/settings", R"({"model-idle-seconds":0.2})").status, 200);
+  EXPECT_TRUE(TestServer::soon([&] { return server.state("ple") == "unloaded"; }));
+  EXPECT_EQ(server.state("moe"), "loaded");
+  EXPECT_EQ(server.model("moe").at("idle_seconds").to_number<double>(), 1000);
+}
+
 // There is no room while another is at work: a stream shows that it lives, and what does not stream is told to come
 // again.
 TEST(SeveralModels, WhoWaitsShowsThatItLives) {

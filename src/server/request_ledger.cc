@@ -44,6 +44,7 @@ json::object request_record(const RequestOrigin& origin, const Exchange::Progres
                     {"began", in_thousandths(now - progress.age_s)},
                     {"max_tokens", origin.max_tokens}};
   made["prompt_tokens"] = usage.prompt_tokens;
+  made["prompt_read"] = progress.prompt_read;
   made["cached_tokens"] = usage.cached_tokens;
   made["output_tokens"] = usage.completion_tokens;
   made["age_s"] = in_thousandths(progress.age_s);

@@ -54,6 +54,7 @@ TEST(RequestList, TellsWhatSpeculationDoesWhileItRuns) {
   EXPECT_GE(record.at("drafted").to_number<int64_t>(), record.at("accepted").to_number<int64_t>());
   EXPECT_GT(record.at("tokens_per_verify").to_number<double>(), 1);
   EXPECT_GT(record.at("kv_bytes").to_number<int64_t>(), 1000);
+  EXPECT_EQ(record.at("prompt_read"), record.at("prompt_tokens")) << "who writes has read all of it";
   // Another that has no place yet.
   queued.send_post("/v1/chat/completions", TestServer::chat_body(R"("max_tokens":2)"));
   ASSERT_TRUE(TestServer::soon([&] { return list().at("waiting").as_array().size() == 1; }));
@@ -80,6 +81,33 @@ TEST(RequestList, TellsWhatSpeculationDoesWhileItRuns) {
   EXPECT_EQ(ended.at("drafted").to_number<int64_t>(), told.at("drafted").to_number<int64_t>());
   EXPECT_EQ(ended.at("accepted").to_number<int64_t>(), told.at("accepted").to_number<int64_t>());
   EXPECT_EQ(server.client().get("/slots").json().as_array().size(), 2u) << "the last ones are there, too";
+}
+
+// Step by step: each of them is waited for.
+TEST(RequestList, TellsHowMuchOfAPromptWasRead) {
+  std::atomic<int> may_step = 0;
+  EngineSettings engine;
+  engine.chunk_rows = 8;
+  TestServer server({}, engine, {.on_step = [&] {
+                      (void)TestServer::soon([&] { return may_step > 0; });
+                      --may_step;
+                    }});
+  TestClient asks = server.client();
+  asks.send_post("/v1/chat/completions", TestServer::chat_body(R"("max_tokens":2)", std::string(200, 'q')));
+  json::value record;
+  ASSERT_TRUE(TestServer::soon([&] {
+    const json::value found = server.client().get("/v1/requests").json();
+    if (found.at("running").as_array().empty()) return false;
+    record = found.at("running").at(0);
+    if (record.at("prompt_read").to_number<int64_t>() > 0) return true;
+    ++may_step;
+    return !TestServer::soon([&] { return may_step == 0; });
+  }));
+  EXPECT_EQ(record.at("state"), "reading");
+  EXPECT_GT(record.at("prompt_read").to_number<int64_t>(), 0);
+  EXPECT_LT(record.at("prompt_read").to_number<int64_t>(), record.at("prompt_tokens").to_number<int64_t>());
+  may_step = 1 << 20;
+  EXPECT_EQ(asks.read_answer().status, 200);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <array>
 #include <boost/json/serialize.hpp>
 
+#include "kernels/cuda_device.h"
 #include "server/body_kind.h"
 #include "server/http_terms.h"
 #include "server/messages/messages_error.h"
@@ -164,6 +165,7 @@ Routes::Routes(ModelShelf& shelf, RouteSources sources, const ServerSettings& se
       admin_keys_(settings.admin_keys),
       limits_(settings.allowance),
       request_limits_(settings.limits),
+      idle_s_(settings.idle_s),
       origins_(settings),
       console_({.settings = &settings_,
                 .keys = &keys_,
@@ -172,6 +174,7 @@ Routes::Routes(ModelShelf& shelf, RouteSources sources, const ServerSettings& se
                 .model_name = [this] { return shelf_.find("").value_or(""); },
                 .context = [this] { return default_context(); },
                 .metrics = [this] { return metrics().body; },
+                .device_bytes = [this] { return device_bytes(); },
                 .model_facts = [this] { return model_facts(); },
                 .apply = [this](const LiveSettings& live) { apply(live); }}),
       responses_(settings.response_store_bytes),
@@ -555,7 +558,14 @@ HttpAnswer Routes::props(const HttpCall& call) {
 
 void Routes::apply(const LiveSettings& live) {
   request_limits_.set(live.limits);
-  shelf_.turn(live.dials);
+  idle_s_ = live.idle_s;
+  shelf_.turn(live.dials, live.model_idle_s);
+}
+
+// Nobody asks a device that nobody computes on.
+std::optional<size_t> Routes::device_bytes() {
+  if (!shelf_.uses_device()) return std::nullopt;
+  return kernels::cuda_used_bytes();
 }
 
 json::object Routes::model_facts() {

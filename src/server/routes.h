@@ -79,6 +79,8 @@ class Routes {
   // Nobody new should come: /ready says so. Who does is served.
   void leave() { leaving_ = true; }
   [[nodiscard]] bool leaving() const { return leaving_; }
+  // Between requests of a connection.
+  [[nodiscard]] double idle_s() const { return idle_s_; }
   // Who comes is refused.
   void drain() { leaving_ = draining_ = true; }
   [[nodiscard]] bool draining() const { return draining_; }
@@ -119,6 +121,7 @@ class Routes {
   int32_t default_context();
   boost::json::object model_facts();
   void apply(const LiveSettings& live);
+  [[nodiscard]] std::optional<size_t> device_bytes();
   HealthReport check_health();
   HttpAnswer health();
   HttpAnswer ready();
@@ -132,6 +135,7 @@ class Routes {
   mutable KeyAttempts attempts_;
   mutable KeyLimits limits_;
   LiveLimits request_limits_;
+  std::atomic<double> idle_s_;
   RequestLedger ledger_;
   WaitingCalls waiting_;
   EventLog events_;

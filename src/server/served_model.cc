@@ -45,11 +45,13 @@ json::object ServedModel::object(int32_t context_limit) const {
   engine["batch_rows"] = settings.batch_rows;
   engine["chunk_rows"] = settings.chunk_rows;
   engine["max_running"] = settings.most_running;
-  engine["queue_length"] = engine_.stats().queue_length;
+  const EngineStats stats = engine_.stats();
+  engine["queue_length"] = stats.queue_length;
   engine["prefix_cache"] = settings.keeps_prefixes;
 
   json::object drafter{{"name", description_.drafter}, {"kind", description_.drafter_kind}};
-  drafter["depth"] = settings.fixed_depth ? json::value(*settings.fixed_depth) : json::value("adaptive");
+  const std::optional<int32_t> depth = stats.depth ? stats.depth : settings.fixed_depth;
+  drafter["depth"] = depth ? json::value(*depth) : json::value("adaptive");
 
   json::object object{{"id", name_}, {"object", "model"}, {"created", created_}, {"owned_by", "paceline"}};
   // As Anthropic's clients read them.

@@ -60,6 +60,8 @@ struct DescribedSetting {
 struct LiveSettings {
   RequestLimits limits;
   EngineDials dials;
+  double idle_s = 75;                  // of connections, as in ServerSettings
+  std::optional<double> model_idle_s;  // of models that have none of their own; none: as it is
 };
 
 // What a client needs to be told to use this server.

@@ -66,8 +66,8 @@ Result<std::unique_ptr<Drafting>> Drafting::make(const DraftOptions& options, co
 
 void Drafting::use(const FoundDrafter& found, bool lazy, Drafters& drafters) {
   parts_.push_back({found.kind(), found.folder()});
-  if (lazy && LazyDrafter::suits(found.kind())) {
-    auto made = std::make_unique<LazyDrafter>(found);
+  if (lazy) {
+    auto made = LazyDrafter::make(found);
     lazy_.push_back(made.get());
     drafters.push_back(std::move(made));
   } else {

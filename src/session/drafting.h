@@ -25,7 +25,7 @@ struct DraftOptions {
   std::string draft = "auto";
   std::string kind = "auto";     // what it must be: auto, mtp or dflash
   std::optional<int32_t> depth;  // none: chosen round by round
-  bool lazy = false;             // weights are arranged when the first drafts are asked for, where that can be
+  bool lazy = false;             // weights of a drafter with a folder of its own are arranged at its first use
 };
 
 // Whom it drafts for: what runs on the machine, and was loaded from `folder` or made at random.

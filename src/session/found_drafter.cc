@@ -43,12 +43,12 @@ Status named(const fs::path& folder, const Status& status) {
   return Error{fmt::format("{}: {}", folder.string(), status.error().message)};
 }
 
-bool holds_dflash(const fs::path& folder) {
-  const auto config = read_file(folder / "config.json", kMaxConfigBytes);
-  return config.ok() && is_dflash_config(*config);
-}
-
 }  // namespace
+
+DraftedBy kind_of_drafter(const fs::path& folder) {
+  const auto config = read_file(folder / "config.json", kMaxConfigBytes);
+  return config.ok() && is_dflash_config(*config) ? DraftedBy::dflash : DraftedBy::mtp;
+}
 
 std::vector<fs::path> drafter_places(const fs::path& target, const HubCaches& caches) {
   std::error_code error;
@@ -74,7 +74,7 @@ std::vector<fs::path> drafter_places(const fs::path& target, const HubCaches& ca
 }
 
 Result<FoundDrafter> FoundDrafter::load(const fs::path& folder, Forward& target, ThreadPool& pool, kernels::Ops& ops) {
-  if (holds_dflash(folder)) {
+  if (kind_of_drafter(folder) == DraftedBy::dflash) {
     TRY_ASSIGN(auto weights, load_dflash(folder, *target.weights(), pool));
     TRY(named(folder, check_backend(weights->config, ops)));
     return FoundDrafter(folder, std::move(weights), target);
@@ -93,7 +93,7 @@ std::vector<FoundDrafter> FoundDrafter::find(const fs::path& target_folder, Forw
   for (const fs::path& place : drafter_places(target_folder, HubCaches::from_environment())) {
     std::error_code error;
     if (!fs::exists(place / "config.json", error) && !is_gguf_place(place)) continue;
-    const DraftedBy kind = holds_dflash(place) ? DraftedBy::dflash : DraftedBy::mtp;
+    const DraftedBy kind = kind_of_drafter(place);
     if (std::any_of(all.begin(), all.end(), [&](const FoundDrafter& one) { return one.kind() == kind; })) continue;
     auto found = load(place, target, pool, ops);
     if (found.ok()) {
@@ -113,10 +113,13 @@ const MtpWeights* FoundDrafter::mtp() const {
 }
 
 std::unique_ptr<Drafter> FoundDrafter::drafter() const {
-  if (const auto* dflash = std::get_if<1>(&weights_))
-    return std::make_unique<DflashDrafter>(std::make_unique<DflashForward>(*dflash, *target_));
+  if (kind() == DraftedBy::dflash) return std::make_unique<DflashDrafter>(dflash_forward(DflashForward::Arranged::now));
   return std::make_unique<MtpDrafter>(std::make_unique<MtpForward>(
       *std::get_if<0>(&weights_), as_gemma4(target_->weights()), target_->ops(), target_->precision()));
+}
+
+std::unique_ptr<DflashForward> FoundDrafter::dflash_forward(DflashForward::Arranged arranged) const {
+  return std::make_unique<DflashForward>(std::get<1>(weights_), *target_, arranged);
 }
 
 }  // namespace paceline

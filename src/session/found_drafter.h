@@ -12,6 +12,7 @@
 #include "kernels/ops.h"
 #include "model/forward.h"
 #include "model/gemma4/mtp_forward.h"
+#include "speculate/dflash/dflash_forward.h"
 #include "speculate/dflash/dflash_weights.h"
 #include "speculate/drafter.h"
 #include "weights/hub_cache.h"
@@ -22,6 +23,9 @@ namespace paceline {
 // not: within it, beside it, and in the local Hugging Face cache under the target's id with "-assistant" or "-DFlash"
 // behind it.
 std::vector<std::filesystem::path> drafter_places(const std::filesystem::path& target, const HubCaches& caches);
+
+// Which kind of drafter lies there, if one does.
+DraftedBy kind_of_drafter(const std::filesystem::path& folder);
 
 // A drafter's files, read for a target that runs.
 class FoundDrafter {
@@ -40,6 +44,8 @@ class FoundDrafter {
   [[nodiscard]] const MtpWeights* mtp() const;
   // Drafts for the target that it was loaded for. Before that target's first sequence.
   [[nodiscard]] std::unique_ptr<Drafter> drafter() const;
+  // Of one of kind dflash, likewise.
+  [[nodiscard]] std::unique_ptr<DflashForward> dflash_forward(DflashForward::Arranged arranged) const;
 
  private:
   using Weights = std::variant<std::shared_ptr<const MtpWeights>, std::shared_ptr<const DflashWeights>>;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "model/config.h"
 #include "model/gemma4/config_reader.h"
@@ -95,13 +96,15 @@ int64_t newest_change(const fs::path& place) {
   return newest;
 }
 
-void add_drafter(ModelHead* head, const HubCaches& caches) {
+// Of each kind the first is used, and the first of all names them.
+void add_drafters(ModelHead* head, const HubCaches& caches) {
   std::error_code error;
+  std::set<DraftedBy> kinds;
   for (const fs::path& place : drafter_places(head->place, caches)) {
     if (!fs::exists(place / "config.json", error) && !is_gguf_place(place)) continue;
-    head->drafter = place.filename().string();
-    if (const auto opened = Checkpoint::open(place); opened.ok()) head->drafter_bytes = bytes_of(**opened);
-    return;
+    if (!kinds.insert(kind_of_drafter(place)).second) continue;
+    if (kinds.size() == 1) head->drafter = place.filename().string();
+    if (const auto opened = Checkpoint::open(place); opened.ok()) head->drafter_bytes += bytes_of(**opened);
   }
 }
 
@@ -121,7 +124,7 @@ ModelHead read_model_head(const fs::path& place, const HubCaches& caches) {
   if (head.format.empty()) head.format = format_of_most(**opened);
   head.bytes = bytes_of(**opened);
   head.parameters = count_parameters(**opened, quant_bits);
-  if (!head.is_drafter) add_drafter(&head, caches);
+  if (!head.is_drafter) add_drafters(&head, caches);
   return head;
 }
 

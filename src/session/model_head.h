@@ -11,12 +11,12 @@ namespace paceline {
 
 struct ModelHead {
   std::filesystem::path place;
-  std::string type;     // "gemma4", "qwen3", …; empty where it cannot be read
-  std::string format;   // what most of its bytes are in: "bf16", "Q4_K", "4 bits in groups of 64"
-  uint64_t bytes = 0;   // of the weights files
-  std::string drafter;  // the first that lies where drafters do; empty: none
-  uint64_t drafter_bytes = 0;
-  std::string problem;  // why it would be refused
+  std::string type;            // "gemma4", "qwen3", …; empty where it cannot be read
+  std::string format;          // what most of its bytes are in: "bf16", "Q4_K", "4 bits in groups of 64"
+  uint64_t bytes = 0;          // of the weights files
+  std::string drafter;         // the first that lies where drafters do; empty: none
+  uint64_t drafter_bytes = 0;  // of all that are used
+  std::string problem;         // why it would be refused
   bool is_drafter = false;
   int32_t context = 0, hidden = 0, vocab = 0;
   int64_t changed = 0;     // the newest of its files, in seconds since 1970

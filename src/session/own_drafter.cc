@@ -4,7 +4,7 @@
 
 namespace paceline {
 
-Result<std::unique_ptr<Drafter>> make_own_drafter(const Forward& target, ThreadPool& pool) {
+Result<std::unique_ptr<Drafter>> make_own_drafter(Forward& target, ThreadPool& pool) {
   const auto weights = qwen::as_qwen(target.weights());
   if (weights == nullptr || !qwen::has_mtp(*weights)) return std::unique_ptr<Drafter>();
   TRY_ASSIGN(auto bound, qwen::bind_mtp(*weights, pool));

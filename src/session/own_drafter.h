@@ -11,6 +11,6 @@
 namespace paceline {
 
 // None: the model has none. An error says what is wrong with it.
-Result<std::unique_ptr<Drafter>> make_own_drafter(const Forward& target, ThreadPool& pool);
+Result<std::unique_ptr<Drafter>> make_own_drafter(Forward& target, ThreadPool& pool);
 
 }  // namespace paceline

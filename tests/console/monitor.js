@@ -44,13 +44,23 @@ export function monitor(world) {
     const state = fs.mkdtempSync(path.join(os.tmpdir(), "totals-")), env = { XDG_STATE_HOME: state };
     const first = await startServer([], { env });
     const { usage } = await (await ask(first, { ignore_eos: true })).json();
-    await soon(async () => (await first.json("/v1/history")).rows.at(-1)?.[2] === usage.completion_tokens, "a sample has it");
+    const newest = async () => {
+      const { columns, rows } = await first.json("/v1/history");
+      return Object.fromEntries(columns.map((name, at) => [name, rows.at(-1)?.[at]]));
+    };
+    const counted = await soon(async () => {
+      const sample = await newest();
+      return sample.output === usage.completion_tokens && sample;
+    }, "a sample has it");
     await first.stop();
     const server = await startServer([], { env });
     const { page, go, quiet, close } = await openPage(world.browser, server.base);
     await go("monitor");
     await page.waitForFunction((tokens) => document.querySelector("[data-all=output]")?.innerText === String(tokens), usage.completion_tokens);
     assert.equal(await page.locator("[data-total=output]").innerText(), "0");
+    assert.equal(await page.locator("[data-total=saved]").innerText(), "0.00 ms");
+    const { verify_s: verify, accepted, output, draft_s: draft } = counted, saved = Math.max((verify * accepted) / (output - accepted) - draft, 0);
+    assert.equal(await page.locator("[data-all=saved]").innerText(), saved < 1 ? `${(saved * 1000).toFixed(saved < 0.01 ? 2 : 0)} ms` : `${saved.toFixed(2)} s`);
     quiet();
     await close();
     await server.stop();

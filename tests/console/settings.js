@@ -64,6 +64,15 @@ export function settings(world) {
     assert.equal(await drafted({ speculative: { enabled: false } }), 0);
     await set({ "default-temperature": "model", "default-depth": "auto" });
     assert.equal(await told(), before);
-    for (const wrong of [{ "default-temperature": "warm" }, { "default-depth": 16 }, { "default-thinking": "maybe" }]) assert.equal((await server.post("/v1/settings", wrong)).status, 400, JSON.stringify(wrong));
+    const depthOfAll = async () => (await server.json("/v1/models")).data[0].drafter.depth;
+    await set({ depth: 3 });
+    assert.equal(await depthOfAll(), 3);
+    await soon(async () => (await drafted()) > 0, "drafts");
+    await set({ depth: 0 });
+    await soon(async () => (await drafted()) === 0, "no drafts");
+    assert.ok((await drafted({ speculative: { depth: 2 } })) > 0);
+    await set({ depth: "auto", "idle-seconds": 30, "model-idle-seconds": 60 });
+    assert.equal(await depthOfAll(), "adaptive");
+    for (const wrong of [{ depth: 16 }, { depth: "deep" }, { "idle-seconds": 0 }, { "default-temperature": "warm" }, { "default-depth": 16 }, { "default-thinking": "maybe" }]) assert.equal((await server.post("/v1/settings", wrong)).status, 400, JSON.stringify(wrong));
   });
 }

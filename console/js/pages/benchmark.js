@@ -37,8 +37,8 @@ function Planned({ problem, setProblem }) {
   const kinds = fields.kinds ?? textKinds.value, has = (name) => kMeasured[kind].fields.includes(name);
   const plan = planOf(kind, { ...fields, kinds });
   const count = requestsOf(plan), guess = (count * fields.tokens) / tokensPerSecond();
-  const list = (name, label) => html`<${Field} name=${label}><input value=${fields[name]} onChange=${(event) => set(name, event.target.value)} /><//>`;
-  const one = (name, label, most) => html`<${Field} name=${label}><input type="number" min="1" max=${most} value=${fields[name]} onChange=${(event) => set(name, Number(event.target.value))} /><//>`;
+  const list = (name, label) => html`<${Field} name=${label}><input value=${fields[name]} onInput=${(event) => set(name, event.target.value)} /><//>`;
+  const one = (name, label, most) => html`<${Field} name=${label}><input type="number" min="1" max=${most} value=${fields[name]} onInput=${(event) => set(name, Number(event.target.value))} /><//>`;
   const start = () => startRun(plan).then(() => setProblem(""), (error) => setProblem(error.message));
   return html`<section class="card"><${Tabs} name=${t("bench.kind")} value=${kind} options=${Object.keys(kMeasured).map((name) => [name, kindName(name)])} on=${choose} />
     ${has("kinds") && html`<div class="row" role="group" aria-label=${t("bench.kinds")}>${textKinds.value.map((name) => html`<${Check} name=${textName(name)} value=${kinds.includes(name)} on=${(on) => set("kinds", textKinds.value.filter((other) => (other === name ? on : kinds.includes(other))))} />`)}</div>`}

@@ -7,16 +7,9 @@
 namespace paceline::qwen {
 namespace {
 
-// What addresses of pages are multiples of, counted from the lowest piece.
-constexpr size_t kGranule = 256;
-
-size_t in_granules(size_t bytes) { return (bytes + kGranule - 1) / kGranule * kGranule; }
-
-// As the target's own layers of attention have it.
-kernels::HeadShape shape_like(const Forward& target, const QwenConfig& config) {
-  for (const KvLayout::Layer& layer : target.kv_layout().layers)
-    if (layer.kind == StateKind::paged) return layer.shape(config.heads);
-  return {config.heads, config.kv_heads, config.head_dim, kv_dtype_of(target.precision()), 0};
+int32_t add_layer(Forward& target, const QwenConfig& config) {
+  const LayerState layer{StateKind::paged, config.kv_heads, config.head_dim};
+  return target.add_draft_layers({&layer, 1}, 0);
 }
 
 size_t deepest_of(std::span<const MtpAsk> asks) {
@@ -31,50 +24,12 @@ kernels::Activation activation_of(const Forward& target) {
 
 }  // namespace
 
-MtpPages::Size MtpPages::size_of(const kernels::HeadShape& shape) {
-  const kernels::KvPageBytes bytes = kernels::kv_page_bytes(shape);
-  return {in_granules(bytes.keys) + in_granules(bytes.values), in_granules(bytes.keys)};
-}
-
-size_t MtpPages::bytes_for(const kernels::HeadShape& shape, int32_t positions, size_t unit_bytes) {
-  const auto pages = static_cast<size_t>((int64_t{positions} + kernels::kPageTokens - 1) / kernels::kPageTokens);
-  const size_t per_unit = unit_bytes / size_of(shape).bytes;
-  return (per_unit == 0 ? 2 * pages : (pages + per_unit - 1) / per_unit) * unit_bytes;
-}
-
-void MtpPages::set_units(std::span<void* const> units, size_t unit_bytes, const kernels::HeadShape& shape) {
-  if (units.size() == known_units_) return;
-  known_units_ = units.size();
-  const Size size = size_of(shape);
-  const size_t per_unit = std::max<size_t>(1, unit_bytes / size.bytes);
-  pieces_ = unit_bytes < size.bytes ? 2 : 1;
-  CHECK(pieces_ == 1 || unit_bytes >= std::max(size.values_at, size.bytes - size.values_at));
-  values_at_ = pieces_ == 1 ? size.values_at : 0;
-  base_ = static_cast<std::byte*>(*std::min_element(units.begin(), units.end()));
-  numbers_.clear();
-  for (void* unit : units)
-    for (size_t i = 0; i < per_unit; ++i)
-      numbers_.push_back(
-          static_cast<int32_t>(static_cast<size_t>(static_cast<std::byte*>(unit) + i * size.bytes - base_) / kGranule));
-}
-
-kernels::KvPages MtpPages::pages() const {
-  kernels::KvPages pages;
-  pages.numbers = numbers_.data();
-  pages.keys = base_;
-  pages.values = base_ + values_at_;
-  pages.unit_bytes = kGranule;
-  pages.block_units = pieces_;
-  pages.value_unit = pieces_ - 1;
-  return pages;
-}
-
-MtpForward::MtpForward(std::shared_ptr<const MtpWeights> weights, const Forward& target)
+MtpForward::MtpForward(std::shared_ptr<const MtpWeights> weights, Forward& target)
     : weights_(place_mtp(std::move(weights), target.ops())),
       target_(as_qwen(target.weights())),
       ops_(target.ops()),
-      shape_(shape_like(target, target_->config)),
-      unit_bytes_(target.kv_layout().blocks.unit_bytes),
+      kv_layer_(add_layer(target, target_->config)),
+      shape_(target.kv_layout().layers[static_cast<size_t>(kv_layer_)].shape(target_->config.heads)),
       with_{ops_, activation_of(target), s_},
       layer_(target_->config, weights_->layer, target_->expert_scale, with_) {}
 
@@ -83,18 +38,11 @@ void MtpForward::read(std::span<const MtpRows> seqs, const float* states) {
   row_tokens_.clear();
   rows_.clear();
   for (const MtpRows& seq : seqs) {
-    MtpMemory& memory = *seq.memory;
-    // Behind rows that it was not shown it begins anew.
-    if (seq.first_pos != memory.first_pos + memory.length) {
-      memory.first_pos = seq.first_pos;
-      memory.length = 0;
-    }
     if (seq.count == 0) continue;
-    CHECK(memory.length + seq.count <= memory.pages.room());
-    places.push_back({&memory, memory.length, seq.count});
+    places.push_back({seq.memory, seq.kv, seq.first_pos, seq.count});
     row_tokens_.insert(row_tokens_.end(), seq.next.begin(), seq.next.end());
     for (int32_t i = 0; i < seq.count; ++i) rows_.push_back(seq.first_row + i);
-    memory.length += seq.count;
+    seq.memory->end = seq.first_pos + seq.count;
   }
   if (places.empty()) return;
   const QwenConfig& c = target_->config;
@@ -113,8 +61,8 @@ float* MtpForward::run(std::span<const Place> places, const TokenId* tokens, con
   s_.rope.clear();
   int32_t rows = 0;
   for (const Place& place : places) {
-    spans_.push_back({rows, place.count, place.at, place.memory->pages.pages()});
-    for (int32_t i = 0; i < place.count; ++i) s_.rope.add(place.memory->first_pos + place.at + i);
+    spans_.push_back({rows, place.count, place.pos, place.kv->pages(kv_layer_)});
+    for (int32_t i = 0; i < place.count; ++i) s_.rope.add(place.pos + i);
     rows += place.count;
   }
   const int64_t floats = int64_t{rows} * c.hidden;
@@ -163,8 +111,8 @@ const TokenId* MtpForward::enqueue(std::span<const MtpAsk> asks) {
     // Whoever wants no more is drafted for all the same, where it has room.
     places.clear();
     for (const MtpAsk& ask : asks) {
-      const int32_t at = ask.memory->length + static_cast<int32_t>(depth);
-      places.push_back({ask.memory, std::min(at, ask.memory->pages.room() - 1), 1});
+      const int32_t at = std::min(static_cast<int32_t>(depth), ask.kv->room() - 1);
+      places.push_back({ask.memory, ask.kv, ask.memory->end + at, 1});
     }
     const float* x = run(places, tokens, hidden);
     ops_.rms_norm({x, weights_->final_norm.for_ops(), hidden, count, c.hidden, c.rms_eps, 1.0f});

@@ -142,13 +142,7 @@ TEST(QwenMtp, DraftsWhatTheFormulasSay) {
 
   std::vector<TokenId> tokens;
   for (TokenId i = 0; i < 90; ++i) tokens.push_back(128 + i * 37 % 120);
-  // Pieces of memory that hold a page each, the later one below the earlier.
-  const size_t unit = MtpPages::size_of(mtp.shape()).bytes + 256;
-  std::vector<std::byte> bytes(2 * unit + 256);
-  std::byte* first = bytes.data() + (256 - reinterpret_cast<uintptr_t>(bytes.data()) % 256);
-  const std::array<void*, 2> units{first + unit, first};
   MtpMemory memory;
-
   KvCache kv(forward->kv_layout(), 100);
   const std::array<int32_t, 1> taps{mtp.layer_count()};
   Row newest;
@@ -160,9 +154,9 @@ TEST(QwenMtp, DraftsWhatTheFormulasSay) {
     input.seqs = {&seq, 1};
     input.tap_layers = taps;
     const ForwardOutput out = forward->run(input);
-    memory.pages.set_units(std::span(units).first(begin + count + 4 > 64 ? 2 : 1), unit, mtp.shape());
-    const MtpRows rows{&memory, begin, 0, count,
-                       std::span(tokens).subspan(static_cast<size_t>(begin) + 1, static_cast<size_t>(count))};
+    const MtpRows rows{&memory, &kv,
+                       begin,   0,
+                       count,   std::span(tokens).subspan(static_cast<size_t>(begin) + 1, static_cast<size_t>(count))};
     mtp.read({&rows, 1}, out.backend_taps);
     for (int32_t i = 0; i < count; ++i) {
       const Row state(out.taps + i * 96, out.taps + (i + 1) * 96);
@@ -173,7 +167,8 @@ TEST(QwenMtp, DraftsWhatTheFormulasSay) {
           << "behind " << begin + count << ", " << i;
 
     std::vector<TokenId> drafts(4), expected;
-    const MtpAsk ask{&memory, drafts};
+    ASSERT_TRUE(kv.reserve(4, 4));
+    const MtpAsk ask{&memory, &kv, drafts};
     mtp.propose({&ask, 1});
     Row y = newest;
     PlainMtp ahead = plain;

@@ -30,8 +30,8 @@ class AllTime {
   [[nodiscard]] boost::json::object before() const;
 
  private:
-  static constexpr std::array kSummed{kRequests, kPromptTokens, kCachedTokens, kOutputTokens,
-                                      kRounds,   kDrafted,      kAccepted};
+  static constexpr std::array kSummed{kRequests, kPromptTokens, kCachedTokens,      kOutputTokens, kRounds,
+                                      kDrafted,  kAccepted,     kVerifyStepSeconds, kDraftSeconds};
   using Sums = std::array<double, kSummed.size()>;
   // None: it is there, and cannot be read.
   [[nodiscard]] std::optional<Sums> read_file() const;

@@ -73,6 +73,11 @@ std::optional<SettingValues> read_setting_values(const std::string& body) {
   return values;
 }
 
+// A depth that is the policy's again is none: there was none at the start, or there would be no policy to go back to.
+void leave_policy_out(SettingValues& values) {
+  if (const auto depth = values.find("depth"); depth != values.end() && depth->second == "auto") values.erase(depth);
+}
+
 std::string file_text(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -163,7 +168,7 @@ void ConsoleRoutes::take_sample() {
 void ConsoleRoutes::add_sample() {
   const double now = seconds_now();
   sampled_ = now;
-  history_.add(sources_.metrics(), now, static_cast<double>(resident_bytes()));
+  history_.add(sources_.metrics(), now, static_cast<double>(resident_bytes()), sources_.device_bytes());
   all_time_.note(*history_.newest());
 }
 
@@ -198,6 +203,7 @@ std::optional<ApiError> ConsoleRoutes::change_settings(const std::string& body, 
   }
   SettingValues all = *values;
   all.insert(changed_.begin(), changed_.end());
+  leave_policy_out(all);
   if (writes) {
     if (auto problem = write_settings(all)) return problem;
   }
@@ -225,6 +231,7 @@ std::optional<ApiError> ConsoleRoutes::change_setting(const std::string& name, c
     sources_.apply(*live);
   }
   changed_[name] = value;
+  leave_policy_out(changed_);
   sources_.log->info(fmt::format("{} is {} now", name, value));
   return std::nullopt;
 }

@@ -35,6 +35,8 @@ struct ConsoleSources {
   std::function<std::string()> model_name;  // that clients are told
   std::function<int32_t()> context;         // of it
   std::function<std::string()> metrics;     // as text
+  // That are used; none: it computes on the host.
+  std::function<std::optional<size_t>()> device_bytes;
   std::function<boost::json::object()> model_facts;
   std::function<void(const LiveSettings& live)> apply;
 };

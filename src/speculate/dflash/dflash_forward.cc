@@ -147,8 +147,9 @@ class BlockPass {
 
 }  // namespace
 
-DflashForward::DflashForward(std::shared_ptr<const DflashWeights> weights, Forward& target)
-    : weights_(place_weights(std::move(weights), target.ops())),
+DflashForward::DflashForward(std::shared_ptr<const DflashWeights> weights, Forward& target, Arranged arranged)
+    : read_(std::move(weights)),
+      weights_(arranged == Arranged::now ? place_weights(read_, target.ops()) : read_),
       target_(target),
       frequencies_(rope_frequencies(config().rope_theta, config().head_dim, config().yarn)),
       scratch_(std::make_unique<DflashScratch>()) {
@@ -158,6 +159,13 @@ DflashForward::DflashForward(std::shared_ptr<const DflashWeights> weights, Forwa
 }
 
 DflashForward::~DflashForward() = default;
+
+void DflashForward::load() { weights_ = place_weights(weights_, target_.ops()); }
+
+void DflashForward::unload() {
+  weights_ = read_;
+  scratch_ = std::make_unique<DflashScratch>();
+}
 
 DflashAt DflashForward::at() {
   const auto act = target_.precision() == Precision::f32 ? kernels::Activation::f32 : kernels::Activation::bf16;

@@ -40,11 +40,17 @@ struct DflashAt;
 
 class DflashForward {
  public:
-  // They must fit: check_fits; and the backend has blocks(). The target's layout gets the drafter's layers.
-  DflashForward(std::shared_ptr<const DflashWeights> weights, Forward& target);
+  // They must fit: check_fits; and the backend has blocks(). The target's layout gets the drafter's layers. The weights
+  // are arranged for the backend at once, or by load().
+  enum class Arranged : uint8_t { now, later };
+  DflashForward(std::shared_ptr<const DflashWeights> weights, Forward& target, Arranged arranged = Arranged::now);
   ~DflashForward();
   DflashForward(const DflashForward&) = delete;
   DflashForward& operator=(const DflashForward&) = delete;
+
+  // Takes the memory that remember(), join() and the proposals need, and gives it up again. While nothing runs.
+  void load();
+  void unload();
 
   [[nodiscard]] const DflashWeights& weights() const { return *weights_; }
   [[nodiscard]] const DflashConfig& config() const { return weights_->config; }
@@ -68,7 +74,8 @@ class DflashForward {
  private:
   DflashAt at();
 
-  std::shared_ptr<const DflashWeights> weights_;
+  std::shared_ptr<const DflashWeights> read_;     // as they lie in the files
+  std::shared_ptr<const DflashWeights> weights_;  // arranged, or the same
   Forward& target_;
   int32_t first_layer_ = 0;  // in the target's layout
   std::vector<int32_t> taps_;

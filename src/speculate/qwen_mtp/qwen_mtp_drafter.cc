@@ -1,5 +1,7 @@
 #include "speculate/qwen_mtp/qwen_mtp_drafter.h"
 
+#include <algorithm>
+
 namespace paceline {
 namespace {
 
@@ -12,21 +14,22 @@ struct QwenMtpState : DrafterState {
 QwenMtpDrafter::QwenMtpDrafter(std::unique_ptr<qwen::MtpForward> forward)
     : forward_(std::move(forward)), taps_{forward_->layer_count()} {}
 
-size_t QwenMtpDrafter::state_bytes(int32_t positions) const { return forward_->bytes_for(positions); }
-
 std::unique_ptr<DrafterState> QwenMtpDrafter::start() { return std::make_unique<QwenMtpState>(); }
 
 void QwenMtpDrafter::committed(std::span<const CommittedRows> rows, const Taps& taps) {
   rows_.clear();
+  next_.clear();
+  size_t all = 0;
+  for (const CommittedRows& one : rows) all += static_cast<size_t>(one.count);
+  next_.reserve(all);  // what points into it stays there
   for (const CommittedRows& one : rows) {
-    auto& state = static_cast<QwenMtpState&>(*one.state);
-    state.memory.pages.set_units(state.units, state.unit_bytes, forward_->shape());
     const int32_t first_pos = one.length - one.count;
-    const auto next = one.standing.subspan(static_cast<size_t>(first_pos) + 1);
-    // Of a text that has ended with its last row, nobody asks any more.
-    const auto count = std::min(one.count, static_cast<int32_t>(next.size()));
-    if (first_pos + count > state.memory.first_pos + state.memory.pages.room()) continue;
-    rows_.push_back({&state.memory, first_pos, one.first_row, count, next.first(static_cast<size_t>(count))});
+    const size_t begin = next_.size();
+    // Of a text that has ended nothing follows its last row; it has a key all the same, for those who begin alike.
+    for (auto pos = static_cast<size_t>(first_pos); pos < static_cast<size_t>(one.length); ++pos)
+      next_.push_back(one.standing[std::min(pos + 1, one.standing.size() - 1)]);
+    rows_.push_back({&static_cast<QwenMtpState&>(*one.state).memory, one.kv, first_pos, one.first_row, one.count,
+                     std::span(next_).subspan(begin)});
   }
   forward_->read(rows_, taps.values);
 }
@@ -37,9 +40,8 @@ bool QwenMtpDrafter::gather(std::span<DraftAsk> asks) {
     auto& memory = static_cast<QwenMtpState&>(*ask.state).memory;
     // A text that has just been forked or has come back has had no row of its own yet.
     const auto run = static_cast<int32_t>(ask.context.tokens.size()) - 1;
-    ask.drafted =
-        memory.length > 0 && memory.first_pos + memory.length == run ? static_cast<int32_t>(ask.out.size()) : 0;
-    if (ask.drafted > 0) asks_.push_back({&memory, ask.out});
+    ask.drafted = memory.end == run && ask.context.kv->room() > 0 ? static_cast<int32_t>(ask.out.size()) : 0;
+    if (ask.drafted > 0) asks_.push_back({&memory, ask.context.kv, ask.out});
   }
   return asks_.size() == asks.size();
 }

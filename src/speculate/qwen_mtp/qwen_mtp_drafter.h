@@ -1,5 +1,5 @@
 // A Qwen model's own drafter: sees the last layer's output of every row that stands, and keeps keys and values of its
-// own of them, in the engine's memory.
+// own of them, in the sequence's pages.
 #pragma once
 
 #include <array>
@@ -17,7 +17,6 @@ class QwenMtpDrafter : public Drafter {
 
   [[nodiscard]] DraftedBy kind(int32_t) const override { return DraftedBy::mtp; }
   [[nodiscard]] std::span<const int32_t> tap_layers() const override { return taps_; }
-  [[nodiscard]] size_t state_bytes(int32_t positions) const override;
   std::unique_ptr<DrafterState> start() override;
   void propose(std::span<DraftAsk> asks) override;
   // None where somebody would get none.
@@ -31,6 +30,7 @@ class QwenMtpDrafter : public Drafter {
   std::unique_ptr<qwen::MtpForward> forward_;
   std::array<int32_t, 1> taps_;
   std::vector<qwen::MtpRows> rows_;
+  std::vector<TokenId> next_;  // the tokens that followed them
   std::vector<qwen::MtpAsk> asks_;
 };
 

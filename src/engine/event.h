@@ -10,6 +10,7 @@
 #include "sample/logprobs.h"
 #include "speculate/counters.h"
 #include "speculate/depth.h"
+#include "state/prefix_miss.h"
 #include "tensor/dtype.h"
 
 namespace paceline {
@@ -58,6 +59,7 @@ struct Event {
   int32_t drafted = 0;                // guesses that this round verified
   const RoundTrace* round = nullptr;  // where one was run, with tokens or without; lives during the call
   size_t kv_bytes = 0;                // that the choice holds; 0: it has ended
+  PrefixMiss missed{};                // why no more of the prompt was known when it was begun
 };
 
 // How many of an event's tokens stand, and whether the text ends behind them (with EndReason::listener; the end comes

@@ -119,6 +119,7 @@ bool Schedule::begin(Sequence& seq) {
   const bool fits = needed <= spare_units();
   seq.begin_reading();
   seq.leaves_pages = settings_.keeps_prefixes && seq.request().reads_prefixes;
+  const bool is_new = !seq.waits;
   if (seq.leaves_pages) begin_from_others(seq);
   if (!fits && needed - seq.kv.units() > spare_units()) {
     seq.walk.end();
@@ -126,6 +127,7 @@ bool Schedule::begin(Sequence& seq) {
     return false;
   }
   count_found(seq);
+  if (seq.leaves_pages && is_new) seq.missed = memory_.prefixes().why_missed(seq.text(), seq.prompt_done);
   seq.waits = false;
   return true;
 }

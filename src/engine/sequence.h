@@ -110,8 +110,9 @@ struct Sequence {
   std::unique_ptr<RoutedDepth> depth;
   Prefixes::Walk walk;
   PrefixText text_read;
-  int32_t prompt_done = 0;  // tokens of the prompt that have been run or were cached, at some time
-  int32_t cached = 0;       // of them, those that came from the prefixes
+  int32_t prompt_done = 0;               // tokens of the prompt that have been run or were cached, at some time
+  int32_t cached = 0;                    // of them, those that came from the prefixes
+  PrefixMiss missed = PrefixMiss::none;  // why it was no more
   bool leaves_pages = false;
   bool started = false;  // has run
   bool waits = false;    // gave way, and has not come back

@@ -11,6 +11,7 @@ Event event_of(const Sequence& seq) {
   event.choice = seq.choice;
   event.prompt_done = seq.prompt_done;
   event.cached = seq.cached;
+  event.missed = seq.missed;
   return event;
 }
 
@@ -70,6 +71,7 @@ std::optional<size_t> Stepper::tell(Told& told) {
   event.choice = seq.choice;
   event.prompt_done = told.prompt_done;
   event.cached = told.cached;
+  event.missed = seq.missed;
   event.kv_bytes = told.kv_bytes;
   if (!told.chose) {
     seq.accepted->listener->hear(event);

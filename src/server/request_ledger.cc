@@ -23,6 +23,12 @@ const char* wire_of(std::string_view route) {
   return route == "/v1/completions" ? "completions" : "chat";
 }
 
+// Why not more of the prompt was known, and from which token on.
+json::value missed_of(const Usage& usage) {
+  if (usage.missed == PrefixMiss::none) return {};
+  return {{"reason", prefix_miss_name(usage.missed)}, {"token", usage.cached_tokens}};
+}
+
 }  // namespace
 
 json::object request_record(const RequestOrigin& origin, const Exchange::Progress& progress) {
@@ -46,6 +52,7 @@ json::object request_record(const RequestOrigin& origin, const Exchange::Progres
   made["prompt_tokens"] = usage.prompt_tokens;
   made["prompt_read"] = progress.prompt_read;
   made["cached_tokens"] = usage.cached_tokens;
+  made["prefix_miss"] = missed_of(usage);
   made["output_tokens"] = usage.completion_tokens;
   made["age_s"] = in_thousandths(progress.age_s);
   made["queued_s"] = in_thousandths(progress.queued_s);

@@ -110,5 +110,29 @@ TEST(RequestList, TellsHowMuchOfAPromptWasRead) {
   EXPECT_EQ(asks.read_answer().status, 200);
 }
 
+// Of a prompt that was known before all but its last token, of one that leaves it, and of one that nobody has seen.
+TEST(RequestList, TellsWhyNoMoreOfAPromptWasKnown) {
+  TestServer server;
+  size_t asked = 0;
+  const auto missed = [&](const std::string& text, const std::string& more = "") {
+    const std::string body = TestServer::chat_body(R"("max_tokens":2)" + more, text);
+    EXPECT_EQ(server.client().post("/v1/chat/completions", body).status, 200);
+    ++asked;
+    json::value recent;
+    EXPECT_TRUE(TestServer::soon([&] {
+      recent = server.client().get("/v1/requests").json().at("recent");
+      return recent.as_array().size() == asked;
+    }));
+    return recent.at(0).at("prefix_miss");
+  };
+  const std::string first(200, 'q');
+  EXPECT_EQ(missed(first).at("reason"), "unknown");
+  EXPECT_TRUE(missed(first).is_null());
+  const json::value apart = missed(first.substr(0, 150) + "z" + first.substr(151));
+  EXPECT_EQ(apart.at("reason"), "differs");
+  EXPECT_GT(apart.at("token").to_number<int64_t>(), 20);
+  EXPECT_EQ(missed(first, R"(,"cache_salt":"mine")").at("reason"), "scope");
+}
+
 }  // namespace
 }  // namespace paceline

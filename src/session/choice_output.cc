@@ -55,6 +55,7 @@ void ChoiceOutput::note_prompt(const Event& event, Usage& usage) {
     usage.rounds.push_back(round);
   }
   // Choices share the prompt: it is counted with the first.
+  if (event.choice == 0 && event.prompt_done > 0) usage.missed = event.missed;
   if (event.choice != 0 || event.cached <= cached_) return;
   usage.cached_tokens += event.cached - cached_;
   cached_ = event.cached;

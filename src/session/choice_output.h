@@ -20,6 +20,7 @@ struct RoundCount {
 // Of one request, or of several that are answered together.
 struct Usage {
   int64_t prompt_tokens = 0, cached_tokens = 0, completion_tokens = 0, reasoning_tokens = 0;
+  PrefixMiss missed = PrefixMiss::none;  // why not more of the prompt was cached
   SpeculationCounters speculation;
   double prompt_ms = 0, decode_ms = 0;  // of the choice that took longest
   std::vector<RoundCount> rounds;       // where they were asked for

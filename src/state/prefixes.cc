@@ -14,6 +14,7 @@ struct Prefixes::Page {
   int32_t depth = 0;    // pages before it
   int32_t walks = 0;
   uint64_t used = 0;
+  uint64_t mark = 0;
   ByKind<KeptBlock> blocks;
   Pages children;
   Pages::iterator place;  // among its parent's
@@ -88,6 +89,7 @@ Prefixes::Page& Prefixes::root(const Fingerprint& scope) {
     root = std::make_unique<Page>(&looks_);
     root->depth = -1;
     root->scope = scope;
+    root->mark = mark_of(scope);
   }
   return *root;
 }
@@ -178,6 +180,56 @@ std::vector<KvCache::PageBlocks> Prefixes::find_whole(const PrefixText& text, bo
   return take(text, whole_pictures, path, walk);
 }
 
+uint64_t Prefixes::mark_of(uint64_t before, const Key& key) {
+  constexpr uint64_t kPrime = 0x100000001b3;
+  uint64_t mark = before;
+  const auto mix = [&](uint64_t value) { mark = (mark ^ value) * kPrime + (mark >> 29); };
+  for (const TokenId token : key.tokens) mix(static_cast<uint32_t>(token));
+  for (const PrefixPicture& picture : key.pictures) mix(picture.content[0]);
+  return mark;
+}
+
+bool Prefixes::holds_first(const std::map<Fingerprint, std::unique_ptr<Page>>& roots, const PrefixText& text) {
+  constexpr int kMostAsked = 64;
+  if (most_pages(text) == 0) return false;
+  const Key key = key_of(text, 0);
+  int asked = 0;
+  for (const auto& [scope, root] : roots) {
+    if (++asked > kMostAsked) return false;
+    if (scope != text.scope && child(*root, key) != nullptr) return true;
+  }
+  return false;
+}
+
+bool Prefixes::parts_behind(Page& at, const PrefixText& text) const {
+  const auto begin = static_cast<size_t>(at.depth + 1) * kPageTokens;
+  if (begin >= text.prompt.size()) return false;
+  const Key key =
+      key_of(text, text.prompt.subspan(begin, std::min<size_t>(kPageTokens, text.prompt.size() - begin)), at.depth + 1);
+  const auto parts = [&](const Page& page) {
+    const int32_t shared = shared_tokens(key, page);
+    return shared >= fewest_open(at.depth + 1) && shared < static_cast<int32_t>(page.key().tokens.size()) &&
+           shared < static_cast<int32_t>(key.tokens.size());
+  };
+  const auto behind = at.children.lower_bound(key);
+  return (behind != at.children.end() && parts(*behind->second)) ||
+         (behind != at.children.begin() && parts(*std::prev(behind)->second));
+}
+
+PrefixMiss Prefixes::why_missed(const PrefixText& text, int32_t known) {
+  if (known + 1 >= static_cast<int32_t>(text.prompt.size())) return PrefixMiss::none;
+  const auto from = roots_.find(text.scope);
+  std::vector<Page*> path;
+  if (from != roots_.end()) follow(text, from->second.get(), path);
+  const auto pages = static_cast<int32_t>(path.size());
+  if (pages * kPageTokens > known) return layout_.is_recurrent() ? PrefixMiss::state : PrefixMiss::evicted;
+  const uint64_t mark = path.empty() ? mark_of(text.scope) : path.back()->mark;
+  if (pages < most_pages(text) && gone_.has(mark_of(mark, key_of(text, pages)))) return PrefixMiss::evicted;
+  if (from != roots_.end() && parts_behind(path.empty() ? *from->second : *path.back(), text))
+    return PrefixMiss::differs;
+  return path.empty() && holds_first(roots_, text) ? PrefixMiss::scope : PrefixMiss::unknown;
+}
+
 int32_t Prefixes::shared_tokens(const Key& key, const Page& page) {
   const Key& other = page.key();
   const auto apart =
@@ -266,6 +318,7 @@ Prefixes::Page& Prefixes::add(Page& parent, Pages::iterator before, Key key, KvC
   page.place = place;
   page.depth = parent.depth + 1;
   page.used = ++clock_;
+  page.mark = mark_of(parent.mark, page.key());
   for (const StateKind kind : kStateKinds) page.blocks[kind].keep(std::move(blocks[kind]));
   list(page);
   list(parent);
@@ -356,7 +409,9 @@ bool Prefixes::reclaim() {
     return true;
   }
   if (leaves_.empty()) return false;
-  remove(*leaves_.begin()->page);
+  Page& page = *leaves_.begin()->page;
+  gone_.add(page.mark);
+  remove(page);
   return true;
 }
 

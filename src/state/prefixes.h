@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "state/kv.h"
+#include "state/prefix_miss.h"
 #include "state/prefix_text.h"
 
 namespace paceline {
@@ -62,6 +63,9 @@ class Prefixes {
   Found find(const PrefixText& text, bool whole_pictures, Walk& walk);
   // The same, whole pages alone.
   std::vector<KvCache::PageBlocks> find_whole(const PrefixText& text, bool whole_pictures, Walk& walk);
+
+  // Why no more than the first `known` tokens of the prompt were found.
+  PrefixMiss why_missed(const PrefixText& text, int32_t known);
 
   // The same for a sequence on its way: whether there is more of its prompt here by now than it has come to. All pages
   // from the first on, or none where there is not.
@@ -119,6 +123,13 @@ class Prefixes {
   // Unfinished pages that are the beginning of this one.
   void drop_beginnings_of(Page& page);
   Page& root(const Fingerprint& scope);
+  // A page and all before it, in a number.
+  static uint64_t mark_of(uint64_t before, const Key& key);
+  static uint64_t mark_of(const Fingerprint& scope) { return scope[0] ^ scope[1]; }
+  // Whether the text's first page is here for somebody else; of very many scopes the first are asked.
+  static bool holds_first(const std::map<Fingerprint, std::unique_ptr<Page>>& roots, const PrefixText& text);
+  // Whether what is known behind this page begins like the text and goes on otherwise.
+  bool parts_behind(Page& at, const PrefixText& text) const;
   // How many pages of a prompt can be taken from here: the last token is always run.
   static int32_t most_pages(const PrefixText& text) {
     return static_cast<int32_t>((text.prompt.size() - 1) / kPageTokens);
@@ -158,6 +169,7 @@ class Prefixes {
   uint64_t clock_ = 0;
   int64_t looks_ = 0;
   std::map<Fingerprint, std::unique_ptr<Page>> roots_;
+  GonePages gone_;
   std::set<Place> leaves_;         // pages that nothing stands on: neither a page nor a walk
   ByKind<std::set<Place>> parts_;  // pages that have their part of a window, or a recurrent state
 };

@@ -97,6 +97,37 @@ TEST_F(PrefixesTest, TextsGoOnFromWithinAWholePageThatGoesOnOtherwise) {
   EXPECT_EQ(run_to_its_end(other), 170) << "of two that share some, the one that shares more";
 }
 
+TEST_F(PrefixesTest, SaysWhyNotMoreWasFound) {
+  const auto why = [&](const Text& text) {
+    Prefixes::Walk walk;
+    const Prefixes::Found found = prefixes_.find(text, false, walk);
+    return prefixes_.why_missed(text, static_cast<int32_t>(found.pages.size()) * kPageTokens + found.open_tokens);
+  };
+  EXPECT_EQ(why(text(320)), PrefixMiss::unknown) << "nobody was here before";
+  run_to_its_end(text(320));
+  EXPECT_EQ(why(text(320)), PrefixMiss::none);
+  EXPECT_EQ(why(text(400)), PrefixMiss::unknown) << "a conversation that goes on";
+  Text apart = text(320);
+  apart.prompt[150] = 99;
+  EXPECT_EQ(why(apart), PrefixMiss::differs);
+  EXPECT_EQ(why(text(320, 50)), PrefixMiss::unknown) << "another text";
+  Text others = text(320);
+  others.scope = {1, 2};
+  EXPECT_EQ(why(others), PrefixMiss::scope);
+  others.prompt[3] = 99;
+  EXPECT_EQ(why(others), PrefixMiss::unknown);
+  // The parts of windows go first, then pages from the end on.
+  while (prefixes_.reclaim()) {
+    const PrefixMiss reason = why(text(320));
+    EXPECT_TRUE(reason == PrefixMiss::evicted ||
+                (reason == PrefixMiss::none && pool_->kept_bytes() > 4 * page_bytes()));
+  }
+  EXPECT_EQ(prefixes_.scopes(), 0u);
+  EXPECT_EQ(why(text(320)), PrefixMiss::evicted) << "it was there";
+  EXPECT_EQ(why(apart), PrefixMiss::evicted);
+  EXPECT_EQ(why(text(320, 50)), PrefixMiss::unknown);
+}
+
 // Of two ends the longer serves for both.
 TEST_F(PrefixesTest, AnEndGoesWhenALongerOneComes) {
   run_to_its_end(text(100));

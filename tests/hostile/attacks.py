@@ -39,7 +39,7 @@ def user(content, **more):
 # ---- memory of keys and values
 
 def full_ring(me):
-    """One whose prompt takes the whole of 8 MiB, on a server that nobody else uses yet."""
+    """One whose prompt takes the whole of the memory, on a server that nobody else uses yet."""
     me.complete({"prompt": some_ids(me.draw, 4031), "max_tokens": 1})
 
 

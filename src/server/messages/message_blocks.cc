@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
 
+#include "base/utf8.h"
 #include "session/chat_messages.h"
 
 namespace paceline::messages {
@@ -25,6 +27,15 @@ struct Turn {
   std::string reasoning = {}, call_id = {};  // of an assistant, of a tool
   json::array calls = {};
 };
+
+// Nothing to go on from: what an assistant that has not begun would have said.
+bool says_nothing(const Turn& turn) {
+  if (!turn.reasoning.empty() || !turn.calls.empty()) return false;
+  return std::all_of(turn.parts.begin(), turn.parts.end(), [](const json::value& part) {
+    const json::value* text = part.get_object().if_contains("text");
+    return text != nullptr && strip_like_python(text->get_string()).empty();
+  });
+}
 
 class BlockReader {
  public:
@@ -69,6 +80,7 @@ class BlockReader {
 
   // True: the last one is the assistant's, and goes on.
   bool finish() {
+    if (!turns_.empty() && turns_.back().role == "assistant" && says_nothing(turns_.back())) turns_.pop_back();
     const bool is_open = !turns_.empty() && turns_.back().role == "assistant" && turns_.back().calls.empty();
     for (Turn& turn : turns_) {
       json::object message{{"role", turn.role}, {"content", content_of(std::move(turn.parts))}};

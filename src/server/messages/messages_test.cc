@@ -1,4 +1,5 @@
 // Anthropic's messages: read into the same conversation as a chat, and answered in blocks.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <boost/json/parse.hpp>
@@ -55,6 +56,12 @@ TEST(MessagesWire, NeighboursJoinAndTheLastAnswerGoesOn) {
   Read open(R"({"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"So"}]})");
   EXPECT_TRUE(open.wire->chat()->chat.continue_final_message);
   EXPECT_FALSE(open.wire->chat()->chat.add_generation_prompt);
+  for (const char* nothing : {R"("")", R"(" \n")", R"([{"type":"text","text":" "}])"}) {
+    Read begun(fmt::format(R"({{"messages":[{{"role":"user","content":"a"}},{{"role":"assistant","content":{}}}]}})",
+                           nothing));
+    EXPECT_TRUE(begun.wire->chat()->chat.add_generation_prompt) << nothing;
+    EXPECT_EQ(json::serialize(begun.wire->chat()->chat.messages), R"([{"role":"user","content":"a"}])") << nothing;
+  }
 }
 
 TEST(MessagesWire, WhatIsWrongIsNamed) {

@@ -11,13 +11,30 @@ namespace paceline {
 
 namespace fs = std::filesystem;
 
-Status replace_file(const std::string& path, std::string_view text) {
+namespace {
+
+// Links may name links, but not for ever.
+fs::path behind_links(fs::path path) {
+  constexpr int kMostLinks = 16;
   std::error_code error;
+  for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i)
+    path = path.parent_path() / fs::read_symlink(path, error);
+  return path;
+}
+
+}  // namespace
+
+Status replace_file(const std::string& named, std::string_view text) {
+  const std::string path = behind_links(named).string();
+  std::error_code error;
+  const fs::file_status before = fs::status(path, error);
+  if (fs::exists(before) && !fs::is_regular_file(before)) return Error{fmt::format("{}: not a file", named)};
   fs::create_directories(fs::path(path).parent_path(), error);
   const std::string part = fmt::format("{}.{}", path, ::getpid());
   std::ofstream file(part, std::ios::binary);
   file << text;
   file.close();
+  if (fs::exists(before)) fs::permissions(part, before.permissions(), error);
   if (file) {
     fs::rename(part, path, error);
     if (!error) return Done{};

@@ -8,7 +8,8 @@
 
 namespace paceline {
 
-// Makes the folders above it, where they are not there.
+// Makes the folders above it, where they are not there. Through a link it is the file that the link names; who may read
+// a file that is there may read the new one. What is there and no file is refused.
 Status replace_file(const std::string& path, std::string_view text);
 
 }  // namespace paceline

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -78,7 +79,9 @@ void leave_policy_out(SettingValues& values) {
   if (const auto depth = values.find("depth"); depth != values.end() && depth->second == "auto") values.erase(depth);
 }
 
+// Nothing of what is no file: it may never end, or never begin.
 std::string file_text(const std::string& path) {
+  if (std::error_code error; !std::filesystem::is_regular_file(path, error)) return "";
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();

@@ -86,6 +86,7 @@ export function speculation(world) {
     }
     const table = page.locator(".chart").filter({ has: page.locator("h2", { hasText: "Depth" }) });
     await table.locator("summary").click();
+    await table.locator("tbody tr").nth(19).waitFor();
     const depths = await table.locator("tbody tr td:nth-child(2)").allInnerTexts();
     assert.ok(depths.length === 20 && depths.filter((one) => Number(one) === 0).length >= 14, `the last depths: ${depths}`);
     quiet();

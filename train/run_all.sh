@@ -18,9 +18,8 @@ python3 -m train.train_target --corpus "$out/corpus" --tokenizer "$out/tokenizer
 python3 -m train.train_drafter --corpus "$out/corpus" --target "$out/run/target.pt" --out "$out/run"
 python3 -m train.export --run "$out/run" --tokenizer "$out/tokenizer" --out "$out/export"
 "$paceline" quantize "$out/export/target" "$out/default" --bits 4 --group 64
-for drafter in assistant dflash; do
-  "$paceline" quantize "$out/export/$drafter" "$out/default/$drafter" --bits 4 --group 64
-done
+"$paceline" quantize "$out/export/assistant" "$out/default/assistant" --bits 4 --group 64
+"$paceline" quantize "$out/export/dflash" "$out/default/drafters/dflash" --bits 4 --group 64
 python3 -m train.goldens --export "$out/export" --packed "$out/default" --out "$out/goldens"
 # What goldens has had transformers write, in place of what was packed.
 cp "$out/export/target/processor_config.json" "$out/default"

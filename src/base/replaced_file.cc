@@ -32,9 +32,9 @@ Status replace_file(const std::string& named, std::string_view text) {
   fs::create_directories(fs::path(path).parent_path(), error);
   const std::string part = fmt::format("{}.{}", path, ::getpid());
   std::ofstream file(part, std::ios::binary);
+  if (fs::exists(before)) fs::permissions(part, before.permissions(), error);
   file << text;
   file.close();
-  if (fs::exists(before)) fs::permissions(part, before.permissions(), error);
   if (file) {
     fs::rename(part, path, error);
     if (!error) return Done{};

@@ -1,6 +1,7 @@
 #include "cli/console.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -25,6 +26,23 @@ void line_on_stderr(std::string_view message) {
   tell(line);
 }
 
+// All of it, also where a signal comes between (a buffer of the standard library would lose what is left then) or the
+// terminal takes no more for now.
+std::error_code write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t put = ::write(descriptor, text.data(), text.size());
+    if (put >= 0) {
+      text.remove_prefix(static_cast<size_t>(put));
+    } else if (errno == EAGAIN) {
+      pollfd ready{descriptor, POLLOUT, 0};
+      (void)::poll(&ready, 1, -1);
+    } else if (errno != EINTR) {
+      return {errno, std::generic_category()};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 int fail(int exit_code, std::string_view message) {
@@ -35,8 +53,8 @@ int fail(int exit_code, std::string_view message) {
 void remark(std::string_view message) { line_on_stderr(message); }
 
 void tell(std::string_view text) {
-  (void)std::fwrite(text.data(), 1, text.size(), stderr);
   (void)std::fflush(stderr);
+  (void)write_all(STDERR_FILENO, text);
 }
 
 bool stderr_is_terminal() { return isatty(STDERR_FILENO) != 0; }
@@ -54,8 +72,8 @@ bool stdout_shows_colours() {
 
 std::error_code write_out(std::string_view text) {
   errno = 0;
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return {};
-  return {errno != 0 ? errno : EIO, std::generic_category()};
+  if (std::fflush(stdout) != 0) return {errno != 0 ? errno : EIO, std::generic_category()};
+  return write_all(STDOUT_FILENO, text);
 }
 
 int fail_to_write(const std::error_code& error) {

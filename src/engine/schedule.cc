@@ -127,7 +127,7 @@ bool Schedule::begin(Sequence& seq) {
     return false;
   }
   count_found(seq);
-  if (seq.leaves_pages && is_new) seq.missed = memory_.prefixes().why_missed(seq.text(), seq.prompt_done);
+  if (seq.leaves_pages && is_new) seq.missed = memory_.prefixes().why_missed(seq.text(), seq.walk, seq.prompt_done);
   seq.waits = false;
   return true;
 }

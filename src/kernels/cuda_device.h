@@ -21,7 +21,5 @@ struct CudaDevice {
 // enough one).
 Result<CudaDevice> find_cuda_device();
 Result<std::unique_ptr<Ops>> make_cuda_ops();
-// Bytes of its memory that are used, by this process or others; 0: it does not say.
-size_t cuda_used_bytes();
 
 }  // namespace paceline::kernels

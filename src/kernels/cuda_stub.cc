@@ -9,6 +9,4 @@ Result<CudaDevice> find_cuda_device() {
 
 Result<std::unique_ptr<Ops>> make_cuda_ops() { return find_cuda_device().error(); }
 
-size_t cuda_used_bytes() { return 0; }
-
 }  // namespace paceline::kernels

@@ -192,11 +192,7 @@ TEST(SeveralModels, ADraftThatWasRefusedIsForgotten) {
 }
 
 TEST(SeveralModels, WhoHasGoneWaitsForNoModel) {
-  size_t one = 0;
-  {
-    ModelsServer all;
-    one = all.needs("moe") + 1000;
-  }
+  const size_t one = ModelsServer().needs("moe") + 1000;
   ModelsServer server(one);
   ASSERT_EQ(server.complete("dense").status, 200);
   ModelLease busy = server.shelf().ask("dense")->model();
@@ -261,11 +257,7 @@ TEST(SeveralModels, ALoadThatNobodyWaitsForIsGivenUp) {
 }
 
 TEST(SeveralModels, WhoWaitsForOneIsListedAndCanBeEnded) {
-  size_t one = 0;
-  {
-    ModelsServer all;
-    one = all.needs("moe") + 1000;
-  }
+  const size_t one = ModelsServer().needs("moe") + 1000;
   ServerSettings settings;
   settings.ollama = true;
   ModelsServer server(one, settings);
@@ -320,11 +312,7 @@ TEST(SeveralModels, WhoWaitsForOneIsListedAndCanBeEnded) {
 
 // Who does not wait for a model that is asked for is told that it comes, also while it waits for room.
 TEST(SeveralModels, OneThatIsWantedIsLoading) {
-  size_t one = 0;
-  {
-    ModelsServer all;
-    one = all.needs("moe") + 1000;
-  }
+  const size_t one = ModelsServer().needs("moe") + 1000;
   ModelsServer server(one);
   ASSERT_EQ(server.complete("dense").status, 200);
   ModelLease busy = server.shelf().ask("dense")->model();
@@ -463,11 +451,7 @@ TEST(SeveralModels, TheTimeThatAllMayBeIdleChanges) {
 // There is no room while another is at work: a stream shows that it lives, and what does not stream is told to come
 // again.
 TEST(SeveralModels, WhoWaitsShowsThatItLives) {
-  size_t one = 0;
-  {
-    ModelsServer all;
-    one = all.needs("moe") + 1000;
-  }
+  const size_t one = ModelsServer().needs("moe") + 1000;
   ServerSettings settings;
   settings.life_sign_s = 0.1;
   settings.load_s = 0.5;
@@ -493,11 +477,7 @@ TEST(SeveralModels, WhoWaitsShowsThatItLives) {
 
 // Its clients count events, and want the last one.
 TEST(SeveralModels, AResponseThatWaitsForItsModelHasItsEvents) {
-  size_t one = 0;
-  {
-    ModelsServer all;
-    one = all.needs("moe") + 1000;
-  }
+  const size_t one = ModelsServer().needs("moe") + 1000;
   ServerSettings settings;
   settings.life_sign_s = 0.1;
   settings.load_s = 0.5;

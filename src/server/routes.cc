@@ -565,7 +565,9 @@ void Routes::apply(const LiveSettings& live) {
 // Nobody asks a device that nobody computes on.
 std::optional<size_t> Routes::device_bytes() {
   if (!shelf_.uses_device()) return std::nullopt;
-  return kernels::cuda_used_bytes();
+  const auto device = kernels::find_cuda_device();
+  if (!device.ok()) return std::nullopt;
+  return device->memory_bytes - device->free_bytes;
 }
 
 json::object Routes::model_facts() {

@@ -89,7 +89,7 @@ Prefixes::Page& Prefixes::root(const Fingerprint& scope) {
     root = std::make_unique<Page>(&looks_);
     root->depth = -1;
     root->scope = scope;
-    root->mark = mark_of(scope);
+    root->mark = scope[0] ^ scope[1];
   }
   return *root;
 }
@@ -189,19 +189,19 @@ uint64_t Prefixes::mark_of(uint64_t before, const Key& key) {
   return mark;
 }
 
-bool Prefixes::holds_first(const std::map<Fingerprint, std::unique_ptr<Page>>& roots, const PrefixText& text) {
+bool Prefixes::others_hold(const PrefixText& text) const {
   constexpr int kMostAsked = 64;
   if (most_pages(text) == 0) return false;
   const Key key = key_of(text, 0);
   int asked = 0;
-  for (const auto& [scope, root] : roots) {
+  for (const auto& [scope, root] : roots_) {
     if (++asked > kMostAsked) return false;
     if (scope != text.scope && child(*root, key) != nullptr) return true;
   }
   return false;
 }
 
-bool Prefixes::parts_behind(Page& at, const PrefixText& text) const {
+bool Prefixes::parts_behind(const Page& at, const PrefixText& text) {
   const auto begin = static_cast<size_t>(at.depth + 1) * kPageTokens;
   if (begin >= text.prompt.size()) return false;
   const Key key =
@@ -216,18 +216,17 @@ bool Prefixes::parts_behind(Page& at, const PrefixText& text) const {
          (behind != at.children.begin() && parts(*std::prev(behind)->second));
 }
 
-PrefixMiss Prefixes::why_missed(const PrefixText& text, int32_t known) {
+PrefixMiss Prefixes::why_missed(const PrefixText& text, const Walk& walk, int32_t known) const {
   if (known + 1 >= static_cast<int32_t>(text.prompt.size())) return PrefixMiss::none;
-  const auto from = roots_.find(text.scope);
-  std::vector<Page*> path;
-  if (from != roots_.end()) follow(text, from->second.get(), path);
-  const auto pages = static_cast<int32_t>(path.size());
-  if (pages * kPageTokens > known) return layout_.is_recurrent() ? PrefixMiss::state : PrefixMiss::evicted;
-  const uint64_t mark = path.empty() ? mark_of(text.scope) : path.back()->mark;
-  if (pages < most_pages(text) && gone_.has(mark_of(mark, key_of(text, pages)))) return PrefixMiss::evicted;
-  if (from != roots_.end() && parts_behind(path.empty() ? *from->second : *path.back(), text))
-    return PrefixMiss::differs;
-  return path.empty() && holds_first(roots_, text) ? PrefixMiss::scope : PrefixMiss::unknown;
+  CHECK(walk.at_ != nullptr);
+  Page& at = *walk.at_;
+  if (walk.pages_ < most_pages(text)) {
+    const Key next = key_of(text, walk.pages_);
+    if (child(at, next) != nullptr) return layout_.is_recurrent() ? PrefixMiss::state : PrefixMiss::evicted;
+    if (gone_.has(mark_of(at.mark, next))) return PrefixMiss::evicted;
+  }
+  if (parts_behind(at, text)) return PrefixMiss::differs;
+  return walk.pages_ == 0 && others_hold(text) ? PrefixMiss::scope : PrefixMiss::unknown;
 }
 
 int32_t Prefixes::shared_tokens(const Key& key, const Page& page) {

@@ -64,8 +64,8 @@ class Prefixes {
   // The same, whole pages alone.
   std::vector<KvCache::PageBlocks> find_whole(const PrefixText& text, bool whole_pictures, Walk& walk);
 
-  // Why no more than the first `known` tokens of the prompt were found.
-  PrefixMiss why_missed(const PrefixText& text, int32_t known);
+  // Why no more than the first `known` tokens of the prompt were found, by the walk that found them.
+  [[nodiscard]] PrefixMiss why_missed(const PrefixText& text, const Walk& walk, int32_t known) const;
 
   // The same for a sequence on its way: whether there is more of its prompt here by now than it has come to. All pages
   // from the first on, or none where there is not.
@@ -125,11 +125,10 @@ class Prefixes {
   Page& root(const Fingerprint& scope);
   // A page and all before it, in a number.
   static uint64_t mark_of(uint64_t before, const Key& key);
-  static uint64_t mark_of(const Fingerprint& scope) { return scope[0] ^ scope[1]; }
   // Whether the text's first page is here for somebody else; of very many scopes the first are asked.
-  static bool holds_first(const std::map<Fingerprint, std::unique_ptr<Page>>& roots, const PrefixText& text);
+  [[nodiscard]] bool others_hold(const PrefixText& text) const;
   // Whether what is known behind this page begins like the text and goes on otherwise.
-  bool parts_behind(Page& at, const PrefixText& text) const;
+  static bool parts_behind(const Page& at, const PrefixText& text);
   // How many pages of a prompt can be taken from here: the last token is always run.
   static int32_t most_pages(const PrefixText& text) {
     return static_cast<int32_t>((text.prompt.size() - 1) / kPageTokens);

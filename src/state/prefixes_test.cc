@@ -101,7 +101,7 @@ TEST_F(PrefixesTest, SaysWhyNotMoreWasFound) {
   const auto why = [&](const Text& text) {
     Prefixes::Walk walk;
     const Prefixes::Found found = prefixes_.find(text, false, walk);
-    return prefixes_.why_missed(text, static_cast<int32_t>(found.pages.size()) * kPageTokens + found.open_tokens);
+    return prefixes_.why_missed(text, walk, static_cast<int32_t>(found.pages.size()) * kPageTokens + found.open_tokens);
   };
   EXPECT_EQ(why(text(320)), PrefixMiss::unknown) << "nobody was here before";
   run_to_its_end(text(320));

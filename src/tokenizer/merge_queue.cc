@@ -18,38 +18,65 @@ void MergeBuckets::offer(OfferedMerge merge) {
   newest = at;
 }
 
-bool MergeBuckets::take(OfferedMerge& merge) {
-  if (!current_.empty() && !ranks_.empty() && ranks_.front() < rank_) set_aside();
-  if (current_.empty()) {
-    if (ranks_.empty()) return false;
-    std::pop_heap(ranks_.begin(), ranks_.end(), std::greater<>());
-    begin(ranks_.back());
+uint32_t MergeBuckets::Run::take() {
+  uint32_t pos = 0;
+  if (late.empty() || (!places.empty() && places.back() < late.front())) {
+    pos = places.back();
+    places.pop_back();
+  } else {
+    std::pop_heap(late.begin(), late.end(), std::greater<>());
+    pos = late.back();
+    late.pop_back();
   }
-  merge = {rank_, current_.back()};
-  current_.pop_back();
+  return pos;
+}
+
+bool MergeBuckets::take(OfferedMerge& merge) {
+  while (depth_ > 0 && runs_[depth_ - 1].is_empty()) --depth_;
+  if (!ranks_.empty()) {
+    if (depth_ == 0 || ranks_.front() < runs_[depth_ - 1].rank) {
+      begin();
+    } else if (ranks_.front() == runs_[depth_ - 1].rank) {
+      join(runs_[depth_ - 1]);
+    }
+  }
+  if (depth_ == 0) return false;
+  Run& run = runs_[depth_ - 1];
+  merge = {run.rank, run.take()};
   return true;
 }
 
-// A lower rank has turned up.
-void MergeBuckets::set_aside() {
-  for (const uint32_t pos : current_) offer({rank_, pos});
-  current_.clear();
-}
-
-void MergeBuckets::begin(uint32_t rank) {
+void MergeBuckets::take_list(std::vector<uint32_t>& places) {
+  std::pop_heap(ranks_.begin(), ranks_.end(), std::greater<>());
+  uint32_t& newest = newest_[ranks_.back()];
   ranks_.pop_back();
-  rank_ = rank;
   uint32_t last = kNone;
-  for (uint32_t at = newest_[rank]; at != kNone; at = places_[at].older) {
-    current_.push_back(places_[at].pos);
+  for (uint32_t at = newest; at != kNone; at = places_[at].older) {
+    places.push_back(places_[at].pos);
     last = at;
   }
   places_[last].older = unused_;
-  unused_ = newest_[rank];
-  newest_[rank] = kNone;
+  unused_ = newest;
+  newest = kNone;
+}
+
+void MergeBuckets::begin() {
+  if (depth_ == runs_.size()) runs_.emplace_back();
+  Run& run = runs_[depth_++];
+  run.rank = ranks_.front();
+  take_list(run.places);
   // Most come from left to right.
-  if (!std::is_sorted(current_.begin(), current_.end(), std::greater<>()))
-    std::sort(current_.begin(), current_.end(), std::greater<>());
+  if (!std::is_sorted(run.places.begin(), run.places.end(), std::greater<>()))
+    std::sort(run.places.begin(), run.places.end(), std::greater<>());
+}
+
+void MergeBuckets::join(Run& run) {
+  joining_.clear();
+  take_list(joining_);
+  for (const uint32_t pos : joining_) {
+    run.late.push_back(pos);
+    std::push_heap(run.late.begin(), run.late.end(), std::greater<>());
+  }
 }
 
 }  // namespace paceline

@@ -38,8 +38,8 @@ class MergeHeap {
 };
 
 // For words as long as books, where few ranks have many places each: a heap of ranks, a list of places for each. A rank
-// that is offered while its own places are taken comes behind them; nobody does that, since what a merge makes is
-// longer than what it was made of.
+// whose places are being given out when a lower one turns up waits on a stack as it is; places that it is offered until
+// it goes on are few, and have a heap of their own.
 class MergeBuckets {
  public:
   // All ranks are below `rank_end`.
@@ -54,16 +54,26 @@ class MergeBuckets {
   struct Place {
     uint32_t pos, older;  // of the same rank
   };
-  void set_aside();
-  void begin(uint32_t rank);
+  struct Run {
+    uint32_t rank = 0;
+    std::vector<uint32_t> places;  // the last first
+    std::vector<uint32_t> late;    // a heap
+    [[nodiscard]] bool is_empty() const { return places.empty() && late.empty(); }
+    uint32_t take();
+  };
+  // What waits for the heap's first rank, and the rank itself, leave for `places`, the newest first.
+  void take_list(std::vector<uint32_t>& places);
+  void begin();
+  void join(Run& run);
 
   std::vector<uint32_t> newest_;  // by rank: into places_
   std::vector<Place> places_;
   uint32_t unused_ = kNone;      // those that were taken, likewise linked
   std::vector<uint32_t> ranks_;  // that have places
-  // What is being given out, the last first.
-  uint32_t rank_ = 0;
-  std::vector<uint32_t> current_;
+  // Those that are being given out, each of a lower rank than the one before; those behind `depth_` are empty.
+  std::vector<Run> runs_;
+  size_t depth_ = 0;
+  std::vector<uint32_t> joining_;
 };
 
 }  // namespace paceline

@@ -23,8 +23,8 @@ import wire
 MEGABYTE = 1 << 20
 # Name, bytes of KV, part of the time, how it begins (then only memory is attacked, and the log is read). Budgets that some
 # prompts fill to the last block, and one that is roomy but full after a while.
-SEGMENTS = [("ring exactly full", 10395648, 0.15, attacks.full_ring),
-            ("equal prompts, full", 14671872, 0.15, attacks.full_twice),
+SEGMENTS = [("ring exactly full", 7569408, 0.15, attacks.full_ring),
+            ("equal prompts, full", 11059200, 0.15, attacks.full_twice),
             ("mixture, log not read", 128 * MEGABYTE, 0.7, None)]
 LONGEST_END_S = 150
 

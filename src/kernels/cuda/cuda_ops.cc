@@ -47,11 +47,6 @@ Result<std::unique_ptr<Ops>> make_cuda_ops() {
   return std::unique_ptr<Ops>(std::move(ops));
 }
 
-size_t cuda_used_bytes() {
-  size_t free_bytes = 0, all_bytes = 0;
-  return cudaMemGetInfo(&free_bytes, &all_bytes) == cudaSuccess ? all_bytes - free_bytes : 0;
-}
-
 }  // namespace paceline::kernels
 
 namespace paceline::kernels::cuda {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -31,6 +32,7 @@ Status replace_file(const std::string& named, std::string_view text) {
   if (fs::exists(before) && !fs::is_regular_file(before)) return Error{fmt::format("{}: not a file", named)};
   fs::create_directories(fs::path(path).parent_path(), error);
   const std::string part = fmt::format("{}.{}", path, ::getpid());
+  errno = 0;
   std::ofstream file(part, std::ios::binary);
   if (fs::exists(before)) fs::permissions(part, before.permissions(), error);
   file << text;
@@ -40,9 +42,9 @@ Status replace_file(const std::string& named, std::string_view text) {
     if (!error) return Done{};
   }
   // Nobody would look for half a file, nor take it away.
-  const std::string why = error ? error.message() : "cannot be written";
+  const std::string why = error ? error.message() : errno != 0 ? std::generic_category().message(errno) : "failed";
   fs::remove(part, error);
-  return Error{fmt::format("{}: {}", path, why)};
+  return Error{fmt::format("{}: cannot be written: {}", path, why)};
 }
 
 }  // namespace paceline

@@ -53,6 +53,13 @@ Status LiveOptions::check(const std::string& name, const std::string& value) con
   return program.command().change(name, value);
 }
 
+Status LiveOptions::check_file(const std::string& text) {
+  ServeOptions others;
+  Program program("", "", "");
+  add_serve_options(program.command(), others);
+  return give_settings(program.command(), text, &others.models);
+}
+
 Result<LiveSettings> LiveOptions::change(const std::string& name, const std::string& value) {
   TRY(check(name, value));
   const std::lock_guard lock(mutex_);
@@ -74,7 +81,7 @@ Result<LiveSettings> LiveOptions::change(const std::string& name, const std::str
 Result<std::optional<int32_t>> LiveOptions::read_depth(const std::string& value) const {
   const std::optional<int32_t>& first = options_.engine.draft.depth;
   if (value == "auto" && !first) return std::optional<int32_t>();
-  const int32_t most = first.value_or(kMaxDraftTokens - 1);
+  const int32_t most = first.value_or(kMaxDraftTokens);
   int32_t read = 0;
   const auto [end, wrong] = std::from_chars(value.data(), value.data() + value.size(), read);
   if (wrong != std::errc() || end != value.data() + value.size() || read < 0 || read > most)

@@ -22,6 +22,8 @@ class LiveOptions {
 
   // What change() would say to it.
   [[nodiscard]] Status check(const std::string& name, const std::string& value) const;
+  // Whether a server could start with a file of this text; where not, the line and why.
+  [[nodiscard]] static Status check_file(const std::string& text);
   // As a flag would give it; all of them as they are then.
   Result<LiveSettings> change(const std::string& name, const std::string& value);
   // Nothing changes while it reads.

@@ -57,6 +57,28 @@ TEST_F(LiveOptionsTest, ManyChangeAndReadAtOnce) {
   EXPECT_EQ(options_.server.limits.max_choices, 200);
 }
 
+// As everywhere: what a flag takes, a request and the console take.
+TEST_F(LiveOptionsTest, ADepthHasOneBound) {
+  for (const char* name : {"depth", "default-depth"}) {
+    EXPECT_TRUE(live_.change(name, "16").ok()) << name;
+    EXPECT_FALSE(live_.change(name, "17").ok()) << name;
+  }
+}
+
+TEST_F(LiveOptionsTest, AFileThatNoServerWouldStartWithIsSaid) {
+  EXPECT_TRUE(LiveOptions::check_file("").ok());
+  EXPECT_TRUE(LiveOptions::check_file("port = 1\n[models.a]\npin = true\n").ok());
+  for (const auto& [text, where] :
+       std::vector<std::pair<const char*, const char*>>{{"port = 1\nport =\n", "line 2: "},
+                                                        {"\n\nports = 1\n", "line 3: "},
+                                                        {"port = \"x\"", "line 1: "},
+                                                        {"[models.a]\npins = 1", "line 2: "}}) {
+    const Status read = LiveOptions::check_file(text);
+    ASSERT_FALSE(read.ok()) << text;
+    EXPECT_TRUE(read.error().message.starts_with(where)) << read.error().message;
+  }
+}
+
 TEST_F(LiveOptionsTest, WhatIsAskedForWhereARequestDoesNotSay) {
   const RequestDefaults none = request_defaults(options_.defaults);
   EXPECT_FALSE(none.temperature || none.top_p || none.top_k || none.thinks || none.depth);
@@ -80,7 +102,7 @@ TEST_F(LiveOptionsTest, WhatIsAskedForWhereARequestDoesNotSay) {
                                                                                     {"default-top-p", "0"},
                                                                                     {"default-top-k", "1.5"},
                                                                                     {"default-thinking", "yes"},
-                                                                                    {"default-depth", "16"},
+                                                                                    {"default-depth", "17"},
                                                                                     {"default-depth", "model"},
                                                                                     {"port", "80"}}) {
     EXPECT_FALSE(live_.change(name, value).ok()) << name << " " << value;
@@ -119,7 +141,7 @@ TEST_F(LiveOptionsTest, ADepthForAllAndBackToThePolicy) {
   EXPECT_EQ(live_.change("queue-length", "5")->dials.depth, std::nullopt);
   EXPECT_EQ(live_.change("depth", "3")->dials.depth, 3);
   EXPECT_EQ(live_.change("queue-length", "6")->dials.depth, 3) << "it stays";
-  for (const char* wrong : {"16", "-1", "2.5", "", "deep"}) EXPECT_FALSE(live_.change("depth", wrong).ok()) << wrong;
+  for (const char* wrong : {"17", "-1", "2.5", "", "deep"}) EXPECT_FALSE(live_.change("depth", wrong).ok()) << wrong;
   EXPECT_EQ(live_.change("depth", "auto")->dials.depth, std::nullopt);
   EXPECT_EQ(options_.engine.draft.depth, std::nullopt) << "engines that are opened later have a policy";
   options_.engine.draft.depth = 4;  // as at a start with --depth 4

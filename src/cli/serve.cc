@@ -243,6 +243,7 @@ void add_serve_command(const Command& program, Action& action) {
       options->server.change_setting = [&live](const std::string& name, const std::string& value) {
         return live.change(name, value);
       };
+      options->server.check_config = LiveOptions::check_file;
       options->server.client_texts = client_texts;
       hold_standard_files();
       give_memory_back();

@@ -78,9 +78,13 @@ class Finder {
     if (!options_.models.several()) return entry;
     entry.open.draft.lazy = true;
     // Of several none may have all that is free: what it has is known before it is loaded.
-    constexpr size_t kLeast = size_t{64} << 20, kMost = size_t{8} << 30, kShares = 8;
+    constexpr size_t kMost = size_t{8} << 30, kShares = 8;
+    const size_t least = options_.models.min_kv;
     size_t& kv_bytes = entry.open.engine.kv_bytes;
-    if (kv_bytes == 0) kv_bytes = std::clamp(budget_ / kShares, kLeast, kMost);
+    if (kv_bytes > 0) return entry;
+    const size_t others = needs_of(entry).without_drafter().all();
+    const size_t left = budget_ > others ? budget_ - others : 0;
+    kv_bytes = std::max(least, std::min({budget_ / kShares, kMost, left}));
     return entry;
   }
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <system_error>
@@ -128,6 +129,8 @@ void add_models(const Command& command, ServeOptions& options) {
       ->type_name("DIR");
   group.bytes("--memory", models.memory, {},
               "Memory of all loaded models together; 0: what is free at start, less a tenth");
+  group.bytes("--min-kv", models.min_kv, {.low = kMegabyte},
+              "Memory for keys and values that a model of several has at least, where --kv-bytes does not say");
   group.add("--autoload", models.autoload, "A request for a model that is not loaded loads it");
   group.number("--load-seconds", options.server.load_s, 0.1, 86400, "Seconds that a request waits for its model");
   group.number("--model-idle-seconds", models.idle_s, 0, 1e9,
@@ -148,6 +151,9 @@ void add_capacity(const Command& command, ServeOptions& options) {
            "whatever that takes; default: 50 on a GPU, else 0")
       ->range(0, 60000);
   group.number("--max-running", engine.most_running, 1, 65536, "Sequences computed at once");
+  group.number("--reserve-tokens", engine.reserve_tokens, 0, 1 << 30,
+               "Tokens behind its prompt, up to its max_tokens, that must have room when a request begins; fewer: more "
+               "at once, of which some may have to be computed again");
   group.number("--queue-length", engine.queue_length, 1, 1 << 20, "Requests that may wait; more are answered 429");
   group.bytes("--queue-bytes", engine.queue_bytes, {.low = kMegabyte},
               "Memory of requests that wait or run, beside keys and values: prompts, pictures; more are answered 429");
@@ -241,7 +247,7 @@ void add_defaults(Group& group, DefaultTexts& texts) {
   group
       .add("--default-depth", texts.depth,
            "Always so many guesses per check, where it does not say; auto: as many as pay")
-      ->check(number_or("auto", 0, kMaxDraftTokens - 1, true))
+      ->check(number_or("auto", 0, kMaxDraftTokens, true))
       ->type_name("INT|auto");
 }
 
@@ -389,6 +395,15 @@ Status give_model_line(const SettingLine& line, ModelsOptions& models) {
 }  // namespace
 
 Status read_settings_file(const Command& command, const std::string& path, ModelsOptions* models) {
+  // What is no file may never end, or never begin.
+  std::error_code unknown;
+  const auto kind = std::filesystem::status(path, unknown).type();
+  using Kind = std::filesystem::file_type;
+  if (kind == Kind::fifo || kind == Kind::socket || kind == Kind::character || kind == Kind::block)
+    return Error{fmt::format("{}: expected a file, found {}", path,
+                             kind == Kind::fifo     ? "a pipe"
+                             : kind == Kind::socket ? "a socket"
+                                                    : "a device")};
   errno = 0;
   std::ifstream file(path);
   std::stringstream text;
@@ -396,13 +411,18 @@ Status read_settings_file(const Command& command, const std::string& path, Model
   // A folder can be opened, and not be read.
   if (!file.is_open() || file.bad() || (text.fail() && errno != 0))
     return Error{fmt::format("{}: cannot read: {}", path, std::generic_category().message(errno))};
-  const auto lines = read_setting_lines(text.str());
-  if (!lines.ok()) return Error{fmt::format("{}: {}", path, lines.error().message)};
-  for (const SettingLine& line : *lines) {
+  if (const Status given = give_settings(command, text.str(), models); !given.ok())
+    return Error{fmt::format("{}: {}", path, given.error().message)};
+  return Done{};
+}
+
+Status give_settings(const Command& command, std::string_view text, ModelsOptions* models) {
+  TRY_ASSIGN(const std::vector<SettingLine> lines, read_setting_lines(text));
+  for (const SettingLine& line : lines) {
     const Status given = !line.model.empty() && models != nullptr ? give_model_line(line, *models)
                          : line.key == "config"                   ? Error{"config is no setting"}
                                                                   : command.give(line.key, line.values);
-    if (!given.ok()) return Error{fmt::format("{}: line {}: {}", path, line.number, given.error().message)};
+    if (!given.ok()) return Error{fmt::format("line {}: {}", line.number, given.error().message)};
   }
   return Done{};
 }

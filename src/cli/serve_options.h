@@ -28,9 +28,10 @@ struct ModelTable {
 
 // Of several models in one process.
 struct ModelsOptions {
-  std::string folder;            // every model in it; "": none
-  std::vector<ModelTable> list;  // and these
-  size_t memory = 0;             // of all that are loaded; 0: what is free at start, less a tenth
+  std::string folder;                // every model in it; "": none
+  std::vector<ModelTable> list;      // and these
+  size_t memory = 0;                 // of all that are loaded; 0: what is free at start, less a tenth
+  size_t min_kv = size_t{64} << 20;  // for keys and values of one, where nobody says
   bool autoload = true;
   double idle_s = 0;  // after which one that nobody uses goes; 0: never
   [[nodiscard]] bool several() const { return !folder.empty() || !list.empty(); }
@@ -60,6 +61,8 @@ void add_serve_options(const Command& command, ServeOptions& options);
 
 // The settings file's lines for what neither the command line nor the environment said. An error names the line.
 Status read_settings_file(const Command& command, const std::string& path, ModelsOptions* models = nullptr);
+// The same of a file's text.
+Status give_settings(const Command& command, std::string_view text, ModelsOptions* models = nullptr);
 
 // Whether no variable that names a file is set to nothing.
 Status check_environment();

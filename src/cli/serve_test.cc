@@ -3,6 +3,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -500,6 +501,12 @@ TEST(ServeProgram, SaysWhatIsWrong) {
   EXPECT_NE(log.find("kv_bytes: expected at least "), std::string::npos) << log;
   EXPECT_NE(log.find("found 10"), std::string::npos) << log;
   EXPECT_EQ(serve("--config /nothing/here", "~", 0, &log), 2);
+  // A pipe that nobody writes into would be waited for.
+  const fs::path pipe = fs::path(testing::TempDir()) / ("paceline_config_" + std::to_string(::getpid()));
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(serve("--config " + pipe.string(), "~", 0, &log), 2);
+  EXPECT_NE(log.find(pipe.string() + ": expected a file, found a pipe"), std::string::npos) << log;
+  fs::remove(pipe);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "engine/schedule.h"
 #include "model/gemma4/state_of.h"
 #include "model/gemma4/tiny_config.h"
+#include "state/states_for_tests.h"
 
 namespace paceline {
 namespace {
@@ -27,6 +28,12 @@ class Remembering : public SingleDrafter {
   int32_t draft(const DraftContext&, DrafterState*, std::span<TokenId>) override { return 0; }
 };
 
+// All that it keeps lies in pages.
+class Guessing : public SingleDrafter {
+ public:
+  int32_t draft(const DraftContext&, DrafterState*, std::span<TokenId>) override { return 0; }
+};
+
 struct AccountingCase {
   const char* name;
   int32_t window;
@@ -34,18 +41,25 @@ struct AccountingCase {
   int32_t budget;          // in sequences of the longest kind; 0: what one request needs, to the byte
   bool equal;              // everybody writes the same
   bool remembers = false;  // the drafter has memory of its own
+  bool layered = false;    // it has layers beside the model's, and long requests fit without those alone
 };
 
 class AccountingTest : public testing::TestWithParam<AccountingCase> {
  protected:
   static constexpr int32_t kContext = 1500;
 
-  AccountingTest() : config_(made_config()), layout_(state_of(config_), DType::bf16) {
+  AccountingTest() : config_(made_config()), layout_(made_state(config_), DType::bf16) {
     settings_.chunk_rows = 100;
     settings_.chunk_rows_beside = 64;
     settings_.most_running = 9;
     const auto sequences = static_cast<size_t>(std::max(GetParam().budget, 1));
-    settings_.kv_bytes = sequences * sequence_bytes(kContext, GetParam().pictures ? kMaxImageRows : kMaxForwardRows);
+    settings_.kv_bytes = sequences * sequence_bytes(kContext, GetParam().pictures ? kMaxImageRows : kMaxForwardRows,
+                                                    !GetParam().layered);
+  }
+
+  static constexpr int32_t kDraftWindow = 200;
+  static ModelState made_state(const Gemma4Config& config) {
+    return GetParam().layered ? with_draft_layers(state_of(config), kDraftWindow) : state_of(config);
   }
 
   static Gemma4Config made_config() {
@@ -57,23 +71,35 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
   int32_t pick(int32_t low, int32_t high) { return std::uniform_int_distribution<int32_t>(low, high)(random_); }
 
   // Counted once more, from what a sequence is: a page of global layers for every 64 positions; of sliding ones as many
-  // as the window, one forward and a page that begins before them take.
-  [[nodiscard]] size_t sequence_bytes(int32_t positions, int32_t rows) const {
+  // as the window, one forward and a page that begins before them take. And of a drafter's layers likewise.
+  [[nodiscard]] size_t sequence_bytes(int32_t positions, int32_t rows, bool drafts = true) const {
     const int32_t pages = (positions + 63) / 64;
-    int32_t ring = 1;
-    while ((ring - 1) * 64 < GetParam().window + rows) ++ring;
+    const auto ring = [&](int32_t window) {
+      int32_t slots = 1;
+      while ((slots - 1) * 64 < window + rows) ++slots;
+      return static_cast<size_t>(std::min(pages, slots));
+    };
     const size_t unit = layout_.blocks.unit_bytes;
-    const size_t drafter_bytes = GetParam().remembers ? drafter_.state_bytes(positions) : 0;
-    return static_cast<size_t>(pages) * layout_.block_bytes[StateKind::paged] +
-           static_cast<size_t>(std::min(pages, ring)) * layout_.block_bytes[StateKind::window] +
-           (drafter_bytes + unit - 1) / unit * unit;
+    const size_t drafter_bytes = GetParam().remembers && drafts ? drafter_.state_bytes(positions) : 0;
+    size_t bytes = static_cast<size_t>(pages) * layout_.block_bytes[StateKind::paged] +
+                   ring(GetParam().window) * layout_.block_bytes[StateKind::window];
+    if (GetParam().layered && drafts)
+      bytes += static_cast<size_t>(pages) * layout_.block_bytes[StateKind::draft_paged] +
+               ring(kDraftWindow) * layout_.block_bytes[StateKind::draft_window];
+    return bytes + (drafter_bytes + unit - 1) / unit * unit;
   }
-  [[nodiscard]] const Drafter* drafter() const { return GetParam().remembers ? &drafter_ : nullptr; }
+  [[nodiscard]] const Drafter* drafter() const {
+    if (GetParam().remembers) return &drafter_;
+    return GetParam().layered ? &guessing_ : nullptr;
+  }
   [[nodiscard]] size_t bytes_of(const Request& request) const {
     const int64_t wanted = static_cast<int64_t>(request.prompt.size()) + request.max_tokens;
     int32_t rows = kMaxForwardRows;
     for (const RequestPicture& picture : request.pictures) rows = std::max(rows, picture.count);
-    return sequence_bytes(static_cast<int32_t>(std::min<int64_t>(wanted, request.context)), rows);
+    const auto positions = static_cast<int32_t>(std::min<int64_t>(wanted, request.context));
+    const size_t all = sequence_bytes(positions, rows);
+    const bool fits = all * static_cast<size_t>(request.choices) <= settings_.kv_bytes;
+    return fits ? all : sequence_bytes(positions, rows, false);
   }
 
   // One of a few texts, so that beginnings are often known.
@@ -107,8 +133,9 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
     if (schedule.waiting_count() > 6) return;
     const Request request = make();
     for (int32_t copies = pick(0, 3) == 0 ? pick(2, 5) : 1; copies > 0; --copies) {
-      std::shared_ptr<Accepted> accepted = Schedule::accept(request, layout_, config_, drafter());
+      std::shared_ptr<Accepted> accepted = Schedule::accept(request, layout_, config_, settings_.kv_bytes, drafter());
       if (accepted->bytes() > settings_.kv_bytes) return;
+      went_without_ += accepted->drafts ? 0 : 1;
       accepted->listener = std::make_shared<Silent>();
       schedule.enqueue(std::move(accepted));
     }
@@ -120,7 +147,7 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
 
   void start(Sequence& seq) {
     see_pictures(seq);
-    seq.drafter_state = drafter_.start();
+    if (seq.accepted->drafts) seq.drafter_state = drafter_.start();
   }
 
   // What a step does with memory: rows and drafts are held, run, and the drafts that did not stand taken back.
@@ -139,7 +166,7 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
       const int32_t most = std::min({seq.most_drafts(), seq.draft_room, 6});
       const int32_t drafts = seq.reads() ? 0 : pick(0, most);
       seq.drafts.assign(static_cast<size_t>(drafts), 0);
-      if (drafter() != nullptr) {
+      if (seq.drafter_state != nullptr) {
         ASSERT_EQ(seq.drafter_state->units.size(), seq.drafter_units.numbers().size());
       }
       // Without a drafter nobody has held anything for drafts.
@@ -203,6 +230,9 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
       count(seq->drafter_units.numbers());
       ASSERT_EQ(static_cast<int64_t>(own), seq->kv.units() + seq->drafter_units.count());
       ASSERT_LE(own * layout_.blocks.unit_bytes, bytes_of(seq->request()));
+      if (seq->accepted->drafts) continue;
+      ASSERT_EQ(seq->drafter_units.count(), 0);
+      seq->kv.visit_blocks([&](StateKind kind, const KvBlockRef&) { ASSERT_FALSE(is_drafters(kind)); });
     }
     for (const auto& seq : schedule.gave_way()) {
       ASSERT_EQ(seq->kv.units(), 0);
@@ -228,9 +258,10 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
   Gemma4Config config_;
   KvLayout layout_;
   Remembering drafter_;
+  Guessing guessing_;
   EngineSettings settings_;
   std::mt19937 random_{7};
-  int64_t prompt_rows_ = 0;
+  int64_t prompt_rows_ = 0, went_without_ = 0;
 };
 
 TEST_P(AccountingTest, EveryBlockIsAccountedFor) {
@@ -249,6 +280,34 @@ TEST_P(AccountingTest, EveryBlockIsAccountedFor) {
   EXPECT_GT(prompt_rows_, 2000);
   EXPECT_GT(schedule.prefix_hits(), 1000);
   EXPECT_GT(schedule.times_given_way(), 20);
+  EXPECT_EQ(went_without_ > 20, GetParam().layered) << went_without_;
+}
+
+// How much of what a request may write must have room before it begins is the operator's to say.
+TEST(Accounting, WhatIsReservedForARequestIsNoMoreThanItAsksFor) {
+  const Gemma4Config config = tiny_config("dense", 24);
+  const KvLayout layout(state_of(config), DType::bf16);
+  EngineSettings settings;
+  settings.kv_bytes = layout.sequence_bytes(900, kMaxForwardRows);
+  const auto begun = [&](int32_t reserve_tokens, int32_t max_tokens) {
+    settings.reserve_tokens = reserve_tokens;
+    Schedule schedule(layout, config, settings);
+    for (TokenId first = 0; first < 2; ++first) {
+      Request request;
+      request.prompt.assign(100, first);
+      request.max_tokens = max_tokens;
+      request.context = 1000;
+      std::shared_ptr<Accepted> accepted = Schedule::accept(std::move(request), layout, config, settings.kv_bytes);
+      accepted->listener = std::make_shared<Silent>();
+      schedule.enqueue(std::move(accepted));
+    }
+    schedule.admit([](Sequence&) {});
+    return schedule.running().size();
+  };
+  EXPECT_EQ(begun(EngineSettings().reserve_tokens, 700), 2u);
+  EXPECT_EQ(begun(0, 700), 2u);
+  EXPECT_EQ(begun(700, 700), 1u);
+  EXPECT_EQ(begun(1 << 30, 20), 2u);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -258,7 +317,9 @@ INSTANTIATE_TEST_SUITE_P(
                     AccountingCase{"wide_window", 512, false, 3, false}, AccountingCase{"pictures", 24, true, 2, false},
                     AccountingCase{"pictures_equal", 300, true, 4, true}, AccountingCase{"many", 24, false, 12, true},
                     AccountingCase{"one_remembers", 24, false, 0, false, true},
-                    AccountingCase{"three_remember", 100, true, 3, true, true}),
+                    AccountingCase{"three_remember", 100, true, 3, true, true},
+                    AccountingCase{"one_layered", 24, false, 0, false, false, true},
+                    AccountingCase{"two_layered", 100, true, 2, false, true, true}),
     [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace

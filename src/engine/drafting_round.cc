@@ -20,7 +20,7 @@ DraftingRound::DraftingRound(const EngineParts& parts, const EngineSettings& set
 
 void DraftingRound::start(Sequence& seq) {
   if (parts_.drafter == nullptr) return;
-  seq.drafter_state = parts_.drafter->start();
+  if (seq.accepted->drafts) seq.drafter_state = parts_.drafter->start();
   if (policy_ != nullptr && seq.depth == nullptr)
     seq.depth = std::make_unique<RoutedDepth>(std::span(parts_.costs, drafters()), settings_.deepest);
 }
@@ -61,6 +61,7 @@ void DraftingRound::propose(const StepPlan& plan, double kv_used) {
 
 std::optional<DepthReason> DraftingRound::cap(const StepPlan& plan, const Sequence& seq, double kv_used) const {
   const auto beyond = [](auto value, auto cap) { return cap > 0 && value > cap; };
+  if (!seq.accepted->drafts) return DepthReason::cap_kv;
   if (beyond(plan.choosing, settings_.speculates_up_to_running)) return DepthReason::cap_running;
   if (beyond(seq.kv.length(), settings_.speculates_up_to_context)) return DepthReason::cap_context;
   if (beyond(kv_used, settings_.speculates_up_to_kv)) return DepthReason::cap_kv;
@@ -205,6 +206,7 @@ void DraftingRound::commit(const StepPlan& plan, std::span<const Choosing> choos
   if (parts_.drafter == nullptr) return;
   committed_.clear();
   const auto add = [&](const Sequence& seq, const StepPart& part) {
+    if (!seq.accepted->drafts) return;
     const int32_t length = seq.kv.length();
     const bool writes = std::find(writers_.begin(), writers_.end(), &seq) != writers_.end();
     committed_.push_back(

@@ -31,7 +31,7 @@ class Engine::Loop {
     if (const Status status = check_request(request, config, parts_.vision); !status.ok())
       return {.refusal = Refusal::invalid, .problem = status.error().message};
     std::shared_ptr<Accepted> accepted =
-        Schedule::accept(std::move(request), parts_.forward->kv_layout(), config, parts_.drafter);
+        Schedule::accept(std::move(request), parts_.forward->kv_layout(), config, settings_.kv_bytes, parts_.drafter);
     accepted->listener = std::move(listener);
     accepted->submitted = EngineClock::now();
     Submission submission;

@@ -21,11 +21,12 @@ struct EngineSettings {
   // were seen to take. None: chunk_rows_beside, or what a session knows to suit the device.
   std::optional<float> latency_ms;
   int32_t most_running = 256;            // sequences
+  int32_t reserve_tokens = kPageTokens;  // behind the prompt, that must have room when a request begins
   int32_t queue_length = 2048;           // requests that wait
   size_t queue_bytes = size_t{1} << 30;  // that requests hold beside keys and values, waiting and running
   bool keeps_prefixes = true;
   size_t feature_bytes = size_t{64} << 20;  // for what the vision side made of pictures
-  int32_t deepest = kMaxDraftTokens - 1;    // drafts of a round; by the policy up to here
+  int32_t deepest = kMaxDraftTokens - 1;    // drafts of a round that the policy asks for; others may ask for one more
   std::optional<int32_t> fixed_depth;       // no policy
   // Caps that operators know from other systems; 0: none.
   int32_t speculates_up_to_running = 0;

@@ -38,7 +38,7 @@ Schedule::Schedule(const KvLayout& layout, const ModelConfig& config, const Engi
 }
 
 std::shared_ptr<Accepted> Schedule::accept(Request request, const KvLayout& layout, const ModelConfig& config,
-                                           const Drafter* drafter) {
+                                           size_t kv_bytes, const Drafter* drafter) {
   auto accepted = std::make_shared<Accepted>();
   const int64_t wanted = static_cast<int64_t>(request.prompt.size()) + request.max_tokens;
   accepted->positions = static_cast<int32_t>(std::min<int64_t>(wanted, request.context));
@@ -47,23 +47,31 @@ std::shared_ptr<Accepted> Schedule::accept(Request request, const KvLayout& layo
     for (const RequestPicture& picture : request.pictures)
       accepted->most_rows = std::max(accepted->most_rows, picture.count);
   }
-  accepted->bytes_per_choice = layout.sequence_bytes(accepted->positions, accepted->most_rows);
-  const size_t unit = layout.blocks.unit_bytes;
-  if (drafter != nullptr)
-    accepted->bytes_per_choice += (drafter->state_bytes(accepted->positions) + unit - 1) / unit * unit;
   accepted->request = std::move(request);
+  const auto bytes_with = [&](bool drafts) {
+    const size_t unit = layout.blocks.unit_bytes;
+    const size_t state = drafts && drafter != nullptr ? drafter->state_bytes(accepted->positions) : 0;
+    return layout.sequence_bytes(accepted->positions, accepted->most_rows, drafts) + (state + unit - 1) / unit * unit;
+  };
+  accepted->bytes_per_choice = bytes_with(true);
+  if (accepted->bytes() > kv_bytes) accepted->bytes_per_choice = bytes_with(accepted->drafts = false);
   accepted->text = {accepted->request.prompt, {}, accepted->request.scope};
   for (const RequestPicture& picture : accepted->request.pictures)
     accepted->text.pictures.push_back({picture.first_pos, picture.count, picture.content});
   return accepted;
 }
 
-// For all that stands and a page more: whoever comes back does not have to go at once.
+// For all that stands and a page more: whoever comes back does not have to go at once. And for what an operator wants
+// each to have, as far as it asks for it.
 int64_t Schedule::units_for(const Accepted& accepted, size_t standing) const {
-  const auto positions =
-      static_cast<int32_t>(std::min<int64_t>(static_cast<int64_t>(standing) + kPageTokens, accepted.positions));
-  const int64_t drafter_units = drafter_ == nullptr ? 0 : memory_.units_of(drafter_->state_bytes(positions));
-  return layout_.sequence_units(positions, accepted.most_rows) + drafter_units;
+  const auto prompt = static_cast<int64_t>(accepted.request.prompt.size());
+  const int64_t wanted = std::max(static_cast<int64_t>(standing) + kPageTokens, prompt + settings_.reserve_tokens);
+  const auto positions = static_cast<int32_t>(std::min<int64_t>(wanted, accepted.positions));
+  return layout_.sequence_units(positions, accepted.most_rows, accepted.drafts) + drafter_units(accepted, positions);
+}
+
+int64_t Schedule::drafter_units(const Accepted& accepted, int32_t positions) const {
+  return drafter_ == nullptr || !accepted.drafts ? 0 : memory_.units_of(drafter_->state_bytes(positions));
 }
 
 // What is available, less what those that run will take for what stands of them: prompts that are still being read do
@@ -87,7 +95,12 @@ int64_t Schedule::places_taken() const {
 
 bool Schedule::may_begin(const Accepted& accepted, size_t standing) const {
   if (running_.empty() || units_for(accepted, standing) <= spare_units()) return true;
-  return settings_.keeps_prefixes && accepted.request.reads_prefixes && steps_ % kStepsBetweenTries == 0;
+  return shares_pages(accepted) && steps_ % kStepsBetweenTries == 0;
+}
+
+// Whoever goes without the drafter has pages that are of no use to those who have it.
+bool Schedule::shares_pages(const Accepted& accepted) const {
+  return settings_.keeps_prefixes && accepted.request.reads_prefixes && accepted.drafts;
 }
 
 void Schedule::admit(const Start& start) {
@@ -102,7 +115,7 @@ void Schedule::admit(const Start& start) {
     const int64_t places = places_taken();
     if (places > 0 && places + next->request.choices > settings_.most_running) return;
     if (!may_begin(*next, next->request.prompt.size())) return;
-    KvCache kv(layout_, next->positions, next->most_rows, memory_.pool());
+    KvCache kv(layout_, next->positions, next->most_rows, memory_.pool(), next->drafts);
     auto seq = std::make_unique<Sequence>(next, std::move(kv));
     if (!begin(*seq)) return;
     seq->order = {++last_order_, 0};
@@ -118,7 +131,7 @@ bool Schedule::begin(Sequence& seq) {
   const int64_t needed = units_for(*seq.accepted, seq.standing.size());
   const bool fits = needed <= spare_units();
   seq.begin_reading();
-  seq.leaves_pages = settings_.keeps_prefixes && seq.request().reads_prefixes;
+  seq.leaves_pages = shares_pages(*seq.accepted);
   const bool is_new = !seq.waits;
   if (seq.leaves_pages) begin_from_others(seq);
   if (!fits && needed - seq.kv.units() > spare_units()) {
@@ -177,8 +190,7 @@ void Schedule::make_give_way(int32_t behind_newest) {
 
 bool Schedule::hold_rows(Sequence& seq, int32_t rows, int32_t drafts) {
   if (!seq.kv.reserve(rows + drafts, drafts)) return false;
-  if (drafter_ == nullptr) return true;
-  const int64_t units = memory_.units_of(drafter_->state_bytes(seq.kv.length() + rows + drafts));
+  const int64_t units = drafter_units(*seq.accepted, seq.kv.length() + rows + drafts);
   if (!seq.drafter_units.grow(memory_.arena(), static_cast<int32_t>(units))) return false;
   if (seq.drafter_state == nullptr) return true;
   std::vector<void*>& told = seq.drafter_state->units;
@@ -191,8 +203,12 @@ bool Schedule::hold_rows(Sequence& seq, int32_t rows, int32_t drafts) {
 // Nobody gives way for a draft: there are fewer of them.
 void Schedule::hold_drafts(Sequence& seq) {
   const int32_t rows = seq.rows_left();
+  if (!seq.accepted->drafts) {
+    seq.draft_room = 0;
+    return;
+  }
   const int32_t wanted =
-      std::min({seq.most_drafts(), settings_.fixed_depth.value_or(settings_.deepest), drafts_before_state(seq)});
+      std::min({seq.most_drafts(), settings_.fixed_depth.value_or(kMaxDraftTokens), drafts_before_state(seq)});
   // Who finds no room for a whole block guesses a shorter one.
   const int32_t block = std::min(drafter_->block_rows(), seq.kv.capacity() - seq.kv.length());
   if (wanted > 0 && block > rows + wanted && hold_rows(seq, block - wanted, wanted)) {

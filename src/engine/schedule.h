@@ -27,9 +27,11 @@ class Schedule {
   Schedule(const KvLayout& layout, const ModelConfig& config, const EngineSettings& settings,
            const Drafter* drafter = nullptr);
 
-  // What a request takes at most; all choices together.
+  // What a request takes at most; all choices together. Where that is more than `kv_bytes` with what the drafter keeps
+  // of it, it goes without the drafter: nothing is refused that plain decoding would answer.
   [[nodiscard]] static std::shared_ptr<Accepted> accept(Request request, const KvLayout& layout,
-                                                        const ModelConfig& config, const Drafter* drafter = nullptr);
+                                                        const ModelConfig& config, size_t kv_bytes,
+                                                        const Drafter* drafter = nullptr);
 
   void enqueue(std::shared_ptr<const Accepted> accepted) { waiting_.push_back(std::move(accepted)); }
   // To those that run, as many as fit: first whoever gave way. `start` sees each that begins, or begins again.
@@ -69,9 +71,12 @@ class Schedule {
   [[nodiscard]] int64_t units_for(const Accepted& accepted, size_t standing) const;
   [[nodiscard]] int64_t spare_units() const;
   [[nodiscard]] int64_t places_taken() const;
+  [[nodiscard]] bool shares_pages(const Accepted& accepted) const;
   [[nodiscard]] bool may_begin(const Accepted& accepted, size_t standing) const;
   bool begin(Sequence& seq);
   void begin_from_others(Sequence& seq);
+  // What the drafter keeps of so many positions, beside pages.
+  [[nodiscard]] int64_t drafter_units(const Accepted& accepted, int32_t positions) const;
   bool hold_rows(Sequence& seq, int32_t rows, int32_t drafts);
   void hold_drafts(Sequence& seq);
   [[nodiscard]] int32_t rows_to_state(const Sequence& seq, int32_t rows) const;

@@ -32,6 +32,7 @@ struct Accepted {
   std::shared_ptr<Listener> listener;
   std::shared_ptr<const void> holding;  // of its memory beside keys and values: request_bytes.h
   size_t bytes_per_choice = 0;          // that a choice takes at most, at its end
+  bool drafts = true;                   // false: with what the drafter keeps it would never fit
   // All choices; the largest number there is where that is not enough.
   [[nodiscard]] size_t bytes() const {
     const auto choices = static_cast<size_t>(request.choices);

@@ -53,6 +53,9 @@ json::value reduced(const json::value& schema, const json::value& root, int dept
       made[key] = said;
     }
   }
+  // A list of no values is nothing that could be written.
+  if (const auto* list = made.if_contains("enum"); list != nullptr && list->is_array() && list->get_array().empty())
+    made.erase("enum");
   check_unique(made, root);
   drop_unenforced(made);
   return made;

@@ -126,6 +126,8 @@ Status SchemaCompiler::add_constants(StateId from, const Place& place, const Obj
   if (const Value* only = schema.if_contains("const")) values.push_back(only);
   if (const Value* list = schema.if_contains("enum")) {
     if (!list->is_array()) return Error{fmt::format("{}/enum: expected an array", place.path)};
+    if (list->get_array().empty())
+      return Error{fmt::format("{}/enum: expected a value or more, found none", place.path)};
     for (const Value& value : list->get_array()) values.push_back(&value);
   }
   if (schema.contains("type")) {

@@ -111,6 +111,13 @@ TEST(SchemaBounds, BoundsBeyondAllDigitsAreNamed) {
       EXPECT_EQ(boost::json::serialize(enforceable(parsed(schema))), fmt::format(R"({{"type":"{}"}})", type));
     }
   }
+  // The first that is not excluded has a digit more.
+  for (const char* bound : {R"("exclusiveMinimum":999999999999999999)", R"("exclusiveMaximum":-999999999999999999)"}) {
+    const std::string schema = fmt::format(R"({{"type":"integer",{}}})", bound);
+    EXPECT_THAT(problem(schema), HasSubstr("18 digits in front of the point")) << schema;
+    EXPECT_EQ(problem(fmt::format(R"({{"type":"number",{}}})", bound)), "(none)") << schema;
+  }
+  EXPECT_EQ(problem(R"({"type":"integer","exclusiveMinimum":999999999999999998})"), "(none)");
   for (const char* bound : {R"("maximum":10000000000000000000)", R"("maximum":1e19)", R"("minimum":-1e19)"}) {
     const std::string schema = fmt::format(R"({{"type":"integer",{}}})", bound);
     EXPECT_EQ(problem(schema), "(none)") << schema;

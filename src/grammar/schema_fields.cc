@@ -121,7 +121,12 @@ std::string why_no_bound(std::string_view name, const object& schema) {
   const auto bound = bound_of(schema, name, "");
   if (!bound.ok() || !bound->has_value()) return {};
   const bool is_low = name == "minimum" || name == "exclusiveMinimum";
-  if ((*bound)->negative == is_low || (*bound)->integer.size() <= kMaxIntegerDigits) return {};
+  const std::string& digits = (*bound)->integer;
+  const value* type = schema.if_contains("type");
+  // Beyond it whole numbers have a digit more.
+  const bool is_last = name.starts_with("exclusive") && type != nullptr && *type == "integer" &&
+                       digits == std::string(kMaxIntegerDigits, '9');
+  if ((*bound)->negative == is_low || (digits.size() <= kMaxIntegerDigits && !is_last)) return {};
   return fmt::format("the keyword {} is supported up to {} digits in front of the point", json_quoted(name),
                      kMaxIntegerDigits);
 }

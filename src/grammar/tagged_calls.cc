@@ -194,6 +194,7 @@ Status TaggedCompiler::add_constants(StateId from, const json::object& schema, c
   if (const json::value* only = schema.if_contains("const")) values.push_back(only);
   if (const json::value* list = schema.if_contains("enum")) {
     if (!list->is_array()) return Error{fmt::format("{}/enum: expected an array", path)};
+    if (list->get_array().empty()) return Error{fmt::format("{}/enum: expected a value or more, found none", path)};
     for (const json::value& value : list->get_array()) values.push_back(&value);
   }
   if (schema.contains("type")) {

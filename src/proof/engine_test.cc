@@ -68,6 +68,38 @@ TEST_P(EngineTest, UnderLoadWithDraftsByThePolicy) {
   expect_identity(share(60, 2000));
 }
 
+// What a drafter keeps is no reason to refuse what plain decoding would answer.
+TEST_P(EngineTest, WhatFitsOnlyWithoutTheDrafterGoesWithoutIt) {
+  if (!has_dflash()) GTEST_SKIP() << "this model has no such drafter";
+  use_dflash();
+  settings_.fixed_depth = 3;
+  Request asked = request(150, 40);
+  asked.choices = 2;
+  const KvLayout& layout = forward_->kv_layout();
+  settings_.kv_bytes = 2 * layout.sequence_bytes(190, kMaxForwardRows, false);
+  ASSERT_LT(settings_.kv_bytes, 2 * layout.sequence_bytes(190, kMaxForwardRows));
+  Engine engine(parts_, settings_);
+  // One that fits drafts, beside it and behind it.
+  std::vector<Request> all{request(70, 30), asked, request(71, 30)};
+  std::vector<std::shared_ptr<Texts>> heard;
+  for (const Request& one : all) {
+    heard.push_back(std::make_shared<Texts>());
+    ASSERT_EQ(engine.submit(one, heard.back()).refusal, Refusal::none);
+  }
+  finish(engine);
+  for (size_t i = 0; i < all.size(); ++i)
+    for (int32_t choice = 0; choice < all[i].choices; ++choice)
+      EXPECT_EQ(heard[i]->tokens[static_cast<size_t>(choice)], alone(all[i], choice)) << i << ", choice " << choice;
+  EXPECT_GT(heard[0]->ends[0].counters.drafted, 0);
+  for (const SequenceEnd& end : heard[1]->ends) EXPECT_EQ(end.counters.drafted, 0);
+  EXPECT_GT(heard[2]->ends[0].counters.drafted, 0);
+  // A token more, and it says what it would need without one.
+  asked.max_tokens = 43;
+  const Submission refused = engine.submit(asked, std::make_shared<Texts>());
+  EXPECT_EQ(refused.refusal, Refusal::never_fits);
+  EXPECT_EQ(refused.needs_bytes, 2 * layout.sequence_bytes(193, kMaxForwardRows, false));
+}
+
 TEST_P(EngineTest, UnderLoadWithManyDrafts) {
   use_mtp();
   settings_.fixed_depth = 5;

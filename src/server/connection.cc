@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -64,13 +65,26 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
     });
   }
 
+  void note_idle_time() override {
+    asio::post(client_->executor(), [self = shared_from_this()] {
+      if (self->idle_) self->arm_idle();
+    });
+  }
+
  private:
   using Parser = ClientSocket::Parser;
+  using Clock = std::chrono::steady_clock;
+
+  void arm_idle() {
+    const double so_far_s = std::chrono::duration<double>(Clock::now() - idle_since_).count();
+    client_->arm(std::max(0.0, routes_.idle_s() - so_far_s));
+  }
 
   asio::awaitable<void> serve() {
     while (!last_ && client_->is_open()) {
       idle_ = true;
-      client_->arm(routes_.idle_s());
+      idle_since_ = Clock::now();
+      arm_idle();
       const bool begun = co_await client_->wait_for_bytes();
       idle_ = false;
       if (!begun) break;
@@ -496,6 +510,7 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
   bool is_from_here_ = false;
   unsigned version_ = 11;
   bool keep_alive_ = true, last_ = false, idle_ = false, held_ = false;
+  Clock::time_point idle_since_;
   bool gone_ = false, rung_ = false;
   std::shared_ptr<EarlyStream> early_;  // what the stream at hand said before its model came
   bool has_begun_ = false;              // that stream

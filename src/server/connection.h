@@ -20,6 +20,8 @@ class Connection {
   virtual ~Connection() = default;
   // May be called by any thread. Without a request: closes. Otherwise the one at hand is the last.
   virtual void finish_up() = 0;
+  // Likewise. How long it may be without a request has changed.
+  virtual void note_idle_time() = 0;
 };
 
 // Serves the socket, whose executor is a strand, until it is closed. on_close is called by any thread, once.

@@ -115,9 +115,39 @@ bool ModelShelf::load_one(Lock& lock) {
     settle_coming(item, *problem);
     return true;
   }
-  if (terms_.budget_bytes > 0 && used_now() + item->bytes() > terms_.budget_bytes) return make_room(*item, lock);
+  bool again = false;
+  if (!has_room(*item, lock, again)) return again;
   load(item, lock);
   return true;
+}
+
+bool ModelShelf::has_room(Item& item, Lock& lock, bool& again) {
+  const size_t most = terms_.budget_bytes;
+  if (most == 0) return true;
+  const auto fits = [&](bool drafts) {
+    item.drafts_not = !drafts;
+    return used_now() + item.bytes() <= most;
+  };
+  // Nobody gives anything up for a drafter that will not fit beside those that stay.
+  const bool may_draft = pinned_now() + item.needs.all() <= most;
+  if (fits(may_draft)) {
+    if (!may_draft) tell_undrafted(item);
+    return true;
+  }
+  again = make_room(item, lock);
+  if (!again && fits(false)) {
+    tell_undrafted(item);
+    return true;
+  }
+  item.drafts_not = false;
+  return false;
+}
+
+void ModelShelf::tell_undrafted(const Item& item) {
+  log_.info(fmt::format("{} comes without its drafter: with it it needs {} of {}, and others have {}", item.entry.name,
+                        bytes_text(static_cast<double>(item.needs.all())),
+                        bytes_text(static_cast<double>(terms_.budget_bytes)),
+                        bytes_text(static_cast<double>(used_now()))));
 }
 
 bool ModelShelf::make_room(const Item& wanted, Lock& lock) {
@@ -172,6 +202,8 @@ void ModelShelf::load(const std::shared_ptr<Item>& item, Lock& lock) {
   item->stage = "weights";
   item->progress = 0;
   OpenOptions options = item->entry.open;
+  // One that waits to be asked can be kept from it.
+  options.draft.lazy = options.draft.lazy || item->drafts_not;
   const std::string name = item->entry.name;
   options.stage = [this, item, before = options.stage](const char* what) {
     if (before) before(what);
@@ -207,6 +239,7 @@ void ModelShelf::forget_load(const std::shared_ptr<Item>& item) {
   log_.info(fmt::format("{} is not loaded any further: nobody waits for it", item->entry.name));
   item->stage.clear();
   item->progress = 0;
+  item->drafts_not = false;
   item->state = ShelfState::unloaded;
   item->end_draft_wish(false);
   for (const auto& weak : std::exchange(item->going, {})) {
@@ -220,6 +253,7 @@ void ModelShelf::end_load(const std::shared_ptr<Item>& item, Result<std::unique_
     // Of one that is alone its caller says it, and ends.
     if (!is_single()) log_.error(fmt::format("{} could not be loaded: {}", item->entry.name, made.error().message));
     item->state = ShelfState::failed;
+    item->drafts_not = false;
     // Where it lay is nothing that concerns clients.
     item->error = item->has_files() ? made.error().message : "its files are not there any more";
     settle_coming(item, cannot_load(item->entry.name, item->error));
@@ -236,6 +270,7 @@ void ModelShelf::end_load(const std::shared_ptr<Item>& item, Result<std::unique_
                         bytes_text(static_cast<double>(description.settings.kv_bytes)), description.drafter));
   item->needs.kv = description.settings.kv_bytes;
   if (!item->drafting()->refused().empty()) item->needs.drafter = 0;
+  if (item->drafts_not) item->working->opened()->let_draft(false);
   item->last_used = Clock::now().time_since_epoch().count();
   served.start_hashing();
   if (dials_) served.engine().turn(*dials_);

@@ -121,7 +121,7 @@ std::optional<std::string> ModelShelf::usual() const {
   for (const auto& item : items_) {
     if (item->has_left) continue;
     const bool can_come = item->entry.head.problem.empty() && item->state != ShelfState::failed &&
-                          check_room(item->needs, terms_.budget_bytes).ok();
+                          check_room(item->needs.without_drafter(), terms_.budget_bytes).ok();
     if (can_come) return item->entry.name;
     if (!first) first = item->entry.name;
   }
@@ -157,11 +157,13 @@ std::optional<ApiError> ModelShelf::refuse(const Item& item, bool by_wish) const
                                            item.entry.name),
                     .param = "model",
                     .code = "model_not_loaded"};
-  if (const Status fits = check_room(item.needs, terms_.budget_bytes); !fits.ok())
+  // A drafter is the first that goes.
+  const ModelNeeds least = item.needs.without_drafter();
+  if (const Status fits = check_room(least, terms_.budget_bytes); !fits.ok())
     return ApiError{.message = fmt::format("the model {} does not fit: {}", item.entry.name, fits.error().message),
                     .param = "model",
                     .code = "model_does_not_fit"};
-  const size_t most = terms_.budget_bytes, kept = pinned_now(), needed = item.bytes();
+  const size_t most = terms_.budget_bytes, kept = pinned_now(), needed = least.all();
   if (most > 0 && kept + needed > most)
     return ApiError{
         .status = 409,
@@ -301,7 +303,7 @@ ModelView ModelShelf::view_of(const std::shared_ptr<Item>& item) {
     view.drafter_state = drafting->parts().empty() ? "none" : "loaded";
   } else {
     view.drafter_state = item->drafts_not ? "dropped" : drafting->has_lazy_loaded() ? "loaded" : "not loaded";
-    if (item->drafts_not) view.drafter_reason = "others needed its memory";
+    if (item->drafts_not) view.drafter_reason = "there is no memory for it";
   }
   return view;
 }

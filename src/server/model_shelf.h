@@ -33,6 +33,7 @@ const char* shelf_state_name(ShelfState state);
 struct ModelNeeds {
   size_t weights = 0, drafter = 0, kv = 0, scratch = 0;
   [[nodiscard]] size_t all() const { return weights + drafter + kv + scratch; }
+  [[nodiscard]] ModelNeeds without_drafter() const { return {weights, 0, kv, scratch}; }
 };
 
 // One that can be served, and on what terms.
@@ -166,8 +167,11 @@ class ModelShelf {
   bool load_one(Lock& lock);
   bool let_draft_again(Lock& lock);
   [[nodiscard]] std::shared_ptr<Item> next_wanted();
+  // There is room for it by now, if need be without its drafter. `again`: for that something was given up first.
+  bool has_room(Item& item, Lock& lock, bool& again);
   // Something was given up, or is about to go. False: nothing can.
   bool make_room(const Item& wanted, Lock& lock);
+  void tell_undrafted(const Item& item);
   void let_draft(const std::shared_ptr<Item>& item, bool may, Lock& lock);
   void load(const std::shared_ptr<Item>& item, Lock& lock);
   void forget_load(const std::shared_ptr<Item>& item);

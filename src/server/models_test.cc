@@ -628,6 +628,52 @@ TEST(SeveralModels, DraftersGoFirstAndComeBack) {
   EXPECT_EQ(text_of(server.complete("dense", fields)), drafted);
 }
 
+// Alone, beside one that is pinned, and beside one that is at work.
+TEST(SeveralModels, OneThatFitsWithoutItsDrafterAloneComesWithoutIt) {
+  ModelView dense;
+  size_t ple = 0;
+  const std::string fields = R"("max_tokens":32,"speculative":{"max_depth":4})";
+  std::string drafted;
+  {
+    ModelsServer all(0, {}, true);
+    dense = all.shelf().look("dense");
+    ple = all.shelf().look("ple").needs.without_drafter().all();
+    drafted = text_of(all.complete("dense", fields));
+  }
+  ASSERT_GT(dense.needs.drafter, 0u);
+  const auto comes_undrafted = [&](ModelsServer& server, size_t budget) {
+    const TestAnswer answer = server.complete("dense", fields);
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(text_of(answer), drafted);
+    EXPECT_EQ(server.model("dense").at("drafter").at("state"), "dropped");
+    EXPECT_LE(server.shelf().used_bytes(), budget);
+  };
+  {
+    const size_t budget = dense.needs.all() - 1;
+    ModelsServer server(budget, {}, true);
+    comes_undrafted(server, budget);
+    // Without it there is a bound as well, and it says so.
+    ModelsServer small(dense.needs.without_drafter().all() - 1, {}, true);
+    EXPECT_EQ(small.complete("dense").error_field("code"), "model_does_not_fit");
+  }
+  const size_t both = dense.needs.without_drafter().all() + ple;
+  {
+    ModelsServer server(both, {}, true);
+    ASSERT_EQ(server.client().post("/v1/models/ple/load", R"({"pin":true,"draft":"none"})").status, 200);
+    comes_undrafted(server, both);
+    EXPECT_EQ(server.state("ple"), "loaded");
+  }
+  ModelsServer server(both, {}, true);
+  {
+    ASSERT_EQ(server.client().post("/v1/models/ple/load", R"({"draft":"none"})").status, 200);
+    const ModelLease busy = server.shelf().ask("ple")->model();
+    comes_undrafted(server, both);
+  }
+  ASSERT_EQ(server.client().post("/v1/models/ple/unload", "").status, 200);
+  EXPECT_TRUE(TestServer::soon([&] { return server.model("dense").at("drafter").at("state") != "dropped"; }));
+  EXPECT_EQ(text_of(server.complete("dense", fields)), drafted);
+}
+
 TEST(SeveralModels, ADrafterThatDoesNotFitIsRefused) {
   ModelsServer server;
   server.link_model("dense", false, "odd");

@@ -558,7 +558,8 @@ HttpAnswer Routes::props(const HttpCall& call) {
 
 void Routes::apply(const LiveSettings& live) {
   request_limits_.set(live.limits);
-  idle_s_ = live.idle_s;
+  const bool changed = idle_s_.exchange(live.idle_s) != live.idle_s;
+  if (changed && sources_.idle_changed) sources_.idle_changed();
   shelf_.turn(live.dials, live.model_idle_s);
 }
 
@@ -687,7 +688,14 @@ Reply Routes::detokenize(const HttpCall& call) {
   if (!problem.none()) return {error_answer(call, api_error(*problem.first()))};
   auto found = model_for(call, ask.model);
   if (auto* instead = std::get_if<Reply>(&found)) return std::move(*instead);
-  return {json_answer({{"prompt", std::get<ModelLease>(found)->text().tokenizer.decode(ask.ids, false)}})};
+  const TextModel& text = std::get<ModelLease>(found)->text();
+  const auto wrong = std::find_if(ask.ids.begin(), ask.ids.end(),
+                                  [most = text.loaded.config.vocab](TokenId id) { return id >= most; });
+  if (wrong != ask.ids.end())
+    return {error_answer(call, {.message = fmt::format("tokens holds {}; the model's ids end at {}", *wrong,
+                                                       text.loaded.config.vocab - 1),
+                                .param = "tokens"})};
+  return {json_answer({{"prompt", text.tokenizer.decode(ask.ids, false)}})};
 }
 
 }  // namespace paceline

@@ -35,6 +35,7 @@ struct RouteSources {
   Log* log = nullptr;
   std::function<std::vector<LaneState>()> request_lanes;  // that every request passes
   std::function<std::vector<LaneState>()> media_lanes;
+  std::function<void()> idle_changed;  // how long connections may be
 };
 
 // May be used by several threads.

@@ -54,7 +54,12 @@ class Server::Parts {
         lanes_(settings_.worker_threads, settings_.waiting_bytes),
         decoding_(settings_),
         fetched_(settings_.fetched_bytes),
-        routes_(shelf, {&log, [this] { return lanes_.states(); }, [this] { return decoding_.states(); }}, settings_),
+        routes_(shelf,
+                {&log, [this] { return lanes_.states(); }, [this] { return decoding_.states(); },
+                 [this] {
+                   for (const auto& connection : connections()) connection->note_idle_time();
+                 }},
+                settings_),
         work_(asio::make_work_guard(io_)),
         acceptor_(asio::make_strand(io_)),
         signals_(acceptor_.get_executor()),

@@ -140,6 +140,24 @@ TEST(ServerFaults, WhatAnOperatorChangesHoldsFromThenOn) {
   EXPECT_TRUE(nothing_runs(server));
 }
 
+// Also for those who have been idle for a while.
+TEST(ServerFaults, TheTimeThatConnectionsMayBeIdleChanges) {
+  ServerSettings settings;
+  settings.check_setting = [](const std::string&, const std::string&) -> Status { return Done{}; };
+  settings.change_setting = [](const std::string&, const std::string& value) -> Result<LiveSettings> {
+    LiveSettings live;
+    live.idle_s = std::stod(value);
+    return live;
+  };
+  settings.idle_s = 3600;
+  TestServer server(settings);
+  TestClient silent = server.client(), asked = server.client();
+  EXPECT_EQ(asked.get("/health").status, 200);
+  ASSERT_EQ(server.client().post("/v1/settings", R"({"idle-seconds":0.2})").status, 200);
+  EXPECT_TRUE(silent.is_closed());
+  EXPECT_TRUE(asked.is_closed());
+}
+
 // What is wrong with one of several settings leaves all of them, and the file, as they were.
 TEST(ServerFaults, SettingsChangeTogetherOrNotAtAll) {
   const std::filesystem::path folder = testing::TempDir() + fmt::format("paceline_settings_{}", ::getpid());
@@ -156,6 +174,12 @@ TEST(ServerFaults, SettingsChangeTogetherOrNotAtAll) {
   settings.change_setting = [&](const std::string& name, const std::string& value) -> Result<LiveSettings> {
     taken[name] = value;
     return LiveSettings{};
+  };
+  settings.check_config = [](const std::string& all) -> Status {
+    if (const size_t at = all.find("broken"); at != std::string::npos)
+      return Error{
+          fmt::format("line {}: broken", std::count(all.begin(), all.begin() + static_cast<long>(at), '\n') + 1)};
+    return Done{};
   };
   TestServer server(settings);
   const auto post = [&](const char* query, const char* body) {
@@ -180,10 +204,31 @@ TEST(ServerFaults, SettingsChangeTogetherOrNotAtAll) {
   EXPECT_EQ(text(), before + "a = 0.25\nb = \"word\"\nc = 7\nearly = true\n");
   EXPECT_EQ(post("?write=1", R"({"c":8})").status, 200);
   EXPECT_EQ(text(), before + "a = 0.25\nb = \"word\"\nc = 8\nearly = true\n");
+  for (const char* query : {"?write=yes", "?write=true"}) EXPECT_EQ(post(query, R"({"c":8})").status, 200) << query;
+  for (const char* query : {"?write=maybe", "?write=2", "?write=YES"}) {
+    const TestAnswer refused = post(query, R"({"c":7})");
+    EXPECT_EQ(refused.status, 400) << query;
+    EXPECT_EQ(refused.error_field("param"), "write") << query;
+  }
+  EXPECT_EQ(post("?write=no", R"({"c":8})").status, 200);
+  // Somebody edits it meanwhile, and is not done.
+  const std::string edited = before + "broken = \n";
+  ASSERT_TRUE(replace_file(file, edited).ok());
+  const TestAnswer left = post("?write=1", R"({"c":9})");
+  EXPECT_EQ(left.status, 409);
+  EXPECT_NE(left.error_field("message").find("paceline.toml: line 3: broken"), std::string::npos) << left.body;
+  EXPECT_EQ(left.error_field("code"), "broken_file");
+  EXPECT_EQ(text(), edited);
+  EXPECT_EQ(taken.at("c"), "8");
   // A file that cannot be written: nothing changes either.
   std::filesystem::remove_all(folder);
   ASSERT_TRUE(replace_file(folder, "in the way").ok());
-  EXPECT_EQ(post("?write=1", R"({"c":9})").status, 500);
+  const TestAnswer unwritten = post("?write=1", R"({"c":9})");
+  EXPECT_EQ(unwritten.status, 500);
+  EXPECT_EQ(unwritten.error_field("type"), "server_error");
+  EXPECT_NE(unwritten.error_field("message").find("paceline.toml: cannot be written: Not a directory"),
+            std::string::npos)
+      << unwritten.body;
   EXPECT_EQ(taken.at("c"), "8");
   std::filesystem::remove(folder);
 }

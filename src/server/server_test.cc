@@ -91,6 +91,12 @@ TEST_F(ServerTest, TokensAndBack) {
   const std::string ids = json::serialize(tokens.at("tokens"));
   EXPECT_EQ(client.post("/detokenize", R"({"tokens":)" + ids + "}").json().at("prompt"),
             json::value("<bos>Hello wörld"));
+  // Ids that the model does not have are no text.
+  const TestAnswer beyond = client.post("/detokenize", R"({"tokens":[2,8192]})");
+  EXPECT_EQ(beyond.status, 400) << beyond.body;
+  EXPECT_EQ(beyond.error_field("param"), "tokens");
+  EXPECT_EQ(beyond.error_field("message"), "tokens holds 8192; the model's ids end at 8191");
+  EXPECT_EQ(client.post("/detokenize", R"({"tokens":[8191]})").status, 200);
   const auto chat = client.post("/tokenize", R"({"messages":[{"role":"user","content":"Hi"}]})").json();
   // <bos><|turn>user\n, the text, <turn|>\n<|turn>model\n
   EXPECT_EQ(chat.at("tokens"), json::value({2, 5, 430, 280, 1750, 6, 280, 5, 431, 280}));
@@ -397,20 +403,33 @@ TEST_F(ServerTest, AResponseThatRunsIsToldAndCancelled) {
 
 // Whether a call must be made or may be.
 TEST_F(ServerTest, AStrictToolWhoseSchemaCannotBeFollowedIsRefused) {
-  const auto ask = [&](bool strict, const char* choice) {
-    return server_->chat(
-        std::string(R"("tools":[{"type":"function","function":{"name":"f","strict":)") + (strict ? "true" : "false") +
-        R"(,"parameters":{"type":"object","properties":{"a":{"type":"string","pattern":"(?<=a)b"}}}}}],"tool_choice":")" +
-        choice + R"(","max_tokens":4)");
+  const auto ask = [&](bool strict, const char* choice, const char* schema) {
+    return server_->chat(fmt::format(R"("tools":[{{"type":"function","function":{{"name":"f","strict":{},"parameters":)"
+                                     R"({{"type":"object","properties":{{"a":{}}}}}}}}}],"tool_choice":"{}",)"
+                                     R"("max_tokens":4)",
+                                     strict, schema, choice));
   };
-  for (const char* choice : {"auto", "required"}) {
-    const TestAnswer refused = ask(true, choice);
-    EXPECT_EQ(refused.status, 400) << choice;
-    EXPECT_EQ(refused.error_field("code"), "unsupported");
-    EXPECT_NE(refused.error_field("message").find("tool f: #/properties/a: pattern"), std::string::npos)
-        << refused.error_field("message");
-    EXPECT_EQ(ask(false, choice).status, 200) << choice;
+  for (const auto& [schema, named] : std::vector<std::pair<const char*, const char*>>{
+           {R"({"type":"string","pattern":"(?<=a)b"})", ": pattern"},
+           {R"({"enum":[]})", "/enum: expected a value or more"},
+           {R"({"type":"string","enum":[]})", "/enum: expected a value or more"}}) {
+    for (const char* choice : {"auto", "required"}) {
+      const TestAnswer refused = ask(true, choice, schema);
+      EXPECT_EQ(refused.status, 400) << choice << schema;
+      EXPECT_EQ(refused.error_field("code"), "unsupported");
+      EXPECT_NE(refused.error_field("message").find(std::string("tool f: #/properties/a") + named), std::string::npos)
+          << refused.error_field("message");
+      EXPECT_EQ(ask(false, choice, schema).status, 200) << choice << schema;
+    }
   }
+}
+
+// As most readers of JSON have it.
+TEST_F(ServerTest, OfKeysThatStandTwiceTheLastCounts) {
+  const TestAnswer answer = server_->chat(R"("max_tokens":"x","max_tokens":3,"ignore_eos":true)");
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.json().at("usage").at("completion_tokens"), json::value(3));
+  EXPECT_EQ(server_->chat(R"("max_tokens":3,"max_tokens":"x")").error_field("param"), "max_tokens");
 }
 
 TEST_F(ServerTest, ToolCalls) {

@@ -130,6 +130,8 @@ struct ServerSettings {
   std::function<Status(const std::string& name, const std::string& value)> check_setting;
   std::function<Result<LiveSettings>(const std::string& name, const std::string& value)> change_setting;
   std::string config_file;  // where settings were read from; "": from none
+  // Whether it could be read with this in it; where not, the line and why. May be empty.
+  std::function<Status(const std::string& text)> check_config;
   // Of each client that is known, for a server at this address. May be empty.
   std::function<std::vector<ClientText>(const std::string& url, const std::string& model, int32_t context)>
       client_texts;

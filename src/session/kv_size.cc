@@ -38,7 +38,8 @@ Status check_kv_bytes(size_t bytes, const Forward& forward) {
   smallest.prompt = {0};
   smallest.max_tokens = 1;
   smallest.context = 2;
-  const size_t least = Schedule::accept(std::move(smallest), forward.kv_layout(), forward.config())->bytes_per_choice;
+  const size_t least =
+      Schedule::accept(std::move(smallest), forward.kv_layout(), forward.config(), 0)->bytes_per_choice;
   if (bytes >= least) return Done{};
   return Error{fmt::format("kv_bytes: expected at least {}, which the smallest request takes; found {}", least, bytes)};
 }

@@ -23,8 +23,9 @@ class Steps {
   }
 
   Status run() {
-    for (const StateKind kind : {StateKind::paged, StateKind::window, StateKind::draft_window, StateKind::recurrent})
-      if (!page_[kind]) return of_.forward->settle();
+    const auto is_missing = [this](StateKind kind) { return !page_[kind]; };
+    if (std::any_of(kPageKinds.begin(), kPageKinds.end(), is_missing) || is_missing(StateKind::recurrent))
+      return of_.forward->settle();
     TRY(step(1, std::max(settings_.batch_rows, most_rows(settings_))));
     for (int32_t seqs = 1; seqs < settings_.batch_rows; seqs *= 2) TRY(step(seqs, 1));
     TRY(step(settings_.batch_rows, 1));
@@ -90,7 +91,7 @@ class Steps {
   Status draft() {
     const int32_t half = std::max(1, settings_.batch_rows / 2);
     TRY(draft(half, 1));
-    return draft(std::min(half, 8), settings_.fixed_depth.value_or(settings_.deepest));
+    return draft(std::min(half, 8), settings_.fixed_depth.value_or(kMaxDraftTokens));
   }
   Status draft(int32_t count, int32_t depth) {
     if (depth == 0) return Done{};

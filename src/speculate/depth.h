@@ -16,7 +16,7 @@ enum class DepthReason : uint8_t {
   request,      // the request wants none, or no more fit into it
   cap_running,  // more run than speculate
   cap_context,  // it is longer than those that speculate
-  cap_kv,       // running sequences hold more of the memory than when they speculate
+  cap_kv,       // running sequences hold more of the memory than when they speculate; or it fits without a drafter only
   prompts,      // prompts are being read beside
 };
 

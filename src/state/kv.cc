@@ -88,14 +88,14 @@ int32_t KvLayout::ring_pages_for(int32_t rows, StateKind kind) const {
 }
 
 int32_t KvLayout::window_of(StateKind kind) const {
-  if (kind == StateKind::paged) return 0;
+  if (grows(kind)) return 0;
   return kind == StateKind::window ? window : draft_window;
 }
 
 size_t KvLayout::bytes_per_token() const {
   size_t bytes = 0;
   for (const Layer& layer : layers)
-    if (layer.owns && layer.kind == StateKind::paged) bytes += layer.both_bytes() / kPageTokens;
+    if (layer.owns && grows(layer.kind)) bytes += layer.both_bytes() / kPageTokens;
   return bytes;
 }
 
@@ -114,11 +114,14 @@ size_t KvLayout::ring_bytes() const {
   return bytes;
 }
 
-int64_t KvLayout::sequence_units(int32_t positions, int32_t most_rows) const {
+int64_t KvLayout::sequence_units(int32_t positions, int32_t most_rows, bool drafts) const {
   const int64_t pages = (int64_t{positions} + kPageTokens - 1) / kPageTokens;
-  int64_t units = pages * blocks.units[StateKind::paged] + blocks.units[StateKind::recurrent];
-  for (const StateKind kind : kWindowKinds)
-    units += std::min<int64_t>(pages, ring_pages_for(most_rows, kind)) * blocks.units[kind];
+  int64_t units = blocks.units[StateKind::recurrent];
+  for (const StateKind kind : kPageKinds) {
+    if (is_drafters(kind) && !drafts) continue;
+    const int64_t held = grows(kind) ? pages : std::min<int64_t>(pages, ring_pages_for(most_rows, kind));
+    units += held * blocks.units[kind];
+  }
   return units;
 }
 
@@ -127,7 +130,8 @@ int32_t KvLayout::state_step() const {
   // Without pages, as often as not to matter.
   constexpr int32_t kMostPages = 64;
   int32_t pages = 1;
-  while (pages < kMostPages && pages * blocks.units[StateKind::paged] < blocks.units[StateKind::recurrent]) pages *= 2;
+  const int32_t page_units = blocks.units[StateKind::paged] + blocks.units[StateKind::draft_paged];
+  while (pages < kMostPages && pages * page_units < blocks.units[StateKind::recurrent]) pages *= 2;
   return pages * kPageTokens;
 }
 
@@ -144,18 +148,20 @@ int32_t KvLayout::first_page_seen(int32_t pos, StateKind kind) const {
 }
 
 int32_t KvLayout::first_page_needed(int32_t pos, StateKind kind) const {
-  return kind == StateKind::paged ? 0 : first_page_seen(pos, kind);
+  return grows(kind) ? 0 : first_page_seen(pos, kind);
 }
 
-KvCache::KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows, std::shared_ptr<KvBlockPool> pool)
-    : layout_(&layout), pool_(std::move(pool)), capacity_(capacity), most_rows_(most_rows) {
+KvCache::KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows, std::shared_ptr<KvBlockPool> pool,
+                 bool drafts)
+    : layout_(&layout), pool_(std::move(pool)), capacity_(capacity), most_rows_(most_rows), drafts_(drafts) {
   CHECK(most_rows >= kMaxForwardRows && most_rows <= kMostForwardRows);
   if (pool_ == nullptr)
-    pool_ = std::make_shared<KvBlockPool>(
-        layout.blocks, layout.sequence_bytes(capacity, most_rows) + kOwnTapeRows * layout.block_bytes[StateKind::tape]);
+    pool_ = std::make_shared<KvBlockPool>(layout.blocks, layout.sequence_bytes(capacity, most_rows, drafts) +
+                                                             kOwnTapeRows * layout.block_bytes[StateKind::tape]);
   // Where the numbers lie is what a device knows them by.
   const auto pages = static_cast<size_t>((int64_t{capacity} + kPageTokens - 1) / kPageTokens);
-  numbers_[StateKind::paged].reserve(pages * static_cast<size_t>(layout.blocks.units[StateKind::paged]));
+  for (const StateKind kind : kGrowingKinds)
+    numbers_[kind].reserve(pages * static_cast<size_t>(layout.blocks.units[kind]));
   for (const StateKind kind : kWindowKinds) {
     ring_pages_[kind] = layout.ring_pages_for(kMostForwardRows, kind);
     const size_t ring = std::min(pages, static_cast<size_t>(ring_pages_[kind]));
@@ -166,7 +172,7 @@ KvCache::KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows, st
 }
 
 size_t KvCache::slot_of(StateKind kind, int32_t page) const {
-  return static_cast<size_t>(kind == StateKind::paged ? page : page % ring_pages_[kind]);
+  return static_cast<size_t>(grows(kind) ? page : page % ring_pages_[kind]);
 }
 
 void KvCache::put(StateKind kind, size_t slot, KvBlockRef block) {
@@ -223,6 +229,7 @@ bool KvCache::reserve_pages(int32_t count) {
   const int32_t pages_needed = (length_ + count + kPageTokens - 1) / kPageTokens;
   for (; placed_pages_ < pages_needed; ++placed_pages_) {
     for (const StateKind kind : kPageKinds) {
+      if (!has(kind)) continue;
       const size_t slot = slot_of(kind, placed_pages_);
       // What an earlier text has left is written over, unless others still read it.
       if (slot < held_[kind].size() && held_[kind][slot]) {
@@ -238,6 +245,7 @@ bool KvCache::reserve_pages(int32_t count) {
 }
 
 void KvCache::drop(StateKind kind, int32_t page) {
+  if (!has(kind)) return;
   KvBlockRef& block = held_[kind][slot_of(kind, page)];
   if (!block) return;
   block.give_back();
@@ -303,7 +311,7 @@ kernels::KvPages KvCache::pages(int32_t layer) const {
   pages.block_units = layout_->blocks.units[where.kind];
   pages.key_unit = where.keys.unit;
   pages.value_unit = where.values.unit;
-  pages.slots = where.kind == StateKind::paged ? 0 : ring_pages_[where.kind];
+  pages.slots = grows(where.kind) ? 0 : ring_pages_[where.kind];
   return pages;
 }
 
@@ -339,7 +347,7 @@ void KvCache::visit_blocks(const std::function<void(StateKind, const KvBlockRef&
 }
 
 KvCache::PageBlocks KvCache::page_blocks(int32_t page) const {
-  CHECK(page >= 0 && page * kPageTokens < length_);
+  CHECK(drafts_ && page >= 0 && page * kPageTokens < length_);
   PageBlocks blocks;
   for (const StateKind kind : kPageKinds)
     if (stays(kind, page)) blocks[kind] = held_[kind][slot_of(kind, page)];
@@ -349,17 +357,17 @@ KvCache::PageBlocks KvCache::page_blocks(int32_t page) const {
 }
 
 void KvCache::share(int32_t page, const PageBlocks& blocks) {
-  CHECK(page >= 0 && (page + 1) * kPageTokens <= length_);
+  CHECK(drafts_ && page >= 0 && (page + 1) * kPageTokens <= length_);
   for (const StateKind kind : kPageKinds)
     if (blocks[kind] && stays(kind, page)) put(kind, slot_of(kind, page), blocks[kind]);
 }
 
 void KvCache::adopt(std::span<const PageBlocks> pages) {
   const auto count = static_cast<int32_t>(pages.size());
-  CHECK(placed_pages_ <= count && count * kPageTokens <= capacity_);
+  CHECK(drafts_ && placed_pages_ <= count && count * kPageTokens <= capacity_);
   for (const StateKind kind : kPageKinds) {
     const int32_t first = layout_->first_page_needed(count * kPageTokens, kind);
-    if (kind != StateKind::paged) {
+    if (!grows(kind)) {
       CHECK(count - first <= ring_pages_[kind]);
       for (int32_t& begin = window_begin_[kind]; begin < std::min(first, placed_pages_); ++begin) drop(kind, begin);
       window_begin_[kind] = first;
@@ -381,7 +389,7 @@ void KvCache::adopt(std::span<const PageBlocks> pages) {
 }
 
 bool KvCache::adopt_open(const PageBlocks& page, int32_t tokens) {
-  CHECK(!layout_->is_recurrent() && length_ == placed_pages_ * kPageTokens);
+  CHECK(drafts_ && !layout_->is_recurrent() && length_ == placed_pages_ * kPageTokens);
   CHECK(tokens > 0 && tokens < kPageTokens && length_ + tokens <= capacity_);
   PageBlocks copies;
   for (const StateKind kind : kPageKinds) {
@@ -412,6 +420,7 @@ std::optional<KvCache> KvCache::fork() const {
       if (mine[slot]) other.put(kind, slot, mine[slot]);
     }
     if (kind == StateKind::recurrent || kind == StateKind::tape) continue;  // whoever writes them copies them first
+    if (!has(kind)) continue;
     // What either may still write: the page of the next position and, where rows were taken back, those behind it.
     for (int32_t page = open_page; page < placed_pages_; ++page) {
       const size_t slot = slot_of(kind, page);

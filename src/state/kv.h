@@ -86,10 +86,10 @@ struct KvLayout {
   // the keys and values between. 0: there are none.
   [[nodiscard]] int32_t state_step() const;
   // The most that a sequence of so many positions, run in up to so many rows at once, takes of a pool; without tapes,
-  // which nobody has to have.
-  [[nodiscard]] int64_t sequence_units(int32_t positions, int32_t most_rows) const;
-  [[nodiscard]] size_t sequence_bytes(int32_t positions, int32_t most_rows) const {
-    return static_cast<size_t>(sequence_units(positions, most_rows)) * blocks.unit_bytes;
+  // which nobody has to have. drafts: with a drafter's layers.
+  [[nodiscard]] int64_t sequence_units(int32_t positions, int32_t most_rows, bool drafts = true) const;
+  [[nodiscard]] size_t sequence_bytes(int32_t positions, int32_t most_rows, bool drafts = true) const {
+    return static_cast<size_t>(sequence_units(positions, most_rows, drafts)) * blocks.unit_bytes;
   }
   // The first page that rows at `pos` and later see of a window.
   [[nodiscard]] int32_t first_page_seen(int32_t pos, StateKind kind = StateKind::window) const;
@@ -103,8 +103,9 @@ class KvCache {
   // capacity: the most positions this sequence may reach. Memory is taken page by page: of the pool, or without one of
   // an arena of its own, as large as the capacity needs.
   // most_rows: of one forward, kMaxForwardRows to kMostForwardRows, which an arena of its own has room for.
+  // drafts: with a drafter's layers; without, its pages are for none of the calls that hand pages on.
   KvCache(const KvLayout& layout, int32_t capacity, int32_t most_rows = kMaxForwardRows,
-          std::shared_ptr<KvBlockPool> pool = nullptr);
+          std::shared_ptr<KvBlockPool> pool = nullptr, bool drafts = true);
 
   [[nodiscard]] const KvLayout& layout() const { return *layout_; }
   [[nodiscard]] int32_t length() const { return length_; }
@@ -149,7 +150,7 @@ class KvCache {
   // None: the pool has no more.
   [[nodiscard]] std::optional<KvCache> fork() const;
   // Of the same shape and the same pool, and nothing in it.
-  [[nodiscard]] KvCache empty_one() const { return {*layout_, capacity_, most_rows_, pool_}; }
+  [[nodiscard]] KvCache empty_one() const { return {*layout_, capacity_, most_rows_, pool_, drafts_}; }
 
   // All that it holds.
   void visit_blocks(const std::function<void(StateKind, const KvBlockRef&)>& visit) const;
@@ -158,9 +159,8 @@ class KvCache {
   void put(StateKind kind, size_t slot, KvBlockRef block);
   [[nodiscard]] size_t slot_of(StateKind kind, int32_t page) const;
   // It has not been given back, as what lies behind the window is.
-  [[nodiscard]] bool stays(StateKind kind, int32_t page) const {
-    return kind == StateKind::paged || page >= window_begin_[kind];
-  }
+  [[nodiscard]] bool stays(StateKind kind, int32_t page) const { return grows(kind) || page >= window_begin_[kind]; }
+  [[nodiscard]] bool has(StateKind kind) const { return drafts_ || !is_drafters(kind); }
   void drop(StateKind kind, int32_t page);
   // Pages of the window that nobody sees any more, once so many rows are run.
   void drop_behind(int32_t count);
@@ -178,6 +178,7 @@ class KvCache {
   std::shared_ptr<KvBlockPool> pool_;
   int32_t capacity_;
   int32_t most_rows_;
+  bool drafts_;
   ByKind<int32_t> ring_pages_;
   int32_t length_ = 0;
   int32_t written_ = 0;           // the longest that it has been

@@ -36,7 +36,7 @@ KvBlockPool::KvBlockPool(const Shape& shape, size_t capacity_bytes)
 KvBlockRef KvBlockPool::take(StateKind kind) {
   std::vector<int32_t> units(static_cast<size_t>(shape_.units[kind]));
   // What grows by itself lies together, and so does the rest. A row's tape is written before it is read.
-  const Arena::End end = kind == StateKind::paged ? Arena::End::low : Arena::End::high;
+  const Arena::End end = grows(kind) ? Arena::End::low : Arena::End::high;
   if (!arena_.take(units, end, kind != StateKind::tape)) return {};
   return KvBlockRef(new KvBlock{this, kind, 0, 0, std::move(units)});
 }

@@ -20,7 +20,7 @@ struct KvFormats {
   KvFormats(DType paged, DType window) {
     dtype[StateKind::paged] = paged;
     dtype[StateKind::window] = window;
-    dtype[StateKind::draft_window] = drafts();
+    dtype[StateKind::draft_paged] = dtype[StateKind::draft_window] = drafts();
     dtype[StateKind::recurrent] = dtype[StateKind::tape] = DType::f32;
   }
   // Of a drafter's own layers.

@@ -144,14 +144,38 @@ TEST(KvCacheTest, AFullPoolSaysSo) {
   EXPECT_EQ(pool->used_bytes(), pool->capacity_bytes());
 }
 
+// As if there were no drafter, and so do those that part from it.
+TEST(KvCacheTest, WithoutADraftersLayersItTakesWhatThePlainOneTakes) {
+  const ModelState state = tiny_state("dense", 24);
+  const KvLayout plain(state, DType::bf16), layout(with_draft_layers(state, 100), DType::bf16);
+  const size_t bytes = layout.sequence_bytes(1000, kMaxForwardRows, false);
+  EXPECT_EQ(bytes, plain.sequence_bytes(1000, kMaxForwardRows));
+  EXPECT_LT(bytes, layout.sequence_bytes(1000, kMaxForwardRows));
+  const auto pool = std::make_shared<KvBlockPool>(layout.blocks, bytes);
+  KvCache kv(layout, 1000, kMaxForwardRows, pool, false);
+  for (const int32_t rows : {256, 256, 256, 232}) {
+    ASSERT_TRUE(kv.reserve(rows));
+    kv.commit(rows);
+  }
+  kv.visit_blocks([](StateKind kind, const KvBlockRef&) { EXPECT_FALSE(is_drafters(kind)); });
+  EXPECT_LE(pool->used_bytes(), bytes);
+  KvCache other(layout, 100, kMaxForwardRows, std::make_shared<KvBlockPool>(layout.blocks, 3 * bytes), false);
+  ASSERT_TRUE(other.reserve(70));
+  other.commit(70);
+  const auto forked = other.fork();
+  ASSERT_TRUE(forked.has_value());
+  EXPECT_EQ(forked->bytes(), other.bytes());
+  EXPECT_EQ(other.bytes(), layout.sequence_bytes(100, kMaxForwardRows, false));
+}
+
 TEST(KvCacheTest, PagesAreAlignedAndZeroed) {
   const KvLayout layout(tiny_state("dense", 24), DType::bf16);
   KvCache kv(layout, 300);
   ASSERT_TRUE(kv.reserve(200));
   for (int32_t layer = 0; layer < 6; ++layer) {
     const kernels::KvPages pages = kv.pages(layer);
-    const bool grows = layout.layers[static_cast<size_t>(layer)].kind == StateKind::paged;
-    EXPECT_EQ(pages.slots, grows ? 0 : layout.ring_pages_for(kMostForwardRows));
+    const bool grows_on = layout.layers[static_cast<size_t>(layer)].kind == StateKind::paged;
+    EXPECT_EQ(pages.slots, grows_on ? 0 : layout.ring_pages_for(kMostForwardRows));
     for (int32_t page = 0; page < 4; ++page)
       for (const void* which : {pages.keys_of(page), pages.values_of(page)}) {
         const auto* bytes = static_cast<const unsigned char*>(which);
@@ -200,7 +224,8 @@ TEST(KvCacheTest, WhatManyRowsTookOfTheWindowGoesBack) {
 // A stand-in for forward: writes a stamp where a key and a value would lie, and knows what each position should hold.
 class Stamps {
  public:
-  explicit Stamps(KvCache& kv) : kv_(kv) {}
+  // drafts: whether it has a drafter's layers.
+  explicit Stamps(KvCache& kv, bool drafts = true) : kv_(kv), drafts_(drafts) {}
 
   void append(int32_t count) {
     ASSERT_TRUE(kv_.reserve(count));
@@ -209,7 +234,8 @@ class Stamps {
       stamps_.resize(static_cast<size_t>(pos));
       stamps_.push_back(stamp);
       for (int32_t layer = 0; layer < layers(); ++layer)
-        if (kv_.layout().layers[static_cast<size_t>(layer)].owns) *key(layer, pos) = *value(layer, pos) = stamp;
+        if (has(layer) && kv_.layout().layers[static_cast<size_t>(layer)].owns)
+          *key(layer, pos) = *value(layer, pos) = stamp;
     }
     kv_.commit(count);
   }
@@ -218,9 +244,9 @@ class Stamps {
   void check() const {
     const int32_t next = kv_.length();
     for (int32_t layer = 0; layer < layers(); ++layer) {
+      if (!has(layer)) continue;
       const StateKind kind = kv_.layout().layers[static_cast<size_t>(layer)].kind;
-      const bool grows = kind == StateKind::paged;
-      for (int32_t pos = grows ? 0 : std::max(0, next - kv_.layout().window_of(kind) + 1); pos < next; ++pos) {
+      for (int32_t pos = grows(kind) ? 0 : std::max(0, next - kv_.layout().window_of(kind) + 1); pos < next; ++pos) {
         ASSERT_EQ(*key(layer, pos), stamps_[static_cast<size_t>(pos)]) << "layer " << layer << " position " << pos;
         ASSERT_EQ(*value(layer, pos), stamps_[static_cast<size_t>(pos)]) << "layer " << layer << " position " << pos;
       }
@@ -229,6 +255,9 @@ class Stamps {
 
  private:
   [[nodiscard]] int32_t layers() const { return static_cast<int32_t>(kv_.layout().layers.size()); }
+  [[nodiscard]] bool has(int32_t layer) const {
+    return drafts_ || !is_drafters(kv_.layout().layers[static_cast<size_t>(layer)].kind);
+  }
   [[nodiscard]] float* key(int32_t layer, int32_t pos) const {
     const kernels::KvPages pages = kv_.pages(layer);
     return static_cast<float*>(pages.keys_of(pos / kPageTokens)) +
@@ -240,6 +269,7 @@ class Stamps {
   }
 
   KvCache& kv_;
+  bool drafts_;
   std::vector<float> stamps_;
   int last_ = 0;
 };
@@ -251,10 +281,11 @@ TEST(KvCacheTest, TruncateIsExactOnEveryStateKind) {
   };
   for (const char* model : {"dense", "ple"})
     for (const int32_t window : {1, 24, 64, 65, 200}) {
-      // A drafter beside it that sees further, or less far.
+      // A drafter beside it that sees further, or less far; or whose layers it does without.
       const KvLayout layout(with_draft_layers(tiny_state(model, window), 265 - window), DType::f32);
-      KvCache kv(layout, 9000, kMostForwardRows);
-      Stamps stamps(kv);
+      const bool drafts = window != 65;
+      KvCache kv(layout, 9000, kMostForwardRows, nullptr, drafts);
+      Stamps stamps(kv, drafts);
       for (int32_t longest = 0, step = 0; step < 60 && kv.length() + kMostForwardRows <= 9000; ++step) {
         SCOPED_TRACE(testing::Message() << model << " window " << window << " step " << step);
         const int32_t many = pick(0, 9) == 0 ? kMostForwardRows : kMaxForwardRows;

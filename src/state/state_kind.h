@@ -10,15 +10,20 @@
 
 namespace paceline {
 
-// paged: keys and values of every position, page by page. window: of the newest ones, in a ring of pages. draft_window:
-// likewise, of a drafter's own layers, which see as far as they like. recurrent: one state, which every row changes.
-// tape: what the newest rows did to it, row by row, as long as they may be taken back.
-enum class StateKind : uint8_t { paged, window, draft_window, recurrent, tape };
-inline constexpr std::array kStateKinds{StateKind::paged, StateKind::window, StateKind::draft_window,
-                                        StateKind::recurrent, StateKind::tape};
-// Those that have a block for every page; and of them, those of which only the newest are held.
-inline constexpr std::array kPageKinds{StateKind::paged, StateKind::window, StateKind::draft_window};
+// paged: keys and values of every position, page by page. window: of the newest ones, in a ring of pages. draft_paged,
+// draft_window: likewise, of a drafter's own layers, which see as far as they like. recurrent: one state, which every
+// row changes. tape: what the newest rows did to it, row by row, as long as they may be taken back.
+enum class StateKind : uint8_t { paged, window, draft_paged, draft_window, recurrent, tape };
+inline constexpr std::array kStateKinds{StateKind::paged,        StateKind::window,    StateKind::draft_paged,
+                                        StateKind::draft_window, StateKind::recurrent, StateKind::tape};
+// Those that have a block for every page; and of them, those of which all are held, and only the newest.
+inline constexpr std::array kPageKinds{StateKind::paged, StateKind::window, StateKind::draft_paged,
+                                       StateKind::draft_window};
+inline constexpr std::array kGrowingKinds{StateKind::paged, StateKind::draft_paged};
 inline constexpr std::array kWindowKinds{StateKind::window, StateKind::draft_window};
+constexpr bool grows(StateKind kind) { return kind == StateKind::paged || kind == StateKind::draft_paged; }
+// A sequence can do without those: it has no drafts of that drafter then.
+constexpr bool is_drafters(StateKind kind) { return kind == StateKind::draft_paged || kind == StateKind::draft_window; }
 
 // One of each.
 template <typename T>

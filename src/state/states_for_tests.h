@@ -24,7 +24,7 @@ inline ModelState tiny_state(std::string_view name, int32_t window) {
 // With two layers of a drafter behind them: one that remembers everything, one that sees so far.
 inline ModelState with_draft_layers(ModelState state, int32_t window) {
   state.draft_window = window;
-  for (const StateKind kind : {StateKind::paged, StateKind::draft_window}) {
+  for (const StateKind kind : {StateKind::draft_paged, StateKind::draft_window}) {
     const auto own = static_cast<int32_t>(state.layers.size());
     state.layers.push_back({kind, 2, 24, own, 0, true});
   }

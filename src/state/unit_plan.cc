@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 namespace paceline {
 namespace {
@@ -48,8 +49,14 @@ std::set<size_t> sizes_to_try(std::span<const StatePart> parts) {
   return sizes;
 }
 
-double worst(const UnitPlan& plan) {
-  return std::max(kSmallWaste, *std::max_element(plan.waste.each.begin(), plan.waste.each.end()));
+// Of the model's kinds, and then of a drafter's: who goes without the drafter takes no more than without one.
+std::pair<double, double> worst(const UnitPlan& plan) {
+  double models = kSmallWaste, drafters = kSmallWaste;
+  for (const StateKind kind : kStateKinds) {
+    double& most = is_drafters(kind) ? drafters : models;
+    most = std::max(most, plan.waste[kind]);
+  }
+  return {models, drafters};
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ struct UnitPlan {
 
 inline constexpr size_t kPartAlignment = 256;
 
-// The size that wastes least of the kind that it wastes most of; of equal ones the largest, which is the fewest units.
-// Parts are not cut.
+// The size that wastes least of the kind that it wastes most of, and a drafter's kinds come behind the model's; of
+// equal ones the largest, which is the fewest units. Parts are not cut.
 UnitPlan plan_units(std::span<const StatePart> parts);
 
 }  // namespace paceline

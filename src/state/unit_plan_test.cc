@@ -50,6 +50,24 @@ TEST(UnitPlanTest, OddNumbersWasteLittle) {
   EXPECT_EQ(plan.waste[StateKind::window], 0);
 }
 
+// Those of a model are cut as if there were no drafter.
+TEST(UnitPlanTest, ADraftersPartsComeBehindTheModels) {
+  const auto model = parts_of(2, 20480, 20, 16384);
+  auto both = model;
+  for (int i = 0; i < 4; ++i) both.push_back({StateKind::draft_window, 16384});
+  for (int i = 0; i < 2; ++i) both.push_back({StateKind::draft_paged, 16384});
+  const UnitPlan plain = plan_units(model), plan = plan_units(both);
+  expect_places(plan, both);
+  for (const StateKind kind : {StateKind::paged, StateKind::window})
+    EXPECT_EQ(static_cast<size_t>(plan.block_units[kind]) * plan.unit_bytes,
+              static_cast<size_t>(plain.block_units[kind]) * plain.unit_bytes);
+  // Where nothing of the model is wasted either way, as little as can be of the drafter.
+  both = parts_of(8, 4096, 12, 8192);
+  for (int i = 0; i < 3; ++i) both.push_back({StateKind::draft_paged, 8192});
+  EXPECT_EQ(plan_units(both).waste[StateKind::draft_paged], 0);
+  EXPECT_EQ(plan_units(both).waste[StateKind::window], 0);
+}
+
 TEST(UnitPlanTest, OneKindAlone) {
   const auto parts = parts_of(6, 1024, 0, 0);
   const UnitPlan plan = plan_units(parts);

@@ -8,7 +8,7 @@ namespace paceline::qwen {
 namespace {
 
 int32_t add_layer(Forward& target, const QwenConfig& config) {
-  const LayerState layer{StateKind::paged, config.kv_heads, config.head_dim};
+  const LayerState layer{StateKind::draft_paged, config.kv_heads, config.head_dim};
   return target.add_draft_layers({&layer, 1}, 0);
 }
 

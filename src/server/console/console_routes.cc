@@ -17,6 +17,7 @@
 
 #include "base/replaced_file.h"
 #include "base/resident_memory.h"
+#include "server/http_terms.h"
 #include "session/machine.h"
 
 namespace paceline {
@@ -41,6 +42,14 @@ double number_in(std::string_view query, std::string_view name, double otherwise
     return std::isfinite(number) ? number : otherwise;
   }
   return otherwise;
+}
+
+// Likewise whether something is wished for; none: it is neither said nor denied. Nothing is no.
+std::optional<bool> flag_in(std::string_view query, std::string_view name) {
+  const std::string said = query_value(query, name);
+  if (said == "1" || said == "true" || said == "yes") return true;
+  if (said.empty() || said == "0" || said == "false" || said == "no") return false;
+  return std::nullopt;
 }
 
 double seconds_now() {
@@ -79,10 +88,11 @@ void leave_policy_out(SettingValues& values) {
   if (const auto depth = values.find("depth"); depth != values.end() && depth->second == "auto") values.erase(depth);
 }
 
-// Nothing of what is no file: it may never end, or never begin.
-std::string file_text(const std::string& path) {
+// Nothing of what is no file: it may never end, or never begin. None: there is one that cannot be read.
+std::optional<std::string> file_text(const std::string& path) {
   if (std::error_code error; !std::filesystem::is_regular_file(path, error)) return "";
   std::ifstream file(path, std::ios::binary);
+  if (!file.is_open()) return std::nullopt;
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
@@ -189,8 +199,10 @@ HttpAnswer ConsoleRoutes::log_lines(const HttpCall& call) const {
 HttpAnswer ConsoleRoutes::settings(const HttpCall& call) {
   const std::lock_guard lock(settings_mutex_);
   if (call.method == "POST") {
-    if (const auto problem = change_settings(call.body, number_in(call.query, "write", 0) > 0))
-      return error_answer(call, *problem);
+    const auto writes = flag_in(call.query, "write");
+    if (!writes)
+      return error_answer(call, {.message = "write: expected 1, true or yes, or 0, false or no", .param = "write"});
+    if (const auto problem = change_settings(call.body, *writes)) return error_answer(call, *problem);
   }
   return object_answer(settings_object());
 }
@@ -252,7 +264,7 @@ json::object ConsoleRoutes::settings_object() const {
   }
   json::object made{{"settings", std::move(all)}};
   if (const std::string& path = sources_.settings->config_file; !path.empty()) {
-    const std::string text = file_text(path);
+    const std::string text = file_text(path).value_or("");
     made["file"] = {{"path", path}, {"now", text}, {"then", settings_text_with(text, changed_)}};
   }
   return made;
@@ -261,8 +273,24 @@ json::object ConsoleRoutes::settings_object() const {
 std::optional<ApiError> ConsoleRoutes::write_settings(const SettingValues& all) const {
   const std::string& path = sources_.settings->config_file;
   if (path.empty()) return ApiError{.message = "the server was started without --config"};
-  if (!replace_file(path, settings_text_with(file_text(path), all)).ok())
-    return ApiError{.status = 500, .message = fmt::format("{}: cannot write", path), .code = "no_file"};
+  const auto no_file = [](const std::string& why) {
+    return ApiError{.status = 500,
+                    .message = fmt::format("{}; nothing was changed", why),
+                    .type = "server_error",
+                    .code = "no_file"};
+  };
+  const std::optional<std::string> now = file_text(path);
+  if (!now) return no_file(fmt::format("{}: cannot be read", path));
+  const std::string then = settings_text_with(*now, all);
+  // Somebody has edited it since the start.
+  for (const std::string& text : {*now, then}) {
+    const Status good = sources_.settings->check_config ? sources_.settings->check_config(text) : Status(Done{});
+    if (!good.ok())
+      return ApiError{.status = 409,
+                      .message = fmt::format("{}: {}; it was left as it is", path, good.error().message),
+                      .code = "broken_file"};
+  }
+  if (const Status written = replace_file(path, then); !written.ok()) return no_file(written.error().message);
   return std::nullopt;
 }
 

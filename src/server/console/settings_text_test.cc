@@ -17,5 +17,20 @@ TEST(SettingsText, ChangesItsLinesAndLeavesTheRest) {
   EXPECT_EQ(settings_text_with("a = 1\n", {}), "a = 1\n");
 }
 
+// What people wrote beside a value is theirs, and so are their line ends.
+TEST(SettingsText, KeepsWhatStandsBehindAValue) {
+  const SettingValues changed{{"queue-length", "9"}, {"log-level", "debug"}};
+  EXPECT_EQ(
+      settings_text_with("queue-length = 5  # as long as it may be\nlog-level=\"in#\\\"fo\"# \"mine\"\n", changed),
+      "queue-length = 9  # as long as it may be\nlog-level = \"debug\"# \"mine\"\n");
+  EXPECT_EQ(settings_text_with("log-level = 'in#fo' # a\nqueue-length=5# b", changed),
+            "log-level = \"debug\" # a\nqueue-length = 9# b\n");
+  EXPECT_EQ(settings_text_with("port = 1\r\nqueue-length = 5\r\n[models.a]\r\n", changed),
+            "port = 1\r\nqueue-length = 9\r\nlog-level = \"debug\"\r\n[models.a]\r\n");
+  EXPECT_EQ(settings_text_with("queue-length = 5 # a\r\nport = 1", changed),
+            "queue-length = 9 # a\r\nport = 1\r\nlog-level = \"debug\"\r\n");
+  EXPECT_EQ(settings_text_with("", {{"a", "x\"y\\"}}), "a = \"x\\\"y\\\\\"\n");
+}
+
 }  // namespace
 }  // namespace paceline

@@ -16,7 +16,7 @@ std::vector<LayerState> states_of(const DflashConfig& config) {
   std::vector<LayerState> layers;
   for (const DflashLayerConfig& layer : config.layers) {
     const bool slides = layer.sliding && config.window > 0;
-    layers.push_back({slides ? StateKind::draft_window : StateKind::paged, config.kv_heads, config.head_dim});
+    layers.push_back({slides ? StateKind::draft_window : StateKind::draft_paged, config.kv_heads, config.head_dim});
   }
   return layers;
 }

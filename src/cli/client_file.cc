@@ -43,9 +43,10 @@ Result<std::string> digest_of(const std::string& text) {
   return sha256_hex(std::as_bytes(std::span(text.data(), text.size())));
 }
 
+// Something that lies beside it under our names and is not known to be ours is not enough.
 bool was_written(const std::string& path) {
   std::error_code error;
-  return fs::exists(path + kOld, error) || fs::exists(path + kNothing, error);
+  return fs::exists(path + kWritten, error) && (fs::exists(path + kOld, error) || fs::exists(path + kNothing, error));
 }
 
 // Not as we wrote it, as far as can be told.
@@ -56,14 +57,50 @@ Result<bool> is_edited(const std::string& path) {
   return digest != text_of(path + kWritten);
 }
 
+enum class FileKind : uint8_t { json, toml, other };
+FileKind kind_of(const std::string& path) {
+  const std::string ending = fs::path(path).extension().string();
+  return ending == ".json" || ending == ".jsonc" ? FileKind::json
+         : ending == ".toml"                     ? FileKind::toml
+                                                 : FileKind::other;
+}
+
 Result<std::string> merged(const std::string& path, const ClientSettings& settings) {
   const std::string old = text_of(path);
-  const std::string kind = fs::path(path).extension().string();
-  auto made = kind == ".json" || kind == ".jsonc" ? merged_json(old, settings.text)
-              : kind == ".toml"                   ? merged_toml(old, settings.text, settings.replaces)
-                                                  : Result<std::string>(settings.text);
+  const FileKind kind = kind_of(path);
+  auto made = kind == FileKind::json   ? merged_json(old, settings.text)
+              : kind == FileKind::toml ? merged_toml(old, settings.text, settings.replaces)
+                                       : Result<std::string>(settings.text);
   if (!made.ok()) return Error{fmt::format("{}: {}; nothing was written", path, made.error().message)};
   return made;
+}
+
+// What others have made of it, without ours.
+Result<std::string> unmerged(const std::string& path, const ClientSettings& settings) {
+  const std::string now = text_of(path), before = text_of(path + kOld);
+  switch (kind_of(path)) {
+    case FileKind::json: return unmerged_json(now, before, settings.text);
+    case FileKind::toml: return unmerged_toml(now, before, settings.replaces);
+    default: return Error{"its parts are not known"};
+  }
+}
+
+// Of an edited one.
+bool holds_ours(const std::string& path, const ClientSettings& settings) {
+  const std::string now = text_of(path), before = text_of(path + kOld);
+  switch (kind_of(path)) {
+    case FileKind::json: return holds_json(now, before, settings.text);
+    case FileKind::toml: return holds_toml(now, before, settings.replaces);
+    default: return now.find("paceline") != std::string::npos;
+  }
+}
+
+// That nothing is there yet.
+std::string free_name(const std::string& wanted) {
+  std::error_code error;
+  std::string name = wanted;
+  for (int number = 2; fs::exists(name, error); ++number) name = fmt::format("{}-{}", wanted, number);
+  return name;
 }
 
 // Nothing was written: nothing is put back later.
@@ -74,6 +111,10 @@ void forget_old(const std::string& path) {
 
 Status keep_old(const std::string& path) {
   std::error_code error;
+  // Of another time, or another's.
+  if (fs::exists(path + kOld, error)) fs::rename(path + kOld, free_name(path + kOld), error);
+  if (error) return failed(path + kOld, error);
+  fs::remove(path + kNothing, error);
   if (!fs::exists(path, error)) return write_text(path + kNothing, "");
   fs::copy_file(path, path + kOld, error);
   return error ? failed(path + kOld, error) : Status(Done{});
@@ -85,6 +126,11 @@ Status check_kind(const std::string& path) {
   const fs::file_status found = fs::status(path, error);
   if (!fs::exists(found) || fs::is_regular_file(found)) return Done{};
   return Error{fmt::format("{}: expected a file, found something else; nothing was changed", path)};
+}
+
+Status check_kinds(const std::string& path) {
+  for (const char* beside : {"", kOld, kNothing, kWritten}) TRY(check_kind(path + beside));
+  return Done{};
 }
 
 // What a link stands for, even if that is not there.
@@ -105,7 +151,7 @@ std::string usual_file(const ClientSettings& settings, const std::function<const
   if (moved != nullptr && *moved != 0)
     return (fs::path(moved) / settings.file.substr(settings.file.find('/') + 1)).string();
   const char* home = environment("HOME");
-  return (fs::path(home != nullptr ? home : ".") / settings.file).string();
+  return (fs::path(home != nullptr && *home != 0 ? home : "~") / settings.file).string();
 }
 
 // "": there is no other name.
@@ -129,17 +175,15 @@ std::string written_client_file(const ClientSettings& settings,
 
 Status write_client_file(const std::string& path, const ClientSettings& settings) {
   std::error_code error;
-  TRY(check_kind(path));
+  TRY(check_kinds(path));
   fs::create_directories(fs::path(path).parent_path(), error);
   if (error) return failed(path, error);
   TRY_ASSIGN(const std::string text, merged(path, settings));
-  const bool is_first = !was_written(path);
+  TRY_ASSIGN(const bool edited, is_edited(path));
+  // What lies beside one that has nothing of ours any more is of another time.
+  const bool is_first = !was_written(path) || (edited && !holds_ours(path, settings));
   // What somebody changed in between is in the text, too: the old digest goes on telling that.
-  bool tells_digest = is_first;
-  if (!is_first) {
-    TRY_ASSIGN(const bool edited, is_edited(path));
-    tells_digest = !edited;
-  }
+  const bool tells_digest = is_first || !edited;
   const bool is_new = !fs::exists(path, error);
   const std::string before = text_of(path);
   if (is_first) TRY(keep_old(path));
@@ -154,27 +198,29 @@ Status write_client_file(const std::string& path, const ClientSettings& settings
   return write_text(path + kWritten, digest);
 }
 
-Result<std::string> restore_client_file(const std::string& path) {
+Result<RestoredFile> restore_client_file(const std::string& path, const ClientSettings& settings) {
+  TRY(check_kinds(path));
   if (!was_written(path))
     return Error{fmt::format("{} was not written by paceline: there is nothing to put back", path)};
-  TRY(check_kind(path));
   std::error_code error;
-  std::string kept;
-  TRY_ASSIGN(const bool edited, is_edited(path));
-  if (edited) {
-    kept = path + kEdited;
-    for (int number = 2; fs::exists(kept, error); ++number) kept = fmt::format("{}{}-{}", path, kEdited, number);
-    fs::copy_file(path, kept, error);
-    if (error) return Error{fmt::format("{}: {}", kept, error.message())};
+  RestoredFile made;
+  TRY_ASSIGN(made.was_edited, is_edited(path));
+  const auto without = made.was_edited ? unmerged(path, settings) : Result<std::string>(Error{""});
+  if (made.was_edited && !without.ok()) {
+    made.kept = free_name(path + kEdited);
+    fs::copy_file(path, made.kept, error);
+    if (error) return Error{fmt::format("{}: {}", made.kept, error.message())};
   }
-  if (fs::exists(path + kOld, error)) {
+  if (without.ok()) {
+    TRY(write_text(path, *without));
+  } else if (fs::exists(path + kOld, error)) {
     fs::copy_file(path + kOld, path, fs::copy_options::overwrite_existing, error);
   } else {
     fs::remove(behind_links(path), error);
   }
   if (error) return Error{fmt::format("{}: {}", path, error.message())};
   for (const char* beside : {kOld, kNothing, kWritten}) fs::remove(path + beside, error);
-  return kept;
+  return made;
 }
 
 }  // namespace paceline

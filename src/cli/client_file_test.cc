@@ -37,6 +37,9 @@ class ClientFile : public testing::Test {
     if (!text.empty()) std::ofstream(made) << text;
     return made.string();
   }
+  static Result<RestoredFile> restored(const std::string& path) {
+    return restore_client_file(path, codex_at("http://a", 512));
+  }
   [[nodiscard]] size_t files() const {
     return static_cast<size_t>(std::distance(fs::directory_iterator(folder_ / "deep"), fs::directory_iterator()));
   }
@@ -60,16 +63,16 @@ TEST_F(ClientFile, LiesWhereTheClientLooks) {
 
 TEST_F(ClientFile, WhatWasThereComesBack) {
   const std::string path = file("config.toml", "");
-  EXPECT_FALSE(restore_client_file(path).ok()) << "nothing was written";
+  EXPECT_FALSE(restored(path).ok()) << "nothing was written";
   ASSERT_TRUE(write_client_file(path, codex_at("http://a")).ok());
   EXPECT_EQ(text_of(path), codex_at("http://a").text);
-  ASSERT_EQ(*restore_client_file(path), "");
+  ASSERT_TRUE(restored(path).ok());
   EXPECT_EQ(files(), 0u) << "there was none, and nothing is left beside it";
   const std::string theirs = "# mine\nmodel = \"other\"\n";
   file("config.toml", theirs);
   fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write);
   ASSERT_TRUE(write_client_file(path, codex_at("http://a")).ok());
-  ASSERT_EQ(*restore_client_file(path), "");
+  ASSERT_TRUE(restored(path).ok());
   EXPECT_EQ(text_of(path), theirs);
   EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
   EXPECT_EQ(files(), 1u);
@@ -83,25 +86,79 @@ TEST_F(ClientFile, AnotherServerTakesThePlaceOfTheFirst) {
   EXPECT_EQ(text_of(path), "model = \"m\"\nmodel_provider = \"paceline\"\n\n" + theirs +
                                "\n[model_providers.paceline]\nname = \"paceline\"\nbase_url = \"http://second/v1\"\n"
                                "env_key = \"PACELINE_KEY\"\nwire_api = \"responses\"\n");
-  ASSERT_EQ(*restore_client_file(path), "");
+  ASSERT_TRUE(restored(path).ok());
   EXPECT_EQ(text_of(path), theirs);
 }
 
 // Between our writing and the way back somebody may write, too; before and behind a second writing of ours.
-TEST_F(ClientFile, WhatWasEditedIsKept) {
-  const std::string path = file("settings.json", "{\"a\": 1}");
-  const auto ours = *client_settings("claude", {});
+TEST_F(ClientFile, WhatWasEditedStays) {
+  const auto ours = *client_settings("claude", {"http://h", "m", "k", 0});
   for (const bool writes_again : {false, true}) {
+    const std::string path = file("settings.json", "{\"a\": 1, \"env\": {\"API_TIMEOUT_MS\": \"7\"}}");
     ASSERT_TRUE(write_client_file(path, ours).ok());
-    std::ofstream(path) << "{\"b\": 2}";
+    const auto added = merged_json(text_of(path), R"({"b": 2, "env": {"MINE": "1"}})");
+    ASSERT_TRUE(added.ok());
+    std::ofstream(path) << *added;
     if (writes_again) {
-      ASSERT_TRUE(write_client_file(path, ours).ok());
+      ASSERT_TRUE(write_client_file(path, *client_settings("claude", {"http://other", "m", "k", 0})).ok());
     }
-    const auto kept = restore_client_file(path);
-    ASSERT_TRUE(kept.ok());
-    EXPECT_EQ(*kept, path + (writes_again ? ".before-restore-2" : ".before-restore"));
-    EXPECT_NE(text_of(*kept).find("\"b\": 2"), std::string::npos);
-    EXPECT_EQ(text_of(path), "{\"a\": 1}");
+    const auto back = restore_client_file(path, ours);
+    ASSERT_TRUE(back.ok());
+    EXPECT_TRUE(back->was_edited);
+    EXPECT_EQ(back->kept, "");
+    EXPECT_EQ(boost::json::parse(text_of(path)),
+              boost::json::parse(R"({"a": 1, "env": {"API_TIMEOUT_MS": "7", "MINE": "1"}, "b": 2})"))
+        << text_of(path);
+    EXPECT_EQ(files(), 1u);
+  }
+}
+
+// What cannot be read any more, and what has no parts that are known, is kept whole.
+TEST_F(ClientFile, WhatCannotBeTakenApartIsKept) {
+  const auto expect_kept = [&](const char* client, const char* name, const std::string& edited) {
+    const auto ours = *client_settings(client, {"http://h", "m", "k", 0});
+    const std::string path = file(name, "");
+    ASSERT_TRUE(write_client_file(path, ours).ok());
+    std::ofstream(path) << edited;
+    const auto back = restore_client_file(path, ours);
+    ASSERT_TRUE(back.ok());
+    EXPECT_EQ(back->kept, path + ".before-restore");
+    EXPECT_EQ(text_of(back->kept), edited);
+    EXPECT_FALSE(fs::exists(path));
+  };
+  expect_kept("claude", "settings.json", "{\"b\": ");
+  expect_kept("continue", "config.yaml", "name: paceline\nmine: 1\n");
+}
+
+// Put back by hand, or written anew: what lies beside it is of another time.
+TEST_F(ClientFile, WhatIsBesideItFromAnotherTimeIsNotPutBack) {
+  const std::string path = file("config.toml", "model = \"old\"\n");
+  ASSERT_TRUE(write_client_file(path, codex_at("http://a")).ok());
+  const std::string theirs = "model = \"new\"\n";
+  std::ofstream(path) << theirs;
+  ASSERT_TRUE(write_client_file(path, codex_at("http://b")).ok());
+  ASSERT_TRUE(restored(path).ok());
+  EXPECT_EQ(text_of(path), theirs);
+  EXPECT_EQ(text_of(path + ".before-paceline-2"), "model = \"old\"\n") << "nothing is thrown away";
+  // Without a word of ours about it.
+  std::ofstream(path + ".before-paceline") << "model = \"somebody's\"\n";
+  EXPECT_FALSE(restored(path).ok());
+  EXPECT_EQ(text_of(path), theirs);
+  ASSERT_TRUE(write_client_file(path, codex_at("http://b")).ok());
+  ASSERT_TRUE(restored(path).ok());
+  EXPECT_EQ(text_of(path), theirs);
+}
+
+TEST_F(ClientFile, APipeBesideItIsRefused) {
+  for (const char* beside : {".before-paceline", ".none-before-paceline", ".written-by-paceline"}) {
+    const std::string path = file("config.toml", "model = \"mine\"\n");
+    ASSERT_EQ(::mkfifo((path + beside).c_str(), 0600), 0);
+    for (const Status& done : {write_client_file(path, codex_at("http://a")), Status(restored(path).error())}) {
+      ASSERT_FALSE(done.ok()) << beside;
+      EXPECT_NE(done.error().message.find(std::string(beside) + ": expected a file"), std::string::npos);
+    }
+    EXPECT_EQ(text_of(path), "model = \"mine\"\n");
+    fs::remove(path + beside);
   }
 }
 
@@ -173,7 +230,7 @@ TEST_F(ClientFile, ALinkToNothingIsOneAgain) {
   const std::string path = (folder / "first.json").string();
   ASSERT_TRUE(write_client_file(path, *client_settings("claude", {})).ok());
   EXPECT_TRUE(fs::exists(folder / "target.json"));
-  ASSERT_TRUE(restore_client_file(path).ok());
+  ASSERT_TRUE(restore_client_file(path, *client_settings("claude", {})).ok());
   EXPECT_FALSE(fs::exists(folder / "target.json"));
   EXPECT_TRUE(fs::is_symlink(path));
   EXPECT_TRUE(fs::is_symlink(folder / "second.json"));
@@ -197,7 +254,7 @@ TEST_F(ClientFile, TheFileThatCountsIsWritten) {
   ASSERT_TRUE(write_client_file(other, ours).ok());
   EXPECT_EQ(written_client_file(ours, environment), other);
   EXPECT_TRUE(text_of(other).starts_with("{ // mine\n  \"theme\": \"x\",\n  \"$schema\"")) << text_of(other);
-  ASSERT_TRUE(restore_client_file(other).ok());
+  ASSERT_TRUE(restore_client_file(other, ours).ok());
   EXPECT_EQ(text_of(other), "{ // mine\n  \"theme\": \"x\"\n}\n");
 }
 
@@ -237,6 +294,48 @@ TEST_F(ClientFile, ANewOneIsItsOwnersAlone) {
   const std::string path = (fs::path(file("x.json", "{}")).parent_path() / "new.json").string();
   ASSERT_TRUE(write_client_file(path, *client_settings("claude", {})).ok());
   EXPECT_EQ(fs::status(path).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+}
+
+TEST(UnmergedJson, TakesOutWhatWasSetAndNoMore) {
+  const std::string ours = R"({"env": {"A": "1", "B": "2"}, "paceline": {"x": 1}, "last": [1]})";
+  const auto back = [&](const std::string& before, const std::string& add) {
+    const auto with = merged_json(before, ours);
+    const auto edited = add.empty() ? with : merged_json(*with, add);
+    const auto made = unmerged_json(*edited, before, ours);
+    return made.ok() ? *made : made.error().message;
+  };
+  for (const char* before : {"{\n  \"a\": 1\n}\n", "{\n  \"a\": 1.50, // mine\n  \"env\": {\n    \"M\": 1\n  }\n}\n",
+                             "{\"last\": 1.0, \"env\": {\"B\": 9, \"M\": 1.10}, \"paceline\": {\"old\": {}}}",
+                             "\xEF\xBB\xBF{\n  \"env\": {\"A\": 7, \"B\": 8},\n  \"z\": []\n}\n"}) {
+    boost::json::parse_options options;
+    options.allow_comments = true;
+    const auto parsed = [&](std::string_view text) {
+      if (text.starts_with("\xEF")) text.remove_prefix(3);
+      return boost::json::parse(text, {}, options);
+    };
+    EXPECT_EQ(parsed(back(before, "")), parsed(before)) << back(before, "");
+    auto added = parsed(before).as_object();
+    added["more"] = 3;
+    EXPECT_EQ(parsed(back(before, "{\"more\": 3}")), boost::json::value(added)) << back(before, "{\"more\": 3}");
+  }
+  EXPECT_EQ(back("{\n  \"a\": 1 // mine\n}\n", ""), "{\n  \"a\": 1 // mine\n}\n");
+  EXPECT_EQ(back("{}", "{\"more\": 3}"), "{\n  \"more\": 3\n}");
+  EXPECT_FALSE(unmerged_json("{", "{}", ours).ok());
+  EXPECT_FALSE(unmerged_json("{}", "{", ours).ok());
+}
+
+TEST(UnmergedToml, TakesOutWhatWasSetAndNoMore) {
+  const std::vector<std::string> ours{"model", "p.ours"};
+  const auto back = [&](const std::string& before, const std::string& add) {
+    const auto with = merged_toml(before, "model = 1\n\n[p.ours]\nu = 2\n", ours);
+    const auto made = unmerged_toml(*with + add, before, ours);
+    return made.ok() ? *made : made.error().message;
+  };
+  EXPECT_EQ(back("a = 1\n", "[new]\nx = 1\n"), "a = 1\n\n[new]\nx = 1\n");
+  EXPECT_EQ(back("model = \"x\" # c\na = 1\n[p.ours]\nv = 3\n", "[new]\nx = 1\n"),
+            "model = \"x\" # c\n\na = 1\n\n[new]\nx = 1\n\n[p.ours]\nv = 3\n");
+  EXPECT_EQ(back("", ""), "");
+  EXPECT_EQ(back("[p]\nours = 3\n", ""), "p.ours stood within [p]");
 }
 
 TEST(MergedToml, OtherTablesAndCommentsStay) {

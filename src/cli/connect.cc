@@ -57,12 +57,28 @@ int write_settings(const ConnectOptions& options, const ClientSettings& settings
   return kExitDone;
 }
 
-int restore_settings(const std::string& path) {
-  const auto kept = restore_client_file(path);
-  if (!kept.ok()) return fail(kExitFailure, kept.error().message);
-  if (!kept->empty()) remark(fmt::format("{} had been edited since: that is kept as {}", path, *kept));
+int restore_settings(const std::string& path, const ClientSettings& settings) {
+  const auto restored = restore_client_file(path, settings);
+  if (!restored.ok()) return fail(kExitFailure, restored.error().message);
+  if (!restored->kept.empty()) {
+    remark(fmt::format("{} had been edited since: that is kept as {}", path, restored->kept));
+  } else if (restored->was_edited) {
+    remark(fmt::format("{} had been edited since: that stays, and what paceline had put there is taken out", path));
+    return kExitDone;
+  }
   remark(fmt::format("{} is as it was", path));
   return kExitDone;
+}
+
+// http://HOST or https://HOST, with a port or a path behind it.
+bool is_server_url(std::string_view url) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!url.starts_with(scheme)) continue;
+    const std::string_view rest = url.substr(scheme.size()), host = rest.substr(0, rest.find_first_of("/:?#"));
+    const bool has_host = !host.empty() || (rest.starts_with('[') && rest.find(']') != std::string_view::npos);
+    return has_host && rest.find_first_of(" \t\r\n\"") == std::string_view::npos;
+  }
+  return false;
 }
 
 int run_connect(ConnectOptions options) {
@@ -71,15 +87,17 @@ int run_connect(ConnectOptions options) {
     return fail(kExitUsage,
                 fmt::format("no client is called {}: there are {}", options.client, fmt::join(known_clients(), ", ")));
   }
+  if (options.writes && options.restores) return fail(kExitUsage, "--write and --restore: expected one of them");
   const auto environment = [](const char* name) { return std::getenv(name); };
   const std::string path =
       options.restores ? written_client_file(*settings, environment) : client_file(*settings, environment);
   if ((options.writes || options.restores) && path.empty())
     return fail(kExitUsage, fmt::format("{} has no file: it reads variables alone", options.client));
-  if (options.restores) return restore_settings(path);
+  if ((options.writes || options.restores) && path.starts_with("~/"))
+    return fail(kExitUsage, fmt::format("$HOME is not set: where {} has its file is not known", options.client));
+  if (options.restores) return restore_settings(path, *settings);
   std::string& url = options.server.url;
-  if (!url.starts_with("http://") && !url.starts_with("https://"))
-    return fail(kExitUsage, fmt::format("--url: expected http://HOST:PORT, found {}", url));
+  if (!is_server_url(url)) return fail(kExitUsage, fmt::format("--url: expected http://HOST:PORT, found {}", url));
   url = server_root(url);
   ask_server(options.server);
   settings = client_settings(options.client, options.server);

@@ -18,4 +18,16 @@ Result<std::string> merged_json(std::string_view old, std::string_view ours_text
 Result<std::string> merged_toml(std::string_view old, std::string_view ours_text,
                                 const std::vector<std::string>& dropped);
 
+// The way back, for a text that others have edited since ours was merged into it: what ours had set is as it was
+// `before`, or goes where it was not there; all else stays.
+Result<std::string> unmerged_json(std::string_view now, std::string_view before, std::string_view ours_text,
+                                  std::string_view ours = "paceline");
+Result<std::string> unmerged_toml(std::string_view now, std::string_view before,
+                                  const std::vector<std::string>& dropped);
+
+// Whether something is in a text that ours set and that was not there before. What cannot be read holds nothing.
+bool holds_json(std::string_view now, std::string_view before, std::string_view ours_text,
+                std::string_view ours = "paceline");
+bool holds_toml(std::string_view now, std::string_view before, const std::vector<std::string>& dropped);
+
 }  // namespace paceline

@@ -55,7 +55,9 @@ void write(std::string& text, const json::value& value, size_t level) {
 
 struct Member {
   std::string key;
-  size_t begin = 0, end = 0;  // of its value
+  size_t key_begin = 0;
+  size_t begin = 0, end = 0;              // of its value
+  size_t comma = std::string_view::npos;  // behind it; none
 };
 struct Members {
   std::vector<Member> all;
@@ -76,12 +78,13 @@ class JsonWalker {
     for (++at_, skip_blanks(); text_[at_] != '}'; skip_blanks()) {
       made.ends_in_comma = text_[at_] == ',';
       if (made.ends_in_comma) {
-        ++at_;
+        made.all.back().comma = at_++;
         continue;
       }
       const size_t key = at_;
       skip_string();
       Member& member = made.all.emplace_back();
+      member.key_begin = key;
       member.key = json::value_to<std::string>(json::parse(text_.substr(key, at_ - key)));
       skip_blanks();
       ++at_;  // its colon
@@ -140,6 +143,23 @@ class JsonEdit {
 
   std::string joined(const json::object& with) {
     join(0, with, 0);
+    return edited();
+  }
+
+  // `before`: the text before `with` was joined to it.
+  std::string taken_out(const json::object& with, std::string_view before) {
+    JsonWalker old(before);
+    (void)take_out(walker_.members(0), with, before, old.members(0));
+    return edited();
+  }
+
+ private:
+  struct Edit {
+    size_t begin = 0, end = 0;
+    std::string text;
+  };
+
+  std::string edited() {
     std::sort(edits_.begin(), edits_.end(), [](const Edit& a, const Edit& b) { return a.begin < b.begin; });
     std::string made;
     size_t at = 0;
@@ -150,20 +170,19 @@ class JsonEdit {
     return made.append(text_.substr(at));
   }
 
- private:
-  struct Edit {
-    size_t begin = 0, end = 0;
-    std::string text;
-  };
+  // Of several that are called alike, readers take the last.
+  static const Member* find(const Members& members, std::string_view key) {
+    const auto found =
+        std::find_if(members.all.rbegin(), members.all.rend(), [&](const Member& one) { return one.key == key; });
+    return found == members.all.rend() ? nullptr : &*found;
+  }
 
   void join(size_t at, const json::object& with, size_t level) {
     const Members members = walker_.members(at);
     json::object missing;
     for (const auto& [key, value] : with) {
-      // Of several that are called alike, readers take the last.
-      const auto old = std::find_if(members.all.rbegin(), members.all.rend(),
-                                    [&, name = std::string_view(key)](const Member& one) { return one.key == name; });
-      if (old == members.all.rend()) {
+      const Member* old = find(members, key);
+      if (old == nullptr) {
         missing[key] = value;
       } else if (text_[old->begin] == '{' && value.is_object() && std::string_view(key) != ours_) {
         join(old->begin, value.get_object(), level + 1);
@@ -188,12 +207,89 @@ class JsonEdit {
     edits_.push_back({last, has_line ? last : members.end, std::move(added)});
   }
 
+  // True: nothing is left of it, and nothing was there before.
+  bool take_out(const Members& now, const json::object& with, std::string_view before, const Members& old) {
+    std::vector<const Member*> going;
+    for (const auto& [key, value] : with) {
+      const Member *mine = find(now, key), *was = find(old, key);
+      if (mine == nullptr) continue;
+      if (text_[mine->begin] == '{' && value.is_object() && std::string_view(key) != ours_) {
+        const bool was_object = was != nullptr && before[was->begin] == '{';
+        const Members inner = was_object ? JsonWalker(before).members(was->begin) : Members();
+        const size_t edits = edits_.size();
+        const bool is_empty = take_out(walker_.members(mine->begin), value.get_object(), before, inner);
+        if (!is_empty || was != nullptr) continue;
+        edits_.resize(edits);
+        going.push_back(mine);
+      } else if (was == nullptr) {
+        going.push_back(mine);
+      } else {
+        edits_.push_back({mine->begin, mine->end, std::string(before.substr(was->begin, was->end - was->begin))});
+      }
+    }
+    drop(now, going);
+    return going.size() == now.all.size();
+  }
+
+  void drop(const Members& of, const std::vector<const Member*>& going) {
+    const Member* last_kept = nullptr;
+    for (const Member& one : of.all) {
+      if (std::find(going.begin(), going.end(), &one) == going.end()) {
+        last_kept = &one;
+        continue;
+      }
+      const size_t end = one.comma != std::string_view::npos ? one.comma + 1 : one.end;
+      // Its lines go with it, where it has them for itself.
+      const size_t line = text_.find_last_not_of(" \t", one.key_begin - 1) + 1,
+                   rest = text_.find_first_not_of(" \t\r", end);
+      const bool own_lines = text_[line - 1] == '\n' && text_[rest] == '\n';
+      edits_.push_back({own_lines ? line : one.key_begin, own_lines ? rest + 1 : end, ""});
+    }
+    const bool was_last = !going.empty() && !of.ends_in_comma && last_kept != &of.all.back();
+    if (was_last && last_kept != nullptr) edits_.push_back({last_kept->comma, last_kept->comma + 1, ""});
+  }
+
   std::string_view text_, ours_;
   JsonWalker walker_;
   std::vector<Edit> edits_;
 };
 
+bool holds_new(const json::object& now, const json::object& before, const json::object& with, std::string_view ours) {
+  return std::any_of(with.begin(), with.end(), [&](const auto& one) {
+    const json::value *mine = now.if_contains(one.key()), *was = before.if_contains(one.key());
+    if (mine == nullptr) return false;
+    const bool is_joined = mine->is_object() && one.value().is_object() && std::string_view(one.key()) != ours;
+    if (!is_joined) return was == nullptr;
+    static const json::object kEmpty;
+    return holds_new(mine->get_object(), was != nullptr && was->is_object() ? was->get_object() : kEmpty,
+                     one.value().get_object(), ours);
+  });
+}
+
+json::object object_of(std::string_view text) {
+  if (text.starts_with(kBom)) text.remove_prefix(kBom.size());
+  if (!check_json(text).ok()) return {};
+  json::parse_options options;
+  options.allow_comments = options.allow_trailing_commas = true;
+  return json::parse(text, {}, options).as_object();
+}
+
 }  // namespace
+
+bool holds_json(std::string_view now, std::string_view before, std::string_view ours_text, std::string_view ours) {
+  return holds_new(object_of(now), object_of(before), json::parse(ours_text).as_object(), ours);
+}
+
+Result<std::string> unmerged_json(std::string_view now, std::string_view before, std::string_view ours_text,
+                                  std::string_view ours) {
+  const std::string_view bom = now.starts_with(kBom) ? kBom : std::string_view();
+  now.remove_prefix(bom.size());
+  if (before.starts_with(kBom)) before.remove_prefix(kBom.size());
+  if (before.find_first_not_of(" \t\r\n") == std::string_view::npos) before = "{}";
+  TRY(check_json(now));
+  TRY(check_json(before));
+  return std::string(bom) + JsonEdit(now, ours).taken_out(json::parse(ours_text).as_object(), before);
+}
 
 Result<std::string> merged_json(std::string_view old, std::string_view ours_text, std::string_view ours) {
   const std::string_view bom = old.starts_with(kBom) ? kBom : std::string_view();

@@ -226,7 +226,42 @@ std::string joined(const std::vector<std::string>& parts) {
   return made;
 }
 
+bool is_below_any(const std::string& key, const std::vector<std::string>& tops) {
+  return std::any_of(tops.begin(), tops.end(), [&](const std::string& top) { return is_below(key, top); });
+}
+
+std::set<std::string> keys_below(std::string_view text, const std::vector<std::string>& tops) {
+  if (text.starts_with(kTomlBom)) text.remove_prefix(kTomlBom.size());
+  std::set<std::string> keys;
+  if (const auto read = statements_of(text); read.ok()) {
+    for (const Statement& statement : *read)
+      if (is_below_any(statement.key, tops)) keys.insert(statement.key);
+  }
+  return keys;
+}
+
 }  // namespace
+
+bool holds_toml(std::string_view now, std::string_view before, const std::vector<std::string>& dropped) {
+  const std::set<std::string> mine = keys_below(now, dropped), old = keys_below(before, dropped);
+  return std::any_of(mine.begin(), mine.end(), [&](const std::string& key) { return !old.contains(key); });
+}
+
+Result<std::string> unmerged_toml(std::string_view now, std::string_view before,
+                                  const std::vector<std::string>& dropped) {
+  if (before.starts_with(kTomlBom)) before.remove_prefix(kTomlBom.size());
+  TRY_ASSIGN(const auto old, statements_of(before));
+  std::string top, tables;
+  const Statement* table = nullptr;
+  for (const Statement& statement : old) {
+    if (statement.is_table) table = &statement;
+    if (!is_below_any(statement.key, dropped)) continue;
+    if (table != nullptr && !is_below_any(table->key, dropped))
+      return Error{fmt::format("{} stood within [{}]", statement.key, table->key)};
+    (table == nullptr ? top : tables) += statement.text;
+  }
+  return merged_toml(now, top + tables, dropped);
+}
 
 Result<std::string> merged_toml(std::string_view old, std::string_view ours_text,
                                 const std::vector<std::string>& dropped) {
@@ -243,9 +278,7 @@ Result<std::string> merged_toml(std::string_view old, std::string_view ours_text
       if (!statement.is_table && !statement.key.empty() && key.starts_with(statement.key + "."))
         return Error{fmt::format("{} stands there as one value; write it as [{}] first", statement.key, key)};
     }
-    const bool goes = std::any_of(dropped.begin(), dropped.end(),
-                                  [&](const std::string& key) { return is_below(statement.key, key); });
-    if (!goes) rest += statement.text;
+    if (!is_below_any(statement.key, dropped)) rest += statement.text;
   }
   return std::string(bom) + joined({top, rest, tables});
 }

@@ -45,14 +45,15 @@ class Program : public testing::Test {
   [[nodiscard]] fs::path folder() const { return folder_; }
   [[nodiscard]] fs::path model() const { return folder_ / "model"; }
 
-  // arguments: as in a shell.
-  [[nodiscard]] Ran run(const std::string& arguments, const std::string& input = "") const {
+  // arguments: as in a shell. before: what stands before the program's name.
+  [[nodiscard]] Ran run(const std::string& arguments, const std::string& input = "",
+                        const std::string& before = "") const {
     std::ofstream(folder_ / "in", std::ios::binary) << input;
     // Nothing of the user's is read or written.
     const std::string command = "XDG_CACHE_HOME=" + (folder_ / "cache").string() +
-                                " HF_HOME=" + (folder_ / "hub").string() + " " + PACELINE_PROGRAM + " " + arguments +
-                                " <" + (folder_ / "in").string() + " >" + (folder_ / "out").string() + " 2>" +
-                                (folder_ / "err").string();
+                                " HF_HOME=" + (folder_ / "hub").string() + " " + before + PACELINE_PROGRAM + " " +
+                                arguments + " <" + (folder_ / "in").string() + " >" + (folder_ / "out").string() +
+                                " 2>" + (folder_ / "err").string();
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, contents(folder_ / "out"), contents(folder_ / "err")};
   }
@@ -89,6 +90,17 @@ TEST_F(Program, SaysHowToFetchAModelThatIsNotThere) {
   for (const char* command : {"generate -p x -m", "chat -m", "serve --port 0 -m", "inspect"}) {
     const std::string arguments = std::string(command) + " some/thing:Q4_0";
     expect_error(run(arguments), 1, "hf download some/thing --include '*Q4_0*.gguf'");
+  }
+}
+
+TEST_F(Program, ConnectSaysWhatIsWrong) {
+  for (const char* url : {"http://", "https://", "http:///v1", "http://:8000", "nonsense", "'http://a b'"})
+    expect_error(run(std::string("connect codex --url ") + url), 2, "--url: expected http://HOST:PORT");
+  expect_error(run("connect codex --write --restore"), 2, "--write and --restore: expected one of them");
+  // Not the folder that somebody happens to be in.
+  for (const char* flag : {"--write", "--restore"}) {
+    expect_error(run(std::string("connect codex --url http://127.0.0.1:1 ") + flag, "", "env -u HOME -u CODEX_HOME "),
+                 2, "$HOME is not set");
   }
 }
 

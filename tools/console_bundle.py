@@ -6,7 +6,7 @@ import posixpath
 import re
 import sys
 
-from console_tokens import declared_names, matching, outside_names, shortened, text_of, tokens_of
+from console_tokens import declared_names, matching, outside_names, shortened, text_of, tight_templates, tokens_of
 
 IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "([^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (default )?(?=(?:const|let|class|function|async function)\b)", re.MULTILINE)
@@ -15,14 +15,15 @@ DEFAULT = re.compile(r"^export default function (\w+)", re.MULTILINE)
 
 # What tests in a browser ask the packed console for, by module.
 TESTED = {
-    "state/chats": ["addNode", "chat", "chats", "importChats", "keep", "newChat"], "state/stream": ["takeChunk"],
+    "state/chats": ["addNode", "chat", "chats", "importChats", "keep"], "state/stream": ["running", "takeChunk"],
     "state/monitor": ["columns", "joinSamples", "range"], "parts/spans": ["countRounds"],
 }
 
 
 def tight_style(text):
-    text = re.sub(r"\n\s*", "\n", re.sub(r"/\*.*?\*/", "", text))
-    return re.sub(r" ?([{:;,]) ", r"\1", re.sub(r" \}", "}", text)).replace(";}", "}").replace("; \n", ";\n")
+    text = re.sub(r"\s*\n\s*", "\n", re.sub(r"/\*.*?\*/", "", text))
+    text = re.sub(r" ?([{:;,]) ", r"\1", re.sub(r" \}", "}", text)).replace(";}", "}")
+    return re.sub(r"(?<=[{};,])\n|\n(?=[{}])", "", re.sub(r"(?<![\w.])0(?=\.\d)", "", text))
 
 
 def top_names(tokens):
@@ -80,4 +81,4 @@ class Bundle:
         known += [f'"{name}": {{ {", ".join(names)} }}' for name, names in TESTED.items()]
         main = self.texts.pop("main")
         whole = "\n".join([*heads, *self.texts.values(), f"export const $ = {{ {', '.join(known)} }};", main])
-        return text_of(shortened(tokens_of(whole), set())) + "\n"
+        return text_of(shortened(tight_templates(tokens_of(whole)), set())) + "\n"

@@ -63,6 +63,22 @@ def tokens_of(text):
     return made
 
 
+def tight_templates(tokens):
+    """Elements without quotes and blanks that whoever reads them can do without."""
+    made, opened = [], []
+    for at, (kind, text) in enumerate(tokens):
+        if text == "`" and kind == "sign":
+            if tokens[at + 1].kind == "template":
+                opened.append(tokens[at - 1].text == "html")
+            else:
+                opened.pop()
+        elif kind == "template" and opened[-1]:
+            text = re.sub(r'="([\w.-]+)"(?=[\s>])', r"=\1", text)
+            text = re.sub(r"\s+/>", "/>", re.sub(r">\n<", "><", text))
+        made.append(Token(kind, text))
+    return made
+
+
 def text_of(tokens):
     made, last = [], Token("sign", "")
     for token in tokens:

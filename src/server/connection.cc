@@ -487,8 +487,8 @@ class HttpConnection final : public Connection, public std::enable_shared_from_t
                     std::chrono::duration<double, std::milli>(EngineClock::now() - call.arrived).count());
     if (exchange_ != nullptr) {
       const Usage usage = exchange_->usage();
-      line += fmt::format(" {} prompt={} cached={} output={}", exchange_->id(), usage.prompt_tokens,
-                          usage.cached_tokens, usage.completion_tokens);
+      line += fmt::format(" {} model={} prompt={} cached={} output={}", exchange_->id(), exchange_->model(),
+                          usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens);
       if (usage.missed != PrefixMiss::none) line += fmt::format(" missed={}", prefix_miss_name(usage.missed));
     } else if (status >= 400) {
       line += " " + call.id;

@@ -52,6 +52,8 @@ json::object ServedModel::object(int32_t context_limit) const {
   json::object drafter{{"name", description_.drafter}, {"kind", description_.drafter_kind}};
   const std::optional<int32_t> depth = stats.depth ? stats.depth : settings.fixed_depth;
   drafter["depth"] = depth ? json::value(*depth) : json::value("adaptive");
+  drafter["drafted"] = stats.speculation.drafted;
+  drafter["accepted"] = stats.speculation.accepted;
 
   json::object object{{"id", name_}, {"object", "model"}, {"created", created_}, {"owned_by", "paceline"}};
   // As Anthropic's clients read them.

@@ -32,6 +32,33 @@ export function languages(world) {
     assert.deepEqual(asked.filter((key) => !(key in english)), [], "no key missing");
   });
 
+  test("no text outside the files", () => {
+    // Names, units and what is typed.
+    const known = /^(paceline|curl|JSON|CSV|SVG|KV|SHA-256|Alt|Esc|ms|µs|s|SDK|AI|Open|WebUI|LangChain|×)$/;
+    const found = sources.flatMap(([name, text]) => [...text.matchAll(/html`([^`]*)`/g)].flatMap(([, template]) => {
+      const words = template.replace(/\$\{[^}]*\}?/g, " ").replace(/<[^>]*>?/g, " ").match(/[A-Za-zµ][\w-]+/g) ?? [];
+      return words.filter((word) => !known.test(word)).map((word) => `${name}: ${word}`);
+    }));
+    assert.deepEqual(found, []);
+  });
+
+  test("as many as there are, in each language's own form", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    const told = { en: ["1 token", "2 tokens", "5 tokens"], pl: ["1 token", "2 tokeny", "5 tokenów"], ru: ["1 токен", "2 токена", "5 токенов"], de: ["1 Token", "2 Tokens", "5 Tokens"], ja: ["1 トークン", "2 トークン", "5 トークン"] };
+    for (const [name, wanted] of Object.entries(told)) {
+      await go("chat", `?lang=${name}`);
+      await page.evaluate(async () => {
+        const { importChats, chats } = await globalThis.room("state/chats");
+        importChats(JSON.stringify({ id: "x", title: "x", leaf: "5", nodes: [1, 2, 5].map((count, at, all) => ({ id: `${count}`, parent: `${all[at - 1]}`, role: "assistant", content: "x", usage: { completion_tokens: count } })) }));
+        location.hash = `#/chat/${chats.value[0].id}`;
+      });
+      await page.waitForFunction(() => document.querySelectorAll(".facts").length === 3);
+      assert.deepEqual(await page.locator(".facts > span:nth-child(2)").allTextContents(), wanted, name);
+    }
+    quiet();
+    await close();
+  });
+
   test("rooms of the console import what is below them, and files are short", () => {
     const ranks = { base: 0, api: 1, state: 2, parts: 3, pages: 4 };
     for (const [name, text] of sources) {
@@ -54,7 +81,7 @@ export function languages(world) {
       const text = await page.evaluate(() => document.body.innerText);
       const raw = Object.keys(english).filter((key) => key.includes(".") && new RegExp(`(^|\\s)${key.replaceAll(".", "\\.")}($|\\s)`, "m").test(text));
       assert.deepEqual(raw, [], `${name}: no raw key`);
-      for (const hash of ["settings", "speculation", "chat"]) {
+      for (const hash of ["settings", "speculation", "monitor", "benchmark", "models", "connect", "log", "chat"]) {
         await page.evaluate((at) => (location.hash = `#/${at}`), hash);
         await page.waitForTimeout(80);
         const wide = await page.evaluate(() => Math.max(document.documentElement.scrollWidth - innerWidth, document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth));

@@ -65,6 +65,11 @@ export function models(world) {
     await soon(async () => /not loaded\)/.test(await drafter()), "its drafter is not there");
     await (await lazy.post("/v1/chat/completions", { model: "small", messages: [{ role: "user", content: "Hello" }], max_tokens: 24, ignore_eos: true, speculative: { depth: 2 } })).text();
     await soon(async () => /\(loaded\)/.test(await drafter()), "its drafter has come");
+    // What held is each model's own.
+    const told = (await lazy.json("/v1/models")).data.find((one) => one.id === "small").drafter;
+    assert.ok(told.drafted > 0 && told.accepted <= told.drafted);
+    await soon(async () => (await drafter()).toLowerCase().includes(`acceptance\n${Math.round((100 * told.accepted) / told.drafted)}%`), "and how much of it holds");
+    assert.ok(!(await seen.page.locator('[data-model="other"]').innerText()).toLowerCase().includes("acceptance"));
     seen.quiet();
     await seen.close();
     await lazy.stop();

@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { test } from "node:test";
 import { openPage } from "./browser.js";
-import { soon, startServer } from "./server.js";
+import { here, soon, startServer } from "./server.js";
 
 const total = async (server, name) => {
   const text = await (await server.get("/metrics")).text();
@@ -98,6 +98,57 @@ export function monitor(world) {
     assert.match(await page.locator("dialog pre").first().innerText(), /"client": "127.0.0.1"/);
     quiet();
     await close();
+  });
+
+  test("one that runs has its depth, acceptance and memory", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base), leave = new AbortController();
+    const asked = fetch(`${world.server.base}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, signal: leave.signal,
+      body: JSON.stringify({ messages: [{ role: "user", content: "Tell a story." }], max_tokens: 4000, ignore_eos: true, stream: true, speculative: { depth: 3 } }) });
+    await (await asked).body.getReader().read();
+    await go("monitor");
+    await toList(page);
+    const row = page.locator("table.cards tbody tr").filter({ has: page.locator("progress") });
+    const cell = (name) => row.locator(`td[data-name="${name}"]`).innerText();
+    await soon(async () => (await row.count()) === 1 && /^\d+%$/.test(await cell("acceptance")), "what holds so far");
+    assert.equal(await cell("Depth"), "3");
+    assert.match(await cell("KV"), /^[1-9][\d.]* [kM]B$/);
+    leave.abort();
+    quiet();
+    await close();
+  });
+
+  test("the log by level, model and request", async () => {
+    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "console-models-"));
+    for (const name of ["small", "other"]) fs.symlinkSync(path.resolve(here, "../../models/default"), path.join(folder, name));
+    const server = await startServer(["--models-dir", folder, "--kv-bytes", "64MB"], { env: { PACELINE_MODEL: "" } });
+    const ids = [];
+    for (const model of ["small", "small", "other"]) ids.push((await (await ask(server, { model, max_tokens: 4 })).json()).id);
+    const { page, go, quiet, close } = await openPage(world.browser, server.base);
+    await go("log");
+    const lines = () => page.locator(".loglines div").allInnerTexts();
+    const shown = async (...wanted) => {
+      const holds = (all) => all.length > 0 && ids.every((id, at) => all.some((line) => line.includes(id)) === wanted.includes(at));
+      await soon(async () => holds(await lines()), `those of ${wanted}`);
+      return lines();
+    };
+    await shown(0, 1, 2);
+    for (const source of ["Server", "Decisions about drafts"]) {
+      await page.locator("main").getByRole("button", { name: source }).click();
+      await page.locator("main").getByLabel("Model").selectOption("small");
+      assert.ok((await shown(0, 1)).every((line) => line.includes("small")));
+      await page.getByLabel("Request").fill(ids[1]);
+      await shown(1);
+      await page.getByLabel("Request").fill("");
+      await page.locator("main").getByLabel("Model").selectOption("");
+      await shown(0, 1, 2);
+    }
+    await page.locator("main").getByRole("button", { name: "Server" }).click();
+    await page.getByLabel("Level").selectOption("error");
+    await soon(async () => (await lines()).length === 0, "no errors");
+    quiet();
+    await close();
+    await server.stop();
+    fs.rmSync(folder, { recursive: true });
   });
 
   test("decisions about drafts stand in the log as they are made", async () => {

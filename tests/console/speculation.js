@@ -1,9 +1,10 @@
 // Colours add up, races end with equal texts, and a hopeless drafter is given up.
 import assert from "node:assert/strict";
+import fs from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { ended, kShots, openPage, say } from "./browser.js";
-import { startServer } from "./server.js";
+import { soon, startServer } from "./server.js";
 
 const kAnswers = Number(process.env.CONSOLE_ANSWERS ?? 8), kRaces = Number(process.env.CONSOLE_RACES ?? 4);
 const kAsked = ["What is 17 plus 25?", "Tell a story about a fox.", "Write a Python function that adds two numbers.", "Make JSON of this: Tom is 5 years old.", "What is the capital of France?"];
@@ -69,6 +70,51 @@ export function speculation(world) {
       assert.match(verdict, /SHA-256 [0-9a-f]{64}/);
     }
     await page.screenshot({ path: path.join(kShots, "race.png") });
+    quiet();
+    await close();
+  });
+
+  // The second to be asked waits until it has been looked at.
+  test("a race is in colours while it runs, and when it is played", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    await go("speculation");
+    let asked = 0, letOn;
+    const seen = new Promise((resolve) => (letOn = resolve));
+    await page.route("**/v1/chat/completions", async (route) => {
+      if (asked++ === 1) await seen;
+      await route.continue();
+    });
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.waitForFunction(() => document.querySelectorAll(".race .lane")[0]?.querySelectorAll("mark.plain").length > 10);
+    assert.equal(await page.locator(".verdict").count(), 0, "it runs");
+    letOn();
+    await page.waitForSelector(".verdict");
+    const lanes = () => page.evaluate(() => [...document.querySelectorAll(".race .lane")].map((lane) => ({ text: lane.innerText, colours: [...new Set([...lane.querySelectorAll("mark")].map((mark) => mark.className))] })));
+    const all = await lanes();
+    assert.deepEqual(all[0].colours, ["plain"]);
+    assert.ok(all[1].colours.includes("accepted"), `${all[1].colours}`);
+    assert.equal(all[0].text, all[1].text);
+    const slider = page.getByLabel("Time:");
+    await slider.fill(String(Math.floor(Number(await slider.getAttribute("max")) / 2)));
+    await soon(async () => (await lanes()).some((lane) => lane.text.length < all[0].text.length), "a part of it");
+    for (const lane of await lanes()) assert.ok(all[0].text.startsWith(lane.text.trimEnd()), lane.text);
+    quiet();
+    await close();
+  });
+
+  test("texts that differ are told from which byte on, with a report", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    await go("speculation");
+    let asked = 0;
+    await page.route("**/v1/chat/completions", (route) => route.continue({ postData: JSON.stringify({ ...route.request().postDataJSON(), messages: [{ role: "user", content: asked++ ? "What is 1 plus 1?" : "Tell a story." }] }) }));
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.waitForSelector(".verdict.bad");
+    const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save a report" }).click()]);
+    const { lanes, verdict } = JSON.parse(fs.readFileSync(await saved.path(), "utf8")), [first, second] = lanes.map((lane) => Buffer.from(lane.text));
+    assert.notDeepEqual(first, second);
+    assert.deepEqual(first.subarray(0, verdict.differsAt), second.subarray(0, verdict.differsAt));
+    assert.notEqual(first[verdict.differsAt], second[verdict.differsAt]);
+    assert.ok((await page.locator(".verdict").innerText()).includes(`differ from byte ${verdict.differsAt} on`));
     quiet();
     await close();
   });

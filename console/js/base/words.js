@@ -30,7 +30,7 @@ async function readOther(name, english) {
   if (import.meta.url.includes("/console/dev/")) return read(name);
   const { names, texts: all } = await read("others");
   const at = names.indexOf(name);
-  return Object.fromEntries(Object.keys(english).map((key, i) => [key, all[i][at]]));
+  return Object.fromEntries(Object.keys(english).map((key, i) => [key, all[i][at] || english[key]]));
 }
 
 export async function setLanguage(name) {
@@ -68,6 +68,11 @@ function format(kind, options) {
 
 export const number = (value, digits = 0) =>
   value == null || !Number.isFinite(value) ? "–" : format(Intl.NumberFormat, { maximumFractionDigits: digits, minimumFractionDigits: digits }).format(value);
+// So many of them, in the form that the language has for so many.
+export function counted(count, key) {
+  const forms = t(key).split("|"), rules = format(Intl.PluralRules, { type: "cardinal" });
+  return `${number(count)} ${forms[rules.resolvedOptions().pluralCategories.indexOf(rules.select(count))] ?? forms.at(-1)}`;
+}
 export const percent = (value, digits = 0) =>
   value == null || !Number.isFinite(value) ? "–" : format(Intl.NumberFormat, { style: "percent", maximumFractionDigits: digits }).format(value);
 export const time = (ms, second = "2-digit") => format(Intl.DateTimeFormat, { hour: "2-digit", minute: "2-digit", second }).format(ms);

@@ -1,9 +1,9 @@
 // Conversations: a list of them, one of them, and where the next message is written.
 import { html, signal, useEffect, useRef, useState } from "../base/view.js";
-import { number, t } from "../base/words.js";
+import { counted, t } from "../base/words.js";
 import { address, go, within } from "../state/place.js";
 import { mediaTokens } from "../state/ask_chat.js";
-import { changes, chat, chats, forget, importChats, keep, loadAllChats, newChat } from "../state/chats.js";
+import { changes, chat, chats, forget, growing, importChats, kDefaults, keep, loadAllChats, newChat } from "../state/chats.js";
 import { model, modelState } from "../state/server.js";
 import { running, send, stop } from "../state/stream.js";
 import { Check, SignButton, download } from "../parts/controls.js";
@@ -71,7 +71,7 @@ function Writer({ onSend }) {
   // As the server counts them, or why it would not take them.
   const [costs, setCosts] = useState(new Map());
   useEffect(() => {
-    for (const one of media) mediaTokens(one, budget, id).then((count) => `${number(count)} ${t("tokens")}`, (error) => error.message).then((says) => setCosts((had) => new Map(had).set(one, says)));
+    for (const one of media) mediaTokens(one, budget, id).then((count) => counted(count, "tokens"), (error) => error.message).then((says) => setCosts((had) => new Map(had).set(one, says)));
   }, [media, budget, id]);
   const submit = (event) => {
     event?.preventDefault();
@@ -84,7 +84,7 @@ function Writer({ onSend }) {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
   };
   useEffect(() => {
-    const hear = (event) => event.key === "Escape" && chat.value && stop(chat.value);
+    const hear = (event) => event.key === "Escape" && chat.value && !event.target.closest?.("dialog, .drawer") && stop(chat.value);
     addEventListener("keydown", hear);
     return () => removeEventListener("keydown", hear);
   }, []);
@@ -100,7 +100,7 @@ function Writer({ onSend }) {
 
 // Whole sentences of what is written now, for those who listen.
 function Announced() {
-  changes.value;
+  growing.value;
   const node = chat.value && running.value.get(chat.value.id)?.node;
   const said = node?.content.slice(0, node.content.search(/[.!?。！？][^.!?。！？]*$/) + 1) ?? "";
   return html`<p class="unseen" aria-live="polite">${said.split(/(?<=[.!?。！？])\s*/).at(-1)}</p>`;
@@ -110,8 +110,8 @@ export default function ChatPage() {
   const [drawer, setDrawer] = useState(false);
   const box = useRef();
   const now = chat.value;
-  const settings = now ? now.settings : { system: "", thinking: false, sampling: {}, tools: [], schema: "", budget: 280, speculation: "auto", depth: 4, lockedSeed: null, ...settingsOfNext.value };
-  changes.value;
+  const settings = now ? now.settings : { ...kDefaults, ...settingsOfNext.value };
+  changes.value + growing.value;
   useEffect(() => void loadAllChats(), []);
   useEffect(() => {
     const element = box.current;

@@ -57,8 +57,9 @@ function Model({ one }) {
     }
     await lookAtModels().catch(() => {});
   };
-  const digests = one.sha256 ?? {};
-  const drafterDigest = typeof digests.drafter === "string" ? digests.drafter : null;
+  // Of one drafter, or of several by their names.
+  const { target, drafter } = one.sha256 ?? {}, drafters = typeof drafter === "string" ? { [t("drafter")]: drafter } : drafter;
+  const digest = (name, of) => [`SHA-256 ${name}`, of && html`<span class="mono small">${of}</span> <${Copy} bare text=${of} />`];
   return html`<article class="card" data-model=${one.id} aria-label=${one.id}><div class="row"><h2 class="mono">${one.id}</h2><span class=${`state ${state === "loaded" ? "good" : state === "failed" ? "bad" : "warn"}`}>${t(`model.${state}`)}</span><span class="push"></span>
     ${one.status && may && (state === "loaded" ? html`<button type="button" onClick=${() => act("unload")}>${t("unload")}</button><button type="button" aria-pressed=${String(Boolean(one.pinned))} onClick=${() => act("load", { pin: !one.pinned })}>${t("pin")}</button>`
       : html`<button class="main" type="button" disabled=${/ing$/.test(state)} onClick=${() => act("load")}>${t("load")}</button>`)}</div>
@@ -68,12 +69,11 @@ function Model({ one }) {
     <${Pairs} of=${[
       [t("context"), number(one.context_length)], [t("modalities"), (one.input_modalities ?? ["text", ...(one.images ? ["image"] : []), ...(one.videos ? ["video"] : [])]).join(", ")],
       [t("drafter"), one.drafter && `${one.drafter.name || "–"} ${one.drafter.kind ?? ""} ${one.drafter.state ? `(${one.drafter.state})` : ""}`], [t("depth"), String(one.drafter?.depth ?? "")],
-      [t("acceptance"), state === "loaded" && sample.value?.drafted ? percent(sample.value.accepted / sample.value.drafted) : null],
+      [t("acceptance"), one.drafter?.drafted ? percent(one.drafter.accepted / one.drafter.drafted) : null],
       [t("parameters"), one.parameters ? number(one.parameters) : null], [t("quantisation"), one.quantisation], [t("kernels"), one.engine?.kernels],
       [t("running"), one.running], [t("waiting"), one.waiting],
       [t("idle"), one.status && may && state === "loaded" ? html`<input type="number" min="0" aria-label=${t("idle")} value=${one.idle_seconds} onChange=${(event) => act("load", { idle_seconds: Number(event.target.value) })} />` : one.idle_seconds],
-      ["SHA-256", digests.target && html`<span class="mono small">${digests.target}</span> <${Copy} bare text=${digests.target} />`],
-      [`SHA-256 ${t("drafter")}`, drafterDigest && html`<span class="mono small">${drafterDigest}</span> <${Copy} bare text=${drafterDigest} />`],
+      digest("", target), ...Object.entries(drafters ?? {}).map((one) => digest(...one)),
     ]} />${state === "loaded" && html`<${Template} id=${one.id} />`}</article>`;
 }
 

@@ -4,6 +4,8 @@ import { html, useEffect, useLayoutEffect, useRef, useState } from "../base/view
 import { number, percent, t, time } from "../base/words.js";
 import uPlot from "../../vendor/uplot.js";
 
+// Steps of an axis that counts.
+const kWhole = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 1e4, 1e5];
 const colour = (name) => {
   const probe = document.createElement("i");
   probe.style.color = `var(--${name})`;
@@ -21,11 +23,11 @@ function stacked(columns) {
 function optionsOf({ series, isTime, stack, bars, onSelect, show }, width) {
   const ink = colour("soft"), grid = colour("line");
   const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid } };
-  const times = { size: 32, space: 100, values: (_, values, at, room, step) => values.map((value) => time(value * 1000, step < 60 ? "2-digit" : undefined)) };
+  const times = { space: 100, values: (_, values, at, room, step) => values.map((value) => time(value * 1000, step < 60 ? "2-digit" : undefined)) };
   return {
-    width, height: 180, cursor: { show: Boolean(onSelect), drag: { x: Boolean(onSelect), y: false, setScale: false } }, legend: { show: false },
+    width, height: 180, padding: [null, isTime ? 40 : null, null, null], cursor: { show: Boolean(onSelect), drag: { x: Boolean(onSelect), y: false, setScale: false } }, legend: { show: false },
     scales: { x: { time: Boolean(isTime) }, y: { range: show === percent ? [0, 1] : (_, low, high) => [0, high > 0 ? high * 1.05 : 1] } },
-    axes: [{ ...axis, ...(isTime && times) }, { ...axis, size: 72, ...(show === number && { incrs: [1, 2, 5, 10, 20, 50, 100, 1000] }), values: (_, values) => values.map((value) => (show ? show(value) : number(value, Math.abs(value) < 10 && value % 1 ? 2 : 0))) }],
+    axes: [{ ...axis, size: 32, ...(isTime ? times : { incrs: kWhole }) }, { ...axis, size: 72, ...(show === number && { incrs: kWhole }), values: (_, values) => values.map((value) => (show ? show(value) : number(value, Math.abs(value) < 10 && value % 1 ? 2 : 0))) }],
     series: [{}, ...series.map((one, at) => ({ label: one.name, stroke: colour(one.colour), fill: stack || bars ? colour(one.colour) : undefined, width: 2, points: { show: false }, spanGaps: true,
       paths: bars ? uPlot.paths.bars({ size: [0.7, 40] }) : one.stepped ? uPlot.paths.stepped({ align: 1 }) : undefined, at }))],
     hooks: onSelect ? { setSelect: [(plot) => onSelect(plot.select.width > 2 ? [plot.posToVal(plot.select.left, "x"), plot.posToVal(plot.select.left + plot.select.width, "x")] : null)] } : {},
@@ -69,7 +71,7 @@ export function Chart(props) {
   const show = props.show ?? ((value) => number(value, 2));
   const newest = props.series.map((one, at) => `${one.name} ${show(ys[at]?.at(-1))}`).join(" · ");
   const rows = isOpen ? xs.slice(-20) : [];
-  return html`<section class="chart card" aria-label=${props.name}><h2>${props.name}</h2>
+  return html`<section class="chart card"><h2>${props.name}</h2>
     <p class="small">${props.series.map((one, at) => html`<span class="key"><i style=${{ background: `var(--${one.colour})` }}></i>${one.name} <b>${show(ys[at]?.at(-1))}</b></span>`)}</p>
     <div class="plot" ref=${place} role="img" aria-label=${`${props.name}: ${newest}`}></div>
     <details onToggle=${(event) => open(event.target.open)}><summary>${t("as_table")}</summary><div class="scroll" tabindex="0" role="region" aria-label=${props.name}><table><caption class="unseen">${props.name}</caption>

@@ -1,7 +1,7 @@
 // One message of a conversation, with what can be done with it and what it took.
 import { html, useState } from "../base/view.js";
-import { number, percent, seconds, t } from "../base/words.js";
-import { branch, changes, dropNode, keep, showBranch, siblings } from "../state/chats.js";
+import { counted, number, percent, seconds, t } from "../base/words.js";
+import { branch, changes, dropNode, growing, keep, showBranch, siblings } from "../state/chats.js";
 import { bodyOf, curlOf } from "../state/ask_chat.js";
 import { answerCalls, editAndSend, goOn, regenerate, rewrite, running } from "../state/stream.js";
 import { address } from "../state/place.js";
@@ -35,7 +35,7 @@ function UserMessage({ chat, node, model }) {
 }
 
 const Thoughts = ({ node, isRunning }) => changes.value >= 0 && html`<details class="thoughts" open=${isRunning && !node.content}>
-  <summary>${t("thoughts")} · ${seconds((node.thoughtMs ?? 0) / 1000)} · ${number(node.usage?.completion_tokens_details?.reasoning_tokens)} ${t("tokens")}</summary>
+  <summary>${t("thoughts")} · ${seconds((node.thoughtMs ?? 0) / 1000)} · ${counted(node.usage?.completion_tokens_details?.reasoning_tokens, "tokens")}</summary>
   <${Markdown} text=${node.reasoning} /></details>`;
 
 function Call({ chat, node, call, model }) {
@@ -55,10 +55,10 @@ function Facts({ chat, node }) {
   changes.value;
   const { usage, timings } = node, spec = usage?.speculative;
   if (!usage) return null;
-  return html`<p class="facts"><span>${node.model}</span><span>${number(usage.completion_tokens)} ${t("tokens")}</span>
+  return html`<p class="facts"><span>${node.model}</span><span>${counted(usage.completion_tokens, "tokens")}</span>
     <span>${t("first_token")} ${seconds((node.firstMs ?? 0) / 1000)}</span><span>${number(timings?.predicted_per_second, 1)} ${t("tokens_s")}</span>
     <span>${t("cached")} ${number(usage.prompt_tokens_details?.cached_tokens)}</span>
-    ${spec && html`<span>${number(spec.tokens_per_verify, 2)} ${t("per_verify")}</span><span>${t("acceptance")} ${percent(spec.drafted ? spec.accepted / spec.drafted : 0)}</span>`}
+    ${spec && html`<span>${t("per_verify")} ${number(spec.tokens_per_verify, 2)}</span><span>${t("acceptance")} ${percent(spec.drafted ? spec.accepted / spec.drafted : 0)}</span>`}
     <span>${t("seed")} ${node.seed}</span><a href=${address("speculation", `${chat.id}.${node.id}`)}>${t("page.speculation")}</a></p>`;
 }
 
@@ -66,17 +66,17 @@ function Facts({ chat, node }) {
 const isCut = (node) => /^(length|stopped)$/.test(node.finish ?? "") || (!node.finish && !node.problem && node.content !== "" && !node.edited);
 
 function AssistantMessage({ chat, node, model, colours }) {
-  const isRunning = running.value.get(chat.id)?.node === node;
+  const isRunning = running.value.get(chat.id)?.node === node, grown = isRunning && growing.value;
   const [edits, setEdits] = useState(false);
   const rate = (value) => {
     node.rating = node.rating === value ? 0 : value;
     keep(chat);
   };
   return html`<article class="message assistant" aria-label=${t("model")} aria-busy=${isRunning ? "true" : undefined}>
-    ${node.reasoning && html`<${Thoughts} node=${node} isRunning=${isRunning} />`}
+    ${node.reasoning && html`<${Thoughts} node=${node} isRunning=${isRunning} grown=${grown} />`}
     ${edits ? html`<${Editor} text=${node.content} name=${t("save")} done=${(text) => rewrite(chat, node, text)} close=${() => setEdits(false)} />`
       : colours && node.rounds?.length ? html`<${Spans} rounds=${node.rounds} />` : html`<${Markdown} text=${node.content} />`}
-    ${node.calls?.map((call) => html`<${Call} key=${call.id} chat=${chat} node=${node} call=${call} model=${model} />`)}
+    ${node.calls?.map((call) => html`<${Call} key=${call.id} chat=${chat} node=${node} call=${call} model=${model} grown=${grown} />`)}
     ${node.problem && html`<p class="bad" role="alert">${node.problem}</p>`}
     ${!isRunning && isCut(node) && html`<p class="soft small">${t(node.finish === "stopped" ? "stopped" : "cut")} ${node.content && html`<button type="button" onClick=${() => goOn(chat, node, model)}>${t("go_on")}</button>`}</p>`}
     ${!isRunning && html`<${Facts} chat=${chat} node=${node} /><div class="tools"><${Walk} chat=${chat} node=${node} />

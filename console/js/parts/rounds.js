@@ -87,7 +87,7 @@ export function Rounds({ rounds, usage }) {
   return html`<section class="card"><div class="row"><h2>${t("text")}</h2><span class="push"></span><${Check} name=${t("only_text")} value=${quiet} on=${setQuiet} /></div>
     <${SpanKey} /><${Spans} rounds=${all} quiet=${quiet} chosen=${chosen} onRound=${(number, fix) => (setAt(number), fix && setChosen([number, number]))} /><${RoundFacts} round=${at === null ? all[chosen?.[0]] : all[at]} />
     <label class="field"><span>${t("round")}</span><input type="range" min="1" max=${Math.max(all.length, 1)} value=${(chosen?.[0] ?? 0) + 1} onInput=${(event) => setChosen([event.target.value - 1, event.target.value - 1])} /></label>
-    ${spec && html`<p class="small">${number(spec.rounds)} ${t("rounds")} · ${t("guessed")} ${number(spec.drafted)} · ${t("accepted")} ${number(spec.accepted)} · ${number(spec.tokens_per_verify, 2)} ${t("per_verify")}</p>`}</section>
+    ${spec && html`<p class="small">${t("rounds")} ${number(spec.rounds)} · ${t("guessed")} ${number(spec.drafted)} · ${t("accepted")} ${number(spec.accepted)} · ${t("per_verify")} ${number(spec.tokens_per_verify, 2)}</p>`}</section>
     <div class="charts"><${Chart} name=${`${t("depth")} · ${t("accepted")} · ${t("per_verify")}`} x=${axis} data=${depths} onSelect=${choose} marked=${marked} series=${[{ name: t("depth"), colour: "c2", stepped: true }, { name: t("accepted"), colour: "c1" }, { name: t("per_verify"), colour: "c5" }]} />
     <${Chart} name=${t("chart.times")} x=${axis} data=${times} stack onSelect=${choose} marked=${marked} series=${kPhases.map(([name, colour]) => ({ name: `${t(name)} (ms)`, colour }))} />
     <${Positions} rows=${byPosition(all)} /><${Depths} rows=${byDepth(all, expected)} /></div>`;

@@ -1,6 +1,6 @@
 // One measurement: how it goes, what it was of, and its figures.
 import { html } from "../base/view.js";
-import { dateTime, number, percent, t } from "../base/words.js";
+import { counted, dateTime, number, percent, t } from "../base/words.js";
 import { csvOf, dropRun, pictureOf } from "../state/benchmarks.js";
 import { Check, Pairs, SignButton, download } from "./controls.js";
 import { Table } from "./table.js";
@@ -28,7 +28,7 @@ const columnsOf = (plan) => [
 
 const RunFacts = ({ facts, version }) => html`<details><summary>${facts.model?.id ?? ""} · paceline ${version}</summary><${Pairs} of=${[
   [t("kernels"), `${facts.model?.engine?.kernels ?? ""} · ${facts.processor} · ${facts.cores}`], [t("quantisation"), facts.model?.quantisation], [t("drafter"), facts.model?.drafter?.name],
-  ["SHA-256", html`<span class="mono small">${facts.model?.sha256?.target ?? "–"}</span>`], [`SHA-256 ${t("drafter")}`, html`<span class="mono small">${String(facts.model?.sha256?.drafter ?? "–")}</span>`],
+  ["SHA-256", html`<span class="mono small">${facts.model?.sha256?.target ?? "–"}</span>`], [`SHA-256 ${t("drafter")}`, html`<span class="mono small">${JSON.stringify(facts.model?.sha256?.drafter)}</span>`],
   [t("page.settings"), Object.entries(facts.settings ?? {}).map(([name, value]) => `--${name} ${value}`).join(" ")]]} /></details>`;
 
 const stateName = (state) => t(state === "failed" ? "model.failed" : state === "running" ? "running" : `bench.${state}`);
@@ -42,7 +42,7 @@ export function Run({ run, isShown, show }) {
       ${run.state === "done" && html`<button type="button" onClick=${() => download("benchmark.json", JSON.stringify(run, null, 1))}>JSON</button><button type="button" onClick=${() => download("benchmark.csv", csvOf(run), "text/csv")}>CSV</button><button type="button" onClick=${() => savePicture(run)}>SVG</button>`}
       ${run.state === "running" ? html`<button type="button" onClick=${() => dropRun(run)}>${t("cancel")}</button>` : html`<${SignButton} sign="trash" name=${t("delete")} onClick=${() => dropRun(run)} />`}</div>
     ${run.problem && run.state === "failed" && html`<p class="bad">${run.problem}</p>`}
-    <p class="small soft">${plan.at_once.join(", ")} × ${plan.requests} × ${plan.rounds} · ${plan.output_tokens} ${t("tokens")}</p><${RunFacts} facts=${run.facts ?? {}} version=${run.version} />
+    <p class="small soft">${plan.at_once.join(", ")} × ${plan.requests} × ${plan.rounds} · ${counted(plan.output_tokens, "tokens")}</p><${RunFacts} facts=${run.facts ?? {}} version=${run.version} />
     ${run.state === "running" && html`<progress max=${run.total || 1} value=${run.done} aria-label=${t("running")}></progress><p class="small mono">${run.now}</p>`}
     ${cells.length > 0 && html`<${Table} caption=${when} columns=${columnsOf(plan)} rows=${cells.map((cell) => ({ ...cell, id: cell.load + cell.drafts }))} />`}</section>`;
 }

@@ -5,6 +5,7 @@ import { within } from "./place.js";
 
 export const chats = signal([]);
 export const changes = signal(0); // counted up when anything in a conversation has changed
+export const growing = signal(0); // likewise, when nothing has but the answer that is on its way
 export const newId = () => crypto.randomUUID();
 
 export const kDefaults = { system: "", thinking: false, sampling: {}, tools: [], schema: "", budget: 280, speculation: "auto", depth: 4, lockedSeed: null };
@@ -34,12 +35,12 @@ export function newChat(settings = {}) {
 
 const waiting = new Map();
 // Soon: a stream changes it many times in a second.
-export function keep(one) {
-  ++changes.value;
+export function keep(one, grows) {
+  ++(grows ? growing : changes).value;
   if (waiting.has(one.id)) return;
   waiting.set(one.id, setTimeout(() => {
     waiting.delete(one.id);
-    if (chats.value.includes(one)) saveChat(structuredClone(one)).catch(() => {});
+    if (chats.value.includes(one)) saveChat(one).catch(() => {});
   }, 300));
 }
 
@@ -48,13 +49,12 @@ export function forget(one) {
   return dropChat(one.id);
 }
 
-export const nodeOf = (one, id) => one.nodes.find((node) => node.id === id);
 export const siblings = (one, node) => one.nodes.filter((other) => other.parent === node.parent && other.role === node.role);
 
 export function branch(one) {
-  const made = [];
-  for (let node = nodeOf(one, one.leaf); node; node = nodeOf(one, node.parent)) made.unshift(node);
-  return made;
+  const made = [], byId = new Map(one.nodes.map((node) => [node.id, node]));
+  for (let node = byId.get(one.leaf); node; node = byId.get(node.parent)) made.push(node);
+  return made.reverse();
 }
 
 export function addNode(one, fields) {

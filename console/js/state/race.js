@@ -20,9 +20,8 @@ async function run(lane, body, show) {
   const node = { role: "assistant", content: "", rounds: [], began: performance.now() };
   lane.node = node;
   for await (const chunk of stream("/v1/chat/completions", body)) {
-    const had = node.content.length;
     takeChunk(node, chunk);
-    if (node.content.length > had) lane.pieces.push({ at: performance.now() - node.began, end: node.content.length });
+    lane.pieces.push({ at: performance.now() - node.began, end: node.content.length, rounds: node.rounds.length });
     show();
   }
   lane.tookMs = performance.now() - node.began;
@@ -72,14 +71,10 @@ export async function startRace({ kind, prompt, ways, model, maxTokens = 256 }) 
   }
 }
 
-// How much of a text was there after so many milliseconds.
-export function textAt(lane, ms) {
-  let end = 0;
-  for (const piece of lane.pieces) {
-    if (piece.at > ms) break;
-    end = piece.end;
-  }
-  return lane.node.content.slice(0, end);
+// How much of a text was there after so many milliseconds, and of its rounds.
+export function laneAt({ node, pieces }, ms) {
+  const last = pieces.findLast((piece) => piece.at <= ms);
+  return { text: node.content.slice(0, last?.end ?? 0), rounds: node.rounds.slice(0, last?.rounds ?? 0) };
 }
 
 export const reportOf = (now) => JSON.stringify({ prompt: now.prompt, seed: now.seed, verdict: now.verdict, lanes: now.lanes.map(({ way, text, usage }) => ({ way, text, usage })) }, null, 1);

@@ -1,7 +1,7 @@
 // Answers on their way. Pieces are gathered and shown once per frame; a stream goes on whatever page is open.
 import { signal } from "../base/view.js";
 import { stream } from "../api/http.js";
-import { addNode, keep, nodeOf } from "./chats.js";
+import { addNode, keep } from "./chats.js";
 import { bodyOf } from "./ask_chat.js";
 import { runTool } from "./tools.js";
 
@@ -68,14 +68,14 @@ async function write(chat, node, body) {
   let asked = false;
   const show = () => {
     asked = false;
-    keep(chat);
+    keep(chat, true);
   };
   setRunning(chat.id, { node, stop: () => abort.abort() });
   try {
     for await (const chunk of stream("/v1/chat/completions", body, abort.signal)) {
       takeChunk(node, chunk);
       if (!asked) asked = requestAnimationFrame(show) || true;
-      if (document.hidden) keep(chat);
+      if (document.hidden) keep(chat, true);
     }
   } catch (error) {
     if (abort.signal.aborted) node.finish = "stopped";
@@ -133,19 +133,18 @@ export function rewrite(chat, node, text) {
   addNode(chat, { role: "assistant", content: text, model: node.model, seed: node.seed, edited: true });
 }
 
-// A text that was cut goes on where it ended.
+// A text that was cut goes on where it ended, by the wire that can.
 export async function goOn(chat, node, model) {
-  const messages = bodyOf(chat, node, node.seed, model).messages;
-  const system = messages[0]?.role === "system" ? messages.shift().content : undefined;
-  const abort = new AbortController();
+  const { messages, temperature, top_p, top_k, max_tokens = 512, stop: stop_sequences } = bodyOf(chat, node, node.seed, model);
+  const system = messages[0]?.role === "system" ? messages.shift().content : undefined, abort = new AbortController();
   setRunning(chat.id, { node, stop: () => abort.abort() });
   node.finish = null;
   try {
-    const body = { model, system, messages: [...messages, { role: "assistant", content: node.content }], max_tokens: 512, stream: true, seed: node.seed };
+    const body = { model, system, messages: [...messages, { role: "assistant", content: node.content }], temperature, top_p, top_k, max_tokens, stop_sequences: stop_sequences && [stop_sequences], stream: true, seed: node.seed };
     for await (const event of stream("/v1/messages", body, abort.signal)) {
       if (event.delta?.type === "text_delta") node.content += event.delta.text;
       if (event.delta?.stop_reason) node.finish = event.delta.stop_reason === "max_tokens" ? "length" : "stop";
-      keep(chat);
+      keep(chat, true);
     }
   } catch (error) {
     if (!abort.signal.aborted) node.problem = error.message;
@@ -154,5 +153,3 @@ export async function goOn(chat, node, model) {
   setRunning(chat.id, null);
   keep(chat);
 }
-
-export { nodeOf };

@@ -52,8 +52,7 @@ class PlainProducts : public PageProducts {
   }
 
   void score(const HeadPage& at, int32_t begin, int32_t end, float* scores) override {
-    const Matrix keys = rows_of(at, shape_.joined);
-    table_.matmul(keys, m_.q, scores, kPageTokens, begin, end);
+    multiply(rows_of(at, shape_.joined), at, m_.q, scores, kPageTokens, begin, end);
   }
 
  protected:
@@ -71,8 +70,15 @@ class PlainProducts : public PageProducts {
     return m;
   }
 
+  void multiply(const Matrix& w, const HeadPage& at, const Act& x, float* y, int64_t ldy, int32_t begin,
+                int32_t end) const {
+    if (table_.matmul_page == nullptr) return table_.matmul(w, x, y, ldy, begin, end);
+    const void* ahead = at.ahead == nullptr ? nullptr : head_in(shape_, at.ahead, at.kv_head);
+    table_.matmul_page(w, ahead, x, y, ldy, begin, end);
+  }
+
   // With values [head_dim, tokens].
-  void add_turned(const void* values, const float* shares, const float* keep, float* out) {
+  void add_turned(const HeadPage& at, const void* values, const float* shares, const float* keep, float* out) {
     const int32_t dim = shape_.head_dim;
     Matrix m;
     m.format = shape_.kv_dtype == DType::f32 ? WeightFormat::f32 : WeightFormat::bf16;
@@ -80,7 +86,7 @@ class PlainProducts : public PageProducts {
     m.cols = kPageTokens;
     m.values = values;
     table_.prepare(m_.shares, shares, kPageTokens, 0, units());
-    table_.matmul(m, m_.shares, m_.rows, dim, 0, dim);
+    multiply(m, at, m_.shares, m_.rows, dim, 0, dim);
     for (int32_t i = 0; i < queries_; ++i)
       table_.blend(out + static_cast<int64_t>(i) * dim, keep[i], m_.rows + static_cast<int64_t>(i) * dim, 1.0f, dim);
   }
@@ -96,7 +102,7 @@ class ApartProducts : public PlainProducts {
   using PlainProducts::PlainProducts;
 
   void add_values(const HeadPage& at, const float* shares, const float* keep, float* out) override {
-    add_turned(head_in(shape_, at.pages->values_of(at.page), at.kv_head), shares, keep, out);
+    add_turned(at, head_in(shape_, at.pages->values_of(at.page), at.kv_head), shares, keep, out);
   }
 };
 
@@ -124,7 +130,7 @@ class JoinedProducts : public PlainProducts {
     else
       turn_page(static_cast<const uint16_t*>(values.values), values.stride(), values.cols,
                 static_cast<uint16_t*>(m_.turned));
-    add_turned(m_.turned, shares, keep, out);
+    add_turned(at, m_.turned, shares, keep, out);
   }
 };
 

@@ -23,6 +23,7 @@ struct HeadPage {
   const KvPages* pages = nullptr;
   int32_t page = 0;
   int32_t kv_head = 0;
+  void* ahead = nullptr;  // the page that is wanted next: asked for by those that can; may be none
 };
 
 class PageProducts {

@@ -38,6 +38,7 @@ struct CodeRows {
   const int8_t* codes = nullptr;
   int64_t stride = 0;  // from one token to the next
   int32_t cols = 0;
+  const int8_t* ahead = nullptr;  // codes that lie alike and are wanted next; may be none
 };
 
 // Inputs of a convolution over rows, of some channels: y[c] = silu(sum over j of taps[j * stride + c] * rows[j][c]).
@@ -87,6 +88,11 @@ struct CpuTable {
   void (*widen_f8)(const uint8_t* from, int64_t count, uint16_t* to);
   // y[r * ldy + n] = W[n] · x[r] for all rows r and n in [n_begin, n_end); n_begin is a multiple of kOutputTile.
   void (*matmul)(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
+
+  // matmul of a head's part of a page, while one that lies alike is asked for, which is wanted next (may be none).
+  // None: matmul does it.
+  void (*matmul_page)(const Matrix& w, const void* ahead, const Act& x, float* y, int64_t ldy, int32_t n_begin,
+                      int32_t n_end);
 
   // Attention's second product where a page has a token's numbers side by side: W [kPageTokens, cols] unquantised, x
   // [rows, kPageTokens]: y[r * ldy + k] = y[r * ldy + k] * keep[r] + Σ x[r][t] * W[t][k], tokens ascending. None: pages

@@ -27,7 +27,7 @@ class ChunkWalk {
     const int32_t end = last_ < 0 ? begin : std::min((chunk + 1) * kChunkPages, last_ / kPageTokens + 1);
     if (begin >= end) return;
     prepare_queries();
-    for (int32_t page = begin; page < end; ++page) visit(page);
+    for (int32_t page = begin; page < end; ++page) visit(page, page + 1 < end ? page + 1 : page);
   }
 
  private:
@@ -41,14 +41,18 @@ class ChunkWalk {
     s_.products->set_queries(s_.rows, block_.queries());
   }
 
-  void visit(int32_t page) {
+  // No prefetcher knows which page comes next.
+  void visit(int32_t page, int32_t next) {
     const int32_t base = page * kPageTokens;
-    const HeadPage at{&block_.seq->pages, page, block_.kv_head};
+    const KvPages& pages = block_.seq->pages;
+    const bool joined = args_.shape.joined > 0;
+    const HeadPage at{&pages, page, block_.kv_head, joined ? pages.keys_of(next) : pages.values_of(page)};
     const int32_t begin = std::max(0, first_ - base) / kOutputTile * kOutputTile;
     s_.products->score(at, begin, std::min(kPageTokens, last_ - base + 1), s_.scores);
     float keep[kBlockQueries];
     for (int32_t i = 0; i < block_.queries(); ++i) keep[i] = settle(i, base);
-    s_.products->add_values(at, s_.scores, keep, part_.out);
+    s_.products->add_values({&pages, page, block_.kv_head, joined ? nullptr : pages.keys_of(next)}, s_.scores, keep,
+                            part_.out);
   }
 
   // Masks query i's scores, turns them into exponentials; returns the factor for what was summed before.

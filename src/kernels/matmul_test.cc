@@ -137,6 +137,32 @@ TEST_P(MatmulTest, RowsDoNotDependOnTheirCompany) {
 }
 
 // The largest integers there are must not overflow on the way.
+// What attention multiplies with: the same bits, whatever is asked for meanwhile, and only the outputs that are meant.
+TEST_P(MatmulTest, PagesAreMatrices) {
+  const CpuTable& table = *GetParam();
+  if (table.matmul_page == nullptr) GTEST_SKIP() << "matmul does it";
+  std::mt19937 random(8);
+  const auto pick = [&](int32_t low, int32_t high) {
+    return std::uniform_int_distribution<int32_t>(low, high)(random);
+  };
+  for (const int32_t cols : {4, 8, 24, 36, 64, 128, 256, 512, 520})
+    for (const ActKind kind : {ActKind::bf16, ActKind::f32})
+      for (int round = 0; round < 12; ++round) {
+        const RandomMatrix m(WeightFormat::bf16, 64, cols, 0, DType::bf16, random);
+        const RandomMatrix ahead(WeightFormat::bf16, 64, cols, 0, DType::bf16, random);
+        const ActShape shape{kind, round < 6 ? pick(1, 9) : pick(1, 64), cols, 0};
+        const std::vector<float> x = random_rows(shape.rows, cols, random);
+        const Prepared rows = prepare_rows(table, shape, x.data());
+        const int32_t begin = kOutputTile * pick(0, 3), end = pick(begin + 1, 64);
+        SCOPED_TRACE(testing::Message() << cols << " columns, " << shape.rows << " rows, outputs " << begin << " to "
+                                        << end);
+        std::vector<float> want(static_cast<size_t>(shape.rows) * 64, 7.0f), got = want;
+        table.matmul(m.view, rows.act, want.data(), 64, begin, end);
+        table.matmul_page(m.view, round % 2 == 0 ? nullptr : ahead.view.values, rows.act, got.data(), 64, begin, end);
+        ASSERT_EQ(0, std::memcmp(got.data(), want.data(), want.size() * sizeof(float)));
+      }
+}
+
 TEST_P(MatmulTest, ExtremesAreExact) {
   const CpuTable& table = *GetParam();
   for (const WeightFormat format : {WeightFormat::q8, WeightFormat::q4})

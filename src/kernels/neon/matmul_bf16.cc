@@ -8,6 +8,7 @@
 #include <arm_neon.h>
 
 #include "kernels/neon/matmul.h"
+#include "kernels/neon/page_bf16.h"
 #include "kernels/neon/streams.h"
 
 namespace paceline::kernels::neon {
@@ -106,7 +107,8 @@ void tile(TileInput<NP> in, const Act& x, int32_t pair, const int32_t (&n)[2 * N
   in.x = static_cast<const uint16_t*>(x.bytes) + pair * in.x_stride;
   float32x4_t sums[NP * MP];
   dots<NP, MP, kPacked>(in, sums);
-  const bool side_by_side = n[2 * NP - 1] - n[0] == 2 * NP - 1;
+  bool side_by_side = true;
+  for (int i = 1; i < 2 * NP; ++i) side_by_side = side_by_side && n[i] == n[0] + i;
   for (int m = 0; m < MP; ++m) {
     float* row = y + static_cast<int64_t>(2 * (pair + m)) * ldy;
     float32x2_t first[NP], second[NP];
@@ -146,22 +148,18 @@ void run(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, 
   }
 }
 
-// Matrices up to this size (a KV page of one head) lie in the caches, where neighbouring rows do no harm.
-constexpr int64_t kCachedElements = 64 * 512;
-
 }  // namespace
+
+void matmul_bf16_page(const Matrix& w, const void* ahead, const Act& x, float* y, int64_t ldy, int32_t n_begin,
+                      int32_t n_end) {
+  n_begin = page_bf16(w, ahead, x, y, ldy, n_begin, n_end);
+  if (n_begin < n_end) matmul_bf16(w, x, y, ldy, n_begin, n_end);
+}
 
 void matmul_bf16(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   const int32_t rows = x.shape.rows;
-  const bool cached = static_cast<int64_t>(w.rows) * w.cols <= kCachedElements;
-  // The variants differ in which outputs a tile takes.  NOLINTBEGIN(bugprone-branch-clone)
-  if (rows <= 2)
-    return cached ? run<4, 1, false, true>(w, x, y, ldy, n_begin, n_end)
-                  : run<4, 1, false, false>(w, x, y, ldy, n_begin, n_end);
-  if (rows <= 16)
-    return cached ? run<2, 4, false, true>(w, x, y, ldy, n_begin, n_end)
-                  : run<2, 4, false, false>(w, x, y, ldy, n_begin, n_end);
-  // NOLINTEND(bugprone-branch-clone)
+  if (rows <= 2) return run<4, 1, false, false>(w, x, y, ldy, n_begin, n_end);
+  if (rows <= 16) return run<2, 4, false, false>(w, x, y, ldy, n_begin, n_end);
   run<4, 2, true, true>(w, x, y, ldy, n_begin, n_end);
 }
 

@@ -3,6 +3,7 @@
 #include "kernels/lanes/table.h"
 #include "kernels/neon/act.h"
 #include "kernels/neon/blocks_layout.h"
+#include "kernels/neon/codes.h"
 #include "kernels/neon/dotprod.h"
 #include "kernels/neon/matmul.h"
 #include "kernels/neon/matmul_blocks.h"
@@ -24,6 +25,12 @@ void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begi
   }
 }
 
+void matmul_page(const Matrix& w, const void* ahead, const Act& x, float* y, int64_t ldy, int32_t n_begin,
+                 int32_t n_end) {
+  if (x.shape.kind == ActKind::bf16) return matmul_bf16_page(w, ahead, x, y, ldy, n_begin, n_end);
+  matmul(w, x, y, ldy, n_begin, n_end);
+}
+
 constexpr CpuTable make_table() {
   CpuTable made = lanes::elementwise_table<Vec>("neon");
   made.packed_bytes = packed_bytes;
@@ -33,8 +40,11 @@ constexpr CpuTable make_table() {
   made.act_unit = 2;
   made.prepare = prepare;
   made.matmul = matmul;
+  made.matmul_page = matmul_page;
   made.reads_f8 = true;
   made.dequantise = dequantise;
+  made.code_scores = code_scores;
+  made.code_mix = code_mix;
   return made;
 }
 

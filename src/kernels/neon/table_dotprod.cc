@@ -1,6 +1,7 @@
 // For processors with dot products but neither the matrix nor the bf16 instructions.
 #include "kernels/lanes/table.h"
 #include "kernels/neon/blocks_layout.h"
+#include "kernels/neon/codes.h"
 #include "kernels/neon/dotprod.h"
 #include "kernels/neon/matmul_blocks.h"
 #include "kernels/neon/table.h"
@@ -31,6 +32,8 @@ constexpr CpuTable make_table() {
   made.reads_f8 = true;
   made.dequantise = dequantise;
   made.mix = lanes::mix<Vec>;
+  made.code_scores = dotprod::code_scores;
+  made.code_mix = dotprod::code_mix;
   return made;
 }
 

@@ -90,6 +90,7 @@ const CpuTable& table() {
       .reads_f8 = true,
       .widen_f8 = lanes::widen_f8<void>,
       .matmul = matmul,
+      .matmul_page = nullptr,
       .mix = mix,
       .encode = encode,
       .code_scores = code_scores,

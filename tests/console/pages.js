@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { test } from "node:test";
-import { axe, kShots, openPage } from "./browser.js";
+import { axe, ended, kShots, openPage, say } from "./browser.js";
 import { kSlack } from "./server.js";
 
 const kPages = ["chat", "speculation", "monitor", "benchmark", "models", "connect", "settings", "log"];
@@ -27,6 +27,41 @@ export const pages = (theme) => (world) => {
       await close();
     });
   }
+
+  test(`${theme}, what opens and what is written`, async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    const look = async (what) => {
+      await page.waitForTimeout(250);
+      await page.screenshot({ path: path.join(kShots, `${what}-${theme}.png`) });
+      await axe(page, `${what}, ${theme}`);
+    };
+    await go("chat", `?theme=${theme}`);
+    await page.getByLabel("Show who wrote each token").check();
+    await say(page, "Tell a story about a fox.");
+    await ended(page);
+    await page.getByRole("button", { name: "Sampling" }).click();
+    await look("answer");
+    await page.getByRole("button", { name: "Shortcuts" }).click();
+    await look("shortcuts");
+    await go("speculation");
+    await page.getByRole("button", { name: "Start" }).click();
+    await page.waitForSelector(".chart .uplot");
+    for (const fold of await page.locator(".chart summary").all()) await fold.click();
+    await look("raced");
+    await go("monitor");
+    await page.waitForSelector(".chart .uplot");
+    await page.locator("table.cards").last().evaluate((table) => table.scrollIntoView());
+    await page.locator("table.cards tbody button[title]").first().click();
+    await page.waitForFunction(() => document.querySelector("[data-routing]")?.innerText.length > 1);
+    await look("request");
+    await world.server.post("/v1/benchmarks", { at_once: [1], requests: 1, rounds: 1, output_tokens: 4, kinds: ["prose"], depths: [2] });
+    await go("benchmark");
+    await page.waitForSelector('[data-run] button:text("JSON")');
+    await page.waitForSelector(".chart .uplot");
+    await look("measured");
+    quiet();
+    await close();
+  });
 };
 
 export function shell(world) {
@@ -58,6 +93,9 @@ export function shell(world) {
     assert.equal(packed.headers.get("content-encoding"), "gzip");
     assert.equal(await packed.text(), await plain.text());
     assert.match(packed.headers.get("cache-control"), /immutable/);
+    const headers = { "x-content-type-options": "nosniff", "referrer-policy": "no-referrer", "cross-origin-opener-policy": "same-origin", "cross-origin-resource-policy": "same-origin" };
+    for (const [one, value] of Object.entries(headers)) assert.equal(page.headers.get(one), value, one);
+    assert.ok(page.headers.has("permissions-policy"));
     const again = await world.server.get("/", { "if-none-match": page.headers.get("etag") });
     assert.equal(again.status, 304);
     assert.equal((await world.server.get(name.replace("main.js", "none.js"))).status, 404);

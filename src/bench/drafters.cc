@@ -8,6 +8,7 @@
 #include "speculate/calibrate.h"
 #include "speculate/dflash/dflash_drafter.h"
 #include "speculate/dflash/dflash_synthetic.h"
+#include "speculate/drafter_set.h"
 #include "speculate/mtp/mtp_drafter.h"
 #include "speculate/ngram/ngram_drafter.h"
 #include "speculate/scripted_drafters.h"
@@ -17,11 +18,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<FoundDrafter> own_drafter(const BenchTarget& target, Forward& forward, Machine& machine) {
+Result<std::vector<FoundDrafter>> own_drafters(const BenchTarget& target, Forward& forward, Machine& machine) {
   std::string passed_by;
   if (!target.folder.empty()) {
     auto found = FoundDrafter::find(target.folder, forward, machine.pool(), machine.ops(), &passed_by);
-    if (!found.empty()) return std::move(found.front());
+    if (!found.empty()) return found;
   }
   return Error{fmt::format("no drafter found for {}: give --draft{}", target.name, passed_by)};
 }
@@ -29,7 +30,8 @@ Result<FoundDrafter> own_drafter(const BenchTarget& target, Forward& forward, Ma
 Result<std::shared_ptr<const MtpWeights>> random_weights(const BenchSource& source, const BenchTarget& target,
                                                          Forward& forward, Machine& machine) {
   if (!source.random.shape.empty()) return make_random_mtp_weights(source.random, machine.pool());
-  TRY_ASSIGN(const FoundDrafter own, own_drafter(target, forward, machine));
+  TRY_ASSIGN(const std::vector<FoundDrafter> all, own_drafters(target, forward, machine));
+  const FoundDrafter& own = all.front();
   if (own.mtp() == nullptr)
     return Error{fmt::format("{}: no MTP drafter, of which a random one could be made", own.folder().string())};
   const SyntheticFormat format{own.mtp()->post_projection.format, std::max(own.mtp()->post_projection.group, 32)};
@@ -51,30 +53,52 @@ Result<FoundDrafter> named_drafter(const std::string& asked, Forward& forward, M
 
 }  // namespace
 
-Result<BenchDrafter> BenchDrafter::make(const std::string& asked, const BenchSource& source, const BenchTarget& target,
-                                        Forward& forward, Machine& machine) {
-  BenchDrafter drafter;
-  drafter.name_ = asked;
+Status BenchDrafter::add(const std::string& asked, const BenchSource& source, const BenchTarget& target,
+                         Forward& forward, Machine& machine, Drafters& drafters) {
+  if (asked == "auto") {
+    TRY_ASSIGN(const std::vector<FoundDrafter> all, own_drafters(target, forward, machine));
+    for (const FoundDrafter& found : all) {
+      drafters.push_back(found.drafter());
+      called(found.folder().string());
+    }
+    return add("ngram", source, target, forward, machine, drafters);
+  }
   if (asked == "perfect") {
     auto knowing =
         std::make_unique<KnowingDrafter>(std::vector<TokenId>(), std::vector<TokenId>(), forward.config().vocab, 1.0);
-    drafter.knowing_ = knowing.get();
-    drafter.drafter_ = std::move(knowing);
+    knowing_ = knowing.get();
+    drafters.push_back(std::move(knowing));
   } else if (asked == "ngram") {
-    drafter.drafter_ = std::make_unique<NgramDrafter>();
+    drafters.push_back(std::make_unique<NgramDrafter>());
   } else if (asked == "random-dflash") {
-    TRY_ASSIGN(drafter.drafter_, random_dflash(source, forward, machine));
+    TRY_ASSIGN(auto made, random_dflash(source, forward, machine));
+    drafters.push_back(std::move(made));
   } else if (asked == "random") {
     if (as_gemma4(forward.weights()) == nullptr) return Error{"--draft random is for Gemma's MTP drafters"};
     TRY_ASSIGN(const auto weights, random_weights(source, target, forward, machine));
-    drafter.drafter_ = std::make_unique<MtpDrafter>(
-        std::make_unique<MtpForward>(weights, as_gemma4(forward.weights()), machine.ops(), forward.precision()));
+    drafters.push_back(std::make_unique<MtpDrafter>(
+        std::make_unique<MtpForward>(weights, as_gemma4(forward.weights()), machine.ops(), forward.precision())));
   } else {
-    TRY_ASSIGN(const FoundDrafter found,
-               asked == "auto" ? own_drafter(target, forward, machine) : named_drafter(asked, forward, machine));
-    drafter.drafter_ = found.drafter();
-    drafter.name_ = found.folder().string();
+    TRY_ASSIGN(const FoundDrafter found, named_drafter(asked, forward, machine));
+    drafters.push_back(found.drafter());
+    called(found.folder().string());
+    return Done{};
   }
+  called(asked);
+  return Done{};
+}
+
+Result<BenchDrafter> BenchDrafter::make(const std::string& asked, const BenchSource& source, const BenchTarget& target,
+                                        Forward& forward, Machine& machine) {
+  BenchDrafter drafter;
+  Drafters drafters;
+  for (size_t begin = 0, end = 0; end != std::string::npos; begin = end + 1) {
+    end = asked.find(',', begin);
+    TRY(drafter.add(asked.substr(begin, end - begin), source, target, forward, machine, drafters));
+  }
+  for (const auto& one : drafters) drafter.each_.push_back(one.get());
+  drafter.drafter_ = drafters.size() == 1 ? std::move(drafters.front())
+                                          : std::make_unique<DrafterSet>(std::move(drafters), forward.config().hidden);
   return drafter;
 }
 
@@ -82,11 +106,13 @@ void BenchDrafter::tell(const Request& request, const std::vector<TokenId>& outp
   if (knowing_ != nullptr) knowing_->know(request.prompt, output);
 }
 
-StepCosts BenchDrafter::time_rounds(Forward& forward) const {
+std::vector<StepCosts> BenchDrafter::time_rounds(Forward& forward) const {
   constexpr double kCalibrationMs = 500;
-  StepCosts costs;
+  std::vector<StepCosts> costs(each_.size());
+  std::vector<TimedDrafter> timed;
   // What is told beforehand costs nothing.
-  calibrate(forward, knowing_ == nullptr ? drafter_.get() : nullptr, costs, kCalibrationMs);
+  for (size_t i = 0; i < each_.size(); ++i) timed.push_back({each_[i] == knowing_ ? nullptr : each_[i], &costs[i]});
+  calibrate(forward, timed, kCalibrationMs);
   return costs;
 }
 

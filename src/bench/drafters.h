@@ -18,9 +18,10 @@ namespace paceline {
 
 class BenchDrafter {
  public:
-  // asked: auto, ngram, a folder; random: a drafter of the model's own drafter's shape with random weights, which costs
-  // what that one costs and is never right; random-dflash: likewise, of a synthetic shape's block drafter; perfect:
-  // told beforehand, free and always right.
+  // asked: several, with commas between; of each or alone: auto, all that the program would take; ngram; a folder;
+  // random: a drafter of the model's own drafter's shape with random weights, which costs what that one costs and is
+  // never right; random-dflash: likewise, of a synthetic shape's block drafter; perfect: told beforehand, free and
+  // always right.
   static Result<BenchDrafter> make(const std::string& asked, const BenchSource& source, const BenchTarget& target,
                                    Forward& forward, Machine& machine);
 
@@ -31,11 +32,17 @@ class BenchDrafter {
   // The request that comes next, and what its plain run gave.
   void tell(const Request& request, const std::vector<TokenId>& output);
   // What rounds take, timed before the first that counts.
-  [[nodiscard]] StepCosts time_rounds(Forward& forward) const;
+  [[nodiscard]] std::vector<StepCosts> time_rounds(Forward& forward) const;
 
  private:
+  using Drafters = std::vector<std::unique_ptr<Drafter>>;
+  Status add(const std::string& asked, const BenchSource& source, const BenchTarget& target, Forward& forward,
+             Machine& machine, Drafters& drafters);
+  void called(const std::string& name) { name_ += (name_.empty() ? "" : ", ") + name; }
+
   std::string name_;
   std::unique_ptr<Drafter> drafter_;
+  std::vector<Drafter*> each_;         // of it
   KnowingDrafter* knowing_ = nullptr;  // the same, where it is `perfect`
 };
 

@@ -16,7 +16,7 @@ struct EngineBenchSettings {
   std::vector<int32_t> at_once{1, 4, 16, 64};
   int32_t rounds = 5;
   Drafter* drafter = nullptr;
-  StepCosts costs;  // what is known before the first round
+  std::vector<StepCosts> costs;  // of each drafter: what is known before the first round
   std::function<void(int64_t done, int64_t total)> progress;
 };
 

@@ -41,7 +41,7 @@ struct SpeculationBenchSettings {
   std::vector<BenchDepth> depths;  // besides plain, which is always measured
   int32_t rounds = 5;
   BenchDrafter* drafter = nullptr;
-  StepCosts costs;  // what is known before the first round; the policy learns on
+  std::vector<StepCosts> costs;  // of each drafter: what is known before the first round; the policy learns on
   std::function<void(int64_t done, int64_t total)> progress;
 };
 

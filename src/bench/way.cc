@@ -42,7 +42,7 @@ EngineSettings settings_of(const Forward& forward, const WaySettings& way) {
 
 Way::Way(Forward& forward, ThreadPool& pool, const WaySettings& settings)
     : costs_(settings.costs),
-      engine_({.forward = &forward, .pool = &pool, .drafter = settings.drafter, .costs = &costs_},
+      engine_({.forward = &forward, .pool = &pool, .drafter = settings.drafter, .costs = costs_.data()},
               settings_of(forward, settings)) {}
 
 Result<std::vector<WrittenText>> Way::write(std::span<const Request> requests, size_t count, size_t at_once) {

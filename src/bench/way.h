@@ -16,7 +16,7 @@ namespace paceline {
 struct WaySettings {
   Drafter* drafter = nullptr;         // none: plain
   std::optional<int32_t> depth = {};  // none: chosen by the policy
-  StepCosts costs = {};               // what is known before the first round; each way learns on by itself
+  std::vector<StepCosts> costs = {};  // of each drafter, before the first round; each way learns on by itself
   double memory_share = 0.125;        // of what a device has free, for keys and values; others may stand beside it
 };
 
@@ -39,7 +39,7 @@ class Way {
   }
 
  private:
-  StepCosts costs_;
+  std::vector<StepCosts> costs_;
   Engine engine_;
 };
 

@@ -91,7 +91,8 @@ void add_text_options(const Command& command, BenchOptions& options) {
   command
       .add_option(
           "--draft", options.draft,
-          "Who drafts: auto, ngram, a folder; random (costs what the model's drafter costs, never right), "
+          "Who drafts, or several with commas between: auto, ngram, a folder; random (costs what the model's drafter "
+          "costs, never right), "
           "random-dflash (likewise, of a shape's block drafter), perfect (free, always right); with --serve "
           "scripted:0.8,0.68,… (costs what the model's drafter costs; the first, the first two, … hold with these "
           "chances)")

@@ -13,8 +13,10 @@ DraftingRound::DraftingRound(const EngineParts& parts, const EngineSettings& set
   if (settings.fixed_depth) return;
   CHECK(parts.costs != nullptr);
   std::vector<bool> at_once;
-  for (int32_t which = 0; which < parts.drafter->count(); ++which)
+  for (int32_t which = 0; which < parts.drafter->count(); ++which) {
     at_once.push_back(parts.drafter->guesses_at_once(which));
+    parts.costs[which].deepest = parts.drafter->most_drafts(which);
+  }
   policy_ = std::make_unique<BatchDepth>(std::span(parts.costs, drafters()), std::move(at_once), settings.batch_rows);
 }
 

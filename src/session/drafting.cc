@@ -146,12 +146,13 @@ void Drafting::learn_costs(const DraftTarget& target, const Machine& machine, co
   costs_.resize(drafters.size());
   // What is made at random is no model that comes again.
   if (!target.random.shape.empty()) {
-    for (size_t i = 0; i < drafters.size(); ++i)
-      calibrate(target.forward, drafters[i].get(), costs_[i], kCalibrationMs);
-    return;
+    std::vector<TimedDrafter> all;
+    for (size_t i = 0; i < drafters.size(); ++i) all.push_back({drafters[i].get(), &costs_[i]});
+    return calibrate(target.forward, all, kCalibrationMs);
   }
   const std::string model = checkpoint_identity(target.folder);
   const std::string device = machine.identity() + ", KV " + kv_formats_name(target.forward.kv_layout().formats);
+  std::vector<TimedDrafter> unknown;
   for (size_t i = 0; i < drafters.size(); ++i) {
     const fs::path& folder = parts_[i].folder;
     cost_keys_.push_back({model, folder.empty() ? "ngram" : checkpoint_identity(folder), device, build_identity()});
@@ -160,9 +161,10 @@ void Drafting::learn_costs(const DraftTarget& target, const Machine& machine, co
     } else {
       // Timing a drafter that waits to be asked would be asking it: steps are timed, and the rest is learnt.
       const bool waits = dynamic_cast<const LazyDrafter*>(drafters[i].get()) != nullptr;
-      calibrate(target.forward, waits ? nullptr : drafters[i].get(), costs_[i], kCalibrationMs);
+      unknown.push_back({waits ? nullptr : drafters[i].get(), &costs_[i]});
     }
   }
+  calibrate(target.forward, unknown, kCalibrationMs);
 }
 
 void Drafting::let_lazy(bool may) {

@@ -17,6 +17,9 @@ constexpr int32_t kFollowUps = 3;
 constexpr double kKeepAtProbe = 0.5;
 // A proposer that had nothing to say has not been probed, unless asking took more than this share of a step.
 constexpr double kFreeShare = 0.01;
+// Of the time, what may be lost on finding out; and at most so many plain steps at once.
+constexpr double kCreditShare = 0.003;
+constexpr double kMostCredit = 2;
 
 }  // namespace
 
@@ -53,6 +56,11 @@ double AdaptiveDepth::tokens_per_ms(int32_t depth) const {
   return (1 + survival_.expected(depth)) / cost;
 }
 
+double AdaptiveDepth::hoped_per_ms(int32_t depth) const {
+  const double step = std::max(here_->step.hoped_ms(depth + 1), here_->step.ms(1));
+  return (1 + survival_.hoped(depth, costs_.typical)) / (step + here_->draft.hoped_ms(depth));
+}
+
 int32_t AdaptiveDepth::best(int32_t least, int32_t most) const {
   int32_t found = least;
   for (int32_t depth = least + 1; depth <= most; ++depth) {
@@ -63,7 +71,7 @@ int32_t AdaptiveDepth::best(int32_t least, int32_t most) const {
 
 // Not much deeper than what has been timed: 1, 3, 7, 15.
 int32_t AdaptiveDepth::reachable(int32_t most) const {
-  return std::min({most, deepest_, 2 * here_->step.largest_timed() - 1});
+  return std::min({most, deepest_, costs_.deepest, 2 * here_->step.largest_timed() - 1});
 }
 
 std::vector<float> AdaptiveDepth::expected_rates(int32_t most) const {
@@ -76,17 +84,37 @@ std::vector<float> AdaptiveDepth::expected_rates(int32_t most) const {
 void AdaptiveDepth::stand_at(int32_t context) {
   here_ = &costs_.at(context);
   probing_ = false;
+  paid_rate_ = 0;
 }
 
 AdaptiveDepth::Offer AdaptiveDepth::offer(int32_t most) const {
   Offer offer;
   offer.reachable = reachable(most);
+  offer.plain_rate = tokens_per_ms(0);
   if (offer.reachable <= 0) return offer;
   const int32_t found = best(0, offer.reachable);
   if (found == 0 || tokens_per_ms(found) <= worth_it(found) * tokens_per_ms(0)) return offer;
   offer.depth = found;
   offer.rate = tokens_per_ms(found);
   return offer;
+}
+
+int32_t AdaptiveDepth::untried(int32_t reachable, int32_t chosen, double rate) const {
+  if (!may_spend()) return 0;
+  reachable = std::min(reachable, 2 * best(1, reachable) + 1);
+  int32_t found = 0;
+  double most = rate;
+  for (int32_t depth = 1; depth <= reachable; ++depth) {
+    if (depth == chosen) continue;
+    const double hoped = hoped_per_ms(depth);
+    if (hoped <= most) continue;
+    const double tokens = 1 + survival_.expected(depth);
+    const double ms = tokens / (here_->step.ran(depth + 1) ? tokens_per_ms(depth) : hoped);
+    if (ms - tokens / rate > costs_.credit * here_->step.ms(1)) continue;
+    found = depth;
+    most = hoped;
+  }
+  return found;
 }
 
 int32_t AdaptiveDepth::depth(int32_t context, int32_t most) {
@@ -96,6 +124,12 @@ int32_t AdaptiveDepth::depth(int32_t context, int32_t most) {
   const Offer found = offer(most);
   reason_ = DepthReason::request;
   if (found.reachable <= 0) return 0;
+  const double rate = std::max(found.rate, found.plain_rate);
+  if (const int32_t other = untried(found.reachable, found.depth, rate); other > 0) {
+    reason_ = DepthReason::probe;
+    spend(rate);
+    return other;
+  }
   if (found.depth == 0) return park(best(1, found.reachable));
   reason_ = DepthReason::policy;
   start_intervals();
@@ -125,6 +159,17 @@ void AdaptiveDepth::probed(bool accepted) {
   wait_ = interval_;
 }
 
+void AdaptiveDepth::settle(const RoundReport& round) {
+  const double plain_ms = here_->step.ms(1);
+  if (plain_ms <= 0) return;
+  // As they are believed to be: a stall is nobody's fault.
+  const double steps =
+      (here_->step.ms(round.drafted + 1) + (paid_rate_ > 0 ? here_->draft.ms(round.asked) : 0)) / plain_ms;
+  double change = kCreditShare * steps;
+  if (paid_rate_ > 0) change = (1 + round.accepted) / (paid_rate_ * plain_ms) - steps;
+  costs_.credit = std::min(costs_.credit + std::max(change, -kMostCredit), kMostCredit);
+}
+
 void AdaptiveDepth::observe_step(const RoundReport& round) {
   here_->step.observe(round.drafted + 1, round.step_ms);
   ++costs_.rounds_since_plain;
@@ -132,11 +177,12 @@ void AdaptiveDepth::observe_step(const RoundReport& round) {
     if (plain_is_due()) costs_.plain_interval = std::min(2 * costs_.plain_interval, kLastInterval);
     costs_.rounds_since_plain = 0;
   }
+  settle(round);
 }
 
 void AdaptiveDepth::observe(const RoundReport& round) {
-  observe_step(round);
   if (round.asked > 0) here_->draft.observe(round.asked, round.draft_ms);
+  observe_step(round);
   observe_drafts(round);
 }
 

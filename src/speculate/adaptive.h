@@ -26,8 +26,15 @@ class AdaptiveDepth : public DepthPolicy {
     int32_t depth = 0;      // 0: none is worth it
     double rate = 0;        // tokens per millisecond that it promises
     int32_t reachable = 0;  // the deepest that may be tried
+    double plain_rate = 0;  // of rounds without drafts
   };
   [[nodiscard]] Offer offer(int32_t most) const;
+  // Another depth than the chosen one that may beat this rate, for all that rounds have said; 0: none, or enough was
+  // spent on finding out.
+  [[nodiscard]] int32_t untried(int32_t reachable, int32_t chosen, double rate) const;
+  // The round only finds something out: what it loses against rounds of this rate is paid.
+  void spend(double rate) { paid_rate_ = rate; }
+  [[nodiscard]] bool may_spend() const { return costs_.credit > 0; }
   [[nodiscard]] int32_t probe_depth(int32_t most) const { return best(1, reachable(most)); }
   // Tokens per second that are expected of rounds without drafts, with one, … as many as may be tried; for those who
   // look on.
@@ -52,6 +59,8 @@ class AdaptiveDepth : public DepthPolicy {
 
  private:
   [[nodiscard]] double tokens_per_ms(int32_t depth) const;
+  [[nodiscard]] double hoped_per_ms(int32_t depth) const;
+  void settle(const RoundReport& round);
   [[nodiscard]] int32_t best(int32_t least, int32_t most) const;
   [[nodiscard]] int32_t reachable(int32_t most) const;
   void start_intervals();
@@ -63,6 +72,7 @@ class AdaptiveDepth : public DepthPolicy {
   Survival survival_;
   DepthReason reason_ = DepthReason::policy;
   bool probing_ = false;
+  double paid_rate_ = 0;       // above 0: this round is paid for
   int32_t parked_rounds_ = 0;  // since the last probe
   int32_t interval_ = 0;       // rounds between probes, widening
   int32_t wait_ = 0;           // rounds until the next one: the interval, or less after a probe that succeeded

@@ -14,6 +14,8 @@ constexpr int32_t kPlainInterval = 64;
 constexpr int64_t kProbeEvery = 16;
 constexpr size_t kProbeShare = 8;
 constexpr int32_t kProbeDepth = 1;
+// Hence nobody owes for long what rounds of one sequence cost that found something out.
+constexpr double kCreditPerStep = 0.02;
 
 }  // namespace
 
@@ -155,6 +157,7 @@ void BatchDepth::observe(const BatchReport& report) {
   const bool plain = report.rows == report.sequences;
   for (size_t which = 0; which < costs_.size(); ++which) {
     BatchCosts& here = costs_[which].batch_at(report.longest_context);
+    if (costs_[which].credit <= 0) costs_[which].credit += kCreditPerStep;
     here.step.observe(report.rows, report.step_ms);
     here.rounds_since_plain = plain ? 0 : here.rounds_since_plain + 1;
     const DraftPasses& drafting = report.drafting[which];

@@ -38,15 +38,16 @@ void keep_medians(Times& times, CostCurve& curve) {
 
 class Calibration {
  public:
-  Calibration(Forward& forward, Drafter* drafter)
-      : forward_(forward), drafter_(drafter), kv_(forward.kv_layout(), kContext + kMaxDraftTokens) {
+  Calibration(Forward& forward, std::span<const TimedDrafter> drafters)
+      : forward_(forward), kv_(forward.kv_layout(), kContext + kMaxDraftTokens) {
     const int32_t vocab = forward.config().vocab;
     for (int32_t i = 0; i <= kContext + kMaxDraftTokens; ++i) tokens_.push_back((i * 7919 + 13) % vocab);
     const ForwardRows rows = run(kContext, 0);
     const int32_t width = forward.config().hidden;
     forward.ops().copy(hidden_.sized(forward.ops(), width), rows.hidden + static_cast<int64_t>(kContext - 1) * width,
                        static_cast<size_t>(width) * sizeof(float));
-    if (drafter_ != nullptr) state_ = drafter_->start();
+    for (const TimedDrafter& one : drafters)
+      drafts_.push_back({one, one.drafter != nullptr ? one.drafter->start() : nullptr, {}});
   }
   Calibration(const Calibration&) = delete;
   Calibration& operator=(const Calibration&) = delete;
@@ -59,17 +60,27 @@ class Calibration {
         if (rows <= 2 || ms_since(begin) < budget_ms) time_step(rows);
       }
       for (const int32_t drafts : kDrafts) {
-        if (drafts <= 1 || ms_since(begin) < budget_ms) time_draft(drafts);
+        for (Drafts& one : drafts_)
+          if (drafts <= 1 || ms_since(begin) < budget_ms) time_draft(one, drafts);
       }
     }
   }
 
-  void keep(RoundCosts& costs) {
-    keep_medians(steps_, costs.step);
-    keep_medians(drafts_, costs.draft);
+  void keep() {
+    for (Drafts& one : drafts_) {
+      RoundCosts& here = one.of.costs->at(kContext);
+      keep_medians(steps_, here.step);
+      keep_medians(one.times, here.draft);
+    }
   }
 
  private:
+  struct Drafts {
+    TimedDrafter of;
+    std::unique_ptr<DrafterState> state;
+    Times times;
+  };
+
   // Without what only choosing needs: where the backend chooses, logits stay there.
   ForwardRows run(int32_t rows, int32_t drafts) {
     const SeqRows seq{&kv_, rows, {}, drafts};
@@ -89,33 +100,32 @@ class Calibration {
     kv_.truncate(kContext);
   }
 
-  void time_draft(int32_t count) {
-    if (drafter_ == nullptr) return;
+  void time_draft(Drafts& one, int32_t count) {
+    if (one.of.drafter == nullptr) return;
     std::vector<TokenId> out(static_cast<size_t>(count));
-    (void)kv_.reserve(std::min(drafter_->block_rows(), kv_.capacity() - kv_.length()));
+    (void)kv_.reserve(std::min(one.of.drafter->block_rows(), kv_.capacity() - kv_.length()));
     const auto begin = Clock::now();
-    DraftAsk ask{{std::span(tokens_).first(kContext + 1), &kv_, hidden_.data()}, state_.get(), out};
-    drafter_->propose({&ask, 1});
-    drafts_[count].push_back(ms_since(begin));
+    DraftAsk ask{{std::span(tokens_).first(kContext + 1), &kv_, hidden_.data()}, one.state.get(), out};
+    one.of.drafter->propose({&ask, 1});
+    one.times[count].push_back(ms_since(begin));
   }
 
   Forward& forward_;
-  Drafter* drafter_;
-  std::unique_ptr<DrafterState> state_;
   KvCache kv_;
   std::vector<TokenId> tokens_;
   kernels::RowBuffer hidden_;
   std::vector<int32_t> logit_rows_;
-  Times steps_, drafts_;
+  Times steps_;
+  std::vector<Drafts> drafts_;
 };
 
 }  // namespace
 
-void calibrate(Forward& forward, Drafter* drafter, StepCosts& costs, double budget_ms) {
-  if (forward.config().context <= kContext + kMaxDraftTokens) return;
-  Calibration calibration(forward, drafter);
-  calibration.time_all(budget_ms);
-  calibration.keep(costs.at(kContext));
+void calibrate(Forward& forward, std::span<const TimedDrafter> drafters, double budget_ms) {
+  if (drafters.empty() || forward.config().context <= kContext + kMaxDraftTokens) return;
+  Calibration calibration(forward, drafters);
+  calibration.time_all(budget_ms * static_cast<double>(drafters.size()));
+  calibration.keep();
 }
 
 }  // namespace paceline

@@ -11,14 +11,21 @@ namespace {
 
 // A new sample's share once there are several.
 constexpr double kShare = 0.05;
-// A single stall (another process, a page fault) moves an estimate no further than this factor.
-constexpr double kFurthest = 1.5;
+// A single stall (another process, a page fault) moves an estimate no further than this factor; and nothing makes a
+// step faster than it is.
+constexpr double kFurthest = 1.5, kFurthestUp = 1.2;
+// What was found elsewhere, beside other programs, may be so many times too much.
+constexpr double kDearest = 4;
 // What one count's deviation says about all others: a growing context or a lower clock concerns them all.
 constexpr double kShared = 0.05;
 // Observations after which a point that was not renewed is mostly hope. What is wrong is thus tried again some hundreds
 // of rounds later; what was timed often is likely right, and kept for longer: trying it again costs one slow round.
 constexpr double kForgetting = 512;
 constexpr int32_t kWellTimed = 8;
+// How much less than what was found elsewhere a count may take, until rounds say otherwise.
+constexpr double kDoubt = 0.35;
+// Points above one that are asked whether it can be so dear.
+constexpr size_t kLookedAt = 16;
 
 }  // namespace
 
@@ -52,22 +59,44 @@ void CostCurve::observe(int32_t count, double ms) {
 
 void CostCurve::observe_point(size_t at, double ms) {
   Point& point = points_[at];
-  if (point.samples > 1) ms = std::clamp(ms, point.ms / kFurthest, point.ms * kFurthest);
+  // What was found elsewhere counts for one, and so does what neighbours on both sides say.
+  const bool between = point.samples == 0 && count_at(at) < largest_timed() && samples_below(at) > 0;
+  if (between) point.ms = this->ms(count_at(at));
+  const int32_t known = point.own + (point.samples > point.own || between ? 1 : 0);
+  if (point.own > 0) {
+    ms = std::clamp(ms, point.ms / kFurthest, point.ms * kFurthestUp);
+  } else if (point.samples > 1 || between) {
+    ms = std::clamp(ms, point.ms / kDearest, point.ms * kFurthest);
+  }
   const double before = point.ms;
   ++point.samples;
-  point.ms += std::max(1.0 / point.samples, kShare) * (ms - point.ms);
-  if (point.samples > 2 && before > 0) drift(at, ms / before);
+  ++point.own;
+  largest_own_ = std::max(largest_own_, at);
+  const double share = point.own == 1 && ms < point.ms ? 1 : std::max(1.0 / (known + 1), kShare);
+  point.ms += share * (ms - point.ms);
+  if (known > 1 && before > 0) drift(at, ms / before);
   point.last = ++observations_;
+}
+
+int32_t CostCurve::samples_below(size_t at) const {
+  while (at > 0 && points_[at].samples == 0) --at;
+  return points_[at].samples;
+}
+
+bool CostCurve::ran(int32_t count) const {
+  const size_t at = point_below(count);
+  return count_at(at) == count && points_[at].own > 0;
 }
 
 void CostCurve::set(int32_t count, double ms, int32_t samples) {
   CHECK(count >= 0 && count < kCounts);
-  points_[static_cast<size_t>(count)] = {ms, samples, observations_};
+  points_[static_cast<size_t>(count)] = {ms, samples, 0, observations_};
 }
 
 CostCurve CostCurve::as_hint() const {
   CostCurve hint = *this;
-  for (Point& point : hint.points_) point.samples = std::min(point.samples, 1);
+  for (Point& point : hint.points_) point.samples = std::min(point.samples, 1), point.own = 0;
+  hint.largest_own_ = 0;
   return hint;
 }
 
@@ -92,6 +121,15 @@ double CostCurve::believed(size_t at) const {
 }
 
 double CostCurve::ms(int32_t count) const {
+  const double ms = between_ms(count);
+  const size_t at = point_below(count);
+  double least = ms;
+  for (size_t above = at + 1; above <= std::min(largest_own_, at + kLookedAt); ++above)
+    if (points_[above].own > 0) least = std::min(least, points_[above].ms);
+  return least;
+}
+
+double CostCurve::between_ms(int32_t count) const {
   const size_t at = point_below(count);
   const auto timed = [&](size_t point) { return points_[point].samples > 0; };
   size_t below = at;
@@ -104,6 +142,18 @@ double CostCurve::ms(int32_t count) const {
   if (!has_below || above == below) return high;
   const double low = believed(below);
   return low + (high - low) * (count - count_at(below)) / (count_at(above) - count_at(below));
+}
+
+double CostCurve::hoped_ms(int32_t count) const {
+  const size_t at = point_below(count);
+  const int32_t own = count_at(at) == count ? points_[at].own : 0;
+  if (own > 0) return ms(count) * (1 - kDoubt / (1 + own * own));
+  // One that never ran may take little more than the next smaller one that did.
+  size_t below = at;
+  while (below > 0 && points_[below].own == 0) --below;
+  const double doubted = ms(count) * (1 - kDoubt);
+  if (points_[below].own == 0) return doubted;
+  return std::min(doubted, points_[below].ms * (1 + slope_ * (count - count_at(below))));
 }
 
 int32_t CostCurve::largest_timed() const {

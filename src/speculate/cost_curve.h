@@ -19,9 +19,15 @@ class CostCurve {
   void set(int32_t count, double ms, int32_t samples);
   // The same curve, easily corrected: what is timed from now on soon counts for more than what was.
   [[nodiscard]] CostCurve as_hint() const;
-  // Counts that were not timed lie on the line between those that were. 0 before the first observation.
+  // Counts that were not timed lie on the line between those that were. None takes longer than a larger one did. 0
+  // before the first observation.
   [[nodiscard]] double ms(int32_t count) const;
+  // What it may be at best, as long as few rounds have said so: what is known from elsewhere may have been timed beside
+  // other programs.
+  [[nodiscard]] double hoped_ms(int32_t count) const;
   [[nodiscard]] int32_t largest_timed() const;
+  // Observed, and not only set.
+  [[nodiscard]] bool ran(int32_t count) const;
   // Of the point at or next below the count.
   [[nodiscard]] int32_t samples(int32_t count) const { return points_[point_below(count)].samples; }
   // As it was observed, where samples(count) > 0.
@@ -34,6 +40,7 @@ class CostCurve {
   struct Point {
     double ms = 0;
     int32_t samples = 0;
+    int32_t own = 0;   // of them, those that were observed and not set
     int64_t last = 0;  // when, in observations of the whole curve
   };
   // Points at 0 … 32, then sixteen to each doubling.
@@ -44,10 +51,14 @@ class CostCurve {
   void observe_point(size_t point, double ms);
   // What a point says now: one that was not timed for long is mixed with what smaller counts let hope.
   [[nodiscard]] double believed(size_t point) const;
+  [[nodiscard]] double between_ms(int32_t count) const;
   void drift(size_t point, double ratio);
+  // Of the nearest timed point at or below.
+  [[nodiscard]] int32_t samples_below(size_t at) const;
 
   double slope_;
   int64_t observations_ = 0;
+  size_t largest_own_ = 0;
   std::array<Point, kPoints> points_{};
 };
 

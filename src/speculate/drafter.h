@@ -98,6 +98,11 @@ class Drafter {
     (void)which;
     return block_rows() > 0;
   }
+  // The most that it guesses at once or one after the other.
+  [[nodiscard]] virtual int32_t most_drafts(int32_t which) const {
+    (void)which;
+    return block_rows() > 0 ? std::min(block_rows(), kMaxDraftTokens) - 1 : kMaxDraftTokens - 1;
+  }
 
   // Layers of the target whose input it wants to see of every row that is run (ForwardInput::tap_layers).
   [[nodiscard]] virtual std::span<const int32_t> tap_layers() const { return {}; }

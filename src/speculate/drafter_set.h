@@ -18,6 +18,7 @@ class DrafterSet : public Drafter {
   [[nodiscard]] int32_t count() const override { return static_cast<int32_t>(drafters_.size()); }
   [[nodiscard]] DraftedBy kind(int32_t which) const override { return at(which).kind(0); }
   [[nodiscard]] bool guesses_at_once(int32_t which) const override { return at(which).guesses_at_once(0); }
+  [[nodiscard]] int32_t most_drafts(int32_t which) const override { return at(which).most_drafts(0); }
   [[nodiscard]] std::span<const int32_t> tap_layers() const override { return tap_layers_; }
   [[nodiscard]] int32_t block_rows() const override { return block_rows_; }
   // At most one of them keeps anything outside of the sequence's pages.

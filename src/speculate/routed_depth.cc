@@ -16,7 +16,8 @@ void RoutedDepth::reset() {
 int32_t RoutedDepth::due_besides(int32_t drafting, int32_t probe_depth) {
   int32_t due = -1;
   for (int32_t which = 0; which < count(); ++which)
-    if (which != drafting && of(which).park(probe_depth) > 0 && due < 0) due = which;
+    if (which != drafting && of(which).park(probe_depth) > 0 && due < 0 && (drafting < 0 || of(which).may_spend()))
+      due = which;
   return due;
 }
 
@@ -38,8 +39,19 @@ DepthChoice RoutedDepth::choose(int32_t context, int32_t most) {
     best_rate = offer.rate;
   }
   if (!may_draft) return {0, 0, DepthReason::request};
+  const double rate = best.depth > 0 ? best_rate : of(0).offer(most).plain_rate;
   const int32_t due = due_besides(best.depth > 0 ? best.by : -1, 1);
-  if (due >= 0) return {due, of(due).probe_depth(most), DepthReason::probe};
+  if (due >= 0) {
+    if (best.depth > 0) of(due).spend(rate);
+    return {due, of(due).probe_depth(most), DepthReason::probe};
+  }
+  for (int32_t which = 0; which < count(); ++which) {
+    AdaptiveDepth& one = of(which);
+    const int32_t depth = one.untried(one.offer(most).reachable, which == best.by ? best.depth : 0, rate);
+    if (depth == 0) continue;
+    one.spend(rate);
+    return {which, depth, DepthReason::probe};
+  }
   if (best.depth == 0) return {0, 0, DepthReason::parked};
   of(best.by).draft();
   return best;

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 #include <vector>
 
 #include "base/philox.h"
@@ -69,6 +71,116 @@ TEST(RoutedDepth, ThoseThatNeverPayCostNothingButTheirProbes) {
   const MadeUpDrafter dear{0.0, 1.0, 0.5}, cheap{0.0, 0.02, 0.02}, block{0.01, 2.0, 0};
   EXPECT_GT(run({dear, cheap, block}, 4, 4000).tokens_per_ms, 0.98 / kStep_ms);
   EXPECT_GT(run({dear, cheap}, 40, 300).tokens_per_ms, 0.95 / kStep_ms);
+}
+
+// Two cores and a small model whose rows are dear, in pairs and fours, as they were measured; an MTP drafter, a block
+// drafter that is a little worse, and one that looks words up and mostly finds none.
+namespace small_model {
+
+constexpr std::array<double, 17> kStepMs{0,    1.63, 1.87, 2.44, 2.41, 3.35, 3.50, 4.25, 4.33,
+                                         5.50, 5.70, 6.30, 6.35, 7.30, 7.50, 8.00, 8.10};
+
+struct Text {
+  double mtp, block;  // that a draft holds if those before it did
+  int32_t tokens;
+};
+constexpr Text kTexts[] = {{0.93, 0.86, 150}, {0.96, 0.90, 33}, {0.97, 0.91, 45}, {0.93, 0.88, 20}, {0.72, 0.55, 17}};
+
+enum class Who : uint8_t { mtp, block, lookup };
+
+class World {
+ public:
+  explicit World(uint64_t seed) : seed_(seed) {}
+
+  double dice() { return random_block(seed_, asked_++, 0, 0)[0] / 4294967296.0; }
+  // A tenth to and fro, and a stall now and then.
+  double noise() { return 0.93 + 0.14 * dice() + (dice() < 0.003 ? 10 : 0); }
+  static double draft_ms(Who who, int32_t depth) {
+    return who == Who::mtp ? 0.19 + 0.15 * (depth - 1) : who == Who::block ? 0.6 : 0.03;
+  }
+  // As calibrate() times; beside other programs each count takes once to three times as long.
+  std::vector<StepCosts> calibrated(const std::vector<Who>& who, bool busy) {
+    const auto times = [&] { return busy ? 1 + 2 * dice() : 0.95 + 0.1 * dice(); };
+    std::vector<StepCosts> costs(who.size());
+    for (const int32_t rows : {1, 2, 4, 8, 16}) {
+      const double ms = kStepMs[static_cast<size_t>(rows)] * times();
+      for (StepCosts& one : costs) one.at(0).step.set(rows, ms, 3);
+    }
+    for (const int32_t depth : {1, 2, 4, 8})
+      for (size_t i = 0; i < who.size(); ++i) costs[i].at(0).draft.set(depth, draft_ms(who[i], depth) * times(), 3);
+    for (size_t i = 0; i < who.size(); ++i) costs[i].deepest = most_drafts(who[i]);
+    return costs;
+  }
+  static int32_t most_drafts(Who who) { return who == Who::block ? 7 : kMaxDraftTokens - 1; }
+  RoundReport play(const DepthChoice& choice, Who who, const Text& text) {
+    RoundReport round;
+    round.by = choice.by;
+    round.asked = choice.depth;
+    const bool finds = who != Who::lookup || dice() < 0.1;
+    round.drafted = finds ? std::min(choice.depth, most_drafts(who)) : 0;
+    const double holds = who == Who::mtp ? text.mtp : who == Who::block ? text.block : 0.2;
+    while (round.accepted < round.drafted && dice() < holds * (1 - 0.012 * round.accepted)) ++round.accepted;
+    round.draft_ms = choice.depth > 0 ? draft_ms(who, choice.depth) * noise() : 0;
+    round.step_ms = kStepMs[static_cast<size_t>(1 + round.drafted)] * noise();
+    return round;
+  }
+
+ private:
+  uint64_t seed_, asked_ = 0;
+};
+
+// Milliseconds of a stall say nothing about the choice: of each round only what it takes without it.
+double cost(const RoundReport& round, Who who) {
+  return kStepMs[static_cast<size_t>(1 + round.drafted)] + (round.asked > 0 ? World::draft_ms(who, round.asked) : 0);
+}
+
+// Tokens per millisecond of three texts of each kind, over and over, after so many times.
+double rate(const std::vector<Who>& who, uint64_t seed, bool busy, int passes, int first) {
+  World world(seed);
+  std::vector<StepCosts> costs = world.calibrated(who, busy);
+  double tokens = 0, ms = 0;
+  for (int pass = 0; pass < passes; ++pass) {
+    for (const Text& text : kTexts) {
+      for (int again = 0; again < 3; ++again) {
+        RoutedDepth policy(costs);
+        for (int32_t written = 0; written < text.tokens;) {
+          const DepthChoice choice = policy.choose(100, 15);
+          const Who by = who[static_cast<size_t>(choice.by)];
+          const RoundReport round = world.play(choice, by, text);
+          policy.observe(round);
+          written += 1 + round.accepted;
+          if (pass < first) continue;
+          tokens += 1 + round.accepted;
+          ms += cost(round, by);
+        }
+        policy.reset();
+      }
+    }
+  }
+  return tokens / ms;
+}
+
+}  // namespace small_model
+
+// Whatever was timed first, and beside whatever: several are as good as the best of them alone, and from no start on
+// stays one behind.
+TEST(RoutedDepth, SeveralAreAsGoodAsTheBetterFromEveryStart) {
+  using small_model::rate;
+  using small_model::Who;
+  constexpr uint64_t kSeeds = 100;
+  double alone = 0;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) alone += rate({Who::mtp}, 1000 + seed, false, 5, 1) / kSeeds;
+  for (const bool busy : {false, true}) {
+    for (const auto& who : {std::vector{Who::mtp}, {Who::block, Who::mtp, Who::lookup}}) {
+      SCOPED_TRACE(testing::Message() << who.size() << " drafters, timed " << (busy ? "beside others" : "alone"));
+      std::vector<double> rates;
+      for (uint64_t seed = 0; seed < kSeeds; ++seed) rates.push_back(rate(who, seed, busy, 5, 1) / alone);
+      std::sort(rates.begin(), rates.end());
+      // Chance alone makes texts differ by some per cent.
+      EXPECT_GT(std::accumulate(rates.begin(), rates.end(), 0.0) / kSeeds, 0.98);
+      EXPECT_GT(rates[kSeeds / 20], 0.96);
+    }
+  }
 }
 
 TEST(RoutedDepth, OneAloneIsAskedAsItWouldBe) {

@@ -51,6 +51,13 @@ class StepCosts {
   int32_t first_interval = kFirstProbe;
   static constexpr int32_t kFirstProbe = 4;
 
+  // The most that its drafter can guess.
+  int32_t deepest = kMaxDraftTokens - 1;
+
+  // What may be lost on rounds that only find out something, in plain steps: every round adds a little, and they pay
+  // what they lose.
+  double credit = 2;
+
   // Plain steps are timed anew while drafting, too: everything is compared with them.
   int32_t rounds_since_plain = 0;
   int32_t plain_interval = 16;

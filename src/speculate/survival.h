@@ -25,6 +25,8 @@ class Survival {
   [[nodiscard]] double acceptance(int32_t position) const;
   // Drafts of a proposal of `depth` that are expected to hold.
   [[nodiscard]] double expected(int32_t depth) const;
+  // How many may hold, where `typical` has seen few drafts of a position.
+  [[nodiscard]] double hoped(int32_t depth, const Survival& typical) const;
 
   struct Position {
     double held = 0, judged = 0;

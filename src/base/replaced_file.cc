@@ -34,7 +34,7 @@ Status replace_file(const std::string& named, std::string_view text) {
   const std::string part = fmt::format("{}.{}", path, ::getpid());
   errno = 0;
   std::ofstream file(part, std::ios::binary);
-  if (fs::exists(before)) fs::permissions(part, before.permissions(), error);
+  if (file && fs::exists(before)) fs::permissions(part, before.permissions(), error);
   file << text;
   file.close();
   if (file) {

@@ -85,12 +85,14 @@ Result<std::string> unmerged(const std::string& path, const ClientSettings& sett
   }
 }
 
-// Of an edited one.
+// Of an edited one. Where all of our names were there before, nothing tells: then it does.
 bool holds_ours(const std::string& path, const ClientSettings& settings) {
   const std::string now = text_of(path), before = text_of(path + kOld);
   switch (kind_of(path)) {
-    case FileKind::json: return holds_json(now, before, settings.text);
-    case FileKind::toml: return holds_toml(now, before, settings.replaces);
+    case FileKind::json:
+      return holds_json(now, before, settings.text) || !holds_json(settings.text, before, settings.text);
+    case FileKind::toml:
+      return holds_toml(now, before, settings.replaces) || !holds_toml(settings.text, before, settings.replaces);
     default: return now.find("paceline") != std::string::npos;
   }
 }
@@ -106,7 +108,7 @@ std::string free_name(const std::string& wanted) {
 // Nothing was written: nothing is put back later.
 void forget_old(const std::string& path) {
   std::error_code error;
-  for (const char* beside : {kOld, kNothing}) fs::remove(path + beside, error);
+  for (const char* beside : {kOld, kNothing, kWritten}) fs::remove(path + beside, error);
 }
 
 Status keep_old(const std::string& path) {
@@ -187,15 +189,23 @@ Status write_client_file(const std::string& path, const ClientSettings& settings
   const bool is_new = !fs::exists(path, error);
   const std::string before = text_of(path);
   if (is_first) TRY(keep_old(path));
-  if (const Status written = write_text(path, text); !written.ok()) {
-    if (is_first && text_of(path) == before) forget_old(path);
+  // Before the file: without it there would be no way back.
+  const std::string told = text_of(path + kWritten);
+  TRY_ASSIGN(const std::string digest, digest_of(text));
+  Status written = tells_digest ? write_text(path + kWritten, digest) : Status(Done{});
+  if (written.ok()) written = write_text(path, text);
+  if (!written.ok()) {
+    if (text_of(path) != before) return written;
+    if (is_first) {
+      forget_old(path);
+    } else if (tells_digest) {
+      (void)write_text(path + kWritten, told);
+    }
     return written;
   }
   // A key may be in it.
   if (is_new) fs::permissions(path, fs::perms::owner_read | fs::perms::owner_write, error);
-  if (!tells_digest) return Done{};
-  TRY_ASSIGN(const std::string digest, digest_of(text));
-  return write_text(path + kWritten, digest);
+  return Done{};
 }
 
 Result<RestoredFile> restore_client_file(const std::string& path, const ClientSettings& settings) {
@@ -206,7 +216,9 @@ Result<RestoredFile> restore_client_file(const std::string& path, const ClientSe
   RestoredFile made;
   TRY_ASSIGN(made.was_edited, is_edited(path));
   const auto without = made.was_edited ? unmerged(path, settings) : Result<std::string>(Error{""});
-  if (made.was_edited && !without.ok()) {
+  made.keeps_edits = without.ok();
+  // Even where all but ours stays: what we had put there may have been edited, too.
+  if (made.was_edited) {
     made.kept = free_name(path + kEdited);
     fs::copy_file(path, made.kept, error);
     if (error) return Error{fmt::format("{}: {}", made.kept, error.message())};

@@ -25,7 +25,8 @@ Status write_client_file(const std::string& path, const ClientSettings& settings
 // and the rest stays as they have it. Where that cannot be done, all of it is kept under the name that comes back.
 struct RestoredFile {
   bool was_edited = false;
-  std::string kept;  // "": not needed
+  bool keeps_edits = false;  // but for what was ours
+  std::string kept;          // where all of an edited one is; "": it was not
 };
 Result<RestoredFile> restore_client_file(const std::string& path, const ClientSettings& settings);
 

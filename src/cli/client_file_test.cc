@@ -105,12 +105,53 @@ TEST_F(ClientFile, WhatWasEditedStays) {
     const auto back = restore_client_file(path, ours);
     ASSERT_TRUE(back.ok());
     EXPECT_TRUE(back->was_edited);
-    EXPECT_EQ(back->kept, "");
+    EXPECT_TRUE(back->keeps_edits);
+    EXPECT_NE(text_of(back->kept).find("MINE"), std::string::npos);
+    fs::remove(back->kept);
     EXPECT_EQ(boost::json::parse(text_of(path)),
               boost::json::parse(R"({"a": 1, "env": {"API_TIMEOUT_MS": "7", "MINE": "1"}, "b": 2})"))
         << text_of(path);
     EXPECT_EQ(files(), 1u);
   }
+}
+
+// What we had put there may have been edited, too: it goes, but not without a copy.
+TEST_F(ClientFile, WhatWasEditedOfOursIsKeptBesideIt) {
+  const auto ours = *client_settings("claude", {"http://h", "m", "k", 0});
+  const std::string path = file("settings.json", "{}");
+  ASSERT_TRUE(write_client_file(path, ours).ok());
+  const auto edited = merged_json(text_of(path), R"({"env": {"ANTHROPIC_BASE_URL": "http://mine"}})");
+  ASSERT_TRUE(edited.ok());
+  std::ofstream(path) << *edited;
+  const auto back = restore_client_file(path, ours);
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(text_of(path).find("http://mine"), std::string::npos);
+  EXPECT_EQ(text_of(back->kept), *edited);
+}
+
+// Where all of our names were there before the first writing, a second one does not take that text's place.
+TEST_F(ClientFile, WhatHadAllOfOurNamesStaysTheOneBefore) {
+  const std::string path = file("settings.json", client_settings("claude", {"http://h", "m", "pasted", 0})->text);
+  const std::string before = text_of(path);
+  ASSERT_TRUE(write_client_file(path, *client_settings("claude", {"http://h", "m", "first", 0})).ok());
+  const auto edited = merged_json(text_of(path), R"({"mine": 1})");
+  ASSERT_TRUE(edited.ok());
+  std::ofstream(path) << *edited;
+  const auto second = *client_settings("claude", {"http://h", "m", "second", 0});
+  ASSERT_TRUE(write_client_file(path, second).ok());
+  EXPECT_EQ(text_of(path + ".before-paceline"), before);
+  ASSERT_TRUE(restore_client_file(path, second).ok());
+  EXPECT_NE(text_of(path).find("pasted"), std::string::npos);
+  EXPECT_NE(text_of(path).find("mine"), std::string::npos);
+}
+
+// Without a note of what was written there would be no way back.
+TEST_F(ClientFile, NothingIsWrittenWithoutAWayBack) {
+  const std::string path = file("settings.json", "{\"a\": 1}");
+  fs::create_symlink(path + ".d/nowhere/file", path + ".written-by-paceline");
+  EXPECT_FALSE(write_client_file(path, *client_settings("claude", {"http://h", "m", "k", 0})).ok());
+  EXPECT_EQ(text_of(path), "{\"a\": 1}");
+  EXPECT_FALSE(fs::exists(path + ".before-paceline"));
 }
 
 // What cannot be read any more, and what has no parts that are known, is kept whole.

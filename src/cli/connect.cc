@@ -60,13 +60,11 @@ int write_settings(const ConnectOptions& options, const ClientSettings& settings
 int restore_settings(const std::string& path, const ClientSettings& settings) {
   const auto restored = restore_client_file(path, settings);
   if (!restored.ok()) return fail(kExitFailure, restored.error().message);
-  if (!restored->kept.empty()) {
-    remark(fmt::format("{} had been edited since: that is kept as {}", path, restored->kept));
-  } else if (restored->was_edited) {
-    remark(fmt::format("{} had been edited since: that stays, and what paceline had put there is taken out", path));
-    return kExitDone;
-  }
-  remark(fmt::format("{} is as it was", path));
+  if (restored->was_edited)
+    remark(fmt::format("{} had been edited since: what it was until now is kept as {}", path, restored->kept));
+  remark(restored->keeps_edits
+             ? fmt::format("{}: what paceline had put there is taken out, what else was edited stays", path)
+             : fmt::format("{} is as it was", path));
   return kExitDone;
 }
 

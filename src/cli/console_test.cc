@@ -62,7 +62,8 @@ std::string long_text() {
 }
 
 TEST(WrittenOutput, ASignalLosesNothing) {
-  struct sigaction action {}, before {};
+  struct sigaction action {
+  }, before{};
   action.sa_handler = [](int) {};  // without SA_RESTART, as for Ctrl-C
   sigaction(SIGALRM, &action, &before);
   const itimerval often{{0, 1000}, {0, 1000}}, never{};

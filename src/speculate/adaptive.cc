@@ -71,7 +71,7 @@ int32_t AdaptiveDepth::best(int32_t least, int32_t most) const {
 
 // Not much deeper than what has been timed: 1, 3, 7, 15.
 int32_t AdaptiveDepth::reachable(int32_t most) const {
-  return std::min({most, deepest_, costs_.deepest, 2 * here_->step.largest_timed() - 1});
+  return std::min({most, deepest(), 2 * here_->step.largest_timed() - 1});
 }
 
 std::vector<float> AdaptiveDepth::expected_rates(int32_t most) const {

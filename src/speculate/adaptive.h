@@ -2,6 +2,7 @@
 // is better off without drafts is tried again at widening intervals.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -44,6 +45,7 @@ class AdaptiveDepth : public DepthPolicy {
 
   // For whoever decides over several sequences at once (batch_depth.h).
   [[nodiscard]] const Survival& survival() const { return survival_; }
+  [[nodiscard]] int32_t deepest() const { return std::min(deepest_, costs_.deepest); }
   // The sequence gets no drafts. Or, now and then, some after all: to see whether they hold by now.
   int32_t park(int32_t probe_depth);
   // The sequence gets drafts: what comes later is no probe.

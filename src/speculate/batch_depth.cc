@@ -59,12 +59,18 @@ void BatchDepth::choose(std::span<DepthAsk> asks, const Beside& beside) {
   park_rest(asks);
 }
 
+// What the sequence has room for, and the drafter can give.
+int32_t BatchDepth::most_of(const DepthAsk& ask, int32_t which) {
+  return std::min(ask.most, ask.policy->of(which).deepest());
+}
+
 // If all sequences drafted as this one does, at its best depth.
 double BatchDepth::rate_for_all(const DepthAsk& ask, int32_t which, int32_t sequences) const {
   const BatchCosts& costs = here(static_cast<size_t>(which));
   const double pass = costs.pass.ms(sequences);
   double best = 0;
-  for (int32_t depth = 1; depth <= ask.most && sequences * (1 + depth) <= reachable_; ++depth) {
+  const int32_t most = most_of(ask, which);
+  for (int32_t depth = 1; depth <= most && sequences * (1 + depth) <= reachable_; ++depth) {
     const double drafting = at_once_[static_cast<size_t>(which)] ? pass : pass * depth;
     const double tokens = sequences * (1 + ask.policy->of(which).survival().expected(depth));
     best = std::max(best, tokens / (step_ms(sequences * (1 + depth)) + drafting));
@@ -127,7 +133,7 @@ void BatchDepth::share_out(std::span<DepthAsk> asks) {
       best = rate;
       best_taken = taken_.size();
     }
-    if (ask.choice.depth < ask.most) {
+    if (ask.choice.depth < most_of(ask, ask.choice.by)) {
       offers_.push_back({offer.survival * acceptance(ask), offer.ask});
       std::push_heap(offers_.begin(), offers_.end());
     }

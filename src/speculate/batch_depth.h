@@ -52,6 +52,7 @@ class BatchDepth {
   [[nodiscard]] double step_ms(int32_t rows) const;
   [[nodiscard]] const BatchCosts& here(size_t which) const { return costs_[which].batch_at(longest_); }
   void pick_drafters(std::span<DepthAsk> asks);
+  static int32_t most_of(const DepthAsk& ask, int32_t which);
   [[nodiscard]] double rate_for_all(const DepthAsk& ask, int32_t which, int32_t sequences) const;
   double pass_ms(const DepthAsk& ask);
   void share_out(std::span<DepthAsk> asks);

@@ -88,6 +88,15 @@ TEST_F(BatchDepthTest, DraftsWhereRowsAreFree) {
   EXPECT_GT(static_cast<double>(tokens_) / ms_, 2.5 * 4 / 10);
 }
 
+// Rows that a drafter cannot fill would be missing elsewhere.
+TEST_F(BatchDepthTest, NoDeeperThanItsDrafterGuesses) {
+  costs_.deepest = 3;
+  add(0.99, 4);
+  for (int round = 0; round < 300; ++round)
+    for (const int32_t depth : run({10, 0.01, 0.1}, 1)) ASSERT_LE(depth, 3) << round;
+  EXPECT_EQ(run({10, 0.01, 0.1}, 1), std::vector<int32_t>(4, 3));
+}
+
 // Every row costs as much as a step of one: a draft is a token that may be wrong.
 TEST_F(BatchDepthTest, NoneWhereEveryRowCosts) {
   add(0.8, 16);

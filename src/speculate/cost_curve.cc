@@ -147,7 +147,7 @@ double CostCurve::between_ms(int32_t count) const {
 double CostCurve::hoped_ms(int32_t count) const {
   const size_t at = point_below(count);
   const int32_t own = count_at(at) == count ? points_[at].own : 0;
-  if (own > 0) return ms(count) * (1 - kDoubt / (1 + own * own));
+  if (own > 0) return ms(count) * (1 - kDoubt / (1.0 + static_cast<double>(own) * own));
   // One that never ran may take little more than the next smaller one that did.
   size_t below = at;
   while (below > 0 && points_[below].own == 0) --below;

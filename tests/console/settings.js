@@ -73,6 +73,6 @@ export function settings(world) {
     assert.ok((await drafted({ speculative: { depth: 2 } })) > 0);
     await set({ depth: "auto", "idle-seconds": 30, "model-idle-seconds": 60 });
     assert.equal(await depthOfAll(), "adaptive");
-    for (const wrong of [{ depth: 16 }, { depth: "deep" }, { "idle-seconds": 0 }, { "default-temperature": "warm" }, { "default-depth": 16 }, { "default-thinking": "maybe" }]) assert.equal((await server.post("/v1/settings", wrong)).status, 400, JSON.stringify(wrong));
+    for (const wrong of [{ depth: 17 }, { depth: "deep" }, { "idle-seconds": 0 }, { "default-temperature": "warm" }, { "default-depth": 17 }, { "default-thinking": "maybe" }]) assert.equal((await server.post("/v1/settings", wrong)).status, 400, JSON.stringify(wrong));
   });
 }

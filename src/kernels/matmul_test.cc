@@ -136,7 +136,6 @@ TEST_P(MatmulTest, RowsDoNotDependOnTheirCompany) {
   }
 }
 
-// The largest integers there are must not overflow on the way.
 // What attention multiplies with: the same bits, whatever is asked for meanwhile, and only the outputs that are meant.
 TEST_P(MatmulTest, PagesAreMatrices) {
   const CpuTable& table = *GetParam();
@@ -163,6 +162,7 @@ TEST_P(MatmulTest, PagesAreMatrices) {
       }
 }
 
+// The largest integers there are must not overflow on the way.
 TEST_P(MatmulTest, ExtremesAreExact) {
   const CpuTable& table = *GetParam();
   for (const WeightFormat format : {WeightFormat::q8, WeightFormat::q4})

@@ -7,6 +7,6 @@ set(console_out ${CMAKE_BINARY_DIR}/console)
 add_custom_command(OUTPUT ${console_out}/console_files.S ${console_out}/console_files.cc
                    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tools/pack_console ${CMAKE_SOURCE_DIR}/console ${console_out}
                    DEPENDS ${console_sources} ${CMAKE_SOURCE_DIR}/tools/pack_console ${CMAKE_SOURCE_DIR}/tools/console_bundle.py
-                           ${CMAKE_SOURCE_DIR}/tools/console_tokens.py VERBATIM)
+                           ${CMAKE_SOURCE_DIR}/tools/console_tokens.py ${CMAKE_SOURCE_DIR}/tools/console_vendor.py VERBATIM)
 target_sources(paceline_outer PRIVATE ${console_out}/console_files.S ${console_out}/console_files.cc)
 target_link_libraries(paceline_outer PUBLIC ZLIB::ZLIB)

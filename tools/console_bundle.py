@@ -1,5 +1,6 @@
-"""The console's own modules as one, in the order in which they need each other, with names that are unique in all of
-them. Understands what they are written in: imports and exports by name that stand at the beginning of a line."""
+"""The console's own modules as one script with what others wrote, in the order in which they need each other, with names
+that are unique in all of them. Understands what they are written in: imports and exports by name that stand at the
+beginning of a line."""
 
 import pathlib
 import posixpath
@@ -7,6 +8,7 @@ import re
 import sys
 
 from console_tokens import declared_names, matching, outside_names, shortened, text_of, tight_templates, tokens_of
+from console_vendor import Vendor
 
 IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "([^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (default )?(?=(?:const|let|class|function|async function)\b)", re.MULTILINE)
@@ -35,7 +37,8 @@ def top_names(tokens):
 class Bundle:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
-        self.vendor, self.texts, self.imported, self.pages = {}, {}, {}, {}
+        self.vendor, self.taken = Vendor(self.folder.parent / "vendor"), {}
+        self.texts, self.imported, self.pages = {}, {}, {}
 
     def add(self, name):
         if name in self.texts:
@@ -48,7 +51,7 @@ class Bundle:
             place = posixpath.normpath(posixpath.join(posixpath.dirname(f"js/{name}"), path))
             self.imported[name].update(re.findall(r"\w+", one or names))
             if place.startswith("vendor/"):
-                self.vendor.setdefault(place, set()).add(one or "{" + names.strip().replace(", ", ",") + "}")
+                self.take(place[len("vendor/"):-len(".js")], {"default": one} if one else {name: name for name in names.replace(" ", "").split(",")})
             else:
                 self.add(place[len("js/"):-len(".js")])
             return ""
@@ -60,6 +63,11 @@ class Bundle:
         # Lines of templates are laid out, too. Pages are fetched when they are asked for; here they are at hand.
         text = "\n".join(line.strip() for line in text.split("\n"))
         self.texts[name] = text.replace("import(`./pages/${name}.js`)", "Promise.resolve($[`pages/${name}`])")
+
+    def take(self, module, names):
+        """names: as they are called there, and here."""
+        self.vendor.take(module, list(names))
+        self.taken.setdefault(module, {}).update(names)
 
     def check_names(self):
         """All modules stand in one room: a name at the top of one must not be meant otherwise in another."""
@@ -76,9 +84,12 @@ class Bundle:
             self.add(f"pages/{page.stem}")
         self.add("main")
         self.check_names()
-        heads = [f'import {one} from "../{place}";' for place, names in sorted(self.vendor.items()) for one in sorted(names)]
+        heads = []
+        for module, names in self.taken.items():
+            own = [names.get(name, "") for name in self.vendor.taken[module]]
+            heads.append(f"const [{','.join(own).rstrip(',')}] = {self.vendor.name(module)};")
         known = [f'"{name}": {{ default: {page} }}' for name, page in self.pages.items()]
         known += [f'"{name}": {{ {", ".join(names)} }}' for name, names in TESTED.items()]
         main = self.texts.pop("main")
         whole = "\n".join([*heads, *self.texts.values(), f"export const $ = {{ {', '.join(known)} }};", main])
-        return text_of(shortened(tight_templates(tokens_of(whole)), set())) + "\n"
+        return self.vendor.script() + text_of(shortened(tight_templates(tokens_of(whole)), set())) + "\n"

@@ -125,18 +125,36 @@ def declared_names(tokens):
     return names
 
 
-def outside_names(tokens):
-    """Names of members: others may have given them."""
+def begins_block(tokens, at):
+    """Whether a brace holds statements, and not members."""
+    before = tokens[at - 1].text if at > 0 else ";"
+    return before in (")", "=>", ";", "{", "}", "else", "try", "finally", "do")
+
+
+def begins_class(tokens, at):
+    return any(token.text in ("class", "extends") for token in tokens[max(at - 2, 0):at])
+
+
+def members(tokens):
+    """Which tokens name members, which others may have named: True, or "short" where a variable is meant, too."""
     _, inside = matching(tokens)
-    names = set()
+    made = [False] * len(tokens)
     for at, (kind, text) in enumerate(tokens[:-1]):
         if kind != "word":
             continue
         before, behind = tokens[at - 1].text, tokens[at + 1].text
-        is_entry = inside[at] >= 0 and tokens[inside[at]].text == "{" and before in ("{", ",")
-        if before in (".", "?.") or (is_entry and behind in (":", ",", "}", "=", "(")):
-            names.add(text)
-    return names
+        in_braces = inside[at] >= 0 and tokens[inside[at]].text == "{"
+        in_class = in_braces and begins_class(tokens, inside[at]) and before in ("{", ";", "}")
+        is_entry = in_braces and before in ("{", ",") and not begins_block(tokens, inside[at])
+        if before in (".", "?.") or in_class or (is_entry and behind in (":", "(")):
+            made[at] = True
+        elif is_entry and behind in (",", "}", "="):
+            made[at] = "short"
+    return made
+
+
+def outside_names(tokens):
+    return {one.text for one, is_member in zip(tokens, members(tokens)) if is_member}
 
 
 def short_names(taken):
@@ -148,10 +166,16 @@ def short_names(taken):
 
 
 def shortened(tokens, others):
-    """others: names that must stay. The same long name becomes the same short one everywhere."""
-    words = collections.Counter(token.text for token in tokens if token.kind == "word")
-    names = [name for name in declared_names(tokens) - outside_names(tokens) - others if len(name) > 2]
+    """others: names that must stay. The same long name becomes the same short one everywhere, but for members."""
+    kinds = members(tokens)
+    words = collections.Counter(one.text for one, is_member in zip(tokens, kinds) if one.kind == "word" and is_member is not True)
+    names = [name for name in declared_names(tokens) - others if len(name) > 2]
     names.sort(key=lambda name: (-words[name], name))
-    taken = set(words) | {"do", "if", "in", "of", "as", "is"}
-    short = dict(zip(names, short_names(taken)))
-    return [Token(kind, short.get(text, text) if kind == "word" else text) for kind, text in tokens]
+    taken = {one.text for one in tokens if one.kind == "word"} | {"do", "if", "in", "of", "as", "is"}
+    short, made = dict(zip(names, short_names(taken))), []
+    for (kind, text), is_member in zip(tokens, kinds):
+        if kind == "word" and text in short and is_member is not True:
+            made += [Token(kind, text), Token("sign", ":")] * (is_member == "short") + [Token(kind, short[text])]
+        else:
+            made.append(Token(kind, text))
+    return made

@@ -25,12 +25,11 @@ function pseudo(source, name) {
 }
 
 const read = async (name) => (await fetch(new URL(`../../lang/${name}.json`, import.meta.url))).json();
-// As they are packed, all but English are in one file: texts in the order of English's keys, each in every language.
+// As they are packed, all but English are in one file: each language's texts in the order of English's keys.
 async function readOther(name, english) {
   if (import.meta.url.includes("/console/dev/")) return read(name);
-  const { names, texts: all } = await read("others");
-  const at = names.indexOf(name);
-  return Object.fromEntries(Object.keys(english).map((key, i) => [key, all[i][at] || english[key]]));
+  const own = (await read("others"))[name].split("~");
+  return Object.fromEntries(Object.keys(english).map((key, at) => [key, own[at] || english[key]]));
 }
 
 export async function setLanguage(name) {

@@ -1,5 +1,6 @@
 #include "cli/client_file.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -112,6 +113,30 @@ TEST_F(ClientFile, WhatWasEditedStays) {
               boost::json::parse(R"({"a": 1, "env": {"API_TIMEOUT_MS": "7", "MINE": "1"}, "b": 2})"))
         << text_of(path);
     EXPECT_EQ(files(), 1u);
+  }
+}
+
+// Something else than an object stood where ours needs one.
+TEST_F(ClientFile, WhatWasNoObjectComesBackAsItWas) {
+  const auto ours = *client_settings("claude", {"http://h", "m", "k", 0});
+  for (const char* was : {"null", "[1, 2]", "\"x\"", "{}"}) {
+    const std::string path = file("settings.json", fmt::format("{{\"env\": {}, \"a\": 1}}\n", was));
+    ASSERT_TRUE(write_client_file(path, ours).ok());
+    const auto edited = merged_json(text_of(path), R"({"b": 2})");
+    ASSERT_TRUE(edited.ok());
+    std::ofstream(path) << *edited;
+    ASSERT_TRUE(restore_client_file(path, ours).ok());
+    EXPECT_EQ(boost::json::parse(text_of(path)),
+              boost::json::parse(fmt::format(R"({{"env": {}, "a": 1, "b": 2}})", was)))
+        << text_of(path);
+    // What somebody added to ours needs an object.
+    std::ofstream(path) << fmt::format("{{\"env\": {}}}\n", was);
+    ASSERT_TRUE(write_client_file(path, ours).ok());
+    const auto more = merged_json(text_of(path), R"({"env": {"MINE": "1"}})");
+    ASSERT_TRUE(more.ok());
+    std::ofstream(path) << *more;
+    ASSERT_TRUE(restore_client_file(path, ours).ok());
+    EXPECT_EQ(boost::json::parse(text_of(path)), boost::json::parse(R"({"env": {"MINE": "1"}})")) << text_of(path);
   }
 }
 

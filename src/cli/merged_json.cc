@@ -218,10 +218,10 @@ class JsonEdit {
         const Members inner = was_object ? JsonWalker(before).members(was->begin) : Members();
         const size_t edits = edits_.size();
         const bool is_empty = take_out(walker_.members(mine->begin), value.get_object(), before, inner);
-        if (!is_empty || was != nullptr) continue;
+        if (!is_empty || was_object) continue;
         edits_.resize(edits);
-        going.push_back(mine);
-      } else if (was == nullptr) {
+      }
+      if (was == nullptr) {
         going.push_back(mine);
       } else {
         edits_.push_back({mine->begin, mine->end, std::string(before.substr(was->begin, was->end - was->begin))});

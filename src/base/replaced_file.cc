@@ -12,18 +12,17 @@ namespace paceline {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-// Links may name links, but not for ever.
 fs::path behind_links(fs::path path) {
-  constexpr int kMostLinks = 16;
+  // As many as the system follows.
+  constexpr int kMostLinks = 40;
   std::error_code error;
-  for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i)
-    path = path.parent_path() / fs::read_symlink(path, error);
+  for (int i = 0; i < kMostLinks && fs::is_symlink(path, error); ++i) {
+    const fs::path target = fs::read_symlink(path, error);
+    if (error) break;
+    path = path.parent_path() / target;
+  }
   return path;
 }
-
-}  // namespace
 
 Status replace_file(const std::string& named, std::string_view text) {
   const std::string path = behind_links(named).string();

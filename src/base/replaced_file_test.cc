@@ -47,6 +47,12 @@ TEST(ReplacedFile, KeepsWhoMayReadItAndItsLinks) {
   fs::create_symlink("later", dangling);
   ASSERT_TRUE(replace_file(dangling, "three").ok());
   EXPECT_EQ(text_of(folder / "later"), "three");
+  // As many as the system follows.
+  for (int i = 0; i < 40; ++i)
+    fs::create_symlink(i == 0 ? "file" : "link" + std::to_string(i - 1), folder / ("link" + std::to_string(i)));
+  ASSERT_TRUE(replace_file(folder / "link39", "five").ok());
+  EXPECT_EQ(text_of(file), "five");
+  EXPECT_TRUE(fs::is_symlink(folder / "link20"));
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_FALSE(replace_file(pipe, "four").ok());
   EXPECT_TRUE(fs::is_fifo(pipe));

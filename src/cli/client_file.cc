@@ -7,6 +7,7 @@
 #include <sstream>
 #include <system_error>
 
+#include "base/replaced_file.h"
 #include "cli/merged_file.h"
 #include "weights/sha256.h"
 
@@ -133,17 +134,6 @@ Status check_kind(const std::string& path) {
 Status check_kinds(const std::string& path) {
   for (const char* beside : {"", kOld, kNothing, kWritten}) TRY(check_kind(path + beside));
   return Done{};
-}
-
-// What a link stands for, even if that is not there.
-std::string behind_links(std::string path) {
-  std::error_code error;
-  for (int left = 40; left > 0 && fs::is_symlink(path, error); --left) {
-    const fs::path target = fs::read_symlink(path, error);
-    if (error) break;
-    path = (fs::path(path).parent_path() / target).string();
-  }
-  return path;
 }
 
 // As the settings call it.

@@ -141,6 +141,7 @@ class ChatCommand {
 
   // False: that was all.
   bool take(const TypedText& text) {
+    forget_interrupts();
     const auto entry = read_chat_entry(text);
     if (!entry.ok()) {
       problem(entry.error().message);

@@ -6,6 +6,7 @@
 
 #include "base/units_text.h"
 #include "cli/console.h"
+#include "cli/interrupt.h"
 #include "cli/origin_colour.h"
 
 namespace paceline {
@@ -31,9 +32,12 @@ ChatScreen::ChatScreen(bool is_terminal, bool tells)
     : is_terminal_(is_terminal), tells_(tells), shows_colours_(is_terminal && stdout_shows_colours()) {}
 
 bool ChatScreen::put(std::string_view text) {
-  if (!unwritten_) unwritten_ = write_out(text);
-  if (!text.empty()) ends_line_ = text.ends_with('\n');
-  return !unwritten_;
+  if (unwritten_) return false;
+  const std::error_code failed = write_out(text);
+  if (!text.empty()) ends_line_ = !failed && text.ends_with('\n');
+  // Ctrl-C ends what is being shown, and not the chat.
+  if (failed != std::errc::interrupted) unwritten_ = failed;
+  return !failed;
 }
 
 void ChatScreen::say(std::string_view text) {
@@ -50,7 +54,8 @@ void ChatScreen::show(const Conversation& conversation) {
   for (const auto& message : conversation.messages()) {
     const SpokenMessage said = spoken(message);
     const std::string shown = said.media > 0 ? fmt::format(" ({} shown)", said.media) : "";
-    (void)put(without_controls(fmt::format("{}{}: {}\n", said.role, shown, said.text)));
+    if (!put(without_controls(fmt::format("{}{}: {}\n", said.role, shown, said.text))) || interrupted())
+      return break_answer();
   }
 }
 

@@ -4,9 +4,13 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
+
+#include "cli/interrupt.h"
 
 namespace paceline {
 namespace {
@@ -26,17 +30,30 @@ void line_on_stderr(std::string_view message) {
   tell(line);
 }
 
+// Waits until more can be written. False: it cannot, and Ctrl-C was pressed.
+bool wait_for_reader(int descriptor) {
+  // Ctrl-C may come just before the wait begins: it is looked for now and then.
+  constexpr int kWaitMs = 50;
+  for (;;) {
+    const bool gives_up = interrupted();
+    pollfd ready{descriptor, POLLOUT, 0};
+    const int found = ::poll(&ready, 1, gives_up ? 0 : kWaitMs);
+    // What else is wrong, who writes is told.
+    if (found > 0 || (found < 0 && errno != EINTR)) return true;
+    if (found == 0 && gives_up) return false;
+  }
+}
+
 // All of it, also where a signal comes between (a buffer of the standard library would lose what is left then) or the
 // terminal takes no more for now.
 std::error_code write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
-    const ssize_t put = ::write(descriptor, text.data(), text.size());
+    if (!wait_for_reader(descriptor)) return std::make_error_code(std::errc::interrupted);
+    // A pipe that takes something takes so much without a wait.
+    const ssize_t put = ::write(descriptor, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
     if (put >= 0) {
       text.remove_prefix(static_cast<size_t>(put));
-    } else if (errno == EAGAIN) {
-      pollfd ready{descriptor, POLLOUT, 0};
-      (void)::poll(&ready, 1, -1);
-    } else if (errno != EINTR) {
+    } else if (errno != EINTR && errno != EAGAIN) {
       return {errno, std::generic_category()};
     }
   }
@@ -78,6 +95,7 @@ std::error_code write_out(std::string_view text) {
 
 int fail_to_write(const std::error_code& error) {
   if (error == std::errc::broken_pipe) return kExitReaderGone;
+  if (error == std::errc::interrupted) return kExitInterrupted;
   return fail(kExitFailure, fmt::format("cannot write to standard output: {}", error.message()));
 }
 

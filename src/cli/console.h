@@ -31,11 +31,12 @@ bool stdin_is_terminal();
 bool stdout_is_terminal();
 bool stdout_shows_colours();
 
-// Writes to stdout and flushes. What went wrong, as when the disk is full.
+// Writes to stdout and flushes. What went wrong, as when the disk is full; std::errc::interrupted where nobody reads it
+// and Ctrl-C was pressed (see interrupt.h).
 std::error_code write_out(std::string_view text);
 
 // The exit code of a program that cannot write its result. One whose reader has gone (`paceline generate | head -1`)
-// has done what was wanted of it, and says nothing.
+// has done what was wanted of it, and says nothing; nor does one that Ctrl-C ended.
 int fail_to_write(const std::error_code& error);
 
 }  // namespace paceline

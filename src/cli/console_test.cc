@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/ioctl.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -13,6 +14,8 @@
 #include <string>
 #include <thread>
 #include <utility>
+
+#include "cli/interrupt.h"
 
 namespace paceline {
 namespace {
@@ -48,6 +51,10 @@ class PipedOutput {
       // Longer than from signal to signal.
       std::this_thread::sleep_for(std::chrono::milliseconds(3));
     }
+  }
+  void wait_for_bytes(int count) const {
+    for (int found = 0; found < count && ::ioctl(ends_[0], FIONREAD, &found) == 0;)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
 
  private:
@@ -96,6 +103,36 @@ TEST(WrittenOutput, WaitsForAReaderThatIsSlow) {
   output.end();
   reader.join();
   EXPECT_EQ(found, long_text());
+}
+
+// Whether it comes before the wait for a reader or amid it.
+TEST(WrittenOutput, CtrlCEndsWhatNobodyReads) {
+  for (const bool comes_later : {false, true}) {
+    const HeldInterrupts held;
+    PipedOutput output;
+    const pthread_t writer = ::pthread_self();
+    std::thread presses([&] {
+      if (comes_later) output.wait_for_bytes(4000);
+      ::pthread_kill(writer, SIGINT);
+    });
+    if (!comes_later) presses.join();
+    const std::error_code failed = write_out(long_text());
+    if (comes_later) presses.join();
+    output.end();
+    EXPECT_EQ(failed, std::errc::interrupted);
+    EXPECT_EQ(fail_to_write(failed), kExitInterrupted);
+  }
+}
+
+// What can be written still is.
+TEST(WrittenOutput, CtrlCLosesNothingThatFits) {
+  const HeldInterrupts held;
+  ::raise(SIGINT);
+  PipedOutput output;
+  const std::error_code failed = write_out("the end\n");
+  output.end();
+  EXPECT_FALSE(failed);
+  EXPECT_EQ(output.read_slowly(), "the end\n");
 }
 
 }  // namespace

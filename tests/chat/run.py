@@ -75,6 +75,9 @@ class Terminal:
             if time.monotonic() > deadline or not self.read_some(0.1):
                 raise AssertionError(f"expected {pattern!r}, found {self.heard!r}")
 
+    def unread(self):
+        return struct.unpack("i", fcntl.ioctl(self.master, termios.FIONREAD, bytes(4)))[0]
+
     def type(self, text):
         os.write(self.master, text.encode())
 
@@ -172,6 +175,22 @@ class Chat(unittest.TestCase):
         for _ in range(5):
             terminal.type(CTRL_C)
         terminal.wait_for(r"stopped.*\n>>> $", 20)
+        self.assertEqual(terminal.end(), 0)
+
+    def test_ctrl_c_ends_what_nobody_reads(self):
+        said = [{"role": role, "content": "word " * 800} for _ in range(100) for role in ("user", "assistant")]
+        said[-1]["content"] = "the very last word"
+        (self.folder / "long.json").write_text(json.dumps({"messages": said}))
+        terminal = self.open("--load", str(self.folder / "long.json"))
+        terminal.type("/show\n")
+        deadline = time.monotonic() + LONGEST_S
+        while terminal.unread() < 2000 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        terminal.type(CTRL_C)
+        heard = terminal.wait_for(r"\n>>> $")
+        self.assertNotIn("the very last word", heard)
+        # The next one is shown whole.
+        self.assertIn("the very last word", terminal.ask("/show"))
         self.assertEqual(terminal.end(), 0)
 
     def test_ctrl_c_drops_a_line(self):

@@ -199,6 +199,10 @@ Result<Automaton> AutomatonBuilder::finish(StateId start) && {
   made.wide = std::move(wide_);
   skip_idle_states(made);
   find_heights(made);
+  for (const auto& [state, what] : needed_) {
+    if (made.heights[state] >= kUnreachable)
+      return Error{fmt::format("{}: the schema allows no finite document", what)};
+  }
   if (made.heights[made.start] >= kUnreachable) return Error{"the schema allows no finite document"};
   made.max_nesting = made.heights[made.start] + kSpareNesting;
   return made;

@@ -116,6 +116,8 @@ class AutomatonBuilder {
   void literal(StateId from, std::string_view text, StateId to);
   // Many alternatives begin here.
   void note_wide(StateId from, std::string place) { wide_.emplace_back(from, std::move(place)); }
+  // An end must be within reach from here, or finish() says what has none.
+  void note_needed(StateId from, std::string what) { needed_.emplace_back(from, std::move(what)); }
   // One of `texts`, letter by letter without a guess.
   void one_of(StateId from, std::vector<std::string_view> texts, StateId to);
 
@@ -133,7 +135,7 @@ class AutomatonBuilder {
   std::vector<State> states_;
   std::vector<std::vector<Edge>> lists_;
   std::vector<EdgeListId> list_of_;
-  std::vector<std::pair<StateId, std::string>> wide_;
+  std::vector<std::pair<StateId, std::string>> wide_, needed_;
   size_t edge_count_ = 0, work_ = 0;
 };
 

@@ -164,6 +164,7 @@ Result<Automaton> tool_call_grammar(const Vocabulary& vocabulary, std::span<cons
   for (const ToolSchema& tool : tools) {
     auto arguments = add_arguments(parts, tool);
     if (!arguments.ok()) return Error{fmt::format("tool {}: {}", tool.name, arguments.error().message)};
+    if (tool.strict) builder.note_needed(*arguments, "tool " + tool.name);
     builder.call(builder.literal(name, tool.name), *arguments, kAccept, false);
   }
   return whole_of_calls(parts, {begin, end}, call, "", options);

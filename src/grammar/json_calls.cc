@@ -16,6 +16,7 @@ Result<Automaton> json_call_grammar(const CallTokens& around, std::span<const To
   for (const ToolSchema& tool : tools) {
     auto arguments = add_arguments(parts, tool);
     if (!arguments.ok()) return Error{fmt::format("tool {}: {}", tool.name, arguments.error().message)};
+    if (tool.strict) builder.note_needed(*arguments, "tool " + tool.name);
     builder.call(builder.literal(name, tool.name + "\", \"arguments\": "), *arguments, end, false);
   }
   return whole_of_calls(parts, around, call, "\n", options);

@@ -247,6 +247,7 @@ Result<Automaton> tagged_call_grammar(const CallTokens& around, std::span<const 
   for (const ToolSchema& tool : tools) {
     auto parameters = compilers.emplace_back(parts, text, tool.parameters).compile();
     if (!parameters.ok()) return Error{fmt::format("tool {}: {}", tool.name, parameters.error().message)};
+    if (tool.strict) builder.note_needed(*parameters, "tool " + tool.name);
     builder.call(builder.literal(name, tool.name + ">\n"), *parameters, end, false);
   }
   return whole_of_calls(parts, around, call, "\n", options);

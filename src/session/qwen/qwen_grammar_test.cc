@@ -168,6 +168,14 @@ TEST_F(QwenGrammar, NamesWhatCannotBeDemanded) {
     EXPECT_EQ(error(tagged, {{"f", parsed(R"({"type":"string"})")}}), "tool f: #: expected the schema of an object");
     EXPECT_EQ(error(tagged, {{"f", parsed(R"({"properties":{"a":{"contains":"x"}}})")}}),
               "tool f: #/properties/a: the keyword \"contains\" is not supported");
+    // One that can be called beside it does not help a strict one that cannot.
+    const auto endless = parsed(R"({"properties":{"a":{"$ref":"#"}},"required":["a"]})");
+    const auto none = parsed(R"({"properties":{"a":{"type":"string","enum":[1]}},"required":["a"]})");
+    for (const auto& schema : tagged ? std::vector{none} : std::vector{none, endless}) {
+      EXPECT_EQ(error(tagged, {{"f", nullptr}, {"g", schema, true}}),
+                "tool g: the schema allows no finite document");
+      EXPECT_EQ(error(tagged, {{"f", nullptr}, {"g", schema, false}}), "no error");
+    }
   }
   EXPECT_THAT(error(true, {{"f", parsed(R"({"properties":{"a>b":{}}})")}}), HasSubstr("cannot be written"));
   EXPECT_THAT(error(true, {{"f", parsed(R"({"properties":{"a":{"enum":["</parameter>"]}}})")}}),

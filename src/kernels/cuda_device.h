@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -20,6 +21,8 @@ struct CudaDevice {
 // The first device, if it can be used: the error says what is missing (a build with CUDA, a driver, a device, a new
 // enough one).
 Result<CudaDevice> find_cuda_device();
+// Of its memory, what all programs together use; cheaper than to look for the device. None: it does not say.
+std::optional<size_t> used_cuda_bytes();
 Result<std::unique_ptr<Ops>> make_cuda_ops();
 
 }  // namespace paceline::kernels

@@ -7,6 +7,8 @@ Result<CudaDevice> find_cuda_device() {
   return Error{"this program was built without CUDA: configure with -DPACELINE_CUDA=ON"};
 }
 
+std::optional<size_t> used_cuda_bytes() { return std::nullopt; }
+
 Result<std::unique_ptr<Ops>> make_cuda_ops() { return find_cuda_device().error(); }
 
 }  // namespace paceline::kernels

@@ -565,10 +565,7 @@ void Routes::apply(const LiveSettings& live) {
 
 // Nobody asks a device that nobody computes on.
 std::optional<size_t> Routes::device_bytes() {
-  if (!shelf_.uses_device()) return std::nullopt;
-  const auto device = kernels::find_cuda_device();
-  if (!device.ok()) return std::nullopt;
-  return device->memory_bytes - device->free_bytes;
+  return shelf_.uses_device() ? kernels::used_cuda_bytes() : std::nullopt;
 }
 
 json::object Routes::model_facts() {

@@ -42,6 +42,13 @@ Result<CudaDevice> find_cuda_device() {
   return found;
 }
 
+std::optional<size_t> used_cuda_bytes() {
+  size_t free = 0, all = 0;
+  if (cudaMemGetInfo(&free, &all) == cudaSuccess) return all - free;
+  (void)cudaGetLastError();
+  return std::nullopt;
+}
+
 Result<std::unique_ptr<Ops>> make_cuda_ops() {
   TRY_ASSIGN(std::unique_ptr<cuda::CudaOps> ops, cuda::CudaOps::make());
   return std::unique_ptr<Ops>(std::move(ops));

@@ -172,8 +172,7 @@ TEST_F(QwenGrammar, NamesWhatCannotBeDemanded) {
     const auto endless = parsed(R"({"properties":{"a":{"$ref":"#"}},"required":["a"]})");
     const auto none = parsed(R"({"properties":{"a":{"type":"string","enum":[1]}},"required":["a"]})");
     for (const auto& schema : tagged ? std::vector{none} : std::vector{none, endless}) {
-      EXPECT_EQ(error(tagged, {{"f", nullptr}, {"g", schema, true}}),
-                "tool g: the schema allows no finite document");
+      EXPECT_EQ(error(tagged, {{"f", nullptr}, {"g", schema, true}}), "tool g: the schema allows no finite document");
       EXPECT_EQ(error(tagged, {{"f", nullptr}, {"g", schema, false}}), "no error");
     }
   }

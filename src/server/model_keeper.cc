@@ -128,17 +128,15 @@ bool ModelShelf::has_room(Item& item, Lock& lock, bool& again) {
     item.drafts_not = !drafts;
     return used_now() + item.bytes() <= most;
   };
-  // Nobody gives anything up for a drafter that will not fit beside those that stay.
-  const bool may_draft = pinned_now() + item.needs.all() <= most;
-  if (fits(may_draft)) {
-    if (!may_draft) tell_undrafted(item);
-    return true;
-  }
-  again = make_room(item, lock);
+  // For a drafter others give up theirs, and no model goes.
+  const bool may_draft = least_now() + item.needs.all() <= most;
+  if (may_draft && fits(true)) return true;
+  again = may_draft && make_room(item, true, lock);
   if (!again && fits(false)) {
     tell_undrafted(item);
     return true;
   }
+  again = again || make_room(item, false, lock);
   item.drafts_not = false;
   return false;
 }
@@ -150,7 +148,7 @@ void ModelShelf::tell_undrafted(const Item& item) {
                         bytes_text(static_cast<double>(used_now()))));
 }
 
-bool ModelShelf::make_room(const Item& wanted, Lock& lock) {
+bool ModelShelf::make_room(const Item& wanted, bool drafters_only, Lock& lock) {
   // In this order: drafters of those that are idle, those that are idle, the longest first, and others' drafters.
   for (const bool idle : {true, false}) {
     for (const auto& item : items_) {
@@ -159,9 +157,10 @@ bool ModelShelf::make_room(const Item& wanted, Lock& lock) {
       let_draft(item, false, lock);
       return true;
     }
+    if (!idle || drafters_only) continue;
     std::shared_ptr<Item> oldest;
     for (const auto& item : items_) {
-      if (idle && item->may_go() && (oldest == nullptr || item->last_used < oldest->last_used)) oldest = item;
+      if (item->may_go() && (oldest == nullptr || item->last_used < oldest->last_used)) oldest = item;
     }
     if (oldest == nullptr) continue;
     log_.info(fmt::format("{} makes room for {}", oldest->entry.name, wanted.entry.name));

@@ -336,6 +336,12 @@ size_t ModelShelf::pinned_now() const {
   return bytes;
 }
 
+size_t ModelShelf::least_now() const {
+  size_t bytes = 0;
+  for (const auto& item : items_) bytes += item->takes_memory() ? item->least_bytes() : 0;
+  return bytes;
+}
+
 size_t ModelShelf::used_bytes() const {
   const std::lock_guard lock(mutex_);
   return used_now();

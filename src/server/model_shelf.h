@@ -155,6 +155,8 @@ class ModelShelf {
   [[nodiscard]] size_t used_now() const;
   // Of models that no other makes go, without drafters that could.
   [[nodiscard]] size_t pinned_now() const;
+  // Of all that are there, without drafters that could go.
+  [[nodiscard]] size_t least_now() const;
   // The keeper looks again.
   void poke();
 
@@ -169,8 +171,8 @@ class ModelShelf {
   [[nodiscard]] std::shared_ptr<Item> next_wanted();
   // There is room for it by now, if need be without its drafter. `again`: for that something was given up first.
   bool has_room(Item& item, Lock& lock, bool& again);
-  // Something was given up, or is about to go. False: nothing can.
-  bool make_room(const Item& wanted, Lock& lock);
+  // Something was given up, or is about to go. False: nothing can. drafters_only: no model goes.
+  bool make_room(const Item& wanted, bool drafters_only, Lock& lock);
   void tell_undrafted(const Item& item);
   void let_draft(const std::shared_ptr<Item>& item, bool may, Lock& lock);
   void load(const std::shared_ptr<Item>& item, Lock& lock);

@@ -622,13 +622,14 @@ TEST(SeveralModels, DraftersGoFirstAndComeBack) {
   EXPECT_EQ(server.complete("ple").status, 200);
   EXPECT_EQ(server.state("dense"), "loaded");
   EXPECT_EQ(server.model("dense").at("drafter").at("state"), "dropped");
+  EXPECT_NE(server.model("ple").at("drafter").at("state"), "dropped");
   EXPECT_EQ(text_of(server.complete("dense", fields)), drafted);
   ASSERT_EQ(server.client().post("/v1/models/ple/unload", "").status, 200);
   EXPECT_TRUE(TestServer::soon([&] { return server.model("dense").at("drafter").at("state") != "dropped"; }));
   EXPECT_EQ(text_of(server.complete("dense", fields)), drafted);
 }
 
-// Alone, beside one that is pinned, and beside one that is at work.
+// Alone, beside one that is pinned, one that is idle, and one that is at work: no model goes for a drafter.
 TEST(SeveralModels, OneThatFitsWithoutItsDrafterAloneComesWithoutIt) {
   ModelView dense;
   size_t ple = 0;
@@ -662,6 +663,23 @@ TEST(SeveralModels, OneThatFitsWithoutItsDrafterAloneComesWithoutIt) {
     ASSERT_EQ(server.client().post("/v1/models/ple/load", R"({"pin":true,"draft":"none"})").status, 200);
     comes_undrafted(server, both);
     EXPECT_EQ(server.state("ple"), "loaded");
+  }
+  {
+    ModelsServer server(both, {}, true);
+    ASSERT_EQ(server.client().post("/v1/models/ple/load", R"({"draft":"none"})").status, 200);
+    comes_undrafted(server, both);
+    EXPECT_EQ(server.state("ple"), "loaded");
+    EXPECT_EQ(server.complete("ple").status, 200);
+    EXPECT_EQ(server.state("dense"), "loaded");
+  }
+  {
+    // One that has to go for the model itself leaves room for its drafter, too.
+    const size_t one = std::max(dense.needs.all(), both - 1);
+    ModelsServer server(one, {}, true);
+    ASSERT_EQ(server.client().post("/v1/models/ple/load", R"({"draft":"none"})").status, 200);
+    ASSERT_EQ(server.complete("dense", fields).status, 200);
+    EXPECT_EQ(server.state("ple"), "unloaded");
+    EXPECT_NE(server.model("dense").at("drafter").at("state"), "dropped");
   }
   ModelsServer server(both, {}, true);
   {

@@ -249,6 +249,8 @@ TEST_F(ServerTest, AStreamIsTheSameText) {
     EXPECT_EQ(read.usage.at(name), whole.at("usage").at(name)) << name;
   }
   EXPECT_GE(read.usage.at("speculative").at("rounds").as_int64(), 1);
+  // In the very last piece, where llama.cpp's clients look.
+  EXPECT_EQ(stream.events().back().at("timings").at("predicted_n"), read.usage.at("completion_tokens"));
   const auto first = stream.events().front();
   EXPECT_EQ(first.at("object"), json::value("chat.completion.chunk"));
   EXPECT_EQ(first.at("choices").at(0).at("delta").at("role"), json::value("assistant"));

@@ -282,6 +282,7 @@ json::object AnswerWriter::usage_chunk(const Usage& usage) const {
   json::object object = frame(true);
   object["choices"] = json::array();
   object["usage"] = usage_object(usage);
+  object["timings"] = timings_object(usage);
   return object;
 }
 

@@ -97,6 +97,12 @@ TEST(KeyLimitsOverHttp, WhatManagesNeedsAnAdminKey) {
   }
   for (const char* path : {"/v1/models/default/load", "/v1/models/default/unload", "/v1/models/rescan", "/models/load"})
     EXPECT_EQ(server.client().post(path, "{}", bearer("user")).status, 403) << path;
+  // Where a model lies.
+  const auto place = [&](const char* key) {
+    return boost::json::value_to<std::string>(server.client().get("/props", bearer(key)).json().at("model_path"));
+  };
+  EXPECT_EQ(place("user").find('/'), std::string::npos);
+  EXPECT_TRUE(place("admin").ends_with("/" + place("user"))) << place("admin");
   // The only model stays.
   EXPECT_EQ(server.client().post("/v1/models/default/unload", "", bearer("admin")).status, 409);
   EXPECT_EQ(server.client().post("/v1/models/default/load", "", bearer("admin")).status, 200);

@@ -153,6 +153,7 @@ Reply ModelRoutes::manage(const HttpCall& call, const ModelTicket* came) {
   wish.load = {fields.boolean("pin"), fields.number("idle_seconds", 0, 1e9), fields.string("draft", 4096)};
   const std::string called = path.name.empty() ? fields.string("model").value_or("") : path.name;
   if (!path.name.empty()) fields.ignore({"model"});
+  if (called.empty()) fields.missing("model", "a name in GET /v1/models");
   fields.finish();
   if (!problem.none()) return {error_answer(call, api_error(*problem.first()))};
   const auto name = called.empty() ? std::nullopt : shelf_.find(called);

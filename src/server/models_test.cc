@@ -366,6 +366,7 @@ TEST(SeveralModels, ComeAndGoByName) {
   EXPECT_EQ(loaded.json().at("status").at("value"), "loaded");
   EXPECT_EQ(loaded.json().at("idle_seconds").to_number<double>(), 100);
   EXPECT_EQ(server.client().post("/models/load", R"({"model":"moe"})").body, R"({"success":true})");
+  EXPECT_EQ(server.client().post("/models/load", "{}").error_field("code"), "missing_required_parameter");
   EXPECT_EQ(server.client().get("/models").json().at("data").as_array().size(), 3u);
   const auto gone = server.client().post("/v1/models/ple/unload", "");
   ASSERT_EQ(gone.status, 200) << gone.body;

@@ -147,6 +147,11 @@ ApiError stays_pinned(const std::string& model) {
           .code = "model_stays"};
 }
 
+std::string last_name(std::string_view path) {
+  while (path.size() > 1 && path.ends_with('/')) path.remove_suffix(1);
+  return std::string(path.substr(path.rfind('/') + 1));
+}
+
 bool is_queue_full(const EngineStats& stats) { return stats.waiting >= stats.queue_length; }
 
 json::object record_of(Exchange& exchange) {
@@ -548,12 +553,15 @@ HttpAnswer Routes::props(const HttpCall& call) {
   const auto name = shelf_.find(called);
   if (!name) return error_answer(call, no_such_model(called));
   const ModelView view = shelf_.look(*name);
-  if (view.model != nullptr)
-    return json_answer(props_object(*view.model, request_limits_.now(), settings_.max_body_bytes));
-  return json_answer({{"model_alias", *name},
-                      {"model_path", view.entry.head.place.string()},
-                      {"build_info", "paceline " PACELINE_VERSION},
-                      {"is_sleeping", true}});
+  json::object made = view.model != nullptr
+                          ? props_object(*view.model, request_limits_.now(), settings_.max_body_bytes)
+                          : json::object{{"model_alias", *name},
+                                         {"model_path", view.entry.head.place.string()},
+                                         {"build_info", "paceline " PACELINE_VERSION},
+                                         {"is_sleeping", true}};
+  // Where it lies is for those who manage; clients show the end of it.
+  if (!may_manage(call)) made["model_path"] = last_name(json::value_to<std::string>(made["model_path"]));
+  return json_answer(made);
 }
 
 void Routes::apply(const LiveSettings& live) {
@@ -691,7 +699,8 @@ Reply Routes::detokenize(const HttpCall& call) {
   if (wrong != ask.ids.end())
     return {error_answer(call, {.message = fmt::format("tokens holds {}; the model's ids end at {}", *wrong,
                                                        text.loaded.config.vocab - 1),
-                                .param = "tokens"})};
+                                .param = "tokens",
+                                .code = "invalid_value"})};
   return {json_answer({{"prompt", text.tokenizer.decode(ask.ids, false)}})};
 }
 

@@ -95,6 +95,7 @@ TEST_F(ServerTest, TokensAndBack) {
   const TestAnswer beyond = client.post("/detokenize", R"({"tokens":[2,8192]})");
   EXPECT_EQ(beyond.status, 400) << beyond.body;
   EXPECT_EQ(beyond.error_field("param"), "tokens");
+  EXPECT_EQ(beyond.error_field("code"), "invalid_value");
   EXPECT_EQ(beyond.error_field("message"), "tokens holds 8192; the model's ids end at 8191");
   EXPECT_EQ(client.post("/detokenize", R"({"tokens":[8191]})").status, 200);
   const auto chat = client.post("/tokenize", R"({"messages":[{"role":"user","content":"Hi"}]})").json();

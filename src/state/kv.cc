@@ -65,7 +65,8 @@ KvLayout::KvLayout(const ModelState& state, const KvFormats& formats_in, kernels
     for (const size_t part : {bytes.keys, bytes.values}) parts.push_back({layer.kind, part});
     layers.push_back(layer);
   }
-  const UnitPlan plan = plan_units(parts);
+  const auto ring = [this](StateKind kind) { return ring_pages_for(kMaxForwardRows, kind); };
+  const UnitPlan plan = plan_units(parts, {ring(StateKind::window), ring(StateKind::draft_window)});
   for (size_t i = 0; i < layers.size(); ++i) {
     const UnitPlan::Place* places = &plan.places[first_part[i]];
     if (layers[i].kind == StateKind::recurrent) {

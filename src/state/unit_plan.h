@@ -31,8 +31,13 @@ struct UnitPlan {
 
 inline constexpr size_t kPartAlignment = 256;
 
-// The size that wastes least of the kind that it wastes most of, and a drafter's kinds come behind the model's; of
-// equal ones the largest, which is the fewest units. Parts are not cut.
-UnitPlan plan_units(std::span<const StatePart> parts);
+// Pages of the newest positions that are held, of a model's layers and of a drafter's.
+struct UnitRings {
+  int32_t window = 0, draft_window = 0;
+};
+
+// The size that wastes least of what sequences hold, short ones and long ones; a drafter's kinds come behind the
+// model's. Of equal ones the largest, which is the fewest units. Parts are not cut.
+UnitPlan plan_units(std::span<const StatePart> parts, const UnitRings& rings);
 
 }  // namespace paceline

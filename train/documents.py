@@ -10,13 +10,11 @@ from train import chat, code_writing, copying, exchanges, facts, languages, memo
 from train.chat import Segment
 from train.split import rng_of, split_of
 
-DOMAINS = ("prose", "stories", "chat", "memory", "languages", "unknown", "arithmetic", "json", "tools", "code", "copying", "facts", "pictures")
+DOMAINS = ("prose", "stories", "chat", "memory", "languages", "unknown", "arithmetic", "json", "tools", "code", "functions", "copying", "facts", "pictures")
 # One of so many keys is kept from training.
 HELD_TEXTS = 100
 HELD_TASKS = 20
 HELD_BFCL = 5
-# How often functions that people wrote are read for one reading of the made ones: there are few of them.
-PEOPLES_FUNCTIONS = 8
 
 
 class Document(NamedTuple):
@@ -254,10 +252,12 @@ def tools(shard: Shard) -> Iterator[Document]:
     yield from generated(shard, "tools", make)
 
 
-def code(shard: Shard) -> Iterator[Document]:
-    for _ in range(PEOPLES_FUNCTIONS if shard.split == "train" else 1):
-        yield from talk_rows(shard, shared_data.functions(shard.shared), HELD_TASKS)
+def functions(shard: Shard) -> Iterator[Document]:
+    """Those that people wrote: few, and apart from the made ones, so that the mix says how often they are read."""
+    yield from talk_rows(shard, shared_data.functions(shard.shared), HELD_TASKS)
 
+
+def code(shard: Shard) -> Iterator[Document]:
     def make(rng: random.Random) -> tuple[str, Document]:
         question, answer, key = code_writing.exercise(rng) if rng.random() < 0.95 else code_writing.result_question(rng)
         return key, talk(perhaps_under_system(chat.conversation(question, answer), rng))
@@ -296,7 +296,7 @@ def shown(shard: Shard) -> Iterator[Document]:
 
 
 MAKERS: dict[str, Callable[[Shard], Iterator[Document]]] = {
-    "prose": prose, "stories": asked_stories, "chat": chats, "memory": memories, "languages": refusals, "unknown": unknowns, "arithmetic": sums, "json": records, "tools": tools, "code": code, "copying": copies, "facts": knowledge, "pictures": shown}
+    "prose": prose, "stories": asked_stories, "chat": chats, "memory": memories, "languages": refusals, "unknown": unknowns, "arithmetic": sums, "json": records, "tools": tools, "code": code, "functions": functions, "copying": copies, "facts": knowledge, "pictures": shown}
 
 
 def documents(domain: str, shard: Shard) -> Iterator[Document]:

@@ -11,7 +11,7 @@ from train.model import Weights
 from train.packing import Documents, documents_of, endless, pack
 
 # Texts that mostly run to the most tokens allowed; the others end after a few dozen, and are written by themselves.
-LONG = ("prose", "stories", "chat", "code")
+LONG = ("prose", "stories", "chat", "code", "functions")
 # A batch is done when all but so many of its texts have ended; the rest are cut there.
 LEFT_OPEN = 0.05
 

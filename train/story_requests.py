@@ -228,38 +228,31 @@ def request(story: str, rng: random.Random) -> tuple[str, str]:
     return ask(few, rng), story
 
 
-# Sentences that bring a thing into a story of others; those of the first kind for small things, the others for any.
-WOVEN_SMALL = ["That day {N} had {a} with {him}.", "{N} always kept {a} close by.", "In {his} pocket {N} had {a}, because one never knows.", "On the way {N} found {a} and put it into {his} bag.", "Next to {N} lay {a}.", "{N} had got {a} from Grandma the day before.", "\"Look, {a}!\" said {N} and picked it up.", "{N} wanted to show everyone {his} {t}.", "Somebody had lost {a}, and {N} took care of it."]
-WOVEN_ANY = ["Not far away there was {a}, and {N} looked at it for a while.", "{N} hummed a song about {a}.", "All week {N} had been thinking about {a}.", "The day before, {N} had drawn a picture of {a}.", "On the way {N} passed {a}.", "\"I would love to have {a},\" said {N}.", "{N} had heard a story about {a} once and never forgot it.", "Behind the house there was {a}.", "There was also {a}, and {N} liked it very much."]
-WOVEN_LAST = ["That night {N} dreamed of {a}.", "Later {N} told everyone about it, and about {a}, too.", "In the evening {N} got {a} as a present.", "Before going to bed, {N} drew {a}."]
+# How a story of others takes up what was asked for, right behind its first sentence, while the request is near: {L} are the
+# things. Those of the first kind for small ones, the others for any. The last speak of one of them again at the end.
+WOVEN_SMALL = ["That day {N} had {L} with {him}.", "In {his} bag {N} carried {L}.", "{N} had got {L} from Grandma the day before.", "For {his} birthday {N} had got {L}.", "On the way {N} had found {L}.", "{N} always kept {L} close by.", "Next to {him} lay {L}.", "\"Look, {L}!\" {N} said in the morning."]
+WOVEN_ANY = ["All week {N} had been thinking about {L}.", "The day before, {N} had drawn a picture of {L}.", "In the night {N} had dreamed of {L}.", "{N} knew a song about {L}.", "{N} had heard a story about {L} once and never forgot it.", "\"One day I will tell you about {L},\" {N} liked to say.", "What {N} liked best in the world was {L}.", "{N} had made a wish about {L}."]
+WOVEN_LAST = ["That night {N} dreamed of {the}.", "Later {N} told everyone about it, and about {the}, too.", "Before going to bed, {N} thought of {the} once more.", "And {N} never forgot {the}."]
 
 
 def woven(story: str, rng: random.Random) -> tuple[str, Parts] | None:
-    """The story with one to three things brought into it by a sentence each, and the request's parts; only where a hero is named."""
+    """The story with one to three things brought into it behind its first sentence, and the request's parts; only where a hero is named."""
     parts = parts_of(story)
     if not parts.name or not parts.creature or parts.name not in SHE | HE:
         return None
-    ends = [found.start() for found in re.finditer(r"\n+", story)]
-    starts = story.find(". ", story.find(parts.name)) + 1
-    if starts <= 0 or len(ends) < 1:
-        return None
-    own = {"he": "she", "him": "her", "his": "her"} if parts.name in SHE else {"he": "he", "him": "him", "his": "his"}
+    start = story.find(". ", story.find(parts.name)) + 1
     present = set(WORD.findall(story))
-    new = [thing for thing in rng.sample(THINGS, rng.randint(1, 3)) if thing not in present and thing not in MASS | story_plots.EVENTS | story_plots.SKY]
-    places = sorted(rng.sample([starts, *ends, len(story)], min(len(new), len(ends) + 2)), reverse=True)
-    used: list[str] = []
-    for thing, place in zip(new, places):
-        small = WOVEN_SMALL if thing not in story_plots.LARGE else []
-        shape = rng.choice([one for one in (WOVEN_LAST if place == len(story) else small + WOVEN_ANY) if one not in used])
-        used.append(shape)
-        sentence = shape.format(a=words.article(thing), t=thing, N=parts.name, **own)
-        story = story[:place] + " " + sentence + story[place:]
-    new = new[:len(places)]
-    if not new:
+    new = [thing for thing in rng.sample(THINGS, rng.randint(1, 3)) if thing not in present and thing not in ("moon", "wind", "rain")]
+    if start <= 0 or not new:
         return None
+    own = {"him": "her", "his": "her"} if parts.name in SHE else {"him": "him", "his": "his"}
+    are_small = not set(new) & (story_plots.LARGE | story_plots.SKY | story_plots.EVENTS | MASS)
+    listed = words.listing([thing if thing in MASS else words.article(thing) for thing in new])
+    told = rng.choice(WOVEN_SMALL if are_small and rng.random() < 0.7 else WOVEN_ANY).format(L=listed, N=parts.name, **own)
+    last = " " + rng.choice(WOVEN_LAST).format(the="the " + rng.choice(new), N=parts.name) if rng.random() < 0.5 else ""
     few = chosen(parts, rng)
     few.wish, few.things = "", rng.sample(new + few.things[:1], min(len(new) + len(few.things[:1]), 4))
-    return story, few
+    return f"{story[:start]} {told}{story[start:].rstrip()}{last}", few
 
 
 def request_woven(story: str, rng: random.Random) -> tuple[str, str]:

@@ -553,12 +553,11 @@ HttpAnswer Routes::props(const HttpCall& call) {
   const auto name = shelf_.find(called);
   if (!name) return error_answer(call, no_such_model(called));
   const ModelView view = shelf_.look(*name);
-  json::object made = view.model != nullptr
-                          ? props_object(*view.model, request_limits_.now(), settings_.max_body_bytes)
-                          : json::object{{"model_alias", *name},
-                                         {"model_path", view.entry.head.place.string()},
-                                         {"build_info", "paceline " PACELINE_VERSION},
-                                         {"is_sleeping", true}};
+  json::object made = view.model != nullptr ? props_object(*view.model, request_limits_.now(), settings_.max_body_bytes)
+                                            : json::object{{"model_alias", *name},
+                                                           {"model_path", view.entry.head.place.string()},
+                                                           {"build_info", "paceline " PACELINE_VERSION},
+                                                           {"is_sleeping", true}};
   // Where it lies is for those who manage; clients show the end of it.
   if (!may_manage(call)) made["model_path"] = last_name(json::value_to<std::string>(made["model_path"]));
   return json_answer(made);

@@ -51,15 +51,17 @@ class Clients {
   }
 
  private:
+  [[nodiscard]] bool goes_on() const { return started_ < plan_.requests && !(plan_.stopped && plan_.stopped()); }
+
   asio::awaitable<void> one_after_the_other() {
-    while (started_ < plan_.requests) co_await one();
+    while (goes_on()) co_await one();
   }
 
   asio::awaitable<void> arrive() {
     asio::steady_timer timer(context_);
     Clock::time_point next = Clock::now();
     std::exponential_distribution<double> wait(plan_.per_second);
-    while (started_ < plan_.requests) {
+    while (goes_on()) {
       asio::co_spawn(context_, one(), asio::detached);
       next += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(wait(random_)));
       timer.expires_at(next);
@@ -83,7 +85,7 @@ class Clients {
   asio::awaitable<void> watch() {
     asio::steady_timer timer(context_);
     const std::string path = "/metrics";
-    while (static_cast<int32_t>(run_.outcomes.size()) < plan_.requests) {
+    while (open_ > 0 || goes_on()) {
       const std::string metrics = co_await fetch_text(plan_.server, path, plan_.api_key);
       run_.kv_peak = std::max(run_.kv_peak, metric_of(metrics, "vllm:kv_cache_usage_perc"));
       const double busy = metric_of(metrics, "paceline:busy_seconds_total");

@@ -22,6 +22,7 @@ struct LoadPlanOfClients {
   bool speculates = true;  // what the requests ask for
   LoadMix mix;
   std::function<void(int64_t done, int64_t total)> progress;
+  std::function<bool()> stopped = {};  // asked before each request: no more then, and what is open ends
 };
 
 struct LoadRun {

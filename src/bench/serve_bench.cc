@@ -99,12 +99,12 @@ class ServeBench {
       // One round before the first that counts: the server learns what its rounds cost.
       for (int32_t round = -1; round < settings_.rounds; ++round) {
         for (size_t i = 0; i < ways; ++i) {
-          if (settings_.stopped && settings_.stopped()) return Error{"cancelled"};
           // By turns, and another one first each time.
           const size_t turned = settings_.plain_first ? 0 : static_cast<size_t>(round + 1);
           ServeCell& cell = report_.cells[first + (i + turned) % ways];
           if (settings_.hear_run) settings_.hear_run(cell);
           LoadRun run = one_run(cell, round);
+          if (settings_.stopped && settings_.stopped()) return Error{"cancelled"};
           if (round >= 0) cell.rounds.push_back(std::move(run));
           if (settings_.progress) settings_.progress(++turn, turns);
           note_memory();
@@ -122,6 +122,7 @@ class ServeBench {
   }
 
   LoadRun one_run(const ServeCell& cell, int32_t round) {
+    plan_.stopped = settings_.stopped;
     plan_.at_once = cell.at_once;
     plan_.per_second = cell.per_second;
     plan_.speculates = cell.speculates;

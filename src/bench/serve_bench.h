@@ -34,7 +34,7 @@ struct ServeBenchSettings {
   LoadMix mix;
   std::function<void(int64_t done, int64_t total)> progress;
   // These may be empty.
-  std::function<bool()> stopped = {};                             // asked between runs
+  std::function<bool()> stopped = {};                             // asked before each request
   std::function<void(const ServeCell& cell)> hear_run = {};       // before each run
   std::function<void(const ServeReport& so_far)> hear_load = {};  // after each load
 };

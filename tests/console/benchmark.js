@@ -15,6 +15,22 @@ const newest = async (server) => (await server.json("/v1/benchmarks")).runs[0];
 const shownRates = (page, id, name) => page.evaluate(([run, field]) => [...document.querySelectorAll(`[data-run="${run}"] [data-${field}]`)].map((one) => Number(one.dataset[field])), [id, name]);
 const ended = (server) => soon(async () => ((await newest(server)).state === "done" ? newest(server) : null), "it ends");
 
+const downloaded = async (page, id, name) => {
+  const [saved] = await Promise.all([page.waitForEvent("download"), page.locator(`[data-run="${id}"]`).getByRole("button", { name, exact: true }).click()]);
+  return { name: saved.suggestedFilename(), text: fs.readFileSync(await saved.path(), "utf8") };
+};
+
+const cellsOf = (line) => line.split(/,(?=(?:[^"]*"[^"]*")*[^"]*$)/).map((one) => one.replace(/^"|"$/g, ""));
+function rowsOf(text) {
+  const [names, ...rows] = text.split("\n").map(cellsOf);
+  return rows.map((row) => Object.fromEntries(names.map((name, at) => [name, row[at]])));
+}
+// A column of the table is a member of a cell, or of one of its members: first_text_ms_p50.
+const figureOf = (cell, name) => {
+  const [, group, part] = name.match(/^(.*_ms)_(p\d+)$/) ?? [];
+  return String((group ? cell[group][part] : cell[name]) ?? "");
+};
+
 export function benchmark(world) {
   test("runs to its end, and shows what the JSON says", async () => {
     const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
@@ -25,6 +41,7 @@ export function benchmark(world) {
     assert.deepEqual(await shownRates(page, run.id, "rate"), run.report.cells.map((cell) => cell.tokens_per_s));
     assert.deepEqual(await shownRates(page, run.id, "decode"), run.report.cells.map((cell) => cell.decode_tokens_per_s));
     assert.equal(run.others, 0);
+    assert.ok((await page.locator(`[data-run="${run.id}"]`).innerText()).includes("quiet"));
     assert.ok(run.report.cells.every((cell) => cell.failed === 0 && cell.tokens_per_s > 0));
     quiet();
     await close();
@@ -59,6 +76,25 @@ export function benchmark(world) {
     await close();
   });
 
+  test("what is saved as JSON, CSV and SVG is what the server has", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    assert.equal((await world.server.post("/v1/benchmarks", { ...kSmall, requests: 1, kinds: ["prose", "code"], depths: [2] })).status, 200);
+    const run = await ended(world.server), { svg } = await world.server.json(`/v1/benchmarks/${run.id}`);
+    await go("benchmark");
+    await page.waitForSelector(`[data-run="${run.id}"] button:text("JSON")`);
+    const saved = await downloaded(page, run.id, "JSON"), table = await downloaded(page, run.id, "CSV"), picture = await downloaded(page, run.id, "SVG");
+    assert.deepEqual([saved, table, picture].map((file) => file.name), ["benchmark.json", "benchmark.csv", "benchmark.svg"]);
+    assert.deepEqual(JSON.parse(saved.text), run);
+    assert.equal(picture.text, svg);
+    assert.match(svg, /^<svg /);
+    const rows = rowsOf(table.text);
+    assert.equal(run.report.cells.length, 4);
+    assert.deepEqual(rows, run.report.cells.map((cell) => Object.fromEntries(Object.keys(rows[0]).map((name) => [name, figureOf(cell, name)]))));
+    for (const name of ["load", "drafts", "text", "failed", "tokens_per_s", "decode_tokens_per_s", "ratio_to_plain", "first_text_ms_p50"]) assert.ok(name in rows[0], name);
+    quiet();
+    await close();
+  });
+
   test("runs outlive the server, and go when they are deleted", async () => {
     const state = fs.mkdtempSync(path.join(os.tmpdir(), "runs-"));
     let server = await startServer([], { env: { XDG_STATE_HOME: state } });
@@ -80,15 +116,37 @@ export function benchmark(world) {
     fs.rmSync(state, { recursive: true });
   });
 
-  test("cancel ends it; two at once are refused; a disturbed one says so", async () => {
-    await world.server.post("/v1/benchmarks", { ...kSmall, requests: 4, rounds: 9 });
+  test("a disturbed one says so, and two at once are refused", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    assert.equal((await world.server.post("/v1/benchmarks", { ...kSmall, rounds: 9 })).status, 200);
     assert.equal((await world.server.post("/v1/benchmarks", kSmall)).status, 409);
-    const asked = await world.server.post("/v1/chat/completions", { messages: [{ role: "user", content: "Hi" }], max_tokens: 4 });
-    await asked.text();
-    const { id } = await newest(world.server);
-    await fetch(`${world.server.base}/v1/benchmarks/${id}`, { method: "DELETE" });
-    const run = await soon(async () => ((await newest(world.server)).state === "cancelled" ? newest(world.server) : null), "it is cancelled");
-    assert.ok(run.others >= 1, "the other request is counted");
+    await (await world.server.post("/v1/chat/completions", { messages: [{ role: "user", content: "Hi" }], max_tokens: 4 })).text();
+    const run = await ended(world.server), card = page.locator(`[data-run="${run.id}"]`);
+    assert.equal(run.others, 1, "the other request is counted");
+    await go("benchmark");
+    await card.getByText("disturbed, requests of others: 1").waitFor();
+    assert.ok(!(await card.innerText()).includes("quiet"));
     assert.equal((await world.server.post("/v1/benchmarks", { at_once: [65] })).status, 400);
+    quiet();
+    await close();
+  });
+
+  test("the page's Cancel ends what runs, in the middle of it", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    // Longer than anybody waits.
+    assert.equal((await world.server.post("/v1/benchmarks", { ...kSmall, requests: 1000, rounds: 9, output_tokens: 64 })).status, 200);
+    const { id } = await newest(world.server), card = page.locator(`[data-run="${id}"]`);
+    await go("benchmark");
+    await card.locator("progress").waitFor();
+    assert.equal(await card.getByRole("button", { name: "JSON" }).count(), 0, "nothing to save yet");
+    await card.getByRole("button", { name: "Cancel" }).click();
+    const run = await soon(async () => ((await newest(world.server)).state === "cancelled" ? newest(world.server) : null), "it is cancelled");
+    assert.deepEqual([run.id, run.done], [id, 0]);
+    await card.getByText("cancelled", { exact: true }).waitFor();
+    assert.equal(await card.locator("progress").count(), 0);
+    assert.equal(await card.getByRole("button", { name: "Cancel" }).count(), 0);
+    await soon(async () => (await world.server.json("/v1/requests")).running.length === 0, "nothing of it runs on");
+    quiet();
+    await close();
   });
 }

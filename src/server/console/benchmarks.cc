@@ -177,9 +177,12 @@ void Benchmarks::measure(const std::string& url, Run& run) {
   const auto result = run_(url, run.plan,
                            {.progress =
                                 [&](int64_t done, int64_t total) {
+                                  const double own = static_cast<double>(done * run.plan.requests);
+                                  const auto others = static_cast<int64_t>(ended_requests() - before - own);
                                   const std::lock_guard lock(mutex_);
                                   run.done = done;
                                   run.total = total;
+                                  run.others = std::max<int64_t>(0, others);
                                 },
                             .begin =
                                 [&](std::string what) {
@@ -192,10 +195,8 @@ void Benchmarks::measure(const std::string& url, Run& run) {
                                   run.report = std::move(report);
                                 },
                             .stopped = [&] { return run.stopped.load(); }});
-  const double others = ended_requests() - before - static_cast<double>(run.done * run.plan.requests);
   const std::lock_guard lock(mutex_);
   run.ended = now_s();
-  run.others = std::max<int64_t>(0, static_cast<int64_t>(others));
   run.state = result.ok() ? "done" : run.stopped ? "cancelled" : "failed";
   if (result.ok())
     run.svg = *result;

@@ -11,6 +11,7 @@ import { models } from "./models.js";
 import { settings } from "./settings.js";
 import { keys } from "./keys.js";
 import { languages } from "./languages.js";
+import { types } from "./types.js";
 
 const world = {};
 before(async () => {
@@ -23,6 +24,6 @@ after(async () => {
 
 // CONSOLE_ONLY names some of the groups: ctest runs them in five parts.
 const only = process.env.CONSOLE_ONLY;
-for (const [name, group] of Object.entries({ light: pages("light"), dark: pages("dark"), shell, chat, speculation, monitor, benchmark, models, settings, keys, languages })) {
+for (const [name, group] of Object.entries({ light: pages("light"), dark: pages("dark"), shell, chat, speculation, monitor, benchmark, models, settings, keys, languages, types })) {
   if (!only || only.split(",").includes(name)) describe(name, () => group(world));
 }

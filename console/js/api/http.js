@@ -21,6 +21,10 @@ async function failed(answer) {
   return new ApiError(answer.status, message, code);
 }
 
+/**
+ * @param {string} path
+ * @param {{ method?: string, body?: unknown, signal?: AbortSignal }} [options]
+ */
 export async function ask(path, { method = "GET", body, signal } = {}) {
   const answer = await fetch(path, {
     method, signal, cache: "no-store",

@@ -47,7 +47,7 @@ export function Chart(props) {
   useEffect(() => {
     const made = arranged(props);
     const box = place.current, width = () => Math.max(box.clientWidth, 200);
-    const drawn = (plot.current = new uPlot(optionsOf(made, width()), made.data, box));
+    const drawn = (plot.current = new /** @type {any} */ (uPlot)(optionsOf(made, width()), made.data, box));
     drawn.shape = shape;
     const watch = new ResizeObserver(() => box.isConnected && drawn.width !== width() && drawn.setSize({ width: width(), height: 180 }));
     watch.observe(box);

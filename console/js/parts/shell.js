@@ -41,7 +41,7 @@ function useShortcuts(show) {
       if (event.code === "KeyN") go("chat");
       if (event.code === "KeyF") {
         go("chat");
-        setTimeout(() => document.querySelector(".chats input")?.focus(), 50);
+        setTimeout(() => /** @type {HTMLElement} */ (document.querySelector(".chats input"))?.focus(), 50);
       }
       if (at || event.code === "KeyN" || event.code === "KeyF") event.preventDefault();
     };

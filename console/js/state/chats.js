@@ -15,7 +15,7 @@ export const chat = computed(() => chats.value.find((one) => one.id === within.v
 function checked(one) {
   if (typeof one !== "object" || typeof one?.id !== "string" || !Array.isArray(one.nodes)) return null;
   const nodes = one.nodes.filter((node) => node && typeof node.id === "string" && typeof node.content === "string" && /^(user|assistant)$/.test(node.role));
-  return { title: "", pinned: false, created: Date.now(), leaf: "", ...one, title: String(one.title ?? ""), settings: { ...kDefaults, ...one.settings }, nodes };
+  return { pinned: false, created: Date.now(), leaf: "", ...one, title: String(one.title ?? ""), settings: { ...kDefaults, ...one.settings }, nodes };
 }
 
 let loaded;

@@ -74,7 +74,8 @@ async function write(chat, node, body) {
   try {
     for await (const chunk of stream("/v1/chat/completions", body, abort.signal)) {
       takeChunk(node, chunk);
-      if (!asked) asked = requestAnimationFrame(show) || true;
+      if (!asked) requestAnimationFrame(show);
+      asked = true;
       if (document.hidden) keep(chat, true);
     }
   } catch (error) {

@@ -102,17 +102,22 @@ export function monitor(world) {
 
   test("one that runs has its depth, acceptance and memory", async () => {
     const { page, go, quiet, close } = await openPage(world.browser, world.server.base), leave = new AbortController();
-    const asked = fetch(`${world.server.base}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, signal: leave.signal,
-      body: JSON.stringify({ messages: [{ role: "user", content: "Tell a story." }], max_tokens: 4000, ignore_eos: true, stream: true, speculative: { depth: 3 } }) });
-    await (await asked).body.getReader().read();
     await go("monitor");
     await toList(page);
+    const asked = fetch(`${world.server.base}/v1/chat/completions`, { method: "POST", headers: { "content-type": "application/json" }, signal: leave.signal,
+      body: JSON.stringify({ messages: [{ role: "user", content: "Tell a story." }], max_tokens: 7000, ignore_eos: true, stream: true, speculative: { depth: 3 } }) });
+    await (await asked).body.getReader().read();
     const row = page.locator("table.cards tbody tr").filter({ has: page.locator("progress") });
     const cell = (name) => row.locator(`td[data-name="${name}"]`).innerText();
     await soon(async () => (await row.count()) === 1 && /^\d+%$/.test(await cell("acceptance")), "what holds so far");
     assert.equal(await cell("Depth"), "3");
     assert.match(await cell("KV"), /^[1-9][\d.]* [kM]B$/);
+    const id = await row.locator("button.small").getAttribute("title");
     leave.abort();
+    // What it had it has given back: none is told, and not 0.
+    const then = page.locator("table.cards tbody tr").filter({ has: page.locator(`button[title="${id}"]`) });
+    await soon(async () => (await then.locator("progress").count()) === 0 && (await then.count()) === 1, "it has ended");
+    assert.equal(await then.locator('td[data-name="KV"]').innerText(), "–");
     quiet();
     await close();
   });

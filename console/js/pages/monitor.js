@@ -55,6 +55,8 @@ function Totals() {
 }
 
 const kEnds = (row) => row.end || t(["loading", "queued"].includes(row.state) ? "waiting" : "running");
+// One that has ended holds nothing any more.
+const heldBytes = (row) => (row.end ? null : row.kv_bytes);
 const acceptanceOf = (row) => (row.drafted ? row.accepted / row.drafted : null);
 
 // The prompt as it is read, then the text as it is written. It never moves by itself: that would be a frame after the
@@ -85,7 +87,7 @@ function Requests() {
     figure(t("prompt"), "prompt_tokens"), figure(t("cached"), "cached_tokens"), figure(t("output"), "output_tokens"), figure(t("tokens_s"), "tokens_per_second", 1),
     figure(t("depth"), "depth"), { name: t("acceptance"), num: true, of: acceptanceOf, show: (row) => percent(acceptanceOf(row)) },
     figure(t("per_verify"), "tokens_per_verify", 2),
-    { name: "KV", num: true, of: (row) => row.kv_bytes, show: (row) => bytes(row.kv_bytes) },
+    { name: "KV", num: true, of: heldBytes, show: (row) => bytes(heldBytes(row)) },
     { name: t("age"), num: true, of: (row) => row.age_s, show: (row) => seconds(row.age_s) },
   ];
   return html`<section class="card"><div class="row"><h2>${t("requests")}</h2><span class="push"></span><input type="search" aria-label=${t("filter")} placeholder=${t("filter")} value=${wanted} onInput=${(event) => setWanted(event.target.value)} /></div>

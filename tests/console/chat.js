@@ -1,9 +1,10 @@
 // Conversations: stream, stop, write again, branch, come back; pictures, forms, tools, thoughts.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ended, openPage, say } from "./browser.js";
-import { here, kSlack, soon } from "./server.js";
+import fs from "node:fs";
 import path from "node:path";
+import { ended, openPage, say } from "./browser.js";
+import { here, kSlack, soon, startServer } from "./server.js";
 
 const answer = (page, at = -1) => page.locator(".message.assistant .text").nth(at).innerText();
 const press = (page, name, at = -1) => page.locator(`.message.assistant button[aria-label="${name}"]`).nth(at).click();
@@ -183,6 +184,61 @@ export function chat(world) {
     assert.equal(usage.prompt_tokens, count + cost, "it costs what was said before");
     quiet();
     await close();
+  });
+
+  test("what is not taken says why, and what is beside it stays", async () => {
+    const { page, go, heard, close } = await openPage(world.browser, world.server.base, { expected: ["status of 400"] });
+    await go("chat");
+    const clip = fs.readFileSync(path.join(here, "../fuzz/video/h264.mp4")), long = Buffer.from(clip);
+    // Six frames that last 683 seconds each, and no list that cuts them.
+    long.writeUInt32BE(3, long.indexOf("mdhd") + 16);
+    long.write("free", long.indexOf("edts"));
+    const files = [["good.webm", "video/webm", fs.readFileSync(path.join(here, "../fuzz/video/vp8.webm"))], ["long.mp4", "video/mp4", long], ["broken.webm", "video/webm", Buffer.from("nothing that moves")], ["broken.png", "image/png", Buffer.from("no picture")], ["notes.txt", "text/plain", Buffer.from("words")]];
+    const dropped = await page.evaluateHandle((all) => {
+      const made = new DataTransfer();
+      for (const [name, type, bytes] of all) made.items.add(new File([Uint8Array.from(atob(bytes), (one) => one.charCodeAt(0))], name, { type }));
+      return made;
+    }, files.map(([name, type, bytes]) => [name, type, bytes.toString("base64")]));
+    await page.waitForSelector(".state.good"); // it is known what the model takes
+    await page.dispatchEvent(".writer", "drop", { dataTransfer: dropped });
+    const wanted = ["broken.png: unknown format", "broken.webm: unknown format", "long.mp4: too long", "notes.txt: unknown format"];
+    const told = async () => (await page.locator(".writer [role=alert]").innerText()).split(" · ").sort();
+    await soon(async () => (await told()).length === wanted.length, "all are told of");
+    assert.deepEqual(await told(), wanted);
+    await page.waitForFunction(() => /^\d+ tokens/.test(document.querySelector(".pictures figcaption")?.innerText));
+    assert.equal(await page.locator(".pictures figure").count(), 1, "the good one stays");
+    const isShown = (where) => page.waitForFunction((place) => document.querySelector(`${place} video`)?.videoWidth > 0, where);
+    await isShown(".pictures");
+    await page.setInputFiles('input[type="file"][accept^="image"]', path.join(here, "../default_model/picture0.png"));
+    await page.waitForFunction(() => document.querySelectorAll(".pictures figure").length === 2);
+    assert.equal(await page.locator(".writer [role=alert]").count(), 0, "what was said before goes");
+    await say(page, "Describe the clip.");
+    await isShown(".thumbs");
+    await ended(page);
+    assert.ok((await answer(page)).length > 0);
+    assert.deepEqual(heard, []);
+    await close();
+  });
+
+  test("a clip that is larger than the server takes, and one for a model without eyes", async () => {
+    const server = await startServer(["--max-body-bytes", "20000"]);
+    const { page, go, close } = await openPage(world.browser, server.base, { expected: ["status of 413"] });
+    await go("chat");
+    const put = (name, bytes) => page.setInputFiles('input[type="file"][accept^="image"]', { name, mimeType: "video/mp4", buffer: Buffer.alloc(bytes) });
+    await put("large.mp4", 30000);
+    await page.waitForFunction(() => document.querySelector(".writer [role=alert]")?.innerText === "large.mp4: too large");
+    assert.equal(await page.locator(".pictures").count(), 0);
+    await page.route("**/v1/models", async (route) => {
+      const answer = await route.fetch(), list = await answer.json();
+      await route.fulfill({ response: answer, json: { ...list, data: list.data.map((one) => ({ ...one, videos: false })) } });
+    });
+    await page.reload();
+    await page.waitForSelector(".state.good");
+    await put("small.mp4", 10);
+    await page.waitForFunction(() => document.querySelector(".writer [role=alert]")?.innerText === "small.mp4: This model takes no clips");
+    await page.unrouteAll({ behavior: "ignoreErrors" });
+    await close();
+    await server.stop();
   });
 
   test("JSON by schema", async () => {

@@ -6,6 +6,7 @@ import { mediaTokens } from "../state/ask_chat.js";
 import { changes, chat, chats, forget, growing, importChats, kDefaults, keep, loadAllChats, newChat } from "../state/chats.js";
 import { model, modelState } from "../state/server.js";
 import { running, send, stop } from "../state/stream.js";
+import { Clip } from "../parts/clip.js";
 import { Check, SignButton, download } from "../parts/controls.js";
 import { Drawer } from "../parts/drawer.js";
 import { icon } from "../parts/icon.js";
@@ -46,13 +47,18 @@ const asUrl = (file) => new Promise((resolve) => {
   reader.readAsDataURL(file);
 });
 
-async function readMedia(files) {
-  const made = [];
-  for (const file of files) {
-    const kind = file.type.startsWith("video/") ? "video" : "image";
-    if (/^(image|video)\//.test(file.type)) made.push({ name: file.name, kind, url: await asUrl(file) });
-  }
-  return made;
+// What the server says against a file, as it has a name here.
+const kRefusals = { format: /expected a (clip|picture)/, large: /at most \d+ bytes|bytes; at most/, long: /clip (lasts|has more)/, build: /built without clips/ };
+const refusalOf = ({ message }) => {
+  const found = Object.keys(kRefusals).find((name) => kRefusals[name].test(message));
+  return found ? t(`refused.${found}`) : message;
+};
+
+// Why the model does not take it, as far as can be told before it is read.
+function refusedAs(kind, { id, images, videos }) {
+  if (!/^(image|video)$/.test(kind)) return t("refused.format");
+  if (!id || (kind === "video" ? videos : images)) return "";
+  return t(kind === "video" ? "clip.no" : "picture.no");
 }
 
 const filled = new URLSearchParams(location.search).get("text") ?? "";
@@ -62,16 +68,33 @@ function Writer({ onSend }) {
   const [media, setMedia] = useState([]);
   const picker = useRef();
   const now = chat.value, isRunning = now && running.value.has(now.id);
-  const { id, images: sees, videos } = model.value ?? {};
+  const seeing = model.value ?? {}, { id, images: sees, videos } = seeing;
+  const [refused, setRefused] = useState([]);
+  const refuse = ({ name }, why) => setRefused((had) => [...new Set([...had, `${name}: ${why}`])]);
   const budget = now?.settings.budget ?? settingsOfNext.value.budget ?? 280;
   const add = async (files) => {
-    const read = await readMedia(files);
-    setMedia((had) => [...had, ...read.filter((one) => (one.kind === "video" ? videos : sees))]);
+    if (files.length > 0) setRefused([]);
+    for (const file of [...files]) {
+      const kind = file.type.split("/")[0], why = refusedAs(kind, seeing);
+      if (why) refuse(file, why);
+      else {
+        const one = { name: file.name, kind, url: await asUrl(file) };
+        setMedia((had) => [...had, one]);
+      }
+    }
   };
-  // As the server counts them, or why it would not take them.
-  const [costs, setCosts] = useState(new Map());
+  // As the server counts them; one that it would not take goes, and why is said.
+  const [costs, setCosts] = useState(new Map()), countedFor = useRef(new WeakMap()).current;
   useEffect(() => {
-    for (const one of media) mediaTokens(one, budget, id).then((count) => counted(count, "tokens"), (error) => error.message).then((says) => setCosts((had) => new Map(had).set(one, says)));
+    const tell = (one, says) => setCosts((had) => new Map(had).set(one, says)), terms = `${id} ${budget}`;
+    for (const one of media.filter((other) => countedFor.get(other) !== terms)) {
+      countedFor.set(one, terms);
+      mediaTokens(one, budget, id).then((count) => tell(one, counted(count, "tokens")), (error) => {
+        if (![400, 413].includes(error.status)) return tell(one, error.message);
+        setMedia((had) => had.filter((other) => other !== one));
+        refuse(one, refusalOf(error));
+      });
+    }
   }, [media, budget, id]);
   const submit = (event) => {
     event?.preventDefault();
@@ -79,6 +102,7 @@ function Writer({ onSend }) {
     onSend(text, media);
     setText("");
     setMedia([]);
+    setRefused([]);
   };
   const press = (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
@@ -89,8 +113,9 @@ function Writer({ onSend }) {
     return () => removeEventListener("keydown", hear);
   }, []);
   return html`<form class="writer" onSubmit=${submit} onDragOver=${(event) => event.preventDefault()} onDrop=${(event) => (event.preventDefault(), add(event.dataTransfer.files))}>
-    ${media.length > 0 && html`<div class="pictures">${media.map((one) => html`<figure>${one.kind === "image" ? html`<img src=${one.url} alt=${one.name} />` : html`<span>${one.name}</span>`}
+    ${media.length > 0 && html`<div class="pictures">${media.map((one) => html`<figure>${one.kind === "image" ? html`<img src=${one.url} alt=${one.name} />` : html`<${Clip} ...${one} />`}
       <figcaption>${costs.get(one) ?? "…"} <button type="button" class="bare" onClick=${() => setMedia(media.filter((other) => other !== one))} aria-label=${t("delete")}>×</button></figcaption></figure>`)}</div>`}
+    ${refused.length > 0 && html`<p class="bad" role="alert">${refused.join(" · ")}</p>`}
     <textarea aria-label=${t("message")} placeholder=${t("message")} rows="2" value=${text} onInput=${(event) => setText(event.target.value)} onKeyDown=${press} onPaste=${(event) => add(event.clipboardData.files)}></textarea>
     <div class="row"><input ref=${picker} type="file" class="unseen" multiple accept=${videos ? "image/*,video/*" : "image/*"} tabindex="-1" aria-hidden="true" onChange=${(event) => (add(event.target.files), (event.target.value = ""))} />
       <${SignButton} sign="picture" name=${sees ? t("picture.add") : t("picture.no")} disabled=${!sees} onClick=${() => picker.current.click()} />

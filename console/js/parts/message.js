@@ -5,6 +5,7 @@ import { branch, changes, dropNode, growing, keep, showBranch, siblings } from "
 import { bodyOf, curlOf } from "../state/ask_chat.js";
 import { answerCalls, editAndSend, goOn, regenerate, rewrite, running } from "../state/stream.js";
 import { address } from "../state/place.js";
+import { Clip } from "./clip.js";
 import { Copy, SignButton } from "./controls.js";
 import { Markdown } from "./markdown.js";
 import { Spans } from "./spans.js";
@@ -28,7 +29,7 @@ const Editor = ({ text, name, done, close }) => {
 function UserMessage({ chat, node, model }) {
   const [edits, setEdits] = useState(false);
   return html`<article class="message user" aria-label=${t("you")}>
-    ${node.images?.length > 0 && html`<div class="row thumbs">${node.images.map((one) => (one.kind === "video" ? html`<span>${one.name}</span>` : html`<img src=${one.url} alt=${one.name || t("picture")} />`))}</div>`}
+    ${node.images?.length > 0 && html`<div class="row thumbs">${node.images.map((one) => (one.kind === "video" ? html`<${Clip} ...${one} controls />` : html`<img src=${one.url} alt=${one.name || t("picture")} />`))}</div>`}
     ${edits ? html`<${Editor} text=${node.content} name=${t("send")} done=${(text) => editAndSend(chat, node, text, model)} close=${() => setEdits(false)} />` : html`<div class="body">${node.content}</div>`}
     <div class="tools"><${Walk} chat=${chat} node=${node} /><span class="push"></span><${SignButton} sign="edit" name=${t("edit")} onClick=${() => setEdits(true)} />
       <${Copy} bare text=${node.content} /><${SignButton} sign="trash" name=${t("delete")} onClick=${() => dropNode(chat, node)} /></div></article>`;

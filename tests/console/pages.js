@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import path from "node:path";
 import { test } from "node:test";
 import { axe, ended, kShots, openPage, say } from "./browser.js";
-import { kSlack } from "./server.js";
+import { kSlack, soon } from "./server.js";
 
 const kPages = ["chat", "speculation", "monitor", "benchmark", "models", "connect", "settings", "log"];
 
@@ -68,16 +68,24 @@ export function shell(world) {
   test("the shell is painted at once", async () => {
     const { page, go, close } = await openPage(world.browser, world.server.base);
     await go("chat");
+    // Nothing stands in the page before the shell does, and all that it takes is fetched each time.
+    assert.match(await (await world.server.get("/")).text(), /<body><\/body>/);
+    const session = await page.context().newCDPSession(page);
+    await session.send("Network.enable");
+    await session.send("Network.setCacheDisabled", { cacheDisabled: true });
     const paints = [];
     for (let i = 0; i < 5; ++i) {
       await page.reload();
       await page.waitForSelector(".pages");
-      paints.push(await page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity));
+      paints.push(await soon(() => page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime), "it is painted"));
+      const sent = await page.evaluate(() => performance.getEntriesByType("resource").filter((one) => /main\.js|console\.css|en\.json/.test(one.name) && one.transferSize > 1000).length);
+      assert.equal(sent, 3, "none of it was kept");
     }
     paints.sort((a, b) => a - b);
     console.log(`first paint: ${paints.map((ms) => ms.toFixed(0)).join(", ")} ms`);
-    // Other tests share these cores: the best of five.
-    assert.ok(paints[0] < 200 * kSlack, `first paint after ${paints[0]} ms`);
+    // The median; the best of them where other tests share these cores.
+    const paint = paints[kSlack === 1 ? 2 : 0];
+    assert.ok(paint < 200 * kSlack, `first paint after ${paint} ms`);
     await close();
   });
 

@@ -71,7 +71,7 @@ set_tests_properties(agents_long PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIME
                      ENVIRONMENT PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>)
 # The web console in Chromium, in parts; skipped where that, node, npm or its registry are missing. Screenshots are left
 # in tests/console/shots.
-foreach(part light dark shell,chat,speculation monitor,benchmark,models settings,keys,languages,types)
+foreach(part light dark shell,chat speculation,benchmark monitor,models settings,keys,languages,types)
   string(REGEX REPLACE ",.*" "" name console_${part})
   add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/console/run)
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 COST 30

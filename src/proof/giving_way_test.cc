@@ -140,7 +140,7 @@ class GivingWay : public GoldenEngineTest<Backend> {
     }
   }
 
-  // A third of what those at once want: everything has to take turns.
+  // Less than a third of what those at once want: everything has to take turns.
   void expect_identity_in_little(int32_t requests) {
     LoadPlan plan;
     plan.text = text_of(700);
@@ -150,7 +150,7 @@ class GivingWay : public GoldenEngineTest<Backend> {
     plan.most_tokens = 300;
     plan.stop_ids = {5, 77, 130};
     const KvLayout& layout = this->forward_->kv_layout();
-    this->settings_.kv_bytes = 16 * layout.sequence_bytes(190, kMaxForwardRows) / 3;
+    this->settings_.kv_bytes = 5 * layout.sequence_bytes(190, kMaxForwardRows);
     const LoadResult result = check_load(this->parts_, this->settings_, plan);
     EXPECT_EQ(result.difference, "");
     EXPECT_EQ(result.requests, requests);

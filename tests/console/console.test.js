@@ -22,7 +22,7 @@ after(async () => {
   await world.server?.stop();
 });
 
-// CONSOLE_ONLY names some of the groups: ctest runs them in five parts.
+// CONSOLE_ONLY names some of the groups: ctest runs them in parts.
 const only = process.env.CONSOLE_ONLY;
 for (const [name, group] of Object.entries({ light: pages("light"), dark: pages("dark"), shell, chat, speculation, monitor, benchmark, models, settings, keys, languages, types })) {
   if (!only || only.split(",").includes(name)) describe(name, () => group(world));

@@ -12,6 +12,7 @@ namespace paceline {
 
 struct Error {
   std::string message;
+  const char* code = "";  // a word for programs, where they have to tell it from others
 };
 
 // Success without a value.

@@ -31,7 +31,7 @@ Status check_header(const Header& header) {
       (how == kPlain && (bits == 1 || bits == 4 || bits == 8 || bits == 16 || bits == 24 || bits == 32)) ||
       (how == kRuns8 && bits == 8 && !header.top_down) || (how == kRuns4 && bits == 4 && !header.top_down) ||
       ((how == kFields || how == kFieldsWithAlpha) && (bits == 16 || bits == 32));
-  if (!fits) return Error{fmt::format("{} bits with compression {} are not read", bits, how)};
+  if (!fits) return Error{fmt::format("{} bits with compression {} are not read", bits, how), kUnknownFormat};
   return Done{};
 }
 
@@ -104,7 +104,7 @@ class Pixels {
     if (header_.compression == kRuns8 || header_.compression == kRuns4) return read_runs();
     const size_t row_bytes = (width_ * static_cast<size_t>(header_.bits) + 31) / 32 * 4;
     for (int32_t y = 0; y < picture_.height; ++y) {
-      if (deadline_.passed()) return Error{kTooSlow};
+      if (deadline_.passed()) return too_late();
       // The padding behind the last row is sometimes left out.
       const FileBytes row = reader_.take(row_bytes);
       if (row.size() * 8 < width_ * static_cast<size_t>(header_.bits)) return Error{"the file ends too early"};
@@ -161,7 +161,7 @@ class Pixels {
       if (count > 0) {
         TRY(put_run(x, y, count, [&](size_t) { return second; }));
       } else if (second == 0) {
-        if (deadline_.passed()) return Error{kTooSlow};
+        if (deadline_.passed()) return too_late();
         x = 0;
         ++y;
       } else if (second == 1) {

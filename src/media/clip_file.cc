@@ -100,8 +100,8 @@ struct ClipFile::Parts {
   Status feed(const std::function<bool(size_t)>& wanted);
 
   // A call that failed: our own limit where it is passed, else what libav says.
-  [[nodiscard]] Error problem(const char* what, int code) const {
-    return deadline.passed() ? Error{kTooSlow} : Error{fmt::format("{}: {}", what, reason_of(code))};
+  [[nodiscard]] Error problem(const char* what, int code, const char* word = kBroken) const {
+    return deadline.passed() ? too_late() : Error{fmt::format("{}: {}", what, reason_of(code)), word};
   }
 
   FileBytes file;
@@ -124,13 +124,14 @@ struct ClipFile::Parts {
 
 Status ClipFile::Parts::open_container() {
   auto* buffer = static_cast<uint8_t*>(av_malloc(kReadBytes));
-  if (buffer == nullptr) return Error{"not enough memory"};
+  if (buffer == nullptr) return Error{"not enough memory", kTooLarge};
   io = avio_alloc_context(buffer, kReadBytes, 0, this, read, nullptr, seek);
   if (io == nullptr) av_free(buffer);
   format = avformat_alloc_context();
   packet = av_packet_alloc();
   frame = av_frame_alloc();
-  if (io == nullptr || format == nullptr || packet == nullptr || frame == nullptr) return Error{"not enough memory"};
+  if (io == nullptr || format == nullptr || packet == nullptr || frame == nullptr)
+    return Error{"not enough memory", kTooLarge};
   format->pb = io;
   format->io_open = refuse_files;
   format->interrupt_callback = {gives_up, this};
@@ -142,7 +143,7 @@ Status ClipFile::Parts::open_container() {
   av_dict_set(&options, "max_streams", "64", 0);
   const int code = avformat_open_input(&format, nullptr, nullptr, &options);
   av_dict_free(&options);
-  if (code < 0) return problem("expected a clip such as MP4 or WebM, found none", code);
+  if (code < 0) return problem("expected a clip such as MP4 or WebM, found none", code, kUnknownFormat);
   return Done{};
 }
 
@@ -150,7 +151,8 @@ Status ClipFile::Parts::find_pictures() {
   if (const int code = avformat_find_stream_info(format, nullptr); code < 0) return problem("the clip's header", code);
   const int found = av_find_best_stream(format, AVMEDIA_TYPE_VIDEO, -1, -1, &decoder, 0);
   if (found < 0 || decoder == nullptr) {
-    return Error{found == AVERROR_DECODER_NOT_FOUND ? "a codec that is not known" : "no moving pictures in the file"};
+    return Error{found == AVERROR_DECODER_NOT_FOUND ? "a codec that is not known" : "no moving pictures in the file",
+                 kUnknownFormat};
   }
   stream = format->streams[found];
   for (unsigned i = 0; i < format->nb_streams; ++i) {
@@ -162,14 +164,14 @@ Status ClipFile::Parts::find_pictures() {
   }
   const double seconds = static_cast<double>(format->duration) / AV_TIME_BASE;
   if (format->duration != AV_NOPTS_VALUE && seconds > limits.seconds) {
-    return Error{fmt::format("the clip lasts {:.0f} s; at most {:.0f} are read", seconds, limits.seconds)};
+    return Error{fmt::format("the clip lasts {:.0f} s; at most {:.0f} are read", seconds, limits.seconds), kTooLong};
   }
   return Done{};
 }
 
 Status ClipFile::Parts::open_codec() {
   codec = avcodec_alloc_context3(decoder);
-  if (codec == nullptr) return Error{"not enough memory"};
+  if (codec == nullptr) return Error{"not enough memory", kTooLarge};
   if (const int code = avcodec_parameters_to_context(codec, stream->codecpar); code < 0)
     return problem("the codec's header", code);
   codec->thread_count = 1;
@@ -184,14 +186,14 @@ Status ClipFile::Parts::open_codec() {
 Result<bool> ClipFile::Parts::read_packet() {
   while (true) {
     av_packet_unref(packet);
-    if (deadline.passed()) return Error{kTooSlow};
+    if (deadline.passed()) return too_late();
     const int code = av_read_frame(format, packet);
     if (code == AVERROR_EOF) return false;
     if (code < 0) return problem("the file's packets", code);
     // An empty packet would mean the end to the codec.
     if (packet->stream_index != stream->index || packet->size <= 0) continue;
     if (static_cast<int64_t>(packets) == limits.frames)
-      return Error{fmt::format("the clip has more than {} frames", limits.frames)};
+      return Error{fmt::format("the clip has more than {} frames", limits.frames), kTooLong};
     ++packets;
     return true;
   }
@@ -244,7 +246,7 @@ Result<const AVFrame*> ClipFile::next_frame(const std::function<bool(size_t)>& w
   Parts& parts = *parts_;
   if (parts.codec == nullptr) TRY(parts.open_codec());
   while (true) {
-    if (parts.deadline.passed()) return Error{kTooSlow};
+    if (parts.deadline.passed()) return too_late();
     const int code = avcodec_receive_frame(parts.codec, parts.frame);
     if (code == 0) return parts.frame;
     if (code == AVERROR_EOF && parts.ended) return nullptr;

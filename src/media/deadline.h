@@ -2,9 +2,12 @@
 #pragma once
 
 #include "base/deadline.h"
+#include "media/refusal_codes.h"
 
 namespace paceline {
 
-inline constexpr const char* kTooSlow = "decoding took longer than it may";
+inline constexpr const char* kLateMessage = "decoding took longer than it may";
+
+inline Error too_late() { return {kLateMessage, kTooSlow}; }
 
 }  // namespace paceline

@@ -5,6 +5,8 @@
 #include <array>
 #include <string_view>
 
+#include "media/refusal_codes.h"
+
 namespace paceline {
 namespace {
 
@@ -53,12 +55,14 @@ int64_t picture_pixels(FileBytes file) {
 
 Result<Picture> decode_picture(FileBytes file, const PictureLimits& limits) {
   if (file.size() > limits.bytes) {
-    return Error{fmt::format("the file has {} bytes; at most {} are read", file.size(), limits.bytes)};
+    return Error{fmt::format("the file has {} bytes; at most {} are read", file.size(), limits.bytes), kTooLarge};
   }
   const Format* format = find_format(file);
-  if (format == nullptr) return Error{"expected a picture in JPEG, PNG, WebP, GIF or BMP, found none of them"};
+  if (format == nullptr)
+    return Error{"expected a picture in JPEG, PNG, WebP, GIF or BMP, found none of them", kUnknownFormat};
   auto picture = format->decode(file, limits);
-  if (!picture.ok()) return Error{fmt::format("{}: {}", format->name, picture.error().message)};
+  if (!picture.ok())
+    return with_media_code({fmt::format("{}: {}", format->name, picture.error().message), picture.error().code});
   return picture;
 }
 

@@ -11,6 +11,7 @@
 #include "media/clips_for_tests.h"
 #include "media/encoders_for_tests.h"
 #include "media/orientation.h"
+#include "media/refusal_codes.h"
 
 namespace paceline {
 namespace {
@@ -109,7 +110,7 @@ Bytes huge_png(uint32_t side) {
 
 TEST(HostilePictureTest, HugeSizesAreRefusedFromTheHeader) {
   EXPECT_LT(huge_png(60000).size(), 1024u);
-  EXPECT_NE(error_of(huge_png(60000)), "");
+  EXPECT_THAT(error_of(huge_png(60000)), HasSubstr("60000 × 60000 pixels; a side"));
   EXPECT_THAT(error_of(huge_png(20000)), HasSubstr("20000 × 20000 = 400000000 pixels"));
   Bytes gif{'G', 'I', 'F', '8', '9', 'a', 0xff, 0xff, 0xff, 0xff, 0, 0, 0};
   EXPECT_THAT(error_of(gif), HasSubstr("65535 × 65535"));
@@ -130,7 +131,26 @@ TEST(HostilePictureTest, LimitsAreTheCallers) {
   EXPECT_EQ(error_of(file, {.pixels = 200}), "");
   EXPECT_THAT(error_of(file, {.pixels = 199}), HasSubstr("at most 199"));
   EXPECT_THAT(error_of(file, {.bytes = 50}), HasSubstr("at most 50"));
-  EXPECT_NE(error_of(file, {.side = 19}), "");
+  EXPECT_THAT(error_of(file, {.side = 19}), HasSubstr("at most 19"));
+}
+
+TEST(HostilePictureTest, ReasonsHaveAWordForPrograms) {
+  const Picture picture = test_picture(20, 10);
+  const auto code_of = [](const Bytes& file, const PictureLimits& limits = {}) {
+    return std::string(decode_picture(file, limits).error().code);
+  };
+  const std::vector<Bytes> files{encode_png({}, 20, 10, picture.rgb), encode_jpeg(picture),
+                                 encode_webp(20, 10, picture.rgb)};
+  for (Bytes file : files) {
+    EXPECT_EQ(code_of(file, {.bytes = 50}), kTooLarge);
+    EXPECT_EQ(code_of(file, {.pixels = 199}), kTooLarge);
+    EXPECT_EQ(code_of(file, {.side = 19}), kTooLarge);
+    EXPECT_EQ(code_of(file, {.time = std::chrono::milliseconds(0)}), kTooSlow);
+    file.resize(40);
+    EXPECT_EQ(code_of(file), kBroken);
+    file[0] = 'x';
+    EXPECT_EQ(code_of(file), kUnknownFormat);
+  }
 }
 
 // What a header says, though the rest of the file is missing: nothing is decoded for it.

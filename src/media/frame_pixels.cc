@@ -9,6 +9,8 @@ extern "C" {
 #include <cstring>
 #include <memory>
 
+#include "media/refusal_codes.h"
+
 namespace paceline {
 namespace {
 
@@ -52,7 +54,8 @@ Result<Picture> picture_of(const AVFrame& frame, const PictureLimits& limits) {
   TRY(check_size(frame.width, frame.height, limits));
   const auto format = static_cast<AVPixelFormat>(frame.format);
   const AVPixFmtDescriptor* layout = av_pix_fmt_desc_get(format);
-  if (layout == nullptr || sws_isSupportedInput(format) <= 0) return Error{"frames in a layout that is not known"};
+  if (layout == nullptr || sws_isSupportedInput(format) <= 0)
+    return Error{"frames in a layout that is not known", kUnknownFormat};
   const bool alpha = (layout->flags & AV_PIX_FMT_FLAG_ALPHA) != 0;
   const size_t channels = alpha ? 4 : 3;
   const std::unique_ptr<SwsContext, FreeScaler> scaler(

@@ -68,7 +68,7 @@ class Unpacker {
   Status run(std::vector<uint8_t>& out, const Deadline& deadline) {
     size_t at = 0;
     for (uint32_t codes = 1; at < out.size(); ++codes) {
-      if (codes % kCodesBetweenLooks == 0 && deadline.passed()) return Error{kTooSlow};
+      if (codes % kCodesBetweenLooks == 0 && deadline.passed()) return too_late();
       const int code = codes_.next(bits_);
       if (code < 0 || code == clear_ + 1) return Error{"the pixels end too early"};
       if (code == clear_) {

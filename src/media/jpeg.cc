@@ -23,6 +23,7 @@ struct Failure {
   jpeg_error_mgr manager;
   std::jmp_buf escape;
   char message[JMSG_LENGTH_MAX];
+  const char* code;
 };
 
 // libjpeg calls this for every row of blocks.
@@ -43,7 +44,8 @@ void watch(j_common_ptr common) {
   const bool scans = reinterpret_cast<j_decompress_ptr>(common)->input_scan_number > kMostScans;
   if (!scans && !reinterpret_cast<const Watch*>(common->progress)->deadline->passed()) return;
   auto* failure = reinterpret_cast<Failure*>(common->err);
-  std::snprintf(failure->message, sizeof failure->message, "%s", scans ? "too many scans" : kTooSlow);
+  std::snprintf(failure->message, sizeof failure->message, "%s", scans ? "too many scans" : kLateMessage);
+  failure->code = scans ? kBroken : kTooSlow;
   std::longjmp(failure->escape, 1);
 }
 
@@ -62,6 +64,7 @@ class JpegDecoder {
     failure_.manager.error_exit = give_up;
     failure_.manager.output_message = stay_silent;
     failure_.message[0] = 0;
+    failure_.code = kBroken;
   }
   ~JpegDecoder() { jpeg_destroy_decompress(&jpeg_); }
   JpegDecoder(const JpegDecoder&) = delete;
@@ -69,7 +72,7 @@ class JpegDecoder {
 
   Result<Picture> run() {
     // Whatever longjmp passes over has no destructors: vectors are members, and grow outside of these calls.
-    if (!read_header()) return Error{failure_.message};
+    if (!read_header()) return Error{failure_.message, failure_.code};
     TRY(check_size(jpeg_.image_width, jpeg_.image_height, limits_));
     picture_.width = static_cast<int32_t>(jpeg_.image_width);
     picture_.height = static_cast<int32_t>(jpeg_.image_height);
@@ -78,7 +81,7 @@ class JpegDecoder {
     const bool cmyk = jpeg_.jpeg_color_space == JCS_CMYK || jpeg_.jpeg_color_space == JCS_YCCK;
     jpeg_.out_color_space = cmyk ? JCS_CMYK : JCS_RGB;
     if (cmyk) row_.resize(size_t{jpeg_.image_width} * 4);
-    if (!read_pixels(cmyk)) return Error{failure_.message};
+    if (!read_pixels(cmyk)) return Error{failure_.message, failure_.code};
     return turned_upright(std::move(picture_), orientation_);
   }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "base/check.h"
+#include "media/refusal_codes.h"
 #include "media/resize.h"
 
 namespace paceline {
@@ -46,7 +47,8 @@ Result<GridSize> grid_size(int32_t width, int32_t height, const PatchShape& shap
   if (size.height == 0) size = {std::min(width / height, budget) * side, side};
   if (size.width == 0) size = {side, std::min(height / width, budget) * side};
   if (size.width == 0 || size.height == 0 || static_cast<double>(size.width) * size.height > pixels) {
-    return Error{fmt::format("a picture of {} × {} pixels does not fit into {} tokens", width, height, budget)};
+    return Error{fmt::format("a picture of {} × {} pixels does not fit into {} tokens", width, height, budget),
+                 kTooLarge};
   }
   return size;
 }

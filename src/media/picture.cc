@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "media/refusal_codes.h"
+
 namespace paceline {
 
 Status check_size(int64_t width, int64_t height, const PictureLimits& limits) {
@@ -11,11 +13,13 @@ Status check_size(int64_t width, int64_t height, const PictureLimits& limits) {
     return Error{fmt::format("a picture of {} × {} pixels has nothing in it", width, height)};
   if (limits.found != nullptr) *limits.found = width * height;
   if (std::max(width, height) > limits.side) {
-    return Error{fmt::format("the picture has {} × {} pixels; a side may have at most {}", width, height, limits.side)};
+    return Error{fmt::format("the picture has {} × {} pixels; a side may have at most {}", width, height, limits.side),
+                 kTooLarge};
   }
   if (width * height > limits.pixels) {
     return Error{fmt::format("the picture has {} × {} = {} pixels; at most {} are decoded", width, height,
-                             width * height, limits.pixels)};
+                             width * height, limits.pixels),
+                 kTooLarge};
   }
   return Done{};
 }

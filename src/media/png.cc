@@ -29,10 +29,10 @@ class PngDecoder {
   Result<Picture> run() {
     if (png_ == nullptr || header_ == nullptr) return Error{"the decoder could not be made"};
     // Whatever longjmp passes over has no destructors: vectors are members, and grow outside of these calls.
-    if (!read_header()) return Error{message_};
+    if (!read_header()) return Error{message_, code_};
     const int64_t width = png_get_image_width(png_, header_), height = png_get_image_height(png_, header_);
     TRY(check_size(width, height, limits_));
-    if (!plan()) return Error{message_};
+    if (!plan()) return Error{message_, code_};
     // Four bytes for each pixel; the colours stay, moved together.
     picture_.width = static_cast<int32_t>(width);
     picture_.height = static_cast<int32_t>(height);
@@ -40,7 +40,7 @@ class PngDecoder {
     picture_.rgb.resize(pixels * 4);
     rows_.resize(static_cast<size_t>(height));
     for (size_t y = 0; y < rows_.size(); ++y) rows_[y] = picture_.rgb.data() + y * static_cast<size_t>(width) * 4;
-    if (!read_pixels()) return Error{message_};
+    if (!read_pixels()) return Error{message_, code_};
     flatten_over_white(picture_.rgb.data(), pixels, picture_.rgb.data());
     picture_.rgb.resize(pixels * 3);
     return std::move(picture_);
@@ -64,7 +64,8 @@ class PngDecoder {
   bool read_header() {
     if (setjmp(png_jmpbuf(png_)) != 0) return false;
     png_set_read_fn(png_, this, read_bytes);
-    png_set_user_limits(png_, static_cast<png_uint_32>(limits_.side), static_cast<png_uint_32>(limits_.side));
+    // How large it may be is looked at once that is known: no memory is taken before.
+    png_set_user_limits(png_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);
     png_set_chunk_malloc_max(png_, kMostChunkBytes);
     png_set_chunk_cache_max(png_, kMostCachedChunks);
     png_set_keep_unknown_chunks(png_, PNG_HANDLE_CHUNK_NEVER, nullptr, 0);
@@ -87,7 +88,10 @@ class PngDecoder {
   }
 
   static void check_time(png_structp png, png_uint_32 /*row*/, int /*pass*/) {
-    if (static_cast<PngDecoder*>(png_get_io_ptr(png))->deadline_.passed()) png_error(png, kTooSlow);
+    auto* self = static_cast<PngDecoder*>(png_get_io_ptr(png));
+    if (!self->deadline_.passed()) return;
+    self->code_ = kTooSlow;
+    png_error(png, kLateMessage);
   }
 
   bool read_pixels() {
@@ -103,6 +107,7 @@ class PngDecoder {
   png_structp png_ = nullptr;
   png_infop header_ = nullptr;
   char message_[160] = {};
+  const char* code_ = kBroken;
   Picture picture_;
   std::vector<png_bytep> rows_;
 };

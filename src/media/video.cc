@@ -27,9 +27,9 @@ class Reading {
     clip_.file_frames = shown;
     const double seconds = static_cast<double>(shown) / clip_.rate;
     if (seconds > limits_.seconds)
-      return Error{fmt::format("the clip lasts {:.0f} s; at most {:.0f} are read", seconds, limits_.seconds)};
+      return Error{fmt::format("the clip lasts {:.0f} s; at most {:.0f} are read", seconds, limits_.seconds), kTooLong};
     if (timed(packets) && take_by_time(packets).ok()) return std::move(clip_);
-    if (deadline_.passed()) return Error{kTooSlow};
+    if (deadline_.passed()) return too_late();
     // Packets and frames need not be as many. Whoever was wrong about it knows better the second time.
     TRY_ASSIGN(const int64_t decoded, take_by_number());
     if (decoded == 0) return Error{"the clip has no frames"};
@@ -121,7 +121,8 @@ class Reading {
     for (int64_t number = 0;; ++number) {
       TRY_ASSIGN(const AVFrame* frame, clip_file->next_frame([](size_t) { return true; }));
       if (frame == nullptr) return number;
-      if (number >= limits_.frames) return Error{fmt::format("the clip has more than {} frames", limits_.frames)};
+      if (number >= limits_.frames)
+        return Error{fmt::format("the clip has more than {} frames", limits_.frames), kTooLong};
       if (std::binary_search(wanted.begin(), wanted.end(), number)) TRY(take(*clip_file, *frame, number));
     }
   }
@@ -154,9 +155,11 @@ std::vector<int64_t> sampled_frames(int64_t count, int32_t most) {
 Result<Clip> read_clip(FileBytes file, const FrameWishes& wishes, const ClipLimits& limits) {
   CHECK(wishes.frames > 0 && wishes.frames <= kMostFrames);
   if (file.size() > limits.bytes) {
-    return Error{fmt::format("the file has {} bytes; at most {} are read", file.size(), limits.bytes)};
+    return Error{fmt::format("the file has {} bytes; at most {} are read", file.size(), limits.bytes), kTooLarge};
   }
-  return Reading(file, wishes, limits).run();
+  auto clip = Reading(file, wishes, limits).run();
+  if (!clip.ok()) return with_media_code(clip.error());
+  return clip;
 }
 
 }  // namespace paceline

@@ -4,9 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "media/clips_for_tests.h"
+#include "media/refusal_codes.h"
 
 namespace paceline {
 namespace {
@@ -142,6 +144,20 @@ TEST(ClipTest, WhatIsOverALimitIsRefusedWithBothNumbers) {
   EXPECT_THAT(error_of({.time = std::chrono::milliseconds(0)}), HasSubstr("longer than it may"));
   const auto just = read_clip(file, {}, {.pixels = 9600, .frames = 10, .seconds = 2});
   EXPECT_TRUE(just.ok()) << just.error().message;
+}
+
+TEST(ClipTest, ReasonsHaveAWordForPrograms) {
+  Bytes file = encode_clip(lossless_h264(), test_frames(10, 120, 80));
+  const auto code_of = [&](const ClipLimits& limits) { return std::string(read_clip(file, {}, limits).error().code); };
+  EXPECT_EQ(code_of({.bytes = 100}), kTooLarge);
+  EXPECT_EQ(code_of({.pixels = 9599}), kTooLarge);
+  EXPECT_EQ(code_of({.frames = 9}), kTooLong);
+  EXPECT_EQ(code_of({.seconds = 1.5}), kTooLong);
+  EXPECT_EQ(code_of({.time = std::chrono::milliseconds(0)}), kTooSlow);
+  std::fill(file.begin() + 48, file.begin() + static_cast<std::ptrdiff_t>(file.size() / 2), uint8_t{0xff});
+  EXPECT_EQ(code_of({}), kBroken);
+  file.assign(1000, 'x');
+  EXPECT_EQ(code_of({}), kUnknownFormat);
 }
 
 TEST(ClipTest, WhatIsNoClipIsAnErrorWithItsReason) {

@@ -49,7 +49,7 @@ Status decode_into(FileBytes file, int32_t width, int32_t height, const Deadline
   if (decoder == nullptr) return Error{reason_of(VP8_STATUS_OUT_OF_MEMORY)};
   VP8StatusCode status = VP8_STATUS_SUSPENDED;
   for (size_t given = 0; given < file.size() && status == VP8_STATUS_SUSPENDED;) {
-    if (deadline.passed()) return Error{kTooSlow};
+    if (deadline.passed()) return too_late();
     given = std::min(file.size(), given + kPieceBytes);
     status = WebPIUpdate(decoder.get(), file.data(), given);
   }

@@ -93,7 +93,7 @@ class Planner final : public CompletionPlanner {
     if (needed > most_bytes) return needed;
     auto medium = file.is_video ? read_clip(bytes, stops) : read_picture(bytes, stops);
     if (!medium.ok()) {
-      refuse_medium(number, medium.error().message);
+      refuse_medium(number, medium.error());
     } else {
       media_.push_back(std::move(*medium));
     }
@@ -102,9 +102,12 @@ class Planner final : public CompletionPlanner {
     return 0;
   }
 
-  void refuse_medium(size_t number, const std::string& why) override {
+  void refuse_medium(size_t number, const Error& why) override {
     const char* kind = media()[number].is_video ? "video" : "image";
-    problem_.say(bad_field(wire_->prompt_field(), fmt::format("{} {} of the request: {}", kind, number, why)));
+    FieldError error =
+        bad_field(wire_->prompt_field(), fmt::format("{} {} of the request: {}", kind, number, why.message));
+    if (*why.code != 0) error.code = why.code;
+    problem_.say(std::move(error));
   }
 
   std::variant<ExchangePlan, HttpAnswer, ApiError> finish() override {

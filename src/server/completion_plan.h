@@ -39,7 +39,7 @@ class CompletionPlanner {
   virtual size_t decode(size_t number, size_t most_bytes, const std::function<bool()>& stops) = 0;
   // The most that all of them are, decoded.
   [[nodiscard]] virtual size_t decoded_bytes() const = 0;
-  virtual void refuse_medium(size_t number, const std::string& why) = 0;
+  virtual void refuse_medium(size_t number, const Error& why) = 0;
   // Nothing wrong has been found so far.
   [[nodiscard]] virtual bool is_good() const = 0;
   virtual std::variant<ExchangePlan, HttpAnswer, ApiError> finish() = 0;

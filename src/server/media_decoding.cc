@@ -6,6 +6,8 @@
 #include <exception>
 #include <functional>
 
+#include "media/refusal_codes.h"
+
 namespace paceline {
 namespace {
 
@@ -21,7 +23,7 @@ size_t decode_safely(CompletionPlanner& planner, size_t number, size_t most_byte
   try {
     return planner.decode(number, most_bytes, stops);
   } catch (const std::exception&) {
-    planner.refuse_medium(number, "there is no room for it");
+    planner.refuse_medium(number, {"there is no room for it", kTooLarge});
     return 0;
   }
 }
@@ -39,9 +41,10 @@ asio::awaitable<std::optional<ByteBudget::Hold>> MediaDecoding::run(CompletionPl
   // All at once: whoever had some and waited for more could wait for one who does the same.
   const size_t bytes = planner.decoded_bytes();
   if (bytes > decoded_.bytes()) {
-    planner.refuse_medium(0, fmt::format("with the others it may become {} bytes; this server has {} for what was "
-                                         "decoded (its option --decode-bytes)",
-                                         bytes, decoded_.bytes()));
+    planner.refuse_medium(0, {fmt::format("with the others it may become {} bytes; this server has {} for what was "
+                                          "decoded (its option --decode-bytes)",
+                                          bytes, decoded_.bytes()),
+                              kTooLarge});
     co_return std::nullopt;
   }
   std::optional<ByteBudget::Hold> held(co_await decoded_.take(bytes));
@@ -60,9 +63,10 @@ asio::awaitable<void> MediaDecoding::decode(CompletionPlanner& planner, size_t n
   const size_t needed = co_await small_.run(within(kSmallMediumBytes));
   if (needed == 0 || gone) co_return;
   if (needed > budget_.bytes()) {
-    planner.refuse_medium(number, fmt::format("decoding it may take {} bytes of memory; this server has {} for it (its "
-                                              "option --decode-bytes)",
-                                              needed, budget_.bytes()));
+    planner.refuse_medium(number, {fmt::format("decoding it may take {} bytes of memory; this server has {} for it "
+                                               "(its option --decode-bytes)",
+                                               needed, budget_.bytes()),
+                                   kTooLarge});
     co_return;
   }
   const ByteBudget::Hold hold = co_await budget_.take(needed);

@@ -532,6 +532,32 @@ TEST_F(ServerTest, ClipsAreSeen) {
             server_->tokens_of_chat("What is it?") + kFrames * kFrame + kFrames - 1);
 }
 
+// A word for programs for each reason; the message is for people, and may be said otherwise tomorrow.
+TEST_F(ServerTest, MediaThatAreNotTakenHaveACode) {
+  ServerSettings settings;
+  settings.limits.max_pixels = 96 * 96 - 1;
+  settings.limits.max_images = 1;
+  TestServer server(settings);
+  const auto part = [](const std::string& type, const std::string& base64) {
+    return R"({"type":")" + type + R"(",")" + type + R"(":{"url":"data:;base64,)" + base64 + R"("}})";
+  };
+  const auto code_of = [&](const std::string& parts) {
+    const TestAnswer answer =
+        server.client().post("/v1/chat/completions", R"({"messages":[{"role":"user","content":[)" + parts + "]}]}");
+    EXPECT_EQ(answer.status, 400) << answer.body;
+    return answer.error_field("code");
+  };
+  const std::string picture = kPng;
+  std::string longer = kClip;
+  longer.replace(longer.find("SJiECS"), 6, "SJiEGS");  // 1.2 s × 2^16
+  EXPECT_EQ(code_of(part("image_url", "aGVsbG8=")), "media_unknown_format");
+  EXPECT_EQ(code_of(part("video_url", "aGVsbG8=")), "media_unknown_format");
+  EXPECT_EQ(code_of(part("image_url", picture.substr(0, 32))), "media_broken");
+  EXPECT_EQ(code_of(part("image_url", picture)), "media_too_large");
+  EXPECT_EQ(code_of(part("video_url", longer)), "media_too_long");
+  EXPECT_EQ(code_of(part("image_url", picture) + "," + part("image_url", picture)), "media_too_many");
+}
+
 TEST_F(ServerTest, ErrorsNameWhatIsWrong) {
   TestClient client = server_->client();
   const auto post = [&](std::string_view body) { return client.post("/v1/chat/completions", body); };

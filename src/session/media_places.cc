@@ -70,7 +70,7 @@ std::string with_places_before(const TextModel& model, std::string_view text, st
 
 Result<std::string> with_frame_places(std::string_view text, const std::string& place, std::span<const Medium> media) {
   const auto clips = std::count_if(media.begin(), media.end(), is_clip);
-  if (place.empty() && clips > 0) return Error{"this model takes no clips"};
+  if (place.empty() && clips > 0) return Error{"this model takes no clips", "unsupported"};
   std::string whole;
   std::ptrdiff_t places = 0;
   auto next = std::find_if(media.begin(), media.end(), is_clip);

@@ -16,7 +16,9 @@ boost::json::object part_for(bool is_video) { return {{"type", is_video ? "video
 
 bool MessageMedia::takes_one_more(bool is_video, const std::string& field) {
   if ((is_video ? videos_left_ : images_left_)-- > 0) return true;
-  problem_.say(bad_field(field, fmt::format("too many {} for one request", is_video ? "videos" : "images")));
+  FieldError error = bad_field(field, fmt::format("too many {} for one request", is_video ? "videos" : "images"));
+  error.code = "media_too_many";
+  problem_.say(std::move(error));
   return false;
 }
 

@@ -193,7 +193,7 @@ export function chat(world) {
     // Six frames that last 683 seconds each, and no list that cuts them.
     long.writeUInt32BE(3, long.indexOf("mdhd") + 16);
     long.write("free", long.indexOf("edts"));
-    const files = [["good.webm", "video/webm", fs.readFileSync(path.join(here, "../fuzz/video/vp8.webm"))], ["long.mp4", "video/mp4", long], ["broken.webm", "video/webm", Buffer.from("nothing that moves")], ["broken.png", "image/png", Buffer.from("no picture")], ["notes.txt", "text/plain", Buffer.from("words")]];
+    const files = [["good.webm", "video/webm", fs.readFileSync(path.join(here, "../fuzz/video/vp8.webm"))], ["long.mp4", "video/mp4", long], ["none.webm", "video/webm", Buffer.from("nothing that moves")], ["broken.png", "image/png", fs.readFileSync(path.join(here, "../default_model/picture0.png")).subarray(0, 40)], ["none.png", "image/png", Buffer.from("no picture")], ["wide.gif", "image/gif", Buffer.from("GIF89a\xff\xff\xff\xff\0\0\0", "latin1")], ["notes.txt", "text/plain", Buffer.from("words")]];
     const dropped = await page.evaluateHandle((all) => {
       const made = new DataTransfer();
       for (const [name, type, bytes] of all) made.items.add(new File([Uint8Array.from(atob(bytes), (one) => one.charCodeAt(0))], name, { type }));
@@ -201,7 +201,7 @@ export function chat(world) {
     }, files.map(([name, type, bytes]) => [name, type, bytes.toString("base64")]));
     await page.waitForSelector(".state.good"); // it is known what the model takes
     await page.dispatchEvent(".writer", "drop", { dataTransfer: dropped });
-    const wanted = ["broken.png: unknown format", "broken.webm: unknown format", "long.mp4: too long", "notes.txt: unknown format"];
+    const wanted = ["broken.png: damaged", "long.mp4: too long", "none.png: unknown format", "none.webm: unknown format", "notes.txt: unknown format", "wide.gif: too large"];
     const told = async () => (await page.locator(".writer [role=alert]").innerText()).split(" · ").sort();
     await soon(async () => (await told()).length === wanted.length, "all are told of");
     assert.deepEqual(await told(), wanted);

@@ -47,16 +47,15 @@ const asUrl = (file) => new Promise((resolve) => {
   reader.readAsDataURL(file);
 });
 
-// What the server says against a file, as it has a name here.
-const kRefusals = { format: /expected a (clip|picture)/, large: /at most \d+ bytes|bytes; at most/, long: /clip (lasts|has more)/, build: /built without clips/ };
-const refusalOf = ({ message }) => {
-  const found = Object.keys(kRefusals).find((name) => kRefusals[name].test(message));
-  return found ? t(`refused.${found}`) : message;
+// What the server has against a file, by its code; in its own words where that is not known here.
+const refusalOf = ({ code, message }) => {
+  const key = `refused.${code === "body_too_large" ? "media_too_large" : code}`, text = t(key);
+  return text === key ? message : text;
 };
 
 // Why the model does not take it, as far as can be told before it is read.
 function refusedAs(kind, { id, images, videos }) {
-  if (!/^(image|video)$/.test(kind)) return t("refused.format");
+  if (!/^(image|video)$/.test(kind)) return t("refused.media_unknown_format");
   if (!id || (kind === "video" ? videos : images)) return "";
   return t(kind === "video" ? "clip.no" : "picture.no");
 }

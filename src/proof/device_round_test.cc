@@ -7,6 +7,7 @@
 #include "proof/device_like_ops_for_tests.h"
 #include "proof/golden_engine_for_tests.h"
 #include "proof/load_identity.h"
+#include "proof/long_form_for_tests.h"
 #include "speculate/ngram/ngram_drafter.h"
 
 namespace paceline {
@@ -23,13 +24,13 @@ class DeviceRoundTest : public GoldenEngineTest<DeviceLikeOps> {
   LoadResult expect_identity() {
     LoadPlan plan;
     plan.text = text_of(500);
-    plan.requests = 40;
+    plan.requests = long_form() ? 200 : 20;
     plan.at_once = 16;
     plan.longest_prompt = 200;
     plan.stop_ids = {5, 77, 130};
     LoadResult result = check_load(parts_, settings_, plan);
     EXPECT_EQ(result.difference, "");
-    EXPECT_EQ(result.requests, 40);
+    EXPECT_EQ(result.requests, plan.requests);
     EXPECT_GT(ops_.rounds(), 0);
     return result;
   }

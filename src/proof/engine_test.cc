@@ -61,11 +61,11 @@ class EngineTest : public GoldenEngineTest<kernels::CpuOps> {
   [[nodiscard]] static int32_t share(int32_t usual, int32_t whole) { return long_form() ? whole : usual; }
 };
 
-TEST_P(EngineTest, UnderLoadEachGetsWhatItGetsAlone) { expect_identity(share(60, 2000)); }
+TEST_P(EngineTest, UnderLoadEachGetsWhatItGetsAlone) { expect_identity(share(32, 2000)); }
 
 TEST_P(EngineTest, UnderLoadWithDraftsByThePolicy) {
   use_mtp();
-  expect_identity(share(60, 2000));
+  expect_identity(share(32, 2000));
 }
 
 // What a drafter keeps is no reason to refuse what plain decoding would answer.
@@ -103,25 +103,25 @@ TEST_P(EngineTest, WhatFitsOnlyWithoutTheDrafterGoesWithoutIt) {
 TEST_P(EngineTest, UnderLoadWithManyDrafts) {
   use_mtp();
   settings_.fixed_depth = 5;
-  expect_identity(share(60, 2000));
+  expect_identity(share(32, 2000));
 }
 
 TEST_P(EngineTest, UnderLoadWithBlocksByThePolicy) {
   if (!has_dflash()) GTEST_SKIP() << "this model has no such drafter";
   use_dflash();
-  expect_identity(share(60, 2000));
+  expect_identity(share(32, 2000));
 }
 
 TEST_P(EngineTest, UnderLoadWithManyBlocks) {
   if (!has_dflash()) GTEST_SKIP() << "this model has no such drafter";
   use_dflash();
   settings_.fixed_depth = 9;
-  expect_identity(share(60, 2000));
+  expect_identity(share(32, 2000));
 }
 
 TEST_P(EngineTest, UnderLoadWithAllDraftersByThePolicy) {
   use_all();
-  expect_identity(share(60, 2000));
+  expect_identity(share(32, 2000));
 }
 
 // Few rows, few sequences, little memory: everything has to take turns, and kept pages have to go.
@@ -134,7 +134,7 @@ TEST_P(EngineTest, UnderLoadWithLittleOfEverything) {
   settings_.chunk_rows_beside = 7;
   settings_.most_running = 13;
   settings_.kv_bytes = 6 * forward_->kv_layout().sequence_bytes(400, kMaxForwardRows);
-  expect_identity(share(60, 2000));
+  expect_identity(share(32, 2000));
 }
 
 // Chunks of all sizes beside those who write, from several prompts at once, with drafts in the same steps: as a bound
@@ -143,7 +143,7 @@ TEST_P(EngineTest, UnderLoadWithinABoundOnTime) {
   use_all();
   settings_.latency_ms = 10.0f;
   settings_.step_ms = [](int32_t rows) { return 0.02 * rows + rows % 13; };
-  expect_identity(share(60, 2000));
+  expect_identity(share(32, 2000));
 }
 
 TEST_P(EngineTest, UnderLoadWithinAShortBoundOnTime) {
@@ -152,13 +152,13 @@ TEST_P(EngineTest, UnderLoadWithinAShortBoundOnTime) {
   settings_.latency_ms = 5.0f;
   settings_.step_ms = [](int32_t rows) { return 0.25 * rows; };
   settings_.batch_rows = 24;
-  expect_identity(share(60, 2000));
+  expect_identity(share(32, 2000));
 }
 
 TEST_P(EngineTest, UnderLoadWithinABoundByWhatStepsTake) {
   use_mtp();
   settings_.latency_ms = 3.0f;
-  expect_identity(share(60, 2000));
+  expect_identity(share(32, 2000));
 }
 
 TEST_P(EngineTest, ShortPromptsDoNotWaitForLongOnes) {

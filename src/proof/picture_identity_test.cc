@@ -156,7 +156,7 @@ class PictureIdentity : public testing::TestWithParam<const char*> {
 TEST_P(PictureIdentity, DraftsAndCompanyChangeNothing) {
   use_drafts();
   settings_.fixed_depth = 4;
-  expect_identity(long_form() ? 300 : 20);
+  expect_identity(long_form() ? 300 : 12);
 }
 
 // A drafter that remembers what layers made of pictures, too; made for another model of the same form.
@@ -303,7 +303,7 @@ TEST_P(PictureIdentity, WhoGivesWaySeesTheSame) {
     settings_.feature_bytes = feature_bytes;
     LoadPlan plan;
     plan.text = words(400);
-    plan.requests = 12;
+    plan.requests = long_form() ? 40 : 8;
     plan.at_once = 3;
     plan.longest_prompt = 120;
     plan.most_tokens = 12;

@@ -548,21 +548,21 @@ std::string mutated(std::string text, std::mt19937& random) {
   return text;
 }
 
-// 10,000 of them, half as bodies and half as whole requests, beside a stream that must not mind.
+// PACELINE_TEST_LONG: 10,000 of them; half as bodies and half as whole requests, beside a stream that must not mind.
 TEST(ServerFaults, MutatedRequests) {
   ServerSettings settings;
   settings.limits.default_max_tokens = 2;
   TestServer server(settings);
   TestClient beside = streaming(server);
   std::mt19937 random(1);
-  constexpr int kRounds = kSanitized ? 1000 : 5000;
+  const int rounds = std::getenv("PACELINE_TEST_LONG") != nullptr ? 5000 : kSanitized ? 500 : 2000;
   const std::string bodies[] = {
       TestServer::chat_body(R"("max_tokens":1,"temperature":0.5,"stop":["a"],"n":2,"logprobs":true,"stream":true)"),
       TestServer::chat_body(R"("max_tokens":1,"response_format":{"type":"json_object"},"seed":4)"),
       TestServer::chat_body(
           R"("max_tokens":1,"tools":[{"type":"function","function":{"name":"f","parameters":{"type":"object"}}}])")};
   TestClient client = server.client();
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < rounds; ++i) {
     const TestAnswer answer =
         client.post("/v1/chat/completions", mutated(bodies[random() % std::size(bodies)], random));
     ASSERT_TRUE(answer.status == 200 || answer.status == 400 || answer.status == 404) << answer.status;
@@ -572,7 +572,7 @@ TEST(ServerFaults, MutatedRequests) {
     }
   }
   const std::string request = "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\n\r\n{}";
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < rounds; ++i) {
     TestClient rude = server.client();
     ASSERT_TRUE(rude.connected());
     rude.send(i % 5 == 0 ? std::string(random() % 64, static_cast<char>(random())) : mutated(request, random));
@@ -599,8 +599,9 @@ TEST(ServerFaults, SlowReadersAreTheirOwnProblem) {
   const int small = kSanitized ? 65536 : 4096;  // through the small one it takes minutes there
   ::setsockopt(slow.handle(), SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
   slow.send_post("/v1/chat/completions",
-                 TestServer::chat_body(R"("max_tokens":1000,"ignore_eos":true,"stream":true,"logprobs":true)"
-                                       R"(,"top_logprobs":20)"));
+                 TestServer::chat_body(fmt::format(R"("max_tokens":{},"ignore_eos":true,"stream":true,"logprobs":true)"
+                                                   R"(,"top_logprobs":20)",
+                                                   kSanitized ? 300 : 1000)));
   EXPECT_TRUE(TestServer::soon([&] { return server.stats().running == 1; }));
   for (int i = 0; i < 5; ++i) EXPECT_EQ(server.chat(R"("max_tokens":10)").status, 200);
   // It has all been computed, though most was not read.
@@ -612,7 +613,7 @@ TEST(ServerFaults, SlowReadersAreTheirOwnProblem) {
 
 // PACELINE_TEST_LONG: a thousand.
 TEST(ServerFaults, ManyOpenStreams) {
-  const int count = std::getenv("PACELINE_TEST_LONG") != nullptr ? 1000 : kSanitized ? 40 : 150;
+  const int count = std::getenv("PACELINE_TEST_LONG") != nullptr ? 1000 : kSanitized ? 16 : 150;
   raise_file_limit();
   TestServer server;
   std::vector<TestClient> clients;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Streams on every wire at once, and a long row of requests after which memory is what it was.
 
-    tests/load/all_wires.py [--streams 60] [--seconds 4] [--requests 250]
+    tests/load/all_wires.py [--streams 40] [--seconds 2] [--requests 120]
 
 First so many streams at a time for so many seconds, on all wires, some of them not streamed, some left by their clients in
 the middle. Then so many requests by few clients: resident memory behind the first fifth and at the end.
@@ -237,9 +237,9 @@ def judge_events(watcher, asked):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--streams", type=int, default=60, help="at once")
-    parser.add_argument("--seconds", type=float, default=4, help="for which they are asked for again and again")
-    parser.add_argument("--requests", type=int, default=250, help="of the row behind them")
+    parser.add_argument("--streams", type=int, default=40, help="at once")
+    parser.add_argument("--seconds", type=float, default=2, help="for which they are asked for again and again")
+    parser.add_argument("--requests", type=int, default=120, help="of the row behind them")
     parser.add_argument("--seed", type=int, default=int(time.time()), help="for what is chosen at random")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)

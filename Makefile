@@ -1,6 +1,8 @@
 # Two commands are enough: `make run` and `make test`. Both work from a fresh clone on Debian 12 with git, make and apt.
 
 JOBS ?= $(shell nproc)
+# Many tests wait for others, for a browser or for time to pass: three of them keep two cores busy.
+TEST_JOBS ?= $(shell expr $(JOBS) + \( $(JOBS) + 1 \) / 2)
 PROMPT ?= Tell a story about a small boat that wanted to see the sea.
 SHAPE ?= dense-220m
 FUZZ_SECONDS ?= 30
@@ -28,7 +30,7 @@ run: deps
 
 test: build
 	@tools/install_deps test || true
-	@ctest --test-dir build/release --output-on-failure -j $(JOBS) -LE long
+	@ctest --test-dir build/release --output-on-failure -j $(TEST_JOBS) -LE long
 
 # The same tests under AddressSanitizer and UndefinedBehaviorSanitizer (the build that fuzzers are of, too), and under
 # ThreadSanitizer those of the rooms with threads. ROOMS="base engine" names others.

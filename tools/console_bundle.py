@@ -2,13 +2,14 @@
 that are unique in all of them. Understands what they are written in: imports and exports by name that stand at the
 beginning of a line."""
 
+import json
 import pathlib
 import posixpath
 import re
 import sys
 
 from console_tokens import declared_names, matching, outside_names, shortened, text_of, tight_templates, tokens_of
-from console_vendor import Vendor
+from console_vendor import LATE, Vendor
 
 IMPORT = re.compile(r'^import (?:(\w+)|\{([^}]*)\}) from "([^"]+)";\n', re.MULTILINE)
 EXPORT = re.compile(r"^export (default )?(?=(?:const|let|class|function|async function)\b)", re.MULTILINE)
@@ -17,7 +18,7 @@ DEFAULT = re.compile(r"^export default function (\w+)", re.MULTILINE)
 
 # What tests in a browser ask the packed console for, by module.
 TESTED = {
-    "state/chats": ["addNode", "chat", "chats", "importChats", "keep"], "state/stream": ["running", "takeChunk"],
+    "state/chats": ["addNode", "chat", "chats", "importChats", "keep", "loadAllChats"], "state/stream": ["running", "takeChunk"],
     "state/monitor": ["columns", "joinSamples", "range"], "parts/spans": ["countRounds"],
 }
 
@@ -44,25 +45,30 @@ class Bundle:
         if name in self.texts:
             return
         text = (self.folder / f"{name}.js").read_text(encoding="utf-8")
-        self.imported[name] = set()
+        self.imported[name], late = set(), []
 
         def take(match):
             one, names, path = match.groups()
             place = posixpath.normpath(posixpath.join(posixpath.dirname(f"js/{name}"), path))
             self.imported[name].update(re.findall(r"\w+", one or names))
             if place.startswith("vendor/"):
-                self.take(place[len("vendor/"):-len(".js")], {"default": one} if one else {name: name for name in names.replace(" ", "").split(",")})
+                module = place[len("vendor/"):-len(".js")]
+                late.extend([one] if module in LATE else [])
+                self.take(module, {"default": one} if one else {name: name for name in names.replace(" ", "").split(",")})
             else:
                 self.add(place[len("js/"):-len(".js")])
             return ""
 
         text = IMPORT.sub(take, text)
+        for one in late:
+            text = re.sub(rf"(?<![\w.]){one}\b(?!\()", f"{one}()", text)
         if found := DEFAULT.search(text):
             self.pages[name] = found[1]
         text = EXPORT.sub("", EXPORT_LIST.sub("", text)).replace("import.meta.url", f'new URL("{name}.js", import.meta.url).href')
-        # Lines of templates are laid out, too. Pages are fetched when they are asked for; here they are at hand.
+        # Lines of templates are laid out, too. Pages are fetched when they are asked for, as are English texts; here they are at hand.
         text = "\n".join(line.strip() for line in text.split("\n"))
-        self.texts[name] = text.replace("import(`./pages/${name}.js`)", "Promise.resolve($[`pages/${name}`])")
+        english = json.dumps(json.loads((self.folder.parent / "lang/en.json").read_bytes()), ensure_ascii=False)
+        self.texts[name] = text.replace("import(`./pages/${name}.js`)", "Promise.resolve($[`pages/${name}`])").replace('await read("en")', english)
 
     def take(self, module, names):
         """names: as they are called there, and here."""
@@ -87,7 +93,7 @@ class Bundle:
         heads = []
         for module, names in self.taken.items():
             own = [names.get(name, "") for name in self.vendor.taken[module]]
-            heads.append(f"const [{','.join(own).rstrip(',')}] = {self.vendor.name(module)};")
+            heads.append(f"const {own[0]} = () => {self.vendor.name(module)}()[0];" if module in LATE else f"const [{','.join(own).rstrip(',')}] = {self.vendor.name(module)};")
         known = [f'"{name}": {{ default: {page} }}' for name, page in self.pages.items()]
         known += [f'"{name}": {{ {", ".join(names)} }}' for name, names in TESTED.items()]
         main = self.texts.pop("main")

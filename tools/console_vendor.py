@@ -8,6 +8,8 @@ IMPORT = re.compile(r'import\{([^}]*)\}from"\./(\w[\w-]*)\.js";')
 PASSED_ON = re.compile(r'export\{([^}]*)\}from"\./(\w[\w-]*)\.js";')
 EXPORT = re.compile(r"export\{([^}]*)\};?\s*$")
 DEFAULT = "export default "
+# What takes a while to begin, and is not needed for what is seen first: begun when somebody asks for it.
+LATE = {"uplot"}
 
 
 def pairs(text):
@@ -53,7 +55,8 @@ class Vendor:
             given |= {own: name for name, own in pairs(found[1])}
         if missing := set(self.taken[module]) - set(given):
             sys.exit(f"console: {module}.js does not export {', '.join(sorted(missing))}")
-        return f"const {self.name(module)}=(()=>{{{text}\nreturn[{','.join(given[name] for name in self.taken[module])}]}})();\n"
+        made = f"(()=>{{{text}\nreturn[{','.join(given[name] for name in self.taken[module])}]}})()"
+        return f"let {self.name(module)}_;const {self.name(module)}=()=>{self.name(module)}_??={made};\n" if module in LATE else f"const {self.name(module)}={made};\n"
 
     def script(self):
         return "".join(map(self.text, self.order))

@@ -50,6 +50,32 @@ export function chat(world) {
     await close();
   });
 
+  // What the browser has kept comes when it comes: late, here.
+  test("one that is begun before the others are known stays", async () => {
+    const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
+    await page.addInitScript(() => {
+      const all = IDBObjectStore.prototype.getAll;
+      IDBObjectStore.prototype.getAll = function (...names) {
+        const found = all.apply(this, names);
+        // It goes on for as long as more is asked for.
+        const hold = () => (globalThis.isLetOn || (this.count().onsuccess = hold));
+        hold();
+        return found;
+      };
+    });
+    await go("chat");
+    await say(page, "What is 2 plus 3?");
+    await ended(page);
+    await page.evaluate(async () => {
+      globalThis.isLetOn = true;
+      await (await globalThis.room("state/chats")).loadAllChats();
+    });
+    assert.equal(await page.locator(".chats li").count(), 1);
+    assert.ok((await answer(page)).length > 0);
+    quiet();
+    await close();
+  });
+
   test("an answer is edited beside the old one", async () => {
     const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
     await go("chat");

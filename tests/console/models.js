@@ -17,6 +17,10 @@ export function models(world) {
     assert.match(text, /loaded/);
     assert.match(text, /Context/);
     await page.waitForFunction(() => /[0-9a-f]{64}/.test(document.querySelector("[data-model]").innerText));
+    // The server's words are in the reader's language, too.
+    await go("models", "?lang=de");
+    await card.getByText("Text, Bild, Clip").waitFor();
+    await card.getByText("(geladen)").waitFor();
     quiet();
     await close();
   });

@@ -134,6 +134,7 @@ export function speculation(world) {
     await table.locator("summary").click();
     await table.locator("tbody tr").nth(19).waitFor();
     const depths = await table.locator("tbody tr td:nth-child(2)").allInnerTexts();
+    assert.ok(depths.every((one) => /^\d+$/.test(one)), `whole numbers: ${depths}`);
     assert.ok(depths.length === 20 && depths.filter((one) => Number(one) === 0).length >= 14, `the last depths: ${depths}`);
     quiet();
     await close();

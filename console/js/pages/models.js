@@ -19,6 +19,12 @@ function Memory({ one }) {
   return html`<${Bar} parts=${bars} whole=${whole} name=${`${t("memory")}: ${says}`} /><p class="small">${parts.map((part) => html`<${Colour} colour=${part.colour}>${partName(part.name)} ${bytes(part.value)}<//>`)}</p>`;
 }
 
+// The server's words, in the reader's language.
+const modalityName = (name) => ({ text: t("text"), image: t("picture"), video: t("modality.video") })[name] ?? name;
+const stageName = (name) => ({ weights: t("memory.weights"), drafter: t("drafter"), waiting: t("waiting"), "warm-up": t("stage.warm_up") })[name] ?? name;
+const drafterState = (name) => ({ loaded: t("model.loaded"), "not loaded": t("model.unloaded"), none: t("drafter.none"), dropped: t("drafter.dropped"), refused: t("drafter.refused") })[name] ?? name;
+const drafterText = ({ name, kind = "", state, reason }) => `${name || "–"} ${kind} ${state ? `(${[drafterState(state), reason].filter(Boolean).join(": ")})` : ""}`;
+
 // Those that would go for it: nobody uses them, and they were used longest ago.
 function goingFor(needed, free) {
   const idle = models.value.filter((other) => modelState(other) === "loaded" && !other.pinned && !other.running).sort((a, b) => a.last_used - b.last_used);
@@ -63,12 +69,12 @@ function Model({ one }) {
   return html`<article class="card" data-model=${one.id} aria-label=${one.id}><div class="row"><h2 class="mono">${one.id}</h2><span class=${`state ${state === "loaded" ? "good" : state === "failed" ? "bad" : "warn"}`}>${t(`model.${state}`)}</span><span class="push"></span>
     ${one.status && may && (state === "loaded" ? html`<button type="button" onClick=${() => act("unload")}>${t("unload")}</button><button type="button" aria-pressed=${String(Boolean(one.pinned))} onClick=${() => act("load", { pin: !one.pinned })}>${t("pin")}</button>`
       : html`<button class="main" type="button" disabled=${/ing$/.test(state)} onClick=${() => act("load")}>${t("load")}</button>`)}</div>
-    ${state === "loading" && html`<progress max="1" value=${one.status.progress ?? 0} aria-label=${t("model.loading")}></progress><p class="small">${one.status.stage} ${percent(one.status.progress)}</p>`}
+    ${state === "loading" && html`<progress max="1" value=${one.status.progress ?? 0} aria-label=${t("model.loading")}></progress><p class="small">${stageName(one.status.stage)} ${percent(one.status.progress)}</p>`}
     ${state === "failed" && html`<p class="bad">${one.status.error}</p>`}${problem && html`<p class="bad" role="alert">${problem}</p>`}
     ${state === "loaded" ? html`<${Memory} one=${one} />` : html`<${LoadNote} one=${one} />`}
     <${Pairs} of=${[
-      [t("context"), number(one.context_length)], [t("modalities"), (one.input_modalities ?? ["text", ...(one.images ? ["image"] : []), ...(one.videos ? ["video"] : [])]).join(", ")],
-      [t("drafter"), one.drafter && `${one.drafter.name || "–"} ${one.drafter.kind ?? ""} ${one.drafter.state ? `(${one.drafter.state})` : ""}`], [t("depth"), String(one.drafter?.depth ?? "")],
+      [t("context"), number(one.context_length)], [t("modalities"), (one.input_modalities ?? ["text", ...(one.images ? ["image"] : []), ...(one.videos ? ["video"] : [])]).map(modalityName).join(", ")],
+      [t("drafter"), one.drafter && drafterText(one.drafter)], [t("depth"), one.drafter?.depth === "adaptive" ? t("spec.auto") : String(one.drafter?.depth ?? "")],
       [t("acceptance"), one.drafter?.drafted ? percent(one.drafter.accepted / one.drafter.drafted) : null],
       [t("parameters"), one.parameters ? number(one.parameters) : null], [t("quantisation"), one.quantisation], [t("kernels"), one.engine?.kernels],
       [t("running"), one.running], [t("waiting"), one.waiting],

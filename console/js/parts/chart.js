@@ -68,7 +68,8 @@ export function Chart(props) {
   }, [props.marked, props.onSelect && props.data]);
   const [isOpen, open] = useState(false);
   const [xs, ...ys] = props.data;
-  const show = props.show ?? ((value) => number(value, 2));
+  // A depth is a whole number, a mean or a time is not.
+  const show = props.show ?? ((value) => number(value, Number.isInteger(value) ? 0 : 2));
   const newest = props.series.map((one, at) => `${one.name} ${show(ys[at]?.at(-1))}`).join(" · ");
   const rows = isOpen ? xs.slice(-20) : [];
   return html`<section class="chart card"><h2>${props.name}</h2>

@@ -21,7 +21,7 @@ const Pages = () => html`<nav class="pages" aria-label=${t("pages")}><ul>${kPage
 
 function Strip() {
   const now = sample.value;
-  if (!now) return html`<footer class="strip">${t("needs_admin")}</footer>`;
+  if (!now) return html`<footer class="strip">${session.value?.manages === false && t("needs_admin")}</footer>`;
   return html`<footer class="strip">
     <span><b>${number(outputRate.value ?? 0, 1)}</b> ${t("tokens_s")}</span>
     <span>${t("running")} <b>${number(now.running)}</b></span><span>${t("waiting")} <b>${number(now.waiting)}</b></span>

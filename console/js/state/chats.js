@@ -21,7 +21,8 @@ function checked(one) {
 let loaded;
 export function loadAllChats() {
   loaded ??= loadChats().then(
-    (found) => (chats.value = found.map(checked).filter(Boolean).sort((a, b) => b.created - a.created)),
+    // Beside those that were begun meanwhile.
+    (found) => (chats.value = [...chats.value, ...found.map(checked).filter((one) => one && !chats.value.some((had) => had.id === one.id)).sort((a, b) => b.created - a.created)]),
     () => {},
   );
   return loaded;

@@ -48,9 +48,33 @@ export async function openPage(browser, base, { width = 1440, height = 900, expe
   };
 }
 
+// Each page, and what stands there once what it shows has come.
+const kFilled = {
+  chat: ".writer textarea", speculation: ".card select", monitor: ".chart .uplot", benchmark: ".card button.main", models: "[data-model] h2",
+  connect: ".grid pre", settings: "table.cards td", log: ".loglines div",
+};
+export const kPages = Object.keys(kFilled);
+
+// Nothing is to be drawn any more of what has happened so far.
+export const drawn = (page) => page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve)))));
+
+// The page that was gone to is there, with what belongs to it: its heading is what its link says.
+export async function filled(page, name) {
+  await page.waitForFunction(([hash, content]) => {
+    const link = document.querySelector(`.pages a[href="#/${hash}"][aria-current]`), main = document.querySelector("main");
+    return link && main.querySelector("h1")?.textContent === link.textContent && main.querySelector(content);
+  }, [name, kFilled[name]]);
+  await drawn(page);
+}
+
+// What is well is counted, and not described: that would take as long as looking at it.
 export async function axe(page, what) {
-  await page.evaluate(axeSource);
-  const found = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"] }));
+  if (!(await page.evaluate(() => "axe" in globalThis))) await page.evaluate(axeSource);
+  const found = await page.evaluate(async () => {
+    const { passes, violations } = await globalThis.axe.run(document, { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], resultTypes: ["violations"] });
+    return { passed: passes.length, violations };
+  });
+  assert.ok(found.passed > 10, `axe: ${what}: ${found.passed} rules hold`);
   const told = found.violations.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary?.split("\n")[1] ?? ""}`).join(" | ")}`);
   assert.deepEqual(told, [], `axe: ${what}`);
 }

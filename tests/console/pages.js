@@ -2,10 +2,9 @@
 import assert from "node:assert/strict";
 import path from "node:path";
 import { test } from "node:test";
-import { axe, ended, kShots, openPage, say } from "./browser.js";
+import { axe, drawn, ended, filled, kPages, kShots, openPage, say } from "./browser.js";
 import { kSlack, soon } from "./server.js";
 
-const kPages = ["chat", "speculation", "monitor", "benchmark", "models", "connect", "settings", "log"];
 
 // The pages in one theme.
 export const pages = (theme) => (world) => {
@@ -14,8 +13,7 @@ export const pages = (theme) => (world) => {
       const { page, go, quiet, close } = await openPage(world.browser, world.server.base, { width });
       for (const name of kPages) {
         await go(name, `?theme=${theme}`);
-        await page.waitForFunction(() => !document.title.startsWith("paceline"));
-        await page.waitForTimeout(250);
+        await filled(page, name);
         const wide = await page.evaluate(() => Math.max(document.documentElement.scrollWidth - innerWidth, document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth));
         assert.ok(wide <= 0, `${name}: no sideways scrolling, ${wide} px`);
         const small = await page.evaluate(() => (innerWidth > 819 ? [] : [...document.querySelectorAll("nav a, main button, main select")].filter((one) => one.checkVisibility() && one.getBoundingClientRect().height < 43.5).map((one) => one.outerHTML.slice(0, 80))));
@@ -31,7 +29,7 @@ export const pages = (theme) => (world) => {
   test(`${theme}, what opens and what is written`, async () => {
     const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
     const look = async (what) => {
-      await page.waitForTimeout(250);
+      await drawn(page);
       await page.screenshot({ path: path.join(kShots, `${what}-${theme}.png`) });
       await axe(page, `${what}, ${theme}`);
     };
@@ -68,24 +66,30 @@ export function shell(world) {
   test("the shell is painted at once", async () => {
     const { page, go, close } = await openPage(world.browser, world.server.base);
     await go("chat");
-    // Nothing stands in the page before the shell does, and all that it takes is fetched each time.
-    assert.match(await (await world.server.get("/")).text(), /<body><\/body>/);
+    // All that it takes is fetched each time. What is painted first is its frame; when all of it stands is told besides.
+    await page.addInitScript(() => {
+      const look = () => (document.querySelector(".pages a") ? setTimeout(() => (globalThis.stood = performance.now())) : requestAnimationFrame(look));
+      look();
+    });
     const session = await page.context().newCDPSession(page);
     await session.send("Network.enable");
     await session.send("Network.setCacheDisabled", { cacheDisabled: true });
-    const paints = [];
+    const paints = [], whole = [];
     for (let i = 0; i < 5; ++i) {
       await page.reload();
       await page.waitForSelector(".pages");
       paints.push(await soon(() => page.evaluate(() => performance.getEntriesByName("first-contentful-paint")[0]?.startTime), "it is painted"));
-      const sent = await page.evaluate(() => performance.getEntriesByType("resource").filter((one) => /main\.js|console\.css|en\.json/.test(one.name) && one.transferSize > 1000).length);
-      assert.equal(sent, 3, "none of it was kept");
+      whole.push(await soon(() => page.evaluate(() => globalThis.stood), "all of it stands"));
+      const sent = await page.evaluate(() => performance.getEntriesByType("resource").filter((one) => /main\.js|console\.css/.test(one.name) && one.transferSize > 1000).length);
+      assert.equal(sent, 2, "none of it was kept");
     }
-    paints.sort((a, b) => a - b);
-    console.log(`first paint: ${paints.map((ms) => ms.toFixed(0)).join(", ")} ms`);
-    // The median; the best of them where other tests share these cores.
-    const paint = paints[kSlack === 1 ? 2 : 0];
-    assert.ok(paint < 200 * kSlack, `first paint after ${paint} ms`);
+    for (const [name, times, most] of [["first paint", paints, 200], ["all of the shell", whole, 300]]) {
+      times.sort((a, b) => a - b);
+      console.log(`${name}: ${times.map((ms) => ms.toFixed(0)).join(", ")} ms`);
+      // The median; the best of them where other tests share these cores.
+      const time = times[kSlack === 1 ? 2 : 0];
+      assert.ok(time < most * kSlack, `${name} after ${time} ms`);
+    }
     await close();
   });
 

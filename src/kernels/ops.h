@@ -285,7 +285,9 @@ struct Limits {
   int32_t picture_head_step = 1;  // heads of which keys and values may be bf16 there are multiples of it
   int32_t clusters = kNone, cluster_width = kNone;
   bool gates_alike = false;     // gated() takes both matrices in one format
-  bool blocks = true;           // weights may be in blocks (tensor/blocks.h)
+  uint32_t unread = 0;          // formats of weights that it does not take: bits of format_bit()
+  bool factors = true;          // rows of weights may have factors, and columns
+  bool columns = true;          // an order of their own
   bool codes = false;           // keys and values may be codes
   bool codes_apart = true;      // also where they are not joined
   int32_t candidates = kNone;   // ChoosingOps::follow()
@@ -299,6 +301,7 @@ struct Limits {
   int32_t joined_head = 0, joined_rotated = kNone;
   bool joins_f32 = false;
 
+  static constexpr uint32_t format_bit(WeightFormat format) { return uint32_t{1} << static_cast<uint32_t>(format); }
   [[nodiscard]] bool joins(const HeadShape& shape) const {
     return (joined_head == kNone || joined_head == shape.head_dim) &&
            (joined_rotated == kNone || joined_rotated == shape.joined) && (joins_f32 || shape.kv_dtype != DType::f32);

@@ -322,7 +322,7 @@ Matrix Model::matrix(int32_t rows, int32_t cols, int32_t count) {
   const kernels::cuda::Weight w = CudaOps::weight_of(m);
   Bits bits;
   if (m.quantised())
-    bits = {kernels::cuda::pair_step_bytes(w.format, w.group, false), 2 * kernels::cuda::step_value_bytes(w.format)};
+    bits = {kernels::cuda::pair_step_bytes(w.format, w.group, kernels::cuda::Scales::bf16), 2 * kernels::cuda::step_value_bytes(w.format)};
   m.values = random(kernels::cuda::bytes_of(w) * static_cast<size_t>(count), bits);
   return m;
 }

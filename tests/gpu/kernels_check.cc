@@ -69,6 +69,20 @@ void check_products(Backends& b, bool quick) {
   check_matmul(b, kCases[0], 2560, 640, 960, false);
 }
 
+// Of GGUF's blocks, the same.
+void check_block_products(Backends& b, bool few, bool quick) {
+  for (const Case& c : block_cases()) {
+    const int32_t elements = block_shape(c.format).elements;
+    check_matmul(b, c, 80, elements == 256 ? 512 : 384, few ? 18 : quick ? 20 : 150, true);
+    if (!few) check_matmul(b, c, 704, elements == 256 ? 1792 : 1664, quick ? 20 : 150, true);
+    if (elements == 32) check_matmul(b, c, 48, 96, 20, true);
+    if (c.activation == Activation::f32) continue;
+    check_not_a_number(b, c);
+    if (!few && !quick) check_matmul(b, c, 5376, 1024, 150, false);
+    if (!few && !quick) check_matmul(b, c, 192, 21504, 150, false);
+  }
+}
+
 void check_attentions(Backends& b, bool quick) {
   for (const AttentionCase& c : {AttentionCase{4, 2, 32, 24, 130},
                                  {4, 1, 16, 0, 200},
@@ -114,6 +128,8 @@ void check_all_experts(Backends& b, bool quick) {
     if (c.format == WeightFormat::f16 || c.format == WeightFormat::f32) continue;
     check_experts(b, c, 16, 4, 256, 128, quick ? 20 : 150);
   }
+  for (const Case& c : block_cases())
+    if (c.activation == Activation::bf16) check_experts(b, c, 16, 4, 256, 256, quick ? 20 : 150);
   if (!quick) check_experts(b, kCases[0], 128, 8, 640, 192, 150);
   // The longest rows that the router's kernel takes, longer ones, and more experts than a lane has in one load.
   check_experts(b, kCases[0], 40, 8, 2816, 64, 20);
@@ -155,6 +171,7 @@ int run_few(Backends& b, const std::string& named) {
       {"chains", [&] { check_chains(b, true); }},
       {"recurrent", [&] { check_recurrent(b, true); }},
       {"blocks", [&] { check_blocks(b); }},
+      {"gguf", [&] { check_block_products(b, true, true); }},
   };
   run_parts(parts, named);
   return b.checks.finish("kernels, a few");
@@ -176,6 +193,7 @@ int run_all(const std::string& which, const std::string& named) {
       {"rows", [&] { check_rows(b), check_elementwise(b), check_placing(b); }},
       {"blocks", [&] { check_blocks(b); }},
       {"recurrent", [&] { check_recurrent(b, quick); }},
+      {"gguf", [&] { check_block_products(b, false, quick); }},
       {"products", [&] { check_products(b, quick); }},
       {"attention", [&] { check_attentions(b, quick); }},
       {"experts", [&] { check_all_experts(b, quick); }},

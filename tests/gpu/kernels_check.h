@@ -29,6 +29,9 @@ inline const Case kCases[] = {
     {WeightFormat::q4, Activation::bf16, 128, DType::bf16, "q4 by 128"},
 };
 
+// Those of GGUF's blocks, with rows in bytes and as they are: blocks of 32 or 64 elements, then those of 256.
+std::vector<Case> block_cases();
+
 // Products: against the portable ones where there is an oracle, and cut in many ways.
 void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows, bool oracle);
 // A row that is not a number stays so, and is nothing to others.

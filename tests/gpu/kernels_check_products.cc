@@ -55,6 +55,17 @@ void expect_stray(Backends& b, const std::string& name, const std::vector<float>
 
 }  // namespace
 
+std::vector<Case> block_cases() {
+  std::vector<Case> cases;
+  for (int f = static_cast<int>(WeightFormat::q8_0); f <= static_cast<int>(WeightFormat::iq4_xs); ++f) {
+    const auto format = static_cast<WeightFormat>(f);
+    if (format == WeightFormat::nvfp4_split) continue;
+    for (const Activation activation : {Activation::bf16, Activation::f32})
+      cases.push_back({format, activation, block_shape(format).group, DType::bf16, weight_format_name(format)});
+  }
+  return cases;
+}
+
 void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows, bool oracle) {
   RandomMatrix w(c.format, n, k, c.group, c.scales, b.random);
   RandomMatrix up(c.format, n, k, c.group, c.scales, b.random);

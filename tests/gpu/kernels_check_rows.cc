@@ -94,15 +94,18 @@ void check_elementwise(Backends& b) {
   b.gpu.rope({positions, frequencies, gcos.at(), gsin.at()});
   b.checks.expect(distance(gcos.read(), cos) < 1e-6 && distance(gsin.read(), sin) < 1e-6, "rope");
 
-  for (const Case& c : kCases) {
+  std::vector<Case> tables = block_cases();
+  tables.insert(tables.end(), std::begin(kCases), std::end(kCases));
+  for (const Case& c : tables) {
     if (c.format == WeightFormat::f16) continue;
-    RandomMatrix table(c.format, 77, 384, c.group, c.scales, b.random);
+    constexpr int32_t kColumns = 768;
+    RandomMatrix table(c.format, 77, kColumns, c.group, c.scales, b.random);
     std::vector<std::shared_ptr<const void>> owners;
     const Matrix placed = b.gpu.place_table(table.view, owners);
     const TokenId tokens[] = {0, 76, 15, 16, 33};
-    std::vector<float> rows_wanted(5 * 384);
+    std::vector<float> rows_wanted(5 * kColumns);
     b.cpu.embed(table.view, tokens, 5, 3.5f, rows_wanted.data());
-    const Block got(b.gpu, 5 * 384);
+    const Block got(b.gpu, 5 * kColumns);
     const Block ids(b.gpu, 5);
     b.gpu.upload(ids.at(), tokens, sizeof tokens);
     b.gpu.embed(placed, reinterpret_cast<const TokenId*>(ids.at()), 5, 3.5f, got.at());

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/check.h"
+#include "kernels/cuda/block_codes.h"
 #include "kernels/cuda/blocks.h"
 #include "kernels/cuda/pictures.h"
 #include "kernels/cuda/recurrent.h"
@@ -124,7 +125,9 @@ Limits CudaOps::limits() const {
   limits.clusters = kMostCentroids;
   limits.cluster_width = kMostClusterHidden;
   limits.gates_alike = true;
-  limits.blocks = false;
+  limits.unread = Limits::format_bit(WeightFormat::nvfp4_split) | Limits::format_bit(WeightFormat::f8) |
+                  Limits::format_bit(WeightFormat::nf4);
+  limits.factors = limits.columns = false;
   limits.joined_head = has_warpgroups() ? kJoinedDim : 0;
   limits.joined_rotated = kJoinedTurned;
   limits.codes = has_warpgroups();
@@ -245,13 +248,17 @@ void CudaOps::start() {
     fine(error, ("starting " + launches_->trouble()).c_str());
 }
 
-void CudaOps::copy_by_many(void* to, const void* from, size_t bytes) {
+ThreadPool& CudaOps::loading_threads() {
   constexpr int kThreads = 8;
-  constexpr int64_t kPiece = 256 << 10;
   if (loading_ == nullptr)
     loading_ = std::make_unique<ThreadPool>(std::min(kThreads, static_cast<int>(std::thread::hardware_concurrency())));
+  return *loading_;
+}
+
+void CudaOps::copy_by_many(void* to, const void* from, size_t bytes) {
+  constexpr int64_t kPiece = 256 << 10;
   const auto count = static_cast<int64_t>((bytes + kPiece - 1) / kPiece);
-  loading_->run(count, 1, [&](int64_t begin, int64_t end) {
+  loading_threads().run(count, 1, [&](int64_t begin, int64_t end) {
     const auto first = static_cast<size_t>(begin * kPiece), last = std::min(static_cast<size_t>(end * kPiece), bytes);
     std::memcpy(static_cast<char*>(to) + first, static_cast<const char*>(from) + first, last - first);
   });
@@ -346,7 +353,7 @@ Weight CudaOps::weight_of(const Matrix& m, int32_t at_once) {
   w.rows = m.rows;
   w.cols = m.cols;
   w.group = m.group;
-  w.wide_scales = m.scale_dtype == DType::f32 ? 1 : 0;
+  w.scales = m.scale_dtype == DType::f32 ? Scales::f32 : Scales::bf16;
   switch (m.format) {
     case WeightFormat::f32: w.format = Format::f32; break;
     case WeightFormat::f16: w.format = Format::f16; break;
@@ -354,7 +361,14 @@ Weight CudaOps::weight_of(const Matrix& m, int32_t at_once) {
     case WeightFormat::q4: w.format = Format::q4; break;
     default: w.format = Format::bf16; break;
   }
-  w.part = m.quantised() ? quantised_part_blocks(m.rows * at_once, m.cols) : part_blocks(m.rows * at_once, m.cols);
+  if (in_blocks(m.format)) {
+    const BlockForm form = block_form(m.format);
+    w.format = form.format;
+    w.scales = form.scales;
+    w.exact = 1;
+  }
+  w.part = w.format == Format::q8 || w.format == Format::q4 ? quantised_part_blocks(m.rows * at_once, m.cols)
+                                                            : part_blocks(m.rows * at_once, m.cols);
   return w;
 }
 
@@ -394,6 +408,27 @@ uint64_t print_of(const MatrixStack& w) {
 
 }  // namespace
 
+// Rows in blocks are taken apart here, by many threads, and packed there.
+void CudaOps::pack_blocks(const Matrix& m, const Weight& w, char* staging, void* to) {
+  const auto rows = static_cast<size_t>(m.rows);
+  const size_t codes = code_bytes(w), scales = raw_scale_bytes(w);
+  std::vector<uint8_t> apart(rows * (codes + 2 * scales));
+  auto* scales_at = reinterpret_cast<std::byte*>(apart.data() + rows * codes);
+  loading_threads().run(m.rows, 8, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      const auto at = static_cast<size_t>(row);
+      take_apart(m, row, w, {apart.data() + at * codes, scales_at + at * scales, scales_at + (rows + at) * scales});
+    }
+  });
+  upload(staging, apart.data(), apart.size());
+  pack_values(staging, to, w, stream_);
+  const char* raw_scales = staging + rows * codes;
+  if (pairs(w.scales))
+    pack_scales(raw_scales, raw_scales + rows * scales, to, w, stream_);
+  else
+    pack_records(raw_scales, to, w, stream_);
+}
+
 MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) {
   if (!w.first.present() || !status_.ok()) return w;
   const uint64_t print = print_of(w);
@@ -410,7 +445,8 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
   if (block == nullptr) return w;
   // Raw rows pass through a staging block, so many whole pairs of tiles at a time.
   const Matrix& m = w.first;
-  const size_t raw_row = m.row_value_bytes() + 2 * m.row_scale_bytes();
+  const size_t raw_row = in_blocks(m.format) ? code_bytes(shape) + 2 * raw_scale_bytes(shape)
+                                             : m.row_value_bytes() + 2 * m.row_scale_bytes();
   const int32_t step =
       static_cast<int32_t>(std::max<size_t>(1, (size_t{128} << 20) / raw_row / kPairOutputs)) * kPairOutputs;
   Grown raw;
@@ -428,9 +464,13 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
         upload(to, slice.values, slice_bytes);
         continue;
       }
-      upload(staging, slice.values, slice_bytes);
       Weight part = shape;
       part.rows = some;
+      if (in_blocks(m.format)) {
+        pack_blocks(slice, part, staging, to);
+        continue;
+      }
+      upload(staging, slice.values, slice_bytes);
       pack_values(staging, to, part, stream_);
       if (!m.quantised()) continue;
       char* raw_scales = staging + (slice_bytes + 255) / 256 * 256;

@@ -129,6 +129,7 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
   // started is sent to the device's ring first, in one piece.
   void* staged(size_t bytes);
   void make_room(size_t bytes);
+  ThreadPool& loading_threads();
   void copy_by_many(void* to, const void* from, size_t bytes);
   void send_staged();
   void send_numbers(int32_t* to, std::span<const int32_t> numbers);
@@ -143,6 +144,7 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
     return static_cast<const T*>(sent(values.data(), values.size_bytes()));
   }
 
+  void pack_blocks(const Matrix& m, const Weight& w, char* staging, void* to);
   MatrixStack packed(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners);
   [[nodiscard]] static Weight weight_of(const MatrixStack& s, int32_t at_once);
 

@@ -15,6 +15,12 @@ bool meet(const float* a, int64_t a_floats, const float* b, int64_t b_floats) {
   return a < b + b_floats && b < a + a_floats;
 }
 
+// Whether it is multiplied with rows in float32.
+bool reads_floats(const Weight& w, Activation activation) {
+  if (w.format == Format::f32 || w.format == Format::f16) return true;
+  return activation == Activation::f32 && (w.format == Format::bf16 || w.exact != 0);
+}
+
 }  // namespace
 
 // Rows of x were (or are about to be) changed: what was made ready of them is stale.
@@ -52,7 +58,7 @@ CudaOps::Ready* CudaOps::ready_buffer(const float* x, int32_t group, int32_t row
   ++r->unasked;
   const size_t elements = static_cast<size_t>(rows) * static_cast<size_t>(stride);
   (void)grown(r->buffer, group == 0 ? elements * 2 : elements);
-  if (group != 0) (void)grown(r->scales, elements / 32 * 2 * sizeof(float));
+  if (group != 0) (void)grown(r->scales, elements / (group == 16 ? 16 : 32) * 2 * sizeof(float));
   if (!status_.ok()) return nullptr;
   // Padding of bf16 stays zero: a buffer keeps its columns and its stride, or is cleared. Whoever makes bytes makes the
   // padding, too.
@@ -100,7 +106,7 @@ Rows CudaOps::rows_for(const float* x, int32_t rows, const Weight& w, Activation
   Rows ready;
   ready.stride = w.depth();
   const bool quantised = w.format == Format::q8 || w.format == Format::q4;
-  if (!quantised && (w.format != Format::bf16 || activation == Activation::f32)) {
+  if (reads_floats(w, activation)) {
     ready.values = x;
     ready.stride = w.cols;
     return ready;
@@ -139,8 +145,7 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
   args.counted = static_cast<float*>(counted_.memory.get());
   args.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
   const Weight& w = args.out[0].weight;
-  const bool plain =
-      w.format == Format::f32 || w.format == Format::f16 || (w.format == Format::bf16 && activation == Activation::f32);
+  const bool plain = reads_floats(w, activation);
   if (plain && can_multiply_many_f32(args))
     matmul_f32_many(args, stream_);
   else if (plain)
@@ -213,7 +218,8 @@ void CudaOps::gated(const float* x, int32_t rows, Activation activation, const G
   written(y, static_cast<int64_t>(rows) * gate.rows);
   if (gate.format == WeightFormat::bf16 && activation == Activation::bf16)
     product.y_bf16 = make_ready(y, rows, gate.rows, product.y_stride);
-  else if (const int32_t group = wanted_group(y); group != 0 && makes_bytes(product, rows, group))
+  else if (const int32_t group = wanted_group(y);
+           group != 0 && !reads_floats(product.weight, activation) && makes_bytes(product, rows, group))
     product.y_bytes = make_bytes(y, group, rows, gate.rows);
   multiply(args, activation);
 }

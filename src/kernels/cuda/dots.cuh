@@ -1,9 +1,10 @@
-// Dot products of unquantised weights with float32 rows: lanes stride over K, so the order follows from K alone.
+// Dot products of weights with float32 rows: lanes stride over K, so the order follows from K alone.
 #pragma once
 
 #include <cuda_fp16.h>
 
 #include "kernels/cuda/device.cuh"
+#include "kernels/cuda/element.cuh"
 #include "kernels/cuda/layout.h"
 
 namespace paceline::kernels::cuda {
@@ -31,6 +32,14 @@ __device__ void lane_dots(const Weight& w, const char* values, int32_t output, c
           if (col + 1 < w.cols) sums[r] = fmaf(__uint_as_float(pair & 0xffff0000u), x[r][col + 1], sums[r]);
         }
       }
+    }
+    return;
+  }
+  if (w.format == Format::q8 || w.format == Format::q4) {
+    for (int32_t k = lane; k < w.cols; k += 32) {
+      const float value = quantised_element(w, values, output, k);
+#pragma unroll
+      for (int r = 0; r < kRows; ++r) sums[r] = fmaf(value, x[r][k], sums[r]);
     }
     return;
   }

@@ -3,8 +3,36 @@
 
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/layout.h"
+#include "kernels/cuda/quantised.cuh"
 
 namespace paceline::kernels::cuda {
+
+// The code of a byte, as it counts.
+__device__ __forceinline__ float code_number(const Weight& w, uint32_t byte, int32_t col) {
+  if (w.format == Format::q4) byte = byte >> (second_four(w.group, col) * 4) & 15u;
+  if (!signed_codes(w.scales)) return static_cast<float>(byte);
+  const int32_t unused = w.format == Format::q4 ? 28 : 24;
+  return static_cast<float>(static_cast<int32_t>(byte << unused) >> unused);
+}
+
+// Of q8 or q4, in the matrix of a stack that begins there.
+__device__ __forceinline__ float quantised_element(const Weight& w, const char* matrix, int64_t row, int32_t col) {
+  const StepPlace at = quantised_place(w, row, col);
+  const float code = code_number(w, static_cast<uint8_t>(matrix[at.values]), col);
+  if (w.scales == Scales::f32) {
+    const float2 s = *reinterpret_cast<const float2*>(matrix + at.scales);
+    return s.x * code + s.y;
+  }
+  const auto* words = reinterpret_cast<const uint32_t*>(matrix + at.scales);
+  if (w.scales == Scales::bf16)
+    return bf16_bits_to_float(words[0] & 0xffffu) * code + __uint_as_float(words[0] & 0xffff0000u);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(words + 1);
+  const int32_t run = col % kStepK / w.group;
+  if (w.scales == Scales::centred) return code * (run % 2 == 0 ? low_half(words[run / 2]) : high_half(words[run / 2]));
+  const float scale = low_half(words[0]);
+  if (w.scales == Scales::signed_products) return scale * static_cast<float>(bytes[run] - 128) * code;
+  return scale * static_cast<float>(bytes[run]) * code - high_half(words[0]) * static_cast<float>(bytes[4 + run]);
+}
 
 // Element (row, col) of a packed matrix.
 __device__ __forceinline__ float element(const Weight& w, int64_t row, int32_t col) {
@@ -16,16 +44,7 @@ __device__ __forceinline__ float element(const Weight& w, int64_t row, int32_t c
     const int64_t at = ((tile * (w.depth() / 16) + col / 16) * 32 + lane) * 8 + (k / 8 * 2 + high) * 2 + k % 2;
     return bf16_bits_to_float(static_cast<const uint16_t*>(w.values)[at]);
   }
-  const StepPlace at = quantised_place(w, row, col);
-  const char* matrix = static_cast<const char*>(w.values);
-  uint32_t q = static_cast<uint8_t>(matrix[at.values]);
-  if (w.format == Format::q4) q = q >> (col % 8 / 4 * 4) & 15u;
-  if (w.wide_scales) {
-    const float2 s = *reinterpret_cast<const float2*>(matrix + at.scales);
-    return s.x * static_cast<float>(q) + s.y;
-  }
-  const uint32_t s = *reinterpret_cast<const uint32_t*>(matrix + at.scales);
-  return bf16_bits_to_float(s & 0xffffu) * static_cast<float>(q) + __uint_as_float(s & 0xffff0000u);
+  return quantised_element(w, static_cast<const char*>(w.values), row, col);
 }
 
 }  // namespace paceline::kernels::cuda

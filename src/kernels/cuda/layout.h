@@ -11,7 +11,9 @@
 //     values of q8: [k / 32][lane][16]       lane's part of a 16x32 fragment of bytes: of outputs g and g + 8, where g
 //                                            is lane / 4, columns lane % 4 * 8 to + 3, then the same of columns + 4
 //     values of q4: [k / 64][lane][16]       two such fragments: a byte holds column c in its low half, c + 4 above
-//     scales: [g][group of the 128 columns][outputs g, g + 8][scale, bias]
+//     scales: [g][group of the 128 columns][outputs g, g + 8][scale, bias], or as Scales says, [g][outputs g, g + 8]
+//   Groups of 16 columns have fragments of 16: a lane's columns are lane % 4 * 4 to + 3 of each, and of q4 column c +
+//   16 lies above c.
 // Outputs are padded to 16 (bf16) or 32 and K to kBlockK (bf16) or kStepK, with zeros. Which columns a lane takes is
 // free where integers are added up; these are eight in a row, so that rows give it 16 bytes at once (byte_place).
 //
@@ -69,6 +71,20 @@ PACELINE_BOTH constexpr int32_t round_up(int32_t a, int32_t b) { return ceil_div
 
 enum class Format : int32_t { f32, f16, bf16, q8, q4 };
 
+// What q8 and q4 have besides their codes. Pairs are as wide as said; the others are GGUF's, each output's of a step of
+// K together.
+enum class Scales : int32_t {
+  bf16,            // {scale, bias} of a group
+  f32,             // the same
+  centred,         // a float16 scale of each group of 32; codes are signed
+  products,        // {factor of scales, factor of what is subtracted} float16, then of each group of 32 a byte of both
+  signed_products  // {factor, 0} float16, then of each group of 16 a byte, 128 more than it stands for; codes are
+                   // signed
+};
+PACELINE_BOTH constexpr bool pairs(Scales s) { return s == Scales::bf16 || s == Scales::f32; }
+// Codes are as they are: nothing is added to their products.
+PACELINE_BOTH constexpr bool signed_codes(Scales s) { return s == Scales::centred || s == Scales::signed_products; }
+
 PACELINE_BOTH constexpr int32_t padded_cols(Format format, int32_t cols) {
   return round_up(cols, format == Format::q8 || format == Format::q4 ? kStepK : kBlockK);
 }
@@ -79,9 +95,11 @@ struct Weight {
   int32_t rows = 0, cols = 0;
   int32_t group = 0;
   Format format = Format::bf16;
-  int32_t wide_scales = 0;  // scales are float32, not bf16
-  int32_t part = 0;         // length of a part of K, in blocks: part_blocks()
-  int64_t stride = 0;       // bytes to the next matrix of a stack
+  Scales scales = Scales::bf16;
+  int32_t part = 0;    // length of a part of K, in blocks: part_blocks()
+  int64_t stride = 0;  // bytes to the next matrix of a stack
+  int32_t exact = 0;   // q8, q4: rows in float32 are multiplied as they are
+  int32_t filler = 0;
 
   PACELINE_BOTH constexpr int32_t tiles() const { return ceil_div(rows, kTileOutputs); }
   PACELINE_BOTH constexpr int32_t depth() const { return padded_cols(format, cols); }
@@ -92,11 +110,13 @@ struct Weight {
 PACELINE_BOTH constexpr int32_t step_value_bytes(Format format) {
   return kTileOutputs * kStepK / (format == Format::q8 ? 1 : 2);
 }
-PACELINE_BOTH constexpr int32_t step_scale_bytes(int32_t group, bool wide) {
-  return kTileOutputs * (kStepK / group) * (wide ? 8 : 4);
+// Of an output and a step where they are no pairs.
+PACELINE_BOTH constexpr int32_t record_bytes(Scales scales) { return scales == Scales::centred ? 8 : 12; }
+PACELINE_BOTH constexpr int32_t step_scale_bytes(int32_t group, Scales scales) {
+  return kTileOutputs * (pairs(scales) ? kStepK / group * (scales == Scales::f32 ? 8 : 4) : record_bytes(scales));
 }
-PACELINE_BOTH constexpr int32_t pair_step_bytes(Format format, int32_t group, bool wide) {
-  return 2 * (step_value_bytes(format) + step_scale_bytes(group, wide));
+PACELINE_BOTH constexpr int32_t pair_step_bytes(Format format, int32_t group, Scales scales) {
+  return 2 * (step_value_bytes(format) + step_scale_bytes(group, scales));
 }
 
 // So many rows of a matrix, or all of it.
@@ -108,7 +128,7 @@ PACELINE_BOTH constexpr size_t bytes_of(const Weight& w, int32_t rows) {
     case Format::bf16: return static_cast<size_t>(round_up(rows, kTileOutputs)) * depth * 2;
     default:
       return static_cast<size_t>(ceil_div(rows, kPairOutputs)) * (depth / kStepK) *
-             static_cast<size_t>(pair_step_bytes(w.format, w.group, w.wide_scales != 0));
+             static_cast<size_t>(pair_step_bytes(w.format, w.group, w.scales));
   }
 }
 PACELINE_BOTH constexpr size_t bytes_of(const Weight& w) { return bytes_of(w, w.rows); }
@@ -154,22 +174,31 @@ struct StepPlace {
 };
 PACELINE_BOTH constexpr StepPlace step_place(const Weight& w, int64_t tile, int32_t step) {
   const int64_t steps = w.depth() / kStepK, half = tile % 2, values = step_value_bytes(w.format);
-  const int64_t begin = (tile / 2 * steps + step) * pair_step_bytes(w.format, w.group, w.wide_scales != 0);
-  return {begin + half * values, begin + 2 * values + half * step_scale_bytes(w.group, w.wide_scales != 0)};
+  const int64_t begin = (tile / 2 * steps + step) * pair_step_bytes(w.format, w.group, w.scales);
+  return {begin + half * values, begin + 2 * values + half * step_scale_bytes(w.group, w.scales)};
 }
-// Where its element (row, col) lies: its byte, and its pair of scale and bias.
+// Which lane of four has a column, and whether it is of the second four bytes that the lane has of 32 columns.
+PACELINE_BOTH constexpr int32_t lane_of_column(int32_t group, int32_t col) {
+  return group == 16 ? col % 16 / 4 : col % 32 / 8;
+}
+PACELINE_BOTH constexpr int32_t second_four(int32_t group, int32_t col) {
+  return group == 16 ? col % 32 / 16 : col % 8 / 4;
+}
+// Where its element (row, col) lies: its byte, and its pair of scale and bias, or what its output has of the step.
 PACELINE_BOTH constexpr StepPlace quantised_place(const Weight& w, int64_t row, int32_t col) {
   StepPlace at = step_place(w, row / kTileOutputs, col / kStepK);
   const int32_t g = static_cast<int32_t>(row % 8), high = static_cast<int32_t>(row % kTileOutputs / 8);
-  const int32_t lane = g * 4 + col % 32 / 8, in_step = col % kStepK, groups = kStepK / w.group;
-  at.values += w.format == Format::q8 ? (in_step / 32 * 32 + lane) * 16 + (col % 8 / 4 * 2 + high) * 4 + col % 4
-                                      : (in_step / 64 * 32 + lane) * 16 + (col % 64 / 32 * 2 + high) * 4 + col % 4;
-  at.scales += ((g * groups + in_step / w.group) * 2 + high) * (w.wide_scales ? 8 : 4);
+  const int32_t lane = g * 4 + lane_of_column(w.group, col), in_step = col % kStepK, groups = kStepK / w.group;
+  at.values += w.format == Format::q8
+                   ? (in_step / 32 * 32 + lane) * 16 + (second_four(w.group, col) * 2 + high) * 4 + col % 4
+                   : (in_step / 64 * 32 + lane) * 16 + (col % 64 / 32 * 2 + high) * 4 + col % 4;
+  at.scales += pairs(w.scales) ? ((g * groups + in_step / w.group) * 2 + high) * (w.scales == Scales::f32 ? 8 : 4)
+                               : (g * 2 + high) * record_bytes(w.scales);
   return at;
 }
 // Where the byte of a row's column lies: what a lane takes of 64 columns is 16 bytes.
-PACELINE_BOTH constexpr int32_t byte_place(int32_t col) {
-  return col / 64 * 64 + col % 32 / 8 * 16 + col % 64 / 32 * 8 + col % 8;
+PACELINE_BOTH constexpr int32_t byte_place(int32_t group, int32_t col) {
+  return col / 64 * 64 + lane_of_column(group, col) * 16 + col % 64 / 32 * 8 + second_four(group, col) * 4 + col % 4;
 }
 
 // Rows made ready for a matrix: bf16 [rows, stride], or bytes [rows, stride] in byte_place's order with
@@ -187,7 +216,8 @@ struct ByteRows {
   float* scales = nullptr;
   int32_t stride = 0, group = 0;
 
-  PACELINE_BOTH int32_t run_bits() const { return group < 64 ? 5 : 6; }  // a run is 32 or 64 columns
+  // A run is 16, 32 or 64 columns.
+  PACELINE_BOTH int32_t run_bits() const { return group < 32 ? 4 : group < 64 ? 5 : 6; }
 };
 
 }  // namespace paceline::kernels::cuda

@@ -122,6 +122,10 @@ void matmul_narrow(MatmulArgs args, Stream stream, bool early);
 // Up to kFloatRows rows may be float32 [rows, cols], without scales.
 inline constexpr int32_t kFloatRows = 2;
 void matmul_quantised(MatmulArgs args, Stream stream, bool early);
+// Scales or groups that only matrices in blocks have; matmul_quantised() and matmul_quantised_wide() hand these on.
+inline bool of_blocks_alone(const Weight& w) { return !pairs(w.scales) || w.group == 16; }
+void matmul_in_blocks(const MatmulArgs& args, Stream stream, bool early);
+void matmul_in_blocks_wide(const MatmulArgs& args, Stream stream);
 inline constexpr int32_t kMostRingRows = 128, kMostRingExpertRows = 64;  // of an expert, on the average
 // Of bf16: whether the memory is what such a product waits for.
 inline bool goes_through_ring(const MatmulArgs& args) {

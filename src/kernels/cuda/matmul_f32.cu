@@ -1,4 +1,4 @@
-// Unquantised weights with float32 rows: for checks in full precision, and for routers, whose near ties decide which
+// Weights with float32 rows: for checks in full precision, and for routers, whose near ties decide which
 // experts are read. One warp per output, and one row or eight; lanes stride over K, so the order follows from K alone.
 // Bound by launches; no share claimed.
 #include "kernels/cuda/device.cuh"

@@ -190,7 +190,7 @@ __device__ void write_byte_outputs(const Unit& u, const float* sums) {
 #pragma unroll
     for (int i = 0; i < kWidth / 32; ++i) {
       values[i] = gate(u.product->silu, at[i * 32]) * at[i * 32 + kWidth];
-      top[i] = warp_top(magnitude(values[i]));
+      top[i] = to.group == 16 ? half_warp_top(magnitude(values[i])) : warp_top(magnitude(values[i]));
     }
     if constexpr (kWidth == 64)
       if (to.group == 64) top[0] = top[1] = max(top[0], top[1]);
@@ -200,6 +200,11 @@ __device__ void write_byte_outputs(const Unit& u, const float* sums) {
       const ByteScale scale(top[i]);
       const int32_t byte = scale.byte(values[i]);
       put_byte(to, row, first + i * 32 + lane, byte);
+      if (to.group == 16) {
+        const int32_t half_sum = half_warp_sum(byte);
+        if (lane % 16 == 0) put_pair(to, row, first + i * 32 + lane, scale.pair(half_sum));
+        continue;
+      }
       sum += __reduce_add_sync(~0u, byte);
       if ((i * 32 + 32) % to.group != 0) continue;
       if (lane == 0) put_pair(to, row, first + i * 32, scale.pair(sum));

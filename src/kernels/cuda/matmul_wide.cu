@@ -253,8 +253,7 @@ int32_t block_rows(const MatmulArgs& args) {
 
 template <int kRows, class Kernel>
 void start(Kernel kernel, const MatmulArgs& args, Stream stream) {
-  launch(kernel,
-         dim3(static_cast<unsigned>(row_blocks(args, kRows)), static_cast<unsigned>(args.blocks)),
+  launch(kernel, dim3(static_cast<unsigned>(row_blocks(args, kRows)), static_cast<unsigned>(args.blocks)),
          dim3(kThreads), kSharedBytes<kRows>, stream, true, args);
 }
 

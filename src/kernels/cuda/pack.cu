@@ -46,21 +46,24 @@ __device__ uint32_t four_at(const uint8_t* from, int32_t rows, int32_t cols, int
   return word;
 }
 
-// One thread per lane of a fragment. Of q4 a byte holds column c in the low half and column c + 4 in the high half.
+// One thread per lane of a fragment. Of q4 a byte holds the lane's first four columns in the low halves and its second
+// four in the high ones.
 __global__ void pack_quantised_kernel(const uint8_t* from, char* to, const Weight w, int64_t lanes) {
   const int64_t at = thread_number();
   if (at >= lanes) return;
   const int lane = static_cast<int>(at % 32), g = lane / 4, t = lane % 4;
   const int32_t columns = w.format == Format::q8 ? 32 : 64, loads = w.depth() / columns;
-  const int64_t load = at / 32 % loads, tile = at / 32 / loads, col = load * columns + t * 8, row = tile * 16 + g;
+  const int32_t second = w.group == 16 ? 16 : 4;
+  const int64_t load = at / 32 % loads, tile = at / 32 / loads, col = load * columns + t * (w.group == 16 ? 4 : 8),
+                row = tile * 16 + g;
   uint32_t words[4];
   for (int i = 0; i < 4; ++i) {
     const int64_t r = row + i % 2 * 8;
     if (w.format == Format::q8) {
-      words[i] = four_at(from, w.rows, w.cols, r, col + i / 2 * 4, 8);
+      words[i] = four_at(from, w.rows, w.cols, r, col + i / 2 * second, 8);
     } else {
       const int64_t c = col + i / 2 * 32;
-      words[i] = four_at(from, w.rows, w.cols, r, c, 4) | four_at(from, w.rows, w.cols, r, c + 4, 4) << 4;
+      words[i] = four_at(from, w.rows, w.cols, r, c, 4) | four_at(from, w.rows, w.cols, r, c + second, 4) << 4;
     }
   }
   const int32_t in_step = kStepK / columns, step = static_cast<int32_t>(load) / in_step;
@@ -81,7 +84,7 @@ __global__ void pack_scales_kernel(const void* scales, const void* biases, char*
   const bool has = row < w.rows && group < groups;
   const int64_t i = row * groups + group;
   to += step_place(w, tile, static_cast<int32_t>(step)).scales;
-  if (w.wide_scales) {
+  if (w.scales == Scales::f32) {
     reinterpret_cast<float2*>(to)[in_tile] =
         has ? make_float2(static_cast<const float*>(scales)[i], static_cast<const float*>(biases)[i])
             : make_float2(0, 0);
@@ -91,6 +94,17 @@ __global__ void pack_scales_kernel(const void* scales, const void* biases, char*
                                                              << 16
                                                    : 0u;
   }
+}
+
+// One thread per output and step: what record_bytes() says, as it is.
+__global__ void pack_records_kernel(const uint32_t* from, char* to, const Weight w, int64_t count) {
+  const int64_t at = thread_number();
+  if (at >= count) return;
+  const int32_t steps = w.depth() / kStepK, words = record_bytes(w.scales) / 4;
+  const int64_t row = at / steps;
+  auto* place =
+      reinterpret_cast<uint32_t*>(to + quantised_place(w, row, static_cast<int32_t>(at % steps) * kStepK).scales);
+  for (int32_t i = 0; i < words; ++i) place[i] = row < w.rows ? from[at * words + i] : 0u;
 }
 
 __global__ void rows_to_bf16_kernel(const float* x, uint16_t* y, int32_t cols, int32_t stride, int64_t pairs) {
@@ -103,37 +117,17 @@ __global__ void rows_to_bf16_kernel(const float* x, uint16_t* y, int32_t cols, i
   reinterpret_cast<uint32_t*>(y)[at] = pack_bf16(low, high);
 }
 
-// A warp per row and group.
-__global__ void rows_to_bytes_kernel(const float* x, const ByteRows to, int32_t cols, int64_t groups_in_all) {
+// A warp per row and 128 columns, four of them a lane.
+__global__ void rows_to_bytes_kernel(const float* x, const ByteRows to, int32_t cols, int64_t steps_in_all) {
   let_next_start();
   wait_for_previous();
   const int64_t at = thread_number() / 32;
-  const int lane = threadIdx.x % 32;
-  if (at >= groups_in_all) return;
-  const int32_t groups = to.stride / to.group, first = static_cast<int32_t>(at % groups) * to.group;
-  const int64_t row = at / groups;
-  float values[4];
-  uint32_t top = 0;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const int32_t col = first + i * 32 + lane;
-    values[i] = i * 32 < to.group && col < cols ? x[row * cols + col] : 0.0f;
-    top = max(top, magnitude(values[i]));
-  }
-  const ByteScale scale(warp_top(top));
-  int32_t sums[2] = {0, 0};
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    if (i * 32 >= to.group) break;
-    const int32_t byte = scale.byte(values[i]);
-    put_byte(to, row, first + i * 32 + lane, byte);
-    sums[i / 2] += byte;
-  }
-#pragma unroll
-  for (int i = 0; i < 2; ++i) {
-    const int32_t sum = __reduce_add_sync(~0u, sums[i]);
-    if (lane == 0 && i * 64 < to.group) put_pair(to, row, first + i * 64, scale.pair(sum));
-  }
+  if (at >= steps_in_all) return;
+  const int32_t steps = to.stride / kStepK,
+                col = static_cast<int32_t>(at % steps) * kStepK + static_cast<int32_t>(threadIdx.x % 32) * 4;
+  const int64_t row = at / steps;
+  const auto value = [&](int32_t i) { return col + i < cols ? x[row * cols + col + i] : 0.0f; };
+  put_four(to, row, col, FourBytes(make_float4(value(0), value(1), value(2), value(3)), to.group));
 }
 
 }  // namespace
@@ -158,14 +152,20 @@ void pack_scales(const void* scales, const void* biases, void* to, const Weight&
          static_cast<char*>(to), w, count);
 }
 
+void pack_records(const void* records, void* to, const Weight& w, Stream stream) {
+  const int64_t count = int64_t{ceil_div(w.rows, kPairOutputs)} * kPairOutputs * (w.depth() / kStepK);
+  launch(pack_records_kernel, dim3(blocks_for(count)), dim3(kThreads), 0, stream, false,
+         static_cast<const uint32_t*>(records), static_cast<char*>(to), w, count);
+}
+
 void rows_to_bf16(const float* x, uint16_t* y, int32_t rows, int32_t cols, int32_t stride, Stream stream) {
   const int64_t pairs = int64_t{rows} * stride / 2;
   launch(rows_to_bf16_kernel, dim3(blocks_for(pairs)), dim3(kThreads), 0, stream, true, x, y, cols, stride, pairs);
 }
 
 void rows_to_bytes(const float* x, const ByteRows& to, int32_t rows, int32_t cols, Stream stream) {
-  const int64_t groups = int64_t{rows} * (to.stride / to.group);
-  launch(rows_to_bytes_kernel, dim3(blocks_for(groups * 32)), dim3(kThreads), 0, stream, true, x, to, cols, groups);
+  const int64_t steps = int64_t{rows} * (to.stride / kStepK);
+  launch(rows_to_bytes_kernel, dim3(blocks_for(steps * 32)), dim3(kThreads), 0, stream, true, x, to, cols, steps);
 }
 
 }  // namespace paceline::kernels::cuda

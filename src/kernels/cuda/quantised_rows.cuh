@@ -80,7 +80,7 @@ __device__ __forceinline__ void stage_floats(const Rows& x, int32_t cols, const 
       const int32_t col = first_col + begin + at;
       const float4 v = col < cols ? *reinterpret_cast<const float4*>(row + col) : make_float4(0, 0, 0, 0);
       const FourBytes four(v, kGroup);
-      *reinterpret_cast<uint32_t*>(to.bytes + r * to.stride + byte_place(begin + at)) = four.bytes;
+      *reinterpret_cast<uint32_t*>(to.bytes + r * to.stride + byte_place(kGroup, begin + at)) = four.bytes;
       if (at % kRun == 0)
         *reinterpret_cast<float2*>(to.scales + r * to.scale_stride + (begin + at) / kRun * 8) = four.pair;
     }
@@ -92,34 +92,50 @@ __device__ __forceinline__ void stage_floats(const Rows& x, int32_t cols, const 
 template <class Step, int kTiles>
 __device__ __forceinline__ void multiply_step(float (&acc)[kTiles][4], const Step (&step)[kTiles], const char* bytes,
                                               const char* scales0, const char* scales1) {
+  constexpr int kRun = Step::kRun;
+  constexpr bool kSigned = Step::kSigned;
   const int32_t zero[4] = {kIntegerBits, kIntegerBits, kIntegerBits, kIntegerBits};
   // Two runs at a time.
-  const auto rows_of = [&](int pair, RunRows(&to)[2]) {
+  const auto rows_of = [&](int pair, RunRows* to) {
     const float4 x0 = *reinterpret_cast<const float4*>(scales0 + pair * 16);
     const float4 x1 = *reinterpret_cast<const float4*>(scales1 + pair * 16);
     to[0] = RunRows(x0.x, x0.y, x1.x, x1.y);
     to[1] = RunRows(x0.z, x0.w, x1.z, x1.w);
   };
-  RunRows rows[2];
-  if constexpr (Step::kRun == 64) rows_of(0, rows);
+  RunRows rows[kRun == 16 ? 4 : 2];
+  if constexpr (kRun == 64) rows_of(0, rows);
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     const uint4 b = *reinterpret_cast<const uint4*>(bytes + half * 64);
-    if constexpr (Step::kRun == 32) rows_of(half, rows);
+    if constexpr (kRun == 32) rows_of(half, rows);
+    if constexpr (kRun == 16) {
+      rows_of(half * 2, rows);
+      rows_of(half * 2 + 1, rows + 2);
+    }
 #pragma unroll
     for (int m = 0; m < kTiles; ++m) {
       uint32_t a[2][4];
       step[m].fragment(half * 2, a[0]);
       step[m].fragment(half * 2 + 1, a[1]);
       int32_t first[4], exact[4];
-      mma_bytes(first, a[0], b.x, b.y, zero);
-      if constexpr (Step::kRun == 64) {
-        mma_bytes(exact, a[1], b.z, b.w, first);
-        settle(acc[m], exact, step[m].run_scales(half), rows[half]);
-      } else {
-        mma_bytes(exact, a[1], b.z, b.w, zero);
-        settle(acc[m], first, step[m].run_scales(half * 2), rows[0]);
-        settle(acc[m], exact, step[m].run_scales(half * 2 + 1), rows[1]);
+      if constexpr (kRun == 16) {
+        const uint32_t four[4] = {b.x, b.y, b.z, b.w};
+#pragma unroll
+        for (int r = 0; r < 4; ++r) {
+          const uint32_t two[2] = {a[r / 2][r % 2 * 2], a[r / 2][r % 2 * 2 + 1]};
+          mma_bytes<kSigned>(exact, two, four[r], zero);
+          settle<kSigned>(acc[m], exact, step[m].run_scales(half * 4 + r), rows[r]);
+        }
+        continue;
+      }
+      mma_bytes<kSigned>(first, a[0], b.x, b.y, zero);
+      if constexpr (kRun == 64) {
+        mma_bytes<kSigned>(exact, a[1], b.z, b.w, first);
+        settle<kSigned>(acc[m], exact, step[m].run_scales(half), rows[half]);
+      } else if constexpr (kRun == 32) {
+        mma_bytes<kSigned>(exact, a[1], b.z, b.w, zero);
+        settle<kSigned>(acc[m], first, step[m].run_scales(half * 2), rows[0]);
+        settle<kSigned>(acc[m], exact, step[m].run_scales(half * 2 + 1), rows[1]);
       }
     }
   }
@@ -138,11 +154,40 @@ struct OneRow {
   }
 };
 
+// Four runs of 16 columns, half a step.
+template <class Step, int kTiles>
+__device__ __forceinline__ void multiply_one_row_by_16(float (&acc)[kTiles][2], const Step (&step)[kTiles], int half,
+                                                       const uint4& bytes, const char* scales) {
+  const int32_t zero[4] = {kIntegerBits, kIntegerBits, kIntegerBits, kIntegerBits};
+  const uint32_t b[4] = {bytes.x, bytes.y, bytes.z, bytes.w};
+#pragma unroll
+  for (int r = 0; r < 4; ++r) {
+    const float2 x = *reinterpret_cast<const float2*>(scales + (half * 4 + r) * 8);
+    int32_t exact[kTiles][4];
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m) {
+      uint32_t a[4];
+      step[m].fragment(half * 2 + r / 2, a);
+      const uint32_t two[2] = {a[r % 2 * 2], a[r % 2 * 2 + 1]};
+      mma_bytes<Step::kSigned>(exact[m], two, b[r], zero);
+    }
+#pragma unroll
+    for (int m = 0; m < kTiles; ++m)
+      settle_one<Step::kSigned>(acc[m], exact[m], step[m].run_scales(half * 4 + r), x.x, x.y);
+  }
+}
+
 template <class Step, int kTiles>
 __device__ __forceinline__ void multiply_one_row(float (&acc)[kTiles][2], const Step (&step)[kTiles], OneRow& row,
                                                  const char* bytes, const char* scales) {
+  constexpr bool kSigned = Step::kSigned;
   int32_t zero[4] = {kIntegerBits, kIntegerBits, kIntegerBits, kIntegerBits};
   row.read(bytes);
+  if constexpr (Step::kRun == 16) {
+    multiply_one_row_by_16(acc, step, 0, row.kept[0], scales);
+    multiply_one_row_by_16(acc, step, 1, row.kept[1], scales);
+    return;
+  }
   float4 pair = *reinterpret_cast<const float4*>(scales);  // of two runs
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
@@ -152,24 +197,24 @@ __device__ __forceinline__ void multiply_one_row(float (&acc)[kTiles][2], const 
 #pragma unroll
     for (int m = 0; m < kTiles; ++m) {
       step[m].fragment(half * 2, a);
-      mma_bytes(first[m], a, b.x, b.y, zero);
+      mma_bytes<kSigned>(first[m], a, b.x, b.y, zero);
     }
 #pragma unroll
     for (int m = 0; m < kTiles; ++m) {
       step[m].fragment(half * 2 + 1, a);
-      mma_bytes(second[m], a, b.z, b.w, Step::kRun == 64 ? first[m] : zero);
+      mma_bytes<kSigned>(second[m], a, b.z, b.w, Step::kRun == 64 ? first[m] : zero);
     }
     if constexpr (Step::kRun == 64) {
 #pragma unroll
       for (int m = 0; m < kTiles; ++m)
-        settle_one(acc[m], second[m], step[m].run_scales(half), half == 0 ? pair.x : pair.z,
-                   half == 0 ? pair.y : pair.w);
+        settle_one<kSigned>(acc[m], second[m], step[m].run_scales(half), half == 0 ? pair.x : pair.z,
+                            half == 0 ? pair.y : pair.w);
     } else {
       if (half == 1) pair = *reinterpret_cast<const float4*>(scales + 16);
 #pragma unroll
       for (int m = 0; m < kTiles; ++m) {
-        settle_one(acc[m], first[m], step[m].run_scales(half * 2), pair.x, pair.y);
-        settle_one(acc[m], second[m], step[m].run_scales(half * 2 + 1), pair.z, pair.w);
+        settle_one<kSigned>(acc[m], first[m], step[m].run_scales(half * 2), pair.x, pair.y);
+        settle_one<kSigned>(acc[m], second[m], step[m].run_scales(half * 2 + 1), pair.z, pair.w);
       }
     }
   }

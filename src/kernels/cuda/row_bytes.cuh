@@ -14,6 +14,19 @@ namespace paceline::kernels::cuda {
 __device__ __forceinline__ uint32_t magnitude(float value) { return __float_as_uint(value) & 0x7fffffffu; }
 __device__ __forceinline__ uint32_t warp_top(uint32_t magnitude_bits) { return __reduce_max_sync(~0u, magnitude_bits); }
 
+// Of the 16 lanes of a half.
+__device__ __forceinline__ uint32_t half_warp_top(uint32_t magnitude_bits) {
+#pragma unroll
+  for (int offset = 8; offset > 0; offset /= 2)
+    magnitude_bits = max(magnitude_bits, __shfl_xor_sync(~0u, magnitude_bits, offset));
+  return magnitude_bits;
+}
+__device__ __forceinline__ int32_t half_warp_sum(int32_t number) {
+#pragma unroll
+  for (int offset = 8; offset > 0; offset /= 2) number += __shfl_xor_sync(~0u, number, offset);
+  return number;
+}
+
 // What the columns of a group share.
 struct ByteScale {
   float inverse, scale;
@@ -62,7 +75,7 @@ struct FourBytes {
 };
 
 __device__ __forceinline__ void put_byte(const ByteRows& to, int64_t row, int32_t col, int32_t byte) {
-  to.values[row * to.stride + byte_place(col)] = static_cast<int8_t>(byte);
+  to.values[row * to.stride + byte_place(to.group, col)] = static_cast<int8_t>(byte);
 }
 // Of the run that begins at this column.
 __device__ __forceinline__ void put_pair(const ByteRows& to, int64_t row, int32_t col, const float2& pair) {
@@ -70,7 +83,7 @@ __device__ __forceinline__ void put_pair(const ByteRows& to, int64_t row, int32_
 }
 // Four neighbours from this column on.
 __device__ __forceinline__ void put_four(const ByteRows& to, int64_t row, int32_t col, const FourBytes& four) {
-  *reinterpret_cast<uint32_t*>(to.values + row * to.stride + byte_place(col)) = four.bytes;
+  *reinterpret_cast<uint32_t*>(to.values + row * to.stride + byte_place(to.group, col)) = four.bytes;
   if ((col & ((1 << to.run_bits()) - 1)) == 0) put_pair(to, row, col, four.pair);
 }
 

@@ -12,6 +12,8 @@ namespace paceline::kernels::cuda {
 // Into layout.h's order. `from` is device memory, as it lies in a checkpoint.
 void pack_values(const void* from, void* to, const Weight& w, Stream stream);
 void pack_scales(const void* scales, const void* biases, void* to, const Weight& w, Stream stream);
+// [rows, depth / kStepK] of record_bytes() each.
+void pack_records(const void* records, void* to, const Weight& w, Stream stream);
 
 // Rows made ready for a matrix.
 void rows_to_bf16(const float* x, uint16_t* y, int32_t rows, int32_t cols, int32_t stride, Stream stream);

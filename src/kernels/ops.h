@@ -284,7 +284,7 @@ struct Limits {
   int32_t picture_head = kNone;   // of the vision side
   int32_t picture_head_step = 1;  // heads of which keys and values may be bf16 there are multiples of it
   int32_t clusters = kNone, cluster_width = kNone;
-  bool gates_alike = false;     // gated() takes both matrices in one format
+  bool gates_alike = false;     // experts() takes gate and up in one format
   uint32_t unread = 0;          // formats of weights that it does not take: bits of format_bit()
   bool factors = true;          // rows of weights may have factors, and columns
   bool columns = true;          // an order of their own

@@ -319,10 +319,11 @@ Matrix Model::matrix(int32_t rows, int32_t cols, int32_t count) {
   m.cols = cols;
   m.packed = true;
   if (m.quantised()) m.group = 64;
+  if (in_blocks(m.format)) m.group = block_shape(m.format).group;
   const kernels::cuda::Weight w = CudaOps::weight_of(m);
   Bits bits;
-  if (m.quantised())
-    bits = {kernels::cuda::pair_step_bytes(w.format, w.group, kernels::cuda::Scales::bf16), 2 * kernels::cuda::step_value_bytes(w.format)};
+  if (m.group > 0)
+    bits = {kernels::cuda::pair_step_bytes(w.format, w.group, w.scales), 2 * kernels::cuda::step_value_bytes(w.format)};
   m.values = random(kernels::cuda::bytes_of(w) * static_cast<size_t>(count), bits);
   return m;
 }

@@ -2,7 +2,7 @@
 // with random weights in device memory, as shares of what bytes and operations allow. A table on stdout; JSON where
 // told.
 //
-//   kernels_bench [--json FILE] [--models 31b,26b-a4b,12b,e4b] [--formats bf16,q8,q4]
+//   kernels_bench [--json FILE] [--models 31b,26b-a4b,12b,e4b] [--formats bf16,q8,q4,q8_0,q4_0,q4_k,q6_k]
 //     [--brief yes] [--prompts only] [--layers AT_MOST] [--ceilings no] [--contexts 512,30000,...]
 #include <algorithm>
 #include <cstdio>
@@ -199,9 +199,8 @@ void bench_prompts(CudaOps& ops, Model& m, const Ceilings& c, const std::string&
 }
 
 void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ceilings& c) {
-  const std::string name = std::string(shape.name) + (format == WeightFormat::bf16 ? ""
-                                                      : format == WeightFormat::q8 ? " q8"
-                                                                                   : " q4");
+  const std::string name =
+      shape.name + (format == WeightFormat::bf16 ? "" : std::string(" ") + weight_format_name(format));
   Model m(ops, shape, format, contexts.empty() ? 4096 : *std::max_element(contexts.begin(), contexts.end()));
   const int32_t pos = 512;
   if (!contexts.empty()) {
@@ -254,8 +253,13 @@ bool listed(const std::string& list, const std::string& name) {
   return ("," + list + ",").find("," + name + ",") != std::string::npos;
 }
 
+constexpr std::pair<const char*, WeightFormat> kFormats[] = {
+    {"bf16", WeightFormat::bf16}, {"q8", WeightFormat::q8},     {"q4", WeightFormat::q4},    {"q8_0", WeightFormat::q8_0},
+    {"q4_0", WeightFormat::q4_0}, {"q4_k", WeightFormat::q4_k}, {"q6_k", WeightFormat::q6_k}};
+
 int run(int argc, char** argv) {
-  std::string file, models = "31b,26b-a4b,12b,e4b", formats = "bf16,q8,q4";
+  // Where no formats are named: bf16, and of one model those of groups.
+  std::string file, models = "31b,26b-a4b,12b,e4b", formats;
   int32_t layers = 1000;
   bool ceilings = true;
   for (int i = 1; i + 1 < argc; i += 2) {
@@ -282,10 +286,10 @@ int run(int argc, char** argv) {
     if (!listed(models, shape.name)) continue;
     shape.layers = std::min(shape.layers, layers);
     shape.shared = std::min(shape.shared, layers / 2);
-    if (listed(formats, "bf16")) bench_model(ops, shape, WeightFormat::bf16, c);
-    if (std::strcmp(shape.name, "31b") != 0) continue;
-    if (listed(formats, "q8")) bench_model(ops, shape, WeightFormat::q8, c);
-    if (listed(formats, "q4")) bench_model(ops, shape, WeightFormat::q4, c);
+    const std::string wanted =
+        !formats.empty() ? formats : std::strcmp(shape.name, "31b") == 0 ? "bf16,q8,q4" : "bf16";
+    for (const auto& [format_name, format] : kFormats)
+      if (listed(wanted, format_name)) bench_model(ops, shape, format, c);
   }
   if (!file.empty()) write_json(file);
   return 0;

@@ -71,6 +71,7 @@ void check_products(Backends& b, bool quick) {
 
 // Of GGUF's blocks, the same.
 void check_block_products(Backends& b, bool few, bool quick) {
+  check_unlike_gates(b);
   for (const Case& c : block_cases()) {
     const int32_t elements = block_shape(c.format).elements;
     check_matmul(b, c, 80, elements == 256 ? 512 : 384, few ? 18 : quick ? 20 : 150, true);

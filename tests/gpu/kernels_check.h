@@ -38,6 +38,8 @@ void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows
 void check_not_a_number(Backends& b, const Case& c);
 // Several products in one call are those of one call each.
 void check_projections(Backends& b);
+// A gate and what it gates in formats of their own.
+void check_unlike_gates(Backends& b);
 void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int32_t hidden, int32_t width,
                    int32_t rows);
 

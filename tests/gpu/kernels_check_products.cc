@@ -66,12 +66,28 @@ std::vector<Case> block_cases() {
   return cases;
 }
 
+namespace {
+
+// So that bytes are made of them without a doubt: a number halfway between two becomes either.
+std::vector<float> steady_rows(int32_t rows, int32_t cols, int32_t group, std::mt19937& random) {
+  std::vector<float> x = random_rows(rows, cols, random);
+  if (group == 0) return x;
+  for (auto from = x.begin(); from != x.end(); from += group) {
+    const auto larger = [](float a, float c) { return std::abs(a) < std::abs(c); };
+    const float step = std::abs(*std::max_element(from, from + group, larger)) / 127.0f;
+    for (auto at = from; at != from + group; ++at) *at = std::round(*at / step) * step;
+  }
+  return x;
+}
+
+}  // namespace
+
 void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows, bool oracle) {
   RandomMatrix w(c.format, n, k, c.group, c.scales, b.random);
   RandomMatrix up(c.format, n, k, c.group, c.scales, b.random);
   std::vector<std::shared_ptr<const void>> owners;
   const Matrix placed = b.gpu.place(w.view, owners), placed_up = b.gpu.place(up.view, owners);
-  const std::vector<float> x = random_rows(rows, k, b.random);
+  const std::vector<float> x = steady_rows(rows, k, c.group, b.random);
   const auto run = [&](int32_t first, int32_t count, Gate gate) {
     const Block in(b.gpu, rows_of(x, first, count, k)), out(b.gpu, static_cast<size_t>(count) * static_cast<size_t>(n));
     out.poison();
@@ -153,6 +169,30 @@ void check_projections(Backends& b) {
                         std::string(c.name) + ": products together");
       }
     }
+}
+
+void check_unlike_gates(Backends& b) {
+  constexpr int32_t kOutputs = 80, kWidth = 512;
+  const WeightFormat formats[][2] = {{WeightFormat::q8_0, WeightFormat::q4_1},
+                                     {WeightFormat::q6_k, WeightFormat::q4_k},
+                                     {WeightFormat::bf16, WeightFormat::q4_0}};
+  for (const auto& [first, second] : formats) {
+    const auto group = [](WeightFormat f) { return in_blocks(f) ? block_shape(f).group : 0; };
+    RandomMatrix gate(first, kOutputs, kWidth, group(first), DType::bf16, b.random);
+    RandomMatrix up(second, kOutputs, kWidth, group(second), DType::bf16, b.random);
+    std::vector<std::shared_ptr<const void>> owners;
+    const Matrix placed = b.gpu.place(gate.view, owners), placed_up = b.gpu.place(up.view, owners);
+    const std::vector<float> x = steady_rows(40, kWidth, 32, b.random);
+    for (const int32_t rows : {1, 5, 40}) {
+      const Block in(b.gpu, rows_of(x, 0, rows, kWidth)), out(b.gpu, static_cast<size_t>(rows) * kOutputs);
+      b.gpu.gated(in.at(), rows, Activation::bf16, {&placed, &placed_up, out.at()});
+      std::vector<float> want(static_cast<size_t>(rows) * kOutputs);
+      b.cpu.gated(x.data(), rows, Activation::bf16, {&gate.view, &up.view, want.data()});
+      const double off = distance(out.read(), want);
+      b.checks.expect(off < 2e-3, std::string(weight_format_name(first)) + " gates " + weight_format_name(second) +
+                                      ": off by " + std::to_string(off * 1e6) + "e-6");
+    }
+  }
 }
 
 void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int32_t hidden, int32_t width,

@@ -97,7 +97,6 @@ void check_elementwise(Backends& b) {
   std::vector<Case> tables = block_cases();
   tables.insert(tables.end(), std::begin(kCases), std::end(kCases));
   for (const Case& c : tables) {
-    if (c.format == WeightFormat::f16) continue;
     constexpr int32_t kColumns = 768;
     RandomMatrix table(c.format, 77, kColumns, c.group, c.scales, b.random);
     std::vector<std::shared_ptr<const void>> owners;

@@ -221,7 +221,8 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
   Planned planned_;
 
   Grown partial_, counted_, arrivals_, left_, scores_left_, attention_partial_, attention_totals_, coded_out_,
-      expert_plan_, slots_, slot_rows_, argmax_keys_, choice_tops_, clusters_, cluster_keys_, candidates_, delta_gates_;
+      expert_plan_, slots_, slot_rows_, unlike_, argmax_keys_, choice_tops_, clusters_, cluster_keys_, candidates_,
+      delta_gates_;
   std::array<cudaEvent_t, 2> marks_{};
   std::unique_ptr<ThreadPool> loading_;  // that read what is uploaded: files that are mapped, page by page
   std::shared_ptr<void> host_ring_, device_ring_;

@@ -204,8 +204,14 @@ void CudaOps::gated(const float* x, int32_t rows, Activation activation, const G
   flush();
   const Matrix &gate = *gated_args.gate, &up = *gated_args.up;
   float* const y = gated_args.y;
-  if (gate.format != up.format || gate.group != up.group)
-    return fail("CUDA: a gate and what it gates differ in format");
+  if (gate.format != up.format || gate.group != up.group || gate.scale_dtype != up.scale_dtype) {
+    auto* times =
+        static_cast<float*>(grown(unlike_, static_cast<size_t>(rows) * static_cast<size_t>(up.rows) * sizeof(float)));
+    if (!status_.ok()) return;
+    const Projection both[] = {{&gate, y}, {&up, times}};
+    linear(x, rows, activation, both);
+    return gate_mul({y, times, rows, gate.rows, gate.rows, gated_args.function});
+  }
   MatmulArgs args;
   Product& product = args.out[0];
   product.weight = weight_of(gate);

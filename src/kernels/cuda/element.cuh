@@ -39,6 +39,7 @@ __device__ __forceinline__ float element(const Weight& w, int64_t row, int32_t c
   const int64_t tile = row / 16;
   const int r = static_cast<int>(row % 16), g = r % 8, high = r / 8;
   if (w.format == Format::f32) return static_cast<const float*>(w.values)[row * w.cols + col];
+  if (w.format == Format::f16) return __half2float(static_cast<const __half*>(w.values)[row * w.cols + col]);
   if (w.format == Format::bf16) {
     const int k = col % 16, lane = g * 4 + k % 8 / 2;
     const int64_t at = ((tile * (w.depth() / 16) + col / 16) * 32 + lane) * 8 + (k / 8 * 2 + high) * 2 + k % 2;

@@ -38,8 +38,8 @@ std::vector<Weight> quantised_weights() {
 }
 
 std::string name_of(const Weight& w) {
-  return std::string(w.format == Format::q8 ? "q8" : "q4") + ", scales " + std::to_string(static_cast<int>(w.scales)) + " by " +
-         std::to_string(w.group) + ", " + std::to_string(w.rows) + " x " + std::to_string(w.cols);
+  return std::string(w.format == Format::q8 ? "q8" : "q4") + ", scales " + std::to_string(static_cast<int>(w.scales)) +
+         " by " + std::to_string(w.group) + ", " + std::to_string(w.rows) + " x " + std::to_string(w.cols);
 }
 
 TEST(CudaLayout, EveryElementHasAPlaceOfItsOwn) {

@@ -54,15 +54,7 @@ Status check_limits(const Gemma4Weights& weights, const kernels::Limits& limits)
   const std::array<const Matrix*, 4> ends = {&weights.embedding, &weights.head, &weights.ple_embedding,
                                              &weights.ple_model_projection};
   TRY(check_weight_formats(ends, limits));
-  TRY(check_layer_formats(weights.layers, limits));
-  for (size_t i = 0; limits.gates_alike && i < weights.layers.size(); ++i) {
-    const Matrix &gate = weights.layers[i].gate, &up = weights.layers[i].up;
-    if (gate.format == up.format && gate.group == up.group && gate.scale_dtype == up.scale_dtype) continue;
-    return Error{fmt::format(
-        "layer {}: gate_proj is {} in groups of {}, up_proj {} in groups of {}; this backend takes them in one format",
-        i, weight_format_name(gate.format), gate.group, weight_format_name(up.format), up.group)};
-  }
-  return Done{};
+  return check_layer_formats(weights.layers, limits);
 }
 
 Status check_limits(const MtpWeights& weights, const kernels::Limits& limits) {

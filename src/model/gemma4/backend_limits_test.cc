@@ -47,19 +47,21 @@ TEST_F(BackendLimitsTest, TheErrorHasBothNumbers) {
   EXPECT_EQ(message(weights), "the model has heads of 16 numbers; this backend takes multiples of 32");
 }
 
-TEST_F(BackendLimitsTest, GatesInTwoFormats) {
+TEST_F(BackendLimitsTest, FormatsThatABackendDoesNotRead) {
   Gemma4Weights weights = weights_of("dense");
-  limits_.gates_alike = true;
+  weights.layers[2].up.format = WeightFormat::q4_k;
+  limits_.unread = kernels::Limits::format_bit(WeightFormat::nf4);
   EXPECT_EQ(message(weights), "");
-  for (Matrix* matrix : {&weights.layers[2].gate, &weights.layers[2].up}) {
-    matrix->format = WeightFormat::q4;
-    matrix->group = 64;
-  }
-  EXPECT_EQ(message(weights), "");
-  weights.layers[2].up.group = 32;
+  limits_.unread |= kernels::Limits::format_bit(WeightFormat::q4_k);
   EXPECT_EQ(message(weights),
-            "layer 2: gate_proj is q4 in groups of 64, up_proj q4 in groups of 32; this backend takes them in one "
-            "format");
+            "the model has weights in Q4_K; this backend does not read those yet (--device cpu does)");
+  limits_.unread = 0;
+  const std::vector<double> factors(1000, 1.0);
+  weights.layers[2].up.factors = factors.data();
+  EXPECT_EQ(message(weights), "");
+  limits_.factors = false;
+  EXPECT_EQ(message(weights),
+            "the model has weights in Q4_K; this backend does not read those yet (--device cpu does)");
 }
 
 TEST_F(BackendLimitsTest, DraftersAndPictures) {

@@ -109,10 +109,8 @@ Status QwenWeights::check(const kernels::Limits& limits) const {
   if (config.is_recurrent()) TRY(check_delta(config.delta, limits));
   if (config.gates_attention && !limits.recurrent) return lacks("attention with a gate");
   if (!config.divides_shares && !limits.undivided_shares) return lacks("experts whose shares do not add up to 1");
-  for (size_t i = 0; limits.gates_alike && i < layers.size(); ++i) {
-    TRY(check_gates(layers[i].ffn.gate, layers[i].ffn.up, i));
+  for (size_t i = 0; limits.gates_alike && i < layers.size(); ++i)
     TRY(check_gates(layers[i].ffn.expert_gate.first, layers[i].ffn.expert_up.first, i));
-  }
   return Done{};
 }
 

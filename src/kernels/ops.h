@@ -286,8 +286,9 @@ struct Limits {
   int32_t clusters = kNone, cluster_width = kNone;
   bool gates_alike = false;     // experts() takes gate and up in one format
   uint32_t unread = 0;          // formats of weights that it does not take: bits of format_bit()
-  bool factors = true;          // rows of weights may have factors, and columns
-  bool columns = true;          // an order of their own
+  bool scaled_f8 = true;        // f8 may have scales along a row
+  bool block_factors = true;    // rows of GGUF's blocks may have factors
+  bool columns = true;          // columns may have an order of their own
   bool codes = false;           // keys and values may be codes
   bool codes_apart = true;      // also where they are not joined
   int32_t candidates = kNone;   // ChoosingOps::follow()

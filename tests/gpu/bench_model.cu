@@ -322,7 +322,7 @@ Matrix Model::matrix(int32_t rows, int32_t cols, int32_t count) {
   if (in_blocks(m.format)) m.group = block_shape(m.format).group;
   const kernels::cuda::Weight w = CudaOps::weight_of(m);
   Bits bits;
-  if (m.group > 0)
+  if (w.format == kernels::cuda::Format::q8 || w.format == kernels::cuda::Format::q4)
     bits = {kernels::cuda::pair_step_bytes(w.format, w.group, w.scales), 2 * kernels::cuda::step_value_bytes(w.format)};
   m.values = random(kernels::cuda::bytes_of(w) * static_cast<size_t>(count), bits);
   return m;

@@ -2,7 +2,7 @@
 // with random weights in device memory, as shares of what bytes and operations allow. A table on stdout; JSON where
 // told.
 //
-//   kernels_bench [--json FILE] [--models 31b,26b-a4b,12b,e4b] [--formats bf16,q8,q4,q8_0,q4_0,q4_k,q6_k]
+//   kernels_bench [--json FILE] [--models 31b,26b-a4b,12b,e4b] [--formats bf16,q8,q4,q8_0,q4_0,q4_k,q6_k,fp8,nvfp4]
 //     [--brief yes] [--prompts only] [--layers AT_MOST] [--ceilings no] [--contexts 512,30000,...]
 #include <algorithm>
 #include <cstdio>
@@ -255,7 +255,8 @@ bool listed(const std::string& list, const std::string& name) {
 
 constexpr std::pair<const char*, WeightFormat> kFormats[] = {
     {"bf16", WeightFormat::bf16}, {"q8", WeightFormat::q8},     {"q4", WeightFormat::q4},    {"q8_0", WeightFormat::q8_0},
-    {"q4_0", WeightFormat::q4_0}, {"q4_k", WeightFormat::q4_k}, {"q6_k", WeightFormat::q6_k}};
+    {"q4_0", WeightFormat::q4_0}, {"q4_k", WeightFormat::q4_k}, {"q6_k", WeightFormat::q6_k},
+    {"fp8", WeightFormat::f8},    {"nvfp4", WeightFormat::nvfp4_split}};
 
 int run(int argc, char** argv) {
   // Where no formats are named: bf16, and of one model those of groups.

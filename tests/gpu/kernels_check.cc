@@ -84,6 +84,20 @@ void check_block_products(Backends& b, bool few, bool quick) {
   }
 }
 
+// Of what becomes bf16 on its way, the same.
+void check_chunk_products(Backends& b, bool few, bool quick) {
+  for (const Case& c : chunk_cases()) {
+    check_matmul(b, c, 80, 384, few ? 18 : 150, true);
+    check_matmul(b, c, 48, 96, 20, true);
+    if (few) continue;
+    check_matmul(b, c, 704, 1664, quick ? 40 : 150, true);
+    if (c.activation == Activation::f32) continue;
+    check_not_a_number(b, c);
+    if (!quick) check_matmul(b, c, 5376, 1024, 150, false), check_matmul(b, c, 192, 21504, 150, false);
+    if (c.format == WeightFormat::f8) check_experts(b, c, 16, 4, 256, 128, quick ? 20 : 150);
+  }
+}
+
 void check_attentions(Backends& b, bool quick) {
   for (const AttentionCase& c : {AttentionCase{4, 2, 32, 24, 130},
                                  {4, 1, 16, 0, 200},
@@ -173,6 +187,7 @@ int run_few(Backends& b, const std::string& named) {
       {"recurrent", [&] { check_recurrent(b, true); }},
       {"blocks", [&] { check_blocks(b); }},
       {"gguf", [&] { check_block_products(b, true, true); }},
+      {"floats", [&] { check_chunk_products(b, true, true); }},
   };
   run_parts(parts, named);
   return b.checks.finish("kernels, a few");
@@ -195,6 +210,7 @@ int run_all(const std::string& which, const std::string& named) {
       {"blocks", [&] { check_blocks(b); }},
       {"recurrent", [&] { check_recurrent(b, quick); }},
       {"gguf", [&] { check_block_products(b, false, quick); }},
+      {"floats", [&] { check_chunk_products(b, false, quick); }},
       {"products", [&] { check_products(b, quick); }},
       {"attention", [&] { check_attentions(b, quick); }},
       {"experts", [&] { check_all_experts(b, quick); }},

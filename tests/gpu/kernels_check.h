@@ -31,6 +31,10 @@ inline const Case kCases[] = {
 
 // Those of GGUF's blocks, with rows in bytes and as they are: blocks of 32 or 64 elements, then those of 256.
 std::vector<Case> block_cases();
+// Those that become bf16 on their way, and rows of theirs have factors.
+std::vector<Case> chunk_cases();
+// What a matrix of these has besides; empty where it has none. Set in the matrix.
+std::vector<double> give_factors(Matrix& m, std::mt19937& random);
 
 // Products: against the portable ones where there is an oracle, and cut in many ways.
 void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows, bool oracle);

@@ -66,12 +66,32 @@ std::vector<Case> block_cases() {
   return cases;
 }
 
+std::vector<Case> chunk_cases() {
+  std::vector<Case> cases;
+  for (const WeightFormat format : {WeightFormat::f8, WeightFormat::nvfp4_split})
+    for (const Activation activation : {Activation::bf16, Activation::f32})
+      cases.push_back(
+          {format, activation, format == WeightFormat::f8 ? 0 : 16, DType::bf16, weight_format_name(format)});
+  return cases;
+}
+
+std::vector<double> give_factors(Matrix& m, std::mt19937& random) {
+  std::vector<double> factors;
+  if (m.format != WeightFormat::f8 && m.format != WeightFormat::nvfp4_split) return factors;
+  for (int32_t row = 0; row < m.rows; ++row) factors.push_back(1e-4 * (1 + static_cast<double>(random() % 1000)));
+  m.factors = factors.data();
+  return factors;
+}
+
 namespace {
 
-// So that bytes are made of them without a doubt: a number halfway between two becomes either.
-std::vector<float> steady_rows(int32_t rows, int32_t cols, int32_t group, std::mt19937& random) {
+// So that bytes are made of them without a doubt: a number halfway between two becomes either. Others are bf16's.
+std::vector<float> steady_rows(int32_t rows, int32_t cols, const Case& c, std::mt19937& random) {
   std::vector<float> x = random_rows(rows, cols, random);
-  if (group == 0) return x;
+  if (c.format == WeightFormat::nvfp4_split)
+    for (float& v : x) v = bf16_to_f32(f32_to_bf16(v));
+  if (c.group == 0 || c.format == WeightFormat::nvfp4_split) return x;
+  const int32_t group = c.group;
   for (auto from = x.begin(); from != x.end(); from += group) {
     const auto larger = [](float a, float c) { return std::abs(a) < std::abs(c); };
     const float step = std::abs(*std::max_element(from, from + group, larger)) / 127.0f;
@@ -85,9 +105,12 @@ std::vector<float> steady_rows(int32_t rows, int32_t cols, int32_t group, std::m
 void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows, bool oracle) {
   RandomMatrix w(c.format, n, k, c.group, c.scales, b.random);
   RandomMatrix up(c.format, n, k, c.group, c.scales, b.random);
+  const std::vector<double> factors = give_factors(w.view, b.random), up_factors = give_factors(up.view, b.random);
+  // The processor makes bytes of rows for nvfp4.
+  const Activation of_oracle = c.format == WeightFormat::nvfp4_split ? Activation::f32 : c.activation;
   std::vector<std::shared_ptr<const void>> owners;
   const Matrix placed = b.gpu.place(w.view, owners), placed_up = b.gpu.place(up.view, owners);
-  const std::vector<float> x = steady_rows(rows, k, c.group, b.random);
+  const std::vector<float> x = steady_rows(rows, k, c, b.random);
   const auto run = [&](int32_t first, int32_t count, Gate gate) {
     const Block in(b.gpu, rows_of(x, first, count, k)), out(b.gpu, static_cast<size_t>(count) * static_cast<size_t>(n));
     out.poison();
@@ -112,10 +135,10 @@ void check_matmul(Backends& b, const Case& c, int32_t n, int32_t k, int32_t rows
     const int32_t few = std::min(rows, 3);
     std::vector<float> want(static_cast<size_t>(few) * static_cast<size_t>(n));
     if (gate) {
-      b.cpu.gated(x.data(), few, c.activation, {&w.view, &up.view, want.data(), *gate});
+      b.cpu.gated(x.data(), few, of_oracle, {&w.view, &up.view, want.data(), *gate});
     } else {
       const Projection to{&w.view, want.data()};
-      b.cpu.linear(x.data(), few, c.activation, {&to, 1});
+      b.cpu.linear(x.data(), few, of_oracle, {&to, 1});
     }
     const double off = distance(std::span(whole).first(want.size()), want);
     b.checks.expect(off < 3e-5, name + ": off by " + std::to_string(off * 1e6) + "e-6");
@@ -182,7 +205,7 @@ void check_unlike_gates(Backends& b) {
     RandomMatrix up(second, kOutputs, kWidth, group(second), DType::bf16, b.random);
     std::vector<std::shared_ptr<const void>> owners;
     const Matrix placed = b.gpu.place(gate.view, owners), placed_up = b.gpu.place(up.view, owners);
-    const std::vector<float> x = steady_rows(40, kWidth, 32, b.random);
+    const std::vector<float> x = steady_rows(40, kWidth, {second, Activation::bf16, 32, DType::bf16, ""}, b.random);
     for (const int32_t rows : {1, 5, 40}) {
       const Block in(b.gpu, rows_of(x, 0, rows, kWidth)), out(b.gpu, static_cast<size_t>(rows) * kOutputs);
       b.gpu.gated(in.at(), rows, Activation::bf16, {&placed, &placed_up, out.at()});
@@ -199,6 +222,8 @@ void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int
                    int32_t rows) {
   RandomMatrix gate_up(c.format, experts * 2 * width, hidden, c.group, c.scales, b.random);
   RandomMatrix down(c.format, experts * hidden, width, c.group, c.scales, b.random);
+  const std::vector<double> factors = give_factors(gate_up.view, b.random),
+                            down_factors = give_factors(down.view, b.random);
   RandomMatrix router(WeightFormat::bf16, experts, hidden, 0, DType::bf16, b.random);
   const MatrixStack gates{gate_up.view.row_slice(0, width), experts, 2 * width, 0};
   const MatrixStack ups{gate_up.view.row_slice(width, width), experts, 2 * width, 0};

@@ -96,9 +96,11 @@ void check_elementwise(Backends& b) {
 
   std::vector<Case> tables = block_cases();
   tables.insert(tables.end(), std::begin(kCases), std::end(kCases));
+  for (const Case& c : chunk_cases()) tables.push_back(c);
   for (const Case& c : tables) {
     constexpr int32_t kColumns = 768;
     RandomMatrix table(c.format, 77, kColumns, c.group, c.scales, b.random);
+    const std::vector<double> factors = give_factors(table.view, b.random);
     std::vector<std::shared_ptr<const void>> owners;
     const Matrix placed = b.gpu.place_table(table.view, owners);
     const TokenId tokens[] = {0, 76, 15, 16, 33};

@@ -85,7 +85,7 @@ CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation a
   gated_product.up = weight_of(*args.up, args.top);
   gated_product.silu = args.function == GateFunction::silu ? 1 : 0;
   // Nobody but the second product reads them.
-  if (gate.format == Format::bf16 && activation == Activation::bf16)
+  if (like_bf16(gate.format) && activation == Activation::bf16)
     gated_product.y_bf16 = make_ready(wide, slots, width, gated_product.y_stride);
   else
     gated_product.y = wide;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <thread>
 
@@ -125,9 +126,8 @@ Limits CudaOps::limits() const {
   limits.clusters = kMostCentroids;
   limits.cluster_width = kMostClusterHidden;
   limits.gates_alike = true;
-  limits.unread = Limits::format_bit(WeightFormat::nvfp4_split) | Limits::format_bit(WeightFormat::f8) |
-                  Limits::format_bit(WeightFormat::nf4);
-  limits.factors = limits.columns = false;
+  limits.unread = Limits::format_bit(WeightFormat::nf4);
+  limits.scaled_f8 = limits.columns = limits.block_factors = false;
   limits.joined_head = has_warpgroups() ? kJoinedDim : 0;
   limits.joined_rotated = kJoinedTurned;
   limits.codes = has_warpgroups();
@@ -359,9 +359,14 @@ Weight CudaOps::weight_of(const Matrix& m, int32_t at_once) {
     case WeightFormat::f16: w.format = Format::f16; break;
     case WeightFormat::q8: w.format = Format::q8; break;
     case WeightFormat::q4: w.format = Format::q4; break;
+    case WeightFormat::f8: w.format = Format::f8; break;
+    case WeightFormat::nvfp4_split: w.format = Format::f4; break;
     default: w.format = Format::bf16; break;
   }
-  if (in_blocks(m.format)) {
+  if (w.format == Format::f8 || w.format == Format::f4) {
+    w.factors = m.factors;
+    w.exact = 1;
+  } else if (in_blocks(m.format)) {
     const BlockForm form = block_form(m.format);
     w.format = form.format;
     w.scales = form.scales;
@@ -429,6 +434,34 @@ void CudaOps::pack_blocks(const Matrix& m, const Weight& w, char* staging, void*
     pack_records(raw_scales, to, w, stream_);
 }
 
+void CudaOps::pack_floats(const Matrix& m, const Weight& w, char* staging, void* to) {
+  const size_t bytes = static_cast<size_t>(m.rows) * m.row_value_bytes();
+  upload(staging, m.values, bytes);
+  if (w.format == Format::f8) return pack_f8(staging, to, w, stream_);
+  upload(staging + bytes, m.scales, static_cast<size_t>(m.rows) * m.row_scale_bytes());
+  pack_f4(staging, staging + bytes, to, w, stream_);
+}
+
+// Of all matrices, one behind the other; or none.
+const double* CudaOps::placed_factors(const MatrixStack& w, Format format,
+                                      std::vector<std::shared_ptr<const void>>& owners) {
+  if (format != Format::f8 && format != Format::f4) return nullptr;
+  const auto rows = static_cast<size_t>(w.first.rows);
+  const double larger = format == Format::f4 ? std::ldexp(1.0, kF4Smaller) : 1.0;
+  std::vector<double> factors(rows * static_cast<size_t>(w.count), larger);
+  for (int32_t e = 0; e < w.count; ++e) {
+    const double* from = w.at(e).factors;
+    for (size_t row = 0; from != nullptr && row < rows; ++row)
+      factors[static_cast<size_t>(e) * rows + row] *= from[row];
+  }
+  const std::shared_ptr<void> block = arena(factors.size() * sizeof(double));
+  if (block == nullptr) return nullptr;
+  upload(block.get(), factors.data(), factors.size() * sizeof(double));
+  (void)wait();
+  owners.push_back(block);
+  return static_cast<const double*>(block.get());
+}
+
 MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) {
   if (!w.first.present() || !status_.ok()) return w;
   const uint64_t print = print_of(w);
@@ -445,8 +478,9 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
   if (block == nullptr) return w;
   // Raw rows pass through a staging block, so many whole pairs of tiles at a time.
   const Matrix& m = w.first;
-  const size_t raw_row = in_blocks(m.format) ? code_bytes(shape) + 2 * raw_scale_bytes(shape)
-                                             : m.row_value_bytes() + 2 * m.row_scale_bytes();
+  const bool apart = shape.format == Format::q8 || shape.format == Format::q4;
+  const size_t raw_row = in_blocks(m.format) && apart ? code_bytes(shape) + 2 * raw_scale_bytes(shape)
+                                                      : m.row_value_bytes() + 2 * m.row_scale_bytes();
   const int32_t step =
       static_cast<int32_t>(std::max<size_t>(1, (size_t{128} << 20) / raw_row / kPairOutputs)) * kPairOutputs;
   Grown raw;
@@ -466,6 +500,10 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
       }
       Weight part = shape;
       part.rows = some;
+      if (part.format == Format::f8 || part.format == Format::f4) {
+        pack_floats(slice, part, staging, to);
+        continue;
+      }
       if (in_blocks(m.format)) {
         pack_blocks(slice, part, staging, to);
         continue;
@@ -486,6 +524,7 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
   placed.first.packed = true;
   placed.first.values = block.get();
   placed.first.scales = placed.first.biases = nullptr;
+  placed.first.factors = placed_factors(w, shape.format, owners);
   placed.stride_bytes = bytes;
   packed_[w.first.values] = {block, placed, print};
   owners.push_back(block);

@@ -150,7 +150,7 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
     matmul_f32_many(args, stream_);
   else if (plain)
     matmul_f32(args, stream_);
-  else if (w.format == Format::bf16 && goes_narrow(args))
+  else if (like_bf16(w.format) && goes_narrow(args))
     matmul_narrow(args, stream_, true);
   else if (w.format == Format::bf16 && goes_through_ring(args))
     matmul_ring(args, stream_);
@@ -222,7 +222,7 @@ void CudaOps::gated(const float* x, int32_t rows, Activation activation, const G
   args.count = 1;
   product.y = y;
   written(y, static_cast<int64_t>(rows) * gate.rows);
-  if (gate.format == WeightFormat::bf16 && activation == Activation::bf16)
+  if (like_bf16(product.weight.format) && activation == Activation::bf16)
     product.y_bf16 = make_ready(y, rows, gate.rows, product.y_stride);
   else if (const int32_t group = wanted_group(y);
            group != 0 && !reads_floats(product.weight, activation) && makes_bytes(product, rows, group))

@@ -35,9 +35,10 @@ __device__ void lane_dots(const Weight& w, const char* values, int32_t output, c
     }
     return;
   }
-  if (w.format == Format::q8 || w.format == Format::q4) {
+  const bool quantised = w.format == Format::q8 || w.format == Format::q4;
+  if (quantised || w.format == Format::f8 || w.format == Format::f4) {
     for (int32_t k = lane; k < w.cols; k += 32) {
-      const float value = quantised_element(w, values, output, k);
+      const float value = quantised ? quantised_element(w, values, output, k) : chunk_element(w, values, output, k);
 #pragma unroll
       for (int r = 0; r < kRows; ++r) sums[r] = fmaf(value, x[r][k], sums[r]);
     }

@@ -5,6 +5,7 @@
 // and in a tile one step of K after another, so that a warp streams its tile with one 16-byte load per lane and step
 // and nothing in between.
 //   bf16: [tile][k / 16][lane][8]            lane's part of a 16x16 fragment
+//   f8, f4: [tile][k / 64], numbers that become bf16 without a loss on their way (narrow_chunks.cuh)
 //   q8, q4: [pair of tiles][k / 128], and in such a step first the values of both tiles, then the scales of both, so
 //   that
 //         one copy brings all of it
@@ -69,7 +70,10 @@ inline constexpr int32_t kNothingByte = 0xff;
 PACELINE_BOTH constexpr int32_t ceil_div(int32_t a, int32_t b) { return (a + b - 1) / b; }
 PACELINE_BOTH constexpr int32_t round_up(int32_t a, int32_t b) { return ceil_div(a, b) * b; }
 
-enum class Format : int32_t { f32, f16, bf16, q8, q4 };
+// f8: E4M3. f4: E2M1, and for every 16 columns a scale that was E4M3.
+enum class Format : int32_t { f32, f16, bf16, q8, q4, f8, f4 };
+// Of rows that are multiplied as bf16.
+PACELINE_BOTH constexpr bool like_bf16(Format f) { return f == Format::bf16 || f == Format::f8 || f == Format::f4; }
 
 // What q8 and q4 have besides their codes. Pairs are as wide as said; the others are GGUF's, each output's of a step of
 // K together.
@@ -98,13 +102,21 @@ struct Weight {
   Scales scales = Scales::bf16;
   int32_t part = 0;    // length of a part of K, in blocks: part_blocks()
   int64_t stride = 0;  // bytes to the next matrix of a stack
-  int32_t exact = 0;   // q8, q4: rows in float32 are multiplied as they are
+  int32_t exact = 0;   // rows in float32 are multiplied as they are, whatever the format
   int32_t filler = 0;
+  const double* factors = nullptr;  // f8, f4: [matrices, rows], or none: what all of a row is multiplied with
 
   PACELINE_BOTH constexpr int32_t tiles() const { return ceil_div(rows, kTileOutputs); }
   PACELINE_BOTH constexpr int32_t depth() const { return padded_cols(format, cols); }
   PACELINE_BOTH constexpr int32_t parts() const { return ceil_div(ceil_div(cols, kBlockK), part); }
 };
+
+// Of a tile's block of K where rows are bf16.
+PACELINE_BOTH constexpr int32_t chunk_bytes(Format format) {
+  return format == Format::bf16 ? 2048 : format == Format::f8 ? 1024 : 640;
+}
+// Numbers of f4 are made so much smaller, and their factors larger: their scales' exponents end with bf16's.
+inline constexpr int32_t kF4Smaller = 16;
 
 // Of a tile's step of K, where it is q8 or q4; and of two tiles' with all that belongs to it.
 PACELINE_BOTH constexpr int32_t step_value_bytes(Format format) {
@@ -125,7 +137,11 @@ PACELINE_BOTH constexpr size_t bytes_of(const Weight& w, int32_t rows) {
   switch (w.format) {
     case Format::f32: return static_cast<size_t>(rows) * cols * 4;
     case Format::f16: return static_cast<size_t>(rows) * cols * 2;
-    case Format::bf16: return static_cast<size_t>(round_up(rows, kTileOutputs)) * depth * 2;
+    case Format::bf16:
+    case Format::f8:
+    case Format::f4:
+      return static_cast<size_t>(ceil_div(rows, kTileOutputs)) * (depth / kBlockK) *
+             static_cast<size_t>(chunk_bytes(w.format));
     default:
       return static_cast<size_t>(ceil_div(rows, kPairOutputs)) * (depth / kStepK) *
              static_cast<size_t>(pair_step_bytes(w.format, w.group, w.scales));

@@ -89,6 +89,7 @@ inline int32_t most_narrow_rows(Format format) {
   return format == Format::bf16 && has_warpgroups() ? kNarrowRows : kMostNarrowRows;
 }
 inline bool goes_narrow(const MatmulArgs& args) {
+  if (const Format f = args.out[0].weight.format; f == Format::f8 || f == Format::f4) return true;
   if (args.experts.plan == nullptr) return args.rows <= most_narrow_rows(args.out[0].weight.format);
   return args.rows <= (args.out[0].weight.format == Format::bf16 ? kMostNarrowExpertRows : kNarrowRows);
 }
@@ -113,7 +114,7 @@ inline constexpr size_t kFewestBytesLeft = 20'000'000;
 inline bool leaves(const MatmulArgs& args) {
   const Weight& w = args.out[0].weight;
   const bool quantised = w.format == Format::q8 || w.format == Format::q4;
-  const int32_t most = w.format == Format::bf16 ? most_narrow_rows(w.format) : quantised ? kNarrowRows : 0;
+  const int32_t most = like_bf16(w.format) ? most_narrow_rows(Format::bf16) : quantised ? kNarrowRows : 0;
   const bool pays = args.rows > kFewestLeft || bytes_of(w) >= kFewestBytesLeft;
   return args.count == 1 && args.rows <= most && args.experts.plan == nullptr && pays;
 }

@@ -43,13 +43,17 @@ __global__ void __launch_bounds__(kThreads) matmul_f32_kernel(const __grid_const
     x[r] = static_cast<const float*>(args.x.values) + static_cast<int64_t>(from) * args.x.stride;
   }
   const auto values_of = [&](const Weight& w) { return static_cast<const char*>(w.values) + expert * w.stride; };
+  const auto scaled = [&](const Weight& w, float sum) {
+    if (w.factors == nullptr) return sum;
+    return static_cast<float>(static_cast<double>(sum) * w.factors[expert * w.rows + output]);
+  };
   float sums[kRows], up[kRows];
   lane_dots<kRows>(product.weight, values_of(product.weight), output, x, lane, sums);
   if (product.gated()) lane_dots<kRows>(product.up, values_of(product.up), output, x, lane, up);
 #pragma unroll
   for (int r = 0; r < kRows; ++r) {
-    float value = warp_sum(sums[r]);
-    if (product.gated()) value = gate(product.silu, value) * warp_sum(up[r]);
+    float value = scaled(product.weight, warp_sum(sums[r]));
+    if (product.gated()) value = gate(product.silu, value) * scaled(product.up, warp_sum(up[r]));
     if (lane == 0 && first_row + r < rows)
       product.y[static_cast<int64_t>(first_slot + first_row + r) * product.weight.rows + output] = value;
   }

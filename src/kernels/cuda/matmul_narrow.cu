@@ -1,4 +1,5 @@
-// Products of few rows with bf16 weights. Weights are the fixed operand of the tensor cores and rows the narrow one (8
+// Products of few rows with bf16 weights, or with such that become bf16 on their way; the latter of any number of rows.
+// Weights are the fixed operand of the tensor cores and rows the narrow one (8
 // at a time). However many rows there are, weights are read once; with more than two tiles of rows that is no longer
 // all that counts.
 //
@@ -8,30 +9,30 @@
 #include <algorithm>
 
 #include "kernels/cuda/matmul_narrow.cuh"
+#include "kernels/cuda/narrow_chunks.cuh"
 #include "kernels/cuda/weight_ring.cuh"
 
 namespace paceline::kernels::cuda {
 namespace narrow {
 namespace {
 
-constexpr int32_t kChunk = 2048;
 constexpr int kRowBuffers = 3;
-using Ring = WeightRing<kChunk>;
+// A slot is a tile's block of K.
+template <class Chunk>
+using Ring = WeightRing<chunk_bytes(Chunk::kFormat)>;
 
-// How a block uses its shared memory: rings of all warps, then so many columns of so many rows, several times. With
-// more than two tiles there is room for whole pairs of them.
+// How a block uses its shared memory: rings of all warps, so many bytes, then so many columns of so many rows, several
+// times. With more than two tiles there is room for whole pairs of them.
 struct Staging {
-  int32_t slots = 0, columns = 0, rows = 0, filler = 0;
+  int32_t slots = 0, ring_bytes = 0, columns = 0, rows = 0;
 
   PACELINE_BOTH int32_t stride() const { return columns * 2 + 16; }
-  PACELINE_BOTH int32_t ring_bytes() const { return Ring::bytes_for(slots); }
   PACELINE_BOTH int32_t rows_bytes() const { return rows * stride(); }
 };
 
-constexpr int32_t kChunkSteps = kChunk / 512;
-static_assert(kChunkSteps * 16 == kBlockK);  // a chunk is a tile's block of K
+constexpr int32_t kChunkSteps = kBlockK / 16;
 
-template <int kTiles>
+template <class Chunk, int kTiles>
 __global__ void __launch_bounds__(kThreads, 4)
     narrow_bf16(const __grid_constant__ MatmulArgs args, const __grid_constant__ Staging staging) {
   constexpr int kRows = kTiles * 8;
@@ -54,18 +55,19 @@ __global__ void __launch_bounds__(kThreads, 4)
   }
   if (u.row_base >= u.rows) return;
   const Weight& w = u.product->weight;
-  const Tile tile = find_tile(u, warp);
+  constexpr int32_t kChunk = chunk_bytes(Chunk::kFormat);
+  const Tile tile = find_tile(u, warp, kChunk);
   __shared__ uint64_t row_barriers[kRowBuffers];
   FilledBuffers<kRowBuffers> buffers(row_barriers);
   // In blocks of K.
   const int32_t begin = u.part * w.part, end = min(w.depth() / kBlockK, begin + u.parts_here * w.part);
-  __shared__ Ring::Beginning beginning;
-  Ring ring(shared_address(shared), staging.slots, tile.values + static_cast<int64_t>(begin) * kChunk, end - begin,
+  __shared__ typename Ring<Chunk>::Beginning beginning;
+  Ring<Chunk> ring(shared_address(shared), staging.slots, tile.values + static_cast<int64_t>(begin) * kChunk, end - begin,
             tile.present, beginning);
   const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kBlockK;
   const auto stage = [&](int32_t from, int32_t buffer) {
     stage_rows(args, u, from < end ? rows_here : 0, from * kBlockK * 2, (min(end, from + span) - from) * kBlockK * 2,
-               shared_address(shared) + staging.ring_bytes() + buffer * staging.rows_bytes(), staging.stride(),
+               shared_address(shared) + staging.ring_bytes + buffer * staging.rows_bytes(), staging.stride(),
                buffers.barrier(buffer));
   };
   // A row that is not there is read from the last one's place, or as it is: the tensor cores' columns do not mix, and
@@ -86,13 +88,11 @@ __global__ void __launch_bounds__(kThreads, 4)
     // All have done with the one in front of it, too.
     __syncthreads();
     stage(from + (kRowBuffers - 1) * span, buffer == 0 ? kRowBuffers - 1 : buffer - 1);
-    const char* rows = shared + staging.ring_bytes() + buffer * staging.rows_bytes();
+    const char* rows = shared + staging.ring_bytes + buffer * staging.rows_bytes();
     const int32_t to = min(end, from + span);
     for (int32_t block = from; block < to; ++block, rows += kBlockK * 2) {
-      const uint32_t at = ring.next() + lane * 16;
       uint4 a[kChunkSteps];
-#pragma unroll
-      for (int i = 0; i < kChunkSteps; ++i) a[i] = shared_four(at + i * 512);
+      Chunk::read(ring.next(), lane, a);
       if constexpr (kTiles <= 2) {
 #pragma unroll
         for (int i = 0; i < kChunkSteps; ++i)
@@ -153,8 +153,8 @@ int32_t chunks_of_place(const MatmulArgs& args) {
   return chunks / kPlaces;
 }
 
-template <int kTiles>
-void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool early) {
+template <class Chunk, int kTiles>
+void start_tiles(const MatmulArgs& args, int32_t groups, Stream stream, bool early) {
   constexpr int32_t kRows = kTiles * 8;
   Staging staging;
   staging.rows = kTiles > 2 ? round_up(std::min(kRows, args.rows), 16) : std::min(kRows, args.rows);
@@ -163,14 +163,28 @@ void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool earl
   constexpr int32_t kBytes = kShared / kBlocks - kOwn;
   const int32_t chunks = chunks_of_place(args);
   const bool more_slots = chunks >= kFewChunks && (kTiles == 2 || chunks <= kManyChunks);
-  constexpr int32_t kSlots = kTiles == 1 ? kMostSlots : kTiles == 2 ? kMostSlots - 1 : kFewestSlots;
-  const int32_t room = kTiles > 2 || more_slots ? (kBytes - Ring::bytes_for(kSlots)) / kRowBuffers
+  // As many bytes on their way, whatever they hold.
+  constexpr int32_t kMore = chunk_bytes(Format::bf16) / chunk_bytes(Chunk::kFormat);
+  constexpr int32_t kSlots = kMore * (kTiles == 1 ? kMostSlots : kTiles == 2 ? kMostSlots - 1 : kFewestSlots);
+  const int32_t room = kTiles > 2 || more_slots ? (kBytes - Ring<Chunk>::bytes_for(kSlots)) / kRowBuffers
                                                 : (kTiles == 1 ? kRowsBytes : kRowsBytesOfTwo) + staging.rows * 16;
   staging.columns = std::clamp((room / staging.rows - 16) / (kBlockK * 2), 1, 16) * kBlockK;
   const int32_t left = kBytes - kRowBuffers * staging.rows_bytes();
-  staging.slots = std::clamp(left / Ring::bytes_for(1), kFewestSlots, kMostSlots);
-  launch(narrow_bf16<kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),
+  staging.slots = std::clamp(left / Ring<Chunk>::bytes_for(1), kMore * kFewestSlots, kMore * kMostSlots);
+  staging.ring_bytes = round_up(Ring<Chunk>::bytes_for(staging.slots), 128);
+  launch(narrow_bf16<Chunk, kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),
          kBytes, stream, early, args, staging);
+}
+
+template <class Chunk>
+void start_chunks(const MatmulArgs& args, int32_t group_rows, Stream stream, bool early) {
+  const int32_t groups = ceil_div(args.rows, group_rows);
+  switch (group_rows) {
+    case 8: start_tiles<Chunk, 1>(args, groups, stream, early); break;
+    case 16: start_tiles<Chunk, 2>(args, groups, stream, early); break;
+    case 32: start_tiles<Chunk, 4>(args, groups, stream, early); break;
+    default: start_tiles<Chunk, 8>(args, groups, stream, early);
+  }
 }
 
 }  // namespace
@@ -179,13 +193,11 @@ void start_bf16(const MatmulArgs& args, int32_t groups, Stream stream, bool earl
 void matmul_narrow(MatmulArgs args, Stream stream, bool early) {
   constexpr int32_t kPlenty = 2048;
   const int32_t group_rows = args.rows <= 8 ? 8 : args.rows <= 16 ? 16 : args.rows <= 32 ? 32 : 64;
-  const int32_t groups = ceil_div(args.rows, group_rows);
   narrow::lay_out(args, kUnitOutputs, kPlenty, group_rows);
-  switch (group_rows) {
-    case 8: narrow::start_bf16<1>(args, groups, stream, early); break;
-    case 16: narrow::start_bf16<2>(args, groups, stream, early); break;
-    case 32: narrow::start_bf16<4>(args, groups, stream, early); break;
-    default: narrow::start_bf16<8>(args, groups, stream, early);
+  switch (args.out[0].weight.format) {
+    case Format::f8: narrow::start_chunks<F8Chunk>(args, group_rows, stream, early); break;
+    case Format::f4: narrow::start_chunks<F4Chunk>(args, group_rows, stream, early); break;
+    default: narrow::start_chunks<Bf16Chunk>(args, group_rows, stream, early);
   }
 }
 

@@ -126,19 +126,19 @@ __device__ __forceinline__ void stage_rows(const MatmulArgs& args, const Unit& u
 #endif
 }
 
-// The warp's tile of a unit of bf16: where it starts, if there is one.
+// The warp's tile of a unit of such chunks: where it starts, if there is one.
 struct Tile {
   const char* values;
   bool present;
 };
 
-__device__ inline Tile find_tile(const Unit& u, int warp) {
+__device__ inline Tile find_tile(const Unit& u, int warp, int32_t chunk) {
   const bool gated = u.product->gated();
   const Weight& w = gated && warp >= 2 ? u.product->up : u.product->weight;
   const int32_t tile = gated ? u.unit * 2 + warp % 2 : u.unit * 4 + warp;
   Tile t;
   t.present = tile < w.tiles();
-  const int64_t expert = u.expert >= 0 ? u.expert : 0, per_tile = int64_t{w.depth()} * 32;
+  const int64_t expert = u.expert >= 0 ? u.expert : 0, per_tile = int64_t{w.depth() / kBlockK} * chunk;
   t.values = static_cast<const char*>(w.values) + expert * w.stride + (t.present ? tile * per_tile : 0);
   return t;
 }
@@ -155,6 +155,20 @@ __device__ __forceinline__ void store_bf16(uint16_t* to, const float4& v) {
   *reinterpret_cast<uint2*>(to) = make_uint2(pack_bf16(v.x, v.y), pack_bf16(v.z, v.w));
 }
 
+// Outputs from this one on, times their factors.
+__device__ __forceinline__ float times_factors(const double* factors, float v) {
+  return static_cast<float>(static_cast<double>(v) * factors[0]);
+}
+__device__ __forceinline__ float4 times_factors(const double* factors, const float4& v) {
+  return make_float4(times_factors(factors, v.x), times_factors(factors + 1, v.y), times_factors(factors + 2, v.z),
+                     times_factors(factors + 3, v.w));
+}
+template <class Values>
+__device__ __forceinline__ Values with_factors(const Weight& w, const Unit& u, int32_t output, const Values& v) {
+  if (w.factors == nullptr) return v;
+  return times_factors(w.factors + static_cast<int64_t>(max(u.expert, 0)) * w.rows + output, v);
+}
+
 // What comes from the unit's sums of a row, from this output on, where there is such a one; `up` where it is gated.
 template <class Values>
 __device__ __forceinline__ void write_output(const Unit& u, int32_t r, int32_t output, const float* sums,
@@ -162,8 +176,8 @@ __device__ __forceinline__ void write_output(const Unit& u, int32_t r, int32_t o
   const Product& p = *u.product;
   if (output >= p.weight.rows) return;
   const auto values_at = [](const float* at) { return *reinterpret_cast<const Values*>(at); };
-  Values v = values_at(sums);
-  if (p.gated()) v = gate_times(p.silu, v, values_at(up));
+  Values v = with_factors(p.weight, u, output, values_at(sums));
+  if (p.gated()) v = gate_times(p.silu, v, with_factors(p.up, u, output, values_at(up)));
   const int64_t row = u.first_slot + u.row_base + r, at = row * p.weight.rows + output;
   if (p.times != nullptr) v = gate_times(p.silu, v, values_at(p.times + row * p.times_stride + output));
   // First: somebody waits for it.

@@ -2,6 +2,7 @@
 // matrix, on the device, behind its upload.
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/narrow_chunks.cuh"
 #include "kernels/cuda/row_bytes.cuh"
 #include "kernels/cuda/rows.h"
 
@@ -30,6 +31,61 @@ __global__ void pack_bf16_kernel(const uint16_t* from, uint4* to, int32_t rows, 
     words[i] = word;
   }
   to[at] = make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+// One thread per lane and two steps of 16 columns.
+__global__ void pack_f8_kernel(const uint8_t* from, uint4* to, int32_t rows, int32_t cols, int64_t lanes,
+                               int32_t pairs) {
+  const int64_t at = thread_number();
+  if (at >= lanes) return;
+  const int lane = static_cast<int>(at % 32), g = lane / 4, t = lane % 4;
+  const int64_t pair = at / 32 % pairs, tile = at / 32 / pairs;
+  uint32_t words[4];
+  for (int i = 0; i < 4; ++i) {
+    uint32_t word = 0;
+    for (int byte = 0; byte < 4; ++byte) {
+      const int64_t row = tile * 16 + g + (byte % 2 == 0 ? 8 : 0);
+      const int64_t col = pair * 32 + i / 2 * 16 + i % 2 * 8 + t * 2 + byte / 2;
+      if (row < rows && col < cols) word |= static_cast<uint32_t>(from[row * cols + col]) << (8 * byte);
+    }
+    words[i] = word;
+  }
+  to[at] = make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+// One thread per lane and block of K; scales by the first lane of four.
+__global__ void pack_f4_kernel(const uint8_t* from, const uint8_t* scales, char* to, const Weight w, int64_t lanes) {
+  const int64_t at = thread_number();
+  if (at >= lanes) return;
+  const int lane = static_cast<int>(at % 32), g = lane / 4, t = lane % 4;
+  const int64_t blocks = w.depth() / kBlockK, block = at / 32 % blocks, tile = at / 32 / blocks;
+  char* chunk = to + at / 32 * chunk_bytes(Format::f4);
+  uint32_t words[4] = {};
+  for (int step = 0; step < 4; ++step)
+    for (int half = 0; half < 2; ++half)
+      for (int i = 0; i < 4; ++i) {
+        const int64_t row = tile * 16 + g + i % 2 * 8, col = block * 64 + step * 16 + t * 2 + half + i / 2 * 8;
+        if (row >= w.rows || col >= w.cols) continue;
+        const uint32_t code = from[row * (w.cols / 2) + col / 2] >> (col % 2 * 4) & 15u;
+        for (int b = 0; b < 4; ++b) words[step] |= (code >> (3 - b) & 1u) << (half * 16 + f4_bit(i, b));
+      }
+  *reinterpret_cast<uint4*>(chunk + lane * 16) = make_uint4(words[0], words[1], words[2], words[3]);
+  if (t != 0) return;
+  auto* scales_to = reinterpret_cast<uint16_t*>(chunk + 512 + g * 16);
+  for (int step = 0; step < 4; ++step)
+    for (int high = 0; high < 2; ++high) {
+      const int64_t row = tile * 16 + g + high * 8, group = block * 4 + step;
+      uint32_t bits = 0;
+      if (row < w.rows && group < w.cols / 16) {
+        // E4M3 to bf16, and 2^(126 - kF4Smaller) times larger; what is not a number stays so.
+        const uint32_t e4m3 = scales[row * (w.cols / 16) + group];
+        const uint32_t value = bf16_of_f8(e4m3 << 8) & 0xffffu;
+        bits = (e4m3 & 0x7fu) == 0x7fu ? 0x7fffu
+               : (value & 0x7fffu) == 0 ? 0u
+                                        : value + (static_cast<uint32_t>(126 - kF4Smaller) << 7);
+      }
+      scales_to[step * 2 + high] = static_cast<uint16_t>(bits);
+    }
 }
 
 __device__ uint32_t quantised_at(const uint8_t* from, int32_t rows, int32_t cols, int64_t row, int64_t col, int bits) {
@@ -144,6 +200,19 @@ void pack_values(const void* from, void* to, const Weight& w, Stream stream) {
       int64_t{ceil_div(w.rows, kPairOutputs)} * 2 * (w.depth() / (w.format == Format::q8 ? 32 : 64)) * 32;
   launch(pack_quantised_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false,
          static_cast<const uint8_t*>(from), static_cast<char*>(to), w, lanes);
+}
+
+void pack_f8(const void* from, void* to, const Weight& w, Stream stream) {
+  const int32_t pairs = w.depth() / 32;
+  const int64_t lanes = int64_t{w.tiles()} * pairs * 32;
+  launch(pack_f8_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false, static_cast<const uint8_t*>(from),
+         static_cast<uint4*>(to), w.rows, w.cols, lanes, pairs);
+}
+
+void pack_f4(const void* from, const void* scales, void* to, const Weight& w, Stream stream) {
+  const int64_t lanes = int64_t{w.tiles()} * (w.depth() / kBlockK) * 32;
+  launch(pack_f4_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false, static_cast<const uint8_t*>(from),
+         static_cast<const uint8_t*>(scales), static_cast<char*>(to), w, lanes);
 }
 
 void pack_scales(const void* scales, const void* biases, void* to, const Weight& w, Stream stream) {

@@ -12,6 +12,9 @@ namespace paceline::kernels::cuda {
 // Into layout.h's order. `from` is device memory, as it lies in a checkpoint.
 void pack_values(const void* from, void* to, const Weight& w, Stream stream);
 void pack_scales(const void* scales, const void* biases, void* to, const Weight& w, Stream stream);
+void pack_f8(const void* from, void* to, const Weight& w, Stream stream);
+// scales: E4M3 [rows, cols / 16].
+void pack_f4(const void* from, const void* scales, void* to, const Weight& w, Stream stream);
 // [rows, depth / kStepK] of record_bytes() each.
 void pack_records(const void* records, void* to, const Weight& w, Stream stream);
 

@@ -59,7 +59,7 @@ TEST_F(BackendLimitsTest, FormatsThatABackendDoesNotRead) {
   const std::vector<double> factors(1000, 1.0);
   weights.layers[2].up.factors = factors.data();
   EXPECT_EQ(message(weights), "");
-  limits_.factors = false;
+  limits_.block_factors = false;
   EXPECT_EQ(message(weights),
             "the model has weights in Q4_K; this backend does not read those yet (--device cpu does)");
 }

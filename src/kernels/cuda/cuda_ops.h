@@ -172,6 +172,7 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
   void written(const float* begin, int64_t floats);
   Rows rows_for(const float* x, int32_t rows, const Weight& w, Activation activation);
   void multiply(MatmulArgs& args, Activation activation);
+  void multiply_unpacked(const MatmulArgs& args);
   void multiply_waiting(float* left);
   // Launches what waits.
   void flush();
@@ -223,8 +224,8 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
   Planned planned_;
 
   Grown partial_, counted_, arrivals_, left_, scores_left_, attention_partial_, attention_totals_, coded_out_,
-      expert_plan_, slots_, slot_rows_, unlike_, argmax_keys_, choice_tops_, clusters_, cluster_keys_, candidates_,
-      delta_gates_;
+      expert_plan_, slots_, slot_rows_, unlike_, unpacked_, argmax_keys_, choice_tops_, clusters_, cluster_keys_,
+      candidates_, delta_gates_;
   std::array<cudaEvent_t, 2> marks_{};
   std::unique_ptr<ThreadPool> loading_;  // that read what is uploaded: files that are mapped, page by page
   std::shared_ptr<void> host_ring_, device_ring_;

@@ -146,6 +146,7 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
   args.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
   const Weight& w = args.out[0].weight;
   const bool plain = reads_floats(w, activation);
+  if (!plain && args.experts.plan == nullptr && unpacks(w, args.rows)) return multiply_unpacked(args);
   if (plain && can_multiply_many_f32(args))
     matmul_f32_many(args, stream_);
   else if (plain)
@@ -160,6 +161,27 @@ void CudaOps::multiply(MatmulArgs& args, Activation activation) {
     matmul_quantised(args, stream_, true);
   else
     matmul_quantised_wide(args, stream_);
+}
+
+// Products of many rows, none of them gated, one by one.
+void CudaOps::multiply_unpacked(const MatmulArgs& args) {
+  for (int32_t i = 0; i < args.count; ++i) {
+    MatmulArgs one = args;
+    one.count = 1;
+    one.out[0] = args.out[i];
+    Weight& w = one.out[0].weight;
+    CHECK(!one.out[0].gated());
+    const Weight packed = w;
+    w.format = Format::bf16;
+    w.factors = nullptr;
+    w.exact = 0;
+    void* const to = grown(unpacked_, bytes_of(w));
+    if (!status_.ok()) return;
+    unpack_chunks(packed, to, stream_);
+    w.values = to;
+    multiply(one, Activation::bf16);
+    if (packed.factors != nullptr) times_factors(one.out[0].y, packed.factors, args.rows, w.rows, stream_);
+  }
 }
 
 void CudaOps::linear(const float* x, int32_t rows, Activation activation, std::span<const Projection> out) {
@@ -204,7 +226,8 @@ void CudaOps::gated(const float* x, int32_t rows, Activation activation, const G
   flush();
   const Matrix &gate = *gated_args.gate, &up = *gated_args.up;
   float* const y = gated_args.y;
-  if (gate.format != up.format || gate.group != up.group || gate.scale_dtype != up.scale_dtype) {
+  const bool unlike = gate.format != up.format || gate.group != up.group || gate.scale_dtype != up.scale_dtype;
+  if (unlike || (activation == Activation::bf16 && unpacks(weight_of(gate), rows))) {
     auto* times =
         static_cast<float*>(grown(unlike_, static_cast<size_t>(rows) * static_cast<size_t>(up.rows) * sizeof(float)));
     if (!status_.ok()) return;

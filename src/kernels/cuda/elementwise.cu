@@ -24,6 +24,13 @@ __global__ void gate_mul_kernel(const GateMulArgs args, int64_t count) {
   reinterpret_cast<__nv_bfloat16*>(args.y_bf16)[row * args.y_stride + col] = __float2bfloat16_rn(value);
 }
 
+__global__ void times_factors_kernel(float* y, const double* factors, int32_t width, int64_t count) {
+  let_next_start();
+  wait_for_previous();
+  const int64_t at = thread_number();
+  if (at < count) y[at] = static_cast<float>(static_cast<double>(y[at]) * factors[at % width]);
+}
+
 __global__ void sigmoid_mul_kernel(const SigmoidRows args, int64_t count) {
   let_next_start();
   wait_for_previous();
@@ -136,6 +143,11 @@ void read_all(void* block, size_t bytes, Stream stream) {
 void gate_mul(const GateMulArgs& args, Stream stream) {
   const int64_t count = int64_t{args.rows} * args.width;
   launch(gate_mul_kernel, blocks_for(count), dim3(kThreads), 0, stream, true, args, count);
+}
+
+void times_factors(float* y, const double* factors, int32_t rows, int32_t width, Stream stream) {
+  const int64_t count = int64_t{rows} * width;
+  launch(times_factors_kernel, blocks_for(count), dim3(kThreads), 0, stream, true, y, factors, width, count);
 }
 
 void sigmoid_mul(const SigmoidRows& args, Stream stream) {

@@ -93,6 +93,13 @@ inline bool goes_narrow(const MatmulArgs& args) {
   if (args.experts.plan == nullptr) return args.rows <= most_narrow_rows(args.out[0].weight.format);
   return args.rows <= (args.out[0].weight.format == Format::bf16 ? kMostNarrowExpertRows : kNarrowRows);
 }
+// f8 and f4 of so many rows and no stack are better off as bf16, where so many bytes hold them.
+inline constexpr int32_t kFewestUnpackedRows = 65;
+inline constexpr size_t kMostUnpackedBytes = size_t{512} << 20;
+inline bool unpacks(const Weight& w, int32_t rows) {
+  return (w.format == Format::f8 || w.format == Format::f4) && rows >= kFewestUnpackedRows &&
+         static_cast<size_t>(w.tiles()) * static_cast<size_t>(w.depth()) * 32 <= kMostUnpackedBytes;
+}
 // Whether a launch may have products beside its experts, or a gate that comes as rows: bf16 and few rows.
 inline bool joins(const MatmulArgs& args) {
   bool all = args.rows <= most_narrow_rows(Format::bf16);

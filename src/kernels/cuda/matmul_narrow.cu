@@ -17,9 +17,10 @@ namespace narrow {
 namespace {
 
 constexpr int kRowBuffers = 3;
-// A slot is a tile's block of K.
-template <class Chunk>
-using Ring = WeightRing<chunk_bytes(Chunk::kFormat)>;
+// A slot is so many of a tile's blocks of K: a multiprocessor asks for copies one at a time, and small ones take as long
+// as large ones.
+template <class Chunk, int kSpan>
+using Ring = WeightRing<kSpan * chunk_bytes(Chunk::kFormat)>;
 
 // How a block uses its shared memory: rings of all warps, so many bytes, then so many columns of so many rows, several
 // times. With more than two tiles there is room for whole pairs of them.
@@ -32,7 +33,7 @@ struct Staging {
 
 constexpr int32_t kChunkSteps = kBlockK / 16;
 
-template <class Chunk, int kTiles>
+template <class Chunk, int kSpan, int kTiles>
 __global__ void __launch_bounds__(kThreads, 4)
     narrow_bf16(const __grid_constant__ MatmulArgs args, const __grid_constant__ Staging staging) {
   constexpr int kRows = kTiles * 8;
@@ -61,9 +62,9 @@ __global__ void __launch_bounds__(kThreads, 4)
   FilledBuffers<kRowBuffers> buffers(row_barriers);
   // In blocks of K.
   const int32_t begin = u.part * w.part, end = min(w.depth() / kBlockK, begin + u.parts_here * w.part);
-  __shared__ typename Ring<Chunk>::Beginning beginning;
-  Ring<Chunk> ring(shared_address(shared), staging.slots, tile.values + static_cast<int64_t>(begin) * kChunk, end - begin,
-            tile.present, beginning);
+  __shared__ typename Ring<Chunk, kSpan>::Beginning beginning;
+  Ring<Chunk, kSpan> ring(shared_address(shared), staging.slots, tile.values + static_cast<int64_t>(begin) * kChunk,
+                          (end - begin) / kSpan, tile.present, beginning);
   const int32_t rows_here = min(staging.rows, u.rows - u.row_base), span = staging.columns / kBlockK;
   const auto stage = [&](int32_t from, int32_t buffer) {
     stage_rows(args, u, from < end ? rows_here : 0, from * kBlockK * 2, (min(end, from + span) - from) * kBlockK * 2,
@@ -90,34 +91,38 @@ __global__ void __launch_bounds__(kThreads, 4)
     stage(from + (kRowBuffers - 1) * span, buffer == 0 ? kRowBuffers - 1 : buffer - 1);
     const char* rows = shared + staging.ring_bytes + buffer * staging.rows_bytes();
     const int32_t to = min(end, from + span);
-    for (int32_t block = from; block < to; ++block, rows += kBlockK * 2) {
-      uint4 a[kChunkSteps];
-      Chunk::read(ring.next(), lane, a);
-      if constexpr (kTiles <= 2) {
+    for (int32_t block = from; block < to; block += kSpan) {
+      const uint32_t at = ring.next();
 #pragma unroll
-        for (int i = 0; i < kChunkSteps; ++i)
+      for (int s = 0; s < kSpan; ++s, rows += kBlockK * 2) {
+        uint4 a[kChunkSteps];
+        Chunk::read(lane, a, [&](int offset) { return shared_four(at + s * kChunk + offset); });
+        if constexpr (kTiles <= 2) {
 #pragma unroll
-          for (int j = 0; j < kTiles; ++j) {
-            const char* b = rows + row_at[j] + i * 32;
-            mma_bf16(acc[j], a[i], *reinterpret_cast<const uint32_t*>(b), *reinterpret_cast<const uint32_t*>(b + 16));
-          }
-      } else {
+          for (int i = 0; i < kChunkSteps; ++i)
 #pragma unroll
-        for (int j = 0; j < kTiles; j += 2) {
-          if (j * 8 >= rows_here) break;
-          const uint32_t from_rows = shared_address(rows) + pair_at + j * 8 * staging.stride();
+            for (int j = 0; j < kTiles; ++j) {
+              const char* b = rows + row_at[j] + i * 32;
+              mma_bf16(acc[j], a[i], *reinterpret_cast<const uint32_t*>(b), *reinterpret_cast<const uint32_t*>(b + 16));
+            }
+        } else {
 #pragma unroll
-          for (int i = 0; i < kChunkSteps; ++i) {
-            uint32_t b[4];
-            ldmatrix4(from_rows + i * 32, b[0], b[1], b[2], b[3]);
-            mma_bf16(acc[j], a[i], b[0], b[1]);
-            mma_bf16(acc[j + 1], a[i], b[2], b[3]);
+          for (int j = 0; j < kTiles; j += 2) {
+            if (j * 8 >= rows_here) break;
+            const uint32_t from_rows = shared_address(rows) + pair_at + j * 8 * staging.stride();
+#pragma unroll
+            for (int i = 0; i < kChunkSteps; ++i) {
+              uint32_t b[4];
+              ldmatrix4(from_rows + i * 32, b[0], b[1], b[2], b[3]);
+              mma_bf16(acc[j], a[i], b[0], b[1]);
+              mma_bf16(acc[j + 1], a[i], b[2], b[3]);
+            }
           }
         }
       }
       ring.done();
       // Unless a part ends.
-      if (block + 1 < border && block + 1 < end) continue;
+      if (block + kSpan < border && block + kSpan < end) continue;
 #pragma unroll
       for (int j = 0; j < kTiles; ++j)
 #pragma unroll
@@ -153,7 +158,7 @@ int32_t chunks_of_place(const MatmulArgs& args) {
   return chunks / kPlaces;
 }
 
-template <class Chunk, int kTiles>
+template <class Chunk, int kSpan, int kTiles>
 void start_tiles(const MatmulArgs& args, int32_t groups, Stream stream, bool early) {
   constexpr int32_t kRows = kTiles * 8;
   Staging staging;
@@ -164,26 +169,27 @@ void start_tiles(const MatmulArgs& args, int32_t groups, Stream stream, bool ear
   const int32_t chunks = chunks_of_place(args);
   const bool more_slots = chunks >= kFewChunks && (kTiles == 2 || chunks <= kManyChunks);
   // As many bytes on their way, whatever they hold.
-  constexpr int32_t kMore = chunk_bytes(Format::bf16) / chunk_bytes(Chunk::kFormat);
+  constexpr int32_t kSlot = kSpan * chunk_bytes(Chunk::kFormat);
+  constexpr int32_t kMore = kSlot < 2048 ? 2048 / kSlot : 1;
   constexpr int32_t kSlots = kMore * (kTiles == 1 ? kMostSlots : kTiles == 2 ? kMostSlots - 1 : kFewestSlots);
-  const int32_t room = kTiles > 2 || more_slots ? (kBytes - Ring<Chunk>::bytes_for(kSlots)) / kRowBuffers
+  const int32_t room = kTiles > 2 || more_slots ? (kBytes - Ring<Chunk, kSpan>::bytes_for(kSlots)) / kRowBuffers
                                                 : (kTiles == 1 ? kRowsBytes : kRowsBytesOfTwo) + staging.rows * 16;
-  staging.columns = std::clamp((room / staging.rows - 16) / (kBlockK * 2), 1, 16) * kBlockK;
+  staging.columns = std::max(std::min((room / staging.rows - 16) / (kBlockK * 2), 16) / kSpan, 1) * kSpan * kBlockK;
   const int32_t left = kBytes - kRowBuffers * staging.rows_bytes();
-  staging.slots = std::clamp(left / Ring<Chunk>::bytes_for(1), kMore * kFewestSlots, kMore * kMostSlots);
-  staging.ring_bytes = round_up(Ring<Chunk>::bytes_for(staging.slots), 128);
-  launch(narrow_bf16<Chunk, kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),
+  staging.slots = std::clamp(left / Ring<Chunk, kSpan>::bytes_for(1), kMore * kFewestSlots, kMore * kMostSlots);
+  staging.ring_bytes = round_up(Ring<Chunk, kSpan>::bytes_for(staging.slots), 128);
+  launch(narrow_bf16<Chunk, kSpan, kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),
          kBytes, stream, early, args, staging);
 }
 
-template <class Chunk>
+template <class Chunk, int kSpan>
 void start_chunks(const MatmulArgs& args, int32_t group_rows, Stream stream, bool early) {
   const int32_t groups = ceil_div(args.rows, group_rows);
   switch (group_rows) {
-    case 8: start_tiles<Chunk, 1>(args, groups, stream, early); break;
-    case 16: start_tiles<Chunk, 2>(args, groups, stream, early); break;
-    case 32: start_tiles<Chunk, 4>(args, groups, stream, early); break;
-    default: start_tiles<Chunk, 8>(args, groups, stream, early);
+    case 8: start_tiles<Chunk, kSpan, 1>(args, groups, stream, early); break;
+    case 16: start_tiles<Chunk, kSpan, 2>(args, groups, stream, early); break;
+    case 32: start_tiles<Chunk, kSpan, 4>(args, groups, stream, early); break;
+    default: start_tiles<Chunk, kSpan, 8>(args, groups, stream, early);
   }
 }
 
@@ -194,11 +200,18 @@ void matmul_narrow(MatmulArgs args, Stream stream, bool early) {
   constexpr int32_t kPlenty = 2048;
   const int32_t group_rows = args.rows <= 8 ? 8 : args.rows <= 16 ? 16 : args.rows <= 32 ? 32 : 64;
   narrow::lay_out(args, kUnitOutputs, kPlenty, group_rows);
-  switch (args.out[0].weight.format) {
-    case Format::f8: narrow::start_chunks<F8Chunk>(args, group_rows, stream, early); break;
-    case Format::f4: narrow::start_chunks<F4Chunk>(args, group_rows, stream, early); break;
-    default: narrow::start_chunks<Bf16Chunk>(args, group_rows, stream, early);
-  }
+  const Format format = args.out[0].weight.format;
+  // Parts are whole numbers of four blocks, all but the last.
+  bool fours = true;
+  for (int32_t i = 0; i < args.count; ++i) fours = fours && args.out[i].weight.depth() % (4 * kBlockK) == 0;
+  if (format == Format::f8)
+    fours ? narrow::start_chunks<F8Chunk, 2>(args, group_rows, stream, early)
+          : narrow::start_chunks<F8Chunk, 1>(args, group_rows, stream, early);
+  else if (format == Format::f4)
+    fours ? narrow::start_chunks<F4Chunk, 4>(args, group_rows, stream, early)
+          : narrow::start_chunks<F4Chunk, 1>(args, group_rows, stream, early);
+  else
+    narrow::start_chunks<Bf16Chunk, 1>(args, group_rows, stream, early);
 }
 
 }  // namespace paceline::kernels::cuda

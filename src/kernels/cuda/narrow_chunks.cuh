@@ -41,20 +41,23 @@ PACELINE_BOTH constexpr int32_t f4_bit(int32_t i, int32_t b) {
   return kPlaces[i][b];
 }
 
+// four(offset): 16 bytes of the chunk.
 struct Bf16Chunk {
   static constexpr Format kFormat = Format::bf16;
-  __device__ __forceinline__ static void read(uint32_t at, int lane, uint4 (&a)[4]) {
+  template <class Four>
+  __device__ __forceinline__ static void read(int lane, uint4 (&a)[4], const Four& four) {
 #pragma unroll
-    for (int i = 0; i < 4; ++i) a[i] = shared_four(at + i * 512 + lane * 16);
+    for (int i = 0; i < 4; ++i) a[i] = four(i * 512 + lane * 16);
   }
 };
 
 struct F8Chunk {
   static constexpr Format kFormat = Format::f8;
-  __device__ __forceinline__ static void read(uint32_t at, int lane, uint4 (&a)[4]) {
+  template <class Four>
+  __device__ __forceinline__ static void read(int lane, uint4 (&a)[4], const Four& four) {
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const uint4 v = shared_four(at + i * 512 + lane * 16);
+      const uint4 v = four(i * 512 + lane * 16);
       a[i * 2] = make_uint4(bf16_of_f8(v.x), bf16_of_f8(v.x << 8), bf16_of_f8(v.y), bf16_of_f8(v.y << 8));
       a[i * 2 + 1] = make_uint4(bf16_of_f8(v.z), bf16_of_f8(v.z << 8), bf16_of_f8(v.w), bf16_of_f8(v.w << 8));
     }
@@ -63,8 +66,9 @@ struct F8Chunk {
 
 struct F4Chunk {
   static constexpr Format kFormat = Format::f4;
-  __device__ __forceinline__ static void read(uint32_t at, int lane, uint4 (&a)[4]) {
-    const uint4 v = shared_four(at + lane * 16), s = shared_four(at + 512 + lane / 4 * 16);
+  template <class Four>
+  __device__ __forceinline__ static void read(int lane, uint4 (&a)[4], const Four& four) {
+    const uint4 v = four(lane * 16), s = four(512 + lane / 4 * 16);
     const uint32_t words[4] = {v.x, v.y, v.z, v.w}, scales[4] = {s.x, s.y, s.z, s.w};
 #pragma unroll
     for (int i = 0; i < 4; ++i) {

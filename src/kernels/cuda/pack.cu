@@ -127,6 +127,20 @@ __global__ void pack_quantised_kernel(const uint8_t* from, char* to, const Weigh
       make_uint4(words[0], words[1], words[2], words[3]);
 }
 
+// A warp per block of K of a tile.
+template <class Chunk>
+__global__ void unpack_kernel(const char* from, uint4* to, int64_t chunks) {
+  let_next_start();
+  wait_for_previous();
+  const int64_t at = thread_number() / 32;
+  const int lane = threadIdx.x % 32;
+  if (at >= chunks) return;
+  uint4 a[4];
+  Chunk::read(lane, a, [&](int offset) { return load_once(from + at * chunk_bytes(Chunk::kFormat) + offset); });
+#pragma unroll
+  for (int i = 0; i < 4; ++i) to[(at * 4 + i) * 32 + lane] = a[i];
+}
+
 // One thread per pair.
 __global__ void pack_scales_kernel(const void* scales, const void* biases, char* to, const Weight w, int64_t count) {
   const int64_t at = thread_number();
@@ -213,6 +227,12 @@ void pack_f4(const void* from, const void* scales, void* to, const Weight& w, St
   const int64_t lanes = int64_t{w.tiles()} * (w.depth() / kBlockK) * 32;
   launch(pack_f4_kernel, dim3(blocks_for(lanes)), dim3(kThreads), 0, stream, false, static_cast<const uint8_t*>(from),
          static_cast<const uint8_t*>(scales), static_cast<char*>(to), w, lanes);
+}
+
+void unpack_chunks(const Weight& w, void* to, Stream stream) {
+  const int64_t chunks = int64_t{w.tiles()} * (w.depth() / kBlockK);
+  launch(w.format == Format::f8 ? unpack_kernel<F8Chunk> : unpack_kernel<F4Chunk>, dim3(blocks_for(chunks * 32)),
+         dim3(kThreads), 0, stream, true, static_cast<const char*>(w.values), static_cast<uint4*>(to), chunks);
 }
 
 void pack_scales(const void* scales, const void* biases, void* to, const Weight& w, Stream stream) {

@@ -15,6 +15,10 @@ void pack_scales(const void* scales, const void* biases, void* to, const Weight&
 void pack_f8(const void* from, void* to, const Weight& w, Stream stream);
 // scales: E4M3 [rows, cols / 16].
 void pack_f4(const void* from, const void* scales, void* to, const Weight& w, Stream stream);
+// f8 or f4 as bf16, without factors.
+void unpack_chunks(const Weight& w, void* to, Stream stream);
+// y[r][i] *= factors[i], [rows, width]
+void times_factors(float* y, const double* factors, int32_t rows, int32_t width, Stream stream);
 // [rows, depth / kStepK] of record_bytes() each.
 void pack_records(const void* records, void* to, const Weight& w, Stream stream);
 

@@ -89,6 +89,7 @@ void check_chunk_products(Backends& b, bool few, bool quick) {
   for (const Case& c : chunk_cases()) {
     check_matmul(b, c, 80, 384, few ? 18 : 150, true);
     check_matmul(b, c, 48, 96, 20, true);
+    check_matmul(b, c, 100, 1280, few ? 18 : 150, true);
     if (few) continue;
     check_matmul(b, c, 704, 1664, quick ? 40 : 150, true);
     if (c.activation == Activation::f32) continue;

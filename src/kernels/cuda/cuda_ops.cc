@@ -372,9 +372,21 @@ Weight CudaOps::weight_of(const Matrix& m, int32_t at_once) {
     w.scales = form.scales;
     w.exact = 1;
   }
-  w.part = w.format == Format::q8 || w.format == Format::q4 ? quantised_part_blocks(m.rows * at_once, m.cols)
-                                                            : part_blocks(m.rows * at_once, m.cols);
+  const int32_t rows = m.rows * at_once;
+  switch (w.format) {
+    case Format::q8: w.part = quantised_part_blocks(rows, m.cols); break;
+    case Format::q4: w.part = q4_part_blocks(rows, m.cols); break;
+    case Format::f8:
+    case Format::f4: w.part = chunk_part_blocks(rows, m.cols); break;
+    default: w.part = part_blocks(rows, m.cols);
+  }
   return w;
+}
+
+// A block has half as many outputs of a gate, and as many of what it gates. Where that was measured it counts.
+Weight CudaOps::gated_weight_of(const Matrix& m) {
+  const Weight w = weight_of(m);
+  return w.format == Format::q4 || w.format == Format::f8 || w.format == Format::f4 ? weight_of(m, 2) : w;
 }
 
 Weight CudaOps::weight_of(const MatrixStack& s, int32_t at_once) {

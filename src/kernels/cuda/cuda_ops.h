@@ -108,6 +108,8 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
 
   // A matrix as kernels take it.
   [[nodiscard]] static Weight weight_of(const Matrix& m, int32_t at_once = 1);
+  // Of a gate, or of what it gates.
+  [[nodiscard]] static Weight gated_weight_of(const Matrix& m);
   // Starts what is enqueued, and does not wait for it.
   void start();
   [[nodiscard]] Launches& launches() const { return *launches_; }

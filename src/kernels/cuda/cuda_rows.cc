@@ -179,6 +179,8 @@ void CudaOps::multiply_unpacked(const MatmulArgs& args) {
     if (!status_.ok()) return;
     unpack_chunks(packed, to, stream_);
     w.values = to;
+    // Kernels ask for weights before those in front of them have ended.
+    launches_->fence();
     multiply(one, Activation::bf16);
     if (packed.factors != nullptr) times_factors(one.out[0].y, packed.factors, args.rows, w.rows, stream_);
   }
@@ -227,18 +229,31 @@ void CudaOps::gated(const float* x, int32_t rows, Activation activation, const G
   const Matrix &gate = *gated_args.gate, &up = *gated_args.up;
   float* const y = gated_args.y;
   const bool unlike = gate.format != up.format || gate.group != up.group || gate.scale_dtype != up.scale_dtype;
-  if (unlike || (activation == Activation::bf16 && unpacks(weight_of(gate), rows))) {
+  const bool unpacked = !unlike && activation == Activation::bf16 && unpacks(gated_weight_of(gate), rows);
+  if (unlike || unpacked) {
     auto* times =
         static_cast<float*>(grown(unlike_, static_cast<size_t>(rows) * static_cast<size_t>(up.rows) * sizeof(float)));
     if (!status_.ok()) return;
     const Projection both[] = {{&gate, y}, {&up, times}};
-    linear(x, rows, activation, both);
+    if (unlike) {
+      linear(x, rows, activation, both);
+    } else {
+      MatmulArgs args;
+      args.x = rows_for(x, rows, gated_weight_of(gate), activation);
+      args.rows = rows;
+      for (const Projection& p : both) {
+        args.out[args.count].weight = gated_weight_of(*p.weight);
+        args.out[args.count++].y = p.y;
+        written(p.y, static_cast<int64_t>(rows) * gate.rows);
+      }
+      multiply(args, activation);
+    }
     return gate_mul({y, times, rows, gate.rows, gate.rows, gated_args.function});
   }
   MatmulArgs args;
   Product& product = args.out[0];
-  product.weight = weight_of(gate);
-  product.up = weight_of(up);
+  product.weight = gated_weight_of(gate);
+  product.up = gated_weight_of(up);
   product.silu = gated_args.function == GateFunction::silu ? 1 : 0;
   args.x = rows_for(x, rows, product.weight, activation);
   args.rows = rows;

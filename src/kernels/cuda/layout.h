@@ -168,7 +168,7 @@ PACELINE_BOTH constexpr int32_t part_blocks(int32_t rows, int32_t cols) {
   return length < kLongestPart ? length : kLongestPart;
 }
 
-// The same for q8 and q4, whose units are larger and whose steps are of two blocks: longer parts, since the same
+// The same for q8, whose units are larger and whose steps are of two blocks: longer parts, since the same
 // columns are fewer bytes. So many that units times parts fill a large device's places about once, with some left for
 // a small matrix of the same launch, but none shorter than what makes a block worth its beginning and its end. Matrices
 // of short K share a launch: they count as if they had more outputs.
@@ -182,6 +182,34 @@ PACELINE_BOTH constexpr int32_t quantised_part_blocks(int32_t rows, int32_t cols
   const int32_t enough = kWantedQuantisedUnits / many, most = blocks / kShortestPart;
   const int32_t wanted = enough < most ? enough : most, needed = ceil_div(blocks, kLongestQuantisedPart);
   return round_up(ceil_div(blocks, wanted > needed ? wanted : needed), 2);
+}
+
+// And for those of fewer bytes, of which blocks of K pass faster: rounds of a device's places, each of a part and of
+// what a block does before and behind it, about kBeginning blocks' time, are to be few and short. A part is a whole
+// number of `step` blocks and, unless K is, not shorter than `shortest`.
+inline constexpr int32_t kBeginning = 8;
+PACELINE_BOTH constexpr int32_t few_rounds_part(int32_t units, int32_t blocks, int32_t step, int32_t shortest) {
+  int32_t best = 0, least = 0;
+  for (int32_t parts = 1; parts <= ceil_div(blocks, shortest); ++parts) {
+    const int32_t length = round_up(ceil_div(blocks, parts), step);
+    const int32_t time = ceil_div(units * ceil_div(blocks, length), kPlaces) * (length + kBeginning);
+    if (best != 0 && time >= least) continue;
+    best = length;
+    least = time;
+  }
+  return best;
+}
+PACELINE_BOTH constexpr int32_t q4_part_blocks(int32_t rows, int32_t cols) {
+  const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kQuantisedUnitOutputs);
+  const bool shares = blocks < kShortK && units < kSharedQuantisedUnits;
+  return few_rounds_part(shares ? kSharedQuantisedUnits : units, blocks, 2, kShortestPart);
+}
+// Of f8 and f4, whose units are bf16's.
+inline constexpr int32_t kSharedChunkUnits = 128, kShortestChunkPart = 8;
+PACELINE_BOTH constexpr int32_t chunk_part_blocks(int32_t rows, int32_t cols) {
+  const int32_t blocks = ceil_div(cols, kBlockK), units = ceil_div(rows, kUnitOutputs);
+  const bool shares = blocks < kShortK && units < kSharedChunkUnits;
+  return few_rounds_part(shares ? kSharedChunkUnits : units, blocks, 4, kShortestChunkPart);
 }
 
 // Where the step of K of a tile of a q8 or q4 matrix lies: its values, and its scales.

@@ -114,6 +114,13 @@ TEST(CudaLayout, PartsCoverAllColumns) {
       EXPECT_EQ(w.part % 2, 0);
       EXPECT_GE(w.parts() * w.part * kBlockK, cols);
       EXPECT_LT((w.parts() - 1) * w.part * kBlockK, cols);
+      for (const auto& [part, step] : {std::pair{q4_part_blocks(rows, cols), 2}, {chunk_part_blocks(rows, cols), 4}}) {
+        w.part = part;
+        EXPECT_GT(part, 0);
+        EXPECT_EQ(part % step, 0);
+        EXPECT_GE(w.parts() * part * kBlockK, cols);
+        EXPECT_LT((w.parts() - 1) * part * kBlockK, cols);
+      }
     }
 }
 

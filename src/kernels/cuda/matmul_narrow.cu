@@ -8,6 +8,7 @@
 // sums, and the rows that the next one waits for.
 #include <algorithm>
 
+#include "base/check.h"
 #include "kernels/cuda/matmul_narrow.cuh"
 #include "kernels/cuda/narrow_chunks.cuh"
 #include "kernels/cuda/weight_ring.cuh"
@@ -177,7 +178,8 @@ void start_tiles(const MatmulArgs& args, int32_t groups, Stream stream, bool ear
   staging.columns = std::max(std::min((room / staging.rows - 16) / (kBlockK * 2), 16) / kSpan, 1) * kSpan * kBlockK;
   const int32_t left = kBytes - kRowBuffers * staging.rows_bytes();
   staging.slots = std::clamp(left / Ring<Chunk, kSpan>::bytes_for(1), kMore * kFewestSlots, kMore * kMostSlots);
-  staging.ring_bytes = round_up(Ring<Chunk, kSpan>::bytes_for(staging.slots), 128);
+  staging.ring_bytes = Ring<Chunk, kSpan>::bytes_for(staging.slots);
+  CHECK(staging.ring_bytes + kRowBuffers * staging.rows_bytes() <= kBytes);
   launch(narrow_bf16<Chunk, kSpan, kTiles>, dim3(static_cast<unsigned>(args.blocks), static_cast<unsigned>(groups)), dim3(kThreads),
          kBytes, stream, early, args, staging);
 }
@@ -188,8 +190,9 @@ void start_chunks(const MatmulArgs& args, int32_t group_rows, Stream stream, boo
   switch (group_rows) {
     case 8: start_tiles<Chunk, kSpan, 1>(args, groups, stream, early); break;
     case 16: start_tiles<Chunk, kSpan, 2>(args, groups, stream, early); break;
-    case 32: start_tiles<Chunk, kSpan, 4>(args, groups, stream, early); break;
-    default: start_tiles<Chunk, kSpan, 8>(args, groups, stream, early);
+    // There rows take the room.
+    case 32: start_tiles<Chunk, 1, 4>(args, groups, stream, early); break;
+    default: start_tiles<Chunk, 1, 8>(args, groups, stream, early);
   }
 }
 

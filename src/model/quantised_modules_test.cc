@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <limits>
 #include <numeric>
 
 #include "kernels/portable/matmul.h"
@@ -177,6 +179,10 @@ TEST(Fp8, ErrorsNameThePlace) {
   WrittenModule nan = good;
   tensor_named(nan, "m.weight").bytes[1000] = std::byte{0xff};
   EXPECT_THAT(OneModule(nan.tensors).error(), HasSubstr("\"m.weight\": expected numbers, found one that is none"));
+  WrittenModule endless = good;
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::memcpy(tensor_named(endless, "m.weight_scale").bytes.data() + 3 * sizeof infinity, &infinity, sizeof infinity);
+  EXPECT_THAT(OneModule(endless.tensors).error(), HasSubstr("\"m.weight_scale\": number 3 is not finite"));
   const WrittenModule other =
       with(without(good, "m.weight_scale"), "m.weight_scale_inv", DType::f32, {(kRows + 127) / 128, kCols / 128});
   EXPECT_THAT(OneModule(other.tensors).error(), HasSubstr("DeepSeek's spelling is not read"));

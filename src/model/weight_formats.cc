@@ -2,21 +2,42 @@
 
 #include <fmt/format.h>
 
+#include <string>
+
 namespace paceline {
+
+namespace {
+
+// The format of a matrix that a backend does not take, with what it is about it; or nothing.
+std::string what_is_unread(const Matrix& m, const kernels::Limits& limits) {
+  const std::string name = weight_format_name(m.format);
+  const bool gguf = in_blocks(m.format) && m.format != WeightFormat::nvfp4_split;
+  if ((limits.unread & kernels::Limits::format_bit(m.format)) != 0) return name;
+  if (!limits.columns && m.columns != nullptr) return name + " with columns in another order";
+  if (!limits.scaled_f8 && m.format == WeightFormat::f8 && m.group != 0) return name + " with scales along a row";
+  if (!limits.block_factors && gguf && m.factors != nullptr) return name + " with factors";
+  return "";
+}
+
+}  // namespace
 
 Status check_weight_formats(std::span<const Matrix* const> matrices, const kernels::Limits& limits) {
   for (const Matrix* matrix : matrices) {
-    const WeightFormat format = matrix->format;
-    const bool gguf = in_blocks(format) && format != WeightFormat::nvfp4_split;
-    const bool read = (limits.unread & kernels::Limits::format_bit(format)) == 0 &&
-                      (limits.scaled_f8 || format != WeightFormat::f8 || matrix->group == 0) &&
-                      (limits.block_factors || !gguf || matrix->factors == nullptr) &&
-                      (limits.columns || matrix->columns == nullptr);
-    if (read) continue;
-    return Error{fmt::format("the model has weights in {}; this backend does not read those yet (--device cpu does)",
-                             weight_format_name(matrix->format))};
+    const std::string unread = what_is_unread(*matrix, limits);
+    if (unread.empty()) continue;
+    return Error{
+        fmt::format("the model has weights in {}; this backend does not read those yet (--device cpu does)", unread)};
   }
   return Done{};
+}
+
+Status check_gates(const Matrix& gate, const Matrix& up, size_t layer, const kernels::Limits& limits) {
+  const bool alike = gate.format == up.format && gate.group == up.group && gate.scale_dtype == up.scale_dtype;
+  if (!limits.gates_alike || alike) return Done{};
+  return Error{fmt::format(
+      "layer {}: experts' gate_proj is {} in groups of {}, up_proj {} in groups of {}; this backend takes them in one "
+      "format",
+      layer, weight_format_name(gate.format), gate.group, weight_format_name(up.format), up.group)};
 }
 
 }  // namespace paceline

@@ -11,5 +11,7 @@ namespace paceline {
 
 // An error names the first format that it does not.
 Status check_weight_formats(std::span<const Matrix* const> matrices, const kernels::Limits& limits);
+// Whether it takes experts of which gate and up are as they are in this layer.
+Status check_gates(const Matrix& gate, const Matrix& up, size_t layer, const kernels::Limits& limits);
 
 }  // namespace paceline

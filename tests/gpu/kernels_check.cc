@@ -95,6 +95,7 @@ void check_chunk_products(Backends& b, bool few, bool quick) {
     if (c.activation == Activation::f32) continue;
     check_not_a_number(b, c);
     if (!quick) check_matmul(b, c, 5376, 1024, 150, false), check_matmul(b, c, 192, 21504, 150, false);
+    // The processor makes bytes of rows for nvfp4.
     if (c.format == WeightFormat::f8) check_experts(b, c, 16, 4, 256, 128, quick ? 20 : 150);
   }
 }

@@ -53,6 +53,12 @@ void CudaOps::route(const kernels::RouteArgs& args) {
 // their launches.
 CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation activation, const MixtureArgs* beside) {
   flush();
+  const Matrix &first_gate = args.gate->first, &first_up = args.up->first;
+  if (first_gate.format != first_up.format || first_gate.group != first_up.group ||
+      first_gate.scale_dtype != first_up.scale_dtype) {
+    fail("CUDA: experts' gate and up differ in format");
+    return {};
+  }
   const int32_t slots = args.rows * args.top;
   const int32_t hidden = args.gate->first.cols, width = args.gate->first.rows;
   const PlanArgs plan = plan_for(args.chosen, args.rows, args.top, args.gate->count);
@@ -67,6 +73,7 @@ CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation a
     args.rows <= kNarrowRows ? plan_experts(plan, stream_) : plan_many_experts(plan, stream_);
   planned_ = {};
 
+  const Weight down = weight_of(*args.down, args.top);
   MatmulArgs first;
   first.x = rows_for(args.x, args.rows, gate, activation);
   first.rows = args.rows;
@@ -85,14 +92,13 @@ CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation a
   gated_product.up = weight_of(*args.up, args.top);
   gated_product.silu = args.function == GateFunction::silu ? 1 : 0;
   // Nobody but the second product reads them.
-  if (like_bf16(gate.format) && activation == Activation::bf16)
+  if (like_bf16(gate.format) && like_bf16(down.format) && activation == Activation::bf16)
     gated_product.y_bf16 = make_ready(wide, slots, width, gated_product.y_stride);
   else
     gated_product.y = wide;
   multiply(first, activation);
 
   MatmulArgs second;
-  const Weight down = weight_of(*args.down, args.top);
   second.x = rows_for(wide, slots, down, activation);
   second.rows = args.rows;
   // Behind a launch that waited for the plan it is there from the start.
@@ -124,9 +130,10 @@ void CudaOps::mixture(const MixtureArgs& args, Activation activation) {
   // The dense part goes with the experts where rows are few and everything is bf16.
   MatmulArgs all;
   all.rows = args.add.rows;
-  for (const Matrix* m : {args.gate, args.down, &args.experts.gate->first, &args.experts.down->first})
-    all.out[all.count++].weight = weight_of(*m);
-  const bool joined = activation == Activation::bf16 && joins(all);
+  bool joined = activation == Activation::bf16 && joins(all);
+  for (const Matrix* m :
+       {args.gate, args.up, args.down, &args.experts.gate->first, &args.experts.up->first, &args.experts.down->first})
+    joined = joined && m->format == WeightFormat::bf16;
   if (!joined) {
     gated(args.x, args.add.rows, activation, {args.gate, args.up, args.wide, args.experts.function});
     const Projection down{args.down, args.dense};

@@ -416,9 +416,9 @@ uint64_t print_of(const MatrixStack& w) {
     for (const int32_t row : {0, m.rows / 3, m.rows / 2, m.rows - 1}) {
       const Matrix one = w.at(e).row_slice(row, 1);
       look(one.values, m.row_value_bytes());
-      if (!m.quantised()) continue;
       look(one.scales, m.row_scale_bytes());
       look(one.biases, m.row_scale_bytes());
+      look(one.factors, sizeof(double));
     }
   return print;
 }
@@ -454,28 +454,40 @@ void CudaOps::pack_floats(const Matrix& m, const Weight& w, char* staging, void*
   pack_f4(staging, staging + bytes, to, w, stream_);
 }
 
-// Of all matrices, one behind the other; or none.
-const double* CudaOps::placed_factors(const MatrixStack& w, Format format,
-                                      std::vector<std::shared_ptr<const void>>& owners) {
-  if (format != Format::f8 && format != Format::f4) return nullptr;
+namespace {
+
+// What kernels have nothing for; loading asks before (model/weight_formats.h).
+std::string unread(const Matrix& m) {
+  const std::string name = weight_format_name(m.format);
+  if (m.format == WeightFormat::nf4) return name;
+  if (m.format == WeightFormat::f8 && m.group != 0) return name + " with scales along a row";
+  if (m.columns != nullptr) return name + " with columns in another order";
+  const bool has = m.format == WeightFormat::f8 || m.format == WeightFormat::nvfp4_split;
+  return m.factors != nullptr && !has ? name + " with factors" : "";
+}
+
+// Of all matrices of f8 or f4, one behind the other.
+std::vector<double> factors_of(const MatrixStack& w, Format format) {
+  if (format != Format::f8 && format != Format::f4) return {};
   const auto rows = static_cast<size_t>(w.first.rows);
-  const double larger = format == Format::f4 ? std::ldexp(1.0, kF4Smaller) : 1.0;
-  std::vector<double> factors(rows * static_cast<size_t>(w.count), larger);
+  std::vector<double> factors(rows * static_cast<size_t>(w.count),
+                              format == Format::f4 ? std::ldexp(1.0, kF4Smaller) : 1.0);
   for (int32_t e = 0; e < w.count; ++e) {
     const double* from = w.at(e).factors;
     for (size_t row = 0; from != nullptr && row < rows; ++row)
       factors[static_cast<size_t>(e) * rows + row] *= from[row];
   }
-  const std::shared_ptr<void> block = arena(factors.size() * sizeof(double));
-  if (block == nullptr) return nullptr;
-  upload(block.get(), factors.data(), factors.size() * sizeof(double));
-  (void)wait();
-  owners.push_back(block);
-  return static_cast<const double*>(block.get());
+  return factors;
 }
+
+}  // namespace
 
 MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners) {
   if (!w.first.present() || !status_.ok()) return w;
+  if (const std::string what = unread(w.first); !what.empty()) {
+    fail("CUDA: weights in " + what + " are not read");
+    return w;
+  }
   const uint64_t print = print_of(w);
   if (const auto found = packed_.find(w.first.values); found != packed_.end()) {
     const Packed& was = found->second;
@@ -486,8 +498,13 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
   }
   const Weight shape = weight_of(w.first);
   const size_t bytes = bytes_of(shape);
-  const std::shared_ptr<void> block = arena(bytes * static_cast<size_t>(w.count));
+  // Values, then factors.
+  const std::vector<double> factors = factors_of(w, shape.format);
+  const size_t values_bytes = (bytes * static_cast<size_t>(w.count) + 255) / 256 * 256;
+  const std::shared_ptr<void> block = arena(values_bytes + factors.size() * sizeof(double));
   if (block == nullptr) return w;
+  char* const factors_at = static_cast<char*>(block.get()) + values_bytes;
+  if (!factors.empty()) upload(factors_at, factors.data(), factors.size() * sizeof(double));
   // Raw rows pass through a staging block, so many whole pairs of tiles at a time.
   const Matrix& m = w.first;
   const bool apart = shape.format == Format::q8 || shape.format == Format::q4;
@@ -536,7 +553,9 @@ MatrixStack CudaOps::packed(const MatrixStack& w, std::vector<std::shared_ptr<co
   placed.first.packed = true;
   placed.first.values = block.get();
   placed.first.scales = placed.first.biases = nullptr;
-  placed.first.factors = placed_factors(w, shape.format, owners);
+  placed.first.factors = factors.empty() ? nullptr : reinterpret_cast<const double*>(factors_at);
+  placed.each = nullptr;
+  placed.stride_rows = w.first.rows;
   placed.stride_bytes = bytes;
   packed_[w.first.values] = {block, placed, print};
   owners.push_back(block);

@@ -148,7 +148,6 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
 
   void pack_blocks(const Matrix& m, const Weight& w, char* staging, void* to);
   void pack_floats(const Matrix& m, const Weight& w, char* staging, void* to);
-  const double* placed_factors(const MatrixStack& w, Format format, std::vector<std::shared_ptr<const void>>& owners);
   MatrixStack packed(const MatrixStack& w, std::vector<std::shared_ptr<const void>>& owners);
   [[nodiscard]] static Weight weight_of(const MatrixStack& s, int32_t at_once);
 

@@ -60,6 +60,7 @@ __global__ void __launch_bounds__(kThreads) score_clusters_kernel(const ClusterR
   const int32_t cluster = args.chosen[place];
   Weight w = args.clusters;
   w.values = static_cast<const char*>(w.values) + cluster * w.stride;
+  if (w.factors != nullptr) w.factors += static_cast<int64_t>(cluster) * w.rows;
   for (int32_t i = static_cast<int32_t>(threadIdx.x); i < w.cols; i += kThreads)
     x[i] = args.x[static_cast<int64_t>(blockIdx.y) * w.cols + i];
   __syncthreads();

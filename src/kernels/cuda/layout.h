@@ -186,7 +186,7 @@ PACELINE_BOTH constexpr int32_t quantised_part_blocks(int32_t rows, int32_t cols
 
 // And for those of fewer bytes, of which blocks of K pass faster: rounds of a device's places, each of a part and of
 // what a block does before and behind it, about kBeginning blocks' time, are to be few and short. A part is a whole
-// number of `step` blocks and, unless K is, not shorter than `shortest`.
+// number of `step` blocks; there are no more than blocks ÷ `shortest` of them, rounded up.
 inline constexpr int32_t kBeginning = 8;
 PACELINE_BOTH constexpr int32_t few_rounds_part(int32_t units, int32_t blocks, int32_t step, int32_t shortest) {
   int32_t best = 0, least = 0;

@@ -54,13 +54,16 @@ Status check_limits(const Gemma4Weights& weights, const kernels::Limits& limits)
   const std::array<const Matrix*, 4> ends = {&weights.embedding, &weights.head, &weights.ple_embedding,
                                              &weights.ple_model_projection};
   TRY(check_weight_formats(ends, limits));
-  return check_layer_formats(weights.layers, limits);
+  TRY(check_layer_formats(weights.layers, limits));
+  for (size_t i = 0; i < weights.layers.size(); ++i)
+    TRY(check_gates(weights.layers[i].expert_gate.first, weights.layers[i].expert_up.first, i, limits));
+  return Done{};
 }
 
 Status check_limits(const MtpWeights& weights, const kernels::Limits& limits) {
   TRY(check_text(weights.config.text, limits));
-  const std::array<const Matrix*, 4> ends = {&weights.pre_projection, &weights.post_projection, &weights.head,
-                                             &weights.clusters.first};
+  const std::array<const Matrix*, 5> ends = {&weights.pre_projection, &weights.post_projection, &weights.head,
+                                             &weights.centroids, &weights.clusters.first};
   TRY(check_weight_formats(ends, limits));
   TRY(check_layer_formats(weights.layers, limits));
   TRY(at_most("clusters of tokens", weights.clusters.count, limits.clusters));

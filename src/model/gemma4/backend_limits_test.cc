@@ -61,7 +61,20 @@ TEST_F(BackendLimitsTest, FormatsThatABackendDoesNotRead) {
   EXPECT_EQ(message(weights), "");
   limits_.block_factors = false;
   EXPECT_EQ(message(weights),
-            "the model has weights in Q4_K; this backend does not read those yet (--device cpu does)");
+            "the model has weights in Q4_K with factors; this backend does not read those yet (--device cpu does)");
+}
+
+TEST_F(BackendLimitsTest, ExpertsWhoseGatesDiffer) {
+  Gemma4Weights weights = weights_of("moe");
+  weights.layers[2].expert_gate.first.format = WeightFormat::q4_k;
+  weights.layers[2].expert_up.first.format = WeightFormat::q5_k;
+  weights.layers[2].expert_gate.first.group = weights.layers[2].expert_up.first.group = 32;
+  EXPECT_EQ(message(weights), "");
+  limits_.gates_alike = true;
+  EXPECT_EQ(
+      message(weights),
+      "layer 2: experts' gate_proj is Q4_K in groups of 32, up_proj Q5_K in groups of 32; this backend takes them "
+      "in one format");
 }
 
 TEST_F(BackendLimitsTest, DraftersAndPictures) {

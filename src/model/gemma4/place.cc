@@ -55,14 +55,16 @@ std::shared_ptr<const MtpWeights> place_weights(std::shared_ptr<const MtpWeights
   for (Matrix* m : {&placed->pre_projection, &placed->post_projection, &placed->head, &placed->centroids}) {
     placing.place(*m);
   }
+  const double* const factors = placed->clusters.first.factors;
   placing.place(placed->clusters);
   placed->placed_cluster_tokens = nullptr;
   if (!placed->cluster_tokens.empty())
     placed->placed_cluster_tokens = ops.place(std::span<const TokenId>(placed->cluster_tokens), placed->owners);
   placing.place(placed->final_norm);
   placing.finish();
-  // Factors of rows lie there, too.
-  if (placed->clusters.first.packed && placed->clusters.first.factors == nullptr) placed->cluster_rows.reset();
+  // Factors of rows lie there, too, unless the backend has its own.
+  const bool kept = factors != nullptr && placed->clusters.first.factors == factors;
+  if (placed->clusters.first.packed && !kept) placed->cluster_rows.reset();
   return placed;
 }
 

@@ -30,13 +30,6 @@ Status check_delta(const kernels::DeltaShape& shape, const kernels::Limits& limi
   return Done{};
 }
 
-Status check_gates(const Matrix& gate, const Matrix& up, size_t layer) {
-  if (gate.format == up.format && gate.group == up.group && gate.scale_dtype == up.scale_dtype) return Done{};
-  return Error{fmt::format(
-      "layer {}: gate_proj is {} in groups of {}, up_proj {} in groups of {}; this backend takes them in one format",
-      layer, weight_format_name(gate.format), gate.group, weight_format_name(up.format), up.group)};
-}
-
 }  // namespace
 
 void place_layer(Placing& placing, LayerWeights& layer) {
@@ -109,8 +102,8 @@ Status QwenWeights::check(const kernels::Limits& limits) const {
   if (config.is_recurrent()) TRY(check_delta(config.delta, limits));
   if (config.gates_attention && !limits.recurrent) return lacks("attention with a gate");
   if (!config.divides_shares && !limits.undivided_shares) return lacks("experts whose shares do not add up to 1");
-  for (size_t i = 0; limits.gates_alike && i < layers.size(); ++i)
-    TRY(check_gates(layers[i].ffn.expert_gate.first, layers[i].ffn.expert_up.first, i));
+  for (size_t i = 0; i < layers.size(); ++i)
+    TRY(check_gates(layers[i].ffn.expert_gate.first, layers[i].ffn.expert_up.first, i, limits));
   return Done{};
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 
 #include "weights/quantised/formats.h"
 #include "weights/safetensors/safetensors.h"
@@ -57,6 +58,15 @@ Status check_numbers(QuantisedModule& module, const TensorView& weight) {
       ".weight", fmt::format("expected numbers, found one that is none near row {}", found.load() / module.cols()));
 }
 
+Status check_scales(QuantisedModule& module, const TensorView& scale) {
+  int64_t count = 1;
+  for (const int64_t length : scale.shape) count *= length;
+  for (int64_t i = 0; i < count; ++i)
+    if (!std::isfinite(float_element(scale, static_cast<size_t>(i))))
+      return module.wrong(".weight_scale", fmt::format("number {} is not finite", i));
+  return Done{};
+}
+
 Status read_fp8(QuantisedModule& module, Matrix* out) {
   const int64_t rows = module.rows(), cols = module.cols();
   TRY_ASSIGN(const TensorView* weight, module.take(".weight", DType::f8_e4m3, {rows, cols}));
@@ -76,6 +86,7 @@ Status read_fp8(QuantisedModule& module, Matrix* out) {
                         fmt::format("expected one number, {} or {}, found {}", shape_text(Shape{rows, 1}),
                                     shape_text(blocks), shape_text(scale->shape)));
   TRY(module.take(".weight_scale", std::span(kFloats), scale->shape));
+  TRY(check_scales(module, *scale));
   TRY(check_numbers(module, *weight));
   out->format = WeightFormat::f8;
   out->rows = static_cast<int32_t>(rows);

@@ -147,6 +147,12 @@ void check_all_experts(Backends& b, bool quick) {
   }
   for (const Case& c : block_cases())
     if (c.activation == Activation::bf16) check_experts(b, c, 16, 4, 256, 256, quick ? 20 : 150);
+  // As files mix them.
+  check_experts(b, {WeightFormat::q4_k, Activation::bf16, 32, DType::bf16, "Q4_K"}, 16, 4, 256, 256, 20,
+                WeightFormat::q6_k);
+  check_experts(b, kCases[0], 16, 4, 256, 256, 20, WeightFormat::q8_0);
+  check_experts(b, {WeightFormat::f8, Activation::bf16, 0, DType::bf16, "fp8"}, 16, 4, 256, 256, 20,
+                WeightFormat::q4_0);
   if (!quick) check_experts(b, kCases[0], 128, 8, 640, 192, 150);
   // The longest rows that the router's kernel takes, longer ones, and more experts than a lane has in one load.
   check_experts(b, kCases[0], 40, 8, 2816, 64, 20);

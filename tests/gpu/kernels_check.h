@@ -44,8 +44,9 @@ void check_not_a_number(Backends& b, const Case& c);
 void check_projections(Backends& b);
 // A gate and what it gates in formats of their own.
 void check_unlike_gates(Backends& b);
+// `down`: the format of the last matrix where it is another, of blocks.
 void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int32_t hidden, int32_t width,
-                   int32_t rows);
+                   int32_t rows, WeightFormat down = WeightFormat::none);
 
 // Norms, and what is done to rows element by element.
 void check_rows(Backends& b);

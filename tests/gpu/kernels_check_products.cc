@@ -219,9 +219,11 @@ void check_unlike_gates(Backends& b) {
 }
 
 void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int32_t hidden, int32_t width,
-                   int32_t rows) {
+                   int32_t rows, WeightFormat down_format) {
+  const bool unlike = down_format != WeightFormat::none;
   RandomMatrix gate_up(c.format, experts * 2 * width, hidden, c.group, c.scales, b.random);
-  RandomMatrix down(c.format, experts * hidden, width, c.group, c.scales, b.random);
+  RandomMatrix down(unlike ? down_format : c.format, experts * hidden, width,
+                    unlike ? block_shape(down_format).group : c.group, c.scales, b.random);
   const std::vector<double> factors = give_factors(gate_up.view, b.random),
                             down_factors = give_factors(down.view, b.random);
   RandomMatrix router(WeightFormat::bf16, experts, hidden, 0, DType::bf16, b.random);
@@ -248,8 +250,9 @@ void check_experts(Backends& b, const Case& c, int32_t experts, int32_t top, int
   const auto run = [&](Ops& ops, bool cpu, int32_t first, int32_t count) {
     return run_rows(ops, cpu, rows_of(x, first, count, hidden));
   };
-  const std::string name =
-      "experts " + name_of(c, width, hidden) + " " + std::to_string(top) + " of " + std::to_string(experts);
+  const std::string name = "experts " + name_of(c, width, hidden) + " " + std::to_string(top) + " of " +
+                           std::to_string(experts) +
+                           (unlike ? std::string(", then ") + weight_format_name(down_format) : "");
   const std::vector<float> whole = run(b.gpu, false, 0, rows);
   for (const Cut& cut : cuts_of(rows)) {
     const std::vector<float> some = run(b.gpu, false, cut.first, cut.count);

@@ -242,7 +242,7 @@ TEST_P(AttentionFormatsTest, IntegerProductsAreThePortableOnes) {
   std::mt19937 random(35);
   std::uniform_int_distribution<int> code(-127, 127), share(0, 255);
   for (const int32_t cols : {4, 8, 16, 32, 64, 96, 128, 384, 512})
-    for (const int32_t rows : {1, 2, 3, 4, 7, 16}) {
+    for (const int32_t rows : {1, 2, 3, 4, 7, 16, 41}) {
       const int64_t stride = cols + 32;
       std::vector<int8_t> w(static_cast<size_t>(kPageTokens * stride)), x(static_cast<size_t>(rows * cols));
       std::vector<uint8_t> shares(static_cast<size_t>(rows * kPageTokens));
@@ -250,20 +250,25 @@ TEST_P(AttentionFormatsTest, IntegerProductsAreThePortableOnes) {
       for (int8_t& v : x) v = static_cast<int8_t>(code(random));
       for (uint8_t& v : shares) v = static_cast<uint8_t>(share(random));
       // The largest there are.
-      std::fill_n(w.begin(), cols, int8_t{-127});
+      std::fill_n(w.begin(), 2 * stride, int8_t{-127});
       std::fill_n(x.begin(), cols, int8_t{127});
       std::fill_n(shares.begin(), kPageTokens, uint8_t{255});
-      const CodeRows page{w.data(), stride, cols};
       std::vector<int32_t> got(static_cast<size_t>(rows * std::max(cols, kPageTokens))), want(got.size());
       std::vector<int32_t> sums;
       for (int32_t r = 0; r < rows; ++r)
         sums.push_back(std::accumulate(x.begin() + r * cols, x.begin() + (r + 1) * cols, 0));
-      table.code_scores(page, x.data(), sums.data(), rows, got.data());
-      portable.code_scores(page, x.data(), sums.data(), rows, want.data());
-      ASSERT_EQ(got, want) << "scores, " << rows << " rows of " << cols;
-      table.code_mix(page, shares.data(), rows, got.data());
-      portable.code_mix(page, shares.data(), rows, want.data());
-      ASSERT_EQ(got, want) << "values, " << rows << " rows of " << cols;
+      for (const CodeOrder order : {CodeOrder::rows, CodeOrder::pairs, CodeOrder::eights}) {
+        if (order != CodeOrder::rows && (!table.interleaves_codes || cols % 16 != 0)) continue;
+        const CodeRows page{w.data(), stride, cols, nullptr, order};
+        if (order != CodeOrder::eights) {
+          table.code_scores(page, x.data(), sums.data(), rows, got.data());
+          portable.code_scores(page, x.data(), sums.data(), rows, want.data());
+          ASSERT_EQ(got, want) << "scores, " << rows << " rows of " << cols << ", order " << static_cast<int>(order);
+        }
+        table.code_mix(page, shares.data(), rows, got.data());
+        portable.code_mix(page, shares.data(), rows, want.data());
+        ASSERT_EQ(got, want) << "values, " << rows << " rows of " << cols << ", order " << static_cast<int>(order);
+      }
     }
 }
 

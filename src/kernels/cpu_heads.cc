@@ -31,6 +31,21 @@ void store_across(const HeadShape& shape, void* head, int32_t token, std::span<c
   }
 }
 
+// Codes of a token as numbers `first` and on of a head's.
+void place(CodeOrder order, int64_t stride, int32_t token, int32_t first, std::span<const int8_t> codes, int8_t* head) {
+  const auto count = static_cast<int32_t>(codes.size());
+  const auto at = [&](int32_t i) { return head + code_at(order, stride, token, first + i); };
+  switch (order) {
+    case CodeOrder::rows: std::copy(codes.begin(), codes.end(), at(0)); return;
+    case CodeOrder::pairs:
+      for (int32_t i = 0; i < count; i += 8) std::memcpy(at(i), codes.data() + i, 8);
+      return;
+    case CodeOrder::eights:
+      for (int32_t i = 0; i < count; ++i) *at(i) = codes[static_cast<size_t>(i)];
+      return;
+  }
+}
+
 // The heads of one row, one after another.
 class HeadsOfRow {
  public:
@@ -67,9 +82,9 @@ class HeadsOfRow {
     if (shape_.joined > 0) {
       store_joined(keys, h, token, v);
     } else if (rotation_ != nullptr) {
-      store_codes(keys, h, token, key_);
+      store_codes(keys, h, token, key_order(table_, shape_), key_);
       std::copy_n(v, dim_, ordered_);
-      store_codes(values, h, token, ordered_);
+      store_codes(values, h, token, value_order(table_, shape_), ordered_);
     } else {
       store_across(shape_, head_in(shape_, values, h), token, {v, size});
       store(shape_, head_in(shape_, keys, h), token, 0, {key_, size});
@@ -106,15 +121,24 @@ class HeadsOfRow {
     }
     rotation_->turn(ordered_, 0, dim_);
     rotation_->turn(rotated_keys, 0, shape_.joined);
-    int8_t* row = static_cast<int8_t*>(head) + static_cast<int64_t>(token) * row_numbers(shape_);
-    scales_in(shape_, page, h)[token] = table_.encode(ordered_, dim_, row);
-    scales_in(shape_, page, h, true)[token] = table_.encode(rotated_keys, shape_.joined, row + dim_);
+    const CodeOrder order = key_order(table_, shape_);
+    scales_in(shape_, page, h)[token] = encode(head, token, 0, order, {ordered_, all});
+    scales_in(shape_, page, h, true)[token] = encode(head, token, dim_, order, {rotated_keys, joined});
   }
 
-  void store_codes(void* page, int32_t h, int32_t token, float* x) {
+  void store_codes(void* page, int32_t h, int32_t token, CodeOrder order, float* x) {
     rotation_->turn(x, 0, dim_);
-    int8_t* row = static_cast<int8_t*>(head_in(shape_, page, h)) + static_cast<int64_t>(token) * dim_;
-    scales_in(shape_, page, h)[token] = table_.encode(x, dim_, row);
+    scales_in(shape_, page, h)[token] =
+        encode(head_in(shape_, page, h), token, 0, order, {x, static_cast<size_t>(dim_)});
+  }
+
+  // Returns their scale.
+  [[nodiscard]] float encode(void* head, int32_t token, int32_t first, CodeOrder order,
+                             std::span<const float> x) const {
+    int8_t codes[kMaxHeadDim];
+    const float scale = table_.encode(x.data(), static_cast<int32_t>(x.size()), codes);
+    place(order, row_numbers(shape_), token, first, {codes, x.size()}, static_cast<int8_t*>(head));
+    return scale;
   }
 
   const CpuTable& table_;

@@ -64,7 +64,10 @@ class CodedProducts : public PageProducts {
     for (int32_t part = 0; part < parts(); ++part) {
       const int32_t first = part == 0 ? shape_.joined : shape_.head_dim;
       const float* scales = scales_in(shape_, page, at.kv_head, part == 1);
-      table_.code_scores({head + first, row_numbers(shape_), part_numbers(part), part == 0 ? ahead_of(at) : nullptr},
+      const CodeOrder order = key_order(table_, shape_);
+      const int64_t stride = row_numbers(shape_);
+      table_.code_scores({head + code_at(order, stride, 0, first), stride, part_numbers(part),
+                          part == 0 ? ahead_of(at) : nullptr, order},
                          q_part(part), m_.q_sums + part * kBlockQueries, queries_, m_.scores);
       for (int32_t i = 0; i < queries_; ++i)
         table_.scale_scores(m_.scores + i * kPageTokens, m_.q_scales[part * kBlockQueries + i], scales, part == 1,
@@ -79,7 +82,8 @@ class CodedProducts : public PageProducts {
       m_.parts[i] =
           table_.encode_shares(shares + static_cast<int64_t>(i) * kPageTokens, scales, m_.shares + i * kPageTokens);
     const auto* head = static_cast<const int8_t*>(head_in(shape_, page, at.kv_head));
-    table_.code_mix({head, row_numbers(shape_), shape_.head_dim, ahead_of(at)}, m_.shares, queries_, m_.values);
+    table_.code_mix({head, row_numbers(shape_), shape_.head_dim, ahead_of(at), value_order(table_, shape_)}, m_.shares,
+                    queries_, m_.values);
     for (int32_t i = 0; i < queries_; ++i) {
       const int64_t first = static_cast<int64_t>(i) * shape_.head_dim;
       table_.blend_codes(out + first, keep[i], m_.values + first, m_.parts[i], shape_.head_dim);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernels/code_rows.h"
 #include "tensor/matrix.h"
 
 namespace paceline::kernels {
@@ -31,14 +32,6 @@ struct ActShape {
 struct Act {
   ActShape shape;
   void* bytes = nullptr;  // table->act_bytes(shape), 64-byte aligned
-};
-
-// Rows of codes, one for each token of a page.
-struct CodeRows {
-  const int8_t* codes = nullptr;
-  int64_t stride = 0;  // from one token to the next
-  int32_t cols = 0;
-  const int8_t* ahead = nullptr;  // codes that lie alike and are wanted next; may be none
 };
 
 // Inputs of a convolution over rows, of some channels: y[c] = silu(sum over j of taps[j * stride + c] * rows[j][c]).
@@ -98,6 +91,8 @@ struct CpuTable {
   // [rows, kPageTokens]: y[r * ldy + k] = y[r * ldy + k] * keep[r] + Σ x[r][t] * W[t][k], tokens ascending. None: pages
   // are turned for matmul.
   void (*mix)(const Matrix& w, const float* x, int32_t rows, const float* keep, float* y, int64_t ldy);
+  // Pages of codes lie in pairs and eights for it wherever their numbers allow it (cpu_pages.h), else in rows.
+  bool interleaves_codes;
   // Codes of x [count] at -127 … 127; returns their scale (kv_rotation.h).
   float (*encode)(const float* x, int32_t count, int8_t* codes);
   // The same two products in codes, exact: y[r * kPageTokens + t] = Σ x[r * cols + k] * w[t][k], sums[r] being

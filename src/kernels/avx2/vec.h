@@ -14,6 +14,9 @@ struct Vec {
   static constexpr int kTogether = 1;
 
   static F load(const float* p) { return _mm256_loadu_ps(p); }
+  static F load_ints(const int32_t* p) {
+    return _mm256_cvtepi32_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
+  }
   static void store(float* p, F v) { _mm256_storeu_ps(p, v); }
   static F set1(float v) { return _mm256_set1_ps(v); }
   static F add(F a, F b) { return _mm256_add_ps(a, b); }

@@ -14,6 +14,7 @@ struct Vec {
   static constexpr int kTogether = 1;
 
   static F load(const float* p) { return _mm512_loadu_ps(p); }
+  static F load_ints(const int32_t* p) { return _mm512_cvtepi32_ps(_mm512_loadu_si512(p)); }
   static void store(float* p, F v) { _mm512_storeu_ps(p, v); }
   static F set1(float v) { return _mm512_set1_ps(v); }
   static F add(F a, F b) { return _mm512_add_ps(a, b); }

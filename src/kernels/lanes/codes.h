@@ -3,6 +3,7 @@
 // arithmetic: some operations a number, beside the products' head_dim.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <limits>
 
@@ -42,38 +43,48 @@ float encode(const float* x, int32_t count, int8_t* codes) {
 
 template <class V>
 void scale_scores(const int32_t* x, float part, const float* scales, bool add, float* y) {
-  float scores[kPageTokens];
-  for (int32_t t = 0; t < kPageTokens; ++t) scores[t] = static_cast<float>(x[t]);
   const auto p = V::set1(part);
-  for (int32_t t = 0; t < kPageTokens; t += V::kLanes) {
-    const auto score = V::mul(V::load(scores + t), V::mul(p, V::load(scales + t)));
-    V::store(y + t, add ? V::add(V::load(y + t), score) : score);
-  }
+  const auto score = [&](int32_t t) { return V::mul(V::load_ints(x + t), V::mul(p, V::load(scales + t))); };
+  if (add)
+    for (int32_t t = 0; t < kPageTokens; t += V::kLanes) V::store(y + t, V::add(V::load(y + t), score(t)));
+  else
+    for (int32_t t = 0; t < kPageTokens; t += V::kLanes) V::store(y + t, score(t));
 }
 
 template <class V>
 float encode_shares(const float* x, const float* scales, uint8_t* codes) {
-  float products[kPageTokens];
-  for (int32_t t = 0; t < kPageTokens; t += V::kLanes)
-    V::store(products + t, V::mul(V::load(x + t), V::load(scales + t)));
-  float top = max_of<V>(products, kPageTokens);
+  constexpr int kVectors = kPageTokens / V::kLanes;
+  typename V::F products[kVectors], top[kVectors];
+#pragma GCC unroll 16
+  for (int i = 0; i < kVectors; ++i)
+    top[i] = products[i] = V::mul(V::load(x + i * V::kLanes), V::load(scales + i * V::kLanes));
+#pragma GCC unroll 4
+  for (int half = kVectors / 2; half > 0; half /= 2)
+#pragma GCC unroll 8
+    for (int i = 0; i < half; ++i) top[i] = V::max(top[i], top[i + half]);
+  const float most = V::top(top[0]);
   // What is too small to divide by counts for nothing.
-  const float inverse = top > 0x1p-100f ? 255.0f / top : 0.0f;
-  const auto factor = V::set1(inverse), most = V::set1(255.0f);
-  for (int32_t t = 0; t < kPageTokens; t += V::kLanes)
-    V::store(products + t, V::round(V::min(most, V::mul(V::load(products + t), factor))));
-  for (int32_t t = 0; t < kPageTokens; ++t) codes[t] = static_cast<uint8_t>(static_cast<int32_t>(products[t]));
-  return inverse > 0 ? top / 255.0f : 0.0f;
+  const float inverse = most > 0x1p-100f ? 255.0f / most : 0.0f;
+  // 1.5 * 2^23: a sum with it is rounded to a whole number, to even where it is in the middle, which then lies in its
+  // lowest bits.
+  const auto factor = V::set1(inverse), last = V::set1(255.0f), magic = V::set1(12582912.0f);
+  float whole[kPageTokens];
+#pragma GCC unroll 16
+  for (int i = 0; i < kVectors; ++i)
+    V::store(whole + i * V::kLanes, V::add(V::min(last, V::mul(products[i], factor)), magic));
+  for (int32_t t = 0; t < kPageTokens; ++t) codes[t] = static_cast<uint8_t>(std::bit_cast<uint32_t>(whole[t]));
+  return inverse > 0 ? most / 255.0f : 0.0f;
 }
 
 template <class V>
 void blend_codes(float* y, float keep, const int32_t* x, float part, int64_t count) {
-  constexpr int64_t kStep = 64;
-  float values[kStep];
-  for (int64_t i = 0; i < count; i += kStep) {
-    const int64_t n = count - i < kStep ? count - i : kStep;
-    for (int64_t j = 0; j < n; ++j) values[j] = static_cast<float>(x[i + j]);
-    blend<V>(y + i, keep, values, part, n);
+  const auto k = V::set1(keep), p = V::set1(part);
+  int64_t i = 0;
+  for (; i + V::kLanes <= count; i += V::kLanes)
+    V::store(y + i, V::fma(V::load_ints(x + i), p, V::mul(V::load(y + i), k)));
+  for (; i < count; ++i) {
+    const auto value = static_cast<float>(x[i]);
+    blend<V>(y + i, keep, &value, part, 1);
   }
 }
 

@@ -148,6 +148,10 @@ template <class V>
 float max_of(const float* x, int32_t count) {
   auto top = V::set1(-INFINITY);
   int32_t i = 0;
+  for (; i + 4 * V::kLanes <= count; i += 4 * V::kLanes) {
+    const auto at = [&](int j) { return V::load(x + i + j * V::kLanes); };
+    top = V::max(top, V::max(V::max(at(0), at(1)), V::max(at(2), at(3))));
+  }
   for (; i + V::kLanes <= count; i += V::kLanes) top = V::max(top, V::load(x + i));
   if (i < count) top = V::max(top, load_tail<V>(x + i, count - i, -INFINITY));
   return V::top(top);

@@ -43,6 +43,7 @@ constexpr CpuTable make_table() {
   made.matmul_page = matmul_page;
   made.reads_f8 = true;
   made.dequantise = dequantise;
+  made.interleaves_codes = true;
   made.code_scores = code_scores;
   made.code_mix = code_mix;
   return made;

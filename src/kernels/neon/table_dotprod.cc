@@ -32,6 +32,7 @@ constexpr CpuTable make_table() {
   made.reads_f8 = true;
   made.dequantise = dequantise;
   made.mix = lanes::mix<Vec>;
+  made.interleaves_codes = true;
   made.code_scores = dotprod::code_scores;
   made.code_mix = dotprod::code_mix;
   return made;

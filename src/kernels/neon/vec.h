@@ -13,6 +13,7 @@ struct Vec {
   static constexpr int kTogether = 4;
 
   static F load(const float* p) { return vld1q_f32(p); }
+  static F load_ints(const int32_t* p) { return vcvtq_f32_s32(vld1q_s32(p)); }
   static void store(float* p, F v) { vst1q_f32(p, v); }
   static F set1(float v) { return vdupq_n_f32(v); }
   static F add(F a, F b) { return vaddq_f32(a, b); }

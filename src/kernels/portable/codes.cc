@@ -10,9 +10,9 @@ namespace paceline::kernels::portable {
 void code_scores(const CodeRows& w, const int8_t* x, const int32_t* /*sums*/, int32_t rows, int32_t* y) {
   for (int32_t r = 0; r < rows; ++r)
     for (int32_t t = 0; t < kPageTokens; ++t) {
-      const int8_t *token = w.codes + t * w.stride, *row = x + static_cast<int64_t>(r) * w.cols;
+      const int8_t* row = x + static_cast<int64_t>(r) * w.cols;
       int32_t sum = 0;
-      for (int32_t k = 0; k < w.cols; ++k) sum += token[k] * row[k];
+      for (int32_t k = 0; k < w.cols; ++k) sum += w.codes[code_at(w.order, w.stride, t, k)] * row[k];
       y[r * kPageTokens + t] = sum;
     }
 }
@@ -21,10 +21,9 @@ void code_mix(const CodeRows& w, const uint8_t* x, int32_t rows, int32_t* y) {
   std::fill_n(y, static_cast<int64_t>(rows) * w.cols, 0);
   for (int32_t r = 0; r < rows; ++r)
     for (int32_t t = 0; t < kPageTokens; ++t) {
-      const int8_t* token = w.codes + t * w.stride;
       const int32_t share = x[r * kPageTokens + t];
       int32_t* out = y + static_cast<int64_t>(r) * w.cols;
-      for (int32_t k = 0; k < w.cols; ++k) out[k] += share * token[k];
+      for (int32_t k = 0; k < w.cols; ++k) out[k] += share * w.codes[code_at(w.order, w.stride, t, k)];
     }
 }
 

@@ -92,6 +92,7 @@ const CpuTable& table() {
       .matmul = matmul,
       .matmul_page = nullptr,
       .mix = mix,
+      .interleaves_codes = false,
       .encode = encode,
       .code_scores = code_scores,
       .code_mix = code_mix,

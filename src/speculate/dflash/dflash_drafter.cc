@@ -8,21 +8,37 @@
 namespace paceline {
 namespace {
 
-// Rows of a sequence that wait at most. So many read the weights once instead of each.
-constexpr int32_t kMostWaiting = 16;
+// Rows of a sequence that wait at most, and their bytes beyond the first sixteen. So many read the weights once instead
+// of each.
+constexpr int64_t kLeastWaiting = 16, kMostWaiting = 32, kMostWaitingBytes = int64_t{512} << 10;
 
 }  // namespace
 
 // Of one sequence: what the layers saw of the last of its rows.
 struct DflashDrafter::Waiting : DrafterState {
+  explicit Waiting(std::shared_ptr<Spare> from) : spare(std::move(from)) {
+    if (spare->rows.empty()) return;
+    rows = std::move(spare->rows.back());
+    spare->rows.pop_back();
+  }
+  ~Waiting() override { spare->rows.push_back(std::move(rows)); }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
   const KvCache* kv = nullptr;
   int32_t first_pos = 0, count = 0;
-  kernels::RowBuffer rows;  // [kMostWaiting, joined_width]
+  kernels::RowBuffer rows;  // [most_waiting(), joined_width]
+  std::shared_ptr<Spare> spare;
 
   [[nodiscard]] int32_t waiting() const override { return count; }
 };
 
-std::unique_ptr<DrafterState> DflashDrafter::start() { return std::make_unique<Waiting>(); }
+std::unique_ptr<DrafterState> DflashDrafter::start() { return std::make_unique<Waiting>(spare_); }
+
+int32_t DflashDrafter::most_waiting() const {
+  const int64_t row_bytes = forward_->joined_width() * static_cast<int64_t>(sizeof(float));
+  return static_cast<int32_t>(std::clamp(kMostWaitingBytes / row_bytes, kLeastWaiting, kMostWaiting));
+}
 
 int32_t DflashDrafter::rows_for(const DraftAsk& ask) const { return std::min(block_rows(), ask.context.kv->room()); }
 
@@ -70,7 +86,7 @@ void DflashDrafter::committed(std::span<const CommittedRows> rows, const Taps& t
     const auto* waiting = static_cast<const Waiting*>(one.state);
     const int32_t first = one.length - one.count;
     const bool ends_page = first / kPageTokens != one.length / kPageTokens;
-    if (one.writes && waiting != nullptr && !ends_page && waiting->count + one.count <= kMostWaiting) {
+    if (one.writes && waiting != nullptr && !ends_page && waiting->count + one.count <= most_waiting()) {
       wait(one, taps);
       continue;
     }
@@ -86,7 +102,7 @@ void DflashDrafter::wait(const CommittedRows& one, const Taps& taps) {
   if (waiting.count == 0) waiting.first_pos = one.length - one.count;
   waiting.kv = one.kv;
   CHECK(waiting.first_pos + waiting.count == one.length - one.count);
-  float* to = waiting.rows.sized(forward_->ops(), kMostWaiting * width) + waiting.count * width;
+  float* to = waiting.rows.sized(forward_->ops(), most_waiting() * width) + waiting.count * width;
   forward_->join(taps, one.first_row, one.count, to);
   waiting.count += one.count;
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/row_buffer.h"
 #include "speculate/dflash/dflash_forward.h"
 #include "speculate/drafter.h"
 
@@ -30,6 +31,11 @@ class DflashDrafter : public Drafter {
 
  private:
   struct Waiting;
+  // Memory of sequences that have ended, for those to come: new memory would be new pages each time.
+  struct Spare {
+    std::vector<kernels::RowBuffer> rows;
+  };
+  [[nodiscard]] int32_t most_waiting() const;
   void wait(const CommittedRows& one, const Taps& taps);
   void take_waiting(DrafterState* state);
   // What there is room for.
@@ -38,6 +44,7 @@ class DflashDrafter : public Drafter {
   void gather(std::span<DraftAsk> asks);
 
   std::unique_ptr<DflashForward> forward_;
+  std::shared_ptr<Spare> spare_ = std::make_shared<Spare>();
   std::vector<DflashProposal> proposals_;
   std::vector<DflashContextRows> new_rows_;
 };

@@ -128,9 +128,15 @@ class JoinedProducts : public PlainProducts {
     if (shape_.kv_dtype == DType::f32)
       turn_page(static_cast<const float*>(values.values), values.stride(), values.cols, static_cast<float*>(m_.turned));
     else
-      turn_page(static_cast<const uint16_t*>(values.values), values.stride(), values.cols,
-                static_cast<uint16_t*>(m_.turned));
+      turn_narrow(values, static_cast<uint16_t*>(m_.turned));
     add_turned(at, m_.turned, shares, keep, out);
+  }
+
+ private:
+  void turn_narrow(const Matrix& values, uint16_t* to) const {
+    const bool has_own = table_.turn_page != nullptr && values.cols % 8 == 0;
+    const auto turn = has_own ? table_.turn_page : turn_page<uint16_t>;
+    turn(static_cast<const uint16_t*>(values.values), values.stride(), values.cols, to);
   }
 };
 

@@ -91,6 +91,9 @@ struct CpuTable {
   // [rows, kPageTokens]: y[r * ldy + k] = y[r * ldy + k] * keep[r] + Σ x[r][t] * W[t][k], tokens ascending. None: pages
   // are turned for matmul.
   void (*mix)(const Matrix& w, const float* x, int32_t rows, const float* keep, float* y, int64_t ldy);
+  // A page so turned: to[k * kPageTokens + t] = from[t * stride + k] for k below dim, a multiple of 8. None: a plain
+  // loop does it.
+  void (*turn_page)(const uint16_t* from, int64_t stride, int32_t dim, uint16_t* to);
   // Pages of codes lie in pairs and eights for it wherever their numbers allow it (cpu_pages.h), else in rows.
   bool interleaves_codes;
   // Codes of x [count] at -127 … 127; returns their scale (kv_rotation.h).

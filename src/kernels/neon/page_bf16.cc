@@ -8,6 +8,8 @@
 
 #include <arm_neon.h>
 
+#include "kernels/ops.h"
+
 namespace paceline::kernels::neon {
 namespace {
 
@@ -153,6 +155,33 @@ int32_t page_bf16(const Matrix& w, const void* ahead, const Act& x, float* y, in
     }
   }
   return n;
+}
+
+// Squares of eight, in three steps of eight operations each.
+void turn_page_bf16(const uint16_t* from, int64_t stride, int32_t dim, uint16_t* to) {
+  for (int32_t t = 0; t < kPageTokens; t += 8)
+    for (int32_t k = 0; k < dim; k += 8) {
+      uint16x8_t rows[8];
+#pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) rows[i] = vld1q_u16(from + (t + i) * stride + k);
+      // Tokens 0 4, 1 5, 2 6, 3 7 side by side; then 0 2 4 6 and 1 3 5 7; then all.
+      uint16x8_t twos[8], fours[8];
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        twos[2 * i] = vzip1q_u16(rows[i], rows[i + 4]);
+        twos[2 * i + 1] = vzip2q_u16(rows[i], rows[i + 4]);
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        fours[2 * i] = vzip1q_u16(twos[i], twos[i + 4]);
+        fours[2 * i + 1] = vzip2q_u16(twos[i], twos[i + 4]);
+      }
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        vst1q_u16(to + (k + 2 * i) * int64_t{kPageTokens} + t, vzip1q_u16(fours[i], fours[i + 4]));
+        vst1q_u16(to + (k + 2 * i + 1) * int64_t{kPageTokens} + t, vzip2q_u16(fours[i], fours[i + 4]));
+      }
+    }
 }
 
 }  // namespace paceline::kernels::neon

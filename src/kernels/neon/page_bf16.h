@@ -12,4 +12,7 @@ inline constexpr int32_t kPageColumns = 512;
 int32_t page_bf16(const Matrix& w, const void* ahead, const Act& x, float* y, int64_t ldy, int32_t n_begin,
                   int32_t n_end);
 
+// CpuTable::turn_page.
+void turn_page_bf16(const uint16_t* from, int64_t stride, int32_t dim, uint16_t* to);
+
 }  // namespace paceline::kernels::neon

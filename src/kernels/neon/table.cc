@@ -9,6 +9,7 @@
 #include "kernels/neon/matmul_blocks.h"
 #include "kernels/neon/matmul_f8.h"
 #include "kernels/neon/packed.h"
+#include "kernels/neon/page_bf16.h"
 #include "kernels/neon/vec.h"
 
 namespace paceline::kernels::neon {
@@ -43,6 +44,7 @@ constexpr CpuTable make_table() {
   made.matmul_page = matmul_page;
   made.reads_f8 = true;
   made.dequantise = dequantise;
+  made.turn_page = turn_page_bf16;
   made.interleaves_codes = true;
   made.code_scores = code_scores;
   made.code_mix = code_mix;

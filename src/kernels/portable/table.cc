@@ -92,6 +92,7 @@ const CpuTable& table() {
       .matmul = matmul,
       .matmul_page = nullptr,
       .mix = mix,
+      .turn_page = nullptr,
       .interleaves_codes = false,
       .encode = encode,
       .code_scores = code_scores,

@@ -303,6 +303,28 @@ TEST_P(AttentionFormatsTest, WhatIsNotANumberIsPassedOn) {
   }
 }
 
+// Nor does it change a row that does not see it, in the same page.
+TEST_P(AttentionFormatsTest, WhatIsNotANumberIsNothingToThoseBeforeIt) {
+  ThreadPool pool(1);
+  CpuOps ops(*GetParam(), pool);
+  for (const DType dtype : {DType::f32, DType::bf16, DType::i8})
+    for (const int32_t joined : {0, 8, 16})
+      for (const float wrong : {NAN, INFINITY}) {
+        SCOPED_TRACE(testing::Message() << dtype_name(dtype) << ", joined " << joined << ", " << wrong);
+        const HeadShape shape{2, 1, joined == 16 ? 64 : 32, dtype, joined};
+        RawSequence raw(shape, joined == 16 ? 16 : 8, 90, 36);
+        const std::vector<float> want = raw.run_all(ops, shape, 90);
+        raw.key(70)[3] = wrong;
+        const std::vector<float> got = raw.run_all(ops, shape, 90);
+        for (int64_t i = 0; i < 90 * raw.row_floats(); ++i) {
+          if (i < 70 * raw.row_floats())
+            ASSERT_EQ(got[static_cast<size_t>(i)], want[static_cast<size_t>(i)]) << i;
+          else
+            ASSERT_TRUE(std::isnan(got[static_cast<size_t>(i)])) << i;
+        }
+      }
+}
+
 INSTANTIATE_TEST_SUITE_P(Tables, AttentionFormatsTest, testing::ValuesIn(cpu_tables()), [](const auto& run) {
   std::string name = run.param->name;
   std::replace(name.begin(), name.end(), '-', '_');

@@ -1,6 +1,8 @@
 // Queries, keys and values on their way into attention: norms, rotations, and the pages that keep them.
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <limits>
 #include <optional>
 
 #include "base/check.h"
@@ -29,6 +31,13 @@ void store_across(const HeadShape& shape, void* head, int32_t token, std::span<c
     else
       static_cast<uint16_t*>(head)[at] = f32_to_bf16(x[i]);
   }
+}
+
+// Neither infinite nor no number.
+bool all_finite(std::span<const float> x) {
+  uint32_t most = 0;
+  for (const float v : x) most = std::max(most, std::bit_cast<uint32_t>(v) & 0x7fffffffu);
+  return most < 0x7f800000u;
 }
 
 // Codes of a token as numbers `first` and on of a head's.
@@ -76,6 +85,7 @@ class HeadsOfRow {
     }
     table_.rms_norm(args_.k + at, args_.k_weight, key_, dim_, args_.eps, 1.0f);
     rotate(key_);
+    if (!all_finite({v, static_cast<size_t>(dim_)}) || !all_finite({key_, static_cast<size_t>(dim_)})) v = fail();
     const int32_t token = pos % kPageTokens, page = pos / kPageTokens;
     void *keys = pages.keys_of(page), *values = shape_.joined > 0 ? nullptr : pages.values_of(page);
     const auto size = static_cast<size_t>(dim_);
@@ -97,6 +107,14 @@ class HeadsOfRow {
     const float* cos = args_.cos + row_ * (rotated / 2);
     const float* sin = args_.sin + row_ * (rotated / 2);
     for (int32_t at = 0; at < rotated; at += part) table_.rope(x + at, cos + at / 2, sin + at / 2, part);
+  }
+
+  // Whoever sees this key has no number any more. Who does not, though it lies in the same page, must not notice: a
+  // share of zero times what is no number would be none. The values instead.
+  const float* fail() {
+    std::fill_n(key_, dim_, std::numeric_limits<float>::quiet_NaN());
+    std::fill_n(value_, dim_, 0.0f);
+    return value_;
   }
 
   // f(place in the order of blocks, place in the head)

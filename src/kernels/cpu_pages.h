@@ -5,8 +5,9 @@
 //            head_dim numbers each, the second from the first number on, the first behind the rotated values
 //   codes    apart, keys and values are both [kv_head][token][head_dim]; joined as above. For tables that interleave
 //            codes keys and what is joined are [kv_head][token pair][8 numbers][token of two][number], values
-//            [kv_head][8 tokens][head_dim][token of eight]: operands of their products. Behind all codes of keys, of
-//            values and of what is joined: scales [kv_head][token], float32, then joined those of the rotated keys
+//            [kv_head][16 numbers][8 tokens][number][token of eight]: operands of their products. Behind all codes of
+//            keys, of values and of what is joined: scales [kv_head][token], float32, then joined those of the rotated
+//            keys
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,10 @@ class LazyDflash : public LazyDrafter {
 
  private:
   void load() override { forward_.load(); }
-  void unload() override { forward_.unload(); }
+  void unload() override {
+    forward_.unload();
+    drafter_.drop_spare();
+  }
   [[nodiscard]] bool reads_along() const { return may() && loaded(); }
   // Those whose rows it knows, as its drafter is asked.
   std::span<DraftAsk> known_asks(std::span<const DraftAsk> asks);

@@ -22,6 +22,8 @@ struct Vec {
   static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
   static F div(F a, F b) { return _mm512_div_ps(a, b); }
   static F max(F a, F b) { return _mm512_max_ps(b, a); }
+  // Also where v is not a number.
+  static F at_least(F v, F least) { return _mm512_max_ps(v, least); }
   static F min(F a, F b) { return _mm512_min_ps(b, a); }
   static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
   static F round(F v) { return _mm512_roundscale_ps(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }

@@ -55,9 +55,12 @@ template <class V>
 float encode_shares(const float* x, const float* scales, uint8_t* codes) {
   constexpr int kVectors = kPageTokens / V::kLanes;
   typename V::F products[kVectors], top[kVectors];
+  // A key that is not a number has a scale that is none, and zeros for codes: where it is not seen it changes nothing.
 #pragma GCC unroll 16
-  for (int i = 0; i < kVectors; ++i)
-    top[i] = products[i] = V::mul(V::load(x + i * V::kLanes), V::load(scales + i * V::kLanes));
+  for (int i = 0; i < kVectors; ++i) {
+    products[i] = V::mul(V::load(x + i * V::kLanes), V::load(scales + i * V::kLanes));
+    top[i] = V::at_least(products[i], V::set1(0));
+  }
 #pragma GCC unroll 4
   for (int half = kVectors / 2; half > 0; half /= 2)
 #pragma GCC unroll 8

@@ -146,12 +146,12 @@ void blend(float* y, float keep, const float* x, float part, int64_t count) {
 
 template <class V>
 float max_of(const float* x, int32_t count) {
-  auto top = V::set1(-INFINITY);
+  typename V::F tops[4] = {V::set1(-INFINITY), V::set1(-INFINITY), V::set1(-INFINITY), V::set1(-INFINITY)};
   int32_t i = 0;
-  for (; i + 4 * V::kLanes <= count; i += 4 * V::kLanes) {
-    const auto at = [&](int j) { return V::load(x + i + j * V::kLanes); };
-    top = V::max(top, V::max(V::max(at(0), at(1)), V::max(at(2), at(3))));
-  }
+  for (; i + 4 * V::kLanes <= count; i += 4 * V::kLanes)
+#pragma GCC unroll 4
+    for (int j = 0; j < 4; ++j) tops[j] = V::max(tops[j], V::load(x + i + j * V::kLanes));
+  auto top = V::max(V::max(tops[0], tops[1]), V::max(tops[2], tops[3]));
   for (; i + V::kLanes <= count; i += V::kLanes) top = V::max(top, V::load(x + i));
   if (i < count) top = V::max(top, load_tail<V>(x + i, count - i, -INFINITY));
   return V::top(top);

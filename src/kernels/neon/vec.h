@@ -21,6 +21,8 @@ struct Vec {
   static F mul(F a, F b) { return vmulq_f32(a, b); }
   static F div(F a, F b) { return vdivq_f32(a, b); }
   static F max(F a, F b) { return vmaxq_f32(a, b); }
+  // Also where v is not a number.
+  static F at_least(F v, F least) { return vmaxnmq_f32(v, least); }
   static F min(F a, F b) { return vminq_f32(a, b); }
   static F fma(F a, F b, F c) { return vfmaq_f32(c, a, b); }
   static F round(F v) { return vrndnq_f32(v); }

@@ -17,11 +17,15 @@ constexpr int64_t kLeastWaiting = 16, kMostWaiting = 32, kMostWaitingBytes = int
 // Of one sequence: what the layers saw of the last of its rows.
 struct DflashDrafter::Waiting : DrafterState {
   explicit Waiting(std::shared_ptr<Spare> from) : spare(std::move(from)) {
+    const std::scoped_lock lock(spare->mutex);
     if (spare->rows.empty()) return;
     rows = std::move(spare->rows.back());
     spare->rows.pop_back();
   }
-  ~Waiting() override { spare->rows.push_back(std::move(rows)); }
+  ~Waiting() override {
+    const std::scoped_lock lock(spare->mutex);
+    spare->rows.push_back(std::move(rows));
+  }
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
 
@@ -34,6 +38,11 @@ struct DflashDrafter::Waiting : DrafterState {
 };
 
 std::unique_ptr<DrafterState> DflashDrafter::start() { return std::make_unique<Waiting>(spare_); }
+
+void DflashDrafter::drop_spare() {
+  const std::scoped_lock lock(spare_->mutex);
+  spare_->rows.clear();
+}
 
 int32_t DflashDrafter::most_waiting() const {
   const int64_t row_bytes = forward_->joined_width() * static_cast<int64_t>(sizeof(float));

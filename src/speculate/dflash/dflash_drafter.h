@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "kernels/row_buffer.h"
@@ -28,11 +29,14 @@ class DflashDrafter : public Drafter {
   // While nobody asks for drafts, rows wait, to be remembered some at once: its weights are read once for all of them,
   // and one that is not asked costs next to nothing.
   void committed(std::span<const CommittedRows> rows, const Taps& taps) override;
+  // Gives back what is kept for sequences to come.
+  void drop_spare();
 
  private:
   struct Waiting;
   // Memory of sequences that have ended, for those to come: new memory would be new pages each time.
   struct Spare {
+    std::mutex mutex;  // who drops them is not who runs
     std::vector<kernels::RowBuffer> rows;
   };
   [[nodiscard]] int32_t most_waiting() const;

@@ -38,20 +38,17 @@ foreach(source ${PACELINE_SOURCES})
   endif()
 endforeach()
 # Checks of each operation treble the compile time of what is unrolled there; addresses are checked, and the portable
-# kernels wholly.
+# kernels wholly. Nor is each load and store told to ThreadSanitizer, which takes most of the time that rooms above them
+# run: who shares rows with whom is seen in the portable kernels.
 if(PACELINE_ASAN)
-  foreach(source ${PACELINE_SOURCES})
-    if(source MATCHES "/kernels/(neon|avx2|avx512)/")
-      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=undefined)
-    endif()
-  endforeach()
+  set(unchecked -fno-sanitize=undefined)
+elseif(PACELINE_TSAN)
+  set(unchecked -fno-sanitize=thread)
 endif()
-# Nor is each of their loads and stores told to ThreadSanitizer, which takes most of the time that rooms above them run:
-# who shares rows with whom is seen in the portable kernels.
-if(PACELINE_TSAN)
+if(unchecked)
   foreach(source ${PACELINE_SOURCES})
     if(source MATCHES "/kernels/(neon|avx2|avx512)/")
-      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -fno-sanitize=thread)
+      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS ${unchecked})
     endif()
   endforeach()
 endif()

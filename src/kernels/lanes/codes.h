@@ -1,6 +1,6 @@
 // What surrounds attention's products in codes, over one query each; and its second product where codes are none.
-// Plain loops over a page's tokens or a head's numbers, which compilers turn into the set's vectors. Bound by
-// arithmetic: some operations a number, beside the products' head_dim.
+// Loops over a page's tokens or a head's numbers. Bound by arithmetic: some operations a number, beside the products'
+// head_dim.
 #pragma once
 
 #include <bit>

@@ -1,6 +1,8 @@
 // Attention against the portable one, and a row's bits in any chunking and company.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "kernels_check.h"
 
@@ -57,8 +59,9 @@ kernels::HeadsArgs heads_of(const HeadShape& shape, const HeadBlocks& from, std:
 void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
   HeadShape shape{c.heads, c.kv_heads, c.dim, dtype, c.joined};
   const int32_t width = c.heads * c.dim, kv_width = c.kv_heads * c.dim, half = (c.rotary == 0 ? c.dim : c.rotary) / 2;
-  const std::vector<float> q = random_rows(c.length, width, b.random), k = random_rows(c.length, kv_width, b.random);
-  const std::vector<float> v = c.joined > 0 ? k : random_rows(c.length, kv_width, b.random);
+  const std::vector<float> q = random_rows(c.length, width, b.random);
+  std::vector<float> k = random_rows(c.length, kv_width, b.random);
+  std::vector<float> v = c.joined > 0 ? k : random_rows(c.length, kv_width, b.random);
   std::vector<float> q_weight = random_rows(1, c.dim, b.random), k_weight = random_rows(1, c.dim, b.random);
   for (float& w : q_weight) w *= 0.2f;
   std::vector<int32_t> positions(static_cast<size_t>(c.length));
@@ -146,6 +149,25 @@ void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
     b.checks.expect(same_bits(got.data(), whole.data(), whole.size()),
                     name + ": other bits in chunks, way " + std::to_string(i));
   }
+  // A token that is not finite is nothing to rows before it, though they share its page, and to those that see it
+  // there is no number any more.
+  const int32_t odd_one = c.length - std::min(c.length, 11);
+  const auto check_odd = [&](std::vector<float>& in, float wrong, const std::string& what) {
+    float& place = in[static_cast<size_t>(odd_one) * static_cast<size_t>(kv_width) + 3];
+    const float kept = std::exchange(place, wrong);
+    if (c.joined > 0) v = k;
+    for (const auto& way : {chunked(256, 0), chunked(8, 0), chunked(256, 1)}) {
+      const std::vector<float> got = run(b.gpu, way, false);
+      const auto before = static_cast<size_t>(odd_one) * static_cast<size_t>(width);
+      b.checks.expect(same_bits(got.data(), whole.data(), before), name + ": rows before one whose " + what);
+      b.checks.expect(std::isnan(got[before]), name + ": a row whose " + what + " is a number");
+    }
+    place = kept;
+    if (c.joined > 0) v = k;
+  };
+  check_odd(k, INFINITY, "key is not finite");
+  if (c.joined == 0) check_odd(v, NAN, "value is not finite");
+  if (c.joined == 0) check_odd(v, -INFINITY, "value is infinite");
   if (c.joined > 0) {
     // As near to the same numbers in float32 as keys and values apart are; codes, with 13 dB less between signal and
     // noise, as near as that allows. But for the drafter's row, whose query no

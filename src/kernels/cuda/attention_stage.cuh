@@ -107,6 +107,7 @@ template <int kPairs>
 struct NewKeys {
   static constexpr int kWarps = kThreads / 32, kAtOnce = 2;
   HeadRow<kPairs> weights, values[kAtOnce], angle[kAtOnce];
+  float value[kAtOnce];  // of keys: zero, unless the value that goes with it is not finite
   int32_t begin, jobs;
   int32_t first;  // of the warp's jobs; the other is kWarps behind it
 
@@ -125,6 +126,7 @@ struct NewKeys {
       if (is_key) {
         values[i].load(args.head.k + from, halves, 0.0f);
         angle[i].load_angle(args.head.cos + row * halves.turned, args.head.sin + row * halves.turned, halves);
+        value[i] = times_nothing(args.head.v + from, dim);
       } else {
         values[i].load_apart(args.head.v + from, half);
       }
@@ -143,7 +145,12 @@ struct NewKeys {
     for (int i = 0; i < kAtOnce; ++i) {
       if (first + i * kWarps >= jobs) continue;
       if (first % 2 == 0 || args.head.norms_values) values[i].norm(weights, dim, args.head.eps);
-      if (first % 2 == 0) values[i].turn(angle[i]);
+      if (first % 2 == 0) {
+        values[i].turn(angle[i]);
+        values[i].fail_key(is_finite_head(value[i]));
+      } else {
+        values[i].fail_value();
+      }
     }
   }
   __device__ __forceinline__ void put(int32_t dim, int32_t turned, char* shared, const Layout& l) const {

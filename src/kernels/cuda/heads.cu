@@ -13,7 +13,8 @@ constexpr int kThreads = 128;
 constexpr int kPairs = 8;  // per lane: head_dim up to 512
 
 PACELINE_BOTH int32_t heads_of_row(const HeadsArgs& args) {
-  return args.heads + (args.k != nullptr ? args.kv_heads : 0) + (args.v != nullptr ? args.kv_heads : 0);
+  const bool has_values = args.v != nullptr && !args.values_apart;
+  return args.heads + (args.k != nullptr ? args.kv_heads : 0) + (has_values ? args.kv_heads : 0);
 }
 
 __device__ void store(void* page, int32_t wide, int64_t at, float value) {
@@ -78,6 +79,9 @@ __global__ void heads_kernel(const HeadsArgs args) {
   if (kind != 2) angle.load_angle(args.cos + row * args.turned, args.sin + row * args.turned, halves);
   if (kind != 2 || args.norms_values) values.norm(weights, dim, args.eps);
   if (kind != 2) values.turn(angle);
+  if (kind == 1 && args.v != nullptr)
+    values.fail_key(is_finite_head(times_nothing(args.v + (row * args.kv_heads + head) * dim, dim)));
+  if (kind == 2) values.fail_value();
   if (args.joined) {
     if (kind == 0) values.weigh_beyond(args.k_weight, kJoinedTurned / 2, halves);
     if (kind == 0) store_row(args.q + (row * args.heads + head) * dim, values, halves);
@@ -121,6 +125,7 @@ __global__ void __launch_bounds__(kValueRows * 32) values_kernel(const HeadsArgs
     weights.load(nullptr, {half, half}, 1.0f);
     values.load_apart(from, half);
     if (args.norms_values) values.norm(weights, dim, args.eps);
+    values.fail_value();
     values.each_apart(half, [&](int32_t at, float value) { turned[at][own] = __float2bfloat16_rn(value); });
   }
   __syncthreads();
@@ -140,9 +145,9 @@ __global__ void __launch_bounds__(kValueRows * 32) values_kernel(const HeadsArgs
 }  // namespace
 
 void heads(const HeadsArgs& args, Stream stream) {
-  if (args.v != nullptr && args.rows >= 4 * kValueRows && !args.wide_kv && !args.joined) {
+  if (args.v != nullptr && !args.values_apart && args.rows >= 4 * kValueRows && !args.wide_kv && !args.joined) {
     HeadsArgs others = args;
-    others.v = nullptr;
+    others.values_apart = true;
     const dim3 grid(static_cast<unsigned>(ceil_div(args.rows, kValueRows)), static_cast<unsigned>(args.kv_heads));
     launch(values_kernel, grid, dim3(kValueRows * 32), 0, stream, true, args);
     heads(others, stream);

@@ -94,6 +94,30 @@ struct HeadRow {
     }
   }
 
+  // Whether all of the head's numbers are finite; by whole warps.
+  [[nodiscard]] __device__ __forceinline__ bool is_finite() const {
+    float nothing = 0;
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) {
+      nothing = fmaf(low[i], 0.0f, nothing);
+      nothing = fmaf(high[i], 0.0f, nothing);
+    }
+    return __all_sync(~0u, nothing == 0.0f) != 0;
+  }
+  __device__ __forceinline__ void fill(float value) {
+#pragma unroll
+    for (int i = 0; i < kPairs; ++i) low[i] = high[i] = value;
+  }
+  // Whoever sees a token whose value is not finite has no number any more. Who does not, though it lies in the same
+  // page, must not notice: a share of zero times what is no number would be none. So its value is zeros, and its key
+  // says what it was.
+  __device__ __forceinline__ void fail_value() {
+    if (!is_finite()) fill(0.0f);
+  }
+  __device__ __forceinline__ void fail_key(bool has_value) {
+    if (!has_value) fill(__uint_as_float(0x7fffffffu));
+  }
+
   // Calls write(at, four) for every four elements of the head, where they are in a row.
   template <class Write>
   __device__ __forceinline__ void each_four(const HeadHalves& halves, const Write& write) const {
@@ -115,5 +139,16 @@ struct HeadRow {
     }
   }
 };
+
+// Whether the value that goes with a key is finite, as it comes; by whole warps. What its norm makes of it is, too, then.
+__device__ __forceinline__ float times_nothing(const float* head, int32_t dim) {
+  float nothing = 0;
+  for (int32_t at = static_cast<int32_t>(threadIdx.x % 32) * 4; at < dim; at += 128) {
+    const float4 v = *reinterpret_cast<const float4*>(head + at);
+    nothing = fmaf(v.x, 0.0f, fmaf(v.y, 0.0f, fmaf(v.z, 0.0f, fmaf(v.w, 0.0f, nothing))));
+  }
+  return nothing;
+}
+__device__ __forceinline__ bool is_finite_head(float nothing) { return __all_sync(~0u, nothing == 0.0f) != 0; }
 
 }  // namespace paceline::kernels::cuda

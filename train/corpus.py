@@ -125,8 +125,14 @@ def write_domain(folder: pathlib.Path, domain: str, parts: list[Encoded]) -> tup
     return len(whole.lengths), len(whole.tokens)
 
 
-def data_config(path: pathlib.Path = CONFIG) -> dict[str, Any]:
-    return json.loads(path.read_text())["data"]
+def data_config(is_continued: bool = False) -> dict[str, Any]:
+    """What config.json says of data; for a model that is trained further other documents, and fewer."""
+    settings = json.loads(CONFIG.read_text())
+    config = settings["data"]
+    if is_continued:
+        other = settings["continued"]["data"]
+        config |= {"seed": other["seed"], "generated": {name: int(count * other["share"]) for name, count in config["generated"].items()}}
+    return config
 
 
 def jobs_of(shared: pathlib.Path, config: dict[str, Any], small: bool) -> list[Job]:
@@ -164,6 +170,7 @@ def main() -> None:
     parser.add_argument("--tokenizer", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--small", action="store_true", help="a small part of everything, to try things out")
+    parser.add_argument("--continued", action="store_true", help="for a model that is trained further: `continued` of the config")
     parser.add_argument("--more-stories", type=pathlib.Path, action="append", default=[], help="further stories, one {\"text\": ...} a line")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
     arguments = parser.parse_args()
@@ -173,7 +180,7 @@ def main() -> None:
         add_stories(path)
     load_shared(arguments.shared)
     print(f"read the shared sets in {time.time() - began:.1f} s", flush=True)
-    config = data_config()
+    config = data_config(arguments.continued)
     tokenizer = arguments.tokenizer / "tokenizer.json"
     with_library = not agrees_with_library(tokenizer, arguments.shared, config["seed"])
     jobs = jobs_of(arguments.shared, config, arguments.small)

@@ -210,6 +210,54 @@ def words_asked(story: str, rng: random.Random) -> tuple[str, list[str]] | None:
     return rng.choice(WORDS_ASKED).format(rng.choice([words.listing(picked), ", ".join(picked)])), picked
 
 
+# How a story of others takes up what was asked for, right behind its first sentence, while the request is near: {L} are the
+# things. Those of the first kind for small ones, the others for any. The last speak of one of them again at the end.
+WOVEN_SMALL = ["That day {N} had {L} with {him}.", "In {his} bag {N} carried {L}.", "{N} had got {L} from Grandma the day before.", "For {his} birthday {N} had got {L}.", "On the way {N} had found {L}.", "{N} always kept {L} close by.", "Next to {him} lay {L}.", "\"Look, {L}!\" {N} said in the morning."]
+WOVEN_ANY = ["All week {N} had been thinking about {L}.", "The day before, {N} had drawn a picture of {L}.", "In the night {N} had dreamed of {L}.", "{N} knew a song about {L}.", "{N} had heard a story about {L} once and never forgot it.", "\"One day I will tell you about {L},\" {N} liked to say.", "What {N} liked best in the world was {L}.", "{N} had made a wish about {L}."]
+WOVEN_LAST = ["That night {N} dreamed of {the}.", "Later {N} told everyone about it, and about {the}, too.", "Before going to bed, {N} thought of {the} once more.", "And {N} never forgot {the}."]
+
+
+def pronouns(name: str, creature: str) -> dict[str, str]:
+    if name in SHE or creature in ("girl", "lady", "princess", "queen", "witch"):
+        return {"him": "her", "his": "her"}
+    return {"him": "him", "his": "his"} if name in HE or creature in ("boy", "man", "prince", "king") else {"him": "it", "his": "its"}
+
+
+def late_ones(story: str, things: list[str]) -> list[str]:
+    return [thing for thing in things if not re.search(rf"\b{thing.split()[-1]}", story[:160])]
+
+
+def taken_up(story: str, parts: Parts, things: list[str], rng: random.Random) -> str | None:
+    """The story with a sentence about these things behind the one that names its hero; none where there is no hero."""
+    if not parts.name and not parts.creature:
+        return None
+    at = story.find(parts.name) if parts.name else story.find(parts.creature)
+    end = re.compile(r"[.!?](?= )").search(story, at)
+    if at < 0 or end is None or end.end() > 400:
+        return None
+    plain = [thing.split()[-1] for thing in things]
+    are_small = not set(plain) & (story_plots.LARGE | story_plots.SKY | story_plots.EVENTS | MASS | CREATURE_SET)
+    listed = words.listing([thing if thing.split()[-1] in MASS else words.article(thing) for thing in things])
+    told = rng.choice(WOVEN_SMALL if are_small and rng.random() < 0.7 else WOVEN_ANY).format(L=listed, N=parts.name or "the " + parts.creature, **pronouns(parts.name, parts.creature))
+    return f"{story[:end.end()]} {told[0].upper() + told[1:]}{story[end.end():].rstrip()}"
+
+
+def woven(story: str, rng: random.Random) -> tuple[str, Parts] | None:
+    """The story with one to three things brought into it behind its first sentence, and the request's parts; only where there is a hero."""
+    parts, present = parts_of(story), set(WORD.findall(story))
+    new = [thing for thing in rng.sample(THINGS, rng.randint(1, 3)) if thing not in present and thing not in ("moon", "wind", "rain")]
+    few = chosen(parts, rng)
+    few.wish, few.things = "", rng.sample(new + few.things[:1], min(len(new) + len(few.things[:1]), 4))
+    late = late_ones(story, few.things)
+    told = taken_up(story, parts, late, rng) if late and new else None
+    if told is None:
+        return None
+    last = " " + rng.choice(WOVEN_LAST).format(the="the " + rng.choice(new), N=parts.name or "the " + parts.creature) if rng.random() < 0.5 else ""
+    if not few.name and not few.creature:
+        few.name, few.creature = parts.name, parts.creature
+    return told + last, few
+
+
 def request(story: str, rng: random.Random) -> tuple[str, str]:
     """A user's request and the story, or the part of it, that answers."""
     kind = rng.random()
@@ -225,34 +273,10 @@ def request(story: str, rng: random.Random) -> tuple[str, str]:
     few = chosen(parts_of(story), rng)
     if kind > 0.96 or not few.needed():
         return rng.choice(ANY), story
-    return ask(few, rng), story
-
-
-# How a story of others takes up what was asked for, right behind its first sentence, while the request is near: {L} are the
-# things. Those of the first kind for small ones, the others for any. The last speak of one of them again at the end.
-WOVEN_SMALL = ["That day {N} had {L} with {him}.", "In {his} bag {N} carried {L}.", "{N} had got {L} from Grandma the day before.", "For {his} birthday {N} had got {L}.", "On the way {N} had found {L}.", "{N} always kept {L} close by.", "Next to {him} lay {L}.", "\"Look, {L}!\" {N} said in the morning."]
-WOVEN_ANY = ["All week {N} had been thinking about {L}.", "The day before, {N} had drawn a picture of {L}.", "In the night {N} had dreamed of {L}.", "{N} knew a song about {L}.", "{N} had heard a story about {L} once and never forgot it.", "\"One day I will tell you about {L},\" {N} liked to say.", "What {N} liked best in the world was {L}.", "{N} had made a wish about {L}."]
-WOVEN_LAST = ["That night {N} dreamed of {the}.", "Later {N} told everyone about it, and about {the}, too.", "Before going to bed, {N} thought of {the} once more.", "And {N} never forgot {the}."]
-
-
-def woven(story: str, rng: random.Random) -> tuple[str, Parts] | None:
-    """The story with one to three things brought into it behind its first sentence, and the request's parts; only where a hero is named."""
-    parts = parts_of(story)
-    if not parts.name or not parts.creature or parts.name not in SHE | HE:
-        return None
-    start = story.find(". ", story.find(parts.name)) + 1
-    present = set(WORD.findall(story))
-    new = [thing for thing in rng.sample(THINGS, rng.randint(1, 3)) if thing not in present and thing not in ("moon", "wind", "rain")]
-    if start <= 0 or not new:
-        return None
-    own = {"him": "her", "his": "her"} if parts.name in SHE else {"him": "him", "his": "his"}
-    are_small = not set(new) & (story_plots.LARGE | story_plots.SKY | story_plots.EVENTS | MASS)
-    listed = words.listing([thing if thing in MASS else words.article(thing) for thing in new])
-    told = rng.choice(WOVEN_SMALL if are_small and rng.random() < 0.7 else WOVEN_ANY).format(L=listed, N=parts.name, **own)
-    last = " " + rng.choice(WOVEN_LAST).format(the="the " + rng.choice(new), N=parts.name) if rng.random() < 0.5 else ""
-    few = chosen(parts, rng)
-    few.wish, few.things = "", rng.sample(new + few.things[:1], min(len(new) + len(few.things[:1]), 4))
-    return f"{story[:start]} {told}{story[start:].rstrip()}{last}", few
+    # Things that come late are named early as well: whoever asked for them is not forgotten on the way.
+    late = late_ones(story, few.things)
+    told = taken_up(story, parts_of(story), late, rng) if late else None
+    return ask(few, rng), told or story
 
 
 def request_woven(story: str, rng: random.Random) -> tuple[str, str]:

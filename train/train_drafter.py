@@ -15,11 +15,13 @@ from train.drafter import DrafterRun, drafter_config, drafter_weight_shapes
 from train.model import Weights, computing, initial, is_fixed
 from train.optimiser import Optimiser, learning_factor
 from train.own_texts import own_batches, own_texts
+from train.packed_target import begin_with
 from train.target import PackedTarget, load_weights, save_weights
 
 HERE = Path(__file__).parent
 KINDS = ("mtp", "dflash")
 FILES = {"mtp": "drafter.pt", "dflash": "dflash.pt"}
+FOLDERS = {"mtp": "assistant", "dflash": "drafters/dflash"}  # in a shipped model
 
 
 class Student:
@@ -71,6 +73,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--target", type=Path, required=True, help="target.pt of train_target")
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--begin", type=Path, help="a folder as models/default whose drafters are trained further; else from nothing")
     parser.add_argument("--packed", action="store_true", help="the target's values are those of a packed file already (train.packed_target): they are not rounded again")
     parser.add_argument("--kinds", default=",".join(KINDS), help="which drafters: mtp, dflash or both")
     parser.add_argument("--steps", type=int, help="instead of the config's")
@@ -85,6 +88,8 @@ def main() -> None:
     args = arguments()
     settings = json.loads(args.config.read_text())
     phases, ship, target_phases = settings["phases"]["drafter"], settings["export"], settings["phases"]["target"]
+    if args.begin:
+        phases |= settings["continued"]["drafter"]
     steps = args.steps or phases["steps"]
     if args.rounds:
         phases["own_rounds"] = phases["own_short_rounds"] = args.rounds
@@ -98,6 +103,8 @@ def main() -> None:
     rows, length = phases["rows"], target_phases["row_length"]
     make = {"mtp": mtp_student, "dflash": dflash_student}
     students = [make[kind](settings, phases, target_config, target, rows, length, device, dtype) for kind in args.kinds.split(",")]
+    for student in students if args.begin else ():
+        begin_with(args.begin / FOLDERS[student.kind], student.weights)
     image_token, first_steps = target_config["image_token_id"], int(phases["corpus_share"] * steps)
     model = PackedTarget(target_config, rows, length, device, gpu)
     plan = {**target_phases, "seed": phases["seed"], "mix": settings["data"]["mix"], "image_token": image_token, "text_rows": rows - 1,

@@ -11,6 +11,7 @@ import torch
 from train.batches import Pictures, training_batches
 from train.model import computing, is_fixed
 from train.optimiser import Optimiser, learning_factor
+from train.packed_target import begin_with
 from train.target import PackedTarget, new_target, save_weights
 
 HERE = Path(__file__).parent
@@ -21,6 +22,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--corpus", type=Path, required=True)
     parser.add_argument("--tokenizer", type=Path, required=True)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--begin", type=Path, help="a packed folder whose weights are trained further, by `continued` of the config; else from nothing")
     parser.add_argument("--steps", type=int, help="instead of the config's")
     parser.add_argument("--early", type=int, default=-1, help="also write target-early.pt after so many steps, to try the later stages with")
     parser.add_argument("--config", type=Path, default=HERE / "config.json")
@@ -33,11 +35,15 @@ def main() -> None:
     args = arguments()
     settings = json.loads(args.config.read_text())
     phases, size, bits = settings["phases"]["target"], settings["target"], settings["export"]
+    if args.begin:
+        phases |= settings["continued"]["target"]
     steps = args.steps or phases["steps"]
     device, gpu = args.device, args.device.startswith("cuda")
     torch.manual_seed(phases["seed"])
     torch.backends.cuda.matmul.allow_tf32 = True
     config, weights = new_target(size, args.tokenizer, phases["seed"], device)
+    if args.begin:
+        begin_with(args.begin, weights)
     args.out.mkdir(parents=True, exist_ok=True)
     params = {n: w for n, w in weights.items() if not is_fixed(n)}
     for p in params.values():

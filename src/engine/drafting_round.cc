@@ -16,6 +16,7 @@ DraftingRound::DraftingRound(const EngineParts& parts, const EngineSettings& set
   for (int32_t which = 0; which < parts.drafter->count(); ++which) {
     at_once.push_back(parts.drafter->guesses_at_once(which));
     parts.costs[which].deepest = parts.drafter->most_drafts(which);
+    parts.costs[which].reads_along = parts.drafter->reads_along(which);
   }
   policy_ = std::make_unique<BatchDepth>(std::span(parts.costs, drafters()), std::move(at_once), settings.batch_rows);
 }
@@ -23,8 +24,10 @@ DraftingRound::DraftingRound(const EngineParts& parts, const EngineSettings& set
 void DraftingRound::start(Sequence& seq) {
   if (parts_.drafter == nullptr) return;
   if (seq.accepted->drafts) seq.drafter_state = parts_.drafter->start();
-  if (policy_ != nullptr && seq.depth == nullptr)
-    seq.depth = std::make_unique<RoutedDepth>(std::span(parts_.costs, drafters()), settings_.deepest);
+  if (policy_ == nullptr || seq.depth != nullptr) return;
+  seq.depth = std::make_unique<RoutedDepth>(std::span(parts_.costs, drafters()), settings_.deepest);
+  // Who says how deep wants the first of them.
+  if (!depth_ && !seq.request().depth) seq.depth->let_rest();
 }
 
 // What the sequence taught about drafts is taken over when the next one begins.
@@ -38,6 +41,7 @@ void DraftingRound::propose(const StepPlan& plan, double kv_used) {
   writers_.clear();
   drafting_.clear();
   decisions_.clear();
+  is_read_ = false;
   for (DraftPasses& passes : passes_) passes = {};
   for (const StepPart& part : plan.parts) {
     part.seq->drafts.clear();
@@ -46,6 +50,7 @@ void DraftingRound::propose(const StepPlan& plan, double kv_used) {
     part.seq->round.context = part.seq->kv.length();
     // The first choice has no row before it whose state a drafter could start from; nor has one that reads again.
     if (!part.seq->reads()) writers_.push_back(part.seq);
+    is_read_ = is_read_ || part.seq->reads() || part.seq->depth == nullptr || part.seq->depth->is_read();
   }
   if (parts_.drafter == nullptr || writers_.empty()) return;
   const auto begin = EngineClock::now();
@@ -106,6 +111,9 @@ void DraftingRound::choose_depths(const StepPlan& plan, double kv_used) {
     decision.label = writers_[i]->accepted->request.label;
     decision.choice = writers_[i]->choice;
     decision.context = writers_[i]->kv.length();
+    for (int32_t which = 0; which < parts_.drafter->count(); ++which)
+      if (depths_[i].policy != nullptr && depths_[i].policy->rests(which))
+        decision.resting.set(static_cast<size_t>(parts_.drafter->kind(which)));
     decisions_.push_back(decision);
   }
 }
@@ -113,7 +121,8 @@ void DraftingRound::choose_depths(const StepPlan& plan, double kv_used) {
 void DraftingRound::fix_depths(int32_t rows_free) {
   const int32_t wanted = depth_.value_or(settings_.fixed_depth.value_or(0));
   for (DepthAsk& ask : depths_) {
-    ask.choice = {0, std::min({wanted, ask.most, rows_free}), DepthReason::fixed};
+    const int32_t by = ask.policy != nullptr ? ask.policy->first_awake() : 0;
+    ask.choice = {by, std::min({wanted, ask.most, rows_free}), DepthReason::fixed};
     rows_free -= ask.choice.depth;
   }
 }
@@ -211,8 +220,9 @@ void DraftingRound::commit(const StepPlan& plan, std::span<const Choosing> choos
     if (!seq.accepted->drafts) return;
     const int32_t length = seq.kv.length();
     const bool writes = std::find(writers_.begin(), writers_.end(), &seq) != writers_.end();
-    committed_.push_back(
-        {seq.drafter_state.get(), &seq.kv, length, part.first_row, length - part.first_pos, writes, seq.standing});
+    const uint32_t resting = writes && seq.depth != nullptr ? seq.depth->resting() : 0;
+    committed_.push_back({seq.drafter_state.get(), &seq.kv, length, part.first_row, length - part.first_pos, writes,
+                          seq.standing, resting});
   };
   for (const StepPart& part : plan.parts) {
     add(*part.seq, part);

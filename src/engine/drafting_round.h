@@ -29,9 +29,9 @@ class DraftingRound {
 
   // Fills the drafts of the plan's sequences. kv_used: the part of the memory that running sequences hold.
   void propose(const StepPlan& plan, double kv_used);
-  // Layers that the drafter wants to see the input of.
+  // Layers that the drafter wants to see the input of; none where all rows are of texts that it does not read.
   [[nodiscard]] std::span<const int32_t> tap_layers() const {
-    return parts_.drafter != nullptr ? parts_.drafter->tap_layers() : std::span<const int32_t>();
+    return parts_.drafter != nullptr && is_read_ ? parts_.drafter->tap_layers() : std::span<const int32_t>();
   }
   // What stands is told, with what those layers saw of it.
   void commit(const StepPlan& plan, std::span<const Choosing> choosing, const Taps& taps);
@@ -67,6 +67,7 @@ class DraftingRound {
   std::unique_ptr<BatchDepth> policy_;  // none: depths are fixed, or nobody drafts
   double draft_ms_ = 0;
   const TokenId* enqueued_ = nullptr;
+  bool is_read_ = false;  // this step, by a drafter that reads along
   // This step's, of the sequences that write.
   std::vector<Sequence*> writers_;
   std::vector<Sequence*> drafting_;  // of them, those that are drafted for, by who drafts

@@ -1,6 +1,7 @@
 // What an engine stands on, and what it tells of its steps.
 #pragma once
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -27,6 +28,8 @@ struct DepthDecision {
   int32_t choice = 0;   // of the request's
   int32_t context = 0;  // tokens in its cache
   int32_t drafted = 0, accepted = 0;
+  // Kinds that do not read along with this text, and are not asked: it was not worth it lately.
+  std::bitset<kDraftedByKinds> resting;
 };
 
 // What one step did, for metrics.

@@ -100,6 +100,9 @@ class RoutingLog::Observer final : public StepObserver {
     line["drafter"] = decision.by ? boost::json::value(drafted_by_name(*decision.by)) : boost::json::value();
     line["depth"] = decision.depth;
     line["reason"] = depth_reason_name(decision.reason);
+    boost::json::array& resting = line["resting"].emplace_array();
+    for (size_t kind = 0; kind < decision.resting.size(); ++kind)
+      if (decision.resting.test(kind)) resting.push_back(drafted_by_name(static_cast<DraftedBy>(kind)));
     line["drafted"] = decision.drafted;
     line["accepted"] = decision.accepted;
     line["draft_us"] = static_cast<int64_t>(report.draft_ms * 1000);

@@ -53,7 +53,8 @@ TEST_F(RoutingLogTest, SaysWhatChangedAndNothingTwice) {
   auto log = RoutingLog::open(settings());
   ASSERT_TRUE(log.ok());
   const auto observer = (*log)->of("m", &next);
-  const auto deep = decision(1, 5, DepthReason::policy), parked = decision(2, 0, DepthReason::parked);
+  auto deep = decision(1, 5, DepthReason::policy), parked = decision(2, 0, DepthReason::parked);
+  parked.resting.set(static_cast<size_t>(DraftedBy::dflash));
   observer->observe(report({deep, parked}));
   observer->observe(report({deep, parked}));
   observer->observe(report({deep, decision(2, 1, DepthReason::probe)}));
@@ -63,7 +64,9 @@ TEST_F(RoutingLogTest, SaysWhatChangedAndNothingTwice) {
   EXPECT_EQ(all[0].at("drafter"), "dflash");
   EXPECT_EQ(all[0].at("depth"), 5);
   EXPECT_EQ(all[0].at("reason"), "policy");
+  EXPECT_TRUE(all[0].at("resting").as_array().empty());
   EXPECT_TRUE(all[1].at("drafter").is_null());
+  EXPECT_EQ(all[1].at("resting"), boost::json::array{"dflash"});
   EXPECT_EQ(all[2].at("request"), 2);
   EXPECT_EQ(all[2].at("reason"), "probe");
 }

@@ -20,7 +20,7 @@ constexpr double kCreditPerStep = 0.02;
 }  // namespace
 
 BatchDepth::BatchDepth(std::span<StepCosts> costs, std::vector<bool> at_once, int32_t most_rows)
-    : costs_(costs), at_once_(std::move(at_once)), most_rows_(most_rows), passes_(costs.size()) {
+    : costs_(costs), at_once_(std::move(at_once)), most_rows_(most_rows), passes_(costs.size()), rates_(costs.size()) {
   CHECK(at_once_.size() == costs_.size());
 }
 
@@ -79,13 +79,18 @@ double BatchDepth::rate_for_all(const DepthAsk& ask, int32_t which, int32_t sequ
 }
 
 void BatchDepth::pick_drafters(std::span<DepthAsk> asks) {
+  const double plain = plain_rows_ / step_ms(plain_rows_);
   for (DepthAsk& ask : asks) {
     double best = -1;
     for (int32_t which = 0; which < ask.policy->count(); ++which) {
-      const double rate = rate_for_all(ask, which, static_cast<int32_t>(asks.size()));
+      rates_[static_cast<size_t>(which)] = 0;
+      if (ask.policy->rests(which)) continue;
+      const double rate = rate_for_all(ask, which, plain_rows_);
+      rates_[static_cast<size_t>(which)] = rate;
       if (rate > best) ask.choice.by = which;
       best = std::max(best, rate);
     }
+    if (best > 0) ask.policy->weigh(rates_, plain);
   }
 }
 

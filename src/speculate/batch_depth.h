@@ -67,6 +67,7 @@ class BatchDepth {
   double row_ms_ = 0;                         // above 0: beside others' rows
   int32_t plain_rows_ = 0;                    // of this step
   std::vector<std::vector<int32_t>> passes_;  // of each drafter: sequences in each
+  std::vector<double> rates_;                 // that each drafter promises, of one sequence
   struct Offer {
     double survival;
     size_t ask;

@@ -140,6 +140,29 @@ TEST_F(BatchDepthTest, NeverMoreRowsThanAStepHas) {
   EXPECT_LE(rows, 256);
 }
 
+// Though its drafts would hold: it has not read the text.
+TEST(BatchDepth, OneThatRestsIsNotAsked) {
+  std::vector<StepCosts> costs(2);
+  costs[1].reads_along = true;
+  costs[1].reading.observe(0, 10'000);
+  for (int i = 0; i < 100; ++i) costs[0].typical.observe(0, 1);
+  for (int i = 0; i < 100; ++i) costs[1].typical.observe(7, 7);
+  BatchDepth batch(costs, {false, true}, 256);
+  RoutedDepth first(costs), second(costs);
+  while (!second.rests(1)) second.let_rest();
+  bool drafts = false;
+  for (int round = 0; round < 300; ++round) {
+    std::vector<DepthAsk> asks{{&first, 100, 15}, {&second, 100, 15}};
+    batch.choose(asks);
+    drafts = drafts || (asks[0].choice.by == 1 && asks[0].choice.depth > 0);
+    ASSERT_EQ(asks[1].choice.by, 0) << round;
+    std::vector<DraftPasses> drafting(2);
+    const int32_t rows = 2 + asks[0].choice.depth + asks[1].choice.depth;
+    batch.observe({100, rows, 2, drafting, 10 + 0.01 * rows});
+  }
+  EXPECT_TRUE(drafts);
+}
+
 TEST(CostCurve, KnowsLargeCountsByTheirNeighbours) {
   CostCurve curve(0.05);
   for (int round = 0; round < 5; ++round)

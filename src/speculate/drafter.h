@@ -72,6 +72,8 @@ struct CommittedRows {
   bool writes = false;    // it has chosen before: nobody takes its last page over, but whole ones
   // Prompt and output; the newest may not have been run yet.
   std::span<const TokenId> standing = {};
+  // Of a drafter that is several: the bits of those that are not told (routed_depth.h).
+  uint32_t resting = 0;
 };
 
 // What layers saw of a step's rows.
@@ -109,6 +111,11 @@ class Drafter {
   // Positions behind what stands that it writes on while it proposes, where the target gave it layers of its own
   // (Forward::add_draft_layers): there is room for as many as the sequence may still have.
   [[nodiscard]] virtual int32_t block_rows() const { return 0; }
+  // It takes time of a sequence that it is not asked for: to see what comes to stand.
+  [[nodiscard]] virtual bool reads_along(int32_t which) const {
+    (void)which;
+    return !tap_layers().empty();
+  }
   // What it keeps in the backend's memory of a sequence of so many positions.
   [[nodiscard]] virtual size_t state_bytes(int32_t positions) const {
     (void)positions;

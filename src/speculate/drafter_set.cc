@@ -85,8 +85,12 @@ const TokenId* DrafterSet::enqueue(std::span<DraftAsk> asks) {
 void DrafterSet::committed(std::span<const CommittedRows> rows, const Taps& taps) {
   Taps own = taps;
   for (size_t which = 0; which < drafters_.size(); ++which) {
-    rows_.assign(rows.begin(), rows.end());
-    for (CommittedRows& one : rows_) one.state = state_of(one.state, which);
+    rows_.clear();
+    for (const CommittedRows& one : rows) {
+      if ((one.resting >> which & 1) != 0) continue;
+      rows_.push_back(one);
+      rows_.back().state = state_of(one.state, which);
+    }
     drafters_[which]->committed(rows_, own);
     if (own.values == nullptr) continue;
     own.values += static_cast<int64_t>(drafters_[which]->tap_layers().size()) * taps.rows * hidden_;

@@ -1,5 +1,5 @@
-// Several drafters that are one to whoever holds them: each sees what comes to stand, and one of them is asked for each
-// sequence's drafts.
+// Several drafters that are one to whoever holds them: each sees what comes to stand, but where it rests, and one of
+// them is asked for each sequence's drafts.
 #pragma once
 
 #include <memory>
@@ -19,6 +19,7 @@ class DrafterSet : public Drafter {
   [[nodiscard]] DraftedBy kind(int32_t which) const override { return at(which).kind(0); }
   [[nodiscard]] bool guesses_at_once(int32_t which) const override { return at(which).guesses_at_once(0); }
   [[nodiscard]] int32_t most_drafts(int32_t which) const override { return at(which).most_drafts(0); }
+  [[nodiscard]] bool reads_along(int32_t which) const override { return at(which).reads_along(0); }
   [[nodiscard]] std::span<const int32_t> tap_layers() const override { return tap_layers_; }
   [[nodiscard]] int32_t block_rows() const override { return block_rows_; }
   // At most one of them keeps anything outside of the sequence's pages.

@@ -160,7 +160,103 @@ double rate(const std::vector<Who>& who, uint64_t seed, bool busy, int passes, i
   return tokens / ms;
 }
 
+struct Reading {
+  int rested = 0, asked_at_rest = 0;     // texts; rounds of them
+  int64_t rounds = 0, block_rounds = 0;  // with drafts; of them, the block drafter's
+};
+
+// So many texts of a kind, where the block drafter reads along and may rest.
+Reading write(World& world, std::vector<StepCosts>& costs, const Text& text, int texts) {
+  constexpr std::array<Who, 2> kWho{Who::mtp, Who::block};
+  Reading reading;
+  for (int i = 0; i < texts; ++i) {
+    RoutedDepth policy(costs);
+    policy.let_rest();
+    reading.rested += policy.rests(1) ? 1 : 0;
+    for (int32_t written = 0; written < text.tokens;) {
+      const DepthChoice choice = policy.choose(100, 15);
+      const RoundReport round = world.play(choice, kWho[static_cast<size_t>(choice.by)], text);
+      policy.observe(round);
+      written += 1 + round.accepted;
+      if (choice.depth == 0) continue;
+      ++reading.rounds;
+      reading.block_rounds += choice.by;
+      reading.asked_at_rest += policy.rests(choice.by) ? 1 : 0;
+    }
+    policy.reset();
+  }
+  return reading;
+}
+
+std::vector<StepCosts> costs_of_reader(World& world) {
+  std::vector<StepCosts> costs = world.calibrated({Who::mtp, Who::block}, false);
+  costs[1].reads_along = true;
+  return costs;
+}
+
 }  // namespace small_model
+
+TEST(RoutedDepth, OneThatReadsInVainRestsUntilItPays) {
+  using small_model::write;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    small_model::World world(seed);
+    std::vector<StepCosts> costs = small_model::costs_of_reader(world);
+    (void)write(world, costs, {0.93, 0.7, 100}, 20);
+    const small_model::Reading vain = write(world, costs, {0.93, 0.7, 100}, 40);
+    EXPECT_GE(vain.rested, 30);
+    EXPECT_LT(vain.rested, 40) << "some are read all the same";
+    EXPECT_EQ(vain.asked_at_rest, 0);
+    // Texts become others, that only it can guess.
+    (void)write(world, costs, {0.3, 0.9, 100}, 40);
+    const small_model::Reading pays = write(world, costs, {0.3, 0.9, 100}, 20);
+    EXPECT_EQ(pays.rested, 0);
+    EXPECT_GT(pays.block_rounds, pays.rounds * 9 / 10);
+  }
+}
+
+TEST(RoutedDepth, OneThatPaysNeverRests) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    small_model::World world(seed);
+    std::vector<StepCosts> costs = small_model::costs_of_reader(world);
+    const small_model::Reading all = small_model::write(world, costs, {0.05, 0.9, 100}, 40);
+    EXPECT_EQ(all.rested, 0);
+    EXPECT_GT(all.block_rounds, all.rounds * 3 / 4);
+  }
+}
+
+// The better one's first guesses failed by chance.
+TEST(RoutedDepth, OneThatHadBadLuckFirstIsNotLeftBehind) {
+  int64_t rounds = 0, worse = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    small_model::World world(seed);
+    std::vector<StepCosts> costs = small_model::costs_of_reader(world);
+    for (int i = 0; i < 5; ++i) costs[0].typical.observe(0, 1);
+    (void)small_model::write(world, costs, {0.85, 0.75, 100}, 5);
+    const small_model::Reading later = small_model::write(world, costs, {0.85, 0.75, 100}, 10);
+    rounds += later.rounds;
+    worse += later.block_rounds;
+  }
+  EXPECT_LT(worse, rounds / 10);
+}
+
+TEST(RoutedDepth, OneAlwaysStays) {
+  std::vector<StepCosts> costs(2);
+  for (StepCosts& one : costs) {
+    one.reads_along = true;
+    one.reading.observe(0, 10'000);
+  }
+  bool rested = false;
+  for (int i = 0; i < 100; ++i) {
+    RoutedDepth policy(costs);
+    policy.let_rest();
+    EXPECT_TRUE(policy.is_read());
+    EXPECT_FALSE(policy.rests(policy.first_awake()));
+    rested = rested || policy.resting() != 0;
+  }
+  EXPECT_TRUE(rested);
+}
 
 // Whatever was timed first, and beside whatever: several are as good as the best of them alone, and from no start on
 // stays one behind.

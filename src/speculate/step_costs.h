@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "speculate/cost_curve.h"
+#include "speculate/reading_worth.h"
 #include "speculate/survival.h"
 
 namespace paceline {
@@ -51,8 +52,15 @@ class StepCosts {
   int32_t first_interval = kFirstProbe;
   static constexpr int32_t kFirstProbe = 4;
 
+  // Rounds that it was asked in, those that came to nothing counting for more: beside others it has its turns first.
+  int32_t tried = 0;
+
   // The most that its drafter can guess.
   int32_t deepest = kMaxDraftTokens - 1;
+
+  // Its drafter reads along (Drafter::reads_along), and whether that is worth it; none: asking is all that it takes.
+  bool reads_along = false;
+  ReadingWorth reading;
 
   // What may be lost on rounds that only find out something, in plain steps: every round adds a little, and they pay
   // what they lose.

@@ -8,8 +8,9 @@
 namespace paceline {
 namespace {
 
-// Rounds that each drafter is asked in before any is preferred: whoever was lucky first would else draft on and on, for
-// those that lose are tried too seldom to show soon that they are better.
+// Rounds that each drafter is asked in before any is preferred, where one of them reads along: whoever was lucky first
+// would else draft on and on, for those that lose are tried too seldom to show soon that they are better. (A drafter
+// beside lookups alone has no such rival, and a text that is the only one of its process has no time for it.)
 constexpr int32_t kTurns = 24;
 // One without a guess counts for so many of them, one without a hit for fewer.
 constexpr int32_t kSilent = 6, kMissed = 2;
@@ -69,6 +70,7 @@ int32_t RoutedDepth::due_besides(int32_t drafting, int32_t probe_depth) {
 
 int32_t RoutedDepth::on_trial() const {
   int32_t found = -1, least = kTurns;
+  if (!is_read()) return found;
   for (int32_t which = 0; which < count(); ++which) {
     const StepCosts& costs = costs_[static_cast<size_t>(which)];
     // What was kept from another run counts, too.

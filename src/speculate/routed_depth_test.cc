@@ -28,8 +28,9 @@ struct Outcome {
 constexpr double kStep_ms = 1;
 double step_ms(int32_t rows) { return kStep_ms * (1 + 0.03 * (rows - 1)); }
 
-Outcome run(const std::vector<MadeUpDrafter>& drafters, int64_t texts, int64_t rounds) {
+Outcome run(const std::vector<MadeUpDrafter>& drafters, int64_t texts, int64_t rounds, bool reads_along = false) {
   std::vector<StepCosts> costs(drafters.size());
+  costs.back().reads_along = reads_along;
   Outcome outcome;
   outcome.rounds.resize(drafters.size());
   uint64_t asked = 0;
@@ -239,6 +240,15 @@ TEST(RoutedDepth, OneThatHadBadLuckFirstIsNotLeftBehind) {
     worse += later.block_rounds;
   }
   EXPECT_LT(worse, rounds / 10);
+}
+
+// A single short text is no time for that; beside one that reads along nobody is left behind for bad luck.
+TEST(RoutedDepth, EachHasItsTurnsWhereOneReadsAlong) {
+  const std::vector<MadeUpDrafter> drafters = {{0.9, 0.1, 0.05}, {0.2, 0.1, 0.05}};
+  EXPECT_LT(run(drafters, 1, 40).rounds[1], 8);
+  const Outcome reading = run(drafters, 1, 60, true);
+  EXPECT_GE(reading.rounds[0], 24);
+  EXPECT_GE(reading.rounds[1], 12);
 }
 
 TEST(RoutedDepth, OneAlwaysStays) {

@@ -102,7 +102,8 @@ TEST_P(RestingDrafter, NobodyCanTellUnderLoad) {
     rest(1);
     return step % 11 == 10 ? static_cast<int32_t>(step / 11 % 3) : -1;
   };
-  for (const int32_t at_once : {1, 12}) {
+  int64_t drafted = 0;
+  for (const int32_t at_once : {1, 2, 4, 12}) {
     LoadPlan plan;
     plan.text = text_of(700);
     plan.requests = 32;
@@ -111,9 +112,10 @@ TEST_P(RestingDrafter, NobodyCanTellUnderLoad) {
     const LoadResult result = check_load(parts_, settings_, plan);
     EXPECT_EQ(result.difference, "");
     EXPECT_EQ(result.requests, plan.requests);
-    EXPECT_GT(result.counters.drafted, 0);
     EXPECT_GT(result.prefix_hits, 0);
+    drafted += result.counters.drafted;
   }
+  EXPECT_GT(drafted, 0);  // of a full batch perhaps nothing: that is decided by the clock
   EXPECT_GT(decisions_.resting, 0);
   EXPECT_GT(decisions_.reading, 0);
   EXPECT_EQ(decisions_.asked_at_rest, 0);

@@ -129,3 +129,9 @@ set_tests_properties(${hostile_tests} hostile_long PROPERTIES
 add_test(NAME held_tasks WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
          COMMAND ${Python3_EXECUTABLE} -B -m train.program_tasks --slice --count 4 --program $<TARGET_FILE:paceline_program>)
 set_tests_properties(held_tasks PROPERTIES TIMEOUT 600 COST 30)
+# What makes the training data, as far as Python's own library goes.
+foreach(part generators arithmetic json_extraction code_writing chat)
+  add_test(NAME train_${part} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
+           COMMAND ${Python3_EXECUTABLE} -B -m unittest train.tests.test_${part})
+  set_tests_properties(train_${part} PROPERTIES TIMEOUT 300)
+endforeach()

@@ -181,10 +181,10 @@ def single(rng: random.Random) -> Told:
     return Told(told, rng.choice(GOOD), [(rng.choice(which).format(x=name), said, [value]), (who.format(y=value), said, [name])], [])
 
 
-def several(rng: random.Random) -> Told:
-    """The same kind of thing about two or three people in one message."""
+def several(rng: random.Random, count: int = 0) -> Told:
+    """The same kind of thing about two or three people in one message, or about so many."""
     fact, which, who, make = rng.choice(SHARED)
-    count = rng.choices([2, 3], weights=[4, 1])[0]
+    count = count or rng.choices([2, 3], weights=[4, 1])[0]
     names = rng.sample(words.FIRST_NAMES, count)
     values: list[str] = []
     while len(values) < count:
@@ -285,6 +285,19 @@ def remembered(rng: random.Random) -> tuple[list[tuple[str, str]], list[str], li
     return turns, [key for key in keys if key], needs
 
 
+def drill(rng: random.Random) -> tuple[list[tuple[str, str]], list[str]]:
+    """Several people at once, and a question behind the other: who it was is asked more often than what it was, which is the harder way round."""
+    told = several(rng, rng.choice([2, 3, 3, 4, 5]))
+    turns, keys = [(vary(told.text, rng, keeps_case=True), told.reply), *told.later], []
+    asked = [one for number, one in enumerate(told.asked) if number % 2 == 1 or rng.random() < 0.3]
+    for question, answer, _ in rng.sample(asked, len(asked)):
+        if f"memory {question} {answer}" in keys:
+            continue
+        turns.append((vary(question, rng, keeps_case=True), answer))
+        keys.append(f"memory {question} {answer}")
+    return turns, keys
+
+
 def untold(rng: random.Random) -> tuple[list[tuple[str, str]], list[str]]:
     """Something is asked for that was not told, though other things were."""
     name = rng.choice(list(UNTOLD))
@@ -303,6 +316,8 @@ def conversation(rng: random.Random) -> tuple[list[Message], list[str]]:
         turns, keys = quoted(rng)
     elif kind < 0.14:
         turns, keys = untold(rng)
+    elif kind < 0.4:
+        turns, keys = drill(rng)
     else:
         turns, keys, _ = remembered(rng)
     return messages_of(turns), keys

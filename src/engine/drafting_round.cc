@@ -50,7 +50,8 @@ void DraftingRound::propose(const StepPlan& plan, double kv_used) {
     part.seq->round.context = part.seq->kv.length();
     // The first choice has no row before it whose state a drafter could start from; nor has one that reads again.
     if (!part.seq->reads()) writers_.push_back(part.seq);
-    is_read_ = is_read_ || part.seq->reads() || part.seq->depth == nullptr || part.seq->depth->is_read();
+    const bool is_read = part.seq->reads() || part.seq->depth == nullptr || part.seq->depth->is_read();
+    is_read_ = is_read_ || (part.seq->accepted->drafts && is_read);
   }
   if (parts_.drafter == nullptr || writers_.empty()) return;
   const auto begin = EngineClock::now();

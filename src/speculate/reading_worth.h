@@ -13,6 +13,8 @@ class ReadingWorth {
   bool rests_next();
   // One that was read along has ended: which share of its time the drafter saved, on average over so many rounds.
   void observe(double saved, int32_t rounds);
+  // That share, of late.
+  [[nodiscard]] double saved() const { return saved_; }
 
  private:
   static constexpr double kUnknown = 0.1;  // of one that has read nothing yet

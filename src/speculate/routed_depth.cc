@@ -34,11 +34,17 @@ void RoutedDepth::reset() {
   resting_ = 0;
 }
 
+// Only the one that saves least: two that are as good as each other save nothing, each beside the other, and both are
+// worth much.
 void RoutedDepth::let_rest() {
-  for (int32_t which = 0; which < count() && std::popcount(resting_) + 1 < count(); ++which) {
-    StepCosts& costs = costs_[static_cast<size_t>(which)];
-    if (costs.reads_along && costs.reading.rests_next()) resting_ |= uint32_t{1} << which;
+  int32_t least = -1;
+  for (int32_t which = 0; which < count(); ++which) {
+    const StepCosts& costs = costs_[static_cast<size_t>(which)];
+    if (!costs.reads_along) continue;
+    if (least < 0 || costs.reading.saved() < costs_[static_cast<size_t>(least)].reading.saved()) least = which;
   }
+  if (least >= 0 && count() > 1 && costs_[static_cast<size_t>(least)].reading.rests_next())
+    resting_ |= uint32_t{1} << least;
 }
 
 int32_t RoutedDepth::first_awake() const { return std::countr_one(resting_); }
@@ -128,8 +134,8 @@ DepthChoice RoutedDepth::choose(int32_t context, int32_t most) {
 }
 
 void RoutedDepth::observe(const RoundReport& round) {
-  if (round.asked > 0)
-    costs_[static_cast<size_t>(round.by)].tried += round.drafted == 0 ? kSilent : round.accepted == 0 ? kMissed : 1;
+  if (int32_t& tried = costs_[static_cast<size_t>(round.by)].tried; round.asked > 0 && tried < kTurns)
+    tried += round.drafted == 0 ? kSilent : round.accepted == 0 ? kMissed : 1;
   for (int32_t which = 0; which < count(); ++which)
     which == round.by ? of(which).observe(round) : of(which).observe_step(round);
 }

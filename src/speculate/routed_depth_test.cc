@@ -268,6 +268,23 @@ TEST(RoutedDepth, OneAlwaysStays) {
   EXPECT_TRUE(rested);
 }
 
+// Each saves nothing, for the other is as good; both are better than the third.
+TEST(RoutedDepth, OfTwoThatReadAlongOneStays) {
+  std::vector<StepCosts> costs(3);
+  for (int32_t which : {0, 1}) {
+    costs[static_cast<size_t>(which)].reads_along = true;
+    costs[static_cast<size_t>(which)].reading.observe(0, 10'000);
+  }
+  bool rested = false;
+  for (int i = 0; i < 100; ++i) {
+    RoutedDepth policy(costs);
+    policy.let_rest();
+    EXPECT_TRUE(policy.is_read());
+    rested = rested || policy.resting() != 0;
+  }
+  EXPECT_TRUE(rested);
+}
+
 // Whatever was timed first, and beside whatever: several are as good as the best of them alone, and from no start on
 // stays one behind.
 TEST(RoutedDepth, SeveralAreAsGoodAsTheBetterFromEveryStart) {

@@ -152,8 +152,8 @@ void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
   // A token that is not finite is nothing to rows before it, though they share its page, and to those that see it
   // there is no number any more.
   const int32_t odd_one = c.length - std::min(c.length, 11);
-  const auto check_odd = [&](std::vector<float>& in, float wrong, const std::string& what) {
-    float& place = in[static_cast<size_t>(odd_one) * static_cast<size_t>(kv_width) + 3];
+  const auto check_odd = [&](std::vector<float>& in, float wrong, const std::string& what, size_t number = 3) {
+    float& place = in[static_cast<size_t>(odd_one) * static_cast<size_t>(kv_width) + number];
     const float kept = std::exchange(place, wrong);
     if (c.joined > 0) v = k;
     for (const auto& way : {chunked(256, 0), chunked(8, 0), chunked(256, 1)}) {
@@ -166,6 +166,7 @@ void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
     if (c.joined > 0) v = k;
   };
   check_odd(k, INFINITY, "key is not finite");
+  if (c.joined > 0) check_odd(k, INFINITY, "key is not finite where it is not turned", 100);
   if (c.joined == 0) check_odd(v, NAN, "value is not finite");
   if (c.joined == 0) check_odd(v, -INFINITY, "value is infinite");
   if (c.joined > 0) {

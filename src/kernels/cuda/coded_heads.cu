@@ -131,6 +131,7 @@ __global__ void coded_heads_kernel(const __grid_constant__ HeadsArgs args, const
     values.turn(angle);
   }
   if (job.kind == 0) values.weigh_beyond(args.k_weight, kJoinedTurned / 2, halves);
+  if (job.kind == 1) values.fail_key(is_finite_head(times_nothing(from, kJoinedDim)));
   if (job.kind == 2) values.fail_value();
   // Into the order of blocks, through shared memory.
   float4* ordered = blocks[threadIdx.x / 32];

@@ -50,8 +50,8 @@ __global__ void attention_f32_kernel(const AttentionArgs args) {
     __syncthreads();
     float higher = best;
     // What is no number stays: whoever sees it has none.
-    for (int32_t i = 0; i < kPageTokens; ++i) higher = weights[i] <= higher ? higher : weights[i];
-    for (int32_t i = 0; i < kPageTokens; ++i) higher = isnan(weights[i]) ? weights[i] : higher;
+    for (int32_t i = 0; i < kPageTokens; ++i)
+      higher = isnan(higher) || weights[i] <= higher ? higher : weights[i];
     if (higher == kNone) continue;
     const float before = best == kNone ? 0.0f : expf(best - higher);
     all *= before;

@@ -16,6 +16,19 @@ struct HeadHalves {
   __device__ __forceinline__ int32_t high_at(int32_t p) const { return (p < turned ? turned : half) + p; }
 };
 
+// Each lane's sum of zero times its numbers of a head, as it comes from memory. Zero in all lanes: all are finite, and so
+// is what a norm makes of them.
+__device__ __forceinline__ float times_nothing(const float* head, int32_t dim) {
+  float nothing = 0;
+  for (int32_t at = static_cast<int32_t>(threadIdx.x % 32) * 4; at < dim; at += 128) {
+    const float4 v = *reinterpret_cast<const float4*>(head + at);
+    nothing = fmaf(v.x, 0.0f, fmaf(v.y, 0.0f, fmaf(v.z, 0.0f, fmaf(v.w, 0.0f, nothing))));
+  }
+  return nothing;
+}
+// By whole warps.
+__device__ __forceinline__ bool is_finite_head(float nothing) { return __all_sync(~0u, nothing == 0.0f) != 0; }
+
 // Of both halves of a head four elements in a row at a time, or elements that lie apart, which is how values go into
 // their page; what is beyond the half is `otherwise`. Halves, and what is turned of them, are multiples of four.
 template <int kPairs>
@@ -102,7 +115,7 @@ struct HeadRow {
       nothing = fmaf(low[i], 0.0f, nothing);
       nothing = fmaf(high[i], 0.0f, nothing);
     }
-    return __all_sync(~0u, nothing == 0.0f) != 0;
+    return is_finite_head(nothing);
   }
   __device__ __forceinline__ void fill(float value) {
 #pragma unroll
@@ -139,16 +152,5 @@ struct HeadRow {
     }
   }
 };
-
-// Whether the value that goes with a key is finite, as it comes; by whole warps. What its norm makes of it is, too, then.
-__device__ __forceinline__ float times_nothing(const float* head, int32_t dim) {
-  float nothing = 0;
-  for (int32_t at = static_cast<int32_t>(threadIdx.x % 32) * 4; at < dim; at += 128) {
-    const float4 v = *reinterpret_cast<const float4*>(head + at);
-    nothing = fmaf(v.x, 0.0f, fmaf(v.y, 0.0f, fmaf(v.z, 0.0f, fmaf(v.w, 0.0f, nothing))));
-  }
-  return nothing;
-}
-__device__ __forceinline__ bool is_finite_head(float nothing) { return __all_sync(~0u, nothing == 0.0f) != 0; }
 
 }  // namespace paceline::kernels::cuda

@@ -153,7 +153,7 @@ class BlockRun:
 
     def losses(self, weights: Weights, target: Weights, batch: Batch, hidden: torch.Tensor, streams: dict[int, torch.Tensor], discount: float, hard: float):
         """The loss over all rows of all blocks and each row's agreement with the target's likeliest token."""
-        _, weight = batch.targets()
+        weight = batch.targets()[1].clamp_max(1)  # to drafters every token is worth the same
         at, length = self.chosen(batch, weight), batch.tokens.shape[1]
         ahead = at[..., None] + torch.arange(1, self.size, device=at.device)  # where the guessed tokens stand
         inside = ahead.clamp_max(length - 1)

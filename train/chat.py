@@ -20,10 +20,10 @@ STANDARD_KEYS = ("description", "type", "properties", "required", "nullable")
 
 
 class Segment(NamedTuple):
-    """A stretch of a document; `learn` says whether its tokens are to be predicted."""
+    """A stretch of a document; `learn` says how much it counts that its tokens are predicted: 0 where nothing is to be learnt."""
 
     text: str
-    learn: bool
+    learn: int
 
 
 def quoted(text: Any) -> str:
@@ -159,25 +159,30 @@ def system_turn(messages: list[Message], tools: list[Tool] | None) -> tuple[str,
     return text + TURN_END + "\n", messages
 
 
+def worth_of(message: Message) -> int:
+    """How much a message's tokens count: those of the model once, or as often as the message says. What is worth more is short and decides."""
+    return message.get("worth", 1) if message["role"] == "assistant" else 0
+
+
 def call_segments(message: Message, answers: list[Message]) -> list[Segment]:
     """The calls of a message and the answers that followed. The model ends its calls with the token that opens an answer."""
     calls = message.get("tool_calls") or []
     if not calls:
         return []
     text = "".join(format_call(call["function"]["name"], call["function"].get("arguments") or {}) for call in calls)
-    segments = [Segment(text + RESPONSE_BEGIN, True)]
+    segments = [Segment(text + RESPONSE_BEGIN, worth_of(message))]
     names = {call.get("id"): call["function"]["name"] for call in calls}
     for number, answer in enumerate(answers):
         name = names.get(answer.get("tool_call_id"), answer.get("name") or "unknown")
         opening = RESPONSE_BEGIN if number > 0 else ""
-        segments.append(Segment(opening + format_response(name, answer.get("content")), False))
+        segments.append(Segment(opening + format_response(name, answer.get("content")), 0))
     return segments
 
 
 def render(messages: list[Message], tools: list[Tool] | None = None, generation_prompt: bool = False) -> list[Segment]:
     """The conversation's pieces; only what the model itself says is to be learnt."""
     head, messages = system_turn(messages, tools)
-    segments = [Segment(BOS + head, False)]
+    segments = [Segment(BOS + head, 0)]
     previous_role = None
     ends_in_tools = False
     for index, message in enumerate(messages):
@@ -186,7 +191,7 @@ def render(messages: list[Message], tools: list[Tool] | None = None, generation_
         is_model = message["role"] == "assistant"
         role = "model" if is_model else message["role"]
         if not (is_model and previous_role == "assistant"):
-            segments.append(Segment(f"<|turn>{role}\n", False))
+            segments.append(Segment(f"<|turn>{role}\n", 0))
         answers = []
         rest = index + 1
         while rest < len(messages) and messages[rest]["role"] == "tool":
@@ -197,15 +202,15 @@ def render(messages: list[Message], tools: list[Tool] | None = None, generation_
         segments += calls
         text = content_text(message.get("content"))
         if text:
-            segments.append(Segment(text, is_model))
+            segments.append(Segment(text, worth_of(message)))
         ends_in_tools = bool(calls)
         goes_on = is_model and next_role == "assistant" and (not calls or bool(answers))
         if not (calls and not answers) and not goes_on and not (calls and not text and next_role is None):
-            segments.append(Segment(TURN_END, is_model))
-            segments.append(Segment("\n", False))
+            segments.append(Segment(TURN_END, worth_of(message)))
+            segments.append(Segment("\n", 0))
         previous_role = message["role"]
     if generation_prompt and not ends_in_tools:
-        segments.append(Segment("<|turn>model\n", False))
+        segments.append(Segment("<|turn>model\n", 0))
     return joined(segments)
 
 

@@ -88,7 +88,7 @@ def encode_documents(found: list[Document], encoder: Encoder, longest: int) -> E
             ids = encoded[position]
             position += 1
             tokens += ids
-            learn += [int(segment.learn)] * len(ids)
+            learn += [segment.learn] * len(ids)
         del tokens[begin + longest:], learn[begin + longest:]
         lengths.append(len(tokens) - begin)
     shown = [document.picture for document in found if document.picture is not None]
@@ -126,12 +126,12 @@ def write_domain(folder: pathlib.Path, domain: str, parts: list[Encoded]) -> tup
 
 
 def data_config(is_continued: bool = False) -> dict[str, Any]:
-    """What config.json says of data; for a model that is trained further other documents, and fewer."""
+    """What config.json says of data; for a model that is trained further other documents."""
     settings = json.loads(CONFIG.read_text())
     config = settings["data"]
     if is_continued:
         other = settings["continued"]["data"]
-        config |= {"seed": other["seed"], "generated": {name: int(count * other["share"]) for name, count in config["generated"].items()}}
+        config |= {"seed": other["seed"], "mix": other["mix"], "generated": config["generated"] | other["generated"]}
     return config
 
 
@@ -192,7 +192,7 @@ def main() -> None:
     for (split, domain), parts in finished.items():
         count, size = write_domain(arguments.out / split, domain, parts)
         total += size
-        learnt = sum(int(part.learn.sum()) for part in parts)
+        learnt = sum(int((part.learn > 0).sum()) for part in parts)
         print(f"{split} {domain}: {count} documents, {size} tokens, {learnt} of them learnt", flush=True)
     print(f"{total} tokens in {time.time() - began:.1f} s")
 

@@ -70,7 +70,7 @@ def talk_rows(shard: Shard, rows: list[list[dict[str, Any]]], held_in: int = HEL
 
 
 def prose_text(text: str, is_end: bool) -> Document:
-    return Document([Segment(chat.BOS, False), Segment(text + (chat.EOS if is_end else ""), True)])
+    return Document([Segment(chat.BOS, 0), Segment(text + (chat.EOS if is_end else ""), 1)])
 
 
 # Stories to be told on request are the better half of the generated ones.
@@ -176,7 +176,7 @@ def far_apart(shard: Shard, stories: list[str], rng: random.Random, characters: 
     messages = chat.conversation(told.text, told.reply) + memory.messages_of(told.later)
     while sum(len(str(message["content"])) for message in messages) < characters:
         messages += wanted_story(shard, stories, rng) if stories and rng.random() < 0.35 else wanted_exchange(shard, rng)
-    return messages + chat.conversation(question, answer)
+    return messages + memory.messages_of([memory.Turn(question, answer, memory.ASKED_WORTH)])
 
 
 def chats(shard: Shard) -> Iterator[Document]:
@@ -208,7 +208,7 @@ def refusals(shard: Shard) -> Iterator[Document]:
         turns = [first, *(exchanges.any_exchange(rng, exchanges.SHORT) for _ in range(rng.choices([0, 1, 2, 3], weights=[6, 3, 2, 1])[0]))]
         rng.shuffle(turns)
         keys = [first.key, *(one.key for one in turns if one.key)]
-        return keys, talk(system_message(rng) + memory.messages_of([(one.question, one.answer) for one in turns]))
+        return keys, talk(system_message(rng) + memory.messages_of([memory.Turn(one.question, one.answer) for one in turns]))
 
     yield from generated(shard, "languages", make)
 

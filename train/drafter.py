@@ -80,7 +80,7 @@ class DrafterRun:
     def losses(self, weights: Weights, target: Weights, batch: Batch, hidden: torch.Tensor, shared, depth: int, discount: float, hard: float):
         """The loss over all steps and each step's agreement with the target's likeliest token."""
         total, agreements, scale = 0.0, [], 0.0
-        _, weight = batch.targets()
+        weight = batch.targets()[1].clamp_max(1)  # to drafters every token is worth the same
         started = torch.roll(batch.doc, 1, 1) == batch.doc  # a document's first token has nothing before it
         started[:, 0] = False
         for j, y in enumerate(self.steps(weights, target, batch, hidden, shared, depth)):

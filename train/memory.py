@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import re
 from dataclasses import dataclass
-from typing import Callable
+from typing import Callable, NamedTuple
 
 from train import words
 from train.exchanges import SHORT, Exchange, any_exchange
@@ -14,7 +14,16 @@ from train.languages import FOREIGN_NAMES
 from train.wording import vary
 
 Values = dict[str, str]
-Message = dict[str, str]
+Message = dict[str, str | int]
+ASKED_WORTH = 6  # of an answer about what was told: a few tokens among many that need no memory
+
+
+class Turn(NamedTuple):
+    """What the user says, what the model says, and how much the latter counts."""
+
+    asked: str
+    said: str
+    worth: int = 1
 
 
 @dataclass
@@ -163,7 +172,7 @@ class Told:
     text: str
     reply: str
     asked: list[tuple[str, str, list[str]]]  # question, answer, values that must occur
-    later: list[tuple[str, str]]  # a correction in a turn of its own
+    later: list[Turn]  # a correction in a turn of its own
     people: int = 1  # of how many people it is told, each with two questions
 
 
@@ -210,11 +219,11 @@ def own(rng: random.Random, kind: Kind) -> Told:
     values = kind.make(rng)
     told = rng.choice(kind.told).format(**values)
     reply = (rng.choice(kind.replies) if rng.random() < 0.7 else rng.choice(GOOD)).format(**values)
-    later: list[tuple[str, str]] = []
+    later: list[Turn] = []
     if "v" in values and kind.name not in ("list", "plan", "spot", "appointment") and rng.random() < 0.14:
         new = kind.make(rng)["v"] if kind.name != "favourite" else rng.choice(FAVOURITES[values["w"]])
         if new != values["v"]:
-            later = [(rng.choice(CORRECTIONS).format(v=new, o=values["v"]), rng.choice(CORRECTED).format(v=new))]
+            later = [Turn(rng.choice(CORRECTIONS).format(v=new, o=values["v"]), rng.choice(CORRECTED).format(v=new))]
             values["v"] = new
     told = told[0].upper() + told[1:]
     asked = [(rng.choice(one.questions).format(**values), one.answer.format(**values), [values[name] for name in one.needs]) for one in kind.asked]
@@ -241,11 +250,11 @@ def between(rng: random.Random, count: int) -> list[Exchange]:
     return [any_exchange(rng, SHORT) for _ in range(count)]
 
 
-def messages_of(turns: list[tuple[str, str]]) -> list[Message]:
-    return [message for asked, said in turns for message in ({"role": "user", "content": asked}, {"role": "assistant", "content": said})]
+def messages_of(turns: list[Turn]) -> list[Message]:
+    return [message for asked, said, worth in turns for message in ({"role": "user", "content": asked}, {"role": "assistant", "content": said, "worth": worth})]
 
 
-def quoted(rng: random.Random) -> tuple[list[tuple[str, str]], list[str]]:
+def quoted(rng: random.Random) -> tuple[list[Turn], list[str]]:
     """Turns of which the first or the last is asked for."""
     found = [one for one in between(rng, rng.randint(1, 6)) if len(one.question) < 140 and "\n" not in one.question]
     found = found or [Exchange("Hello!", "Hello! How can I help you?", "")]
@@ -253,52 +262,52 @@ def quoted(rng: random.Random) -> tuple[list[tuple[str, str]], list[str]]:
     question = rng.choice(FIRST_ASKED if is_first else LAST_ASKED)
     about = found[0 if is_first else -1].question
     answer = f'Your {"first" if is_first else "last"} message was: "{about}"'
-    return [*((one.question, one.answer) for one in found), (vary(question, rng), answer)], [f"memory {question} {about}", *(one.key for one in found if one.key)]
+    return [*(Turn(one.question, one.answer) for one in found), Turn(vary(question, rng), answer)], [f"memory {question} {about}", *(one.key for one in found if one.key)]
 
 
-def remembered(rng: random.Random) -> tuple[list[tuple[str, str]], list[str], list[str]]:
+def remembered(rng: random.Random) -> tuple[list[Turn], list[str], list[str]]:
     """Turns that end in a question about what was told, the keys, and the values asked for."""
     told = tellings(rng, rng.choices([1, 2, 3], weights=[6, 3, 1])[0])
     keys: list[str] = []
-    turns: list[tuple[str, str]] = []
+    turns: list[Turn] = []
     for one in between(rng, rng.choices([0, 1, 2], weights=[7, 2, 1])[0]):
-        turns.append((one.question, one.answer))
+        turns.append(Turn(one.question, one.answer))
         keys.append(one.key)
     for one in told:
         if rng.random() < 0.18:
             task = any_exchange(rng, SHORT)
             keys.append(task.key)
-            turns.append((f"{one.text} {task.question}", task.answer))
+            turns.append(Turn(f"{one.text} {task.question}", task.answer))
         else:
-            turns.append((vary(one.text, rng, keeps_case=True), one.reply))
+            turns.append(Turn(vary(one.text, rng, keeps_case=True), one.reply))
         turns += one.later
     for _ in range(rng.choices([1, 2, 3], weights=[4, 3, 2])[0]):
         new = [one for fact in told for one in fact.asked if f"memory {one[0]} {one[1]}" not in keys]
         if not new:
             break
         for task in between(rng, rng.choices([0, 1, 2, 3, 4, 5], weights=[5, 4, 3, 3, 2, 2])[0]):
-            turns.append((task.question, task.answer))
+            turns.append(Turn(task.question, task.answer))
             keys.append(task.key)
         question, answer, needs = summary(told, rng) if rng.random() < 0.06 else rng.choice(new)
-        turns.append((vary(question, rng, keeps_case=True), answer))
+        turns.append(Turn(vary(question, rng, keeps_case=True), answer, ASKED_WORTH))
         keys.insert(0, f"memory {question} {answer}")
     return turns, [key for key in keys if key], needs
 
 
-def drill(rng: random.Random) -> tuple[list[tuple[str, str]], list[str]]:
+def drill(rng: random.Random) -> tuple[list[Turn], list[str]]:
     """Several people at once, and a question behind the other: who it was is asked more often than what it was, which is the harder way round."""
     told = several(rng, rng.choice([2, 3, 3, 4, 5]))
-    turns, keys = [(vary(told.text, rng, keeps_case=True), told.reply), *told.later], []
+    turns, keys = [Turn(vary(told.text, rng, keeps_case=True), told.reply), *told.later], []
     asked = [one for number, one in enumerate(told.asked) if number % 2 == 1 or rng.random() < 0.3]
     for question, answer, _ in rng.sample(asked, len(asked)):
         if f"memory {question} {answer}" in keys:
             continue
-        turns.append((vary(question, rng, keeps_case=True), answer))
+        turns.append(Turn(vary(question, rng, keeps_case=True), answer, ASKED_WORTH))
         keys.append(f"memory {question} {answer}")
     return turns, keys
 
 
-def untold(rng: random.Random) -> tuple[list[tuple[str, str]], list[str]]:
+def untold(rng: random.Random) -> tuple[list[Turn], list[str]]:
     """Something is asked for that was not told, though other things were."""
     name = rng.choice(list(UNTOLD))
     missing = next(kind for kind in KINDS if kind.name == name)
@@ -306,7 +315,7 @@ def untold(rng: random.Random) -> tuple[list[tuple[str, str]], list[str]]:
     told = own(rng, other)
     question = rng.choice([one for one in missing.asked[0].questions if "{" not in one])
     answer = f"You have not told me {UNTOLD[name]}."
-    return [(told.text, told.reply), *told.later, (vary(question, rng), answer)], [f"memory untold {told.text} {question}"]
+    return [Turn(told.text, told.reply), *told.later, Turn(vary(question, rng), answer)], [f"memory untold {told.text} {question}"]
 
 
 def conversation(rng: random.Random) -> tuple[list[Message], list[str]]:

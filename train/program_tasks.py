@@ -83,7 +83,7 @@ def part_on_wire(part: dict[str, Any], picture: dict[str, Any] | None) -> dict[s
 
 def on_wire(message: dict[str, Any], picture: dict[str, Any] | None) -> dict[str, Any]:
     """A message of train.chat as OpenAI's clients write it."""
-    sent = dict(message)
+    sent = {key: value for key, value in message.items() if key != "worth"}
     if message.get("tool_calls"):
         sent["tool_calls"] = [one | {"function": one["function"] | {"arguments": json.dumps(one["function"]["arguments"])}} for one in message["tool_calls"]]
     if isinstance(message.get("content"), list):

@@ -25,6 +25,7 @@ TOO_SHORT = {"get_weather": ["What's the weather?", "How is the weather?", "Tell
              "set_alarm": ["Set an alarm.", "Wake me up."], "set_timer": ["Start a timer.", "Set a timer, please."], "create_reminder": ["Create a reminder.", "Remind me, please."], "translate": ["Translate something.", "Can you translate for me?"], "get_stock_price": ["What is the stock price?", "Look up a stock."], "book_table": ["Book a table.", "I want to reserve a table."],
              "book_flight": ["Book a flight.", "I need a flight."], "get_distance": ["How far is it?"], "find_recipe": ["Find a recipe."], "track_order": ["Where is my order?", "Track my order."], "get_user": ["Look up a user."], "create_event": ["Create an event.", "Put a meeting into my calendar."], "define_word": ["Define a word."], "open_file": ["Open a file.", "Read a file for me."],
              "search_hotels": ["Find a hotel.", "I need a hotel."], "get_directions": ["Give me directions.", "How do I get there?"], "cancel_order": ["Cancel my order."], "transfer_money": ["Send some money.", "Make a payment."], "order_pizza": ["Order a pizza.", "I want pizza."], "book_ride": ["Call a taxi.", "I need a ride."], "call_contact": ["Make a call."], "convert_currency": ["Convert some money."]}
+CALL_WORTH = 4  # of a call, and of saying that none fits: a few tokens behind hundreds of declarations
 ASK_BACK = ["I need to know one more thing for that: {}.", "Please tell me the {}.", "For that I need the {}. Please tell me."]
 
 
@@ -99,7 +100,7 @@ def request(chosen: Chosen, rng: random.Random) -> tuple[str, dict[str, Any], li
 
 
 def call_message(name: str, arguments: dict[str, Any], call_id: str = "call_0") -> dict[str, Any]:
-    return {"role": "assistant", "content": "", "tool_calls": [call_of(name, arguments, call_id)]}
+    return {"role": "assistant", "content": "", "tool_calls": [call_of(name, arguments, call_id)], "worth": CALL_WORTH}
 
 
 def call_of(name: str, arguments: dict[str, Any], call_id: str) -> dict[str, Any]:
@@ -166,6 +167,11 @@ class Declined(NamedTuple):
     answer: str
     key: str
     is_deed: bool
+
+    @property
+    def is_short(self) -> bool:
+        """A sentence: what decides is that there is no call."""
+        return len(self.answer) < 80
 
 
 def near_miss(declared: list[Chosen], rng: random.Random) -> Invented | None:
@@ -244,7 +250,7 @@ def twice(declared: list[Chosen], rng: random.Random) -> tuple[list[dict[str, An
     first, second = tool_results.result(one.invented, required, rng), tool_results.result(other.invented, other_required, rng)
     calls = [call_of(one.name, arguments, "call_0"), call_of(other.name, others, "call_1")]
     asked = f"{text.rstrip('.')}{'' if text[-1] in '?!' else '.'} {rng.choice(['Also: ', 'And then: ', '', 'And: '])}{more}"
-    messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": "", "tool_calls": calls}, {"role": "tool", "tool_call_id": "call_0", "content": first.content},
+    messages = [{"role": "user", "content": asked}, {"role": "assistant", "content": "", "tool_calls": calls, "worth": CALL_WORTH}, {"role": "tool", "tool_call_id": "call_0", "content": first.content},
                 {"role": "tool", "tool_call_id": "call_1", "content": second.content}, {"role": "assistant", "content": f"{first.text} {second.text}"}]
     return messages, [one.tool for one in declared], ["tools " + text, "tools " + more]
 
@@ -266,7 +272,7 @@ def declined_turn(declared: list[Chosen], rng: random.Random) -> tuple[list[dict
     """A message that is answered without a call."""
     one = lacking(declared, rng) if rng.random() < 0.1 else None
     one = one or declined(declared, rng, 0.4)
-    return [{"role": "user", "content": one.question}, {"role": "assistant", "content": one.answer}], [one.key]
+    return [{"role": "user", "content": one.question}, {"role": "assistant", "content": one.answer, "worth": CALL_WORTH if one.is_short else 1}], [one.key]
 
 
 def called_turn(declared: list[Chosen], rng: random.Random, number: int, is_last: bool) -> tuple[list[dict[str, Any]], list[str]]:
@@ -294,7 +300,7 @@ def conversation(rng: random.Random) -> tuple[list[dict[str, Any]], list[dict[st
         return both
     messages: list[dict[str, Any]] = []
     keys: list[str] = []
-    count = rng.choices([1, 2, 3, 4], weights=[5, 4, 3, 2])[0]
+    count = rng.choices([1, 2, 3, 4, 5, 6], weights=[4, 4, 4, 3, 2, 1])[0]
     for number in range(count):
         more, own = declined_turn(declared, rng) if rng.random() < 0.45 else called_turn(declared, rng, 2 * number, number == count - 1)
         messages += more

@@ -90,6 +90,7 @@ def main() -> None:
     phases, ship, target_phases = settings["phases"]["drafter"], settings["export"], settings["phases"]["target"]
     if args.begin:
         phases |= settings["continued"]["drafter"]
+        settings["data"] |= settings["continued"]["data"]
     steps = args.steps or phases["steps"]
     if args.rounds:
         phases["own_rounds"] = phases["own_short_rounds"] = args.rounds

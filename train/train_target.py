@@ -37,6 +37,7 @@ def main() -> None:
     phases, size, bits = settings["phases"]["target"], settings["target"], settings["export"]
     if args.begin:
         phases |= settings["continued"]["target"]
+        settings["data"] |= settings["continued"]["data"]
     steps = args.steps or phases["steps"]
     device, gpu = args.device, args.device.startswith("cuda")
     torch.manual_seed(phases["seed"])

@@ -28,7 +28,7 @@ class CorpusTest(unittest.TestCase):
         self.encoder = PlainEncoder(small_tokenizer())
 
     def test_learn_marks_follow_the_pieces(self) -> None:
-        found = [Document([Segment("<bos>ab", False), Segment("cd<eos>", True)]), Document([Segment("<bos>", False), Segment("x" * 50, True)])]
+        found = [Document([Segment("<bos>ab", 0), Segment("cd<eos>", 3)]), Document([Segment("<bos>", 0), Segment("x" * 50, 1)])]
         encoded = corpus.encode_documents(found, self.encoder, 20)
         self.assertEqual(20, encoded.lengths[1])
         first = encoded.learn[:encoded.lengths[0]].tolist()

@@ -170,22 +170,34 @@ struct Output {
   int32_t rows;  // of x
   int32_t n_end;
 
-  // The tiles of one block for outputs n … n + 3 and the rows of the pairs from `pair`.
+  // The tiles of one block for outputs n … n + 3 and the rows of the pairs from `pair`. One question per block, and
+  // none per row: an odd last row stands twice in its pair, so that its second result is the first one again.
   template <int MP>
   void store(const float32x4_t (&tile)[2][MP], int32_t n, int32_t pair) const {
+    const bool whole = n + 4 <= n_end;
+    float* at = y + static_cast<int64_t>(2 * pair) * ldy + n;
 #pragma GCC unroll 4
-    for (int m = 0; m < MP; ++m) {
+    for (int m = 0; m < MP; ++m, at += 2 * ldy) {
       const float32x4_t first = vuzp1q_f32(tile[0][m], tile[1][m]), second = vuzp2q_f32(tile[0][m], tile[1][m]);
-      store_row(first, n, 2 * (pair + m));
-      if (2 * (pair + m) + 1 < rows) store_row(second, n, 2 * (pair + m) + 1);
+      float* const next = 2 * (pair + m) + 1 < rows ? at + ldy : at;
+      if (whole) [[likely]] {
+        vst1q_f32(at, first);
+        vst1q_f32(next, second);
+      } else {
+        store_some(at, first, n_end - n);
+        store_some(next, second, n_end - n);
+      }
     }
   }
   void store_row(float32x4_t four, int32_t n, int32_t row) const {
     float* at = y + static_cast<int64_t>(row) * ldy + n;
     if (n + 4 <= n_end) return vst1q_f32(at, four);
+    store_some(at, four, n_end - n);
+  }
+  static void store_some(float* at, float32x4_t four, int32_t count) {
     float out[4];
     vst1q_f32(out, four);
-    for (int i = 0; i < n_end - n; ++i) at[i] = out[i];
+    for (int i = 0; i < count; ++i) at[i] = out[i];
   }
 };
 

@@ -38,22 +38,38 @@ void prepare_bf16_pair(const Act& act, const float* x0, const float* x1, int64_t
   }
 }
 
+// A pair's place in the parts of an act.
+struct PairPlace {
+  int8_t* q;         // of the first 8 columns
+  float* scales;     // of the first group
+  uint16_t* sums;    // of the first 4 groups
+  int32_t together;  // pairs of the tile: so many steps to the next columns and groups
+};
+
+PairPlace place_of(const QuantisedAct& parts, const ActShape& shape, int32_t pair) {
+  const RowTile tile = row_tile(pair, (shape.rows + 1) / 2);
+  const int64_t first = tile.first, at = pair - tile.first, groups = shape.cols / shape.group;
+  return {parts.q + (first * shape.cols / 8 + at) * 16, parts.scales + (first * groups + at) * 4,
+          parts.sums + (first * parts.blocks + at) * 16, tile.pairs};
+}
+
 // The scaled sum of group g of row r of a pair, in two parts.
-void store_sum(const QuantisedAct& parts, int64_t pair, int32_t g, int r, float scaled) {
-  uint16_t* block = parts.sums + (pair * parts.blocks + g / 4) * 16 + r * 4 + g % 4;
+void store_sum(const PairPlace& place, int32_t g, int r, float scaled) {
+  uint16_t* block = place.sums + g / 4 * place.together * 16 + r * 4 + g % 4;
   block[0] = f32_to_bf16(scaled);
   block[8] = f32_to_bf16(scaled - bf16_to_f32(block[0]));
 }
 
 // Groups beyond the last, up to a whole block.
-void clear_tail(const QuantisedAct& parts, int64_t pair, int32_t groups) {
-  for (int32_t g = groups; g < 4 * parts.blocks; ++g)
-    for (int r = 0; r < 2; ++r) store_sum(parts, pair, g, r, 0);
+void clear_tail(const PairPlace& place, int32_t groups) {
+  for (int32_t g = groups; g % 4 != 0; ++g)
+    for (int r = 0; r < 2; ++r) store_sum(place, g, r, 0);
 }
 
-void prepare_pair(const Act& act, const float* x0, const float* x1, int64_t pair) {
-  const QuantisedAct parts = quantised_parts(act);
-  const int32_t group = act.shape.group, groups = act.shape.cols / group;
+void prepare_pair(const Act& act, const float* x0, const float* x1, int32_t pair) {
+  const PairPlace place = place_of(quantised_parts(act), act.shape, pair);
+  const int32_t group = act.shape.group, groups = act.shape.cols / group, step = place.together * 16;
+  int8_t* out = place.q;
   for (int32_t g = 0; g < groups; ++g) {
     int8_t rows[2][128];
     float scales[2];
@@ -63,21 +79,20 @@ void prepare_pair(const Act& act, const float* x0, const float* x1, int64_t pair
         scales[r] = quantise_group((r == 0 ? x0 : x1) + g * group, group, rows[r], sum);
       else
         scales[1] = scales[0], std::memcpy(rows[1], rows[0], static_cast<size_t>(group));
-      store_sum(parts, pair, g, r, scales[r] * static_cast<float>(sum));
+      store_sum(place, g, r, scales[r] * static_cast<float>(sum));
     }
-    int8_t* out = parts.q + (pair * act.shape.cols + g * group) * 2;
-    for (int32_t k = 0; k < group; k += 16) {
+    for (int32_t k = 0; k < group; k += 16, out += 2 * step) {
       int8x16_t a = vld1q_s8(rows[0] + k), b = vld1q_s8(rows[1] + k);
       if (act.shape.kind == ActKind::nibbles) {
         a = vcombine_s8(vget_low_s8(vuzp1q_s8(a, a)), vget_low_s8(vuzp2q_s8(a, a)));
         b = vcombine_s8(vget_low_s8(vuzp1q_s8(b, b)), vget_low_s8(vuzp2q_s8(b, b)));
       }
-      vst1q_s8(out + k * 2, vcombine_s8(vget_low_s8(a), vget_low_s8(b)));
-      vst1q_s8(out + k * 2 + 16, vcombine_s8(vget_high_s8(a), vget_high_s8(b)));
+      vst1q_s8(out, vcombine_s8(vget_low_s8(a), vget_low_s8(b)));
+      vst1q_s8(out + step, vcombine_s8(vget_high_s8(a), vget_high_s8(b)));
     }
-    vst1q_f32(parts.scales + (pair * groups + g) * 4, vcombine_f32(vld1_f32(scales), vld1_f32(scales)));
+    vst1q_f32(place.scales + g * place.together * 4, vcombine_f32(vld1_f32(scales), vld1_f32(scales)));
   }
-  clear_tail(parts, pair, groups);
+  clear_tail(place, groups);
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <arm_neon.h>
 
 #include "kernels/neon/act.h"
+#include "kernels/neon/group_sums.h"
 #include "kernels/neon/matmul.h"
 #include "kernels/neon/packed.h"
 #include "kernels/neon/packed_format.h"
@@ -100,30 +101,26 @@ template <bool kNibbles, int kGroup, class Scale>
 template <class Scale, int MP>
 [[gnu::always_inline]] inline void bias_products(const uint8_t* header, const QuantisedAct& x, int32_t pair,
                                                  int32_t groups, float32x4_t (&out)[2][MP]) {
-  const int64_t pair_sums = static_cast<int64_t>(x.blocks) * 16;
-  const uint16_t* sums = x.sums + pair * pair_sums;
+  const uint16_t* sums = x.sums + static_cast<int64_t>(pair) * x.blocks * 16;
   float32x4_t upper[MP][2], lower[MP][2];
   for (int m = 0; m < MP; ++m)
     for (int n = 0; n < 2; ++n) upper[m][n] = lower[m][n] = vdupq_n_f32(0);
-  for (int32_t g = 0; g < groups; g += 4, sums += 16, header += kHeaderBytes<Scale>)
+  for (int32_t g = 0; g < groups; g += 4, sums += 16 * MP, header += kHeaderBytes<Scale>)
 #pragma GCC unroll 4
     for (int m = 0; m < MP; ++m)
-      add_bias_products<Scale>(header, load_bf16(sums + m * pair_sums), load_bf16(sums + m * pair_sums + 8), upper[m],
-                               lower[m]);
+      add_bias_products<Scale>(header, load_bf16(sums + m * 16), load_bf16(sums + m * 16 + 8), upper[m], lower[m]);
   for (int n = 0; n < 2; ++n)
     for (int m = 0; m < MP; ++m) out[n][m] = vaddq_f32(upper[m][n], lower[m][n]);
 }
 
-// Groups whose sums run side by side: those of few pairs are too few to keep the vector units busy while each waits for
-// its last addition; those of more need the registers.
-constexpr int side_by_side(int pairs) { return pairs <= 2 ? 2 : 1; }
+// Of one or two row pairs two groups' sums run side by side: those of one are too few to keep the vector units busy
+// while each waits for its last addition.
+constexpr int kSideBySide = 2;
 
-// Adds the products of G groups with MP row pairs to p, [2][MP] tiles. w, header, q, scales: of the first group; a
-// pair's q and scales are so far from those of the next.
+// Adds the products of G groups with MP row pairs to p, [2][MP] tiles. w, header, q, scales: of the first group.
 template <bool kNibbles, int kGroup, class Scale, int MP, int G>
 [[gnu::always_inline]] inline void add_groups(const uint8_t* w, const uint8_t* header, const int8_t* q,
-                                              int64_t pair_bytes, const float* scales, int64_t pair_scales,
-                                              float32x4_t (&p)[2][MP]) {
+                                              const float* scales, float32x4_t (&p)[2][MP]) {
   constexpr int kOperands = kNibbles ? 2 : 1;
   constexpr int kSteps = kGroup / (8 * kOperands);
   int32x4_t d[G][2][MP];
@@ -143,7 +140,7 @@ template <bool kNibbles, int kGroup, class Scale, int MP, int G>
       for (int o = 0; o < kOperands; ++o)
 #pragma GCC unroll 4
         for (int m = 0; m < MP; ++m) {
-          const int8x16_t xv = vld1q_s8(q + m * pair_bytes + (at * kOperands + o) * 16);
+          const int8x16_t xv = vld1q_s8(q + ((at * kOperands + o) * MP + m) * 16);
           d[g][0][m] = vusmmlaq_s32(d[g][0][m], a[o], xv);
           d[g][1][m] = vusmmlaq_s32(d[g][1][m], b[o], xv);
         }
@@ -154,7 +151,7 @@ template <bool kNibbles, int kGroup, class Scale, int MP, int G>
     const float32x4_t s[2] = {vzip1q_f32(four, four), vzip2q_f32(four, four)};
 #pragma GCC unroll 4
     for (int m = 0; m < MP; ++m) {
-      const float32x4_t scale = vld1q_f32(scales + m * pair_scales + 4 * g);
+      const float32x4_t scale = vld1q_f32(scales + (g * MP + m) * 4);
 #pragma GCC unroll 2
       for (int n = 0; n < 2; ++n)
         p[n][m] = vfmaq_f32(p[n][m], vsubq_f32(vreinterpretq_f32_s32(d[g][n][m]), vdupq_n_f32(kMagic)),
@@ -201,58 +198,86 @@ struct Output {
   }
 };
 
+// The first number of a tile's rows and scales.
+struct TilePlace {
+  const int8_t* q;
+  const float* scales;
+};
+
+// A block's values times one or two row pairs.
+template <bool kNibbles, int kGroup, class Scale, int MP>
+[[gnu::always_inline]] inline void few_pairs(const uint8_t* block, TilePlace x, int32_t groups,
+                                             float32x4_t (&p)[2][MP]) {
+  const uint8_t *header = block, *w = block + headers_bytes<Scale>(groups);
+  for (int m = 0; m < MP; ++m) p[0][m] = p[1][m] = vdupq_n_f32(0);
+  const auto next = [&]<int G>(uint32_t g) {
+    const uint8_t* own = header + g / 4 * kHeaderBytes<Scale> + g % 4 * 4 * sizeof(Scale);
+    add_groups<kNibbles, kGroup, Scale, MP, G>(w, own, x.q, x.scales, p);
+    w += G * (4 * kGroup / (kNibbles ? 2 : 1));
+    x.q += G * kGroup * 2 * MP;
+    x.scales += G * 4 * MP;
+  };
+  uint32_t g = 0;
+#pragma GCC unroll 1
+  for (; g + kSideBySide <= static_cast<uint32_t>(groups); g += kSideBySide) next.template operator()<kSideBySide>(g);
+  if (g < static_cast<uint32_t>(groups)) next.template operator()<1>(g);
+}
+
+// The same for three or four.
+template <bool kNibbles, int kGroup, class Scale, int MP>
+[[gnu::always_inline]] inline void more_pairs(const uint8_t* block, TilePlace x, int32_t groups,
+                                              float32x4_t (&p)[2][MP]) {
+  constexpr int kBytes = 4 * kGroup / (kNibbles ? 2 : 1);
+  const uint8_t *header = block, *w = block + headers_bytes<Scale>(groups);
+  const uint8_t* const last = w + static_cast<size_t>(groups - 1) * kBytes;
+  // Behind the last group its own values are read once more: another block need not follow.
+  const auto behind = [&] { return w < last ? w + kBytes : w; };
+  GroupSums<kNibbles, kGroup, MP> sums(w, x.q, x.scales);
+  sums.template multiply<true>(w, behind());
+#pragma GCC unroll 1
+  for (uint32_t g = 1; g < static_cast<uint32_t>(groups); ++g) {
+    w = behind();
+    sums.template multiply<false>(w, behind(), load_scales<Scale>(header, 0));
+    header += g % 4 == 0 ? kHeaderBytes<Scale> - 12 * sizeof(Scale) : 4 * sizeof(Scale);
+  }
+  sums.finish(load_scales<Scale>(header, 0), p);
+}
+
 // Outputs [n, n_end) of MP row pairs; block: the first of theirs. A function of its own, so that sums keep to the
 // registers.
 template <bool kNibbles, int kGroup, class Scale, int MP>
 [[gnu::noinline]] void tiles(const uint8_t* block, size_t block_bytes, const QuantisedAct& x, int32_t pair,
                              int32_t groups, int32_t n, int32_t n_end, const Output& output) {
-  constexpr int kTogether = side_by_side(MP);
-  constexpr int kBytes = 4 * kGroup / (kNibbles ? 2 : 1);
-  const int64_t pair_bytes = static_cast<int64_t>(groups) * kGroup * 2, pair_scales = static_cast<int64_t>(groups) * 4;
+  const auto before = static_cast<int64_t>(pair) * groups;
+  const TilePlace place{x.q + before * kGroup * 2, x.scales + before * 4};
   for (; n < n_end; n += kBlockRows, block += block_bytes) {
     float32x4_t c[2][MP], p[2][MP];
     bias_products<Scale, MP>(block, x, pair, groups, c);
-    for (int m = 0; m < MP; ++m) p[0][m] = p[1][m] = vdupq_n_f32(0);
-    const int8_t* q = x.q + pair * pair_bytes;
-    const float* scales = x.scales + pair * pair_scales;
-    const uint8_t *header = block, *w = block + headers_bytes<Scale>(groups);
-    const auto next = [&]<int G>(uint32_t g) {
-      const uint8_t* own = header + g / 4 * kHeaderBytes<Scale> + g % 4 * 4 * sizeof(Scale);
-      add_groups<kNibbles, kGroup, Scale, MP, G>(w, own, q, pair_bytes, scales, pair_scales, p);
-      w += G * kBytes;
-      q += G * kGroup * 2;
-      scales += G * 4;
-    };
-    uint32_t g = 0;
-#pragma GCC unroll 1
-    for (; g + kTogether <= static_cast<uint32_t>(groups); g += kTogether) next.template operator()<kTogether>(g);
-    if constexpr (kTogether > 1)
-      if (g < static_cast<uint32_t>(groups)) next.template operator()<1>(g);
+    if constexpr (MP <= 2)
+      few_pairs<kNibbles, kGroup, Scale, MP>(block, place, groups, p);
+    else
+      more_pairs<kNibbles, kGroup, Scale, MP>(block, place, groups, p);
 #pragma GCC unroll 4
     for (int m = 0; m < MP; ++m) p[0][m] = vaddq_f32(p[0][m], c[0][m]), p[1][m] = vaddq_f32(p[1][m], c[1][m]);
     output.store<MP>(p, n, pair);
   }
 }
 
-// Row pairs [pair, end) pass over blocks in tiles of four; what is left in one tile or two.
+// All row pairs pass over blocks, tile by tile.
 template <bool kNibbles, int kGroup, class Scale>
-void pass(const uint8_t* block, size_t block_bytes, const QuantisedAct& x, int32_t pair, int32_t end, int32_t groups,
-          int32_t n, int32_t n_end, const Output& output) {
+void pass(const uint8_t* block, size_t block_bytes, const QuantisedAct& x, int32_t pairs, int32_t groups, int32_t n,
+          int32_t n_end, const Output& output) {
+  int32_t pair = 0;
   const auto next = [&]<int MP>() {
     tiles<kNibbles, kGroup, Scale, MP>(block, block_bytes, x, pair, groups, n, n_end, output);
     pair += MP;
   };
-  while (pair < end) {
-    const int32_t left = end - pair;
-    if (left == 4 || left > 6)
-      next.template operator()<4>();
-    else if (left >= 3)
-      next.template operator()<3>();
-    else if (left == 2)
-      next.template operator()<2>();
-    else
-      next.template operator()<1>();
-  }
+  while (pair < pairs) switch (row_tile(pair, pairs).pairs) {
+      case 1: next.template operator()<1>(); break;
+      case 2: next.template operator()<2>(); break;
+      case 3: next.template operator()<3>(); break;
+      default: next.template operator()<4>(); break;
+    }
 }
 
 // With many rows: so many outputs stay in the second cache while a tile's rows stay in the first. With two tiles few
@@ -276,7 +301,7 @@ void run(const Matrix& w, const Act& act, float* y, int64_t ldy, int32_t n_begin
   const int32_t cached = pairs > 4 && pairs <= 8 ? kTwoTilesOutputs : kCachedOutputs;
   for (int32_t first = n_begin; first < n_end; first += cached) {
     const int32_t last = first + cached < n_end ? first + cached : n_end;
-    pass<kNibbles, kGroup, Scale>(block_at(first), bytes, x, 0, pairs, groups, first, last, output);
+    pass<kNibbles, kGroup, Scale>(block_at(first), bytes, x, pairs, groups, first, last, output);
   }
 }
 

@@ -208,8 +208,12 @@ TEST(RoutedDepth, OneThatReadsInVainRestsUntilItPays) {
     EXPECT_GE(vain.rested, 30);
     EXPECT_LT(vain.rested, 40) << "some are read all the same";
     EXPECT_EQ(vain.asked_at_rest, 0);
+    // Long in vain, ever fewer.
+    const small_model::Reading seldom = write(world, costs, {0.93, 0.7, 100}, 300);
+    EXPECT_GE(seldom.rested, 290);
+    EXPECT_LT(seldom.rested, 300);
     // Texts become others, that only it can guess.
-    (void)write(world, costs, {0.3, 0.9, 100}, 40);
+    (void)write(world, costs, {0.3, 0.9, 100}, 140);
     const small_model::Reading pays = write(world, costs, {0.3, 0.9, 100}, 20);
     EXPECT_EQ(pays.rested, 0);
     EXPECT_GT(pays.block_rounds, pays.rounds * 9 / 10);

@@ -37,6 +37,14 @@ foreach(source ${PACELINE_SOURCES})
     set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "-march=armv8.2-a+dotprod")
   endif()
 endforeach()
+# What more than AVX2 some of its files want.
+foreach(source ${PACELINE_SOURCES})
+  if(source MATCHES "/kernels/avx2/[a-z_]*vnni[a-z_]*\\.cc$")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${avx2_flags};-mavxvnni")
+  elseif(source MATCHES "/kernels/avx512/[a-z_]*tiles[a-z_]*\\.cc$")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS "${avx512_flags};-mamx-tile;-mamx-int8")
+  endif()
+endforeach()
 # Checks of each operation treble the compile time of what is unrolled there; addresses are checked, and the portable
 # kernels wholly. Nor is each load and store told to ThreadSanitizer, which takes most of the time that rooms above them
 # run: who shares rows with whom is seen in the portable kernels.

@@ -148,7 +148,7 @@ Where models given as org/name are looked for (\fB$HF_HUB_CACHE\fR, \fB$HF_HOME\
 The model where none is given.
 .TP
 .B PACELINE_ISA
-The kernels to use: neon, neon\-dotprod, avx512, avx512\-vnni, avx2 or portable; else the best that the processor has.
+The kernels to use: neon, neon\-dotprod, avx512\-amx, avx512, avx512\-vnni, avx2\-vnni, avx2 or portable; else the best that the processor has.
 .TP
 .B NO_COLOR
 No colours, even on a terminal.

@@ -7,6 +7,8 @@
 #include <sys/auxv.h>
 #elif defined(__x86_64__)
 #include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 #include "kernels/portable/table.h"
@@ -40,14 +42,39 @@ bool has_f16c() {
   return __get_cpuid(1, &eax, &ebx, &ecx, &edx) != 0 && (ecx & bit_F16C) != 0;
 }
 
+// Bits of leaf 7.
+constexpr unsigned kEdxAmxTile = 1U << 24;
+constexpr unsigned kEdxAmxInt8 = 1U << 25;
+constexpr unsigned kEaxAvxVnni = 1U << 4;  // of its part 1
+// arch_prctl's request to use a part of the processor's state, and the tiles' number among these parts
+// (asm/prctl.h).
+constexpr long kRequestPermission = 0x1023;
+constexpr long kTileData = 18;
+
+// Tiles are 8 KiB more that belong to a thread: the kernel wants to be asked, once for a process.
+bool has_tiles() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
+  if ((edx & kEdxAmxTile) == 0 || (edx & kEdxAmxInt8) == 0) return false;
+  return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+bool has_avx_vnni() {
+  unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
+  return __get_cpuid_count(7, 1, &eax, &ebx, &ecx, &edx) != 0 && (eax & kEaxAvxVnni) != 0;
+}
+
 void add_processor_tables(std::vector<const CpuTable*>& tables) {
   __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c();
   const bool avx512 = avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
                       __builtin_cpu_supports("avx512vnni");
-  if (avx512 && __builtin_cpu_supports("avx512bf16")) tables.push_back(&avx512::table());
+  const bool bf16 = avx512 && __builtin_cpu_supports("avx512bf16");
+  if (bf16 && has_tiles()) tables.push_back(&avx512::amx_table());
+  if (bf16) tables.push_back(&avx512::table());
   if (avx512) tables.push_back(&avx512::vnni_table());
+  if (avx2 && has_avx_vnni()) tables.push_back(&avx2::vnni_table());
   if (avx2) tables.push_back(&avx2::table());
 }
 #else

@@ -95,7 +95,7 @@ TEST_P(MatmulTest, RowsDoNotDependOnTheirCompany) {
   const auto pick = [&](int32_t low, int32_t high) {
     return std::uniform_int_distribution<int32_t>(low, high)(random);
   };
-  const int rounds = std::getenv("PACELINE_TEST_LONG") != nullptr ? 70 : 12;
+  const int rounds = std::getenv("PACELINE_TEST_LONG") != nullptr ? 80 : 12;
   for (const Case& c : cases()) {
     if (c.format == WeightFormat::f8 && !table.reads_f8) continue;
     for (int round = 0; round < rounds; ++round) {

@@ -4,8 +4,7 @@
 // every weight is unpacked into nibbles: q8 into the low and the high half of each, q4 into the even and the odd
 // column. Then a lane can take 16 products in 16 bits: 16 * 15 * 128 < 2^15.
 //
-// Bound: with few rows the bytes of W; per 64 weights, turning takes 22 instructions (q4: 11), one row 20 more (q4:
-// 11). With many rows arithmetic: 15 instructions per 64 products (q4: 8).
+// Bound: with few rows the bytes of W. With many rows arithmetic: 15 instructions per 64 products (q4: 8).
 #include "kernels/avx2/matmul.h"
 #include "kernels/avx2/packed_set.h"
 #include "kernels/lanes/matmul_packed.h"
@@ -14,6 +13,10 @@ namespace paceline::kernels::avx2 {
 
 void matmul_quantised(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   lanes::matmul_packed<PackedSet>(w, x, y, ldy, n_begin, n_end);
+}
+
+void pack(const Matrix& w, void* out, int32_t block_begin, int32_t block_end) {
+  lanes::pack<PackedSet>(w, out, block_begin, block_end);
 }
 
 }  // namespace paceline::kernels::avx2

@@ -7,17 +7,27 @@
 #include <cstring>
 
 #include "kernels/avx2/vec.h"
+#include "kernels/lanes/matmul_packed.h"
 
 namespace paceline::kernels::avx2 {
+
+// How far ahead of its use a line of weights is asked for.
+inline constexpr int kAheadBytes = 1024;
 
 struct PackedSet {
   using V = Vec;
   using Int = __m256i;
   static constexpr int kRows = 4;
   static constexpr int kBlocks = 2;
+  static constexpr bool kAddsRows = false;
+  static constexpr bool kUnpacksBytes = true;
 
   static __m128i load_block(const uint8_t* p) { return _mm_loadu_si128(reinterpret_cast<const __m128i*>(p)); }
   static Int load(const uint8_t* p) { return _mm256_load_si256(reinterpret_cast<const Int*>(p)); }
+  static uint8_t* append(Int v, uint8_t* out) {
+    _mm256_store_si256(reinterpret_cast<Int*>(out), v);
+    return out + sizeof v;
+  }
   static Int four_bytes(const int8_t* p) {
     int32_t bytes;
     std::memcpy(&bytes, p, sizeof bytes);
@@ -44,8 +54,6 @@ struct PackedSet {
 
   static __m256 to_float(Int v) { return _mm256_cvtepi32_ps(v); }
   static __m256 as_float(Int v) { return _mm256_castsi256_ps(v); }
-  static __m256 bf16_low(Int v) { return as_float(_mm256_slli_epi32(v, 16)); }
-  static __m256 bf16_high(Int v) { return as_float(_mm256_and_si256(v, _mm256_set1_epi32(-65536))); }
 
   template <bool kNibbles>
   static constexpr int32_t packed_bytes(int32_t columns) {
@@ -97,6 +105,39 @@ struct PackedSet {
         d[m] = _mm256_add_epi32(d[m], _mm256_madd_epi16(low[m], _mm256_set1_epi16(1)));
         d[m] = _mm256_add_epi32(d[m], _mm256_madd_epi16(high[m], _mm256_set1_epi16(16)));
       }
+    }
+  }
+
+  template <bool kNibbles, int MR, bool kFetches>
+  [[gnu::always_inline]] static inline void dots_packed(const uint8_t* values, const int8_t* x, int64_t stride,
+                                                        int32_t group, Int (&d)[MR]) {
+    constexpr int kColumns = kNibbles ? 8 : 4, kStep = 32;
+    const Int mask = _mm256_set1_epi8(15), ones = _mm256_set1_epi16(1);
+    for (auto& sum : d) sum = _mm256_setzero_si256();
+    for (int32_t k = 0; k < group; k += kStep) {
+      Int low[MR], high[MR];
+      for (int m = 0; m < MR; ++m) low[m] = high[m] = _mm256_setzero_si256();
+#pragma GCC unroll 8
+      for (int j = 0; j < kStep / kColumns; ++j) {
+        const Int w = load(values + 32 * j);
+        if constexpr (kFetches) __builtin_prefetch(values + 32 * j + kAheadBytes);
+        const Int w_low = _mm256_and_si256(w, mask), w_high = _mm256_and_si256(_mm256_srli_epi16(w, 4), mask);
+        for (int m = 0; m < MR; ++m) {
+          const int8_t* at = x + m * stride + kColumns * j;
+          const Int xs = four_bytes(at);
+          low[m] = _mm256_add_epi16(low[m], _mm256_maddubs_epi16(w_low, xs));
+          if constexpr (kNibbles)
+            low[m] = _mm256_add_epi16(low[m], _mm256_maddubs_epi16(w_high, four_bytes(at + 4)));
+          else
+            high[m] = _mm256_add_epi16(high[m], _mm256_maddubs_epi16(w_high, xs));
+        }
+      }
+      for (int m = 0; m < MR; ++m) {
+        d[m] = _mm256_add_epi32(d[m], _mm256_madd_epi16(low[m], ones));
+        if constexpr (!kNibbles) d[m] = _mm256_add_epi32(d[m], _mm256_madd_epi16(high[m], _mm256_set1_epi16(16)));
+      }
+      values += 32 * kStep / kColumns;
+      x += kStep;
     }
   }
 

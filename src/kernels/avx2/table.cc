@@ -4,6 +4,7 @@
 #include "kernels/avx2/codes.h"
 #include "kernels/avx2/matmul.h"
 #include "kernels/avx2/vec.h"
+#include "kernels/lanes/packed.h"
 #include "kernels/lanes/table.h"
 
 namespace paceline::kernels::avx2 {
@@ -19,12 +20,24 @@ void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begi
   }
 }
 
-constexpr CpuTable make_table() {
-  CpuTable made = lanes::elementwise_table<Vec>("avx2");
+void matmul_by_vnni(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  switch (x.shape.kind) {
+    case ActKind::int8:
+    case ActKind::nibbles: return vnni_matmul_quantised(w, x, y, ldy, n_begin, n_end);
+    case ActKind::blocks: return vnni_matmul_blocks(w, x, y, ldy, n_begin, n_end);
+    default: return matmul(w, x, y, ldy, n_begin, n_end);
+  }
+}
+
+constexpr CpuTable make_table(const char* name, bool vnni) {
+  CpuTable made = lanes::elementwise_table<Vec>(name);
+  made.packed_bytes = lanes::packed_bytes<Vec::kLanes>;
+  made.pack = pack;
+  made.pack_rows = Vec::kLanes;
   made.act_bytes = act_bytes;
   made.act_unit = 1;
   made.prepare = prepare;
-  made.matmul = matmul;
+  made.matmul = vnni ? matmul_by_vnni : matmul;
   made.mix = lanes::mix<Vec>;
   made.code_scores = code_scores;
   made.code_mix = code_mix;
@@ -34,7 +47,12 @@ constexpr CpuTable make_table() {
 }  // namespace
 
 const CpuTable& table() {
-  static constexpr CpuTable kTable = make_table();
+  static constexpr CpuTable kTable = make_table("avx2", false);
+  return kTable;
+}
+
+const CpuTable& vnni_table() {
+  static constexpr CpuTable kTable = make_table("avx2-vnni", true);
   return kTable;
 }
 

@@ -5,5 +5,7 @@
 namespace paceline::kernels::avx2 {
 
 const CpuTable& table();
+// For processors with dot products of bytes.
+const CpuTable& vnni_table();
 
 }  // namespace paceline::kernels::avx2

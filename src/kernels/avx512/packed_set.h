@@ -8,15 +8,26 @@
 
 #include "kernels/avx512/turn.h"
 #include "kernels/avx512/vec.h"
+#include "kernels/lanes/matmul_packed.h"
 
 namespace paceline::kernels::avx512 {
+
+// How far ahead of its use a line of weights is asked for.
+inline constexpr int kAheadBytes = 2048;
 
 struct PackedSet {
   using V = Vec;
   using Int = __m512i;
   static constexpr int kRows = 8;
   static constexpr int kBlocks = 4;
+  static constexpr bool kAddsRows = false;
+  static constexpr bool kUnpacksBytes = false;
 
+  static Int load(const uint8_t* p) { return _mm512_load_si512(p); }
+  static uint8_t* append(Int v, uint8_t* out) {
+    _mm512_store_si512(out, v);
+    return out + sizeof v;
+  }
   static Int four_bytes(const int8_t* p) {
     int32_t bytes;
     std::memcpy(&bytes, p, sizeof bytes);
@@ -30,8 +41,6 @@ struct PackedSet {
 
   static __m512 to_float(Int v) { return _mm512_cvtepi32_ps(v); }
   static __m512 as_float(Int v) { return _mm512_castsi512_ps(v); }
-  static __m512 bf16_low(Int v) { return as_float(_mm512_slli_epi32(v, 16)); }
-  static __m512 bf16_high(Int v) { return as_float(_mm512_and_si512(v, _mm512_set1_epi32(-65536))); }
 
   template <bool kNibbles>
   static constexpr int32_t packed_bytes(int32_t columns) {
@@ -61,6 +70,33 @@ struct PackedSet {
         for (int m = 0; m < MR; ++m) d[m] = _mm512_dpbusd_epi32(d[m], w, four_bytes(x + m * stride + 4 * j));
       }
       packed += packed_bytes<kNibbles>(kStep);
+      x += kStep;
+    }
+  }
+
+  template <bool kNibbles, int MR, bool kFetches>
+  [[gnu::always_inline]] static inline void dots_packed(const uint8_t* values, const int8_t* x, int64_t stride,
+                                                        int32_t group, Int (&d)[MR]) {
+    constexpr int kColumns = kNibbles ? 8 : 4, kStep = 32;
+    const Int low = _mm512_set1_epi8(15);
+    for (auto& sum : d) sum = _mm512_setzero_si512();
+    for (int32_t k = 0; k < group; k += kStep) {
+#pragma GCC unroll 8
+      for (int j = 0; j < kStep / kColumns; ++j) {
+        const Int w = load(values + 64 * j);
+        if constexpr (kFetches) __builtin_prefetch(values + 64 * j + kAheadBytes);
+        const int8_t* at = x + kColumns * j;
+        if constexpr (kNibbles) {
+          const Int even = _mm512_and_si512(w, low), odd = _mm512_and_si512(_mm512_srli_epi16(w, 4), low);
+          for (int m = 0; m < MR; ++m) {
+            d[m] = _mm512_dpbusd_epi32(d[m], even, four_bytes(at + m * stride));
+            d[m] = _mm512_dpbusd_epi32(d[m], odd, four_bytes(at + m * stride + 4));
+          }
+        } else {
+          for (int m = 0; m < MR; ++m) d[m] = _mm512_dpbusd_epi32(d[m], w, four_bytes(at + m * stride));
+        }
+      }
+      values += 64 * kStep / kColumns;
       x += kStep;
     }
   }

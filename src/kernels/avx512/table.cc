@@ -5,6 +5,7 @@
 #include "kernels/avx512/codes.h"
 #include "kernels/avx512/matmul.h"
 #include "kernels/avx512/vec.h"
+#include "kernels/lanes/packed.h"
 #include "kernels/lanes/table.h"
 
 namespace paceline::kernels::avx512 {
@@ -39,8 +40,27 @@ void matmul_widened(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_
   lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
 }
 
+// With tiles: what is quantised goes through them.
+size_t act_bytes_with_tiles(const ActShape& shape) {
+  return is_quantised(shape) ? tiles_act_bytes(shape) : act_bytes(shape);
+}
+
+void prepare_with_tiles(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int32_t row_end) {
+  if (is_quantised(act.shape)) return tiles_prepare(act, x, ldx, row_begin, row_end);
+  prepare(act, x, ldx, row_begin, row_end);
+}
+
+void matmul_with_tiles(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  if (x.shape.kind == ActKind::blocks) return tiles_matmul_blocks(w, x, y, ldy, n_begin, n_end);
+  if (is_quantised(x.shape)) return tiles_matmul_quantised(w, x, y, ldy, n_begin, n_end);
+  matmul(w, x, y, ldy, n_begin, n_end);
+}
+
 constexpr CpuTable make_table(const char* name, bool bf16_products) {
   CpuTable made = lanes::elementwise_table<Vec>(name);
+  made.packed_bytes = lanes::packed_bytes<Vec::kLanes>;
+  made.pack = pack;
+  made.pack_rows = Vec::kLanes;
   made.act_bytes = bf16_products ? act_bytes : widened_act_bytes;
   made.act_unit = 1;
   made.prepare = bf16_products ? prepare : prepare_widened;
@@ -51,10 +71,23 @@ constexpr CpuTable make_table(const char* name, bool bf16_products) {
   return made;
 }
 
+constexpr CpuTable make_amx_table() {
+  CpuTable made = make_table("avx512-amx", true);
+  made.act_bytes = act_bytes_with_tiles;
+  made.prepare = prepare_with_tiles;
+  made.matmul = matmul_with_tiles;
+  return made;
+}
+
 }  // namespace
 
 const CpuTable& table() {
   static constexpr CpuTable kTable = make_table("avx512", true);
+  return kTable;
+}
+
+const CpuTable& amx_table() {
+  static constexpr CpuTable kTable = make_amx_table();
   return kTable;
 }
 

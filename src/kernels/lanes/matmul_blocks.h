@@ -1,8 +1,8 @@
 // y [rows, N] = x [rows, K] · W [N, K]^T, W in blocks (tensor/blocks.h), x in 8 bits with a scale per row and group;
 // for sets that keep one output in each lane.
 //
-// Layout: W as in the file. Columns are turned chunk by chunk as lanes/matmul_packed.h does it, into the same chunks,
-// and what is done with a chunk is done there: so is the order of all sums. A code is turned as it is, its zero being
+// Layout: W as in the file. Columns are turned chunk by chunk into what lanes/matmul_packed.h unpacks for many rows, and
+// what is done with a chunk is done there: so is the order of all sums. A code is turned as it is, its zero being
 // part of the group's bias, which is exact.
 //
 // Bound: with few rows the bytes of W, each read once. Formats that many files have unpack in registers; others are

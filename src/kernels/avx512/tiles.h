@@ -1,0 +1,54 @@
+// Tiles of AMX: eight registers of 16 rows by 64 bytes, and products of bytes that are added up exactly. Their numbers
+// are part of the instructions.
+#pragma once
+
+#include <cstdint>
+
+namespace paceline::kernels::avx512 {
+
+inline constexpr int32_t kTileRows = 16;
+inline constexpr int32_t kTileBytes = 64;
+
+// What tiles look like until it goes: for the length of one product of matrices. Tiles 0 … 3 are results of `rows` rows
+// by 16 outputs, 4 and 5 have `columns` bytes of as many rows of x, and 6 and 7 four columns of 16 outputs in each row.
+class Tiles {
+ public:
+  Tiles(int32_t rows, int32_t columns) {
+    Shape shape;
+    for (int i = 0; i < 8; ++i) {
+      shape.rows[i] = static_cast<uint8_t>(i < 6 ? rows : columns / 4);
+      shape.row_bytes[i] = static_cast<uint16_t>(i == 4 || i == 5 ? columns : kTileBytes);
+    }
+    asm volatile("ldtilecfg %0" : : "m"(shape));
+  }
+  ~Tiles() { asm volatile("tilerelease"); }
+  Tiles(const Tiles&) = delete;
+  Tiles& operator=(const Tiles&) = delete;
+
+ private:
+  struct alignas(64) Shape {
+    uint8_t palette = 1, start_row = 0, reserved[14] = {};
+    uint16_t row_bytes[16] = {};
+    uint8_t rows[16] = {};
+  };
+};
+
+template <int kTile>
+inline void clear_tile() {
+  asm volatile("tilezero %%tmm%c0" : : "i"(kTile));
+}
+template <int kTile>
+inline void load_tile(const void* p, int64_t stride) {
+  asm volatile("tileloadd (%1,%2,1), %%tmm%c0" : : "i"(kTile), "r"(p), "r"(stride) : "memory");
+}
+template <int kTile>
+inline void store_tile(void* p) {
+  asm volatile("tilestored %%tmm%c0, (%1,%2,1)" : : "i"(kTile), "r"(p), "r"(int64_t{kTileBytes}) : "memory");
+}
+// Adds signed bytes of x times unsigned ones of w.
+template <int kTo, int kX, int kW>
+inline void add_products() {
+  asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kTo), "i"(kX), "i"(kW));
+}
+
+}  // namespace paceline::kernels::avx512

@@ -36,7 +36,7 @@ for (const [name, model] of Object.entries(models)) {
 
   test(`langchain, ${name}: a form`, async () => {
     const person = await model().withStructuredOutput(z.object({ name: z.string(), age: z.number() }), { name: "person" })
-      .invoke("Make JSON of this: Anna is 31 years old and lives in Rome.");
+      .invoke("Make JSON of this: Anna is 31 years old.");
     assert.equal(typeof person.name, "string");
     assert.equal(typeof person.age, "number");
   });

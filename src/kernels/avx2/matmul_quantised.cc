@@ -8,6 +8,7 @@
 #include "kernels/avx2/matmul.h"
 #include "kernels/avx2/packed_set.h"
 #include "kernels/lanes/matmul_packed.h"
+#include "kernels/lanes/packed_blocks.h"
 
 namespace paceline::kernels::avx2 {
 
@@ -16,6 +17,7 @@ void matmul_quantised(const Matrix& w, const Act& x, float* y, int64_t ldy, int3
 }
 
 void pack(const Matrix& w, void* out, int32_t block_begin, int32_t block_end) {
+  if (in_blocks(w.format)) return lanes::pack_blocks<PackedSet>(w, out, block_begin, block_end);
   lanes::pack<PackedSet>(w, out, block_begin, block_end);
 }
 

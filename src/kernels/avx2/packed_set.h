@@ -52,6 +52,10 @@ struct PackedSet {
     }
   }
 
+  // Bytes, one a lane, without a sign and with one.
+  static __m128i eight_bytes(const uint8_t* p) { return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)); }
+  static __m256 bytes_to_float(const uint8_t* p) { return to_float(_mm256_cvtepu8_epi32(eight_bytes(p))); }
+  static __m256 signed_to_float(const uint8_t* p) { return to_float(_mm256_cvtepi8_epi32(eight_bytes(p))); }
   static __m256 to_float(Int v) { return _mm256_cvtepi32_ps(v); }
   static __m256 as_float(Int v) { return _mm256_castsi256_ps(v); }
 
@@ -108,10 +112,10 @@ struct PackedSet {
     }
   }
 
-  template <bool kNibbles, int MR, bool kFetches>
+  template <bool kNibbles, int MR, int kStep, bool kFetches>
   [[gnu::always_inline]] static inline void dots_packed(const uint8_t* values, const int8_t* x, int64_t stride,
                                                         int32_t group, Int (&d)[MR]) {
-    constexpr int kColumns = kNibbles ? 8 : 4, kStep = 32;
+    constexpr int kColumns = kNibbles ? 8 : 4;
     const Int mask = _mm256_set1_epi8(15), ones = _mm256_set1_epi16(1);
     for (auto& sum : d) sum = _mm256_setzero_si256();
     for (int32_t k = 0; k < group; k += kStep) {

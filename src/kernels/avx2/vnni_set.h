@@ -43,10 +43,10 @@ struct VnniSet : PackedSet {
     }
   }
 
-  template <bool kNibbles, int MR, bool kFetches>
+  template <bool kNibbles, int MR, int kStep, bool kFetches>
   [[gnu::always_inline]] static inline void dots_packed(const uint8_t* values, const int8_t* x, int64_t stride,
                                                         int32_t group, Int (&d)[MR]) {
-    constexpr int kColumns = kNibbles ? 8 : 4, kStep = 32;
+    constexpr int kColumns = kNibbles ? 8 : 4;
     const Int low = _mm256_set1_epi8(15);
     for (auto& sum : d) sum = _mm256_setzero_si256();
     for (int32_t k = 0; k < group; k += kStep) {

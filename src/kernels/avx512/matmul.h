@@ -10,7 +10,6 @@ void matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t
 // W as pack() leaves it.
 void matmul_quantised(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
 // With tiles of AMX, for x as these prepare it.
-void tiles_matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
 void tiles_matmul_quantised(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
 size_t tiles_act_bytes(const ActShape& shape);
 void tiles_prepare(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int32_t row_end);

@@ -1,21 +1,18 @@
-// Products of quantised weights and of those in blocks where there are tiles of AMX: lanes/matmul_packed.h and
-// lanes/matmul_blocks.h with tile_set.h. The fewest rows take AVX-512's way.
+// Products of quantised weights where there are tiles of AMX: lanes/matmul_packed.h with tile_set.h. The fewest rows
+// take AVX-512's way, and so do groups of 32, which fill half of a tile.
 #include "kernels/avx2/act.h"
 #include "kernels/avx512/matmul.h"
 #include "kernels/avx512/tile_set.h"
-#include "kernels/lanes/matmul_blocks.h"
 
 namespace paceline::kernels::avx512 {
-namespace {
 
-int32_t tile_rows_of(const Act& x) { return x.shape.rows < kTileRows ? x.shape.rows : kTileRows; }
-
-}  // namespace
-
-size_t tiles_act_bytes(const ActShape& shape) { return TileSet::scales_begin(shape) + TileSet::scales_bytes(shape); }
+size_t tiles_act_bytes(const ActShape& shape) {
+  return TileSet::pays(shape) ? TileSet::scales_begin(shape) + TileSet::scales_bytes(shape) : avx2::act_bytes(shape);
+}
 
 void tiles_prepare(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int32_t row_end) {
   avx2::prepare(act, x, ldx, row_begin, row_end);
+  if (!TileSet::pays(act.shape)) return;
   const portable::QuantisedRows rows = portable::quantised_rows(act);
   const int32_t groups = act.shape.cols / act.shape.group;
   const int64_t stride = TileSet::rows_in_tiles(act.shape.rows);
@@ -31,15 +28,9 @@ void tiles_prepare(const Act& act, const float* x, int64_t ldx, int32_t row_begi
 }
 
 void tiles_matmul_quantised(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  if (x.shape.rows < TileSet::fewest_rows(x.shape.kind)) return matmul_quantised(w, x, y, ldy, n_begin, n_end);
-  const Tiles tiles(tile_rows_of(x), TileSet::step_of(x.shape.group));
+  if (!TileSet::pays(x.shape)) return matmul_quantised(w, x, y, ldy, n_begin, n_end);
+  const Tiles tiles(x.shape.rows < kTileRows ? x.shape.rows : kTileRows);
   lanes::matmul_packed<TileSet>(w, x, y, ldy, n_begin, n_end);
-}
-
-void tiles_matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  if (x.shape.rows < TileSet::fewest_rows(x.shape.kind)) return matmul_blocks(w, x, y, ldy, n_begin, n_end);
-  const Tiles tiles(tile_rows_of(x), TileSet::step_of(x.shape.group));
-  lanes::matmul_blocks<TileSet>(w, x, y, ldy, n_begin, n_end);
 }
 
 }  // namespace paceline::kernels::avx512

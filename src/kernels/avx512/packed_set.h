@@ -39,6 +39,9 @@ struct PackedSet {
     turn_rows<kCount>(rows, at, out);
   }
 
+  // Bytes, one a lane, without a sign and with one.
+  static __m512 bytes_to_float(const uint8_t* p) { return to_float(_mm512_cvtepu8_epi32(load_block(p))); }
+  static __m512 signed_to_float(const uint8_t* p) { return to_float(_mm512_cvtepi8_epi32(load_block(p))); }
   static __m512 to_float(Int v) { return _mm512_cvtepi32_ps(v); }
   static __m512 as_float(Int v) { return _mm512_castsi512_ps(v); }
 
@@ -74,10 +77,10 @@ struct PackedSet {
     }
   }
 
-  template <bool kNibbles, int MR, bool kFetches>
+  template <bool kNibbles, int MR, int kStep, bool kFetches>
   [[gnu::always_inline]] static inline void dots_packed(const uint8_t* values, const int8_t* x, int64_t stride,
                                                         int32_t group, Int (&d)[MR]) {
-    constexpr int kColumns = kNibbles ? 8 : 4, kStep = 32;
+    constexpr int kColumns = kNibbles ? 8 : 4;
     const Int low = _mm512_set1_epi8(15);
     for (auto& sum : d) sum = _mm512_setzero_si512();
     for (int32_t k = 0; k < group; k += kStep) {

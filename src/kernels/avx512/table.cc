@@ -5,11 +5,22 @@
 #include "kernels/avx512/codes.h"
 #include "kernels/avx512/matmul.h"
 #include "kernels/avx512/vec.h"
-#include "kernels/lanes/packed.h"
+#include "kernels/lanes/packed_blocks.h"
 #include "kernels/lanes/table.h"
+#include "kernels/portable/matmul.h"
 
 namespace paceline::kernels::avx512 {
 namespace {
+
+size_t packed_bytes(const Matrix& w) {
+  return in_blocks(w.format) ? lanes::packed_block_bytes<Vec::kLanes>(w) : lanes::packed_bytes<Vec::kLanes>(w);
+}
+
+void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
+  if (!w.packed) return portable::dequantise(w, row, scale, y);
+  lanes::dequantise_packed<Vec::kLanes>(w, row, y);
+  for (int32_t k = 0; k < w.cols; ++k) y[k] = portable::times_factor(w, row, y[k]) * scale;
+}
 
 void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   switch (x.shape.kind) {
@@ -40,27 +51,29 @@ void matmul_widened(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_
   lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
 }
 
-// With tiles: what is quantised goes through them.
+// With tiles: what is in affine groups goes through them.
+bool is_affine(const ActShape& shape) { return shape.kind == ActKind::int8 || shape.kind == ActKind::nibbles; }
+
 size_t act_bytes_with_tiles(const ActShape& shape) {
-  return is_quantised(shape) ? tiles_act_bytes(shape) : act_bytes(shape);
+  return is_affine(shape) ? tiles_act_bytes(shape) : act_bytes(shape);
 }
 
 void prepare_with_tiles(const Act& act, const float* x, int64_t ldx, int32_t row_begin, int32_t row_end) {
-  if (is_quantised(act.shape)) return tiles_prepare(act, x, ldx, row_begin, row_end);
+  if (is_affine(act.shape)) return tiles_prepare(act, x, ldx, row_begin, row_end);
   prepare(act, x, ldx, row_begin, row_end);
 }
 
 void matmul_with_tiles(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  if (x.shape.kind == ActKind::blocks) return tiles_matmul_blocks(w, x, y, ldy, n_begin, n_end);
-  if (is_quantised(x.shape)) return tiles_matmul_quantised(w, x, y, ldy, n_begin, n_end);
+  if (is_affine(x.shape)) return tiles_matmul_quantised(w, x, y, ldy, n_begin, n_end);
   matmul(w, x, y, ldy, n_begin, n_end);
 }
 
 constexpr CpuTable make_table(const char* name, bool bf16_products) {
   CpuTable made = lanes::elementwise_table<Vec>(name);
-  made.packed_bytes = lanes::packed_bytes<Vec::kLanes>;
+  made.packed_bytes = packed_bytes;
   made.pack = pack;
   made.pack_rows = Vec::kLanes;
+  made.dequantise = dequantise;
   made.act_bytes = bf16_products ? act_bytes : widened_act_bytes;
   made.act_unit = 1;
   made.prepare = bf16_products ? prepare : prepare_widened;

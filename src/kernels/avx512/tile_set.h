@@ -13,15 +13,14 @@ namespace paceline::kernels::avx512 {
 
 struct TileSet : PackedSet {
   static constexpr bool kAddsRows = true;
-  // Fewer are quicker row by row; nibbles are unpacked into memory for tiles.
-  static constexpr int32_t fewest_rows(ActKind kind) { return kind == ActKind::nibbles ? 5 : 3; }
+  // Whether they are quicker than row by row. Nibbles are unpacked into memory for them.
+  static constexpr bool pays(const ActShape& x) {
+    return x.group >= kTileBytes && x.rows >= (x.kind == ActKind::nibbles ? 5 : 3);
+  }
   // Groups whose products are made while sums of those before are added up.
   static constexpr int kTogether = 2;
   static constexpr int kTilesAheadBytes = 8192;
   using Result = int32_t[kTileRows][16];
-
-  // Columns of a tile of x.
-  static constexpr int32_t step_of(int32_t group) { return group < kTileBytes ? group : kTileBytes; }
 
   // Besides what portable/act.h describes: rows' scales and scaled sums once more, group by group, so that those of 16
   // rows lie side by side: [groups][2][rows], rows rounded up to whole tiles.
@@ -80,7 +79,7 @@ struct TileSet : PackedSet {
       const auto multiply = [&]<int kTo>(int32_t g) {
         const uint8_t* bytes = w.as_bytes(g, unpacked[kTo]);
         if constexpr (From::kFromMemory)
-          for (const uint8_t* p = w.at(g); p < w.at(g + 1); p += 64) __builtin_prefetch(p + kTilesAheadBytes);
+          for (size_t at = 0; at < w.value_bytes(); at += 64) __builtin_prefetch(w.values(g) + at + kTilesAheadBytes);
         add_group<kTo>(q + g * group, cols, bytes, group);
       };
       const auto multiply_some = [&](int32_t g, Result* to) {
@@ -109,7 +108,7 @@ struct TileSet : PackedSet {
       load_tile<kX>(q, cols);
       load_tile<kW>(w, kTileBytes);
       add_products<kTo, kX, kW>();
-      if (group <= kTileBytes) return;
+      if (group == kTileBytes) return;
       load_tile<kX>(q + kTileBytes, cols);
       load_tile<kW>(w + kTileBytes * 16, kTileBytes);
       add_products<kTo, kX, kW>();

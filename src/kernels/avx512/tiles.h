@@ -10,14 +10,15 @@ inline constexpr int32_t kTileRows = 16;
 inline constexpr int32_t kTileBytes = 64;
 
 // What tiles look like until it goes: for the length of one product of matrices. Tiles 0 … 3 are results of `rows` rows
-// by 16 outputs, 4 and 5 have `columns` bytes of as many rows of x, and 6 and 7 four columns of 16 outputs in each row.
+// by 16 outputs, 4 and 5 have 64 columns of as many rows of x, and 6 and 7 the same columns of weights, four of 16
+// outputs in each row.
 class Tiles {
  public:
-  Tiles(int32_t rows, int32_t columns) {
+  explicit Tiles(int32_t rows) {
     Shape shape;
     for (int i = 0; i < 8; ++i) {
-      shape.rows[i] = static_cast<uint8_t>(i < 6 ? rows : columns / 4);
-      shape.row_bytes[i] = static_cast<uint16_t>(i == 4 || i == 5 ? columns : kTileBytes);
+      shape.rows[i] = static_cast<uint8_t>(i < 6 ? rows : kTileRows);
+      shape.row_bytes[i] = static_cast<uint16_t>(kTileBytes);
     }
     asm volatile("ldtilecfg %0" : : "m"(shape));
   }

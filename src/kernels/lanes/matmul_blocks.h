@@ -1,9 +1,10 @@
 // y [rows, N] = x [rows, K] · W [N, K]^T, W in blocks (tensor/blocks.h), x in 8 bits with a scale per row and group;
 // for sets that keep one output in each lane.
 //
-// Layout: W as in the file. Columns are turned chunk by chunk into what lanes/matmul_packed.h unpacks for many rows, and
-// what is done with a chunk is done there: so is the order of all sums. A code is turned as it is, its zero being
-// part of the group's bias, which is exact.
+// Layout: W as lanes/packed_blocks.h has the formats that people have most, else as in the file. There columns are
+// turned chunk by chunk into what lanes/matmul_packed.h unpacks for many rows, and what is done with a chunk is done
+// there: so is the order of all sums. A code is turned as it is, its zero being part of the group's bias, which is
+// exact.
 //
 // Bound: with few rows the bytes of W, each read once. Formats that many files have unpack in registers; others are
 // decoded row by row first, once for all rows of x, at a tenth of memory's speed.
@@ -19,6 +20,7 @@
 #include <type_traits>
 
 #include "kernels/lanes/matmul_packed.h"
+#include "kernels/lanes/packed_blocks.h"
 #include "tensor/blocks.h"
 
 namespace paceline::kernels::lanes {
@@ -366,9 +368,93 @@ template <class S>
   }
 }
 
+// Weights of a part in a packed matrix: what lanes/matmul_packed.h has for those in affine groups.
+template <class S, WeightFormat kFormat, bool kFetches>
+struct PackedBlocksPart {
+  using V = typename S::V;
+  static constexpr int kLanes = V::kLanes;
+  static constexpr bool kNibbles = has_nibbles(kFormat), kFromMemory = kFetches;
+  static constexpr int32_t group = block_shape(kFormat).group, kGroups = part_groups(kFormat);
+  static constexpr size_t kPartBytes = part_bytes(kFormat, kLanes), kHeader = block_header_bytes(kFormat, kLanes);
+  static constexpr size_t kValueBytes = part_value_bytes(kFormat, kLanes) / kGroups;
+  static constexpr size_t kUnpackedBytes = kNibbles ? size_t{group} * kLanes : 1;
+  const uint8_t* first;
+  int32_t first_group;
+
+  PackedBlocksPart(const Matrix& w, const OutputPart& part)
+      : first(static_cast<const uint8_t*>(w.values) +
+              static_cast<size_t>(part.n / kLanes) * static_cast<size_t>(w.cols / (kGroups * group)) * kPartBytes),
+        first_group(part.first_group) {}
+
+  [[nodiscard]] const uint8_t* header(int32_t g) const {
+    return first + static_cast<size_t>((first_group + g) / kGroups) * kPartBytes;
+  }
+  // The group's place in its part.
+  [[nodiscard]] int32_t place(int32_t g) const { return (first_group + g) % kGroups; }
+  [[nodiscard]] const uint8_t* values(int32_t g) const {
+    return header(g) + kHeader + static_cast<size_t>(place(g)) * kValueBytes;
+  }
+  [[nodiscard]] static constexpr size_t value_bytes() { return kValueBytes; }
+  const uint8_t* as_bytes(int32_t g, uint8_t* out) const {
+    if constexpr (!kNibbles) return values(g);
+    unpack_values(g, out);
+    return out;
+  }
+  void unpack_values(int32_t g, uint8_t* out) const { unpack<S, kNibbles>(values(g), kValueBytes, out); }
+
+  auto scales(int32_t g) const {
+    if constexpr (!has_products(kFormat))
+      return halves(header(g), place(g));
+    else if constexpr (kFormat == WeightFormat::q6_k)
+      return V::mul(halves(header(g), 0), S::signed_to_float(numbers(g)));
+    else
+      return V::mul(halves(header(g), 0), S::bytes_to_float(numbers(g)));
+  }
+  auto biases(int32_t g) const {
+    if constexpr (!has_least(kFormat))
+      return V::mul(scales(g), V::set1(-static_cast<float>(block_zero(kFormat))));
+    else if constexpr (!has_products(kFormat))
+      return halves(header(g), kGroups + place(g));
+    else
+      return V::mul(V::mul(halves(header(g), 1), V::set1(-1.0f)), S::bytes_to_float(numbers(g) + kGroups * kLanes));
+  }
+  template <int MR>
+  [[gnu::always_inline]] void dots(int32_t g, const int8_t* x, int64_t stride, typename S::Int (&d)[MR]) const {
+    S::template dots_packed<kNibbles, MR, group, kFetches>(values(g), x, stride, group, d);
+  }
+
+ private:
+  static auto halves(const uint8_t* p, int32_t i) {
+    return V::load_f16(reinterpret_cast<const uint16_t*>(p) + i * kLanes);
+  }
+  // Where scales are products.
+  [[nodiscard]] const uint8_t* numbers(int32_t g) const { return header(g) + 4 * kLanes + place(g) * kLanes; }
+};
+
+template <class S, WeightFormat kFormat>
+void matmul_packed_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  if (x.shape.rows >= kManyRows)
+    return matmul_chunks<S, has_nibbles(kFormat), block_shape(kFormat).group>(
+        w, x, y, ldy, n_begin, n_end, [&](PackedChunk<S>& chunk) {
+          unpack_part<S, has_nibbles(kFormat)>(PackedBlocksPart<S, kFormat, false>(w, chunk), chunk);
+        });
+  for_parts<S>(w, x.shape.rows, n_begin, n_end, w.cols / w.group, [&](const OutputPart& part) {
+    add_part<S>(PackedBlocksPart<S, kFormat, true>(w, part), part, x, y, ldy);
+  });
+}
+
 template <class S>
 void matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   using Chunk = PackedChunk<S>;
+  if (w.packed) {
+    switch (w.format) {
+      case WeightFormat::q8_0: return matmul_packed_blocks<S, WeightFormat::q8_0>(w, x, y, ldy, n_begin, n_end);
+      case WeightFormat::q4_0: return matmul_packed_blocks<S, WeightFormat::q4_0>(w, x, y, ldy, n_begin, n_end);
+      case WeightFormat::q4_1: return matmul_packed_blocks<S, WeightFormat::q4_1>(w, x, y, ldy, n_begin, n_end);
+      case WeightFormat::q4_k: return matmul_packed_blocks<S, WeightFormat::q4_k>(w, x, y, ldy, n_begin, n_end);
+      default: return matmul_packed_blocks<S, WeightFormat::q6_k>(w, x, y, ldy, n_begin, n_end);
+    }
+  }
   const auto run = [&](auto nibbles, auto step, auto pack) {
     matmul_chunks<S, nibbles.value, step.value>(w, x, y, ldy, n_begin, n_end, [&](Chunk& chunk) { pack(w, chunk); });
   };

@@ -24,8 +24,8 @@
 //   kUnpacksBytes                   whether that is more than storing them, for q8
 //   packed_bytes<kNibbles>(columns) how much that takes, at most 16 a column
 //   dots<kNibbles, MR, kStep>(packed, x, stride, group, d)   D of one group for MR rows of x; group: whole steps
-//   dots_packed<kNibbles, MR, kFetches>(values, x, stride, group, d)   the same of values that are not unpacked, while
-//                                   those that follow are asked for
+//   dots_packed<kNibbles, MR, kStep, kFetches>(values, x, stride, group, d)   the same of values that are not unpacked,
+//                                   while those that follow are asked for
 //   kAddsRows, add_rows(from, part, x, y, ldy)   whether it adds all rows in a way of its own, and that way
 #pragma once
 
@@ -92,6 +92,14 @@ struct UnpackedPart {
   }
 };
 
+template <class S, bool kNibbles>
+inline void unpack(const uint8_t* from, size_t bytes, uint8_t* out) {
+  for (const uint8_t* end = from + bytes; from < end; from += sizeof(typename S::Int)) {
+    S::template unpack<kNibbles>(S::load(from), out);
+    out += S::template packed_bytes<kNibbles>(kNibbles ? 8 : 4);
+  }
+}
+
 // The same as they lie. kFetches: they come from memory.
 template <class S, bool kNibbles, class Scale, bool kFetches>
 struct PackedPart {
@@ -117,18 +125,13 @@ struct PackedPart {
     unpack_values(g, out);
     return out;
   }
-  void unpack_values(int32_t g, uint8_t* out) const {
-    const uint8_t *from = values(g), *end = at(g + 1);
-    for (; from < end; from += sizeof(typename S::Int)) {
-      S::template unpack<kNibbles>(S::load(from), out);
-      out += S::template packed_bytes<kNibbles>(kNibbles ? 8 : 4);
-    }
-  }
+  [[nodiscard]] size_t value_bytes() const { return bytes_of_group - kHeaderBytes; }
+  void unpack_values(int32_t g, uint8_t* out) const { unpack<S, kNibbles>(values(g), value_bytes(), out); }
   auto scales(int32_t g) const { return load(at(g)); }
   auto biases(int32_t g) const { return load(at(g) + kHeaderBytes / 2); }
   template <int MR>
   [[gnu::always_inline]] void dots(int32_t g, const int8_t* x, int64_t stride, typename S::Int (&d)[MR]) const {
-    S::template dots_packed<kNibbles, MR, kFetches>(values(g), x, stride, group, d);
+    S::template dots_packed<kNibbles, MR, 32, kFetches>(values(g), x, stride, group, d);
   }
 
  private:
@@ -140,8 +143,8 @@ struct PackedPart {
   }
 };
 
-template <class S, bool kNibbles, class Scale>
-[[gnu::noinline]] void unpack_part(const PackedPart<S, kNibbles, Scale, false>& from, PackedChunk<S>& chunk) {
+template <class S, bool kNibbles, class From>
+[[gnu::noinline]] void unpack_part(const From& from, PackedChunk<S>& chunk) {
   for (int32_t g = 0; g < chunk.groups; ++g) {
     S::V::store(chunk.scales + g * S::V::kLanes, from.scales(g));
     S::V::store(chunk.biases + g * S::V::kLanes, from.biases(g));
@@ -248,7 +251,7 @@ inline void matmul_packed_as(const Matrix& w, const Act& x, float* y, int64_t ld
   if (x.shape.rows < kManyRows) return as_it_lies.template operator()<true>(w.cols / w.group);
   if constexpr (kNibbles || S::kUnpacksBytes)
     matmul_chunks<S, kNibbles, 32>(w, x, y, ldy, n_begin, n_end, [&](PackedChunk<S>& chunk) {
-      unpack_part(PackedPart<S, kNibbles, Scale, false>(w, chunk), chunk);
+      unpack_part<S, kNibbles>(PackedPart<S, kNibbles, Scale, false>(w, chunk), chunk);
     });
   else
     as_it_lies.template operator()<false>(kPackedColumns / w.group);

@@ -210,6 +210,7 @@ struct Limits {
   // Heads whose keys and values may be joined: of so many numbers, so many of them rotated. kNone: any; 0: none.
   int32_t joined_head = 0, joined_rotated = kNone;
   bool joins_f32 = false;
+  bool own_memory = false;  // a device: memory() is not the host's, and there is no more than it has
 
   static constexpr uint32_t format_bit(WeightFormat format) { return uint32_t{1} << static_cast<uint32_t>(format); }
   [[nodiscard]] bool joins(const HeadShape& shape) const {
@@ -248,8 +249,8 @@ class Ops : public DraftOps {
   // it lies.
   virtual const void* fetch(const void* from, size_t bytes, HostCopy& copy) = 0;
   [[nodiscard]] virtual Limits limits() const { return {}; }
-  // Of memory of its own: how much is left, and how fast it is read, measured now, in 1e9 bytes per second. 0: it is
-  // the host's.
+  // Of memory of its own (Limits::own_memory): how much is left, and how fast it is read, measured now, in 1e9 bytes
+  // per second.
   [[nodiscard]] virtual size_t free_bytes() const { return 0; }
   virtual double read_gbs() { return 0; }
   // How many different values there are among `count` of 0 … end - 1; none where the host cannot look.

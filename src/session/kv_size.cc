@@ -29,8 +29,9 @@ size_t automatic_kv_bytes(const Forward& forward, const EngineSettings& settings
   return std::clamp(free_host_bytes() / 2, kLeast, kMost);
 }
 
-size_t kv_bytes_for_one(const Forward& forward, const EngineSettings& settings) {
-  const size_t longest = forward.kv_layout().sequence_bytes(forward.config().context, kMaxImageRows);
+size_t kv_bytes_for_one(const Forward& forward, const Drafter* drafter, const EngineSettings& settings) {
+  const size_t longest =
+      Schedule::sequence_bytes(forward.kv_layout(), drafter, forward.config().context, kMaxImageRows);
   return forward.ops().limits().own_memory ? std::min(longest, automatic_kv_bytes(forward, settings)) : longest;
 }
 

@@ -168,8 +168,8 @@ Status OpenedModel::add_engine(const OpenOptions& options) {
   // A device's memory is dealt out once, and what steps scribble on comes first.
   if (on_device) TRY(run_largest_steps({forward_.get(), drafting_->drafter(), vision_.get()}, settings));
   if (settings.kv_bytes == 0)
-    settings.kv_bytes =
-        options.one_request ? kv_bytes_for_one(*forward_, settings) : automatic_kv_bytes(*forward_, settings);
+    settings.kv_bytes = options.one_request ? kv_bytes_for_one(*forward_, drafting_->drafter(), settings)
+                                            : automatic_kv_bytes(*forward_, settings);
   TRY(check_kv_bytes(settings.kv_bytes, *forward_));
   const EngineParts parts{.forward = forward_.get(),
                           .pool = &machine_->pool(),

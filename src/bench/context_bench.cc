@@ -44,8 +44,8 @@ Result<ContextBenchResult> bench_contexts(Forward& forward, ThreadPool& pool, co
     std::vector<double> steps, over;
     std::vector<std::vector<double>> ratios(settings.widths.size());
     for (int32_t round = 0; round < settings.rounds; ++round) {
-      const double own_gbs = forward.ops().read_gbs();
-      speeds.push_back(own_gbs > 0 ? own_gbs : bandwidth.measure(pool));
+      kernels::Ops& ops = forward.ops();
+      speeds.push_back(ops.limits().own_memory ? ops.read_gbs() : bandwidth.measure(pool));
       for (size_t i = 0; i < settings.widths.size(); ++i) {
         double bytes = 0;
         const double ms = stand.width(settings.widths[i], bytes);

@@ -15,8 +15,8 @@ Result<ForwardBenchResult> bench_forward(Forward& forward, ThreadPool& pool, con
   std::vector<std::vector<double>> ms(count), shares(count), ratios(count), bytes(count);
   std::vector<double> speeds, prompts, prompt_ratios;
   for (int32_t round = 0; round < settings.rounds; ++round) {
-    const double own_gbs = forward.ops().read_gbs();
-    const double gbs = own_gbs > 0 ? own_gbs : bandwidth.measure(pool);
+    kernels::Ops& ops = forward.ops();
+    const double gbs = ops.limits().own_memory ? ops.read_gbs() : bandwidth.measure(pool);
     speeds.push_back(gbs);
     for (size_t i = 0; i < count; ++i) {
       double read = 0;

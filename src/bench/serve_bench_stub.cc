@@ -1,4 +1,6 @@
 // What a build without the server says of measuring one.
+#include <boost/json/object.hpp>
+
 #include "bench/serve_bench.h"
 
 namespace paceline {

@@ -1,7 +1,7 @@
 // What a load on a server came to: rates, and how long clients waited.
 #pragma once
 
-#include <boost/json.hpp>
+#include <boost/json/fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>

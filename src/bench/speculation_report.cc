@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <boost/json/array.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
+
 namespace paceline {
 namespace {
 

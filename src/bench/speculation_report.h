@@ -1,7 +1,7 @@
 // What `paceline bench --speculation` found, as a table for people and as JSON for programs.
 #pragma once
 
-#include <boost/json.hpp>
+#include <boost/json/fwd.hpp>
 #include <string>
 #include <vector>
 

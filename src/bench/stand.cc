@@ -15,7 +15,7 @@ double now_ms() {
 
 int32_t chunk_of(const Forward& forward, int32_t chunk) {
   if (chunk > 0) return chunk;
-  return forward.ops().free_bytes() > 0 ? kMostForwardRows : kMaxForwardRows;
+  return forward.ops().limits().own_memory ? kMostForwardRows : kMaxForwardRows;
 }
 
 }  // namespace

@@ -29,9 +29,10 @@ class TextWriter : public Listener {
 // Every prompt is run: what is compared is work. And nobody is sent away: of the host only what is used is taken.
 EngineSettings settings_of(const Forward& forward, const WaySettings& way) {
   constexpr size_t kOfHost = size_t{64} << 30;
-  const size_t on_device = forward.ops().free_bytes();
+  const kernels::Ops& ops = forward.ops();
+  const double share = way.memory_share * static_cast<double>(ops.free_bytes());
   EngineSettings settings;
-  settings.kv_bytes = on_device > 0 ? static_cast<size_t>(way.memory_share * static_cast<double>(on_device)) : kOfHost;
+  settings.kv_bytes = ops.limits().own_memory ? static_cast<size_t>(share) : kOfHost;
   settings.queue_length = std::numeric_limits<int32_t>::max();
   settings.keeps_prefixes = false;
   settings.fixed_depth = way.depth;

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <boost/json.hpp>
+#include <boost/json/array.hpp>
+#include <boost/json/serialize.hpp>
 #include <functional>
 
 #include "cli/check_gguf.h"
@@ -15,6 +16,7 @@
 #include "proof/encodings_check.h"
 #include "proof/gguf_goldens.h"
 #include "proof/goldens.h"
+#include "proof/goldens_report.h"
 #include "proof/templates_check.h"
 #include "session/machine.h"
 
@@ -46,69 +48,6 @@ struct CheckOptions {
   bool json = false;
 };
 
-std::string error_text(bool ran, double error) { return ran ? fmt::format("{:.1e}", error) : "–"; }
-
-std::string count_text(int64_t equal, int64_t all) { return all == 0 ? "–" : fmt::format("{} of {}", equal, all); }
-
-// fmt counts "–" as one column, as terminals do.
-void print_row(std::span<const std::string> cells) {
-  fmt::print("{:<10} {:>7} {:>12} {:>12} {:>12} {:>14} {:>14} {:>12} {:>12} {:>8} {:>14} {:>8}  {}\n", cells[0],
-             cells[1], cells[2], cells[3], cells[4], cells[5], cells[6], cells[7], cells[8], cells[9], cells[10],
-             cells[11], cells[12]);
-}
-
-void print_table(std::span<const GoldenCheck> checks, Precision precision) {
-  const std::vector<std::string> head{"case",   "prompts", "logit error", "layer error", "state error",   "choices",
-                                      "tokens", "drafts",  "blocks",      "pixels",      "feature error", "images",
-                                      ""};
-  print_row(head);
-  for (const GoldenCheck& check : checks) {
-    const std::vector<std::string> cells{
-        check.name,
-        std::to_string(check.prompts),
-        error_text(check.ran(), std::max(check.logit_error, check.image_logit_error)),
-        error_text(check.prompts > 0, check.layer_input_error),
-        error_text(check.state_error > 0, check.state_error),
-        count_text(check.choices_equal, check.choices),
-        count_text(check.tokens_equal, check.tokens),
-        count_text(check.drafts.proposals_equal, check.drafts.proposals),
-        count_text(check.dflash.drafts.proposals_equal, check.dflash.drafts.proposals),
-        count_text(check.vision.patches_equal, check.vision.images),
-        error_text(check.vision.images > 0, check.vision.feature_error),
-        count_text(check.images_equal, check.images),
-        !check.ran() ? "not run" : (check.passed(precision) ? "ok" : "MISS"),
-    };
-    print_row(cells);
-  }
-}
-
-boost::json::object json_of(const GoldenCheck& check, Precision precision) {
-  boost::json::object object;
-  object["case"] = check.name;
-  object["prompts"] = check.prompts;
-  object["logit_error"] = check.logit_error;
-  object["layer_input_error"] = check.layer_input_error;
-  object["hidden_error"] = check.hidden_error;
-  object["state_error"] = check.state_error;
-  object["choices"] = check.choices;
-  object["choices_equal"] = check.choices_equal;
-  object["tokens"] = check.tokens;
-  object["tokens_equal"] = check.tokens_equal;
-  object["drafts"] = check.drafts.proposals;
-  object["drafts_equal"] = check.drafts.proposals_equal;
-  object["blocks"] = check.dflash.drafts.proposals;
-  object["blocks_equal"] = check.dflash.drafts.proposals_equal;
-  object["block_error"] = check.dflash.block_error;
-  object["images"] = check.images;
-  object["images_equal"] = check.images_equal;
-  object["image_logit_error"] = check.image_logit_error;
-  object["pictures"] = check.vision.images;
-  object["pictures_equal"] = check.vision.patches_equal;
-  object["feature_error"] = check.vision.feature_error;
-  object["passed"] = check.passed(precision);
-  return object;
-}
-
 int check_goldens(const CheckOptions& options) {
   auto machine = Machine::make({.threads = options.run.threads, .device = options.run.device});
   if (!machine.ok()) return fail(kExitFailure, machine.error().message);
@@ -124,11 +63,10 @@ int check_goldens(const CheckOptions& options) {
     checks.push_back(std::move(*check));
   }
   if (options.json) {
-    boost::json::array list;
-    for (const GoldenCheck& check : checks) list.push_back(json_of(check, options.run.precision));
-    if (const auto error = write_out(boost::json::serialize(list) + "\n")) return fail_to_write(error);
-  } else {
-    print_table(checks, options.run.precision);
+    if (const auto error = write_out(boost::json::serialize(goldens_json(checks, options.run.precision)) + "\n"))
+      return fail_to_write(error);
+  } else if (const auto error = write_out(goldens_table(checks, options.run.precision))) {
+    return fail_to_write(error);
   }
   const bool missed = std::any_of(checks.begin(), checks.end(),
                                   [&](const GoldenCheck& check) { return !check.passed(options.run.precision); });

@@ -8,8 +8,8 @@
 #include "cli/command_line.h"
 #include "cli/draft_options.h"
 #include "cli/sampling_options.h"
+#include "model/config.h"
 #include "model/forward.h"
-#include "model/gemma4/config.h"
 #include "session/generate.h"
 #include "session/opened_model.h"
 

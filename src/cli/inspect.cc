@@ -6,12 +6,8 @@
 #include "cli/console.h"
 #include "cli/generate_options.h"
 #include "cli/inspect_pictures.h"
-#include "model/gemma4/config_reader.h"
-#include "model/gemma4/mtp_binding.h"
-#include "model/gemma4/report.h"
+#include "model/checkpoint_report.h"
 #include "model/load.h"
-#include "model/qwen/config_reader.h"
-#include "model/qwen/report.h"
 #include "session/machine.h"
 #include "session/model_path.h"
 
@@ -35,23 +31,6 @@ struct InspectOptions {
   bool json = false;
 };
 
-Status is_known(const Checkpoint& opened) {
-  if (is_assistant_config(opened.config_json()) || qwen::is_qwen_config(opened.config_json())) return Done{};
-  const auto config = read_config(opened.config_json(), opened.generation_config_json());
-  if (!config.ok()) return Error{fmt::format("{}: {}", opened.folder().string(), config.error().message)};
-  return Done{};
-}
-
-Result<ModelReport> report_on(const std::shared_ptr<const Checkpoint>& checkpoint, ThreadPool& pool, Hashing hashing) {
-  const std::filesystem::path& folder = checkpoint->folder();
-  if (is_assistant_config(checkpoint->config_json())) {
-    TRY_ASSIGN(const auto drafter, load_mtp(folder, pool));
-    return make_report(*drafter, *checkpoint, hashing);
-  }
-  TRY_ASSIGN(const LoadedModel model, load_model(folder, pool));
-  return make_report(model, hashing);
-}
-
 Result<std::string> pictures_text(const std::filesystem::path& folder, Machine& machine,
                                   const InspectOptions& options) {
   TRY_ASSIGN(const LoadedModel model, load_model(folder, machine.pool()));
@@ -61,18 +40,11 @@ Result<std::string> pictures_text(const std::filesystem::path& folder, Machine& 
 
 Result<std::string> model_text(const std::filesystem::path& folder, Machine& machine, const InspectOptions& options) {
   const Hashing hashing = options.no_hash ? Hashing::skip : Hashing::sha256;
-  TRY_ASSIGN(const auto checkpoint,
-             Checkpoint::open(folder, [](const Checkpoint& opened) { return is_known(opened); }));
-  std::string text;
-  if (qwen::is_qwen_config(checkpoint->config_json())) {
-    TRY_ASSIGN(const LoadedModel model, load_model(folder, machine.pool()));
-    TRY_ASSIGN(text, options.json ? qwen::report_json(model, hashing, machine.kernels_name())
-                                  : qwen::report_text(model, hashing));
-  } else {
-    TRY_ASSIGN(const ModelReport report, report_on(checkpoint, machine.pool(), hashing));
-    text = options.json ? report_json(report, machine.kernels_name()) : report_text(report);
+  if (options.json) {
+    TRY_ASSIGN(const std::string json, checkpoint_report_json(folder, machine.pool(), hashing, machine.kernels_name()));
+    return json + "\n";
   }
-  if (options.json) return text + "\n";
+  TRY_ASSIGN(const std::string text, checkpoint_report_text(folder, machine.pool(), hashing));
   return fmt::format("{}\nmachine: {} kernels, {} threads\n", text, machine.kernels_name(), machine.pool().threads());
 }
 

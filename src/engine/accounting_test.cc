@@ -167,7 +167,7 @@ class AccountingTest : public testing::TestWithParam<AccountingCase> {
       const int32_t drafts = seq.reads() ? 0 : pick(0, most);
       seq.drafts.assign(static_cast<size_t>(drafts), 0);
       if (seq.drafter_state != nullptr) {
-        ASSERT_EQ(seq.drafter_state->units.size(), seq.drafter_units.numbers().size());
+        ASSERT_EQ(seq.drafter_state->units().size(), seq.drafter_units.numbers().size());
       }
       // Without a drafter nobody has held anything for drafts.
       if (drafter() == nullptr && !seq.kv.reserve(part.rows + drafts)) seq.drafts.clear();

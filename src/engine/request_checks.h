@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 #include "engine/request.h"
-#include "model/gemma4/config.h"
+#include "model/config.h"
 #include "model/vision/vision_forward.h"
 
 namespace paceline {

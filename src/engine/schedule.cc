@@ -48,17 +48,21 @@ std::shared_ptr<Accepted> Schedule::accept(Request request, const KvLayout& layo
       accepted->most_rows = std::max(accepted->most_rows, picture.count);
   }
   accepted->request = std::move(request);
-  const auto bytes_with = [&](bool drafts) {
-    const size_t unit = layout.blocks.unit_bytes;
-    const size_t state = drafts && drafter != nullptr ? drafter->state_bytes(accepted->positions) : 0;
-    return layout.sequence_bytes(accepted->positions, accepted->most_rows, drafts) + (state + unit - 1) / unit * unit;
-  };
-  accepted->bytes_per_choice = bytes_with(true);
-  if (accepted->bytes() > kv_bytes) accepted->bytes_per_choice = bytes_with(accepted->drafts = false);
+  const int32_t positions = accepted->positions, most_rows = accepted->most_rows;
+  accepted->bytes_per_choice = sequence_bytes(layout, drafter, positions, most_rows);
+  if (accepted->bytes() > kv_bytes) {
+    accepted->drafts = false;
+    accepted->bytes_per_choice = layout.sequence_bytes(positions, most_rows, false);
+  }
   accepted->text = {accepted->request.prompt, {}, accepted->request.scope};
   for (const RequestPicture& picture : accepted->request.pictures)
     accepted->text.pictures.push_back({picture.first_pos, picture.count, picture.content});
   return accepted;
+}
+
+size_t Schedule::sequence_bytes(const KvLayout& layout, const Drafter* drafter, int32_t positions, int32_t most_rows) {
+  const size_t unit = layout.blocks.unit_bytes, state = drafter != nullptr ? drafter->state_bytes(positions) : 0;
+  return layout.sequence_bytes(positions, most_rows) + (state + unit - 1) / unit * unit;
 }
 
 // For all that stands and a page more: whoever comes back does not have to go at once. And for what an operator wants
@@ -192,11 +196,11 @@ bool Schedule::hold_rows(Sequence& seq, int32_t rows, int32_t drafts) {
   if (!seq.kv.reserve(rows + drafts, drafts)) return false;
   const int64_t units = drafter_units(*seq.accepted, seq.kv.length() + rows + drafts);
   if (!seq.drafter_units.grow(memory_.arena(), static_cast<int32_t>(units))) return false;
-  if (seq.drafter_state == nullptr) return true;
-  std::vector<void*>& told = seq.drafter_state->units;
-  seq.drafter_state->unit_bytes = memory_.arena().unit_bytes();
-  for (const int32_t number : seq.drafter_units.numbers().subspan(told.size()))
-    told.push_back(memory_.arena().at(number));
+  const std::span<const int32_t> numbers = seq.drafter_units.numbers();
+  if (seq.drafter_state == nullptr || seq.drafter_state->units().size() == numbers.size()) return true;
+  std::vector<std::byte*> places;
+  for (const int32_t number : numbers) places.push_back(memory_.arena().at(number));
+  seq.drafter_state->lie_in(places, memory_.arena().unit_bytes());
   return true;
 }
 

@@ -33,6 +33,10 @@ class Schedule {
                                                         const ModelConfig& config, size_t kv_bytes,
                                                         const Drafter* drafter = nullptr);
 
+  // What one sequence takes, drafts and all; drafter: may be none.
+  [[nodiscard]] static size_t sequence_bytes(const KvLayout& layout, const Drafter* drafter, int32_t positions,
+                                             int32_t most_rows);
+
   void enqueue(std::shared_ptr<const Accepted> accepted) { waiting_.push_back(std::move(accepted)); }
   // To those that run, as many as fit: first whoever gave way. `start` sees each that begins, or begins again.
   void admit(const Start& start);

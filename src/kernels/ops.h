@@ -1,7 +1,7 @@
 // The one interface between the model and the machine: a small number of wide operations. A forward is written once
-// against it; what only the vision side, choosing and blocks of drafts need is in files of
-// their own. Every operation treats
-// rows as an outer dimension only: a row's result has the same bits alone, among others and for any number of threads.
+// against it; what only the vision side, recurrent layers, drafters and choosing need is in files of their own. Every
+// operation treats rows as an outer dimension only: a row's result has the same bits alone, among others and for any
+// number of threads.
 //
 // Shapes are written [outer, inner], contiguous, float32 unless said otherwise.
 #pragma once
@@ -15,6 +15,8 @@
 #include <vector>
 
 #include "base/result.h"
+#include "kernels/draft_ops.h"
+#include "kernels/kv_pages.h"
 #include "tensor/dtype.h"
 #include "tensor/matrix.h"
 
@@ -24,16 +26,6 @@ class BlockOps;
 class ChoosingOps;
 class RecurrentOps;
 class VisionOps;
-
-// Positions per KV page, and the attention tile: page borders are absolute positions.
-inline constexpr int32_t kPageTokens = 64;
-
-// Attention merges pages in chunks of so many, from nothing each, and then the chunks, both in ascending order. A chunk
-// is the unit of work, whatever the number of rows and threads.
-inline constexpr int32_t kChunkPages = 16;
-
-// The widest head; loading checks it.
-inline constexpr int32_t kMaxHeadDim = 512;
 
 // What an unquantised matrix is multiplied with. Quantised ones take 8-bit activations, one scale per row and group.
 enum class Activation : uint8_t { f32, bf16 };
@@ -81,77 +73,6 @@ struct NormsArgs {
   float eps = 0;
   std::span<const NormOutput> out;  // up to kMaxNorms
 };
-
-// The pages of one layer of one sequence. Position p lies in slot (p / kPageTokens) mod slots, or p / kPageTokens where
-// slots is 0. Unless they are joined or in codes,
-//   keys:   [kv_head][kPageTokens][head_dim]
-//   values: [kv_head][head_dim][kPageTokens], so that both products of attention run along contiguous memory
-// Memory is dealt out in units of one size, by number; a page of all layers of a kind is a block of some units, which
-// lie anywhere. The numbers are the same for all of these layers: a layer only has its own place in a block.
-struct KvPages {
-  const int32_t* numbers = nullptr;  // [slots, block_units], host memory
-  std::byte* keys = nullptr;         // where the layer's keys would lie if its unit were number 0
-  std::byte* values = nullptr;       // likewise
-  int64_t unit_bytes = 0;
-  int32_t block_units = 1;
-  int32_t key_unit = 0, value_unit = 0;  // of a block's units: where the keys lie, where the values
-  int32_t slots = 0;
-
-  [[nodiscard]] int32_t slot_of(int32_t page) const { return slots == 0 ? page : page % slots; }
-  [[nodiscard]] void* keys_of(int32_t page) const { return keys + offset_of(page, key_unit); }
-  [[nodiscard]] void* values_of(int32_t page) const { return values + offset_of(page, value_unit); }
-
- private:
-  [[nodiscard]] int64_t offset_of(int32_t page, int32_t unit) const {
-    return numbers[int64_t{slot_of(page)} * block_units + unit] * unit_bytes;
-  }
-};
-
-// What a page of a layer takes; how it lies inside is the backend's own business. Joined, all of it is where keys are.
-struct KvPageBytes {
-  size_t keys = 0, values = 0;
-};
-
-// Pages that lie one behind the other, each its keys and then its values; numbers: 0, 1, 2 …
-inline KvPages pages_in_a_row(void* first, const KvPageBytes& bytes, const int32_t* numbers, int32_t slots = 0) {
-  KvPages pages;
-  pages.numbers = numbers;
-  pages.keys = static_cast<std::byte*>(first);
-  pages.values = pages.keys + bytes.keys;
-  pages.unit_bytes = static_cast<int64_t>(bytes.keys + bytes.values);
-  pages.slots = slots;
-  return pages;
-}
-inline KvPages pages_in_a_row(void* first, size_t each, const int32_t* numbers, int32_t slots = 0) {
-  return pages_in_a_row(first, KvPageBytes{each, each}, numbers, slots);
-}
-
-// Consecutive rows of one sequence.
-struct SeqSpan {
-  int32_t first_row = 0;
-  int32_t count = 0;
-  int32_t first_pos = 0;
-  KvPages pages;
-};
-
-struct HeadShape {
-  int32_t heads = 0, kv_heads = 0, head_dim = 0;
-  DType kv_dtype = DType::bf16;  // bf16, f32, or i8: codes with scales (kv_rotation.h)
-  // Joined: V is the raw K projection and its norm has no weight, so that a key is the value times k_weight wherever it
-  // is not rotated. Pages keep the values and, of the keys, only what is rotated: so many numbers, the first half of
-  // them from 0 on, the other half from head_dim / 2 on. 0: keys and values apart.
-  int32_t joined = 0;
-};
-
-constexpr KvPageBytes kv_page_bytes(const HeadShape& shape) {
-  const auto vectors = static_cast<size_t>(shape.kv_heads) * kPageTokens;
-  const size_t scale = shape.kv_dtype == DType::i8 ? sizeof(float) : 0;
-  const auto bytes_of = [&](int32_t numbers) {
-    return static_cast<size_t>(numbers) * dtype_bytes(shape.kv_dtype) + scale;
-  };
-  if (shape.joined > 0) return {vectors * (bytes_of(shape.head_dim) + bytes_of(shape.joined)), 0};
-  return {vectors * bytes_of(shape.head_dim), vectors * bytes_of(shape.head_dim)};
-}
 
 // Per head: q = rope(norm(q) * q_weight) in place; k likewise and v, or norm(v), into the pages. Joined or in codes, q
 // is left as attention() of the same backend takes it.
@@ -246,18 +167,6 @@ struct PickArgs {
   TokenId* to = nullptr;           // [rows], the backend's memory
 };
 
-// The best token of each row among those of its best clusters; of equal ones the lowest id, 0 where nothing is a
-// number.
-struct ClustersArgs {
-  const float* centroid_scores = nullptr;  // [rows, centroids]
-  const MatrixStack* clusters = nullptr;   // [centroids] of [size, hidden]
-  const TokenId* tokens = nullptr;         // [centroids, size], the backend's memory: whose rows those are
-  const float* x = nullptr;                // [rows, hidden]
-  int32_t rows = 0;
-  int32_t top = 0;          // clusters that are scored; of equal ones the first
-  TokenId* best = nullptr;  // [rows]
-};
-
 // y = f(gate x) * up x
 struct GatedArgs {
   const Matrix* gate = nullptr;  // [out, in]
@@ -274,7 +183,7 @@ struct GateMulArgs {
   GateFunction function = GateFunction::gelu;
 };
 
-// The largest shapes that a backend's kernels take. Loading asks (model/backend_limits.h); what was not asked for and
+// The largest shapes that a backend's kernels take. Loading asks (ModelWeights::check); what was not asked for and
 // comes all the same is an error of the backend.
 struct Limits {
   static constexpr int32_t kNone = std::numeric_limits<int32_t>::max();
@@ -301,6 +210,7 @@ struct Limits {
   // Heads whose keys and values may be joined: of so many numbers, so many of them rotated. kNone: any; 0: none.
   int32_t joined_head = 0, joined_rotated = kNone;
   bool joins_f32 = false;
+  bool own_memory = false;  // a device: memory() is not the host's, and there is no more than it has
 
   static constexpr uint32_t format_bit(WeightFormat format) { return uint32_t{1} << static_cast<uint32_t>(format); }
   [[nodiscard]] bool joins(const HeadShape& shape) const {
@@ -317,10 +227,8 @@ struct HostCopy {
 
 // Pointers into rows and pages are memory of the backend: what memory() gave, or what lies in it. Operations are only
 // enqueued, in order; nothing has run for certain before wait().
-class Ops {
+class Ops : public DraftOps {
  public:
-  virtual ~Ops() = default;
-
   // Zeroed, 64-byte aligned; none where there is no more.
   virtual std::shared_ptr<void> memory(size_t bytes) = 0;
   // The same for a large piece that may never be used to its end: the host's is only taken as far as it is written.
@@ -333,7 +241,7 @@ class Ops {
   // is not the host's (none: the host does that itself), and recurrent layers.
   [[nodiscard]] virtual VisionOps& vision() = 0;
   [[nodiscard]] virtual ChoosingOps* choosing() { return nullptr; }
-  // Operations of drafters that guess whole blocks; none: this backend runs no such drafter.
+  // What guessing whole blocks takes; none: this backend runs no such drafter.
   [[nodiscard]] virtual BlockOps* blocks() { return nullptr; }
   // None: models that need it are refused when they are loaded.
   [[nodiscard]] virtual RecurrentOps* recurrent() { return nullptr; }
@@ -341,8 +249,8 @@ class Ops {
   // it lies.
   virtual const void* fetch(const void* from, size_t bytes, HostCopy& copy) = 0;
   [[nodiscard]] virtual Limits limits() const { return {}; }
-  // Of memory of its own: how much is left, and how fast it is read, measured now, in 1e9 bytes per second. 0: it is
-  // the host's.
+  // Of memory of its own (Limits::own_memory): how much is left, and how fast it is read, measured now, in 1e9 bytes
+  // per second.
   [[nodiscard]] virtual size_t free_bytes() const { return 0; }
   virtual double read_gbs() { return 0; }
   // How many different values there are among `count` of 0 … end - 1; none where the host cannot look.
@@ -411,11 +319,8 @@ class Ops {
   virtual void rope(const RopeArgs& args) = 0;
   // to[i] = from[rows[i]], [rows, width]; rows in host memory
   virtual void gather(const float* from, std::span<const int32_t> rows, int32_t width, float* to) = 0;
-  // Of each row of x [rows, width] the first of the largest; what is not a number is never it. `best` [rows].
-  virtual void argmax(const float* x, int32_t rows, int32_t width, TokenId* best) = 0;
   // y[r] = a[r] and then b[r], [rows, 2 * width]
   virtual void side_by_side(const float* a, const float* b, int32_t rows, int32_t width, float* y) = 0;
-  virtual void best_of_clusters(const ClustersArgs& args, Activation activation) = 0;
 };
 
 }  // namespace paceline::kernels

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "model/gemma4/changed_checkpoint.h"
+#include "model/changed_checkpoint.h"
 #include "weights/scratch_folder.h"
 
 namespace paceline {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "model/gemma4/changed_checkpoint.h"
+#include "model/changed_checkpoint.h"
 #include "model/gemma4/config_reader.h"
 #include "model/gemma4/load_gemma4.h"
 #include "model/gemma4/mtp_binding.h"

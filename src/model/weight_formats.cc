@@ -21,6 +21,11 @@ std::string what_is_unread(const Matrix& m, const kernels::Limits& limits) {
 
 }  // namespace
 
+Status check_at_most(const char* what, int32_t found, int32_t most) {
+  if (found <= most) return Done{};
+  return Error{fmt::format("the model has {} {}; this backend takes at most {}", found, what, most)};
+}
+
 Status check_weight_formats(std::span<const Matrix* const> matrices, const kernels::Limits& limits) {
   for (const Matrix* matrix : matrices) {
     const std::string unread = what_is_unread(*matrix, limits);

@@ -61,12 +61,17 @@ TEST_P(DflashContext, ChunksAndDepthsLeaveNoHoles) {
   }
 }
 
-// Rows that come one by one while nobody asks wait for each other; what is proposed then is what it would have been.
+// Rows that come one by one while nobody asks wait for each other, as many as the units take that their sequence has;
+// what is proposed then is what it would have been.
 TEST_P(DflashContext, RowsThatWaitedAreThereWhenDraftsAreAsked) {
   const std::vector<TokenId> text = text_of(150);
-  const auto proposed = [&](int32_t one_by_one, bool writes) {
+  const auto proposed = [&](int32_t one_by_one, bool writes, size_t unit_bytes = 4096, size_t units = 0) {
     KvCache kv(forward_->kv_layout(), 200);
     const auto state = dflash_->start();
+    std::vector<std::byte> memory(units * unit_bytes);
+    std::vector<std::byte*> places;
+    for (size_t i = units; i-- > 0;) places.push_back(memory.data() + i * unit_bytes);
+    state->lie_in(places, unit_bytes);
     const auto run = [&](int32_t rows) {
       const SeqRows seq{&kv, rows};
       ForwardInput input;
@@ -78,7 +83,12 @@ TEST_P(DflashContext, RowsThatWaitedAreThereWhenDraftsAreAsked) {
       dflash_->committed({&stand, 1}, {output.backend_taps, rows});
     };
     run(149 - one_by_one);
-    for (int32_t i = 0; i < one_by_one; ++i) run(1);
+    int32_t most_waiting = 0;
+    for (int32_t i = 0; i < one_by_one; ++i) {
+      run(1);
+      most_waiting = std::max(most_waiting, state->waiting());
+    }
+    EXPECT_EQ(most_waiting > 0, writes && one_by_one > 0 && units > 0);
     EXPECT_TRUE(kv.reserve(dflash_->block_rows()));
     std::vector<TokenId> drafts(kDepth);
     DraftAsk ask{{text, &kv, nullptr}, state.get(), drafts};
@@ -87,7 +97,31 @@ TEST_P(DflashContext, RowsThatWaitedAreThereWhenDraftsAreAsked) {
     return drafts;
   };
   const std::vector<TokenId> expected = proposed(0, false);
-  for (const int32_t one_by_one : {1, 15, 16, 17, 40, 100}) EXPECT_EQ(proposed(one_by_one, true), expected);
+  const size_t unit = forward_->kv_layout().blocks.unit_bytes, units = dflash_->state_bytes(200) / unit;
+  EXPECT_GT(units, 0u);
+  for (const int32_t one_by_one : {1, 15, 16, 17, 40, 100}) {
+    EXPECT_EQ(proposed(one_by_one, true, unit, units), expected);
+    EXPECT_EQ(proposed(one_by_one, true, 4096, 5), expected);
+    EXPECT_EQ(proposed(one_by_one, true), expected);
+  }
+}
+
+// What waits is of the account that keys and values are of, and is given back.
+TEST_P(DflashContext, RowsThatWaitAreAccountedFor) {
+  settings_.fixed_depth = 0;
+  const Request asked = request(200, 80);
+  const KvLayout& layout = forward_->kv_layout();
+  const size_t state = dflash_->state_bytes(200), unit = layout.blocks.unit_bytes;
+  EXPECT_EQ(state % unit, 0u);
+  settings_.kv_bytes = layout.sequence_bytes(280, kMaxForwardRows) + state;
+  Engine engine(parts_, settings_);
+  const auto texts = std::make_shared<Texts>();
+  ASSERT_EQ(engine.submit(asked, texts).refusal, Refusal::none);
+  engine.step();
+  EXPECT_EQ(engine.stats().running_bytes, layout.sequence_bytes(200, kMaxForwardRows) + state);
+  finish(engine);
+  EXPECT_EQ(engine.stats().running_bytes, 0u);
+  EXPECT_EQ(texts->tokens[0], decode(*forward_, decode_request(asked, 0), {}, {}).tokens);
 }
 
 TEST_P(DflashContext, APrefixBringsTheDraftersPartAlong) {

@@ -32,7 +32,7 @@ class Watching : public RandomDrafter {
     for (const CommittedRows& one : rows) {
       auto& seen = static_cast<SeenRows*>(one.state)->rows;
       ASSERT_EQ(seen.size() + static_cast<size_t>(one.count), static_cast<size_t>(one.length));
-      ASSERT_GE(one.state->units.size() * one.state->unit_bytes, kStateBytes);
+      ASSERT_GE(one.state->units().size() * one.state->unit_bytes(), kStateBytes);
       for (int32_t i = 0; i < one.count; ++i) {
         const float* row = taps.values + static_cast<size_t>(one.first_row + i) * width_;
         seen.emplace_back(row, row + width_);

@@ -184,6 +184,13 @@ TEST_P(HostGivingWay, BeforeAnyStepWithBlocks) {
   settings_.fixed_depth = 6;
   expect_same(false);
 }
+// Nobody asks: rows wait, and what waits of one that gives way goes with it.
+TEST_P(HostGivingWay, BeforeAnyStepWhileRowsWaitForBlocks) {
+  if (!has_dflash()) GTEST_SKIP() << "this model has no such drafter";
+  use_dflash();
+  settings_.fixed_depth = 0;
+  expect_same(false);
+}
 TEST_P(DeviceGivingWay, BeforeAnyStep) { expect_same(false); }
 TEST_P(DeviceGivingWay, BeforeAnyStepWithDrafts) {
   use_mtp();

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "session/gemma_chat.h"
+#include "session/gemma/gemma_chat.h"
 
 namespace paceline {
 

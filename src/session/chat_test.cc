@@ -2,7 +2,7 @@
 
 #include <boost/json/parse.hpp>
 
-#include "session/gemma_chat.h"
+#include "session/gemma/gemma_chat.h"
 #include "tokenizer/tokenizers_for_tests.h"
 
 namespace paceline {

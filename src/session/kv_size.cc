@@ -22,15 +22,17 @@ size_t free_host_bytes() {
 
 size_t automatic_kv_bytes(const Forward& forward, const EngineSettings& settings) {
   constexpr size_t kLeast = size_t{256} << 20, kMost = size_t{64} << 30;
-  // A device has memory of its own.
-  const size_t on_device = forward.ops().free_bytes();
-  if (on_device > 0) return on_device - bytes_beside_steps(forward.config(), settings, on_device);
+  if (forward.ops().limits().own_memory) {
+    const size_t free_bytes = forward.ops().free_bytes();
+    return free_bytes - bytes_beside_steps(forward.config(), settings, free_bytes);
+  }
   return std::clamp(free_host_bytes() / 2, kLeast, kMost);
 }
 
-size_t kv_bytes_for_one(const Forward& forward, const EngineSettings& settings) {
-  const size_t longest = forward.kv_layout().sequence_bytes(forward.config().context, kMaxImageRows);
-  return forward.ops().free_bytes() > 0 ? std::min(longest, automatic_kv_bytes(forward, settings)) : longest;
+size_t kv_bytes_for_one(const Forward& forward, const Drafter* drafter, const EngineSettings& settings) {
+  const size_t longest =
+      Schedule::sequence_bytes(forward.kv_layout(), drafter, forward.config().context, kMaxImageRows);
+  return forward.ops().limits().own_memory ? std::min(longest, automatic_kv_bytes(forward, settings)) : longest;
 }
 
 Status check_kv_bytes(size_t bytes, const Forward& forward) {

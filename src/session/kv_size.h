@@ -6,6 +6,7 @@
 #include "base/result.h"
 #include "engine/engine_settings.h"
 #include "model/forward.h"
+#include "speculate/drafter.h"
 
 namespace paceline {
 
@@ -16,8 +17,9 @@ size_t free_host_bytes();
 // largest_steps.h), of the host half of it within bounds. (Weights that were mapped come and go with their use, and
 // count as free.)
 size_t automatic_kv_bytes(const Forward& forward, const EngineSettings& settings);
-// The same for one request at a time, however long: of the host only as much is taken as is used.
-size_t kv_bytes_for_one(const Forward& forward, const EngineSettings& settings);
+// The same for one request at a time, however long, with drafts: of the host only as much is taken as is used. drafter:
+// may be none.
+size_t kv_bytes_for_one(const Forward& forward, const Drafter* drafter, const EngineSettings& settings);
 
 // An error where not even the smallest request could ever run, with both numbers.
 Status check_kv_bytes(size_t bytes, const Forward& forward);

@@ -83,11 +83,27 @@ class Steps {
     input.seqs = seqs;
     input.logit_rows = logit_rows;
     if (of_.drafter != nullptr) input.tap_layers = of_.drafter->tap_layers();
-    (void)of_.forward->enqueue(input);
+    const ForwardRows ran = of_.forward->enqueue(input);
+    if (of_.drafter != nullptr) tell(seqs, {ran.taps, all});
     return of_.forward->settle();
   }
 
-  // Many with a draft each, and few with many. What a drafter remembers of a sequence is not asked for.
+  // The drafter, as if all of them stood.
+  void tell(std::span<const SeqRows> seqs, const Taps& taps) {
+    std::vector<std::unique_ptr<DrafterState>> states;
+    std::vector<CommittedRows> rows;
+    const std::vector<TokenId> standing(static_cast<size_t>(of_.forward->config().context) + 1, 0);
+    int32_t first = 0;
+    for (const SeqRows& seq : seqs) {
+      states.push_back(of_.drafter->start());
+      rows.push_back({states.back().get(), seq.kv, seq.kv->length(), first, seq.count});
+      rows.back().standing = std::span(standing).first(static_cast<size_t>(seq.kv->length()) + 1);
+      first += seq.count;
+    }
+    of_.drafter->committed(rows, taps);
+  }
+
+  // Many with a draft each, and few with many. What waits of a sequence lies in its units, which it has none of here.
   Status draft() {
     const int32_t half = std::max(1, settings_.batch_rows / 2);
     TRY(draft(half, 1));
@@ -95,13 +111,15 @@ class Steps {
   }
   Status draft(int32_t count, int32_t depth) {
     if (depth == 0) return Done{};
-    std::vector<KvCache> caches = sequences(count, 1);
+    const int32_t block = std::max(1, of_.drafter->block_rows());
+    std::vector<KvCache> caches = sequences(count, block);
     kernels::Ops& ops = of_.forward->ops();
     kernels::RowBuffer hidden;
     const float* row = hidden.sized(ops, of_.forward->config().hidden);
     std::vector<std::vector<TokenId>> tokens, drafts(caches.size(), std::vector<TokenId>(static_cast<size_t>(depth)));
     std::vector<std::unique_ptr<DrafterState>> states;
-    for (const KvCache& kv : caches) {
+    for (KvCache& kv : caches) {
+      (void)kv.reserve(std::min(block, kv.capacity() - kv.length()));
       tokens.emplace_back(static_cast<size_t>(kv.length()) + 1, 0);
       states.push_back(of_.drafter->start());
     }
@@ -139,11 +157,12 @@ Status run_largest_steps(const LargestSteps& of, const EngineSettings& settings)
   return of.forward->settle();
 }
 
-// Of a sequence: the row it drafts from, counts and biases of all tokens, and bits of what is barred and of what is
-// allowed at each of a round's choices. Graphs are small and many; and not all of a driver's memory is in one piece.
+// Of a sequence: the row it drafts from and one of a drafter that reads along, counts and biases of all tokens, and
+// bits of what is barred and of what is allowed at each of a round's choices. Graphs are small and many; and not all of
+// a driver's memory is in one piece.
 size_t bytes_beside_steps(const ModelConfig& config, const EngineSettings& settings, size_t free_bytes) {
   const auto vocab = static_cast<size_t>(config.vocab), hidden = static_cast<size_t>(config.hidden);
-  const size_t each = hidden * sizeof(float) + 2 * vocab * sizeof(float) + (kMaxDraftTokens + 2) * vocab / 8;
+  const size_t each = 2 * hidden * sizeof(float) + 2 * vocab * sizeof(float) + (kMaxDraftTokens + 2) * vocab / 8;
   const size_t graphs = std::min(size_t{1} << 30, free_bytes / 10);
   return std::min(free_bytes / 2, graphs + each * static_cast<size_t>(std::min(settings.most_running, 1024)));
 }

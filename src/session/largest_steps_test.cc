@@ -9,6 +9,7 @@
 #include "model/gemma4/gemma4_forward.h"
 #include "model/gemma4/mtp_binding.h"
 #include "model/load.h"
+#include "speculate/dflash/dflash_drafter.h"
 #include "speculate/mtp/mtp_drafter.h"
 
 namespace paceline {
@@ -29,35 +30,54 @@ class Silent : public Listener {
   Heard hear(const Event& event) override { return {event.tokens.size(), false}; }
 };
 
-// Once the largest steps have run, others take no more than what belongs to a sequence.
-TEST(LargestSteps, NothingGrowsBehindThem) {
-  const std::filesystem::path folder = std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/goldens/dense";
-  ThreadPool pool(1);
-  CountingOps ops(**kernels::find_cpu_table(""), pool);
-  const LoadedModel model = *load_model(folder / "target", pool);
-  Gemma4Forward forward(as_gemma4(model.weights), ops, Precision::bf16);
-  MtpDrafter drafter(std::make_unique<MtpForward>(load_mtp(folder / "assistant", pool).value(),
-                                                  as_gemma4(forward.weights()), ops, forward.precision()));
-  EngineSettings settings;
-  settings.batch_rows = 64;
-  settings.chunk_rows = 64;
-  settings.fixed_depth = 3;
-  ASSERT_TRUE(run_largest_steps({&forward, &drafter, nullptr}, settings).ok());
-  ASSERT_GT(ops.taken, 0u);
-  ops.taken = 0;
-  StepCosts costs;
-  Engine engine({&forward, &pool, &drafter, &costs, nullptr}, settings);
-  constexpr int32_t kRequests = 20;
-  for (int32_t i = 0; i < kRequests; ++i) {
-    Request request;
-    request.prompt.assign(static_cast<size_t>(30 + 40 * i), 5 + i);
-    request.max_tokens = 12;
-    request.context = model.config.context;
-    ASSERT_EQ(engine.submit(request, std::make_shared<Silent>()).refusal, Refusal::none);
+class LargestStepsTest : public testing::Test {
+ protected:
+  LargestStepsTest() {
+    settings_.batch_rows = 64;
+    settings_.chunk_rows = 64;
   }
-  while (engine.step()) {
+
+  // Once the largest steps have run, others take no more than what belongs to a sequence.
+  void expect_nothing_grows(Drafter& drafter) {
+    ASSERT_TRUE(run_largest_steps({&forward_, &drafter, nullptr}, settings_).ok());
+    ASSERT_GT(ops_.taken, 0u);
+    ops_.taken = 0;
+    StepCosts costs;
+    Engine engine({&forward_, &pool_, &drafter, &costs, nullptr}, settings_);
+    constexpr int32_t kRequests = 20;
+    for (int32_t i = 0; i < kRequests; ++i) {
+      Request request;
+      request.prompt.assign(static_cast<size_t>(30 + 40 * i), 5 + i);
+      request.max_tokens = 12;
+      request.context = model_.config.context;
+      ASSERT_EQ(engine.submit(request, std::make_shared<Silent>()).refusal, Refusal::none);
+    }
+    while (engine.step()) {
+    }
+    EXPECT_EQ(ops_.taken, kRequests * static_cast<size_t>(model_.config.hidden) * sizeof(float));
   }
-  EXPECT_EQ(ops.taken, kRequests * static_cast<size_t>(model.config.hidden) * sizeof(float));
+
+  std::filesystem::path folder_ = std::filesystem::path(PACELINE_SOURCE_DIR) / "tests/goldens/dense";
+  ThreadPool pool_{1};
+  CountingOps ops_{**kernels::find_cpu_table(""), pool_};
+  LoadedModel model_ = *load_model(folder_ / "target", pool_);
+  Gemma4Forward forward_{as_gemma4(model_.weights), ops_, Precision::bf16};
+  EngineSettings settings_;
+};
+
+TEST_F(LargestStepsTest, NothingGrowsBehindThem) {
+  MtpDrafter drafter(std::make_unique<MtpForward>(load_mtp(folder_ / "assistant", pool_).value(),
+                                                  as_gemma4(forward_.weights()), ops_, forward_.precision()));
+  settings_.fixed_depth = 3;
+  expect_nothing_grows(drafter);
+}
+
+// Rows that wait lie in the sequence's units.
+TEST_F(LargestStepsTest, NothingGrowsBehindThemWithBlocks) {
+  DflashDrafter drafter(
+      std::make_unique<DflashForward>(load_dflash(folder_ / "dflash", *forward_.weights(), pool_).value(), forward_));
+  settings_.fixed_depth = 7;
+  expect_nothing_grows(drafter);
 }
 
 TEST(LargestSteps, WhatIsLeftBesideIsLittleOfALargeDevice) {

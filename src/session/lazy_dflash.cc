@@ -8,6 +8,10 @@ struct ReadAlong : DrafterState {
   bool missed = false;  // rows of it
 
   [[nodiscard]] int32_t waiting() const override { return own->waiting(); }
+  void lie_in(std::span<std::byte* const> units, size_t unit_bytes) override {
+    DrafterState::lie_in(units, unit_bytes);
+    own->lie_in(units, unit_bytes);
+  }
 };
 
 ReadAlong& state_of(DrafterState* state) { return static_cast<ReadAlong&>(*state); }

@@ -19,6 +19,8 @@ class LazyDflash : public LazyDrafter {
   [[nodiscard]] DraftedBy kind(int32_t) const override { return DraftedBy::dflash; }
   [[nodiscard]] std::span<const int32_t> tap_layers() const override { return drafter_.tap_layers(); }
   [[nodiscard]] int32_t block_rows() const override { return drafter_.block_rows(); }
+  // Also while it is held back: like its layers, they have their place from the start.
+  [[nodiscard]] size_t state_bytes(int32_t positions) const override { return drafter_.state_bytes(positions); }
 
   std::unique_ptr<DrafterState> start() override;
   void propose(std::span<DraftAsk> asks) override;
@@ -27,10 +29,7 @@ class LazyDflash : public LazyDrafter {
 
  private:
   void load() override { forward_.load(); }
-  void unload() override {
-    forward_.unload();
-    drafter_.drop_spare();
-  }
+  void unload() override { forward_.unload(); }
   [[nodiscard]] bool reads_along() const { return may() && loaded(); }
   // Those whose rows it knows, as its drafter is asked.
   std::span<DraftAsk> known_asks(std::span<const DraftAsk> asks);

@@ -161,16 +161,15 @@ Status OpenedModel::add_engine(const OpenOptions& options) {
   settings.fixed_depth = options.draft.depth;
   // A device is only filled by many rows; a processor by few.
   constexpr float kDeviceLatency_ms = 50;
-  if (!settings.latency_ms && machine_->ops().free_bytes() > 0) settings.latency_ms = kDeviceLatency_ms;
+  const bool on_device = machine_->ops().limits().own_memory;
+  if (!settings.latency_ms && on_device) settings.latency_ms = kDeviceLatency_ms;
   if (settings.latency_ms == 0.0f) settings.latency_ms.reset();
-  if (settings.chunk_rows == 0)
-    settings.chunk_rows = machine_->ops().free_bytes() > 0 ? kMostForwardRows : kMaxForwardRows;
+  if (settings.chunk_rows == 0) settings.chunk_rows = on_device ? kMostForwardRows : kMaxForwardRows;
   // A device's memory is dealt out once, and what steps scribble on comes first.
-  if (machine_->ops().free_bytes() > 0)
-    TRY(run_largest_steps({forward_.get(), drafting_->drafter(), vision_.get()}, settings));
+  if (on_device) TRY(run_largest_steps({forward_.get(), drafting_->drafter(), vision_.get()}, settings));
   if (settings.kv_bytes == 0)
-    settings.kv_bytes =
-        options.one_request ? kv_bytes_for_one(*forward_, settings) : automatic_kv_bytes(*forward_, settings);
+    settings.kv_bytes = options.one_request ? kv_bytes_for_one(*forward_, drafting_->drafter(), settings)
+                                            : automatic_kv_bytes(*forward_, settings);
   TRY(check_kv_bytes(settings.kv_bytes, *forward_));
   const EngineParts parts{.forward = forward_.get(),
                           .pool = &machine_->pool(),

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/gemma4/config.h"
+#include "model/config.h"
 #include "tensor/dtype.h"
 
 namespace paceline {

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "media/decode.h"
-#include "model/gemma4/backend_limits.h"
 #include "model/vision/vision_config_reader.h"
+#include "model/vision/vision_limits.h"
 #include "weights/mapped_file.h"
 
 namespace paceline {

@@ -45,10 +45,19 @@ class DrafterState {
   // Of the rows that stand, the newest ones that the drafter's layers have not been given yet.
   [[nodiscard]] virtual int32_t waiting() const { return 0; }
 
-  // What it keeps in the backend's memory lies here: pieces of one size, of the same account as keys and values. Before
-  // every step there are so many that Drafter::state_bytes() of all positions that the step runs fit.
-  std::vector<void*> units;
-  size_t unit_bytes = 0;
+  // What it keeps in the backend's memory lies in pieces of one size, of the same account as keys and values. Before
+  // every step it has been told of so many that Drafter::state_bytes() of all positions that the step runs fit: of all
+  // there are, in one order, whenever there are more. Who tells of none has none: then it keeps nothing there.
+  virtual void lie_in(std::span<std::byte* const> units, size_t unit_bytes) {
+    units_.assign(units.begin(), units.end());
+    unit_bytes_ = unit_bytes;
+  }
+  [[nodiscard]] std::span<std::byte* const> units() const { return units_; }
+  [[nodiscard]] size_t unit_bytes() const { return unit_bytes_; }
+
+ private:
+  std::vector<std::byte*> units_;
+  size_t unit_bytes_ = 0;
 };
 
 // One sequence's part of a round of drafting.

@@ -10,6 +10,12 @@ namespace {
 struct SetState : DrafterState {
   std::vector<std::unique_ptr<DrafterState>> each;
 
+  // Only one of them looks there.
+  void lie_in(std::span<std::byte* const> units, size_t unit_bytes) override {
+    DrafterState::lie_in(units, unit_bytes);
+    for (const auto& one : each)
+      if (one != nullptr) one->lie_in(units, unit_bytes);
+  }
   [[nodiscard]] int32_t waiting() const override {
     int32_t most = 0;
     for (const auto& one : each) most = std::max(most, one == nullptr ? 0 : one->waiting());
@@ -18,12 +24,7 @@ struct SetState : DrafterState {
 };
 
 DrafterState* state_of(DrafterState* all, size_t which) {
-  if (all == nullptr) return nullptr;
-  DrafterState* own = static_cast<SetState*>(all)->each[which].get();
-  if (own == nullptr) return nullptr;
-  own->units = all->units;
-  own->unit_bytes = all->unit_bytes;
-  return own;
+  return all == nullptr ? nullptr : static_cast<SetState*>(all)->each[which].get();
 }
 
 }  // namespace

@@ -209,6 +209,19 @@ Status check_tokenizer_file(const TokenizerFile& read) {
   return Done{};
 }
 
+Status read_sequence(const json::value* value, std::string place, std::string_view list_name, const ReadPart& read) {
+  if (value == nullptr || value->is_null()) return Done{};
+  TRY_ASSIGN(const TextJsonFields part, TextJsonFields::of(value, std::move(place)));
+  TRY_ASSIGN(const std::string_view type, part.string("type"));
+  if (type != "Sequence") return read(part, type);
+  TRY(part.only({"type", list_name}));
+  TRY_ASSIGN(const json::array* list, part.array(list_name));
+  for (size_t i = 0; i < list->size(); ++i) {
+    TRY(read_sequence(&(*list)[i], fmt::format("{}.{}[{}]", part.place(), list_name, i), list_name, read));
+  }
+  return Done{};
+}
+
 Result<TokenizerParts> read_character_parts(TokenizerFile& read) {
   TRY_ASSIGN(const TextJsonFields file, TextJsonFields::of(&read.settings, "tokenizer.json"));
   TokenizerParts parts;

@@ -2,12 +2,12 @@
 // implement is an error that names it.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <boost/json/value.hpp>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -46,18 +46,8 @@ Result<BpeSettings> read_bpe_settings(const TextJsonFields& file);
 Result<Surroundings> read_post_processor(const TextJsonFields& file);
 
 // Reads a part and, for a Sequence, those that it lists under `list_name`: read(part, type) for each.
-template <class Read>
-Status read_sequence(const boost::json::value* value, std::string place, std::string_view list_name, Read read) {
-  if (value == nullptr || value->is_null()) return Done{};
-  TRY_ASSIGN(const TextJsonFields part, TextJsonFields::of(value, std::move(place)));
-  TRY_ASSIGN(const std::string_view type, part.string("type"));
-  if (type != "Sequence") return read(part, type);
-  TRY(part.only({"type", list_name}));
-  TRY_ASSIGN(const boost::json::array* list, part.array(list_name));
-  for (size_t i = 0; i < list->size(); ++i) {
-    TRY(read_sequence(&(*list)[i], fmt::format("{}.{}[{}]", part.place(), list_name, i), list_name, read));
-  }
-  return Done{};
-}
+using ReadPart = std::function<Status(const TextJsonFields& part, std::string_view type)>;
+Status read_sequence(const boost::json::value* value, std::string place, std::string_view list_name,
+                     const ReadPart& read);
 
 }  // namespace paceline

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <boost/json.hpp>
 #include <cmath>
 
 namespace paceline {

@@ -2,7 +2,8 @@
 // field by its path, what was expected and what was found. Nothing here throws.
 #pragma once
 
-#include <boost/json.hpp>
+#include <boost/json/object.hpp>
+#include <boost/json/value.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>

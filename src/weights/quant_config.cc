@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <boost/json/serialize.hpp>
+
 #include "weights/json_fields.h"
 
 namespace paceline {

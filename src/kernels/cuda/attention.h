@@ -1,4 +1,4 @@
-// Heads and attention on the device, as plain arguments. Pages and their borders are ops.h's.
+// Heads and attention on the device, as plain arguments. Pages and their borders are kv_pages.h's.
 #pragma once
 
 #include "kernels/cuda/matmul.h"

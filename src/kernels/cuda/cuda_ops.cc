@@ -137,6 +137,7 @@ Limits CudaOps::limits() const {
   limits.delta_head = kMaxDeltaDim;
   limits.delta_head_step = kDeltaStep;
   limits.delta_kernel = kMaxDeltaKernel;
+  limits.own_memory = true;
   return limits;
 }
 

@@ -9,16 +9,11 @@
 namespace paceline {
 namespace {
 
-Status at_most(const char* what, int32_t found, int32_t most) {
-  if (found <= most) return Done{};
-  return Error{fmt::format("the model has {} {}; this backend takes at most {}", found, what, most)};
-}
-
 Status check_text(const Gemma4Config& config, const kernels::Limits& limits) {
-  TRY(at_most("experts", config.experts, limits.experts));
-  TRY(at_most("experts per token", config.experts_per_token, limits.experts_per_token));
-  TRY(at_most("numbers in a row (hidden size)", config.hidden, limits.norm_width));
-  TRY(at_most("numbers in a per-layer embedding", config.ple_width, limits.norm_width));
+  TRY(check_at_most("experts", config.experts, limits.experts));
+  TRY(check_at_most("experts per token", config.experts_per_token, limits.experts_per_token));
+  TRY(check_at_most("numbers in a row (hidden size)", config.hidden, limits.norm_width));
+  TRY(check_at_most("numbers in a per-layer embedding", config.ple_width, limits.norm_width));
   for (const LayerConfig& layer : config.layers) {
     if (layer.head_dim % limits.head_step == 0) continue;
     return Error{fmt::format("the model has heads of {} numbers; this backend takes multiples of {}", layer.head_dim,
@@ -66,15 +61,10 @@ Status check_limits(const MtpWeights& weights, const kernels::Limits& limits) {
                                              &weights.centroids, &weights.clusters.first};
   TRY(check_weight_formats(ends, limits));
   TRY(check_layer_formats(weights.layers, limits));
-  TRY(at_most("clusters of tokens", weights.clusters.count, limits.clusters));
+  TRY(check_at_most("clusters of tokens", weights.clusters.count, limits.clusters));
   return weights.clusters.count == 0
              ? Status(Done{})
-             : at_most("numbers in a cluster's row", weights.clusters.first.cols, limits.cluster_width);
-}
-
-Status check_limits(const VisionConfig& config, const kernels::Limits& limits) {
-  TRY(at_most("numbers in a row of patches", config.hidden, limits.norm_width));
-  return at_most("numbers in a head of the vision side", config.head_dim, limits.picture_head);
+             : check_at_most("numbers in a cluster's row", weights.clusters.first.cols, limits.cluster_width);
 }
 
 }  // namespace paceline

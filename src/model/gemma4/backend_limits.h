@@ -6,12 +6,10 @@
 #include "kernels/ops.h"
 #include "model/gemma4/mtp_weights.h"
 #include "model/gemma4/weights.h"
-#include "model/vision/vision_weights.h"
 
 namespace paceline {
 
 Status check_limits(const Gemma4Weights& weights, const kernels::Limits& limits);
 Status check_limits(const MtpWeights& weights, const kernels::Limits& limits);
-Status check_limits(const VisionConfig& config, const kernels::Limits& limits);
 
 }  // namespace paceline

@@ -77,7 +77,7 @@ TEST_F(BackendLimitsTest, ExpertsWhoseGatesDiffer) {
       "in one format");
 }
 
-TEST_F(BackendLimitsTest, DraftersAndPictures) {
+TEST_F(BackendLimitsTest, Drafters) {
   MtpWeights drafter;
   drafter.config.text = tiny_config("dense", 24);
   drafter.clusters.count = 5000;
@@ -88,12 +88,6 @@ TEST_F(BackendLimitsTest, DraftersAndPictures) {
   EXPECT_TRUE(check_limits(drafter, limits_).ok());
   limits_.cluster_width = 99;
   EXPECT_FALSE(check_limits(drafter, limits_).ok());
-
-  VisionConfig vision;
-  vision.head_dim = 257;
-  EXPECT_TRUE(check_limits(vision, limits_).ok());
-  limits_.picture_head = 256;
-  EXPECT_FALSE(check_limits(vision, limits_).ok());
 }
 
 }  // namespace

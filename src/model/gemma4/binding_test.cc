@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "model/gemma4/changed_checkpoint.h"
+#include "model/changed_checkpoint.h"
 #include "model/gemma4/config_reader.h"
 #include "model/gemma4/load_gemma4.h"
 #include "weights/scratch_folder.h"

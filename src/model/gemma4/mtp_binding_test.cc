@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "model/gemma4/changed_checkpoint.h"
+#include "model/changed_checkpoint.h"
 #include "model/gemma4/load_gemma4.h"
 #include "model/gemma4/synthetic.h"
 

@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "kernels/cpu_ops.h"
-#include "model/gemma4/changed_checkpoint.h"
+#include "model/changed_checkpoint.h"
 #include "model/gemma4/gemma4_forward.h"
 #include "model/gemma4/load_gemma4.h"
 #include "model/gemma4/mtp_binding.h"

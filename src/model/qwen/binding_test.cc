@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "model/gemma4/changed_checkpoint.h"
+#include "model/changed_checkpoint.h"
 #include "model/load.h"
 #include "model/qwen/weights.h"
 

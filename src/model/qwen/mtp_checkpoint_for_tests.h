@@ -5,7 +5,7 @@
 #include <random>
 #include <string>
 
-#include "model/gemma4/changed_checkpoint.h"
+#include "model/changed_checkpoint.h"
 
 namespace paceline {
 

@@ -11,17 +11,12 @@ namespace {
 
 size_t vector_bytes(const Vector& v) { return v.size() * sizeof(float); }
 
-Status at_most(const char* what, int32_t found, int32_t most) {
-  if (found <= most) return Done{};
-  return Error{fmt::format("the model has {} {}; this backend takes at most {}", found, what, most)};
-}
-
 Error lacks(const char* what) { return Error{fmt::format("this backend does not have {} yet", what)}; }
 
 Status check_delta(const kernels::DeltaShape& shape, const kernels::Limits& limits) {
-  TRY(at_most("taps of a convolution", shape.kernel, limits.delta_kernel));
+  TRY(check_at_most("taps of a convolution", shape.kernel, limits.delta_kernel));
   for (const int32_t dim : {shape.key_dim, shape.value_dim}) {
-    TRY(at_most("numbers in a head of Gated DeltaNet", dim, limits.delta_head));
+    TRY(check_at_most("numbers in a head of Gated DeltaNet", dim, limits.delta_head));
     if (dim % limits.delta_head_step != 0)
       return Error{
           fmt::format("the model has heads of Gated DeltaNet of {} numbers; this backend takes multiples of {}", dim,
@@ -84,9 +79,9 @@ ModelState QwenWeights::state() const {
 }
 
 Status QwenWeights::check(const kernels::Limits& limits) const {
-  TRY(at_most("experts", config.experts, limits.experts));
-  TRY(at_most("experts per token", config.experts_per_token, limits.experts_per_token));
-  TRY(at_most("numbers in a row (hidden size)", config.hidden, limits.norm_width));
+  TRY(check_at_most("experts", config.experts, limits.experts));
+  TRY(check_at_most("experts per token", config.experts_per_token, limits.experts_per_token));
+  TRY(check_at_most("numbers in a row (hidden size)", config.hidden, limits.norm_width));
   if (config.head_dim % limits.head_step != 0 || config.rotary % limits.head_step != 0)
     return Error{
         fmt::format("the model has heads of {} numbers, {} of them rotated; this backend takes multiples of {}",

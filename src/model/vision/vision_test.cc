@@ -10,6 +10,7 @@
 #include "kernels/cpu_ops.h"
 #include "model/vision/vision_config_reader.h"
 #include "model/vision/vision_forward.h"
+#include "model/vision/vision_limits.h"
 
 namespace paceline {
 namespace {
@@ -251,6 +252,15 @@ TEST(VisionConfigTest, ReadsTowersEmbeddersAndNone) {
                             R"({"vision_config": {"model_type": "siglip"}})", R"({"vision_config": 3})"}) {
     EXPECT_FALSE(read_vision_config(wrong).ok()) << wrong;
   }
+}
+
+TEST(VisionConfigTest, HeadsMayBeTooWideForABackend) {
+  VisionConfig config;
+  config.head_dim = 257;
+  kernels::Limits limits;
+  EXPECT_TRUE(check_limits(config, limits).ok());
+  limits.picture_head = 256;
+  EXPECT_FALSE(check_limits(config, limits).ok());
 }
 
 TEST(PictureBudgetTest, IsTheFilesOrTheDefault) {

@@ -5,9 +5,11 @@
 #include <memory>
 #include <vector>
 
+#include "base/result.h"
 #include "base/thread_pool.h"
-#include "model/gemma4/weights.h"
+#include "model/vector.h"
 #include "model/vision/vision_config.h"
+#include "tensor/matrix.h"
 #include "weights/checkpoint.h"
 
 namespace paceline {

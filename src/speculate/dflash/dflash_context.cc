@@ -20,8 +20,7 @@ class Piece {
     DflashContextRows some = rows;
     some.count = std::min(rows.count, kMostRows - held);
     if (some.count <= 0) return 0;
-    caches_.push_back(rows.kv);
-    at_.s.spans.push_back({held, some.count, rows.first_pos, {}});
+    span(held, some);
     for (int32_t i = 0; i < some.count; ++i) at_.s.positions.push_back(rows.first_pos + i);
     const int64_t width = at_.w.fc.cols;
     float* to = at_.sized(at_.s.joined, int64_t{kMostRows} * width) + held * width;
@@ -51,6 +50,19 @@ class Piece {
   }
 
  private:
+  // Rows behind those before them are one span, wherever they came from.
+  void span(int32_t first_row, const DflashContextRows& rows) {
+    if (!caches_.empty() && caches_.back() == rows.kv) {
+      kernels::SeqSpan& last = at_.s.spans.back();
+      if (last.first_pos + last.count == rows.first_pos) {
+        last.count += rows.count;
+        return;
+      }
+    }
+    caches_.push_back(rows.kv);
+    at_.s.spans.push_back({first_row, rows.count, rows.first_pos, {}});
+  }
+
   void fuse(int32_t rows) {
     float* context = at_.sized(at_.s.context, int64_t{rows} * at_.c.hidden);
     at_.linear(at_.s.joined.data(), rows, at_.w.fc, context);

@@ -3,50 +3,52 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "kernels/row_buffer.h"
 
 namespace paceline {
 namespace {
 
 // Rows of a sequence that wait at most, and their bytes beyond the first sixteen. So many read the weights once instead
 // of each.
-constexpr int64_t kLeastWaiting = 16, kMostWaiting = 32, kMostWaitingBytes = int64_t{512} << 10;
+constexpr size_t kLeastWaiting = 16, kMostWaiting = 32, kMostWaitingBytes = size_t{512} << 10;
+
+size_t most_waiting(size_t row_bytes) { return std::clamp(kMostWaitingBytes / row_bytes, kLeastWaiting, kMostWaiting); }
 
 }  // namespace
 
-// Of one sequence: what the layers saw of the last of its rows.
+// Of one sequence: what the layers saw of the last of its rows. They lie in its units, as many in each as fit whole.
 struct DflashDrafter::Waiting : DrafterState {
-  explicit Waiting(std::shared_ptr<Spare> from) : spare(std::move(from)) {
-    const std::scoped_lock lock(spare->mutex);
-    if (spare->rows.empty()) return;
-    rows = std::move(spare->rows.back());
-    spare->rows.pop_back();
-  }
-  ~Waiting() override {
-    const std::scoped_lock lock(spare->mutex);
-    spare->rows.push_back(std::move(rows));
-  }
-  Waiting(const Waiting&) = delete;
-  Waiting& operator=(const Waiting&) = delete;
-
-  const KvCache* kv = nullptr;
-  int32_t first_pos = 0, count = 0;
-  kernels::RowBuffer rows;  // [most_waiting(), joined_width]
-  std::shared_ptr<Spare> spare;
+  explicit Waiting(size_t bytes) : row_bytes(bytes) {}
 
   [[nodiscard]] int32_t waiting() const override { return count; }
+  [[nodiscard]] int32_t capacity() const {
+    return static_cast<int32_t>(std::min(units().size() * rows_per_unit(), most_waiting(row_bytes)));
+  }
+  // So many of them, from one on, that lie one behind the other.
+  struct Run {
+    float* rows = nullptr;  // [count, joined_width]
+    int32_t count = 0;
+  };
+  [[nodiscard]] Run run(int32_t first, int32_t most) const {
+    const auto at = static_cast<size_t>(first), each = rows_per_unit();
+    std::byte* place = units()[at / each] + at % each * row_bytes;
+    return {reinterpret_cast<float*>(place), std::min(most, static_cast<int32_t>(each - at % each))};
+  }
+
+  const size_t row_bytes;
+  const KvCache* kv = nullptr;
+  int32_t first_pos = 0, count = 0;
+
+ private:
+  [[nodiscard]] size_t rows_per_unit() const { return unit_bytes() / row_bytes; }
 };
 
-std::unique_ptr<DrafterState> DflashDrafter::start() { return std::make_unique<Waiting>(spare_); }
+std::unique_ptr<DrafterState> DflashDrafter::start() { return std::make_unique<Waiting>(row_bytes()); }
 
-void DflashDrafter::drop_spare() {
-  const std::scoped_lock lock(spare_->mutex);
-  spare_->rows.clear();
-}
-
-int32_t DflashDrafter::most_waiting() const {
-  const int64_t row_bytes = forward_->joined_width() * static_cast<int64_t>(sizeof(float));
-  return static_cast<int32_t>(std::clamp(kMostWaitingBytes / row_bytes, kLeastWaiting, kMostWaiting));
+// Where not even one row fits into a unit, none waits.
+size_t DflashDrafter::state_bytes(int32_t) const {
+  const size_t unit = forward_->layout().blocks.unit_bytes, rows_per_unit = unit / row_bytes();
+  if (rows_per_unit == 0) return 0;
+  return (most_waiting(row_bytes()) + rows_per_unit - 1) / rows_per_unit * unit;
 }
 
 int32_t DflashDrafter::rows_for(const DraftAsk& ask) const { return std::min(block_rows(), ask.context.kv->room()); }
@@ -95,7 +97,7 @@ void DflashDrafter::committed(std::span<const CommittedRows> rows, const Taps& t
     const auto* waiting = static_cast<const Waiting*>(one.state);
     const int32_t first = one.length - one.count;
     const bool ends_page = first / kPageTokens != one.length / kPageTokens;
-    if (one.writes && waiting != nullptr && !ends_page && waiting->count + one.count <= most_waiting()) {
+    if (one.writes && waiting != nullptr && !ends_page && waiting->count + one.count <= waiting->capacity()) {
       wait(one, taps);
       continue;
     }
@@ -107,19 +109,25 @@ void DflashDrafter::committed(std::span<const CommittedRows> rows, const Taps& t
 
 void DflashDrafter::wait(const CommittedRows& one, const Taps& taps) {
   auto& waiting = *static_cast<Waiting*>(one.state);
-  const int64_t width = forward_->joined_width();
   if (waiting.count == 0) waiting.first_pos = one.length - one.count;
   waiting.kv = one.kv;
   CHECK(waiting.first_pos + waiting.count == one.length - one.count);
-  float* to = waiting.rows.sized(forward_->ops(), most_waiting() * width) + waiting.count * width;
-  forward_->join(taps, one.first_row, one.count, to);
-  waiting.count += one.count;
+  for (int32_t done = 0; done < one.count;) {
+    const Waiting::Run to = waiting.run(waiting.count, one.count - done);
+    forward_->join(taps, one.first_row + done, to.count, to.rows);
+    waiting.count += to.count;
+    done += to.count;
+  }
 }
 
 void DflashDrafter::take_waiting(DrafterState* state) {
   auto* waiting = static_cast<Waiting*>(state);
-  if (waiting == nullptr || waiting->count == 0) return;
-  new_rows_.push_back({waiting->kv, waiting->first_pos, 0, waiting->count, waiting->rows.data()});
+  if (waiting == nullptr) return;
+  for (int32_t done = 0; done < waiting->count;) {
+    const Waiting::Run from = waiting->run(done, waiting->count - done);
+    new_rows_.push_back({waiting->kv, waiting->first_pos + done, 0, from.count, from.rows});
+    done += from.count;
+  }
   waiting->count = 0;
 }
 

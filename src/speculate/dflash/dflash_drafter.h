@@ -3,10 +3,8 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
-#include "kernels/row_buffer.h"
 #include "speculate/dflash/dflash_forward.h"
 #include "speculate/drafter.h"
 
@@ -19,6 +17,8 @@ class DflashDrafter : public Drafter {
   [[nodiscard]] DraftedBy kind(int32_t) const override { return DraftedBy::dflash; }
   [[nodiscard]] std::span<const int32_t> tap_layers() const override { return forward_->tap_layers(); }
   [[nodiscard]] int32_t block_rows() const override { return forward_->config().block_size; }
+  // The rows that may wait, whatever its length. What is remembered lies in layers of the sequence's pages.
+  [[nodiscard]] size_t state_bytes(int32_t positions) const override;
 
   std::unique_ptr<DrafterState> start() override;
   // Full blocks, as it was trained for, but where a sequence has no room for one; the head is asked for the wanted rows
@@ -27,19 +27,12 @@ class DflashDrafter : public Drafter {
   // None where the host chooses, or where somebody would get fewer than it wants.
   const TokenId* enqueue(std::span<DraftAsk> asks) override;
   // While nobody asks for drafts, rows wait, to be remembered some at once: its weights are read once for all of them,
-  // and one that is not asked costs next to nothing.
+  // and one that is not asked costs next to nothing. A sequence without units has none that wait.
   void committed(std::span<const CommittedRows> rows, const Taps& taps) override;
-  // Gives back what is kept for sequences to come.
-  void drop_spare();
 
  private:
   struct Waiting;
-  // Memory of sequences that have ended, for those to come: new memory would be new pages each time.
-  struct Spare {
-    std::mutex mutex;  // who drops them is not who runs
-    std::vector<kernels::RowBuffer> rows;
-  };
-  [[nodiscard]] int32_t most_waiting() const;
+  [[nodiscard]] size_t row_bytes() const { return static_cast<size_t>(forward_->joined_width()) * sizeof(float); }
   void wait(const CommittedRows& one, const Taps& taps);
   void take_waiting(DrafterState* state);
   // What there is room for.
@@ -48,7 +41,6 @@ class DflashDrafter : public Drafter {
   void gather(std::span<DraftAsk> asks);
 
   std::unique_ptr<DflashForward> forward_;
-  std::shared_ptr<Spare> spare_ = std::make_shared<Spare>();
   std::vector<DflashProposal> proposals_;
   std::vector<DflashContextRows> new_rows_;
 };

@@ -62,6 +62,8 @@ class DflashForward {
   void join(const Taps& taps, int32_t first_row, int32_t count, float* to);
   [[nodiscard]] int32_t joined_width() const { return weights_->fc.cols; }
   [[nodiscard]] kernels::Ops& ops() const { return target_.ops(); }
+  // The target's, with all layers of drafters.
+  [[nodiscard]] const KvLayout& layout() const { return target_.kv_layout(); }
   // Each gets the drafts that it would get alone.
   void propose(std::span<const DflashProposal> seqs);
   // The same, but the drafts are left in the memory of the backend, which chooses, with nobody waiting for them: one

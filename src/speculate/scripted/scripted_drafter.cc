@@ -39,11 +39,11 @@ struct ScriptedDrafter::State : DrafterState {
   KnownTexts::Text* text = nullptr;
 
   static DrafterState* paid_of(DrafterState* state) {
-    DrafterState* own = state == nullptr ? nullptr : static_cast<State*>(state)->paid.get();
-    if (own == nullptr) return nullptr;
-    own->units = state->units;
-    own->unit_bytes = state->unit_bytes;
-    return own;
+    return state == nullptr ? nullptr : static_cast<State*>(state)->paid.get();
+  }
+  void lie_in(std::span<std::byte* const> units, size_t unit_bytes) override {
+    DrafterState::lie_in(units, unit_bytes);
+    if (paid != nullptr) paid->lie_in(units, unit_bytes);
   }
 };
 

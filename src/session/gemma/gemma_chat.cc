@@ -1,4 +1,4 @@
-#include "session/gemma_chat.h"
+#include "session/gemma/gemma_chat.h"
 
 #include <fmt/core.h>
 

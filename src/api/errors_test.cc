@@ -1,11 +1,18 @@
 // What callers and files can get wrong: said in words, and nothing ends by it.
 #include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iostream>
 #include <limits>
 
 #include "api/model_for_tests.h"
+#include "base/sanitized.h"
 
 namespace paceline::api {
 namespace {
@@ -62,6 +69,46 @@ TEST(CErrors, OpeningWhatCannotBeOpened) {
     EXPECT_EQ(paceline_open(&options, &model, nullptr), c.result);
   }
   EXPECT_EQ(paceline_open(nullptr, nullptr, nullptr), PACELINE_INVALID);
+}
+
+// Of a thousand threads the memory has room for the stacks of some. It is another process that has so little.
+TEST(CErrors, ThreadsThatTheSystemDoesNotStart) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory counts among what is limited";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto open = [] {
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto limit = static_cast<rlim_t>(pages * ::getpagesize()) + (rlim_t{1} << 30);
+    const rlimit memory{limit, limit}, stack{rlim_t{8} << 20, rlim_t{8} << 20};
+    if (::setrlimit(RLIMIT_STACK, &stack) != 0 || ::setrlimit(RLIMIT_AS, &memory) != 0) std::_Exit(100);
+    const std::string folder = default_model_folder();
+    paceline_open_options options;
+    paceline_open_options_init(&options, sizeof(options));
+    options.model = folder.c_str();
+    options.threads = 1000;
+    paceline_model* model = nullptr;
+    Problem problem;
+    const paceline_result result = paceline_open(&options, &model, &problem.text);
+    std::cerr << problem.said();
+    std::_Exit(model == nullptr ? result : 100);
+  };
+  EXPECT_EXIT(open(), testing::ExitedWithCode(PACELINE_FAILED),
+              "expected to start 999 threads .* the system started [0-9]+: ");
+}
+
+// Said by its length alone: of these bytes none can be read.
+TEST(CErrors, TextsThatAreTooLongToEncode) {
+  constexpr size_t kBytes = size_t{1} << 30;
+  void* const nowhere = ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(nowhere, MAP_FAILED);
+  const auto* text = static_cast<const char*>(nowhere);
+  int32_t* ids = nullptr;
+  size_t count = 0;
+  Problem problem;
+  EXPECT_EQ(paceline_tokenize(shared_model(), text, kBytes, 0, &ids, &count, &problem.text), PACELINE_INVALID);
+  EXPECT_THAT(problem.said(), HasSubstr("found 1073741824"));
+  EXPECT_EQ(ids, nullptr);
+  ::munmap(nowhere, kBytes);
 }
 
 TEST(CErrors, HandlesThatAreNone) {

@@ -51,6 +51,13 @@ TEST(CErrors, OpeningWhatCannotBeOpened) {
       {[](auto& options) { options.chunk_rows_beside = 0; }, PACELINE_INVALID, "chunk_rows_beside"},
       {[](auto& options) { options.max_running = 0; }, PACELINE_INVALID, "max_running"},
       {[](auto& options) { options.queue_length = -5; }, PACELINE_INVALID, "queue_length"},
+      {[](auto& options) { options.kv = 17; }, PACELINE_INVALID, "kv must be"},
+      {[](auto& options) { options.kv_sliding = -1; }, PACELINE_INVALID, "kv_sliding must be"},
+      {[](auto& options) { options.latency_ms = -2; }, PACELINE_INVALID, "latency_ms"},
+      {[](auto& options) { options.latency_ms = std::nan(""); }, PACELINE_INVALID, "latency_ms"},
+      {[](auto& options) { options.draft_up_to_kv = 1.5; }, PACELINE_INVALID, "draft_up_to_kv"},
+      {[](auto& options) { options.draft_up_to_kv = std::nan(""); }, PACELINE_INVALID, "draft_up_to_kv"},
+      {[](auto& options) { options.reserve_tokens = -1; }, PACELINE_INVALID, "reserve_tokens"},
       {[](auto& options) { options.kv_bytes = 1; }, PACELINE_NO_MODEL, "kv_bytes"},
       {[](auto& options) { options.size = 0; }, PACELINE_INVALID, "options.size"},
   };
@@ -177,6 +184,9 @@ TEST(CErrors, RequestsThatMakeNoSense) {
       {[](auto& ask) { ask.request.choices = std::numeric_limits<int32_t>::max(); }, "choices"},
       {[](auto& ask) { ask.request.top_logprobs = 21; }, "top_logprobs"},
       {[](auto& ask) { ask.request.max_depth = 1000; }, "max_depth"},
+      {[](auto& ask) { ask.request.depth = 1000; }, "depth"},
+      {[](auto& ask) { ask.request.depth = -2; }, "depth"},
+      {[](auto& ask) { ask.request.thought_tokens = -1; }, "thought_tokens"},
       {[](auto& ask) { ask.request.deadline_ms = -1; }, "deadline_ms"},
       {[](auto& ask) { ask.request.stop_string_count = 2; }, "stop_strings is NULL"},
       {[](auto& ask) { ask.request.stop_strings = empty, ask.request.stop_string_count = 1; }, "stop string"},
@@ -205,6 +215,8 @@ TEST(CErrors, RequestsThatMakeNoSense) {
        "token 1073741824"},
       {[](auto& ask) { ask.request.chat = nullptr, ask.request.prompt = "x", ask.request.tool_choice = "auto"; },
        "tool_choice is for chats"},
+      {[](auto& ask) { ask.request.chat = nullptr, ask.request.prompt = "x", ask.request.thought_tokens = 9; },
+       "thought_tokens is for chats"},
   };
   for (size_t i = 0; i < cases.size(); ++i) {
     std::string said;

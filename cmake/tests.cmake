@@ -28,6 +28,7 @@ foreach(room ${rooms})
     endif()
   endif()
 endforeach()
+target_link_libraries(proof_test PRIVATE paceline_proof)
 target_link_libraries(cli_test PRIVATE paceline_commands)
 add_dependencies(cli_test paceline_program)
 

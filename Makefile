@@ -6,7 +6,8 @@ TEST_JOBS ?= $(shell expr $(JOBS) + \( $(JOBS) + 1 \) / 2)
 PROMPT ?= Tell a story about a small boat that wanted to see the sea.
 SHAPE ?= dense-220m
 FUZZ_SECONDS ?= 30
-SOURCES = $(shell git ls-files --cached --others --exclude-standard 'include/*' 'src/*.h' 'src/*.cc' 'bench/*.cc')
+# What is formatted: all C and C++ but CUDA's own files, whose comments have tables that clang-format takes for text.
+SOURCES = $(shell git ls-files --cached --others --exclude-standard 'include/*' $(foreach folder,src tests examples cmake,'$(folder)/*.h' '$(folder)/*.cc' '$(folder)/*.c'))
 
 .DEFAULT_GOAL := build
 .PHONY: build run test test-dev test-long test-sanitized test-tsan bench package gpu gpu-programs gpu-test gpu-bench fuzz format format-check tidy clean deps deps-dev deps-package
@@ -99,7 +100,7 @@ format-check: deps-dev
 
 tidy: deps-dev
 	@cmake --preset tidy
-	@clang-tidy -p build/tidy --quiet $(filter %.cc,$(SOURCES))
+	@clang-tidy -p build/tidy --quiet $(filter src/%.cc,$(SOURCES))
 
 clean:
 	@rm -rf build

@@ -17,7 +17,7 @@ endif()
 if(PACELINE_SERVER)
   leave_out("/cli/(serve|server_question)_stub\\.cc$|/bench/serve_bench_stub\\.cc$")
 else()
-  leave_out("/src/server/|/cli/(serve|serve_file|serve_models|serve_options|serve_test|server_question|browser)\\.cc$")
+  leave_out("/src/server/|/cli/(serve|serve_file|serve_models|serve_options|serve_test|live_options|live_options_test|server_question|browser)\\.cc$")
   leave_out("/bench/(child_server|load_.*|clients_plot|serve_bench|serve_plot|serve_report)\\.cc$")
 endif()
 

@@ -28,6 +28,7 @@ foreach(room ${rooms})
     endif()
   endif()
 endforeach()
+target_link_libraries(proof_test PRIVATE paceline_proof)
 target_link_libraries(cli_test PRIVATE paceline_commands)
 add_dependencies(cli_test paceline_program)
 
@@ -94,6 +95,9 @@ if(NOT PACELINE_ASAN AND NOT PACELINE_TSAN)
   # Installed, and used from there as others would: examples in C, C++ and Python.
   add_test(NAME installed_library COMMAND ${CMAKE_SOURCE_DIR}/tests/library/run ${CMAKE_BINARY_DIR})
   set_tests_properties(installed_library PROPERTIES TIMEOUT 900)
+  # What can be left out of a build is left out, and the rest links: most of the program compiled once more.
+  add_test(NAME left_out_long COMMAND ${CMAKE_SOURCE_DIR}/tests/library/left_out ${CMAKE_BINARY_DIR}/left_out)
+  set_tests_properties(left_out_long PROPERTIES LABELS long TIMEOUT 3600)
 endif()
 
 # Strangers beside honest clients: on servers whose memory some prompts fill, and on a roomy one; an hour in

@@ -58,7 +58,7 @@ enum {
   PACELINE_CLOSED = 4,    /* the model was closed meanwhile */
   PACELINE_CANCELLED = 5, /* by paceline_cancel or by a callback; what came before stands */
   PACELINE_DEADLINE = 6,  /* the request's time was over; what came before stands */
-  PACELINE_FAILED = 7     /* the machine: no memory, a device's fault, a model whose numbers are none */
+  PACELINE_FAILED = 7     /* the machine: no memory, no threads, a device's fault, a model whose numbers are none */
 };
 
 /* What a result is called: "ok", "invalid", ... */
@@ -77,6 +77,7 @@ typedef struct paceline_model paceline_model;
 
 enum { PACELINE_DEVICE_AUTO = 0, PACELINE_DEVICE_CPU = 1, PACELINE_DEVICE_CUDA = 2 };
 enum { PACELINE_PRECISION_BF16 = 0, PACELINE_PRECISION_F32 = 1 };
+enum { PACELINE_KV_AUTO = 0, PACELINE_KV_BF16 = 1, PACELINE_KV_Q8 = 2 };
 enum { PACELINE_VISION_NONE = 0, PACELINE_VISION_IF_POSSIBLE = 1, PACELINE_VISION_NEEDED = 2 };
 
 typedef struct paceline_open_options {
@@ -106,6 +107,16 @@ typedef struct paceline_open_options {
   int32_t queue_length;        /* requests that may wait; more are PACELINE_BUSY */
   int32_t draft_up_to_running; /* no guesses while more sequences run; 0: no such cap */
   int32_t draft_up_to_context; /* no guesses for longer contexts; 0: no such cap */
+  int32_t reserved;            /* not read */
+  double latency_ms;           /* that a step may take while others write: as much of prompts as fits; 0:
+                                  chunk_rows_beside, whatever that takes; -1: what suits the device */
+  double draft_up_to_kv;  /* no guesses while running requests hold more of kv_bytes, 1 being all; 0: no such cap */
+  uint64_t queue_bytes;   /* of requests that wait or run, beside keys and values; more are PACELINE_BUSY */
+  int32_t kv;             /* PACELINE_KV_...: what keys and values are kept in; Q8: in half the memory; AUTO: as
+                             precision says */
+  int32_t kv_sliding;     /* the same of layers that see a window */
+  int32_t reserve_tokens; /* behind its prompt, up to its max_tokens, that must have room when a request begins */
+  int32_t lazy_drafter;   /* 1: a drafter's weights are arranged at its first use, not in paceline_open */
 } paceline_open_options;
 
 /* The defaults, in as many bytes as the caller's struct has. */
@@ -135,6 +146,7 @@ typedef struct paceline_facts {
   int32_t takes_pictures;
   int32_t takes_clips;
   int32_t bos, eos; /* ids; -1: there is none */
+  const char* kv;   /* what keys and values are kept in: "bf16", "q8", "f32"; "q8, sliding bf16" */
 } paceline_facts;
 
 /* Fills as many bytes as facts->size says. */
@@ -258,6 +270,10 @@ typedef struct paceline_request {
   int64_t deadline_ms; /* from now on until it must have ended; 0: no limit */
   const char* scope;   /* kept beginnings of prompts are shared with requests of the same scope; NULL: all without */
   int32_t fresh;       /* 1: starts from nothing that was kept */
+
+  int32_t reserved; /* not read */
+  int32_t depth;    /* always so many guesses per check, where max_depth allows them; -1: as the model was opened */
+  int32_t thought_tokens; /* of a thought, at most, which then ends; 0: no limit. For chats */
 } paceline_request;
 
 /* The defaults: max_tokens 512, one choice, all else as the model's files say. */

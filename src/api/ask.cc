@@ -48,6 +48,9 @@ class RequestReader {
     wishes.choices = asked_.choices;
     if (asked_.top_logprobs >= 0) wishes.top_logprobs = asked_.top_logprobs;
     if (asked_.max_depth >= 0) wishes.max_depth = asked_.max_depth;
+    in_range("depth", asked_.depth, -1, kMaxDraftTokens);
+    if (asked_.depth >= 0) wishes.depth = asked_.depth;
+    in_range("thought_tokens", asked_.thought_tokens, 0, std::numeric_limits<int32_t>::max());
   }
 
   void read_sampling() {
@@ -110,6 +113,7 @@ class RequestReader {
     for (const paceline_medium& medium : media_) ++(medium.is_clip != 0 ? beside.clips : beside.pictures);
     ChatParts parts = read_chat(chat, beside, problem_);
     if (!problem_.none()) return std::nullopt;
+    parts.thought_tokens = asked_.thought_tokens;
     const auto media = read_chat_media(model_.opened().vision(), parts.media, media_, parts.picture_tokens, problem_);
     if (!problem_.none()) return std::nullopt;
     const auto text = render_conversation(model_.text(), parts.chat);
@@ -129,6 +133,7 @@ class RequestReader {
       problem_.say(unsupported("response_format", "response_format_json is for chats"));
     }
     if (asked_.tool_choice != nullptr) problem_.say(unsupported("tool_choice", "tool_choice is for chats"));
+    if (asked_.thought_tokens != 0) problem_.say(unsupported("thought_tokens", "thought_tokens is for chats"));
   }
 
   std::optional<MadeCompletion> read_text_prompt() {

@@ -17,6 +17,9 @@ paceline_open_options default_open_options() {
   options.chunk_rows_beside = engine.chunk_rows_beside;
   options.max_running = engine.most_running;
   options.queue_length = engine.queue_length;
+  options.latency_ms = -1;
+  options.queue_bytes = engine.queue_bytes;
+  options.reserve_tokens = engine.reserve_tokens;
   return options;
 }
 
@@ -44,6 +47,7 @@ paceline_request default_request() {
   request.choices = 1;
   request.top_logprobs = -1;
   request.max_depth = -1;
+  request.depth = -1;
   return request;
 }
 

@@ -1,11 +1,18 @@
 // What callers and files can get wrong: said in words, and nothing ends by it.
 #include <gmock/gmock.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iostream>
 #include <limits>
 
 #include "api/model_for_tests.h"
+#include "base/sanitized.h"
 
 namespace paceline::api {
 namespace {
@@ -44,6 +51,13 @@ TEST(CErrors, OpeningWhatCannotBeOpened) {
       {[](auto& options) { options.chunk_rows_beside = 0; }, PACELINE_INVALID, "chunk_rows_beside"},
       {[](auto& options) { options.max_running = 0; }, PACELINE_INVALID, "max_running"},
       {[](auto& options) { options.queue_length = -5; }, PACELINE_INVALID, "queue_length"},
+      {[](auto& options) { options.kv = 17; }, PACELINE_INVALID, "kv must be"},
+      {[](auto& options) { options.kv_sliding = -1; }, PACELINE_INVALID, "kv_sliding must be"},
+      {[](auto& options) { options.latency_ms = -2; }, PACELINE_INVALID, "latency_ms"},
+      {[](auto& options) { options.latency_ms = std::nan(""); }, PACELINE_INVALID, "latency_ms"},
+      {[](auto& options) { options.draft_up_to_kv = 1.5; }, PACELINE_INVALID, "draft_up_to_kv"},
+      {[](auto& options) { options.draft_up_to_kv = std::nan(""); }, PACELINE_INVALID, "draft_up_to_kv"},
+      {[](auto& options) { options.reserve_tokens = -1; }, PACELINE_INVALID, "reserve_tokens"},
       {[](auto& options) { options.kv_bytes = 1; }, PACELINE_NO_MODEL, "kv_bytes"},
       {[](auto& options) { options.size = 0; }, PACELINE_INVALID, "options.size"},
   };
@@ -62,6 +76,46 @@ TEST(CErrors, OpeningWhatCannotBeOpened) {
     EXPECT_EQ(paceline_open(&options, &model, nullptr), c.result);
   }
   EXPECT_EQ(paceline_open(nullptr, nullptr, nullptr), PACELINE_INVALID);
+}
+
+// Of a thousand threads the memory has room for the stacks of some. It is another process that has so little.
+TEST(CErrors, ThreadsThatTheSystemDoesNotStart) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory counts among what is limited";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto open = [] {
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto limit = static_cast<rlim_t>(pages * ::getpagesize()) + (rlim_t{1} << 30);
+    const rlimit memory{limit, limit}, stack{rlim_t{8} << 20, rlim_t{8} << 20};
+    if (::setrlimit(RLIMIT_STACK, &stack) != 0 || ::setrlimit(RLIMIT_AS, &memory) != 0) std::_Exit(100);
+    const std::string folder = default_model_folder();
+    paceline_open_options options;
+    paceline_open_options_init(&options, sizeof(options));
+    options.model = folder.c_str();
+    options.threads = 1000;
+    paceline_model* model = nullptr;
+    Problem problem;
+    const paceline_result result = paceline_open(&options, &model, &problem.text);
+    std::cerr << problem.said();
+    std::_Exit(model == nullptr ? result : 100);
+  };
+  EXPECT_EXIT(open(), testing::ExitedWithCode(PACELINE_FAILED),
+              "expected to start 999 threads .* the system started [0-9]+: ");
+}
+
+// Said by its length alone: of these bytes none can be read.
+TEST(CErrors, TextsThatAreTooLongToEncode) {
+  constexpr size_t kBytes = size_t{1} << 30;
+  void* const nowhere = ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(nowhere, MAP_FAILED);
+  const auto* text = static_cast<const char*>(nowhere);
+  int32_t* ids = nullptr;
+  size_t count = 0;
+  Problem problem;
+  EXPECT_EQ(paceline_tokenize(shared_model(), text, kBytes, 0, &ids, &count, &problem.text), PACELINE_INVALID);
+  EXPECT_THAT(problem.said(), HasSubstr("found 1073741824"));
+  EXPECT_EQ(ids, nullptr);
+  ::munmap(nowhere, kBytes);
 }
 
 TEST(CErrors, HandlesThatAreNone) {
@@ -130,6 +184,9 @@ TEST(CErrors, RequestsThatMakeNoSense) {
       {[](auto& ask) { ask.request.choices = std::numeric_limits<int32_t>::max(); }, "choices"},
       {[](auto& ask) { ask.request.top_logprobs = 21; }, "top_logprobs"},
       {[](auto& ask) { ask.request.max_depth = 1000; }, "max_depth"},
+      {[](auto& ask) { ask.request.depth = 1000; }, "depth"},
+      {[](auto& ask) { ask.request.depth = -2; }, "depth"},
+      {[](auto& ask) { ask.request.thought_tokens = -1; }, "thought_tokens"},
       {[](auto& ask) { ask.request.deadline_ms = -1; }, "deadline_ms"},
       {[](auto& ask) { ask.request.stop_string_count = 2; }, "stop_strings is NULL"},
       {[](auto& ask) { ask.request.stop_strings = empty, ask.request.stop_string_count = 1; }, "stop string"},
@@ -158,6 +215,8 @@ TEST(CErrors, RequestsThatMakeNoSense) {
        "token 1073741824"},
       {[](auto& ask) { ask.request.chat = nullptr, ask.request.prompt = "x", ask.request.tool_choice = "auto"; },
        "tool_choice is for chats"},
+      {[](auto& ask) { ask.request.chat = nullptr, ask.request.prompt = "x", ask.request.thought_tokens = 9; },
+       "thought_tokens is for chats"},
   };
   for (size_t i = 0; i < cases.size(); ++i) {
     std::string said;

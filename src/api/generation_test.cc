@@ -61,6 +61,51 @@ TEST(CGeneration, GuessesChangeTheTimeOnly) {
   EXPECT_LT(drafted.usage.rounds, plain.usage.rounds);
 }
 
+TEST(CGeneration, GuessesAsManyAsAreAskedFor) {
+  TestAsk ask("Tell a story about a small boat.");
+  const TestAnswer otherwise = answer_to(ask);
+  for (const int32_t depth : {0, 1, 3}) {
+    ask.request.depth = depth;
+    const TestAnswer answer = answer_to(ask);
+    EXPECT_EQ(answer.ids, otherwise.ids);
+    // The first round has the prompt's end, and the last ones no room for as many.
+    EXPECT_LE(answer.usage.drafted, depth * answer.usage.rounds);
+    EXPECT_GE(answer.usage.drafted, depth * (answer.usage.rounds - 3));
+  }
+  ask.request.max_depth = 0;
+  EXPECT_EQ(answer_to(ask).usage.drafted, 0);
+}
+
+TEST(CGeneration, ThoughtsEndWhereTheyMust) {
+  const auto id_of = [](const char* mark) {
+    int32_t* ids = nullptr;
+    size_t count = 0;
+    EXPECT_EQ(paceline_tokenize(shared_model(), mark, SIZE_MAX, 0, &ids, &count, nullptr), PACELINE_OK);
+    EXPECT_EQ(count, 1u);
+    const int32_t id = ids[0];
+    paceline_free(ids);
+    return id;
+  };
+  // One that would begin a thought at once, and never end it, nor say anything twice.
+  const paceline_logit_bias biases[] = {{id_of("<|channel>"), 90}, {id_of("<channel|>"), -1000}};
+  TestAsk ask("Why is the sky blue?");
+  ask.chat.thinking = 1;
+  ask.request.logit_bias = biases;
+  ask.request.logit_bias_count = 2;
+  ask.request.presence_penalty = 100;
+  ask.request.ignore_eos = 1;
+  ask.request.max_tokens = 12;
+  const TestAnswer endless = answer_to(ask);
+  ASSERT_FALSE(endless.ids.empty());
+  EXPECT_EQ(endless.ids.front(), biases[0].id);
+  EXPECT_THAT(endless.ids, testing::Not(testing::Contains(biases[1].id)));
+  ask.request.thought_tokens = 5;
+  const TestAnswer ended = answer_to(ask);
+  ASSERT_EQ(ended.result, PACELINE_OK) << ended.problem;
+  ASSERT_GT(ended.ids.size(), 6u);
+  EXPECT_EQ(ended.ids[6], biases[1].id) << "its begin, five tokens, its end";
+}
+
 TEST(CGeneration, PiecesMakeUpTheText) {
   TestAsk ask("Tell a story about a small boat.");
   std::string text;
@@ -284,6 +329,65 @@ TEST(CGeneration, WhatWasKeptIsSharedWithinAScope) {
   const TestAnswer other = answer_to(ask);
   EXPECT_EQ(other.usage.cached_tokens, 0);
   EXPECT_EQ(other.ids, again.ids);
+}
+
+struct Closing {
+  void operator()(paceline_model* model) const { paceline_close(model); }
+};
+using OwnModel = std::unique_ptr<paceline_model, Closing>;
+
+OwnModel open_with(const std::function<void(paceline_open_options&)>& change) {
+  return OwnModel(open_default_model(change));
+}
+
+std::string kv_of(const OwnModel& model) {
+  paceline_facts facts{};
+  facts.size = sizeof(facts);
+  EXPECT_EQ(paceline_model_facts(model.get(), &facts, nullptr), PACELINE_OK);
+  return facts.kv;
+}
+
+TEST(CSettings, FormatsOfKeysAndValues) {
+  EXPECT_EQ(kv_of(open_with({})), "bf16");
+  EXPECT_EQ(kv_of(open_with([](auto& options) { options.precision = PACELINE_PRECISION_F32; })), "f32");
+  const auto model = open_with([](auto& options) { options.kv = PACELINE_KV_Q8; });
+  EXPECT_EQ(kv_of(model), "q8, sliding bf16");
+  const TestAsk ask("Tell a story about a small boat.");
+  EXPECT_EQ(answer_to(ask, model.get()).result, PACELINE_OK);
+  EXPECT_EQ(kv_of(open_with([](auto& options) { options.kv = options.kv_sliding = PACELINE_KV_Q8; })), "q8");
+}
+
+// What a request holds beside keys and values: with next to nothing for it, one at a time.
+TEST(CSettings, BytesOfRequestsThatWait) {
+  const auto model = open_with([](auto& options) { options.queue_bytes = 1; });
+  TestAsk first("Tell a story about a small boat."), second("Hello");
+  first.request.ignore_eos = 1;
+  first.request.max_tokens = 0;
+  paceline_generation *runs = nullptr, *waits = nullptr;
+  ASSERT_EQ(paceline_submit(model.get(), &first.request, &runs, nullptr), PACELINE_OK);
+  EXPECT_EQ(paceline_submit(model.get(), &second.request, &waits, nullptr), PACELINE_BUSY);
+  paceline_release(runs);
+}
+
+TEST(CSettings, NoGuessesBeyondAPartOfTheMemory) {
+  const TestAsk ask("Tell a story about a small boat.");
+  const auto capped = open_with([](auto& options) { options.draft_up_to_kv = 1e-9; });
+  const TestAnswer plain = answer_to(ask, capped.get());
+  EXPECT_EQ(plain.usage.drafted, 0);
+  EXPECT_EQ(plain.ids, answer_to(ask).ids);
+}
+
+// Whatever it is told about times and when memory is taken, texts are the same.
+TEST(CSettings, OfTimesAndRoomChangeNoText) {
+  const TestAsk ask("Tell a story about a small boat.");
+  const auto model = open_with([](auto& options) {
+    options.latency_ms = 20;
+    options.reserve_tokens = 0;
+    options.lazy_drafter = 1;
+  });
+  const TestAnswer answer = answer_to(ask, model.get());
+  EXPECT_EQ(answer.ids, answer_to(ask).ids);
+  EXPECT_GT(answer.usage.drafted, 0);
 }
 
 TEST(CGeneration, TimeIsOver) {

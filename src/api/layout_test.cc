@@ -25,8 +25,14 @@ TEST(CLayout, FieldsLieWhereTheyLay) {
       PLACE(paceline_open_options, kv_bytes, 80),
       PLACE(paceline_open_options, batch_rows, 96),
       PLACE(paceline_open_options, draft_up_to_context, 120),
+      PLACE(paceline_open_options, latency_ms, 128),
+      PLACE(paceline_open_options, draft_up_to_kv, 136),
+      PLACE(paceline_open_options, queue_bytes, 144),
+      PLACE(paceline_open_options, kv, 152),
+      PLACE(paceline_open_options, lazy_drafter, 164),
       PLACE(paceline_facts, kv_bytes, 56),
       PLACE(paceline_facts, eos, 92),
+      PLACE(paceline_facts, kv, 96),
       PLACE(paceline_load, waiting, 28),
       PLACE(paceline_message, content, 8),
       PLACE(paceline_chat, tools_json, 32),
@@ -42,6 +48,8 @@ TEST(CLayout, FieldsLieWhereTheyLay) {
       PLACE(paceline_request, media, 200),
       PLACE(paceline_request, deadline_ms, 216),
       PLACE(paceline_request, fresh, 232),
+      PLACE(paceline_request, depth, 240),
+      PLACE(paceline_request, thought_tokens, 244),
       PLACE(paceline_likely_token, logprob, 20),
       PLACE(paceline_token, top, 24),
       PLACE(paceline_token, origin, 40),
@@ -71,6 +79,7 @@ TEST(CLayout, NumbersMeanWhatTheyMeant) {
   EXPECT_EQ(PACELINE_EVENT_END, 6);
   EXPECT_EQ(PACELINE_DEVICE_CUDA, 2);
   EXPECT_EQ(PACELINE_VISION_NEEDED, 2);
+  EXPECT_EQ(PACELINE_KV_Q8, 2);
   EXPECT_EQ(PACELINE_EXTRA, 3);
 }
 

@@ -9,6 +9,15 @@ namespace {
 
 std::string text_or(const char* text, const char* otherwise) { return text != nullptr ? text : otherwise; }
 
+Outcome read_kv(const char* name, int32_t asked, KvChoice& choice) {
+  switch (asked) {
+    case PACELINE_KV_AUTO: choice = KvChoice::automatic; return {};
+    case PACELINE_KV_BF16: choice = KvChoice::bf16; return {};
+    case PACELINE_KV_Q8: choice = KvChoice::q8; return {};
+    default: return invalid(fmt::format("{} must be one of PACELINE_KV_..., not {}", name, asked));
+  }
+}
+
 Outcome read_kinds(const paceline_open_options& asked, OpenOptions& options) {
   switch (asked.device) {
     case PACELINE_DEVICE_AUTO: options.run.device = Device::automatic; break;
@@ -27,6 +36,8 @@ Outcome read_kinds(const paceline_open_options& asked, OpenOptions& options) {
     case PACELINE_VISION_NEEDED: options.vision = VisionUse::needed; break;
     default: return invalid(fmt::format("vision must be one of PACELINE_VISION_..., not {}", asked.vision));
   }
+  if (Outcome wrong = read_kv("kv", asked.kv, options.run.kv); !wrong.ok()) return wrong;
+  if (Outcome wrong = read_kv("kv_sliding", asked.kv_sliding, options.run.kv_sliding); !wrong.ok()) return wrong;
   if (asked.depth < -1) return invalid(fmt::format("depth must be -1 or more, not {}", asked.depth));
   if (asked.depth >= 0) options.draft.depth = asked.depth;
   options.draft.draft = text_or(asked.draft, "auto");
@@ -49,6 +60,11 @@ OpenOptions options_of(const paceline_open_options& asked) {
   engine.queue_length = asked.queue_length;
   engine.speculates_up_to_running = asked.draft_up_to_running;
   engine.speculates_up_to_context = asked.draft_up_to_context;
+  engine.speculates_up_to_kv = asked.draft_up_to_kv;
+  if (asked.latency_ms != -1) engine.latency_ms = static_cast<float>(asked.latency_ms);
+  engine.queue_bytes = asked.queue_bytes;
+  engine.reserve_tokens = asked.reserve_tokens;
+  options.draft.lazy = asked.lazy_drafter != 0;
   if (asked.on_remark != nullptr) {
     options.tell = [hear = asked.on_remark, user = asked.user](const std::string& text) { hear(user, text.c_str()); };
   }
@@ -96,6 +112,7 @@ Outcome facts_of(const RunningModel& model, paceline_facts* out) {
   facts.takes_clips = sees && text.loaded.config.ids.video >= 0 ? 1 : 0;
   facts.bos = text.special_tokens.bos.value_or(-1);
   facts.eos = text.special_tokens.eos.value_or(-1);
+  facts.kv = made.kv.c_str();
   return fill_struct(facts, "facts", out);
 }
 

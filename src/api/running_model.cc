@@ -1,6 +1,10 @@
 #include "api/running_model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <string_view>
+#include <system_error>
 
 #include "api/generation.h"
 #include "session/model_path.h"
@@ -23,19 +27,34 @@ paceline_result code_of(Refusal refusal) {
   return PACELINE_FAILED;
 }
 
+// Of an opening that did not succeed: mostly its files are at fault.
+paceline_result code_of(const Error& error) {
+  return error.code == std::string_view(kNoThreads) ? PACELINE_FAILED : PACELINE_NO_MODEL;
+}
+
 }  // namespace
 
 Outcome RunningModel::open(const OpenOptions& options, std::shared_ptr<RunningModel>& made) {
   if (const Status status = check_open_options(options); !status.ok()) return invalid(status.error().message);
   auto opened = OpenedModel::open(options);
-  if (!opened.ok()) return {PACELINE_NO_MODEL, opened.error().message};
+  if (!opened.ok()) return {code_of(opened.error()), opened.error().message};
   std::shared_ptr<RunningModel> model(new RunningModel());
   model->opened_ = std::move(*opened);
   model->folder_ = model->opened_->folder().string();
   model->name_ = model_name(options.run.model, model->opened_->folder());
   model->maker_ = std::make_unique<CompletionMaker>(model->opened_->text());
-  model->thread_ = std::thread([raw = model.get()] { raw->run(); });
+  if (Outcome wrong = model->start(); !wrong.ok()) return wrong;
   made = std::move(model);
+  return {};
+}
+
+Outcome RunningModel::start() {
+  try {
+    thread_ = std::thread([this] { run(); });
+  } catch (const std::system_error& error) {
+    return {PACELINE_FAILED,
+            fmt::format("expected to start a thread that steps; the system started none: {}", error.code().message())};
+  }
   return {};
 }
 

@@ -38,6 +38,7 @@ class RunningModel {
 
  private:
   RunningModel() = default;
+  Outcome start();
   void run() noexcept;
   void remember(const std::shared_ptr<Generation>& generation);
   [[nodiscard]] std::vector<std::shared_ptr<Generation>> living();

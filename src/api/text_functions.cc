@@ -1,7 +1,6 @@
 // paceline.h: conversations, texts and tokens.
 #include <cstdlib>
 #include <cstring>
-#include <limits>
 
 #include "api/ask.h"
 #include "api/handles.h"
@@ -21,8 +20,7 @@ Outcome render_text(const paceline_model* model, const paceline_chat* given, cha
 }
 
 Outcome tokenize(const RunningModel& model, std::string_view text, bool add_special, int32_t** ids, size_t* count) {
-  if (text.size() > static_cast<size_t>(std::numeric_limits<int32_t>::max()))
-    return invalid("the text is longer than 2 GiB");
+  if (const Status fits = Tokenizer::check_size(text.size()); !fits.ok()) return invalid(fits.error().message);
   const std::vector<TokenId> made = model.text().tokenizer.encode(text, add_special);
   auto* copy = static_cast<int32_t*>(std::malloc(std::max<size_t>(made.size(), 1) * sizeof(int32_t)));
   if (copy == nullptr) return {PACELINE_FAILED, {}};

@@ -1,9 +1,12 @@
 #include "base/thread_pool.h"
 
+#include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <system_error>
+#include <utility>
 
 #include "base/cores.h"
 
@@ -78,10 +81,19 @@ ThreadPool::ThreadPool(int threads, bool pin)
       attendance_(static_cast<int>(parts_.size())) {
   threads = static_cast<int>(parts_.size());
   workers_.reserve(static_cast<size_t>(threads) - 1);
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i, pin] { work(i, pin); });
+  try {
+    for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i, pin] { work(i, pin); });
+  } catch (const std::system_error& error) {
+    stop();
+    throw std::system_error(error.code(), fmt::format("expected to start {} threads beside the calling one; the "
+                                                      "system started {}",
+                                                      threads - 1, workers_.size()));
+  }
 }
 
-ThreadPool::~ThreadPool() {
+ThreadPool::~ThreadPool() { stop(); }
+
+void ThreadPool::stop() {
   stopping_.store(true);
   for (size_t i = 1; i < parts_.size(); ++i) {
     parts_[i].bell.fetch_add(1);
@@ -106,13 +118,29 @@ bool ThreadPool::take(int owner, bool own, int64_t& begin, int64_t& end) {
   }
 }
 
-void ThreadPool::take_pieces(int worker) {
+void ThreadPool::take_pieces(int worker) noexcept {
   const int all = threads();
-  for (int turn = 0; turn < all; ++turn) {
-    const int owner = (worker + turn) % all;
-    int64_t begin = 0, end = 0;
-    while (take(owner, turn == 0, begin, end)) call_(body_, begin, end, worker);
+  try {
+    for (int turn = 0; turn < all; ++turn) {
+      const int owner = (worker + turn) % all;
+      int64_t begin = 0, end = 0;
+      while (take(owner, turn == 0, begin, end)) call_(body_, begin, end, worker);
+    }
+  } catch (...) {
+    keep_thrown();
   }
+}
+
+// By one who is in the loop. Nobody begins another piece: what is left would be the next loop's.
+void ThreadPool::keep_thrown() noexcept {
+  if (!has_thrown_.exchange(true)) thrown_ = std::current_exception();
+  for (Part& part : parts_) part.left.store(0, std::memory_order_relaxed);
+}
+
+// Whoever wrote it has left the loop since, and nobody else looks at it before the next one.
+void ThreadPool::throw_kept() {
+  has_thrown_.store(false, std::memory_order_relaxed);
+  std::rethrow_exception(std::exchange(thrown_, nullptr));
 }
 
 bool ThreadPool::alone() {
@@ -154,6 +182,7 @@ void ThreadPool::run_together(int64_t count) {
   if (sleepers_.load() > 0) wake();
   take_pieces(0);
   if (inside(loop_.fetch_and(~kOpen)) != 0) wait_for_others();
+  if (thrown_ != nullptr) throw_kept();
 }
 
 void ThreadPool::wake() {

@@ -1,10 +1,12 @@
 // A pool for short parallel loops: workers spin briefly for the next loop, then sleep.
 // Which thread runs which item is not fixed; results never depend on it. A loop waits for those who have taken a piece
-// of it and for nobody else: a worker that the machine lets wait misses it.
+// of it and for nobody else: a worker that the machine lets wait misses it. What a piece throws ends the loop, and is
+// thrown to its caller once nobody is in it any more.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <thread>
 #include <type_traits>
@@ -20,7 +22,7 @@ void pin_this_thread(int core);
 class ThreadPool {
  public:
   // threads: in all, the caller of run() included; 0 means one per core that may be used. pin: worker i stays on core
-  // i.
+  // i. Throws std::system_error, with a sentence, where the system does not start as many.
   explicit ThreadPool(int threads = 0, bool pin = false);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -31,7 +33,8 @@ class ThreadPool {
   // Calls f(begin, end) or f(begin, end, worker) over pieces of [0, count); returns when all are done. Each thread
   // walks through a part of its own, in pieces that start long and shrink to `piece`, and then helps the others from
   // the ends of theirs: so threads read long runs, the same ones every time, and still end together. worker is below
-  // threads(), and no two calls with the same worker run at once. One caller at a time; count is below 2^31.
+  // threads(), and no two calls with the same worker run at once. One caller at a time; count is below 2^31. Where f
+  // throws, pieces that nobody has begun are left out, and the first of what was thrown comes to the caller.
   template <class F>
   void run(int64_t count, int64_t piece, F&& f) {
     if (workers_.empty() || count <= piece || alone()) {
@@ -60,12 +63,15 @@ class ThreadPool {
   void run_together(int64_t count);
   void wake();
   void wait_for_others();
+  void stop();
   void work(int worker, bool pin);
   void wait_for_loop(int worker, uint64_t seen);
   [[nodiscard]] bool called(int worker, uint64_t seen) const;
   bool enter(int worker, uint64_t generation);
   void leave();
-  void take_pieces(int worker);
+  void take_pieces(int worker) noexcept;
+  void keep_thrown() noexcept;
+  void throw_kept();
   bool take(int owner, bool own, int64_t& begin, int64_t& end);
 
   std::vector<std::thread> workers_;
@@ -87,7 +93,9 @@ class ThreadPool {
   std::atomic<int32_t> done_bell_{0};
   std::atomic<bool> stopping_{false};
   Attendance attendance_;
-  int in_loop_ = 0;  // threads that the loop's parts are for
+  int in_loop_ = 0;            // threads that the loop's parts are for
+  std::exception_ptr thrown_;  // by a piece of this loop; the caller's once nobody is in it
+  std::atomic<bool> has_thrown_{false};
   uint32_t loops_looked_at_ = 0, loops_ = 0;
 };
 

@@ -1,12 +1,21 @@
 #include "base/thread_pool.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
 #include <memory>
+#include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
+
+#include "base/sanitized.h"
 
 namespace paceline {
 namespace {
@@ -142,11 +151,90 @@ TEST_P(ThreadPoolTest, StartsAndStops) {
   }
 }
 
+// Whoever throws, the caller gets one of those that were thrown, when nobody is in the loop any more: the counts are
+// gone by then. And the next loop is whole.
+TEST_P(ThreadPoolTest, WhatAPieceThrowsComesToTheCaller) {
+  ThreadPool pool(GetParam());
+  for (int loop = 0; loop < 300; ++loop) {
+    const int thrower = loop % (pool.threads() + 1);  // the last: all of them
+    auto busy = std::make_unique<std::atomic<int>>(0);
+    int caught = -1;
+    try {
+      pool.run(64, 1, [&](int64_t, int64_t, int worker) {
+        busy->fetch_add(1);
+        if (loop % 10 == 0) linger();
+        busy->fetch_sub(1);
+        if (worker == thrower || thrower == pool.threads()) throw worker;
+      });
+    } catch (int worker) {
+      caught = worker;
+    }
+    ASSERT_EQ(busy->load(), 0);
+    busy.reset();
+    // Only who was there in time can have thrown.
+    if (thrower == pool.threads()) {
+      ASSERT_GE(caught, 0);
+    } else if (caught >= 0) {
+      ASSERT_EQ(caught, thrower);
+    }
+    std::vector<int> seen(100, 0);
+    pool.run(100, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) ++seen[static_cast<size_t>(i)];
+    });
+    for (const int count : seen) ASSERT_EQ(count, 1) << "loop " << loop;
+  }
+}
+
+// One thread throws for certain while each of the others is within a piece, and they end theirs. A pool of its own for
+// each: its first loop is for all of its threads.
+TEST_P(ThreadPoolTest, WaitsForOthersWhereOneThrows) {
+  for (int thrower = 0; thrower < GetParam(); ++thrower) {
+    ThreadPool pool(GetParam());
+    std::atomic<int> inside{0}, ended{0};
+    std::atomic<bool> threw{false};
+    const auto body = [&](int64_t, int64_t, int worker) {
+      inside.fetch_add(1);
+      while (inside.load() < pool.threads()) std::this_thread::yield();
+      if (worker == thrower) {
+        threw.store(true);
+        throw std::bad_alloc();
+      }
+      while (!threw.load()) std::this_thread::yield();
+      linger();
+      ended.fetch_add(1);
+    };
+    EXPECT_THROW(pool.run(pool.threads(), 1, body), std::bad_alloc);
+    EXPECT_EQ(ended.load(), pool.threads() - 1) << "thrower " << thrower;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sizes, ThreadPoolTest, testing::Values(1, 2, 3, 4));
 
 TEST(ThreadPoolDefaultTest, HasAtLeastOneThread) {
   ThreadPool pool;
   EXPECT_GE(pool.threads(), 1);
+}
+
+// Of a thousand threads the memory has room for the stacks of some. It is another process that has so little.
+TEST(ThreadPoolStartTest, SaysWhereTheSystemStartsNoMoreThreads) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory counts among what is limited";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto start = [] {
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto limit = static_cast<rlim_t>(pages * ::getpagesize()) + (rlim_t{1} << 30);
+    const rlimit memory{limit, limit}, stack{rlim_t{8} << 20, rlim_t{8} << 20};
+    if (::setrlimit(RLIMIT_STACK, &stack) != 0 || ::setrlimit(RLIMIT_AS, &memory) != 0) std::_Exit(2);
+    try {
+      const ThreadPool pool(1000);
+    } catch (const std::system_error& error) {
+      std::cerr << error.what();
+      const ThreadPool few(3);  // those that had begun have given their room back
+      std::_Exit(0);
+    }
+    std::_Exit(1);
+  };
+  EXPECT_EXIT(start(), testing::ExitedWithCode(0), "expected to start 999 threads .* the system started [1-9]");
 }
 
 }  // namespace

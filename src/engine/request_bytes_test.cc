@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <vector>
 
 namespace paceline {
@@ -78,8 +79,12 @@ TEST(RequestBytes, MayOutliveItsCounter) {
   {
     RequestBytes counter(100'000);
     hold = counter.try_hold(with_prompt(1000));
+    EXPECT_GE(counter.held(), 4000u);
   }
+  ASSERT_NE(hold, nullptr);
+  const std::weak_ptr<const void> held = hold;
   hold.reset();
+  EXPECT_TRUE(held.expired());
 }
 
 }  // namespace

@@ -15,6 +15,11 @@ StepTurns::Turn::~Turn() {
   seat_.turns_->give(seat_, std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count());
 }
 
+size_t StepTurns::waiting() {
+  const std::lock_guard lock(mutex_);
+  return waiting_.size();
+}
+
 StepTurns::Seat* StepTurns::next() const {
   const auto least = std::min_element(waiting_.begin(), waiting_.end(),
                                       [](const Seat* a, const Seat* b) { return a->used_s_ < b->used_s_; });

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <mutex>
 #include <vector>
 
@@ -20,6 +21,8 @@ class StepTurns {
    public:
     // Turns may be none: then nobody waits.
     explicit Seat(StepTurns* turns) : turns_(turns) {}
+    // What its turns took; between two of them, for its own thread.
+    [[nodiscard]] double used_s() const { return used_s_; }
 
    private:
     friend class StepTurns;
@@ -39,6 +42,9 @@ class StepTurns {
     Seat& seat_;
     std::chrono::steady_clock::time_point began_;
   };
+
+  // Seats that wait for their turn now.
+  [[nodiscard]] size_t waiting();
 
  private:
   void take(Seat& seat);

@@ -20,7 +20,7 @@ constexpr int kMostScans = 100;
 
 // libjpeg reports through callbacks that must not return.
 struct Failure {
-  jpeg_error_mgr manager;
+  jpeg_error_mgr calls;
   std::jmp_buf escape;
   char message[JMSG_LENGTH_MAX];
   const char* code;
@@ -28,7 +28,7 @@ struct Failure {
 
 // libjpeg calls this for every row of blocks.
 struct Watch {
-  jpeg_progress_mgr manager;
+  jpeg_progress_mgr calls;
   const Deadline* deadline;
 };
 
@@ -60,9 +60,9 @@ class JpegDecoder {
  public:
   JpegDecoder(FileBytes file, const PictureLimits& limits)
       : file_(file), limits_(limits), deadline_(limits.time, limits.stops) {
-    jpeg_.err = jpeg_std_error(&failure_.manager);
-    failure_.manager.error_exit = give_up;
-    failure_.manager.output_message = stay_silent;
+    jpeg_.err = jpeg_std_error(&failure_.calls);
+    failure_.calls.error_exit = give_up;
+    failure_.calls.output_message = stay_silent;
     failure_.message[0] = 0;
     failure_.code = kBroken;
   }
@@ -102,9 +102,9 @@ class JpegDecoder {
 
   bool read_pixels(bool cmyk) {
     if (setjmp(failure_.escape) != 0) return false;
-    watch_.manager.progress_monitor = watch;
+    watch_.calls.progress_monitor = watch;
     watch_.deadline = &deadline_;
-    jpeg_.progress = &watch_.manager;
+    jpeg_.progress = &watch_.calls;
     jpeg_start_decompress(&jpeg_);
     while (jpeg_.output_scanline < jpeg_.output_height) {
       uint8_t* out = picture_.rgb.data() + size_t{jpeg_.output_scanline} * jpeg_.output_width * 3;

@@ -44,6 +44,7 @@ std::string excerpt(std::span<const TokenId> ids, size_t from) {
 Status check_encode_row(const Tokenizer& tokenizer, const TextJsonFields& row, EncodingsReport& report) {
   TRY_ASSIGN(const std::string_view text, row.string("text"));
   TRY_ASSIGN(const std::vector<TokenId> expected, read_ids(row));
+  TRY(Tokenizer::check_size(text.size()));
   const std::vector<TokenId> found = tokenizer.encode(text, false);
   ++report.encode_rows;
   if (found == expected) {

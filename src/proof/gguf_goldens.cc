@@ -43,6 +43,7 @@ Status check_gguf_encodings(const fs::path& json, const fs::path& model, GgufChe
     const JsonFields fields(value.get_object(), json.filename().string());
     TRY_ASSIGN(const std::string written, fields.text("text"));
     TRY_ASSIGN(const std::vector<TokenId> ids, read_token_list(fields, "ids"));
+    TRY(Tokenizer::check_size(written.size()));
     ++check->encodings;
     check->encodings_equal += tokenizer.encode(written, false) == ids ? 1 : 0;
   }

@@ -146,35 +146,50 @@ std::string picture_body(int32_t side, int count) {
          R"("mm_processor_kwargs":{"max_soft_tokens":70}})";
 }
 
-TEST(MediaDecodingTest, NeitherTextNorSmallPicturesWaitForLargeOnes) {
-  TestServer server;
+// Whether a chat and a small picture are answered while so many large ones are still being decoded.
+bool answered_beside_large_pictures(TestServer& server, int count) {
   TestClient large = server.client();
-  large.send_post("/v1/chat/completions", picture_body(6000, kSanitized ? 1 : 4));
+  large.send_post("/v1/chat/completions", picture_body(6000, count));
   const auto decoding = [&] {
     return server.client()
                .get("/metrics")
                .body.find("preparing_running{model_name=\"default\",lane=\"large pictures\"} 1") != std::string::npos;
   };
-  ASSERT_TRUE(TestServer::soon(decoding));
+  EXPECT_TRUE(TestServer::soon(decoding));
   EXPECT_EQ(server.chat(R"("max_tokens":2)").status, 200);
   EXPECT_EQ(server.client().post("/v1/chat/completions", picture_body(64, 1)).status, 200);
-  const bool too_soon = large.read_some(0);
+  const bool were_first = !large.read_some(0);
   const TestAnswer answer = large.read_answer();
   EXPECT_EQ(answer.status, 200) << answer.body;
-  if (too_soon) GTEST_SKIP() << "the large ones were done too soon to tell anything";
+  return were_first;
+}
+
+// However fast a machine decodes: of more of them it is not done so soon. Who waited for them would never be first.
+TEST(MediaDecodingTest, NeitherTextNorSmallPicturesWaitForLargeOnes) {
+  ServerSettings settings;
+  settings.limits.max_images = 64;
+  TestServer server(settings);
+  int count = kSanitized ? 1 : 4;
+  while (!answered_beside_large_pictures(server, count)) {
+    ASSERT_LT(count, settings.limits.max_images);
+    count *= 4;
+  }
 }
 
 // Nor does anybody wait for pictures whose client has gone; nor the server's end.
 TEST(MediaDecodingTest, WhatNobodyWantsIsNotDecoded) {
-  TestServer server;
+  ServerSettings settings;
+  settings.limits.max_images = 64;
+  TestServer server(settings);
   const auto decodes = [&] {
     return server.client()
                .get("/metrics")
                .body.find("preparing_running{model_name=\"default\",lane=\"large pictures\"} 1") != std::string::npos;
   };
-  // A picture takes a third of a second of a fast machine's time, one after the other. There are 256: a minute and a
-  // half where that is the time it takes, and more elsewhere. None of it, however slow, is none of it.
-  const std::string body = picture_body(8000, 16);
+  // A picture takes a third of a second of a fast machine's time, one after the other. There are 1024: six minutes
+  // where that is the time it takes, and more elsewhere, which is more than a test is given. None of it, however slow,
+  // is none of it.
+  const std::string body = picture_body(8000, settings.limits.max_images);
   const auto ask = [&] {
     std::vector<TestClient> clients;
     for (int i = 0; i < 16; ++i) {
@@ -185,11 +200,10 @@ TEST(MediaDecodingTest, WhatNobodyWantsIsNotDecoded) {
     return clients;
   };
   ask().clear();
-  EXPECT_TRUE(TestServer::soon([&] { return !decodes(); }, 60));
+  EXPECT_TRUE(TestServer::soon([&] { return !decodes(); }));
   const auto still_there = ask();
-  const auto begin = std::chrono::steady_clock::now();
   server.stop();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, 60s);
+  for (const TestClient& client : still_there) EXPECT_FALSE(client.buffered().starts_with("HTTP/1.1 200"));
 }
 
 TEST(MediaDecodingTest, MoreMemoryThanThereIsIsRefusedByName) {
@@ -234,20 +248,29 @@ TEST(ByteBudgetTest, AHoldGrowsAsFarAsThereIsRoom) {
 }
 
 // A short request that is a lot of work, and a long one: neither stands before a chat.
-TEST(ServerLanesTest, ASmallChatIsAnsweredBesideLargeOnes) {
-  TestServer server;
+bool answered_beside_long_texts(TestServer& server, int count) {
   std::vector<TestClient> large;
   const std::string text(size_t{kSanitized ? 1 : 4} << 20, 'x');
-  for (int i = 0; i < 4; ++i) {
+  for (int i = 0; i < count; ++i) {
     large.push_back(server.client());
     large.back().send_post("/tokenize", R"({"prompt":")" + text + "\"}");
   }
   EXPECT_TRUE(TestServer::soon(
       [&] { return server.client().get("/health").json().at("lanes").at(2).at("waiting").as_int64() > 0; }));
   EXPECT_EQ(server.chat(R"("max_tokens":2)").status, 200);
-  const bool too_soon = large.back().read_some(0);
+  int answered = 0;
+  for (TestClient& client : large) answered += client.read_some(0) ? 1 : 0;
   for (TestClient& client : large) EXPECT_EQ(client.read_answer().status, 200);
-  if (too_soon) GTEST_SKIP() << "they were done too soon to tell anything";
+  return answered < count;
+}
+
+TEST(ServerLanesTest, ASmallChatIsAnsweredBesideLargeOnes) {
+  TestServer server;
+  int count = 4;
+  while (!answered_beside_long_texts(server, count)) {
+    ASSERT_LT(count, 64);
+    count *= 4;
+  }
 }
 
 TEST(ServerLanesTest, LongRequestsWaitWithinABoundOfMemory) {

@@ -147,17 +147,15 @@ TEST_F(MediaFetchTest, SlowHostsAreNotWaitedFor) {
   settings.limits.media_s = 2;  // for a good host on a busy machine, too
   TestServer server(settings);
   for (const char* path : {"/slow", "/silent"}) {
-    const Clock::time_point begin = Clock::now();
     // The one that waits does not hold up others, though there are as many of it as workers.
     TestClient waiting = server.client(), second = server.client();
     waiting.send_post("/v1/chat/completions", body(part(host_.url(path))));
     second.send_post("/v1/chat/completions", body(part(host_.url(path))));
     EXPECT_TRUE(TestServer::soon([&] { return host_.waiting() == 2; }));
     expect_picture_seen(server, ask(server, part(host_.url("/picture.png"))));
+    // These hosts never come to an end: that there is an answer says that they were given up.
     expect_refused(waiting.read_answer(), "took longer than it may");
     expect_refused(second.read_answer(), host_.name());
-    // These hosts never come to an end.
-    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(60));
     EXPECT_TRUE(TestServer::soon([&] { return host_.waiting() == 0; }));
   }
 }

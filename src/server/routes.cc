@@ -671,10 +671,14 @@ Reply Routes::tokenize(const HttpCall& call) {
   if (ask.chat) {
     const auto text = render_within(model.text(), *ask.chat, request_limits_.now(), "messages", problem);
     if (!text) return {error_answer(call, api_error(*problem.first()))};
+    if (const Status fits = Tokenizer::check_size(text->size()); !fits.ok())
+      return {error_answer(call, api_error(bad_field("messages", fits.error().message)))};
     // The template writes <bos> itself.
     ids = model.text().tokenizer.encode(*text, false);
   } else {
     for (const CompletionPrompt& prompt : ask.prompts) {
+      if (const Status fits = Tokenizer::check_size(prompt.text.size()); !fits.ok())
+        return {error_answer(call, api_error(bad_field("prompt", fits.error().message)))};
       const std::vector<TokenId> some =
           prompt.ids.empty() ? model.text().tokenizer.encode(prompt.text, ask.add_special) : prompt.ids;
       ids.insert(ids.end(), some.begin(), some.end());

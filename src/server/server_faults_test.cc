@@ -352,25 +352,30 @@ TEST(ServerFaults, DrainingEndsWhatRunsAndRefusesTheRest) {
 }
 
 // Who balances load sees that it should send nobody any more before anybody is refused.
+// For a while, which here is longer than any test: those who are connected are served, and those who come.
 TEST(ServerFaults, LeavingServesOnForAWhile) {
   ServerSettings settings;
-  settings.drain_grace_s = 1.5;
+  settings.drain_grace_s = 3600;
   TestServer server(settings);
-  const auto begin = std::chrono::steady_clock::now();
-  TestClient idle = server.client(), busy = server.client(), running = streaming(server);
+  TestClient busy = server.client(), running = streaming(server);
   EXPECT_EQ(busy.get("/ready").status, 200);
   server.server().drain();
   ASSERT_TRUE(TestServer::soon([&] { return server.client().get("/ready").status == 503; }));
-  // Still serving: those who are connected, and those who come.
-  const TestAnswer health = server.client().get("/health"), chat = server.chat(R"("max_tokens":3)");
+  EXPECT_EQ(server.client().get("/health").status, 200);
+  EXPECT_EQ(server.chat(R"("max_tokens":3)").status, 200);
   const TestAnswer last = busy.post("/v1/chat/completions", TestServer::chat_body(R"("max_tokens":3)"));
-  if (std::chrono::steady_clock::now() - begin > std::chrono::duration<double>(settings.drain_grace_s))
-    GTEST_SKIP() << "the while was over before everybody had asked; nothing can be told";
-  EXPECT_EQ(health.status, 200);
-  EXPECT_EQ(chat.status, 200);
   EXPECT_EQ(last.status, 200);
   EXPECT_NE(last.head.find("Connection: close"), std::string::npos) << last.head;
-  // Then refusing, on a listener that is open, as long as something runs; one without a request has been closed.
+  EXPECT_TRUE(running.read_some());
+}
+
+// Then refusing, on a listener that is open, as long as something runs; one without a request has been closed.
+TEST(ServerFaults, LeavingRefusesWhenTheWhileIsOver) {
+  ServerSettings settings;
+  settings.drain_grace_s = 0.2;
+  TestServer server(settings);
+  TestClient idle = server.client(), running = streaming(server);
+  server.server().drain();
   EXPECT_TRUE(idle.is_closed());
   const TestAnswer refused = server.chat("");
   EXPECT_EQ(refused.status, 503);
@@ -382,10 +387,6 @@ TEST(ServerFaults, LeavingServesOnForAWhile) {
   EXPECT_FALSE(server.client().connected());
 }
 
-// Longer than a step of these models takes on any machine.
-constexpr double kLongStep = kSanitized ? 10 : 2;
-const auto kLonger = std::chrono::duration<double>(kLongStep * 1.2);
-
 // A step that does not return: whoever asks hears it, though no request is answered.
 TEST(ServerFaults, AStepThatDoesNotReturnIsNotHealthy) {
   std::atomic<bool> held = false;
@@ -394,14 +395,16 @@ TEST(ServerFaults, AStepThatDoesNotReturnIsNotHealthy) {
     while (held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   ServerSettings settings;
-  settings.stuck_s = kLongStep;
+  // A step that takes so long on a busy machine is seen as stuck, and soon as none.
+  settings.stuck_s = 2;
   TestServer server(settings, {}, hooks);
   EXPECT_EQ(server.chat(R"("max_tokens":3)").status, 200);
+  EXPECT_TRUE(nothing_runs(server));
   // Nothing to do is no fault, however long.
-  std::this_thread::sleep_for(kLonger);
+  std::this_thread::sleep_for(std::chrono::duration<double>(settings.stuck_s * 1.2));
   const TestAnswer rested = server.client().get("/health");
   EXPECT_EQ(rested.status, 200) << rested.body;
-  EXPECT_GT(rested.json().at("engine").at("last_step_s_ago").as_double(), kLongStep);
+  EXPECT_GT(rested.json().at("engine").at("last_step_s_ago").as_double(), settings.stuck_s);
   TestClient waiting = streaming(server);
   EXPECT_TRUE(TestServer::soon([&] { return server.client().get("/health").status == 200; }));
   held = true;
@@ -422,11 +425,10 @@ TEST(ServerFaults, AStepThatDoesNotReturnIsGivenUp) {
     while (held) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
   ServerSettings settings;
-  settings.watchdog_s = static_cast<float>(kLongStep);
+  // Many times what a step takes beside others: one that only is slow must not be given up here.
+  settings.watchdog_s = 15;
   TestServer server(settings, {}, hooks);
   EXPECT_EQ(server.chat(R"("max_tokens":3)").status, 200);
-  std::this_thread::sleep_for(kLonger);
-  EXPECT_FALSE(server.server().has_given_up()) << "nothing to do is no fault";
   TestClient waiting = streaming(server);
   held = true;
   EXPECT_TRUE(TestServer::soon([&] { return server.client().get("/health").status == 503; }));
@@ -480,18 +482,24 @@ TEST(ServerFaults, ThreadsThatDoNotGetOnAreNotHealthy) {
 
 TEST(ServerFaults, TimeIsLimited) {
   ServerSettings settings;
-  settings.limits.request_s = 1;
-  settings.header_s = settings.idle_s = 0.3;
+  settings.limits.request_s = 5;
   // However fast steps are, one of them lasts until the time is over.
   int steps = 0;
   TestHooks hooks;
   hooks.on_step = [&] {
-    if (++steps == 4) std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    if (++steps == 4) std::this_thread::sleep_for(std::chrono::milliseconds(5100));
   };
   TestServer server(settings, {}, hooks);
   const TestAnswer late = server.chat(R"("max_tokens":3000,"ignore_eos":true)");
   EXPECT_EQ(late.status, 408);
   EXPECT_GT(late.json().at("usage").at("completion_tokens").as_int64(), 0);
+}
+
+// Nobody else asks this server, who might be as slow on a busy machine.
+TEST(ServerFaults, TimeOfWhoSaysNothingIsLimited) {
+  ServerSettings settings;
+  settings.header_s = settings.idle_s = 0.3;
+  TestServer server(settings);
   TestClient half = server.client();
   half.send("POST /v1/chat/completions HTTP/1.1\r\nHos");
   EXPECT_TRUE(half.is_closed()) << "half a header is not waited for";

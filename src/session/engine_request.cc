@@ -23,6 +23,7 @@ Result<std::string> render_conversation(const TextModel& model, const ChatReques
 
 Result<std::vector<TokenId>> encode_chat(const TextModel& model, const ChatRequest& chat) {
   TRY_ASSIGN(const std::string text, render_conversation(model, chat));
+  TRY(Tokenizer::check_size(text.size()));
   return model.tokenizer.encode(text, false);
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <fstream>
+#include <system_error>
 
 #include "kernels/cpu_ops.h"
 #include "kernels/cpu_table.h"
@@ -26,7 +27,12 @@ std::string processor_name() {
 
 Result<std::unique_ptr<Machine>> Machine::make(const MachineOptions& options) {
   TRY_ASSIGN(const kernels::CpuTable* table, kernels::default_cpu_table());
-  std::unique_ptr<Machine> machine(new Machine(options.threads, options.pinned));
+  std::unique_ptr<Machine> machine;
+  try {
+    machine.reset(new Machine(options.threads, options.pinned));
+  } catch (const std::system_error& error) {
+    return Error{error.what(), kNoThreads};
+  }
   if (options.pinned) pin_this_thread(0);
   if (options.device != Device::cpu) {
     const auto device = kernels::find_cuda_device();

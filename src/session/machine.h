@@ -23,6 +23,9 @@ struct MachineOptions {
 // As the system calls it; "": it does not.
 std::string processor_name();
 
+// The code of the error where the system does not start as many threads as are asked for.
+inline constexpr const char* kNoThreads = "no_threads";
+
 class Machine {
  public:
   static Result<std::unique_ptr<Machine>> make(const MachineOptions& options);

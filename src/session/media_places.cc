@@ -118,8 +118,10 @@ Result<MediaPrompt> place_media(const TokenIds& ids, const std::vector<TokenId>&
 
 Result<MediaPrompt> encode_with_media(const TextModel& model, std::string_view text, bool with_bos,
                                       std::span<const Medium> media) {
+  TRY(Tokenizer::check_size(text.size()));
   // In the text and not in the tokens: what stands before a time may share a token with it.
   TRY_ASSIGN(const std::string whole, with_frame_places(text, clip_place(model), media));
+  TRY(Tokenizer::check_size(whole.size()));
   const std::vector<TokenId> written = model.tokenizer.encode(whole, with_bos);
   TRY(check_ids(written, model.loaded.config.vocab));
   return place_media(model.loaded.config.ids, written, media);

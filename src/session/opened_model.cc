@@ -75,6 +75,9 @@ Status check_open_options(const OpenOptions& options) {
   TRY(check_range("chunk_rows", engine.chunk_rows, 0, kMostForwardRows));
   TRY(check_range("chunk_rows_beside", engine.chunk_rows_beside, 1, kMaxForwardRows));
   if (engine.latency_ms && !(*engine.latency_ms >= 0)) return Error{"latency_ms must not be below 0"};
+  if (!(engine.speculates_up_to_kv >= 0 && engine.speculates_up_to_kv <= 1))
+    return Error{fmt::format("draft_up_to_kv must be from 0 to 1, not {}", engine.speculates_up_to_kv)};
+  TRY(check_range("reserve_tokens", engine.reserve_tokens, 0, kMost));
   TRY(check_range("max_running", engine.most_running, 1, kMost));
   return check_range("queue_length", engine.queue_length, 1, kMost);
 }

@@ -1,6 +1,7 @@
 // Pictures in prompts: where they stand, and what the shipped model says of some, against transformers' tokens.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <boost/json.hpp>
 #include <filesystem>
@@ -110,6 +111,17 @@ TEST_F(DefaultModelTest, AnswersAboutPicturesAsTransformersDoes) {
     EXPECT_EQ(result.tokens, expected) << file;
   }
   EXPECT_GE(asked, 5);
+}
+
+// Said by its length alone: of these bytes none can be read.
+TEST_F(DefaultModelTest, ATextThatIsTooLongToEncodeIsAnError) {
+  constexpr size_t kBytes = size_t{1} << 31;
+  void* const nowhere = ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(nowhere, MAP_FAILED);
+  const auto prompt = encode_with_media(model_, {static_cast<const char*>(nowhere), kBytes}, true, {});
+  ASSERT_FALSE(prompt.ok());
+  EXPECT_THAT(prompt.error().message, HasSubstr("found 2147483648"));
+  ::munmap(nowhere, kBytes);
 }
 
 TEST_F(DefaultModelTest, APlaceInThePromptIsTaken) {

@@ -45,14 +45,25 @@ TEST(Blocks, HaveTheValuesTheyStandFor) {
   EXPECT_EQ(values_of(WeightFormat::mxfp4, mxfp4)[16], 0x1p-128f);
 }
 
-// Whatever a stranger wrote: infinite scales, every bit set.
+// Whatever a stranger wrote: infinite scales, every bit set. Blocks side by side have the bits that each has alone, all
+// values are written, and nothing behind them.
 TEST(Blocks, AnyBytesAreRead) {
+  constexpr float kBehind = 1234.5f;
   std::mt19937 random(3);
   for (const WeightFormat format : kFormats) {
-    std::vector<uint8_t> block(static_cast<size_t>(block_shape(format).bytes));
+    const auto bytes = static_cast<size_t>(block_shape(format).bytes);
+    const auto elements = static_cast<size_t>(block_shape(format).elements);
     for (int round = 0; round < 200; ++round) {
-      for (uint8_t& byte : block) byte = round == 0 ? 0xff : static_cast<uint8_t>(random());
-      (void)values_of(format, block);
+      std::vector<uint8_t> both(2 * bytes);
+      for (uint8_t& byte : both) byte = round == 0 ? 0xff : static_cast<uint8_t>(random());
+      std::vector<float> values(2 * elements + 1, kBehind);
+      dequantise_blocks(format, both.data(), static_cast<int64_t>(2 * elements), values.data());
+      for (size_t i = 0; i < 2; ++i) {
+        const auto begin = both.begin() + static_cast<std::ptrdiff_t>(i * bytes);
+        const auto alone = values_of(format, {begin, begin + static_cast<std::ptrdiff_t>(bytes)});
+        ASSERT_EQ(std::memcmp(values.data() + i * elements, alone.data(), elements * sizeof(float)), 0) << round;
+      }
+      ASSERT_EQ(values.back(), kBehind);
     }
   }
 }

@@ -14,7 +14,7 @@
 namespace paceline {
 namespace {
 
-constexpr size_t kMaxTextBytes = size_t{1} << 31;
+constexpr size_t kMaxTextBytes = size_t{1} << 30;
 
 const AddedToken* find_added(const std::vector<AddedToken>& by_id, TokenId id) {
   const auto at = std::lower_bound(by_id.begin(), by_id.end(), id,
@@ -125,7 +125,7 @@ void Tokenizer::Parts::encode_plain(std::string_view text, std::vector<TokenId>&
 }
 
 std::vector<TokenId> Tokenizer::encode(std::string_view text, bool add_special) const {
-  CHECK(text.size() < kMaxTextBytes);
+  CHECK(check_size(text.size()).ok());
   std::string repaired;
   if (!is_valid_utf8(text)) {
     repaired = with_invalid_utf8_replaced(text);
@@ -143,6 +143,12 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text, bool add_special) 
   const std::vector<TokenId>& behind = parts_->surroundings.behind;
   if (add_special) ids.insert(ids.end(), behind.begin(), behind.end());
   return ids;
+}
+
+Status Tokenizer::check_size(size_t bytes) {
+  if (bytes < kMaxTextBytes) return Done{};
+  return Error{fmt::format("the text must be shorter than {} bytes, which can be encoded at once; found {}",
+                           kMaxTextBytes, bytes)};
 }
 
 std::string Tokenizer::decode(std::span<const TokenId> ids, bool skip_special) const {

@@ -25,8 +25,11 @@ class Tokenizer {
   ~Tokenizer();
 
   // Special tokens written in the text are recognised. add_special: what the post-processor adds (<bos>, mostly).
-  // Bytes that are not UTF-8 are read as U+FFFD, one per maximal invalid subpart. Text under 2 GiB.
+  // Bytes that are not UTF-8 are read as U+FFFD, one per maximal invalid subpart. check_size() has been asked.
   [[nodiscard]] std::vector<TokenId> encode(std::string_view text, bool add_special) const;
+
+  // Whether a text of so many bytes can be encoded: places in it have 32 bits, and each byte may become three of them.
+  static Status check_size(size_t bytes);
 
   // Ids that stand for nothing are skipped.
   [[nodiscard]] std::string decode(std::span<const TokenId> ids, bool skip_special) const;

@@ -50,6 +50,23 @@ void check_requests(paceline::Model& model) {
   check(model.generate(raw).usage().completion_tokens <= 5, "a prompt as it is");
 }
 
+// Settings that came later than the structs: by their own names.
+void check_settings() {
+  paceline::OpenOptions options;
+  options.kv = options.kv_sliding = PACELINE_KV_Q8;
+  options.latency_ms = 20;
+  options.reserve_tokens = 0;
+  paceline::Model model(options);
+  check(std::string(model.facts().kv) == "q8", "the format of keys and values");
+  paceline::Request request = story(1);
+  request.depth = 2;
+  request.thought_tokens = 8;
+  const paceline::Usage two = model.generate(request).usage();
+  request.depth = 0;
+  const paceline::Usage none = model.generate(request).usage();
+  check(two.drafted > two.rounds && none.drafted == 0, "guesses as many as are asked for");
+}
+
 void check_errors(paceline::Model& model) {
   const auto result_of = [](const auto& does) {
     try {
@@ -93,6 +110,7 @@ int main() {
   check(last > 0, "progress");
   check_texts(model);
   check_requests(model);
+  check_settings();
   check_errors(model);
   return 0;
 }

@@ -369,10 +369,10 @@ json::object show_model(const ModelView& view, int32_t context) {
   if (view.model != nullptr ? view.model->vision() != nullptr : view.entry.head.takes_images)
     can.emplace_back("vision");
   const std::string family = family_of(view.entry.head);
-  json::object info{{"general.architecture", family}, {family + ".context_length", context}};
-  if (view.entry.head.parameters > 0) info["general.parameter_count"] = view.entry.head.parameters;
+  json::object described{{"general.architecture", family}, {family + ".context_length", context}};
+  if (view.entry.head.parameters > 0) described["general.parameter_count"] = view.entry.head.parameters;
   return {{"details", details(view.entry.head)},
-          {"model_info", std::move(info)},
+          {"model_info", std::move(described)},
           {"capabilities", std::move(can)},
           {"template", chat_template},
           {"modified_at", utc_text(view.entry.head.changed)},

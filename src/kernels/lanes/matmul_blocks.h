@@ -373,11 +373,10 @@ template <class S, WeightFormat kFormat, bool kFetches>
 struct PackedBlocksPart {
   using V = typename S::V;
   static constexpr int kLanes = V::kLanes;
-  static constexpr bool kNibbles = has_nibbles(kFormat), kFromMemory = kFetches;
+  static constexpr bool kNibbles = has_nibbles(kFormat);
   static constexpr int32_t group = block_shape(kFormat).group, kGroups = part_groups(kFormat);
   static constexpr size_t kPartBytes = part_bytes(kFormat, kLanes), kHeader = block_header_bytes(kFormat, kLanes);
   static constexpr size_t kValueBytes = part_value_bytes(kFormat, kLanes) / kGroups;
-  static constexpr size_t kUnpackedBytes = kNibbles ? size_t{group} * kLanes : 1;
   const uint8_t* first;
   int32_t first_group;
 
@@ -393,12 +392,6 @@ struct PackedBlocksPart {
   [[nodiscard]] int32_t place(int32_t g) const { return (first_group + g) % kGroups; }
   [[nodiscard]] const uint8_t* values(int32_t g) const {
     return header(g) + kHeader + static_cast<size_t>(place(g)) * kValueBytes;
-  }
-  [[nodiscard]] static constexpr size_t value_bytes() { return kValueBytes; }
-  const uint8_t* as_bytes(int32_t g, uint8_t* out) const {
-    if constexpr (!kNibbles) return values(g);
-    unpack_values(g, out);
-    return out;
   }
   void unpack_values(int32_t g, uint8_t* out) const { unpack<S, kNibbles>(values(g), kValueBytes, out); }
 

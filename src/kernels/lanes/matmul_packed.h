@@ -231,8 +231,8 @@ inline void for_parts(const Matrix& w, int32_t rows, int32_t n_begin, int32_t n_
 template <class S, bool kNibbles, int kStep, class Unpack>
 inline void matmul_chunks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end,
                           Unpack unpack) {
-  // One form is enough where nothing depends on it.
-  using Part = UnpackedPart<S, kNibbles && S::kUnpacksBytes, S::kAddsRows ? 16 : kStep>;
+  // Bytes and nibbles are one form where both unpack to bytes.
+  using Part = UnpackedPart<S, kNibbles && S::kUnpacksBytes, kStep>;
   PackedChunk<S> chunk;
   for_parts<S>(w, x.shape.rows, n_begin, n_end, kPackedColumns / w.group, [&](const OutputPart& part) {
     static_cast<OutputPart&>(chunk) = part;

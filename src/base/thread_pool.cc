@@ -1,10 +1,10 @@
 #include "base/thread_pool.h"
 
-#include <fmt/format.h>
 #include <pthread.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -85,9 +85,9 @@ ThreadPool::ThreadPool(int threads, bool pin)
     for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i, pin] { work(i, pin); });
   } catch (const std::system_error& error) {
     stop();
-    throw std::system_error(error.code(), fmt::format("expected to start {} threads beside the calling one; the "
-                                                      "system started {}",
-                                                      threads - 1, workers_.size()));
+    throw std::system_error(error.code(), "expected to start " + std::to_string(threads - 1) +
+                                              " threads beside the calling one; the system started " +
+                                              std::to_string(workers_.size()));
   }
 }
 

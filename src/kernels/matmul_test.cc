@@ -3,6 +3,8 @@
 #include "kernels/portable/matmul.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -168,17 +170,69 @@ TEST_P(MatmulTest, ExtremesAreExact) {
   for (const WeightFormat format : {WeightFormat::q8, WeightFormat::q4})
     for (const int32_t group : {32, 64, 128})
       for (const float sign : {1.0f, -1.0f})
-        for (const int32_t rows : {1, 2, 9}) {
+        for (const int32_t rows : {1, 2, 3, 7, 8, 9, 16, 17, 40}) {
           std::mt19937 random(1);
-          RandomMatrix m(format, 20, group * 2, group, DType::bf16, random);
+          const int32_t cols = group * (rows % 2 == 0 ? 5 : 2);
+          RandomMatrix m(format, 20, cols, group, DType::bf16, random);
           m.fill(0xff, 1.0f, 0.0f);
-          const std::vector<float> x(static_cast<size_t>(rows * group * 2), 127.0f * sign);
+          const std::vector<float> x(static_cast<size_t>(rows * cols), 127.0f * sign);
           const ActKind kind = format == WeightFormat::q8 ? ActKind::int8 : ActKind::nibbles;
-          const float want =
-              sign * 127.0f * (format == WeightFormat::q8 ? 255.0f : 15.0f) * static_cast<float>(group * 2);
-          for (const float y : multiply(table, Placed(table, m.view).view, {kind, rows, group * 2, group}, x.data()))
+          const float want = sign * 127.0f * (format == WeightFormat::q8 ? 255.0f : 15.0f) * static_cast<float>(cols);
+          for (const float y : multiply(table, Placed(table, m.view).view, {kind, rows, cols, group}, x.data()))
             ASSERT_EQ(y, want);
         }
+}
+
+// Bytes that end where memory does: what reads beyond them is ended by the system.
+class AtTheEnd {
+ public:
+  explicit AtTheEnd(size_t bytes) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    mapped_ = (bytes + page - 1) / page * page + page;
+    void* map = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    EXPECT_NE(map, MAP_FAILED);
+    first_ = static_cast<char*>(map);
+    EXPECT_EQ(0, mprotect(first_ + mapped_ - page, page, PROT_NONE));
+    at_ = first_ + (mapped_ - page - bytes) / 64 * 64;
+  }
+  ~AtTheEnd() { munmap(first_, mapped_); }
+  AtTheEnd(const AtTheEnd&) = delete;
+  AtTheEnd& operator=(const AtTheEnd&) = delete;
+  [[nodiscard]] char* data() const { return at_; }
+
+ private:
+  char* first_ = nullptr;
+  char* at_ = nullptr;
+  size_t mapped_ = 0;
+};
+
+TEST_P(MatmulTest, NothingBehindWeightsAndRowsIsRead) {
+  const CpuTable& table = *GetParam();
+  if (table.packed_bytes == nullptr) GTEST_SKIP() << "weights are used as they lie";
+  std::mt19937 random(5);
+  for (const Case& c : cases()) {
+    const int32_t cols = in_blocks(c.format) ? 2 * block_shape(c.format).elements : c.group > 0 ? 3 * c.group : 96;
+    const RandomMatrix m(c.format, 37, cols, c.group, c.scales, random);
+    const size_t bytes = table.packed_bytes(m.view);
+    if (bytes == 0) continue;
+    const AtTheEnd weights(bytes);
+    table.pack(m.view, weights.data(), 0, (m.view.rows + table.pack_rows - 1) / table.pack_rows);
+    Matrix w = m.view;
+    w.packed = true;
+    w.values = weights.data();
+    w.scales = w.biases = nullptr;
+    for (const int32_t rows : {1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 33, 50}) {
+      const ActShape shape{c.kind, rows, cols, c.group};
+      const AtTheEnd act_bytes(table.act_bytes(shape));
+      const std::vector<float> x = random_rows(rows, cols, random);
+      const Act act{shape, act_bytes.data()};
+      table.prepare(act, x.data(), cols, 0, (rows + table.act_unit - 1) / table.act_unit);
+      std::vector<float> y(static_cast<size_t>(rows) * 37, NAN);
+      table.matmul(w, act, y.data(), 37, 0, 37);
+      const std::vector<float> want = multiply(table, Placed(table, m.view).view, shape, x.data());
+      ASSERT_EQ(0, std::memcmp(y.data(), want.data(), y.size() * sizeof(float))) << weight_format_name(c.format);
+    }
+  }
 }
 
 // The same of blocks: codes, scales within blocks and activations at their ends. What is rounded is small against what

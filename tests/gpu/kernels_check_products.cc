@@ -93,7 +93,7 @@ std::vector<float> steady_rows(int32_t rows, int32_t cols, const Case& c, std::m
   if (c.group == 0 || c.format == WeightFormat::nvfp4_split) return x;
   const int32_t group = c.group;
   for (auto from = x.begin(); from != x.end(); from += group) {
-    const auto larger = [](float a, float c) { return std::abs(a) < std::abs(c); };
+    const auto larger = [](float one, float other) { return std::abs(one) < std::abs(other); };
     const float step = std::abs(*std::max_element(from, from + group, larger)) / 127.0f;
     for (auto at = from; at != from + group; ++at) *at = std::round(*at / step) * step;
   }

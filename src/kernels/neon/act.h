@@ -1,15 +1,18 @@
 // How activations lie for the NEON kernels.
 //
-//   bf16     row pairs; per pair and 8 columns: 4 of row 0, 4 of row 1, the next 4 of row 0, of row 1 (two operands of
-//   the
-//            2x4 matrix instruction). Columns are padded with zeros to 8, an odd last row with a row of zeros.
-//   int8     row pairs in tiles (below), the tiles one behind the other; per tile, 8 columns and pair: 8 of row 0, 8 of
-//            row 1 (one operand of the 2x8 matrix instruction), so that a product reads one run. An odd last row stands
-//            twice.
-//   nibbles  the same after reordering columns as 4-bit weights unpack: of every 16, the 8 even ones, then the 8 odd
-//   ones. Then the scales: per tile, group and pair {a0, a1, a0, a1}, the order of a 2x2 tile of results. Then, for the
-//   weights' biases, each group's scale times its sum of integers, as a sum of two bf16 (16 bits of fraction): per
-//   tile, 4 groups and pair, 4 of row 0 and 4 of row 1, the upper parts and then the lower. blocks   blocks_act.h
+//   bf16     row pairs; per pair and 8 columns: 4 of row 0, 4 of row 1, the next 4 of row 0, of row 1 (two
+//            operands of the 2x4 matrix instruction). Columns are padded with zeros to 8, an odd last row with a
+//            row of zeros.
+//   int8     row pairs in tiles (below), the tiles one behind the other; per tile, 8 columns and pair: 8 of row 0,
+//            8 of row 1 (one operand of the 2x8 matrix instruction), so that a product reads one run. An odd last
+//            row stands twice.
+//   nibbles  the same after reordering columns as 4-bit weights unpack: of every 16, the 8 even ones, then the 8
+//            odd ones.
+//   blocks   blocks_act.h
+//
+// Behind the numbers of int8 and nibbles lie the scales: per tile, group and pair {a0, a1, a0, a1}, the order of a 2x2
+// tile of results. Then, for the weights' biases, each group's scale times its sum of integers, as a sum of two bf16
+// (16 bits of fraction): per tile, 4 groups and pair, 4 of row 0 and 4 of row 1, the upper parts and then the lower.
 #pragma once
 
 #include "kernels/cpu_table.h"

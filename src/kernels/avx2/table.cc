@@ -6,20 +6,9 @@
 #include "kernels/avx2/vec.h"
 #include "kernels/lanes/packed_blocks.h"
 #include "kernels/lanes/table.h"
-#include "kernels/portable/matmul.h"
 
 namespace paceline::kernels::avx2 {
 namespace {
-
-size_t packed_bytes(const Matrix& w) {
-  return in_blocks(w.format) ? lanes::packed_block_bytes<Vec::kLanes>(w) : lanes::packed_bytes<Vec::kLanes>(w);
-}
-
-void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
-  if (!w.packed) return portable::dequantise(w, row, scale, y);
-  lanes::dequantise_packed<Vec::kLanes>(w, row, y);
-  for (int32_t k = 0; k < w.cols; ++k) y[k] = portable::times_factor(w, row, y[k]) * scale;
-}
 
 void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   switch (x.shape.kind) {
@@ -42,10 +31,10 @@ void matmul_by_vnni(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_
 
 constexpr CpuTable make_table(const char* name, bool vnni) {
   CpuTable made = lanes::elementwise_table<Vec>(name);
-  made.packed_bytes = packed_bytes;
+  made.packed_bytes = lanes::all_packed_bytes<Vec>;
   made.pack = pack;
   made.pack_rows = Vec::kLanes;
-  made.dequantise = dequantise;
+  made.dequantise = lanes::dequantise<Vec>;
   made.act_bytes = act_bytes;
   made.act_unit = 1;
   made.prepare = prepare;

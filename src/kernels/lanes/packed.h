@@ -2,9 +2,8 @@
 // As many rows as there are lanes make a block, read from its first byte to its last; the last row stands in for those
 // beyond N. A block is a run of groups of columns, each of which is
 //   scales  [lanes], bf16 or float32 as the checkpoint has them; then biases, likewise
-//   values  [vectors][lanes][4 bytes]: neighbouring bytes of a row, 4 columns of q8, or 8 of q4, whose low halves are
-//   the
-//           even ones
+//   values  [vectors][lanes][4 bytes]: neighbouring bytes of a row, 4 columns of q8, or 8 of q4, whose low
+//           halves are the even ones
 #pragma once
 
 #include <cstddef>

@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "kernels/lanes/packed.h"
+#include "kernels/portable/matmul.h"
 #include "tensor/blocks.h"
 
 namespace paceline::kernels::lanes {
@@ -161,6 +162,19 @@ void dequantise_packed(const Matrix& w, int32_t row, float* y) {
     y[k] = scale * (code - zero) + bias;
     if (in_part + 1 == static_cast<size_t>(columns)) at += part_bytes(f, kLanes);
   }
+}
+
+// As CpuTable's, of all that is rearranged.
+template <class V>
+size_t all_packed_bytes(const Matrix& w) {
+  return in_blocks(w.format) ? packed_block_bytes<V::kLanes>(w) : packed_bytes<V::kLanes>(w);
+}
+
+template <class V>
+void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
+  if (!w.packed) return portable::dequantise(w, row, scale, y);
+  dequantise_packed<V::kLanes>(w, row, y);
+  for (int32_t k = 0; k < w.cols; ++k) y[k] = portable::times_factor(w, row, y[k]) * scale;
 }
 
 }  // namespace paceline::kernels::lanes

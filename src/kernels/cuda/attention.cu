@@ -1,6 +1,6 @@
 // Attention over pages of 64 absolute positions, on the tensor cores.
 //
-//   q [rows, heads, dim], keys [kv_head][64][dim], values [kv_head][dim][64], bf16 -> out [rows, heads, dim]
+//   q [rows, heads, dim], keys [kv_head][64][dim], values likewise, bf16 -> out [rows, heads, dim]
 // A block has one KV head and up to 64 queries (rows times grouped heads; 32 where heads have 512 dims). Both products
 // have the pages as their fixed operand and queries as the narrow one: scores = K q, out = V^T p. A page gives each
 // query its top score m, the sum l of exp(score - m), and o = the values weighted so. Pages are merged in ascending

@@ -22,19 +22,12 @@ struct PageCopies {
   uint32_t base;
   int32_t dim;
 
-  [[nodiscard]] __device__ __forceinline__ int64_t head_bytes() const {
-    return static_cast<int64_t>(dim) * kPageTokens * 2;
-  }
   __device__ __forceinline__ void keys(int32_t page, bool wanted) const {
-    if (wanted)
-      copy_page<kDim * 2>(w.seq->keys_of(page), head_bytes(), w.kv_head, kPageTokens, dim * 2, base + l.keys,
-                          l.key_stride);
+    if (wanted) copy_page<kDim>(w.seq->keys_of(page), w.kv_head, dim, base + l.keys, l.row_stride);
     commit_copies();
   }
   __device__ __forceinline__ void values(int32_t page, bool wanted) const {
-    if (wanted)
-      copy_page<kPageTokens * 2>(w.seq->values_of(page), head_bytes(), w.kv_head, dim, kPageTokens * 2, base + l.values,
-                                 l.value_stride);
+    if (wanted) copy_page<kDim>(w.seq->values_of(page), w.kv_head, dim, base + l.values, l.row_stride);
     commit_copies();
   }
 };
@@ -107,7 +100,7 @@ __global__ void __launch_bounds__(kThreads, kNt <= 2 && kDt <= 2 ? 2 : 1)
   if (!merges_only || writes) {
     if (makes_these) new_keys.ask_first(args, w, writes ? w.first_pos : w.seq->first_pos, pages.begin, dim);
     if (!merges_only)
-      stage_queries<kQueries, kPairs, kHeads>(args, w, dim, q_weights, shared + l.queries, l.query_stride);
+      stage_queries<kQueries, kPairs, kHeads>(args, w, dim, q_weights, shared + l.queries, l.row_stride);
     if (makes_these) new_keys.make_all(args, w, dim, shared, l);
   }
   if (merges_only) {

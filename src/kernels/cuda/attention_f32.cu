@@ -62,7 +62,7 @@ __global__ void attention_f32_kernel(const AttentionArgs args) {
       all += weight;
       for (int i = 0; i < 4; ++i) {
         const int32_t at = i * static_cast<int32_t>(blockDim.x) + static_cast<int32_t>(threadIdx.x);
-        if (at < dim) value[i] = fmaf(weight, values[static_cast<int64_t>(at) * kPageTokens + token], value[i]);
+        if (at < dim) value[i] = fmaf(weight, values[static_cast<int64_t>(token) * dim + at], value[i]);
       }
     }
     best = higher;

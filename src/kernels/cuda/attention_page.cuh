@@ -72,8 +72,8 @@ struct PageProducts {
   // scores = K q of a page, and the largest of each 16 positions.
   __device__ __forceinline__ void multiply_keys(int32_t page) {
     const uint32_t a_at =
-        base + l.keys + (score_tile * 16 + lane % 8 + lane / 8 % 2 * 8) * l.key_stride + lane / 16 * 16;
-    const char* b_at = shared + l.queries + (score_first * 8 + g) * l.query_stride + t * 4;
+        base + l.keys + (score_tile * 16 + lane % 8 + lane / 8 % 2 * 8) * l.row_stride + lane / 16 * 16;
+    const char* b_at = shared + l.queries + (score_first * 8 + g) * l.row_stride + t * 4;
     // Even and odd steps in sums of their own: half as long to wait for.
     float odd[kScoreNt][4] = {};
 #pragma unroll
@@ -85,7 +85,7 @@ struct PageProducts {
       ldmatrix4(a_at + step * 32, a.x, a.y, a.z, a.w);
 #pragma unroll
       for (int j = 0; j < kScoreNt; ++j) {
-        const char* b = b_at + j * 8 * l.query_stride + step * 32;
+        const char* b = b_at + j * 8 * l.row_stride + step * 32;
         mma_bf16(sums[j], a, *reinterpret_cast<const uint32_t*>(b), *reinterpret_cast<const uint32_t*>(b + 16));
       }
     };
@@ -138,8 +138,8 @@ struct PageProducts {
       uint4 a[kDt];
 #pragma unroll
       for (int d = 0; d < kDt; ++d) {
-        const int32_t row = (warp * kDt + d) * 16 + lane % 8 + lane / 8 % 2 * 8;
-        ldmatrix4(base + l.values + row * l.value_stride + step * 32 + lane / 16 * 16, a[d].x, a[d].y, a[d].z, a[d].w);
+        const int32_t token = step * 16 + lane % 8 + lane / 16 * 8, at = (warp * kDt + d) * 16 + lane / 8 % 2 * 8;
+        ldmatrix4_turned(base + l.values + token * l.row_stride + at * 2, a[d].x, a[d].y, a[d].z, a[d].w);
       }
 #pragma unroll
       for (int j = 0; j < kNt; ++j) {

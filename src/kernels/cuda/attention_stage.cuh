@@ -8,22 +8,20 @@
 namespace paceline::kernels::cuda::attention_block {
 
 struct Layout {
-  int32_t key_stride, value_stride, query_stride, weight_stride;  // bytes of a row in shared memory
-  int32_t keys, values, queries, weights, stats;                  // offsets
+  int32_t row_stride, weight_stride;              // bytes in shared memory: of a head's numbers, of a page's weights
+  int32_t keys, values, queries, weights, stats;  // offsets
   int32_t bytes;
 };
 
 // Rows are 16 bytes longer than what they hold, so that neighbouring rows start in different banks.
 PACELINE_BOTH constexpr Layout layout_of(int32_t dim, int32_t queries) {
   Layout l{};
-  l.key_stride = dim * 2 + 16;
-  l.value_stride = kPageTokens * 2 + 16;
-  l.query_stride = dim * 2 + 16;
+  l.row_stride = dim * 2 + 16;
   l.weight_stride = kPageTokens * 2 + 16;
   l.keys = 0;
-  l.values = l.keys + kPageTokens * l.key_stride;
-  l.queries = l.values + dim * l.value_stride;
-  l.weights = l.queries + queries * l.query_stride;
+  l.values = l.keys + kPageTokens * l.row_stride;
+  l.queries = l.values + kPageTokens * l.row_stride;
+  l.weights = l.queries + queries * l.row_stride;
   l.stats = l.weights + queries * l.weight_stride;  // top, sum, two factors, and two of four warps each
   l.bytes = l.stats + queries * 4 * 12;
   return l;
@@ -35,19 +33,18 @@ __device__ __forceinline__ void clear_half_tile(char* shared, const Layout& l, i
   if (dim % 16 == 0) return;
   for (int32_t i = threadIdx.x; i < kPageTokens + queries; i += kThreads) {
     char* row =
-        i < kPageTokens ? shared + l.keys + i * l.key_stride : shared + l.queries + (i - kPageTokens) * l.query_stride;
+        i < kPageTokens ? shared + l.keys + i * l.row_stride : shared + l.queries + (i - kPageTokens) * l.row_stride;
     *reinterpret_cast<uint4*>(row + dim * 2) = make_uint4(0, 0, 0, 0);
   }
 }
 
-// kRowBytes 0: as told.
-template <int kRowBytes>
-__device__ __forceinline__ void copy_page(const void* page, int64_t head_bytes, int32_t kv_head, int32_t rows,
-                                          int32_t row_bytes, uint32_t to, int32_t stride) {
-  const char* from = static_cast<const char*>(page) + kv_head * head_bytes;
-  const int32_t chunks = kRowBytes > 0 ? kRowBytes / 16 : row_bytes / 16;
+// Keys or values of a page. kDim 0: as told.
+template <int kDim>
+__device__ __forceinline__ void copy_page(const void* page, int32_t kv_head, int32_t dim, uint32_t to, int32_t stride) {
+  const char* from = static_cast<const char*>(page) + static_cast<int64_t>(kv_head) * kPageTokens * dim * 2;
+  const int32_t chunks = (kDim > 0 ? kDim : dim) / 8;
 #pragma unroll 8
-  for (int32_t i = threadIdx.x; i < rows * chunks; i += kThreads)
+  for (int32_t i = threadIdx.x; i < kPageTokens * chunks; i += kThreads)
     copy16_async(to + i / chunks * stride + i % chunks * 16, from + static_cast<int64_t>(i) * 16, true);
 }
 
@@ -114,8 +111,7 @@ struct NewKeys {
   __device__ __forceinline__ void ask(const AttentionArgs& args, const Work& w, int32_t dim) {
     if (first >= jobs) return;
     const bool is_key = first % 2 == 0;
-    const int32_t half = dim / 2;
-    const HeadHalves halves{half, args.head.turned};
+    const HeadHalves halves{dim / 2, args.head.turned};
     weights.load(is_key ? args.head.k_weight : nullptr, halves, 1.0f);
 #pragma unroll
     for (int i = 0; i < kAtOnce; ++i) {
@@ -123,13 +119,10 @@ struct NewKeys {
       if (job >= jobs) continue;
       const int64_t row = w.seq->first_row + begin + job / 2 - w.seq->first_pos;
       const int64_t from = (row * args.kv_heads + w.kv_head) * dim;
-      if (is_key) {
-        values[i].load(args.head.k + from, halves, 0.0f);
-        angle[i].load_angle(args.head.cos + row * halves.turned, args.head.sin + row * halves.turned, halves);
-        value[i] = times_nothing(args.head.v + from, dim);
-      } else {
-        values[i].load_apart(args.head.v + from, half);
-      }
+      values[i].load((is_key ? args.head.k : args.head.v) + from, halves, 0.0f);
+      if (!is_key) continue;
+      angle[i].load_angle(args.head.cos + row * halves.turned, args.head.sin + row * halves.turned, halves);
+      value[i] = times_nothing(args.head.v + from, dim);
     }
   }
   __device__ __forceinline__ void ask_first(const AttentionArgs& args, const Work& w, int32_t from_pos, int32_t page,
@@ -158,18 +151,10 @@ struct NewKeys {
     for (int i = 0; i < kAtOnce; ++i) {
       const int32_t job = first + i * kWarps;
       if (job >= jobs) continue;
-      const bool is_key = first % 2 == 0;
-      const int32_t token = (begin + job / 2) % kPageTokens;
-      if (is_key)
-        values[i].each_four(HeadHalves{dim / 2, turned}, [&](int32_t at, const float4& four) {
-          *reinterpret_cast<uint2*>(shared + l.keys + token * l.key_stride + at * 2) =
-              make_uint2(pack_bf16(four.x, four.y), pack_bf16(four.z, four.w));
-        });
-      else
-        values[i].each_apart(dim / 2, [&](int32_t at, float value) {
-          *reinterpret_cast<__nv_bfloat16*>(shared + l.values + at * l.value_stride + token * 2) =
-              __float2bfloat16_rn(value);
-        });
+      char* row = shared + (first % 2 == 0 ? l.keys : l.values) + (begin + job / 2) % kPageTokens * l.row_stride;
+      values[i].each_four(HeadHalves{dim / 2, turned}, [&](int32_t at, const float4& four) {
+        *reinterpret_cast<uint2*>(row + at * 2) = make_uint2(pack_bf16(four.x, four.y), pack_bf16(four.z, four.w));
+      });
     }
   }
   // What was asked for first and all others: into the copy of the page in shared memory, once that is there.
@@ -201,23 +186,9 @@ __device__ __forceinline__ void write_page(const Work& w, int32_t page, int32_t 
   const int32_t chunks = dim / 8;
   for (int32_t i = thread; i < (end - begin) * chunks; i += threads) {
     const int32_t token = begin + i / chunks, at = i % chunks * 16;
-    *reinterpret_cast<uint4*>(keys + token * dim * 2 + at) =
-        *reinterpret_cast<const uint4*>(shared + l.keys + token * l.key_stride + at);
-  }
-  // Eight tokens of a dim together, where all of them are the block's.
-  const int32_t first = begin / 8, pieces = (end - 1) / 8 - first + 1;
-#pragma unroll 1
-  for (int32_t i = thread; i < dim * pieces; i += threads) {
-    const int32_t at = i / pieces, token = (first + i % pieces) * 8;
-    const char* from = shared + l.values + at * l.value_stride;
-    char* to = values + at * kPageTokens * 2;
-    if (begin <= token && token + 8 <= end) {
-      *reinterpret_cast<uint4*>(to + token * 2) = *reinterpret_cast<const uint4*>(from + token * 2);
-      continue;
-    }
-#pragma unroll 1
-    for (int32_t one = max(begin, token); one < min(end, token + 8); ++one)
-      *reinterpret_cast<uint16_t*>(to + one * 2) = *reinterpret_cast<const uint16_t*>(from + one * 2);
+    const char* from = shared + token * l.row_stride + at;
+    *reinterpret_cast<uint4*>(keys + token * dim * 2 + at) = *reinterpret_cast<const uint4*>(from + l.keys);
+    *reinterpret_cast<uint4*>(values + token * dim * 2 + at) = *reinterpret_cast<const uint4*>(from + l.values);
   }
 }
 

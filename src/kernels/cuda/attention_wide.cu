@@ -2,7 +2,7 @@
 // bits. A block walks all chunks that its rows see; what it has merged of those in front waits in memory, since there
 // are no registers for it.
 //
-//   q [rows, heads, dim], keys [kv_head][64][dim], values [kv_head][dim][64], bf16 -> out [rows, heads, dim]
+//   q [rows, heads, dim], keys [kv_head][64][dim], values likewise, bf16 -> out [rows, heads, dim]
 // A block has one KV head and two warpgroups. Heads of 256 dims: each warpgroup has 64 queries of its own. Heads of 512
 // dims: both have the same 64 queries, compute all scores, and have half of the output's dims each: registers for more
 // there are not. Queries are the first operand (scores: from shared memory; weights: from registers), pages the second.
@@ -31,19 +31,12 @@ struct Shape {
 
 #if PACELINE_WARPGROUPS
 template <int kDim>
-__device__ __forceinline__ void copy_keys(const void* page, int32_t kv_head, uint32_t to) {
+__device__ __forceinline__ void copy_rows(const void* page, int32_t kv_head, uint32_t to) {
   constexpr int kChunks = kDim / 8;
   const char* from = static_cast<const char*>(page) + static_cast<int64_t>(kv_head) * Shape<kDim>::kPageBytes;
 #pragma unroll 8
   for (int32_t i = threadIdx.x; i < kPageTokens * kChunks; i += kThreads)
     copy16_async(to + place_of(i / kChunks, i % kChunks), from + i * 16, true);
-}
-template <int kDim>
-__device__ __forceinline__ void copy_values(const void* page, int32_t kv_head, uint32_t to) {
-  const char* from = static_cast<const char*>(page) + static_cast<int64_t>(kv_head) * Shape<kDim>::kPageBytes;
-#pragma unroll 8
-  for (int32_t i = threadIdx.x; i < kDim * 8; i += kThreads)
-    copy16_async(to + i / 8 * 128 + ((i % 8 ^ i / 8 % 8) << 4), from + i * 16, true);
 }
 
 // Scores of 64 queries and a page: [tile of 8 keys][query g: keys 2t, 2t + 1; query g + 8: the same]
@@ -74,7 +67,8 @@ __device__ __forceinline__ void add_values(float (&out)[2][64], const uint4 (&we
     float part[64];
     warpgroup_fence();
 #pragma unroll
-    for (int k = 0; k < 4; ++k) warpgroup_mma(part, weights[k], describe(values + half * 128 * 128 + k * 32), k > 0);
+    for (int k = 0; k < 4; ++k)
+      warpgroup_mma_across(part, weights[k], describe_across(values + half * 2 * kPanel + k * 2048, kPanel), k > 0);
     warpgroup_commit();
     warpgroup_wait<0>();
 #pragma unroll
@@ -100,11 +94,11 @@ __global__ void __launch_bounds__(kThreads, 1) attention_warpgroups(const Attent
   const Work w = find_work(args, static_cast<int32_t>(gridDim.x - 1 - blockIdx.x));
   const int group = threadIdx.x / 128, warp = threadIdx.x / 32 % 4, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const auto take_keys = [&](int32_t page, int slot) {
-    if (page < w.page_end) copy_keys<kDim>(w.seq->keys_of(page), w.kv_head, keys + slot * S::kPageBytes);
+    if (page < w.page_end) copy_rows<kDim>(w.seq->keys_of(page), w.kv_head, keys + slot * S::kPageBytes);
     commit_copies();
   };
   const auto take_values = [&](int32_t page, int slot) {
-    if (page < w.page_end) copy_values<kDim>(w.seq->values_of(page), w.kv_head, values + slot * S::kPageBytes);
+    if (page < w.page_end) copy_rows<kDim>(w.seq->values_of(page), w.kv_head, values + slot * S::kPageBytes);
     commit_copies();
   };
   take_keys(w.page_begin, 0);
@@ -167,7 +161,7 @@ __global__ void __launch_bounds__(kThreads, 1) attention_warpgroups(const Attent
       show_copies_to_tensor_cores();
       __syncthreads();
     }
-    add_values(out, weights, values + slot * S::kPageBytes + first_dim * 128, merge);
+    add_values(out, weights, values + slot * S::kPageBytes + first_dim / 64 * kPanel, merge);
     if constexpr (S::kSlots == 1) {
       __syncthreads();
       take_values(page + 1, 0);

@@ -29,6 +29,13 @@ __device__ __forceinline__ void ldmatrix4(uint32_t address, uint32_t& a, uint32_
                : "r"(address));
 }
 
+// The same, each turned: a row in memory is a column of its matrix.
+__device__ __forceinline__ void ldmatrix4_turned(uint32_t address, uint32_t& a, uint32_t& b, uint32_t& c, uint32_t& d) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+               : "r"(address));
+}
+
 // 16 bytes into shared memory; zeros where `take` is false.
 __device__ __forceinline__ void copy16_async(uint32_t to, const void* from, bool take) {
   const int bytes = take ? 16 : 0;

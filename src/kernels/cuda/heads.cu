@@ -1,5 +1,5 @@
 // Per head: norm, rotation, and keys and values into their pages. One warp per head of a row.
-//   q [rows, heads, dim] in place; k, v [rows, kv_heads, dim] -> keys [kv_head][64][dim], values [kv_head][dim][64]
+//   q [rows, heads, dim] in place; k, v [rows, kv_heads, dim] -> keys [kv_head][64][dim], values likewise
 // Bound by launches at few rows, by bytes at many.
 #include "kernels/cuda/attention.h"
 #include "kernels/cuda/device.cuh"
@@ -13,15 +13,7 @@ constexpr int kThreads = 128;
 constexpr int kPairs = 8;  // per lane: head_dim up to 512
 
 PACELINE_BOTH int32_t heads_of_row(const HeadsArgs& args) {
-  const bool has_values = args.v != nullptr && !args.values_apart;
-  return args.heads + (args.k != nullptr ? args.kv_heads : 0) + (has_values ? args.kv_heads : 0);
-}
-
-__device__ void store(void* page, int32_t wide, int64_t at, float value) {
-  if (wide)
-    static_cast<float*>(page)[at] = value;
-  else
-    static_cast<__nv_bfloat16*>(page)[at] = __float2bfloat16_rn(value);
+  return args.heads + (args.k != nullptr ? args.kv_heads : 0) + (args.v != nullptr ? args.kv_heads : 0);
 }
 
 __device__ __forceinline__ void store_row(float* to, const HeadRow<kPairs>& values, const HeadHalves& halves) {
@@ -53,8 +45,8 @@ __global__ void heads_kernel(const HeadsArgs args) {
   const int kind = head < args.heads ? 0 : head < args.heads + args.kv_heads ? 1 : 2;  // q, k, v
   if (kind == 1) head -= args.heads;
   if (kind == 2) head -= args.heads + args.kv_heads;
-  const int32_t dim = args.head_dim, half = dim / 2;
-  const HeadHalves halves{half, args.turned};
+  const int32_t dim = args.head_dim;
+  const HeadHalves halves{dim / 2, args.turned};
   const float* from = kind == 0   ? args.q + (row * args.heads + head) * dim
                       : kind == 1 ? args.k + (row * args.kv_heads + head) * dim
                                   : args.v + (row * args.kv_heads + head) * dim;
@@ -72,10 +64,7 @@ __global__ void heads_kernel(const HeadsArgs args) {
     page_of_row = kind == 1 || args.joined ? seq.keys_of(page) : seq.values_of(page);
   }
   wait_for_previous();
-  if (kind == 2 && !args.joined)
-    values.load_apart(from, half);
-  else
-    values.load(from, halves, 0.0f);
+  values.load(from, halves, 0.0f);
   if (kind != 2) angle.load_angle(args.cos + row * args.turned, args.sin + row * args.turned, halves);
   if (kind != 2 || args.norms_values) values.norm(weights, dim, args.eps);
   if (kind != 2) values.turn(angle);
@@ -88,71 +77,18 @@ __global__ void heads_kernel(const HeadsArgs args) {
     if (kind != 0) store_joined(page_of_row, head, token, values, halves, kind == 1);
     return;
   }
-  const int64_t base = static_cast<int64_t>(head) * kPageTokens * dim;
-  if (kind == 0) {
-    store_row(args.q + (row * args.heads + head) * dim, values, halves);
-  } else if (kind == 1) {
-    const int64_t first = base + static_cast<int64_t>(token) * dim;
-    values.each_four(halves, [&](int32_t at, const float4& four) {
-      if (args.wide_kv)
-        *reinterpret_cast<float4*>(static_cast<float*>(page_of_row) + first + at) = four;
-      else
-        *reinterpret_cast<uint2*>(static_cast<uint16_t*>(page_of_row) + first + at) =
-            make_uint2(pack_bf16(four.x, four.y), pack_bf16(four.z, four.w));
-    });
-  } else {
-    values.each_apart(half, [&](int32_t at, float value) {
-      store(page_of_row, args.wide_kv, base + static_cast<int64_t>(at) * kPageTokens + token, value);
-    });
-  }
-}
-
-// Values of many rows: sixteen rows pass through shared memory, so that what lies together in a page is written
-// together.
-constexpr int kValueRows = 16;
-
-__global__ void __launch_bounds__(kValueRows * 32) values_kernel(const HeadsArgs args) {
-  __shared__ __nv_bfloat16 turned[2 * kPairs * 32][kValueRows + 2];
-  let_next_start();
-  wait_for_previous();
-  const int own = threadIdx.x / 32;
-  const int32_t first_row = static_cast<int32_t>(blockIdx.x) * kValueRows, head = static_cast<int32_t>(blockIdx.y);
-  const int32_t dim = args.head_dim, half = dim / 2;
-  const int64_t row = first_row + own;
-  if (row < args.rows) {
-    const float* from = args.v + (row * args.kv_heads + head) * dim;
-    HeadRow<kPairs> weights, values;
-    weights.load(nullptr, {half, half}, 1.0f);
-    values.load_apart(from, half);
-    if (args.norms_values) values.norm(weights, dim, args.eps);
-    values.fail_value();
-    values.each_apart(half, [&](int32_t at, float value) { turned[at][own] = __float2bfloat16_rn(value); });
-  }
-  __syncthreads();
-  const int32_t mine = threadIdx.x % kValueRows;
-  if (first_row + mine >= args.rows) return;
-  const int32_t own_seq = args.seq_of_row[first_row + mine];
-  if (own_seq < 0) return;
-  const DeviceSeq& seq = args.seqs[own_seq];
-  const int32_t pos = seq.first_pos + first_row + mine - seq.first_row;
-  const int32_t page = pos / kPageTokens;
-  auto* to = static_cast<__nv_bfloat16*>(seq.values_of(page)) + static_cast<int64_t>(head) * kPageTokens * dim +
-             pos % kPageTokens;
-  for (int32_t at = threadIdx.x / kValueRows; at < dim; at += 32)
-    to[static_cast<int64_t>(at) * kPageTokens] = turned[at][mine];
+  if (kind == 0) return store_row(args.q + (row * args.heads + head) * dim, values, halves);
+  const int64_t first = (static_cast<int64_t>(head) * kPageTokens + token) * dim;
+  if (args.wide_kv) return store_row(static_cast<float*>(page_of_row) + first, values, halves);
+  values.each_four(halves, [&](int32_t at, const float4& four) {
+    *reinterpret_cast<uint2*>(static_cast<uint16_t*>(page_of_row) + first + at) =
+        make_uint2(pack_bf16(four.x, four.y), pack_bf16(four.z, four.w));
+  });
 }
 
 }  // namespace
 
 void heads(const HeadsArgs& args, Stream stream) {
-  if (args.v != nullptr && !args.values_apart && args.rows >= 4 * kValueRows && !args.wide_kv && !args.joined) {
-    HeadsArgs others = args;
-    others.values_apart = true;
-    const dim3 grid(static_cast<unsigned>(ceil_div(args.rows, kValueRows)), static_cast<unsigned>(args.kv_heads));
-    launch(values_kernel, grid, dim3(kValueRows * 32), 0, stream, true, args);
-    heads(others, stream);
-    return;
-  }
   const int64_t jobs = int64_t{args.rows} * heads_of_row(args);
   launch(heads_kernel, dim3(static_cast<unsigned>((jobs + 3) / 4)), dim3(kThreads), 0, stream, true, args);
 }

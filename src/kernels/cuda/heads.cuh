@@ -29,8 +29,8 @@ __device__ __forceinline__ float times_nothing(const float* head, int32_t dim) {
 // By whole warps.
 __device__ __forceinline__ bool is_finite_head(float nothing) { return __all_sync(~0u, nothing == 0.0f) != 0; }
 
-// Of both halves of a head four elements in a row at a time, or elements that lie apart, which is how values go into
-// their page; what is beyond the half is `otherwise`. Halves, and what is turned of them, are multiples of four.
+// Of both halves of a head four elements in a row at a time; what is beyond the half is `otherwise`. Halves, and what is
+// turned of them, are multiples of four.
 template <int kPairs>
 struct HeadRow {
   static_assert(kPairs % 4 == 0);
@@ -39,7 +39,6 @@ struct HeadRow {
   static __device__ __forceinline__ int32_t in_a_row(int i) {
     return i / 4 * 128 + static_cast<int32_t>(threadIdx.x % 32) * 4;
   }
-  static __device__ __forceinline__ int32_t apart(int i) { return i * 32 + static_cast<int32_t>(threadIdx.x % 32); }
 
   template <class At>
   static __device__ __forceinline__ void load_half(const float* from, int32_t end, float otherwise, float (&to)[kPairs],
@@ -60,13 +59,6 @@ struct HeadRow {
     const auto as_it_is = [](int32_t p) { return p; };
     load_half(cos, halves.turned, 1.0f, low, as_it_is);
     load_half(sin, halves.turned, 0.0f, high, as_it_is);
-  }
-  __device__ __forceinline__ void load_apart(const float* head, int32_t half) {
-#pragma unroll
-    for (int i = 0; i < kPairs; ++i) {
-      low[i] = apart(i) < half ? head[apart(i)] : 0.0f;
-      high[i] = apart(i) < half ? head[half + apart(i)] : 0.0f;
-    }
   }
 
   // The head over its root mean square, times a weight.
@@ -139,16 +131,6 @@ struct HeadRow {
       if (in_a_row(i) >= halves.half) continue;
       write(halves.low_at(in_a_row(i)), make_float4(low[i], low[i + 1], low[i + 2], low[i + 3]));
       write(halves.high_at(in_a_row(i)), make_float4(high[i], high[i + 1], high[i + 2], high[i + 3]));
-    }
-  }
-  // Calls write(at, value) for every element, where they lie apart.
-  template <class Write>
-  __device__ __forceinline__ void each_apart(int32_t half, const Write& write) const {
-#pragma unroll
-    for (int i = 0; i < kPairs; ++i) {
-      if (apart(i) >= half) continue;
-      write(apart(i), low[i]);
-      write(apart(i) + half, high[i]);
     }
   }
 };

@@ -58,8 +58,7 @@ __global__ void __launch_bounds__(kHeadThreads) heads_in_parts_kernel(const Head
       args.q[(row * args.heads + head) * dim + i] = value;
       continue;
     }
-    const int64_t base = static_cast<int64_t>(head) * kPageTokens * dim;
-    const int64_t at = base + (kind == 1 ? int64_t{token} * dim + i : int64_t{i} * kPageTokens + token);
+    const int64_t at = (static_cast<int64_t>(head) * kPageTokens + token) * dim + i;
     if (args.wide_kv)
       static_cast<float*>(page)[at] = value;
     else

@@ -76,7 +76,7 @@ gpu: deps
 # The CUDA kernels with what checks and measures them: needs nvcc, and no device.
 gpu-programs: deps
 	@cmake --preset cuda
-	@cmake --build --preset cuda -j $(JOBS) --target gpu_check gpu_bench
+	@cmake --build --preset cuda -j $(JOBS) --target gpu_check gpu_bench paceline_provoke
 
 # On a machine with a CUDA device.
 gpu-test: gpu-programs

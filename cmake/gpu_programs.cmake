@@ -32,3 +32,7 @@ if(TARGET CUDA::cublas)
   target_compile_definitions(gpu_bench PRIVATE PACELINE_CUBLAS)
   target_link_libraries(gpu_bench PRIVATE CUDA::cublas)
 endif()
+
+# For tests/gpu/watchdog.py: takes the device away from the program it is loaded into.
+add_library(paceline_provoke MODULE tests/gpu/provoke.cu)
+set_target_properties(paceline_provoke PROPERTIES CUDA_ARCHITECTURES "${cuda_targets}")

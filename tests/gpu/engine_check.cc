@@ -149,7 +149,7 @@ int run(int argc, char** argv) {
     const Subject subject = place_subject(m, checks, argv[2], argv[3], cut ? std::atoi(argv[5]) : 0);
     for (const int32_t prompt : {5, 130, 700}) check_rows(m, checks, subject, prompt, 20);
     if (!cut && subject.drafter != nullptr) time_rounds(m, subject);
-    if (cut) check_subject(m, checks, subject, 20);
+    if (cut) check_subject(m, checks, subject, argc > 6 ? std::atoi(argv[6]) : 20, argc > 7 ? std::atoi(argv[7]) : 16);
     const int32_t tokens = argc > 4 ? std::atoi(argv[4]) : 0;
     if (tokens > 0) check_matrix(m, checks, subject, 7, tokens);
   } else if ((what == "long" && argc > 5) || (what == "memory" && argc > 4)) {
@@ -161,7 +161,7 @@ int run(int argc, char** argv) {
   } else {
     std::printf(
         "engine_check choose | goldens FOLDER [NAME] | pictures FOLDER... | model FOLDER [REQUESTS] | synthetic NAME "
-        "FORMAT [TOKENS [LAYERS]] | long NAME FORMAT KV CONTEXT... | memory NAME FORMAT KV\n");
+        "FORMAT [TOKENS [LAYERS [REQUESTS [AT_ONCE]]]] | long NAME FORMAT KV CONTEXT... | memory NAME FORMAT KV\n");
     return 2;
   }
   return checks.finish(what.c_str());

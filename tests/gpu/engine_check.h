@@ -68,7 +68,7 @@ T must(Result<T> result) {
 // The device's choices against the host's.
 void check_choices(Machine& m, Checks& checks, int32_t vocab, int rounds);
 // Texts under load against the bare loop.
-void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t requests);
+void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t requests, int32_t at_once = 16);
 // The matrix of drafters and depths, through the bare loop.
 void check_matrix(Machine& m, Checks& checks, const Subject& subject, int32_t stride, int32_t tokens);
 // Rows alone and in company, over and over: logits and what went into every layer, to the last bit.

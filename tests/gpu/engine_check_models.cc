@@ -27,7 +27,7 @@ std::string difference(const float* a, const float* b, size_t count) {
 
 }  // namespace
 
-void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t requests) {
+void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t requests, int32_t at_once) {
   const ModelConfig& config = subject.weights->facts();
   std::vector<TokenId> text;
   for (int32_t i = 0; i < 700; ++i) text.push_back(1 + (i * 7919 + i / 13) % (config.vocab - 1));
@@ -43,7 +43,7 @@ void check_subject(Machine& m, Checks& checks, const Subject& subject, int32_t r
     LoadPlan plan;
     plan.text = text;
     plan.requests = requests;
-    plan.at_once = 16;
+    plan.at_once = at_once;
     plan.longest_prompt = std::min(330, config.context / 2);
     plan.stop_ids = {5, 77, 130};
     plan.seed = static_cast<uint64_t>(depth + 2);

@@ -224,11 +224,12 @@ class Consumer {
   // So many blocks of K, from nothing.
   __device__ __forceinline__ void multiply_part(float (&acc)[kFloats], int32_t blocks) {
     const uint32_t weights = ring_ + threadIdx.x / 32 * kTileBytes + lane_ * 16;
-    for (int32_t i = 0; i < blocks; ++i) {
+    int32_t before = 0;
+    // A block's products run while the next one's weights go into registers: two sets of them, by turns.
+    const auto multiply = [&](uint4(&a)[4], int32_t i) {
       const uint32_t slot = turn_.slot * R::kStage;
       wait_barrier(full_ + turn_.slot * 8, turn_.phase);
       show_copies_to_tensor_cores();
-      uint4 a[4];
 #pragma unroll
       for (int k = 0; k < 4; ++k) a[k] = shared_four(weights + slot + k * 512);
       warpgroup_fence();
@@ -236,10 +237,21 @@ class Consumer {
       for (int k = 0; k < 4; ++k)
         warpgroup_mma(acc, a[k], describe(ring_ + slot + R::kWeights + k * 32), k == 0 && i == 0 ? 0 : 1);
       warpgroup_commit();
-      warpgroup_wait<0>();
-      if (lane_ == 0) arrive(empty_ + turn_.slot * 8);
+      warpgroup_wait<1>();
+      if (i > 0 && lane_ == 0) arrive(empty_ + before * 8);
+      before = turn_.slot;
       turn_.next();
+    };
+    uint4 even[4], odd[4];
+    int32_t i = 0;
+    for (; i + 1 < blocks; i += 2) {
+      multiply(even, i);
+      multiply(odd, i + 1);
     }
+    warpgroup_wait<0>();
+    if (i < blocks) multiply(even, i);
+    warpgroup_wait<0>();
+    if (lane_ == 0) arrive(empty_ + before * 8);
   }
 
   __device__ __forceinline__ void leave_sums(const float (&sums)[kFloats], float* place) const {

@@ -60,7 +60,7 @@ struct AttentionCase {
 };
 void check_attention(Backends& b, const AttentionCase& c, DType dtype);
 // Many sequences of unlike length in one step, of one row, of a few and of many: each as it is alone.
-void check_company(Backends& b, const AttentionCase& c, int32_t sequences);
+void check_company(Backends& b, const AttentionCase& c, int32_t sequences, int32_t prompt_rows);
 
 // Products and the norms behind them.
 void check_chains(Backends& b, bool few);

@@ -11,6 +11,7 @@ namespace paceline::gpu {
 using kernels::HeadShape;
 using kernels::kPageTokens;
 using kernels::random_rows;
+using kernels::RandomMatrix;
 using kernels::SeqSpan;
 
 namespace {
@@ -194,14 +195,19 @@ void check_attention(Backends& b, const AttentionCase& c, DType dtype) {
   b.checks.expect(off < (dtype == DType::f32 ? 2e-6 : 4e-3), name + ": off by " + std::to_string(off * 1e6) + "e-6");
 }
 
-void check_company(Backends& b, const AttentionCase& c, int32_t sequences) {
+void check_company(Backends& b, const AttentionCase& c, int32_t sequences, int32_t prompt_rows) {
   const HeadShape shape{c.heads, c.kv_heads, c.dim, DType::bf16, 0};
   const int32_t width = c.heads * c.dim, kv_width = c.kv_heads * c.dim, half = c.dim / 2;
   // Sequence s has at position p what lies at p + s.
   const int32_t all = c.length + sequences;
   const std::vector<float> q = random_rows(all, width, b.random), k = random_rows(all, kv_width, b.random);
   const std::vector<float> v = random_rows(all, kv_width, b.random), angles = random_rows(2 * all, half, b.random);
+  const std::vector<float> other_q = random_rows(all, width, b.random);
   const Block q_weight(b.gpu, random_rows(1, c.dim, b.random)), k_weight(b.gpu, random_rows(1, c.dim, b.random));
+  constexpr int32_t kOutputs = 48;
+  const RandomMatrix raw(WeightFormat::q8, kOutputs, width, 64, DType::bf16, b.random);
+  std::vector<std::shared_ptr<const void>> owners;
+  const Matrix matrix = b.gpu.place(raw.view, owners);
   const int32_t ring = c.window == 0 ? 0 : (c.window + 320) / kPageTokens + 2;
   struct Rows {
     int32_t sequence, pos, count;
@@ -221,20 +227,35 @@ void check_company(Backends& b, const AttentionCase& c, int32_t sequences) {
       }
       return to;
     };
-    const Block gq(b.gpu, gathered(q, width)), gk(b.gpu, gathered(k, kv_width)), gv(b.gpu, gathered(v, kv_width));
     const Block cos(b.gpu, gathered(angles, half)), sin(b.gpu, gathered(angles, half, all));
     const Block out(b.gpu, static_cast<size_t>(rows) * static_cast<size_t>(width));
-    out.poison();
-    kernels::HeadsArgs heads = heads_of(shape, {gq, gk, gv, q_weight, k_weight, cos, sin}, spans);
-    heads.norms_values = c.norms_values;
-    b.gpu.attend(heads, {shape, gq.at(), out.at(), c.window, true, spans, nullptr});
-    return out.read();
+    const Block product(b.gpu, static_cast<size_t>(rows) * kOutputs);
+    // Once with other queries: what attention makes ready for the product behind it the second time, since that one
+    // asks for it, must be of these, and none of it left from before.
+    for (const std::vector<float>* queries : {&other_q, &q}) {
+      const Block gq(b.gpu, gathered(*queries, width)), gk(b.gpu, gathered(k, kv_width)),
+          gv(b.gpu, gathered(v, kv_width));
+      out.poison();
+      kernels::HeadsArgs heads = heads_of(shape, {gq, gk, gv, q_weight, k_weight, cos, sin}, spans);
+      heads.norms_values = c.norms_values;
+      b.gpu.attend(heads, {shape, gq.at(), out.at(), c.window, true, spans, nullptr});
+      const kernels::Projection behind{&matrix, product.at()};
+      b.gpu.linear(out.at(), rows, Activation::bf16, {&behind, 1});
+    }
+    // A row's outputs, then its products.
+    const std::vector<float> attended = out.read(), products = product.read();
+    std::vector<float> both;
+    for (int32_t r = 0; r < rows; ++r) {
+      both.insert(both.end(), attended.begin() + int64_t{r} * width, attended.begin() + int64_t{r + 1} * width);
+      both.insert(both.end(), products.begin() + int64_t{r} * kOutputs, products.begin() + int64_t{r + 1} * kOutputs);
+    }
+    return both;
   };
   // What each has read before, what it has in the step, and one row more, which sees what the step has written.
   std::vector<Rows> before, step, behind;
   std::vector<std::unique_ptr<Pages>> alone, together;
   for (int32_t s = 0; s < sequences; ++s) {
-    const int32_t count = s == sequences / 2 ? 190 : s % 7 == 3 ? 5 : 1, most = c.length - count - 1;
+    const int32_t count = s == sequences / 2 ? prompt_rows : s % 7 == 3 ? 5 : 1, most = c.length - count - 1;
     const int32_t known = s == 0 ? most : s * 41 % most + 1;
     before.push_back({s, 0, known});
     step.push_back({s, known, count});
@@ -242,9 +263,9 @@ void check_company(Backends& b, const AttentionCase& c, int32_t sequences) {
     alone.push_back(std::make_unique<Pages>(b.gpu, c, DType::bf16, ring));
     together.push_back(std::make_unique<Pages>(b.gpu, c, DType::bf16, ring));
   }
-  const std::string name = std::to_string(sequences) + " sequences, " + std::to_string(c.heads) + "/" +
-                           std::to_string(c.kv_heads) + " x " + std::to_string(c.dim) + " window " +
-                           std::to_string(c.window);
+  const std::string name = std::to_string(sequences) + " sequences beside " + std::to_string(prompt_rows) + " rows, " +
+                           std::to_string(c.heads) + "/" + std::to_string(c.kv_heads) + " x " + std::to_string(c.dim) +
+                           " window " + std::to_string(c.window);
   const auto compare = [&](const std::vector<Rows>& rows, const std::string& what) {
     const std::vector<float> got = run(together, rows);
     size_t at = 0;

@@ -411,7 +411,11 @@ void CudaOps::send(cuda::AttentionArgs& a, const kernels::AttentionArgs& args, c
   written(args.out, static_cast<int64_t>(a.rows) * width);
   if (args.shape.kv_dtype != DType::bf16) return;
   if (wants_bf16(args.out)) a.out_bf16 = make_bf16(args.out, a.rows, width, a.out_stride);
-  if (const int32_t group = wanted_group(args.out); group != 0 && makes_bytes(a.parts_are_pages != 0, a.head_dim))
+  // Of all rows or of none: others' may have been made by a launch that makes no bytes.
+  int32_t own = 0;
+  for (const SeqSpan& seq : args.seqs) own += seq.count;
+  if (own < rows || !makes_bytes(a.parts_are_pages != 0, a.head_dim)) return;
+  if (const int32_t group = wanted_group(args.out); group != 0)
     a.out_bytes = make_bytes(args.out, group, a.rows, width);
 }
 

@@ -75,10 +75,10 @@ set_tests_properties(agents_long PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIME
 # opens in both, in console_long.
 set(console_tests_light "light, (360|1440) px")
 set(console_tests_dark "dark, (820 px|what opens)")
-foreach(part light dark shell,chat speculation benchmark monitor,models settings,keys,languages,types)
+foreach(part light dark chat content colours speculation benchmark monitor log,models languages types,shell settings,keys)
   string(REGEX REPLACE ",.*" "" name console_${part})
   add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/console/run)
-  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 COST 30
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 COST 50
                        ENVIRONMENT "PACELINE_PROGRAM=$<TARGET_FILE:paceline_program>;CONSOLE_ONLY=${part};CONSOLE_TESTS=${console_tests_${part}}")
 endforeach()
 add_test(NAME console_long COMMAND ${CMAKE_SOURCE_DIR}/tests/console/run)

@@ -59,6 +59,7 @@ class CostCurve {
   double slope_;
   int64_t observations_ = 0;
   size_t largest_own_ = 0;
+  size_t largest_ = 0;  // none above it was set or observed
   std::array<Point, kPoints> points_{};
 };
 

@@ -139,11 +139,22 @@ double CostCurve::between_ms(int32_t count) const {
   const bool has_below = timed(below);
   size_t above = count_at(at) == count ? at : at + 1;
   while (above <= largest_ && !timed(above)) ++above;
-  if (above > largest_) return has_below ? believed(below) * (1 + slope_ * (count - count_at(below))) : 0;
+  if (above > largest_) return has_below ? believed(below) + beyond_ms(below) * (count - count_at(below)) : 0;
   const double high = believed(above);
   if (!has_below || above == below) return high;
   const double low = believed(below);
   return low + (high - low) * (count - count_at(below)) / (count_at(above) - count_at(below));
+}
+
+// What each count beyond the largest timed one is thought to add: as much as those from half of it on did, where that
+// is less.
+double CostCurve::beyond_ms(size_t largest) const {
+  const int32_t count = count_at(largest);
+  const double most = slope_ * believed(largest);
+  size_t half = point_below(count / 2);
+  while (half > 0 && points_[half].samples == 0) --half;
+  if (half == 0) return most;
+  return std::clamp((believed(largest) - believed(half)) / (count - count_at(half)), 0.0, most);
 }
 
 double CostCurve::hoped_ms(int32_t count) const {

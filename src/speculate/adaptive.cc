@@ -63,8 +63,10 @@ double AdaptiveDepth::hoped_per_ms(int32_t depth) const {
 
 int32_t AdaptiveDepth::best(int32_t least, int32_t most) const {
   int32_t found = least;
+  double rate = tokens_per_ms(least);
   for (int32_t depth = least + 1; depth <= most; ++depth) {
-    if (tokens_per_ms(depth) > tokens_per_ms(found)) found = depth;
+    const double other = tokens_per_ms(depth);
+    if (other > rate) found = depth, rate = other;
   }
   return found;
 }

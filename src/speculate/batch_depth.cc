@@ -14,6 +14,8 @@ constexpr int32_t kPlainInterval = 64;
 constexpr int64_t kProbeEvery = 16;
 constexpr size_t kProbeShare = 8;
 constexpr int32_t kProbeDepth = 1;
+// Of what rows that never ran are thought to add, so much may be all that they do.
+constexpr double kHopedShare = 0.3;
 // Hence nobody owes for long what rounds of one sequence cost that found something out.
 constexpr double kCreditPerStep = 0.02;
 
@@ -56,7 +58,7 @@ void BatchDepth::choose(std::span<DepthAsk> asks, const Beside& beside) {
   }
   if (costs_.size() > 1) pick_drafters(asks);
   share_out(asks);
-  park_rest(asks);
+  if (!try_all(asks)) park_rest(asks);
 }
 
 // What the sequence has room for, and the drafter can give.
@@ -144,6 +146,34 @@ void BatchDepth::share_out(std::span<DepthAsk> asks) {
     }
   }
   for (size_t i = best_taken; i < taken_.size(); ++i) --asks[taken_[i]].choice.depth;
+}
+
+// Where nobody drafts because more rows than were ever timed are thought too dear, all draft once: the line from fewer
+// rows on may be far off (a mixture of experts reads most of them anyway by then).
+bool BatchDepth::try_all(std::span<DepthAsk> asks) {
+  if (row_ms_ > 0) return false;
+  int32_t drafting = 0;
+  double tokens = plain_rows_;
+  for (const DepthAsk& ask : asks) {
+    if (ask.choice.depth > 0) return false;
+    if (most_of(ask, ask.choice.by) == 0) continue;
+    ++drafting;
+    tokens += ask.policy->of(ask.choice.by).survival().acceptance(0);
+  }
+  const CostCurve& curve = here(0).step;
+  const int32_t rows = plain_rows_ + drafting;
+  if (drafting == 0 || rows > reachable_ || curve.largest_ran() >= rows) return false;
+  const auto by = static_cast<size_t>(asks.front().choice.by);
+  const double plain_ms = step_ms(plain_rows_), pass_ms = here(by).pass.ms(drafting),
+               more_ms = step_ms(rows) - plain_ms;
+  const double plain = plain_rows_ / plain_ms, worth_it = AdaptiveDepth::worth_it(1);
+  if (tokens <= plain * worth_it * (plain_ms + kHopedShare * more_ms + pass_ms)) return false;
+  const double lost = (plain_ms + more_ms + pass_ms - tokens / plain) / plain_ms;
+  if (lost > costs_[by].credit) return false;
+  costs_[by].credit -= std::max(lost, 0.0);
+  for (DepthAsk& ask : asks)
+    if (most_of(ask, ask.choice.by) > 0) ask.choice = {ask.choice.by, kProbeDepth, DepthReason::probe};
+  return true;
 }
 
 // Those without drafts, and drafters that others are preferred to, are tried now and then.

@@ -56,6 +56,7 @@ class BatchDepth {
   [[nodiscard]] double rate_for_all(const DepthAsk& ask, int32_t which, int32_t sequences) const;
   double pass_ms(const DepthAsk& ask);
   void share_out(std::span<DepthAsk> asks);
+  bool try_all(std::span<DepthAsk> asks);
   void park_rest(std::span<DepthAsk> asks);
 
   std::span<StepCosts> costs_;

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
+
+#include "base/philox.h"
 
 namespace paceline {
 namespace {
@@ -119,6 +122,98 @@ TEST_F(BatchDepthTest, DraftsThatNeverHoldAreGivenUpWhereverPlainStepsSeemDear) 
   EXPECT_LT(drafts_, 200);
 }
 
+// What a calibration of one sequence says of rows, and a device's steps of more than that: little for a row more where
+// weights are read for all of them, still less where most experts are read already.
+class DeviceSteps : public testing::Test {
+ protected:
+  struct Steps {
+    double one, each, many;  // milliseconds: a row, each up to 16, each behind them
+    [[nodiscard]] double ms(int32_t rows) const {
+      return one + each * (std::min(rows, 16) - 1) + many * std::max(0, rows - 16);
+    }
+  };
+  // Chances that the first draft, the first two, ... stand.
+  void SetUp() override { costs_.deepest = 7; }
+  void calibrate(const Steps& steps) {
+    for (const int32_t rows : {1, 2, 4, 8, 16}) costs_.at(100).step.set(rows, steps.ms(rows), 3);
+    for (const int32_t drafts : {1, 2, 4, 8}) costs_.at(100).draft.set(drafts, kPass_ms * drafts, 3);
+  }
+  // Tokens per millisecond of so many steps of 16 sequences, of which each ends now and then, ÷ plain ones.
+  double rate(const Steps& steps, std::span<const double> stand, int32_t rounds) {
+    constexpr int32_t kSequences = 16, kTokens = 128;
+    BatchDepth batch({&costs_, 1}, {false}, 256);
+    std::vector<std::unique_ptr<RoutedDepth>> seqs(kSequences);
+    std::vector<int32_t> left(kSequences);
+    double ms = 0, tokens = 0;
+    for (int32_t round = 0; round < rounds; ++round) {
+      std::vector<DepthAsk> asks;
+      for (size_t i = 0; i < seqs.size(); ++i) {
+        if (left[i] <= 0) {
+          if (seqs[i] != nullptr) seqs[i]->reset();
+          seqs[i] = std::make_unique<RoutedDepth>(std::span(&costs_, 1));
+          left[i] = round > 0 ? kTokens : kTokens * static_cast<int32_t>(i + 1) / kSequences;
+        }
+        asks.push_back({seqs[i].get(), 100, 15});
+      }
+      batch.choose(asks);
+      int32_t rows = 0, deepest = 0;
+      for (const DepthAsk& ask : asks) {
+        rows += 1 + ask.choice.depth;
+        deepest = std::max(deepest, ask.choice.depth);
+      }
+      DraftPasses drafting;
+      for (int32_t pass = 0; pass < deepest; ++pass)
+        drafting.sequences.push_back(static_cast<int32_t>(
+            std::ranges::count_if(asks, [&](const DepthAsk& ask) { return ask.choice.depth > pass; })));
+      drafting.ms = kPass_ms * deepest;
+      for (size_t i = 0; i < asks.size(); ++i) {
+        RoundReport report;
+        report.asked = report.drafted = asks[i].choice.depth;
+        report.step_ms = steps.ms(rows);
+        report.draft_ms = report.drafted > 0 ? drafting.ms : 0;
+        const double drawn =
+            random_block(3, static_cast<uint64_t>(round), static_cast<uint32_t>(i), 0)[0] / 4294967296.0;
+        while (report.accepted < report.drafted && drawn < stand[static_cast<size_t>(report.accepted)])
+          ++report.accepted;
+        left[i] -= 1 + report.accepted;
+        tokens += 1 + report.accepted;
+        asks[i].policy->of(0).observe_drafts(report);
+      }
+      batch.observe({100, rows, kSequences, {&drafting, 1}, steps.ms(rows)});
+      ms += steps.ms(rows) + drafting.ms;
+    }
+    return tokens / ms / (kSequences / steps.ms(kSequences));
+  }
+
+  static constexpr double kPass_ms = 1;
+  static constexpr double kStand[7] = {.80, .68, .57, .48, .40, .33, .27};
+  static constexpr double kNever[7] = {};
+  // 31B and 26B-A4B on an H200, about; a processor.
+  static constexpr Steps kDense{14.4, 0.2, 0.12}, kExperts{2.5, 0.4, 0.09}, kProcessor{6, 2, 2};
+  StepCosts costs_;
+};
+
+TEST_F(DeviceSteps, DraftsOfManySequencesAreFoundWorthItSoon) {
+  calibrate(kDense);
+  EXPECT_GT(rate(kDense, kStand, 100), 1.8);  // the best depth: 2.1
+}
+TEST_F(DeviceSteps, ThoughTheLineFromFewerRowsSaysTheyAreNot) {
+  calibrate(kExperts);
+  EXPECT_GT(rate(kExperts, kStand, 100), 1.35);  // 1.6
+}
+TEST_F(DeviceSteps, FindingOutThatTheyAreNotCostsLittle) {
+  calibrate(kProcessor);
+  EXPECT_GT(rate(kProcessor, kStand, 200), 0.985);
+}
+TEST_F(DeviceSteps, NorWhereTheyNeverHold) {
+  calibrate(kDense);
+  EXPECT_GT(rate(kDense, kNever, 200), 0.98);
+}
+TEST_F(DeviceSteps, NorBothAtOnce) {
+  calibrate(kProcessor);
+  EXPECT_GT(rate(kProcessor, kNever, 200), 0.98);
+}
+
 TEST_F(BatchDepthTest, RowsGoToThoseWhoseDraftsHold) {
   add(0.95, 2);
   add(0.1, 2);
@@ -161,6 +256,15 @@ TEST(BatchDepth, OneThatRestsIsNotAsked) {
     batch.observe({100, rows, 2, drafting, 10 + 0.01 * rows});
   }
   EXPECT_TRUE(drafts);
+}
+
+TEST(CostCurve, GoesOnBeyondTheLargestAsFromHalfOfIt) {
+  CostCurve curve(0.05);
+  for (int round = 0; round < 5; ++round)
+    for (const int32_t count : {1, 8, 16}) curve.observe(count, count == 1 ? 5 : 10 + 0.1 * count);
+  EXPECT_NEAR(curve.ms(26), 11.6 + 1, 0.1);
+  curve.observe(17, 40);  // no more than a share of the largest each
+  EXPECT_LE(curve.ms(27), curve.ms(17) * 1.5 + 0.1);
 }
 
 TEST(CostCurve, KnowsLargeCountsByTheirNeighbours) {

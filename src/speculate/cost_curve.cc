@@ -72,6 +72,7 @@ void CostCurve::observe_point(size_t at, double ms) {
   ++point.samples;
   ++point.own;
   largest_own_ = std::max(largest_own_, at);
+  largest_ = std::max(largest_, at);
   const double share = point.own == 1 && ms < point.ms ? 1 : std::max(1.0 / (known + 1), kShare);
   point.ms += share * (ms - point.ms);
   if (known > 1 && before > 0) drift(at, ms / before);
@@ -91,6 +92,7 @@ bool CostCurve::ran(int32_t count) const {
 void CostCurve::set(int32_t count, double ms, int32_t samples) {
   CHECK(count >= 0 && count < kCounts);
   points_[static_cast<size_t>(count)] = {ms, samples, 0, observations_};
+  largest_ = std::max(largest_, static_cast<size_t>(count));
 }
 
 CostCurve CostCurve::as_hint() const {
@@ -136,12 +138,23 @@ double CostCurve::between_ms(int32_t count) const {
   while (below > 0 && !timed(below)) --below;
   const bool has_below = timed(below);
   size_t above = count_at(at) == count ? at : at + 1;
-  while (above < kPoints && !timed(above)) ++above;
-  if (above == kPoints) return has_below ? believed(below) * (1 + slope_ * (count - count_at(below))) : 0;
+  while (above <= largest_ && !timed(above)) ++above;
+  if (above > largest_) return has_below ? believed(below) + beyond_ms(below) * (count - count_at(below)) : 0;
   const double high = believed(above);
   if (!has_below || above == below) return high;
   const double low = believed(below);
   return low + (high - low) * (count - count_at(below)) / (count_at(above) - count_at(below));
+}
+
+// What each count beyond the largest timed one is thought to add: as much as those from half of it on did, where that
+// is less.
+double CostCurve::beyond_ms(size_t largest) const {
+  const int32_t count = count_at(largest);
+  const double most = slope_ * believed(largest);
+  size_t half = point_below(count / 2);
+  while (half > 0 && points_[half].samples == 0) --half;
+  if (half == 0) return most;
+  return std::clamp((believed(largest) - believed(half)) / (count - count_at(half)), 0.0, most);
 }
 
 double CostCurve::hoped_ms(int32_t count) const {
@@ -157,7 +170,7 @@ double CostCurve::hoped_ms(int32_t count) const {
 }
 
 int32_t CostCurve::largest_timed() const {
-  size_t at = kPoints - 1;
+  size_t at = largest_;
   while (at > 0 && points_[at].samples == 0) --at;
   return count_at(at);
 }

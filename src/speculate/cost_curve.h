@@ -26,6 +26,8 @@ class CostCurve {
   // other programs.
   [[nodiscard]] double hoped_ms(int32_t count) const;
   [[nodiscard]] int32_t largest_timed() const;
+  // The same of those that were observed, and not only set; 0: none.
+  [[nodiscard]] int32_t largest_ran() const { return count_at(largest_own_); }
   // Observed, and not only set.
   [[nodiscard]] bool ran(int32_t count) const;
   // Of the point at or next below the count.
@@ -52,6 +54,7 @@ class CostCurve {
   // What a point says now: one that was not timed for long is mixed with what smaller counts let hope.
   [[nodiscard]] double believed(size_t point) const;
   [[nodiscard]] double between_ms(int32_t count) const;
+  [[nodiscard]] double beyond_ms(size_t largest) const;
   void drift(size_t point, double ratio);
   // Of the nearest timed point at or below.
   [[nodiscard]] int32_t samples_below(size_t at) const;
@@ -59,6 +62,7 @@ class CostCurve {
   double slope_;
   int64_t observations_ = 0;
   size_t largest_own_ = 0;
+  size_t largest_ = 0;  // none above it was set or observed
   std::array<Point, kPoints> points_{};
 };
 

@@ -84,3 +84,6 @@ export async function say(page, text) {
   await page.keyboard.press("Enter");
 }
 export const ended = (page) => page.waitForFunction(() => !document.querySelector("[aria-busy]") && document.querySelector(".message.assistant .facts"));
+export const answer = (page, at = -1) => page.locator(".message.assistant .text").nth(at).innerText();
+// The settings of what is asked for, beside the conversation.
+export const drawer = (page) => page.getByRole("button", { name: "Sampling" }).click();

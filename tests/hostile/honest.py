@@ -70,7 +70,7 @@ def content_of(body):
             known["text"] += delta.get("content") or delta.get("text") or ""
             known["reasoning"] += delta.get("reasoning") or ""
             for call in delta.get("tool_calls") or []:
-                whole = known["calls"].setdefault(call["index"], {"name": "", "arguments": ""})
+                whole = known["calls"].setdefault(str(call["index"]), {"name": "", "arguments": ""})
                 for key in whole:
                     whole[key] += call["function"].get(key) or ""
             known["finish"] = choice.get("finish_reason") or known["finish"]

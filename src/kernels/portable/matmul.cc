@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 #include "kernels/portable/act.h"
 #include "kernels/portable/blocks.h"
@@ -12,7 +13,7 @@
 namespace paceline::kernels::portable {
 namespace {
 
-float weight_at(const Matrix& w, int64_t at) {
+inline float weight_at(const Matrix& w, int64_t at) {
   switch (w.format) {
     case WeightFormat::f32: return static_cast<const float*>(w.values)[at];
     case WeightFormat::f16: return f16_to_f32(static_cast<const uint16_t*>(w.values)[at]);
@@ -21,12 +22,25 @@ float weight_at(const Matrix& w, int64_t at) {
   }
 }
 
-float dot(const Matrix& w, const Act& x, int32_t r, int32_t n) {
-  const float* row = static_cast<const float*>(x.bytes) + static_cast<int64_t>(r) * w.cols;
-  double sum = 0;
-  for (int32_t k = 0; k < w.cols; ++k)
-    sum += static_cast<double>(weight_at(w, n * w.stride() + k)) * static_cast<double>(row[k]);
-  return static_cast<float>(sum);
+// Sums side by side: each runs k ascending, and none waits for the additions of another.
+constexpr int32_t kAbreast = 4;
+
+void matmul_floats(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  std::vector<double> weights(static_cast<size_t>(w.cols) * kAbreast);
+  for (int32_t n = n_begin; n < n_end; n += kAbreast) {
+    const int32_t count = std::min(kAbreast, n_end - n);
+    for (int32_t i = 0; i < count; ++i)
+      for (int32_t k = 0; k < w.cols; ++k)
+        weights[static_cast<size_t>(k * kAbreast + i)] = weight_at(w, (n + i) * w.stride() + k);
+    for (int32_t r = 0; r < x.shape.rows; ++r) {
+      const float* row = static_cast<const float*>(x.bytes) + static_cast<int64_t>(r) * w.cols;
+      double sums[kAbreast] = {};
+      for (int32_t k = 0; k < w.cols; ++k)
+        for (int32_t i = 0; i < kAbreast; ++i)
+          sums[i] += weights[static_cast<size_t>(k * kAbreast + i)] * static_cast<double>(row[k]);
+      for (int32_t i = 0; i < count; ++i) y[r * ldy + n + i] = static_cast<float>(sums[i]);
+    }
+  }
 }
 
 float quantised_dot(const Matrix& w, const Act& x, int32_t r, int32_t n) {
@@ -118,21 +132,24 @@ void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
 
 void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   if (x.shape.kind == ActKind::blocks) return matmul_blocks(w, x, y, ldy, n_begin, n_end);
+  if (!w.quantised()) return matmul_floats(w, x, y, ldy, n_begin, n_end);
   for (int32_t r = 0; r < x.shape.rows; ++r)
-    for (int32_t n = n_begin; n < n_end; ++n)
-      y[r * ldy + n] = w.quantised() ? quantised_dot(w, x, r, n) : dot(w, x, r, n);
+    for (int32_t n = n_begin; n < n_end; ++n) y[r * ldy + n] = quantised_dot(w, x, r, n);
 }
 
 void mix(const Matrix& w, const float* x, int32_t rows, const float* keep, float* y, int64_t ldy) {
-  for (int32_t r = 0; r < rows; ++r)
-    for (int32_t k = 0; k < w.cols; ++k) {
-      double sum = 0;
-      for (int32_t t = 0; t < w.rows; ++t)
-        sum += static_cast<double>(x[static_cast<int64_t>(r) * w.rows + t]) *
-               static_cast<double>(weight_at(w, t * w.stride() + k));
-      float& out = y[r * ldy + k];
-      out = out * keep[r] + static_cast<float>(sum);
+  std::vector<double> sums(static_cast<size_t>(w.cols));
+  for (int32_t r = 0; r < rows; ++r) {
+    std::fill(sums.begin(), sums.end(), 0.0);
+    for (int32_t t = 0; t < w.rows; ++t) {
+      const double share = x[static_cast<int64_t>(r) * w.rows + t];
+      for (int32_t k = 0; k < w.cols; ++k) sums[static_cast<size_t>(k)] += share * weight_at(w, t * w.stride() + k);
     }
+    for (int32_t k = 0; k < w.cols; ++k) {
+      float& out = y[r * ldy + k];
+      out = out * keep[r] + static_cast<float>(sums[static_cast<size_t>(k)]);
+    }
+  }
 }
 
 }  // namespace paceline::kernels::portable

@@ -222,7 +222,8 @@ class ForwardBitsTest : public testing::TestWithParam<BitsCase> {
 TEST_P(ForwardBitsTest, ChunksDoNotMatter) {
   const Oracle oracle = decoded(full_length());
   for (const int32_t chunk : {1, 7, 16, 64, kMaxForwardRows}) {
-    if (!thorough() && chunk < 16) continue;
+    // Where less is run: 16 and all at once are what ThreadsDoNotMatter and TakingBackLeavesNoTrace run.
+    if (!thorough() && chunk != 64) continue;
     KvCache kv = runner_->new_kv();
     ASSERT_NO_FATAL_FAILURE(go_on(*runner_, oracle, kv, oracle.length(), chunk));
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 namespace paceline {
 namespace {
@@ -222,16 +223,24 @@ Result<DeclaredQuantization> read_bitsandbytes(const JsonFields& fields) {
   return declared;
 }
 
+struct QuantReader {
+  std::string_view name;
+  Result<DeclaredQuantization> (*read)(const JsonFields&);
+};
+constexpr QuantReader kQuantReaders[] = {{"compressed-tensors", read_compressed},
+                                         {"modelopt", read_modelopt},
+                                         {"gptq", read_gptq},
+                                         {"auto-round", read_auto_round},
+                                         {"awq", read_awq},
+                                         {"bitsandbytes", read_bitsandbytes},
+                                         {"", read_mlx}};
+
 Result<DeclaredQuantization> read_method(const JsonFields& fields) {
   TRY_ASSIGN(const std::string method, fields.text_or("quant_method", ""));
-  if (method == "compressed-tensors") return read_compressed(fields);
-  if (method == "modelopt") return read_modelopt(fields);
-  if (method == "gptq") return read_gptq(fields);
-  if (method == "auto-round") return read_auto_round(fields);
-  if (method == "awq") return read_awq(fields);
-  if (method == "bitsandbytes") return read_bitsandbytes(fields);
-  if (!method.empty()) return fields.wrong("quant_method", kMethods);
-  return read_mlx(fields);
+  for (const QuantReader& known : kQuantReaders) {
+    if (method == known.name) return known.read(fields);
+  }
+  return fields.wrong("quant_method", kMethods);
 }
 
 // What ModelOpt wrote before it was part of config.json.

@@ -52,7 +52,6 @@ class Stepper {
     int32_t drafted = 0;
     std::vector<TokenId> rejected{};  // drafts
     RoundTrace trace{};               // but for these
-    SpeculationCounters round{};      // but for what depends on what the listener lets stand
     DraftedBy by{};
     bool chose = false;
     size_t kv_bytes = 0;
@@ -65,7 +64,7 @@ class Stepper {
   void tell_last_step();
   void tell_late(Sequence& seq, EndReason& reason);
   void end_unwanted();
-  void count_round(Sequence& seq, Told& told);
+  void count_round(Sequence& seq, const Told& told);
   void count_step();
   void end_all();
   void tell_end(const Sequence& seq, int32_t choice, const SequenceEnd& end) const;

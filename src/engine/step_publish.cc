@@ -56,11 +56,6 @@ Stepper::Told Stepper::told_of(Sequence& seq, bool chose) const {
   if (seq.accepted->request.wants_estimates && seq.depth != nullptr)
     told.trace.expected = seq.depth->of(seq.round.by).expected_rates(seq.most_drafts());
   if (told.drafted > 0) told.by = parts_.drafter->kind(seq.round.by);
-  if (seq.counters.rounds == 0) return told;
-  told.round.draft_ms = drafting_.draft_ms();
-  told.round.verify_ms = forward_ms_;
-  told.round.choose_ms = choose_ms_;
-  told.round.commit_ms = commit_ms_;
   return told;
 }
 
@@ -122,8 +117,8 @@ void Stepper::end_unwanted() {
   end_all();
 }
 
-void Stepper::count_round(Sequence& seq, Told& told) {
-  SpeculationCounters& round = told.round;
+void Stepper::count_round(Sequence& seq, const Told& told) {
+  SpeculationCounters round;
   round.rounds = 1;
   round.drafted = told.drafted;
   round.emitted = static_cast<int64_t>(told.verdict.tokens.size());
@@ -131,6 +126,13 @@ void Stepper::count_round(Sequence& seq, Told& told) {
     if (token.origin == TokenOrigin::accepted) ++round.accepted_at[static_cast<size_t>(round.accepted++)];
   for (int64_t i = 0; i < round.drafted; ++i) ++round.drafted_at[static_cast<size_t>(i)];
   if (round.drafted > 0) round.by[static_cast<size_t>(told.by)] = {1, round.drafted, round.accepted};
+  // The prompt's last row is not timed as a round.
+  if (seq.counters.rounds > 0) {
+    round.draft_ms = told.trace.draft_ms;
+    round.verify_ms = told.trace.verify_ms;
+    round.choose_ms = told.trace.choose_ms;
+    round.commit_ms = told.trace.commit_ms;
+  }
   seq.counters += round;
   totals_ += round;
 }

@@ -26,8 +26,10 @@ inline constexpr int32_t kMaxHeadDim = 512;
 // lie anywhere. The numbers are the same for all of these layers: a layer only has its own place in a block.
 struct KvPages {
   const int32_t* numbers = nullptr;  // [slots, block_units], host memory
-  std::byte* keys = nullptr;         // where the layer's keys would lie if its unit were number 0
-  std::byte* values = nullptr;       // likewise
+  // Ops::next_stamp() of when they last changed: those with one stamp are the same ones. 0: nobody knows.
+  uint64_t stamp = 0;
+  std::byte* keys = nullptr;    // where the layer's keys would lie if its unit were number 0
+  std::byte* values = nullptr;  // likewise
   int64_t unit_bytes = 0;
   int32_t block_units = 1;
   int32_t key_unit = 0, value_unit = 0;  // of a block's units: where the keys lie, where the values

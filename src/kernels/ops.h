@@ -233,6 +233,8 @@ class Ops : public DraftOps {
   virtual std::shared_ptr<void> memory(size_t bytes) = 0;
   // The same for a large piece that may never be used to its end: the host's is only taken as far as it is written.
   virtual std::shared_ptr<void> arena(size_t bytes) { return memory(bytes); }
+  // A number that nobody else got here, for what has changed; never 0.
+  uint64_t next_stamp() { return ++last_stamp_; }
   // From host memory, which may change once this returns.
   virtual void upload(void* to, const void* from, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
@@ -321,6 +323,9 @@ class Ops : public DraftOps {
   virtual void gather(const float* from, std::span<const int32_t> rows, int32_t width, float* to) = 0;
   // y[r] = a[r] and then b[r], [rows, 2 * width]
   virtual void side_by_side(const float* a, const float* b, int32_t rows, int32_t width, float* y) = 0;
+
+ private:
+  uint64_t last_stamp_ = 0;
 };
 
 }  // namespace paceline::kernels

@@ -183,6 +183,7 @@ void KvCache::put(StateKind kind, size_t slot, KvBlockRef block) {
   std::vector<int32_t>& numbers = numbers_[kind];
   if (numbers.size() < (slot + 1) * units.size()) numbers.resize((slot + 1) * units.size());
   std::copy(units.begin(), units.end(), numbers.begin() + static_cast<std::ptrdiff_t>(slot * units.size()));
+  stamps_[kind] = pool_->next_stamp();
   units_ += static_cast<int64_t>(units.size()) - (blocks[slot] ? static_cast<int64_t>(units.size()) : 0);
   blocks[slot] = std::move(block);
 }
@@ -306,6 +307,7 @@ kernels::KvPages KvCache::pages(int32_t layer) const {
   const KvLayout::Layer& where = layout_->layers[static_cast<size_t>(layer)];
   kernels::KvPages pages;
   pages.numbers = numbers_[where.kind].data();
+  pages.stamp = stamps_[where.kind];
   pages.keys = pool_->arena().base() + where.keys.offset;
   pages.values = pool_->arena().base() + where.values.offset;
   pages.unit_bytes = static_cast<int64_t>(layout_->blocks.unit_bytes);

@@ -188,6 +188,7 @@ class KvCache {
   int32_t tape_side_ = 0;         // of two: while rows are run again from one, others are written on the other
   ByKind<std::vector<KvBlockRef>> held_;
   ByKind<std::vector<int32_t>> numbers_;  // [slots, block_units] of the units of those that are held
+  ByKind<uint64_t> stamps_;               // of these, as kernels::KvPages has them
   int64_t units_ = 0;                     // of those that are held
 };
 

@@ -85,6 +85,8 @@ class KvBlockPool {
   // Zeroed, but for tapes. None: there are not so many units, and there is nothing left to be given up.
   [[nodiscard]] KvBlockRef take(StateKind kind);
   void copy(const KvBlockRef& to, const KvBlockRef& from) const;
+  // For numbers of units that have changed (kernels::KvPages); 0 in the host's memory, where nobody asks.
+  [[nodiscard]] uint64_t next_stamp() const { return shape_.backend != nullptr ? shape_.backend->next_stamp() : 0; }
 
   [[nodiscard]] Arena& arena() { return arena_; }
   [[nodiscard]] const Arena& arena() const { return arena_; }

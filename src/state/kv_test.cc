@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <vector>
 
+#include "kernels/cpu_ops.h"
 #include "state/states_for_tests.h"
 
 namespace paceline {
@@ -183,6 +185,54 @@ TEST(KvCacheTest, PagesAreAlignedAndZeroed) {
         for (size_t i = 0; i < layout.layers[static_cast<size_t>(layer)].page_bytes; ++i) ASSERT_EQ(bytes[i], 0);
       }
   }
+}
+
+// Whatever becomes of sequences: pages that once had a stamp have the same numbers whenever they have it again; and
+// while none is taken, the stamp stays.
+TEST(KvCacheTest, AStampTellsWhichNumbers) {
+  ThreadPool threads(1);
+  kernels::CpuOps ops(*kernels::cpu_tables().front(), threads);
+  const KvLayout layout(tiny_state("dense", 24), DType::bf16, &ops);
+  constexpr int32_t kCapacity = 2000;
+  const auto pool = std::make_shared<KvBlockPool>(layout.blocks, 4 * layout.sequence_bytes(kCapacity, kMaxForwardRows));
+  std::map<uint64_t, std::vector<int32_t>> seen;
+  const auto look = [&](const KvCache& kv) {
+    for (const int32_t layer : {0, 2}) {
+      const kernels::KvPages pages = kv.pages(layer);
+      const int32_t held = (kv.length() + kPageTokens - 1) / kPageTokens;
+      const int32_t slots = pages.slots == 0 ? held : std::min(held, pages.slots);
+      const std::vector<int32_t> now(pages.numbers, pages.numbers + slots * pages.block_units);
+      if (now.empty()) continue;
+      EXPECT_NE(pages.stamp, 0u);
+      std::vector<int32_t>& before = seen[pages.stamp];
+      const auto both = static_cast<std::ptrdiff_t>(std::min(now.size(), before.size()));
+      EXPECT_TRUE(std::equal(now.begin(), now.begin() + both, before.begin()));
+      if (now.size() > before.size()) before = now;
+    }
+  };
+  KvCache kv(layout, kCapacity, kMaxForwardRows, pool);
+  std::mt19937 random(7);
+  for (int step = 0; step < 2000; ++step) {
+    const auto count = static_cast<int32_t>(1 + random() % 100);
+    const uint32_t what = random() % 16;
+    if (kv.length() + count > kCapacity || what == 0) what % 2 == 0 ? kv.truncate(0) : kv.release();
+    if (what == 1 && kv.length() > 50) kv.truncate(kv.length() - 50);
+    if (what == 2) {
+      std::optional<KvCache> other = kv.fork();
+      ASSERT_TRUE(other.has_value());
+      look(*other);
+      kv = std::move(*other);
+    }
+    const uint64_t before = kv.pages(2).stamp;
+    const bool has_room = kv.room() >= count;
+    ASSERT_TRUE(kv.reserve(count));
+    if (has_room) {
+      EXPECT_EQ(kv.pages(2).stamp, before);
+    }
+    kv.commit(count);
+    look(kv);
+  }
+  EXPECT_GT(seen.size(), 500u);
 }
 
 TEST(KvCacheDeathTest, RefusesWhatItCannotHold) {

@@ -33,6 +33,7 @@ struct RowBlocks {
 };
 RowBlocks blocks_of(const kernels::AttentionArgs& args, int32_t block_rows) {
   RowBlocks blocks;
+  blocks.all.reserve(args.seqs.size());
   for (size_t s = 0; s < args.seqs.size(); ++s) {
     const SeqSpan& seq = args.seqs[s];
     for (int32_t first = 0; first < seq.count; first += block_rows) {
@@ -142,10 +143,13 @@ bool CudaOps::make_room_for_numbers(std::span<const SeqSpan> seqs) {
 }
 
 // A sequence's numbers in device memory, the same for all layers of a kind. They are known by where they lie on the
-// host, and sent again only as far as they changed.
+// host, and sent again only as far as they changed: where a stamp says that they did not, nobody looks.
 const int32_t* CudaOps::numbers_on_device(const SeqSpan& seq) {
   const std::span<const int32_t> numbers = numbers_of(seq);
   PageTable& table = page_tables_[seq.pages.numbers];
+  const uint64_t stamp = seq.pages.stamp;
+  if (stamp != 0 && table.stamp == stamp && numbers.size() <= table.mirror.size()) return table.device;
+  table.stamp = stamp;
   size_t same = 0;
   if (table.room < numbers.size()) {
     table.room = room_for(numbers.size());
@@ -159,43 +163,45 @@ const int32_t* CudaOps::numbers_on_device(const SeqSpan& seq) {
             .first -
         numbers.begin());
   }
-  if (same == numbers.size()) return table.device;
+  // No more of it is known under this stamp.
   table.mirror.assign(numbers.begin(), numbers.end());
+  if (same == numbers.size()) return table.device;
   send_numbers(table.device + same, numbers.subspan(same));
   return table.device;
 }
 
-// The spans, with their pages' numbers in device memory; sent once per distinct content between waits. `rows`: there
-// are as many at least, those of no span being somebody else's.
+// The spans, with their pages' numbers in device memory. `rows`: there are as many at least, those of no span being
+// somebody else's.
 CudaOps::SeqTables CudaOps::tables_of(std::span<const SeqSpan> seqs, int32_t rows) {
   SeqTables out;
   if (!make_room_for_numbers(seqs)) return out;
-  std::vector<DeviceSeq> all;
-  std::vector<int32_t> seq_of_row(static_cast<size_t>(rows), -1);
-  for (const SeqSpan& seq : seqs) {
+  for (const SeqSpan& seq : seqs) rows = std::max(rows, seq.first_row + seq.count);
+  static_assert(sizeof(DeviceSeq) % 16 == 0);
+  const size_t seq_bytes = seqs.size() * sizeof(DeviceSeq);
+  tables_.resize(seq_bytes + static_cast<size_t>(rows) * sizeof(int32_t));
+  auto* const seq_of_row = reinterpret_cast<int32_t*>(tables_.data() + seq_bytes);
+  std::fill_n(seq_of_row, rows, -1);
+  for (size_t i = 0; i < seqs.size(); ++i) {
+    const SeqSpan& seq = seqs[i];
     const KvPages& pages = seq.pages;
-    all.push_back({seq.first_row, seq.count, seq.first_pos, pages.slots, numbers_on_device(seq),
-                   reinterpret_cast<char*>(pages.keys), reinterpret_cast<char*>(pages.values), pages.unit_bytes,
-                   pages.block_units, pages.key_unit, pages.value_unit, 0});
-    for (int32_t i = 0; i < seq.count; ++i) {
-      const auto row = static_cast<size_t>(seq.first_row + i);
-      if (seq_of_row.size() <= row) seq_of_row.resize(row + 1, -1);
-      seq_of_row[row] = static_cast<int32_t>(all.size()) - 1;
-    }
+    const DeviceSeq one{seq.first_row,
+                        seq.count,
+                        seq.first_pos,
+                        pages.slots,
+                        numbers_on_device(seq),
+                        reinterpret_cast<char*>(pages.keys),
+                        reinterpret_cast<char*>(pages.values),
+                        pages.unit_bytes,
+                        pages.block_units,
+                        pages.key_unit,
+                        pages.value_unit,
+                        0};
+    std::memcpy(tables_.data() + i * sizeof one, &one, sizeof one);
+    std::fill_n(seq_of_row + seq.first_row, seq.count, static_cast<int32_t>(i));
   }
   if (!status_.ok()) return out;
-  out.rows = static_cast<int32_t>(seq_of_row.size());
-  const size_t seq_bytes = (all.size() * sizeof(DeviceSeq) + 15) / 16 * 16;
-  std::vector<char> content(seq_bytes + seq_of_row.size() * sizeof(int32_t));
-  std::memcpy(content.data(), all.data(), all.size() * sizeof(DeviceSeq));
-  std::memcpy(content.data() + seq_bytes, seq_of_row.data(), seq_of_row.size() * sizeof(int32_t));
-  const char* device = nullptr;
-  for (const SentTables& s : sent_)
-    if (s.key == content) device = static_cast<const char*>(s.device);
-  if (device == nullptr) {
-    device = static_cast<const char*>(sent(content.data(), content.size()));
-    sent_.push_back({content, device});
-  }
+  out.rows = rows;
+  const auto* const device = static_cast<const char*>(sent_once(tables_.data(), tables_.size()));
   out.seqs = reinterpret_cast<const DeviceSeq*>(device);
   out.seq_of_row = reinterpret_cast<const int32_t*>(device + seq_bytes);
   return out;
@@ -278,15 +284,17 @@ void CudaOps::attend_with(const kernels::HeadsArgs* heads_args, const kernels::A
   flush();
   keep_order(args.seqs, heads_args != nullptr && heads_args->k != nullptr);
   const HeadShape& shape = args.shape;
-  std::vector<SeqSpan> few, many;
+  const auto has_few = [&](const SeqSpan& seq) {
+    return seq.count * (shape.heads / shape.kv_heads) <= kMostQueriesOfChunk;
+  };
   int32_t rows = 0;
-  for (const SeqSpan& seq : args.seqs) {
-    (seq.count * (shape.heads / shape.kv_heads) <= kMostQueriesOfChunk ? few : many).push_back(seq);
-    rows = std::max(rows, seq.first_row + seq.count);
-  }
-  const bool apart = shape.joined == 0 && shape.kv_dtype == DType::bf16 && !many.empty() &&
-                     static_cast<int32_t>(few.size()) * shape.kv_heads >= kFewestApart;
+  for (const SeqSpan& seq : args.seqs) rows = std::max(rows, seq.first_row + seq.count);
+  const std::ptrdiff_t with_few = std::ranges::count_if(args.seqs, has_few);
+  const bool apart = shape.joined == 0 && shape.kv_dtype == DType::bf16 && with_few < std::ssize(args.seqs) &&
+                     with_few * shape.kv_heads >= kFewestApart;
   if (!apart) return attend_some(heads_args, args, rows);
+  std::vector<SeqSpan> few, many;
+  for (const SeqSpan& seq : args.seqs) (has_few(seq) ? few : many).push_back(seq);
   for (const std::vector<SeqSpan>* some : {&few, &many}) {
     kernels::AttentionArgs of_some = args;
     of_some.seqs = *some;
@@ -406,7 +414,7 @@ void CudaOps::send(cuda::AttentionArgs& a, const kernels::AttentionArgs& args, c
   if (blocks.size() <= kFewBlocks)
     std::copy(blocks.begin(), blocks.end(), a.few_blocks);
   else
-    a.blocks = sent(std::span<const RowBlock>(blocks));
+    a.blocks = static_cast<const RowBlock*>(sent_once(blocks.data(), blocks.size() * sizeof(RowBlock)));
   const int32_t width = a.heads * a.head_dim;
   written(args.out, static_cast<int64_t>(a.rows) * width);
   if (args.shape.kv_dtype != DType::bf16) return;

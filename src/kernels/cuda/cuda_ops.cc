@@ -233,6 +233,16 @@ const void* CudaOps::sent(const void* from, size_t bytes) {
   return device;
 }
 
+const void* CudaOps::sent_once(const void* from, size_t bytes) {
+  const auto* const host = static_cast<const char*>(host_ring_.get());
+  const auto* const device = static_cast<const char*>(device_ring_.get());
+  for (const SentOnce& one : sent_once_)
+    if (one.bytes == bytes && std::memcmp(host + one.at, from, bytes) == 0) return device + one.at;
+  const void* to = sent(from, bytes);
+  if (to != nullptr) sent_once_.push_back({static_cast<size_t>(static_cast<const char*>(to) - device), bytes});
+  return to;
+}
+
 void CudaOps::send_staged() {
   if (ring_used_ > ring_sent_ && status_.ok())
     fine(cudaMemcpyAsync(static_cast<char*>(device_ring_.get()) + ring_sent_,
@@ -316,7 +326,7 @@ Status CudaOps::wait() {
   if (status_.ok()) fine(cudaStreamSynchronize(cuda_stream_), "running");
   launches_->begin();
   ring_used_ = ring_sent_ = ring_pages_ = 0;
-  sent_.clear();
+  sent_once_.clear();
   keys_written_.clear();
   return status_;
 }

@@ -10,6 +10,7 @@
 #include <array>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/thread_pool.h"
@@ -145,6 +146,8 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
   const T* sent(std::span<const T> values) {
     return static_cast<const T*>(sent(values.data(), values.size_bytes()));
   }
+  // The same, but what is there already is not sent again.
+  const void* sent_once(const void* from, size_t bytes);
 
   void pack_blocks(const Matrix& m, const Weight& w, char* staging, void* to);
   void pack_floats(const Matrix& m, const Weight& w, char* staging, void* to);
@@ -236,16 +239,17 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
   struct PageTable {
     int32_t* device = nullptr;
     size_t room = 0;
+    uint64_t stamp = 0;  // of the mirror, as KvPages has it
     std::vector<int32_t> mirror;
   };
-  std::map<const void*, PageTable> page_tables_;
+  std::unordered_map<const void*, PageTable> page_tables_;
   std::shared_ptr<void> page_numbers_;  // [kPageNumbers]
   size_t numbers_used_ = 0;
   // Small pieces that were given back, by their size.
   std::map<size_t, std::vector<void*>> kept_;
-  struct SentTables {
-    std::vector<char> key;
-    const void* device = nullptr;
+  // What was sent once since the last wait, as offsets in the rings.
+  struct SentOnce {
+    size_t at = 0, bytes = 0;
   };
   // Whose keys have been written since the last wait: a layer's, of these sequences, from these positions on.
   struct WrittenKeys {
@@ -257,7 +261,8 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
     friend bool operator==(const WrittenKeys&, const WrittenKeys&) = default;
   };
   std::vector<WrittenKeys> keys_written_;
-  std::vector<SentTables> sent_;
+  std::vector<SentOnce> sent_once_;
+  std::vector<std::byte> tables_;  // of one call
   // What was packed already, by where it lay: tied matrices are packed once. Others may come to lie there later.
   struct Packed {
     std::weak_ptr<void> memory;

@@ -13,8 +13,9 @@ constexpr int32_t kMostGraphs = 256;
 constexpr int32_t kTimes = 3;
 // Below so many kernels a graph is not worth making.
 constexpr int32_t kFewestKernels = 8;
-// Kernels of a section: few at first, for the device to begin, then many, since between graphs kernels do not overlap.
-constexpr int32_t kFirstSection = 32, kSection = 256, kEndless = 1 << 30;
+// Kernels of a section: few at first, for the device to begin, then more and more, since between graphs kernels do not
+// overlap. The next section is written down while the one before runs, so it may be so many times as long.
+constexpr int32_t kFirstSection = 8, kLonger = 4, kSection = 256, kEndless = 1 << 30;
 
 }  // namespace
 
@@ -211,7 +212,7 @@ void Launches::push() {
     list_.clear();
     kernels_ = 0;
   }
-  section_ = graphs_wanted_ ? kSection : kEndless;
+  section_ = graphs_wanted_ ? std::min(section_ * kLonger, kSection) : kEndless;
 }
 
 void Launches::begin() {

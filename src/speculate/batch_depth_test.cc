@@ -140,7 +140,7 @@ class DeviceSteps : public testing::Test {
   }
   // Tokens per millisecond of so many steps of 16 sequences, of which each ends now and then, ÷ plain ones.
   double rate(const Steps& steps, std::span<const double> stand, int32_t rounds) {
-    constexpr int32_t kSequences = 16, kTokens = 128;
+    constexpr int32_t kSequences = 16, kTextTokens = 128;
     BatchDepth batch({&costs_, 1}, {false}, 256);
     std::vector<std::unique_ptr<RoutedDepth>> seqs(kSequences);
     std::vector<int32_t> left(kSequences);
@@ -151,7 +151,7 @@ class DeviceSteps : public testing::Test {
         if (left[i] <= 0) {
           if (seqs[i] != nullptr) seqs[i]->reset();
           seqs[i] = std::make_unique<RoutedDepth>(std::span(&costs_, 1));
-          left[i] = round > 0 ? kTokens : kTokens * static_cast<int32_t>(i + 1) / kSequences;
+          left[i] = round > 0 ? kTextTokens : kTextTokens * static_cast<int32_t>(i + 1) / kSequences;
         }
         asks.push_back({seqs[i].get(), 100, 15});
       }

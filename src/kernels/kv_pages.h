@@ -21,7 +21,8 @@ inline constexpr int32_t kMaxHeadDim = 512;
 // The pages of one layer of one sequence. Position p lies in slot (p / kPageTokens) mod slots, or p / kPageTokens where
 // slots is 0. Unless they are joined or in codes,
 //   keys:   [kv_head][kPageTokens][head_dim]
-//   values: [kv_head][head_dim][kPageTokens], so that both products of attention run along contiguous memory
+//   values: [kv_head][head_dim][kPageTokens], so that both products of attention run along contiguous memory; on CUDA
+//           as keys, for it turns them as it loads them
 // Memory is dealt out in units of one size, by number; a page of all layers of a kind is a block of some units, which
 // lie anywhere. The numbers are the same for all of these layers: a layer only has its own place in a block.
 struct KvPages {

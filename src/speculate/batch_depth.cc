@@ -153,26 +153,30 @@ void BatchDepth::share_out(std::span<DepthAsk> asks) {
 bool BatchDepth::try_all(std::span<DepthAsk> asks) {
   if (row_ms_ > 0) return false;
   int32_t drafting = 0;
+  size_t by = 0;
   double tokens = plain_rows_;
   for (const DepthAsk& ask : asks) {
     if (ask.choice.depth > 0) return false;
     if (most_of(ask, ask.choice.by) == 0) continue;
-    ++drafting;
+    if (drafting++ == 0) by = static_cast<size_t>(ask.choice.by);
     tokens += ask.policy->of(ask.choice.by).survival().acceptance(0);
   }
-  const CostCurve& curve = here(0).step;
   const int32_t rows = plain_rows_ + drafting;
-  if (drafting == 0 || rows > reachable_ || curve.largest_ran() >= rows) return false;
-  const auto by = static_cast<size_t>(asks.front().choice.by);
-  const double plain_ms = step_ms(plain_rows_), pass_ms = here(by).pass.ms(drafting),
-               more_ms = step_ms(rows) - plain_ms;
-  const double plain = plain_rows_ / plain_ms, worth_it = AdaptiveDepth::worth_it(1);
-  if (tokens <= plain * worth_it * (plain_ms + kHopedShare * more_ms + pass_ms)) return false;
+  if (drafting == 0 || rows > reachable_ || here(0).step.largest_ran() >= rows) return false;
+  // Whoever had no guess then has none yet.
+  if (rows <= tried_rows_ && steps_ - tried_at_ < kPlainInterval) return false;
+  const double plain_ms = step_ms(plain_rows_), more_ms = step_ms(rows) - plain_ms;
+  const double pass_ms = here(by).pass.ms(drafting), plain = plain_rows_ / plain_ms;
+  if (tokens <= plain * AdaptiveDepth::worth_it(1) * (plain_ms + kHopedShare * more_ms + pass_ms)) return false;
   const double lost = (plain_ms + more_ms + pass_ms - tokens / plain) / plain_ms;
   if (lost > costs_[by].credit) return false;
   costs_[by].credit -= std::max(lost, 0.0);
-  for (DepthAsk& ask : asks)
-    if (most_of(ask, ask.choice.by) > 0) ask.choice = {ask.choice.by, kProbeDepth, DepthReason::probe};
+  tried_rows_ = rows;
+  tried_at_ = steps_;
+  for (DepthAsk& ask : asks) {
+    const bool may = most_of(ask, ask.choice.by) > 0;
+    ask.choice = {ask.choice.by, may ? kProbeDepth : 0, may ? DepthReason::probe : DepthReason::request};
+  }
   return true;
 }
 

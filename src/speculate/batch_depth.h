@@ -63,6 +63,8 @@ class BatchDepth {
   std::vector<bool> at_once_;
   int32_t most_rows_;
   int64_t steps_ = 0;
+  int32_t tried_rows_ = 0;  // of the last step in which all were tried, and which one that was
+  int64_t tried_at_ = 0;
   int32_t longest_ = 0;                       // context of this step
   int32_t reachable_ = 0;                     // rows that it may have
   double row_ms_ = 0;                         // above 0: beside others' rows

@@ -201,6 +201,25 @@ TEST_F(DeviceSteps, ThoughTheLineFromFewerRowsSaysTheyAreNot) {
   calibrate(kExperts);
   EXPECT_GT(rate(kExperts, kStand, 100), 1.35);  // 1.6
 }
+// A drafter without a guess: its steps have no more rows than plain ones, and teach nothing.
+TEST_F(DeviceSteps, WhoeverHasNoGuessIsNotAskedByAllInEveryStep) {
+  calibrate(kExperts);
+  BatchDepth batch({&costs_, 1}, {true}, 256);
+  std::vector<std::unique_ptr<RoutedDepth>> seqs;
+  for (int i = 0; i < 16; ++i) seqs.push_back(std::make_unique<RoutedDepth>(std::span(&costs_, 1)));
+  int32_t asked_of_all = 0;
+  for (int32_t round = 0; round < 128; ++round) {
+    std::vector<DepthAsk> asks;
+    for (auto& seq : seqs) asks.push_back({seq.get(), 100, 15});
+    batch.choose(asks);
+    if (std::ranges::all_of(asks, [](const DepthAsk& ask) { return ask.choice.depth > 0; })) ++asked_of_all;
+    DraftPasses drafting;
+    drafting.sequences = {16};
+    batch.observe({100, 16, 16, {&drafting, 1}, kExperts.ms(16)});
+  }
+  EXPECT_GE(asked_of_all, 1);
+  EXPECT_LE(asked_of_all, 3);
+}
 TEST_F(DeviceSteps, FindingOutThatTheyAreNotCostsLittle) {
   calibrate(kProcessor);
   EXPECT_GT(rate(kProcessor, kStand, 200), 0.985);

@@ -63,9 +63,9 @@ __global__ void __launch_bounds__(kThreads) many_rows_kernel(const __grid_consta
     }
 }
 
-// The same of few rows, one a warp: a block's tile lies in shared memory, where it is put before the kernel in front has
-// ended, and rows are asked for some steps ahead. Else a step is a way to the cache and back, and 22 of them take 31 µs
-// (26B-A4B's router of 100 rows).
+// The same of few rows, one a warp: a block's tile lies in shared memory, where it is put before the kernel in front
+// has ended, and rows are asked for some steps ahead. Else a step is a way to the cache and back, and 22 of them take
+// 31 µs (26B-A4B's router of 100 rows).
 constexpr int kAhead = 4;
 
 // Where a step's 16 bytes of outputs g and g + 8 lie: eight lanes read eight steps at once.
@@ -87,7 +87,8 @@ __global__ void __launch_bounds__(kThreads) few_rows_kernel(const __grid_constan
   let_next_start();
   wait_for_previous();
   const int32_t row = static_cast<int32_t>(blockIdx.y) * kWarps + warp;
-  const float* x = static_cast<const float*>(args.x.values) + static_cast<int64_t>(min(row, args.rows - 1)) * args.x.stride;
+  const float* x =
+      static_cast<const float*>(args.x.values) + static_cast<int64_t>(min(row, args.rows - 1)) * args.x.stride;
   float2 columns[kAhead][2];
   const auto ask = [&](int32_t step) {
 #pragma unroll

@@ -132,7 +132,6 @@ class DeviceSteps : public testing::Test {
       return one + each * (std::min(rows, 16) - 1) + many * std::max(0, rows - 16);
     }
   };
-  // Chances that the first draft, the first two, ... stand.
   void SetUp() override { costs_.deepest = 7; }
   void calibrate(const Steps& steps) {
     for (const int32_t rows : {1, 2, 4, 8, 16}) costs_.at(100).step.set(rows, steps.ms(rows), 3);
@@ -186,6 +185,7 @@ class DeviceSteps : public testing::Test {
   }
 
   static constexpr double kPass_ms = 1;
+  // Chances that the first draft, the first two, ... stand.
   static constexpr double kStand[7] = {.80, .68, .57, .48, .40, .33, .27};
   static constexpr double kNever[7] = {};
   // 31B and 26B-A4B on an H200, about; a processor.

@@ -64,8 +64,8 @@ struct HeadsArgs {
   int32_t norms_values = 1;
   float eps = 0;
   int32_t rows = 0;
-  int32_t joined = 0;  // pages are
-  int32_t codes = 0;   // joined pages are
+  int32_t joined = 0;                   // pages are
+  int32_t codes = 0;                    // joined pages are
   const DeviceSeq* seqs = nullptr;      // device memory
   const int32_t* seq_of_row = nullptr;  // [rows], device memory; -1: somebody else's
 };

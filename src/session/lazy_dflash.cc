@@ -30,7 +30,7 @@ std::unique_ptr<DrafterState> LazyDflash::start() {
 std::span<DraftAsk> LazyDflash::known_asks(std::span<const DraftAsk> asks) {
   asks_.clear();
   for (const DraftAsk& ask : asks) {
-    if (!reads_along() || state_of(ask.state).missed) continue;
+    if (!reads_now() || state_of(ask.state).missed) continue;
     asks_.push_back(ask);
     asks_.back().state = state_of(ask.state).own.get();
   }
@@ -62,11 +62,11 @@ void LazyDflash::committed(std::span<const CommittedRows> rows, const Taps& taps
   rows_.assign(rows.begin(), rows.end());
   for (CommittedRows& one : rows_) {
     ReadAlong& state = state_of(one.state);
-    state.missed = state.missed || (!reads_along() && one.count > 0);
+    state.missed = state.missed || (!reads_now() && one.count > 0);
     // What is read of one of which rows are missing is for those who begin alike.
     one.state = state.missed ? nullptr : state.own.get();
   }
-  if (reads_along()) drafter_.committed(rows_, taps);
+  if (reads_now()) drafter_.committed(rows_, taps);
 }
 
 }  // namespace paceline

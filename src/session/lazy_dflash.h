@@ -30,7 +30,7 @@ class LazyDflash : public LazyDrafter {
  private:
   void load() override { forward_.load(); }
   void unload() override { forward_.unload(); }
-  [[nodiscard]] bool reads_along() const { return may() && loaded(); }
+  [[nodiscard]] bool reads_now() const { return may() && loaded(); }
   // Those whose rows it knows, as its drafter is asked.
   std::span<DraftAsk> known_asks(std::span<const DraftAsk> asks);
 

@@ -21,10 +21,69 @@ uint16_t as_half(float scale) { return f32_to_f16(std::clamp(scale, -kMostScale,
 
 void put_half(uint16_t half, uint8_t* at) { std::memcpy(at, &half, sizeof half); }
 
-// Rounded to a level between the two; level 0 where there is no scale.
-int level_of(float value, float scale, int least, int most) {
-  if (scale == 0) return std::clamp(0, least, most);
-  return std::clamp(static_cast<int>(std::rint(std::clamp(value / scale, -1e6f, 1e6f))), least, most);
+// The nearest whole number, of two the even one, of numbers up to 2²²: adding this leaves no bits below one. (A call of
+// rint for each weight took most of the time.)
+constexpr float kRounder = 12582912.0f;
+
+// Levels are whole numbers, kept as floats. Nothing here but loops of a fixed length without branches: the compiler
+// makes vectors of them.
+template <size_t N>
+using Levels = std::array<float, N>;
+
+// Rounded to a level between the two; level 0 where there is no scale, and for what is no number.
+template <size_t N>
+Levels<N> levels_of(std::span<const float, N> values, float scale, float least, float most) {
+  Levels<N> levels{};
+  if (scale == 0) {
+    levels.fill(std::clamp(0.0f, least, most));
+    return levels;
+  }
+  for (size_t i = 0; i < N; ++i) {
+    const float exact = values[i] / scale;
+    const float above = exact > least ? exact : least;
+    const float within = above < most ? above : most;
+    levels[i] = (within + kRounder) - kRounder;
+  }
+  return levels;
+}
+
+int level_of(float value, float scale, float least, float most) {
+  return static_cast<int>(levels_of<1>(std::span<const float, 1>(&value, 1), scale, least, most)[0]);
+}
+
+// Sums in eight lanes, which are added up in one order.
+struct LaneSum {
+  static constexpr size_t kLanes = 8;
+  std::array<float, kLanes> lanes{};
+
+  [[nodiscard]] double total() const {
+    std::array<float, 4> fours{};
+    for (size_t i = 0; i < 4; ++i) fours[i] = lanes[i] + lanes[i + 4];
+    return static_cast<double>((fours[0] + fours[2]) + (fours[1] + fours[3]));
+  }
+};
+
+template <size_t N>
+double dot(const Levels<N>& a, const Levels<N>& b) {
+  LaneSum sum;
+  for (size_t start = 0; start < N; start += LaneSum::kLanes)
+    for (size_t lane = 0; lane < LaneSum::kLanes; ++lane) sum.lanes[lane] += a[start + lane] * b[start + lane];
+  return sum.total();
+}
+
+template <size_t N>
+double sum_of(const Levels<N>& a) {
+  LaneSum sum;
+  for (size_t start = 0; start < N; start += LaneSum::kLanes)
+    for (size_t lane = 0; lane < LaneSum::kLanes; ++lane) sum.lanes[lane] += a[start + lane];
+  return sum.total();
+}
+
+template <size_t N>
+double squared_error(const Levels<N>& values, const Levels<N>& levels, float scale, float least) {
+  Levels<N> off;
+  for (size_t i = 0; i < N; ++i) off[i] = values[i] - least - scale * levels[i];
+  return dot<N>(off, off);
 }
 
 float farthest_from_zero(std::span<const float> values) {
@@ -41,75 +100,78 @@ struct Fit {
 };
 
 // value = scale · level, levels from -half to half - 1: for given levels the scale of least squared error.
-Fit symmetric_fit(std::span<const float> values, float scale, int half) {
-  double product = 0, square = 0;
-  for (const float value : values) {
-    const int level = level_of(value, scale, -half, half - 1);
-    product += static_cast<double>(value) * level;
-    square += static_cast<double>(level) * level;
-  }
-  Fit fit{square > 0 ? static_cast<float>(product / square) : scale, 0, 0};
-  for (const float value : values) {
-    const double off = value - fit.scale * static_cast<float>(level_of(value, fit.scale, -half, half - 1));
-    fit.error += off * off;
-  }
+template <size_t N>
+Fit symmetric_fit(const Levels<N>& values, float scale, float half) {
+  const std::span<const float, N> span(values);
+  const Levels<N> levels = levels_of<N>(span, scale, -half, half - 1);
+  const double square = dot<N>(levels, levels);
+  Fit fit{square > 0 ? static_cast<float>(dot<N>(values, levels) / square) : scale, 0, 0};
+  fit.error = squared_error<N>(values, levels_of<N>(span, fit.scale, -half, half - 1), fit.scale, 0);
   return fit;
 }
 
-float symmetric_scale(std::span<const float> values, int half) {
+template <size_t N>
+float symmetric_scale(std::span<const float, N> span, float half) {
+  Levels<N> values;
+  std::copy(span.begin(), span.end(), values.begin());
   const float end = farthest_from_zero(values);
   if (end == 0) return 0;
-  const auto levels = static_cast<float>(half);
-  Fit best = symmetric_fit(values, end / -levels, half);
+  Fit best = symmetric_fit<N>(values, end / -half, half);
   for (const float more : kTried) {
-    const Fit other = symmetric_fit(values, end / -(levels + more), half);
+    const Fit other = symmetric_fit<N>(values, end / -(half + more), half);
     if (other.error < best.error) best = other;
   }
   return best.scale;
 }
 
+constexpr size_t kGroup = 32;
+using Group = Levels<kGroup>;
+
+Group above(const Group& values, float least) {
+  Group raised;
+  for (size_t i = 0; i < kGroup; ++i) raised[i] = values[i] - least;
+  return raised;
+}
+
+Group affine_levels(const Group& values, float scale, float least) {
+  const Group raised = above(values, least);
+  return levels_of<kGroup>(std::span<const float, kGroup>(raised), scale, 0, 15);
+}
+
 // value = scale · level + least, levels from 0 to 15: for given levels both of least squared error, least not above 0.
-Fit affine_fit(std::span<const float> values, float scale, float least) {
-  constexpr int kMost = 15;
-  double level_sum = 0, square = 0, value_sum = 0, product = 0;
-  for (const float value : values) {
-    const int level = level_of(value - least, scale, 0, kMost);
-    level_sum += level;
-    square += static_cast<double>(level) * level;
-    value_sum += value;
-    product += static_cast<double>(value) * level;
-  }
-  const auto count = static_cast<double>(values.size());
-  const double spread = count * square - level_sum * level_sum;
+Fit affine_fit(const Group& values, double value_sum, float scale, float least) {
+  const Group levels = affine_levels(values, scale, least);
+  const double level_sum = sum_of<kGroup>(levels), square = dot<kGroup>(levels, levels);
+  const double product = dot<kGroup>(values, levels);
+  const double spread = kGroup * square - level_sum * level_sum;
   Fit fit{scale, least, 0};
   if (spread > 0) {
-    fit.scale = static_cast<float>((count * product - level_sum * value_sum) / spread);
+    fit.scale = static_cast<float>((kGroup * product - level_sum * value_sum) / spread);
     fit.least = static_cast<float>((square * value_sum - level_sum * product) / spread);
     if (fit.least > 0) fit = {square > 0 ? static_cast<float>(product / square) : scale, 0, 0};
   }
   fit.scale = std::max(fit.scale, 0.0f);
-  for (const float value : values) {
-    const double off =
-        value - fit.least - fit.scale * static_cast<float>(level_of(value - fit.least, fit.scale, 0, kMost));
-    fit.error += off * off;
-  }
+  fit.error = squared_error<kGroup>(values, affine_levels(values, fit.scale, fit.least), fit.scale, fit.least);
   return fit;
 }
 
-Fit best_affine(std::span<const float> values) {
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+Fit best_affine(std::span<const float, kGroup> span) {
+  const auto [low, high] = std::minmax_element(span.begin(), span.end());
   const float least = std::min(*low, 0.0f), most = std::max(*high, 0.0f);
   if (most == least) return {};
-  Fit best = affine_fit(values, (most - least) / 15, least);
+  Group values;
+  std::copy(span.begin(), span.end(), values.begin());
+  const double value_sum = sum_of<kGroup>(values);
+  Fit best = affine_fit(values, value_sum, (most - least) / 15, least);
   for (const float more : kTried) {
-    const Fit other = affine_fit(values, (most - least) / (15 + more), least);
+    const Fit other = affine_fit(values, value_sum, (most - least) / (15 + more), least);
     if (other.error < best.error) best = other;
   }
   return best;
 }
 
 // "Nibbles of 32": element j in the low half of byte j, element j + 16 in the high one.
-void put_nibbles(std::span<const uint8_t, 32> levels, uint8_t* out) {
+void put_nibbles(std::span<const uint8_t, kGroup> levels, uint8_t* out) {
   for (size_t j = 0; j < 16; ++j) out[j] = static_cast<uint8_t>((levels[j] & 15) | ((levels[j + 16] & 15) << 4));
 }
 
@@ -117,19 +179,21 @@ void pack_q8_0(std::span<const float> values, uint8_t* out) {
   const uint16_t half = as_half(std::abs(farthest_from_zero(values)) / 127);
   put_half(half, out);
   const float scale = f16_to_f32(half);
-  for (size_t i = 0; i < values.size(); ++i)
-    out[2 + i] = static_cast<uint8_t>(static_cast<int8_t>(level_of(values[i], scale, -127, 127)));
+  const Group levels = levels_of<kGroup>(values.first<kGroup>(), scale, -127, 127);
+  for (size_t i = 0; i < kGroup; ++i) out[2 + i] = static_cast<uint8_t>(static_cast<int8_t>(levels[i]));
 }
 
 // Q4_0 and Q5_0; the fifth bits come before the nibbles.
 void pack_symmetric(std::span<const float> values, int half_levels, uint8_t* out) {
-  const uint16_t half = as_half(symmetric_scale(values, half_levels));
+  const auto group = values.first<kGroup>();
+  const auto most = static_cast<float>(half_levels);
+  const uint16_t half = as_half(symmetric_scale<kGroup>(group, most));
   put_half(half, out);
-  const float scale = f16_to_f32(half);
-  std::array<uint8_t, 32> levels{};
+  const Group exact = levels_of<kGroup>(group, f16_to_f32(half), -most, most - 1);
+  std::array<uint8_t, kGroup> levels{};
   uint32_t fifth = 0;
-  for (size_t i = 0; i < levels.size(); ++i) {
-    const int level = level_of(values[i], scale, -half_levels, half_levels - 1) + half_levels;
+  for (size_t i = 0; i < kGroup; ++i) {
+    const int level = static_cast<int>(exact[i]) + half_levels;
     levels[i] = static_cast<uint8_t>(level);
     fifth |= static_cast<uint32_t>(level >> 4) << i;
   }
@@ -150,7 +214,7 @@ void pack_q4_k(std::span<const float> values, uint8_t* out) {
   std::array<Fit, 8> fits;
   float most_scale = 0, most_min = 0;
   for (size_t i = 0; i < 8; ++i) {
-    fits[i] = best_affine(values.subspan(32 * i, 32));
+    fits[i] = best_affine(values.subspan(kGroup * i).first<kGroup>());
     most_scale = std::max(most_scale, fits[i].scale);
     most_min = std::max(most_min, -fits[i].least);
   }
@@ -163,8 +227,10 @@ void pack_q4_k(std::span<const float> values, uint8_t* out) {
     scales[i] = static_cast<uint8_t>(level_of(fits[i].scale, f16_to_f32(d), 0, 63));
     mins[i] = static_cast<uint8_t>(level_of(-fits[i].least, f16_to_f32(dmin), 0, 63));
     const float scale = f16_to_f32(d) * scales[i], least = f16_to_f32(dmin) * mins[i];
-    for (size_t j = 32 * i; j < 32 * i + 32; ++j)
-      levels[j] = static_cast<uint8_t>(level_of(values[j] + least, scale, 0, 15));
+    Group group;
+    std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(kGroup * i), kGroup, group.begin());
+    const Group exact = affine_levels(group, scale, -least);
+    for (size_t j = 0; j < kGroup; ++j) levels[kGroup * i + j] = static_cast<uint8_t>(exact[j]);
   }
   put_six_bits(scales, mins, out + 4);
   for (size_t part = 0; part < 4; ++part)
@@ -174,15 +240,17 @@ void pack_q4_k(std::span<const float> values, uint8_t* out) {
 
 void pack_q6_k(std::span<const float> values, uint8_t* out) {
   std::array<float, 16> fits{};
-  for (size_t i = 0; i < 16; ++i) fits[i] = symmetric_scale(values.subspan(16 * i, 16), 32);
+  for (size_t i = 0; i < 16; ++i) fits[i] = symmetric_scale<16>(values.subspan(16 * i).first<16>(), 32);
   const uint16_t d = as_half(farthest_from_zero(fits) / -128);
   put_half(d, out + 208);
   std::memset(out, 0, 192);
   for (size_t i = 0; i < 16; ++i) {
     const int scale = level_of(fits[i], f16_to_f32(d), -128, 127);
     out[192 + i] = static_cast<uint8_t>(static_cast<int8_t>(scale));
+    const float step = f16_to_f32(d) * static_cast<float>(scale);
+    const Levels<16> exact = levels_of<16>(values.subspan(16 * i).first<16>(), step, -32, 31);
     for (size_t e = 16 * i; e < 16 * i + 16; ++e) {
-      const int level = level_of(values[e], f16_to_f32(d) * static_cast<float>(scale), -32, 31) + 32;
+      const int level = static_cast<int>(exact[e - 16 * i]) + 32;
       const size_t part = e / 128, within = e % 128;
       out[64 * part + within % 64] |= static_cast<uint8_t>((level & 15) << (within < 64 ? 0 : 4));
       out[128 + 32 * part + within % 32] |= static_cast<uint8_t>((level >> 4) << (2 * (within / 32)));

@@ -73,7 +73,7 @@ void CpuOps::multiply(const Matrix& w, const Act& x, float* y, int64_t ldy, int3
   const bool in_scaled_f8 = w.format == WeightFormat::f8 && w.group > 0 && !w.packed;
   if ((in_blocks(w.format) && x.shape.kind != ActKind::blocks) || in_scaled_f8 || w.format == WeightFormat::nf4)
     return multiply_unpacked(table_, w, x, y, ldy, n_begin, n_end);
-  if (w.format == WeightFormat::f8 && !table_.reads_f8)
+  if (w.format == WeightFormat::f8 && !table_.reads_f8 && x.shape.rows > table_.few_f8_rows)
     multiply_f8(table_, w, x, y, ldy, n_begin, n_end);
   else
     table_.matmul(w, x, y, ldy, n_begin, n_end);

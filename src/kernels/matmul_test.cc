@@ -357,6 +357,43 @@ TEST_P(MatmulTest, UnpackedEightBitsAreTheSame) {
     }
 }
 
+// Few rows take f8 from where it lies, more as bf16 in memory: nobody can tell.
+TEST_P(MatmulTest, FewRowsOfEightBitsHaveTheBitsOfMany) {
+  const CpuTable& table = *GetParam();
+  if (table.reads_f8 || table.few_f8_rows == 0) GTEST_SKIP() << "all rows take the same way";
+  std::mt19937 random(9);
+  for (const ActKind kind : {ActKind::f32, ActKind::bf16})
+    for (const int32_t cols : {7, 64, 301})
+      for (int32_t rows = 1; rows <= table.few_f8_rows; ++rows) {
+        const RandomMatrix m(WeightFormat::f8, 37, cols, 0, DType::bf16, random);
+        const ActShape shape{kind, rows, cols, 0};
+        const std::vector<float> x = random_rows(rows, cols, random);
+        const Prepared act = prepare_rows(table, shape, x.data());
+        std::vector<float> want(static_cast<size_t>(rows) * 37, NAN);
+        multiply_f8(table, m.view, act.act, want.data(), 37, 0, 37);
+        const std::vector<float> y = multiply(table, m.view, shape, x.data());
+        ASSERT_EQ(0, std::memcmp(y.data(), want.data(), y.size() * sizeof(float))) << rows << " rows, " << cols;
+      }
+}
+
+// With a scale for the row, or for each 128 columns, the last of which are fewer.
+TEST_P(MatmulTest, NumbersOfEightBitsAreTheFiles) {
+  const CpuTable& table = *GetParam();
+  std::mt19937 random(10);
+  const std::vector<float> scales = random_rows(23, 3, random);
+  for (const int32_t group : {0, 128}) {
+    RandomMatrix m(WeightFormat::f8, 23, 301, 0, DType::f32, random);
+    m.view.group = group;
+    m.view.scales = group > 0 ? scales.data() : nullptr;
+    std::vector<float> want(301), found(301);
+    for (int32_t r = 0; r < m.view.rows; ++r) {
+      portable::dequantise(m.view, r, 0.7f, want.data());
+      table.dequantise(m.view, r, 0.7f, found.data());
+      ASSERT_EQ(0, std::memcmp(want.data(), found.data(), want.size() * sizeof(float))) << r;
+    }
+  }
+}
+
 // Nothing is lost by placing: a row of numbers has the bits that it has in the file.
 TEST_P(MatmulTest, PlacedBlocksHaveTheFilesNumbers) {
   const CpuTable& table = *GetParam();

@@ -2,7 +2,8 @@
 //
 // There is no exact product of unsigned and signed bytes that adds up in 32 bits, and the 16-bit one saturates. So
 // every weight is unpacked into nibbles: q8 into the low and the high half of each, q4 into the even and the odd
-// column. Then a lane can take 16 products in 16 bits: 16 * 15 * 128 < 2^15.
+// column. Then a lane can take 16 products in 16 bits: 16 * 15 * 128 < 2^15. (Codes of blocks that have five or six
+// bits are multiplied as they are, 8 or 4 products to a lane: packed_set.h.)
 //
 // Bound: with few rows the bytes of W. With many rows arithmetic: 15 instructions per 64 products (q4: 8).
 #include "kernels/avx2/matmul.h"

@@ -18,7 +18,6 @@ struct PackedSet {
   using V = Vec;
   using Int = __m256i;
   static constexpr int kRows = 4;
-  static constexpr int kBlocks = 2;
   static constexpr bool kAddsRows = false;
   static constexpr bool kUnpacksBytes = true;
 
@@ -145,31 +144,56 @@ struct PackedSet {
     }
   }
 
-  // What lanes/matmul_blocks.h asks for besides: codes of four columns, one in a byte.
-  template <bool kNibbles>
-  [[gnu::always_inline]] static inline void put(Int codes, uint8_t* out) {
-    if constexpr (kNibbles)
-      _mm256_store_si256(reinterpret_cast<Int*>(out), codes);
-    else
-      unpack<false>(codes, out);
-  }
-  // Where lanes read: rows[i] - rows[0].
-  static Int offsets(const uint8_t* const* rows) {
-    alignas(32) int32_t from_first[8];
-    for (int i = 0; i < 8; ++i) from_first[i] = static_cast<int32_t>(rows[i] - rows[0]);
-    return _mm256_load_si256(reinterpret_cast<const Int*>(from_first));
-  }
-  static Int four_at(const uint8_t* first, Int offsets) {
-    return _mm256_i32gather_epi32(reinterpret_cast<const int*>(first), offsets, 1);
-  }
-  static Int times(Int a, Int b) { return _mm256_mullo_epi32(a, b); }
+  // What lanes/matmul_blocks.h asks for besides.
+  static constexpr int kAheadBytes = avx2::kAheadBytes;
+  // Whether codes up to kMost are multiplied as they are. Larger ones are nibbles of bytes, like those of q8.
+  template <int kMost>
+  static constexpr bool kIsUnit = kMost < 64;
+  // Units whose products 16 bits hold, two columns in a lane.
+  static constexpr int units_together(int most) { return most < 16 ? 8 : most < 32 ? 4 : 2; }
+
+  template <int kMost, int kUnits, int MR>
+  struct UnitSums {
+    static constexpr int kTogether = kIsUnit<kMost> ? units_together(kMost) : 8;
+    Int d[MR], low[MR], high[MR];
+
+    template <int u>
+    [[gnu::always_inline]] void add(Int unit, const int8_t* x, int64_t stride) {
+      const Int mask = _mm256_set1_epi8(15);
+      for (int m = 0; m < MR; ++m) {
+        const Int xs = four_bytes(x + m * stride);
+        if constexpr (kIsUnit<kMost>) {
+          put<u % kTogether == 0>(_mm256_maddubs_epi16(unit, xs), low[m]);
+        } else {
+          put<u % kTogether == 0>(_mm256_maddubs_epi16(_mm256_and_si256(unit, mask), xs), low[m]);
+          const Int above = _mm256_and_si256(_mm256_srli_epi16(unit, 4), mask);
+          put<u % kTogether == 0>(_mm256_maddubs_epi16(above, xs), high[m]);
+        }
+      }
+      if constexpr (u % kTogether == kTogether - 1 || u == kUnits - 1) widen<u / kTogether == 0>();
+    }
+
+   private:
+    template <bool kFirst>
+    [[gnu::always_inline]] static void put(Int products, Int& sum) {
+      sum = kFirst ? products : _mm256_add_epi16(sum, products);
+    }
+    template <bool kFirst>
+    [[gnu::always_inline]] void widen() {
+      for (int m = 0; m < MR; ++m) {
+        const Int sum = _mm256_madd_epi16(low[m], _mm256_set1_epi16(1));
+        d[m] = kFirst ? sum : _mm256_add_epi32(d[m], sum);
+        if constexpr (!kIsUnit<kMost>) d[m] = _mm256_add_epi32(d[m], _mm256_madd_epi16(high[m], _mm256_set1_epi16(16)));
+      }
+    }
+  };
+
   static Int look_up(const uint8_t (&levels)[16], Int codes) {
     return _mm256_shuffle_epi8(_mm256_broadcastsi128_si256(load_block(levels)), codes);
   }
   static Int all(int32_t v) { return _mm256_set1_epi32(v); }
   static Int both(Int a, Int b) { return _mm256_and_si256(a, b); }
   static Int either(Int a, Int b) { return _mm256_or_si256(a, b); }
-  static Int flip(Int a, Int b) { return _mm256_xor_si256(a, b); }
   template <int kBits>
   static Int down(Int v) {
     return _mm256_srli_epi32(v, kBits);
@@ -178,14 +202,7 @@ struct PackedSet {
   static Int up(Int v) {
     return _mm256_slli_epi32(v, kBits);
   }
-  template <int kBits>
-  static Int down_signed(Int v) {
-    return _mm256_srai_epi32(v, kBits);
-  }
-  static __m256 f16_low(Int v) {
-    const Int words = _mm256_and_si256(v, _mm256_set1_epi32(0xffff));
-    return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));
-  }
+  static Int down_by(Int v, int32_t bits) { return _mm256_srl_epi32(v, _mm_cvtsi32_si128(bits)); }
 };
 
 }  // namespace paceline::kernels::avx2

@@ -13,7 +13,9 @@ namespace {
 void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   switch (x.shape.kind) {
     case ActKind::f32:
-    case ActKind::bf16: return lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
+    case ActKind::bf16:
+      if (w.format == WeightFormat::f8) return lanes::matmul_f8<Vec>(w, x, y, ldy, n_begin, n_end);
+      return lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
     case ActKind::int8:
     case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
     case ActKind::blocks: return matmul_blocks(w, x, y, ldy, n_begin, n_end);
@@ -38,6 +40,7 @@ constexpr CpuTable make_table(const char* name, bool vnni) {
   made.act_bytes = act_bytes;
   made.act_unit = 1;
   made.prepare = prepare;
+  made.few_f8_rows = lanes::kFewF8Rows;
   made.matmul = vnni ? matmul_by_vnni : matmul;
   made.mix = lanes::mix<Vec>;
   made.code_scores = code_scores;

@@ -57,6 +57,13 @@ struct Vec {
     const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
   }
+  // E4M3 times `size`, a power of two: it is float16 without the first bit of the exponent and the last ones, 2^-8 of
+  // what it stands for.
+  static F load_e4m3(const uint8_t* p, float size = 1.0f) {
+    const __m128i codes = _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+    const __m128i halves = _mm_and_si128(_mm_slli_epi16(codes, 7), _mm_set1_epi16(static_cast<int16_t>(0xbfff)));
+    return _mm256_mul_ps(_mm256_cvtph_ps(halves), _mm256_set1_ps(256.0f * size));
+  }
   static F load_f16(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
 };
 

@@ -19,13 +19,22 @@ struct VnniSet : PackedSet {
     if constexpr (kNibbles)
       PackedSet::unpack<true>(bytes, out);
     else
-      put<false>(bytes, out);
+      _mm256_store_si256(reinterpret_cast<Int*>(out), bytes);
   }
 
-  template <bool kNibbles>
-  [[gnu::always_inline]] static inline void put(Int codes, uint8_t* out) {
-    PackedSet::put<true>(codes, out);
-  }
+  template <int kMost>
+  static constexpr bool kIsUnit = true;
+
+  template <int kMost, int kUnits, int MR>
+  struct UnitSums {
+    Int d[MR];
+
+    template <int u>
+    [[gnu::always_inline]] void add(Int unit, const int8_t* x, int64_t stride) {
+      for (int m = 0; m < MR; ++m)
+        d[m] = _mm256_dpbusd_avx_epi32(u == 0 ? _mm256_setzero_si256() : d[m], unit, four_bytes(x + m * stride));
+    }
+  };
 
   // Both formats are the same here.
   template <bool kNibbles, int MR, int kStep>

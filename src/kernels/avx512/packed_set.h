@@ -19,7 +19,6 @@ struct PackedSet {
   using V = Vec;
   using Int = __m512i;
   static constexpr int kRows = 8;
-  static constexpr int kBlocks = 4;
   static constexpr bool kAddsRows = false;
   static constexpr bool kUnpacksBytes = false;
 
@@ -104,26 +103,28 @@ struct PackedSet {
     }
   }
 
-  // What lanes/matmul_blocks.h asks for besides: codes of four columns, one in a byte.
-  template <bool kNibbles>
-  [[gnu::always_inline]] static inline void put(Int codes, uint8_t* out) {
-    _mm512_store_si512(out, codes);
-  }
-  // Where lanes read: rows[i] - rows[0].
-  static Int offsets(const uint8_t* const* rows) {
-    alignas(64) int32_t from_first[16];
-    for (int i = 0; i < 16; ++i) from_first[i] = static_cast<int32_t>(rows[i] - rows[0]);
-    return _mm512_load_si512(from_first);
-  }
-  static Int four_at(const uint8_t* first, Int offsets) { return _mm512_i32gather_epi32(offsets, first, 1); }
-  static Int times(Int a, Int b) { return _mm512_mullo_epi32(a, b); }
+  // What lanes/matmul_blocks.h asks for besides.
+  static constexpr int kAheadBytes = avx512::kAheadBytes;
+  template <int kMost>
+  static constexpr bool kIsUnit = true;
+
+  template <int kMost, int kUnits, int MR>
+  struct UnitSums {
+    Int d[MR];
+
+    template <int u>
+    [[gnu::always_inline]] void add(Int unit, const int8_t* x, int64_t stride) {
+      for (int m = 0; m < MR; ++m)
+        d[m] = _mm512_dpbusd_epi32(u == 0 ? _mm512_setzero_si512() : d[m], unit, four_bytes(x + m * stride));
+    }
+  };
+
   static Int look_up(const uint8_t (&levels)[16], Int codes) {
     return _mm512_shuffle_epi8(_mm512_broadcast_i32x4(load_block(levels)), codes);
   }
   static Int all(int32_t v) { return _mm512_set1_epi32(v); }
   static Int both(Int a, Int b) { return _mm512_and_si512(a, b); }
   static Int either(Int a, Int b) { return _mm512_or_si512(a, b); }
-  static Int flip(Int a, Int b) { return _mm512_xor_si512(a, b); }
   template <int kBits>
   static Int down(Int v) {
     return _mm512_srli_epi32(v, kBits);
@@ -132,11 +133,7 @@ struct PackedSet {
   static Int up(Int v) {
     return _mm512_slli_epi32(v, kBits);
   }
-  template <int kBits>
-  static Int down_signed(Int v) {
-    return _mm512_srai_epi32(v, kBits);
-  }
-  static __m512 f16_low(Int v) { return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(v)); }
+  static Int down_by(Int v, int32_t bits) { return _mm512_srl_epi32(v, _mm_cvtsi32_si128(bits)); }
 };
 
 }  // namespace paceline::kernels::avx512

@@ -37,6 +37,7 @@ void prepare_widened(const Act& act, const float* x, int64_t ldx, int32_t row_be
 void matmul_widened(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   if (x.shape.kind == ActKind::blocks) return matmul_blocks(w, x, y, ldy, n_begin, n_end);
   if (is_quantised(x.shape)) return matmul_quantised(w, x, y, ldy, n_begin, n_end);
+  if (w.format == WeightFormat::f8) return lanes::matmul_f8<Vec>(w, x, y, ldy, n_begin, n_end);
   lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
 }
 
@@ -66,6 +67,8 @@ constexpr CpuTable make_table(const char* name, bool bf16_products) {
   made.act_bytes = bf16_products ? act_bytes : widened_act_bytes;
   made.act_unit = 1;
   made.prepare = bf16_products ? prepare : prepare_widened;
+  // Products of bf16 are of other sums than float32's.
+  made.few_f8_rows = bf16_products ? 0 : lanes::kFewF8Rows;
   made.matmul = bf16_products ? matmul : matmul_widened;
   made.mix = lanes::mix<Vec>;
   made.code_scores = code_scores;

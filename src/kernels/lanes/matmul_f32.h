@@ -51,6 +51,12 @@ struct ReadBf16 {
   static typename V::F load(const uint16_t* w) { return V::load_bf16(w); }
 };
 
+template <class V>
+struct ReadF8 {
+  using Element = uint8_t;
+  static typename V::F load(const uint8_t* w) { return V::load_e4m3(w); }
+};
+
 // NR outputs of MR rows, all of K.
 template <class V, class Read, int NR, int MR>
 inline void tile_f32(const typename Read::Element* const* w, const float* x, int64_t stride, int32_t cols,
@@ -110,6 +116,16 @@ inline void matmul_f32_as(const Matrix& w, const Act& x, float* y, int64_t ldy, 
     for (; m + 2 <= x.shape.rows; m += 2) rows_f32<V, Read, 2>(w, rows + m * stride, stride, y + m * ldy, ldy, n, end);
     for (; m < x.shape.rows; ++m) rows_f32<V, Read, 1>(w, rows + m * stride, stride, y + m * ldy, ldy, n, end);
   }
+}
+
+// From how many rows on widening once is worth a way by memory was found by trying.
+inline constexpr int32_t kFewF8Rows = 8;
+
+// Of f8 without its scales, for sets that have load_e4m3: each number as bf16 has it, so that its sums are those of
+// bf16. Bound by widening, seven operations a vector for up to four rows of x.
+template <class V>
+void matmul_f8(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  matmul_f32_as<V, ReadF8<V>>(w, x, y, ldy, n_begin, n_end);
 }
 
 template <class V>

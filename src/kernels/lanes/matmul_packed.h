@@ -16,7 +16,6 @@
 //   V            its float32 vector (math.h)
 //   Int          kLanes int32
 //   kRows        the most rows computed side by side
-//   kBlocks      blocks of 16 bytes that are best turned at once: as many as lie in a cache line, if registers allow
 //   turn<B>(rows, at, out)          out[4 * b + u], lane i: bytes at + 16 * b + 4 * u … + 3 of rows[i]
 //   load(p), append(Int, out)       one vector of memory; append returns what follows it
 //   to_float(Int), as_float(Int)    converted; the same bits
@@ -41,8 +40,6 @@ namespace paceline::kernels::lanes {
 
 // A multiple of every group and block; 16 KiB of unpacked weights.
 inline constexpr int32_t kPackedColumns = 1024;
-// How far ahead of the turning weights are fetched: about memory's latency at a core's share of the bandwidth.
-inline constexpr int64_t kFetchAheadBytes = 512;
 // From this many rows on, a part's columns of x are worth keeping in the second cache for several tiles of outputs.
 inline constexpr int32_t kManyRows = 32;
 inline constexpr int32_t kPanelOutputs = 128;
@@ -64,19 +61,19 @@ struct PackedChunk : OutputPart {
   alignas(64) float biases[kMaxGroups * kLanes];
 };
 
-// rows[i]: row n + i of `base`, the last one that counts standing in for those beyond it.
-template <class S>
-[[gnu::noinline]] void row_pointers(const PackedChunk<S>& chunk, const void* base, int64_t row_bytes,
-                                    const uint8_t** rows) {
-  for (int i = 0; i < PackedChunk<S>::kLanes; ++i)
-    rows[i] = static_cast<const uint8_t*>(base) + (chunk.n + (i < chunk.outputs ? i : chunk.outputs - 1)) * row_bytes;
-}
+// A whole part's groups are alike, wherever they begin.
+inline constexpr int32_t kAllGroups = 1 << 30;
 
 // Weights of a part, unpacked. g: groups from the part's first one on, here and below.
 template <class S, bool kNibbles, int kStep>
 struct UnpackedPart {
   const PackedChunk<S>& chunk;
   int32_t group;
+
+  UnpackedPart(const Matrix& w, const PackedChunk<S>& part) : chunk(part), group(w.group) {}
+
+  static constexpr int32_t kTogether = kAllGroups;
+  const UnpackedPart& from_group(int32_t) const { return *this; }
 
   auto scales(int32_t g) const { return S::V::load(chunk.scales + g * S::V::kLanes); }
   auto biases(int32_t g) const { return S::V::load(chunk.biases + g * S::V::kLanes); }
@@ -115,6 +112,8 @@ struct PackedPart {
         bytes_of_group(group_bytes<kLanes>(w)),
         group(w.group) {}
 
+  static constexpr int32_t kTogether = kAllGroups;
+  const PackedPart& from_group(int32_t) const { return *this; }
   [[nodiscard]] const uint8_t* at(int32_t g) const { return first + static_cast<size_t>(g) * bytes_of_group; }
   [[nodiscard]] const uint8_t* values(int32_t g) const { return at(g) + kHeaderBytes; }
   static constexpr bool kFromMemory = kFetches;
@@ -172,14 +171,18 @@ template <class S, int MR, class From>
     else
       sums[m] = whole ? V::load(out + m * ldy) : load_tail<V>(out + m * ldy, part.outputs, 0);
   }
-  for (int32_t g = 0; g < part.groups; ++g) {
-    typename S::Int d[MR];
-    from.template dots<MR>(g, q + g * group, cols, d);
-    const auto s = from.scales(g), b = from.biases(g);
-    for (int m = 0; m < MR; ++m) {
-      const int64_t at = static_cast<int64_t>(m) * row_groups + g;
-      sums[m] = V::fma(S::to_float(d[m]), V::mul(s, V::set1(scales[at])), sums[m]);
-      sums[m] = V::fma(b, V::set1(scaled_sums[at]), sums[m]);
+  for (int32_t begin = 0; begin < part.groups; begin += From::kTogether) {
+    const auto groups = from.from_group(begin);
+    const int32_t left = part.groups - begin, count = left < From::kTogether ? left : From::kTogether;
+    for (int32_t g = 0; g < count; ++g, q += group, ++scales, ++scaled_sums) {
+      typename S::Int d[MR];
+      groups.template dots<MR>(g, q, cols, d);
+      const auto s = groups.scales(g), b = groups.biases(g);
+      for (int m = 0; m < MR; ++m) {
+        const int64_t at = static_cast<int64_t>(m) * row_groups;
+        sums[m] = V::fma(S::to_float(d[m]), V::mul(s, V::set1(scales[at])), sums[m]);
+        sums[m] = V::fma(b, V::set1(scaled_sums[at]), sums[m]);
+      }
     }
   }
   for (int m = 0; m < MR; ++m) {
@@ -227,17 +230,15 @@ inline void for_parts(const Matrix& w, int32_t rows, int32_t n_begin, int32_t n_
   }
 }
 
-// unpack(chunk): makes the chunk's values, scales and biases of its outputs and groups of W.
-template <class S, bool kNibbles, int kStep, class Unpack>
+// unpack(chunk): makes the chunk's values, scales and biases of its outputs and groups of W, as Part reads them.
+template <class S, class Part, class Unpack>
 inline void matmul_chunks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end,
                           Unpack unpack) {
-  // Bytes and nibbles are one form where both unpack to bytes.
-  using Part = UnpackedPart<S, kNibbles && S::kUnpacksBytes, kStep>;
   PackedChunk<S> chunk;
   for_parts<S>(w, x.shape.rows, n_begin, n_end, kPackedColumns / w.group, [&](const OutputPart& part) {
     static_cast<OutputPart&>(chunk) = part;
     unpack(chunk);
-    add_part<S>(Part{chunk, w.group}, part, x, y, ldy);
+    add_part<S>(Part(w, chunk), part, x, y, ldy);
   });
 }
 
@@ -249,8 +250,10 @@ inline void matmul_packed_as(const Matrix& w, const Act& x, float* y, int64_t ld
     });
   };
   if (x.shape.rows < kManyRows) return as_it_lies.template operator()<true>(w.cols / w.group);
+  // Bytes and nibbles are one form where both unpack to bytes.
+  using Part = UnpackedPart<S, kNibbles && S::kUnpacksBytes, 32>;
   if constexpr (kNibbles || S::kUnpacksBytes)
-    matmul_chunks<S, kNibbles, 32>(w, x, y, ldy, n_begin, n_end, [&](PackedChunk<S>& chunk) {
+    matmul_chunks<S, Part>(w, x, y, ldy, n_begin, n_end, [&](PackedChunk<S>& chunk) {
       unpack_part<S, kNibbles>(PackedPart<S, kNibbles, Scale, false>(w, chunk), chunk);
     });
   else

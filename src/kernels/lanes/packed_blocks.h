@@ -1,166 +1,236 @@
-// How some matrices in blocks (tensor/blocks.h) lie for sets that keep one output in each lane, rearranged once at
-// load: the file's numbers to the bit. As many rows as there are lanes make a block of rows, read from its first byte
-// to its last; the last row stands in for those beyond N. A block of rows is a run of parts of two groups of columns,
-// or of 256 columns where scales are products; each of these is
-//   scales  [group][lanes], float16, then least numbers likewise where a format has them; or, where scales are
-//           products, factors and least factors [lanes], float16, then one byte for each [group][lanes], and the same
-//           of least numbers
-//   values  [vectors][lanes][4 bytes]: four columns, or eight, of which the second four are in the upper halves
+// Rearranging matrices in blocks as blocks_layout.h says, and reading them back. Bound by decoding the file's blocks,
+// row by row: once, at load.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/lanes/f8.h"
 #include "kernels/lanes/packed.h"
+#include "kernels/lanes/units.h"
 #include "kernels/portable/matmul.h"
 #include "tensor/blocks.h"
 
 namespace paceline::kernels::lanes {
 
-// Those that people have most, and whose codes have four or eight bits, or nearly so.
-constexpr bool packs_blocks(WeightFormat f) {
-  return f == WeightFormat::q8_0 || f == WeightFormat::q4_0 || f == WeightFormat::q4_1 || f == WeightFormat::q4_k ||
-         f == WeightFormat::q6_k;
-}
-
-constexpr bool has_least(WeightFormat f) { return f == WeightFormat::q4_1 || f == WeightFormat::q4_k; }
-
-// Of a part.
-constexpr int32_t part_groups(WeightFormat f) {
-  return has_products(f) ? block_shape(f).elements / block_shape(f).group : 2;
-}
-constexpr int32_t part_columns(WeightFormat f) { return part_groups(f) * block_shape(f).group; }
-
-constexpr size_t block_header_bytes(WeightFormat f, int lanes) {
-  const auto numbers = static_cast<size_t>(part_groups(f) * lanes * (has_least(f) ? 2 : 1));
-  return has_products(f) ? static_cast<size_t>(lanes) * 4 + numbers : 2 * numbers;
-}
-constexpr size_t part_value_bytes(WeightFormat f, int lanes) {
-  return static_cast<size_t>(part_columns(f) * lanes / (has_nibbles(f) ? 2 : 1));
-}
-constexpr size_t part_bytes(WeightFormat f, int lanes) {
-  return block_header_bytes(f, lanes) + part_value_bytes(f, lanes);
-}
-
 // As CpuTable's.
 template <int kLanes>
 size_t packed_block_bytes(const Matrix& w) {
-  if (w.packed || !packs_blocks(w.format) || w.cols % part_columns(w.format) != 0) return 0;
-  const auto parts = static_cast<size_t>(w.cols / part_columns(w.format));
-  return static_cast<size_t>((w.rows + kLanes - 1) / kLanes) * parts * part_bytes(w.format, kLanes);
+  if (w.packed) return 0;
+  return static_cast<size_t>((w.rows + kLanes - 1) / kLanes) *
+         block_of_rows_bytes(blocks_layout(w.format), w.cols, kLanes);
 }
 
-// A row's numbers of a part: codes, and scales as they lie in the file.
-struct RowOfPart {
-  uint8_t codes[kMostBlockElements];
-  BlockProducts products;
-  uint16_t scales[2], least[2];
+// Codes by the levels that they stand for.
+struct CodesByLevel {
+  uint8_t codes[256] = {};
+  constexpr explicit CodesByLevel(const uint8_t (&levels)[16]) {
+    // Of a level that there is twice, the first.
+    for (int i = 15; i >= 0; --i) codes[levels[i]] = static_cast<uint8_t>(i);
+  }
 };
 
-inline void read_row(const Matrix& w, int32_t row, int32_t part, RowOfPart* out) {
-  const BlockShape shape = block_shape(w.format);
-  const int32_t blocks = part_columns(w.format) / shape.elements;
+// Half of what a byte of E4M3 stands for. V and S, here and below, so that no code is shared by files compiled for
+// different processors.
+template <class V>
+float half_e4m3(uint8_t v) {
+  const auto half = static_cast<uint16_t>((v & 0x7f) << 7 | (v & 0x80) << 8);
+  return f16_to_f32(half) * 128.0f;
+}
+
+// A row's numbers of a part, as they will lie; nothing where the part has more columns than the row.
+struct RowOfPart {
+  uint8_t codes[kMostBlockElements] = {};
+  BlockProducts products;
+  uint16_t scales[4] = {}, least[2] = {};
+};
+
+// Scales of block b of a row, the first of which is the part's `group`.
+template <class S>
+void read_scales(const Matrix& w, int32_t row, int32_t b, int32_t group, const DecodedBlock& decoded, RowOfPart* out) {
   const auto* at = static_cast<const uint8_t*>(w.values) + static_cast<size_t>(row) * w.row_value_bytes() +
-                   static_cast<size_t>(part * blocks * shape.bytes);
-  for (int32_t b = 0; b < blocks; ++b, at += shape.bytes) {
-    DecodedBlock block;
-    decode_block(w.format, at, &block);
-    std::memcpy(out->codes + b * shape.elements, block.codes, static_cast<size_t>(shape.elements));
-    if (has_products(w.format)) {
-      read_products(w.format, at, &out->products);
-    } else {
-      std::memcpy(out->scales + b, at, sizeof(uint16_t));
-      std::memcpy(out->least + b, at + 2, sizeof(uint16_t));
+                   static_cast<size_t>(b) * static_cast<size_t>(block_shape(w.format).bytes);
+  if (has_products(w.format)) return read_products(w.format, at, &out->products);
+  switch (w.format) {
+    case WeightFormat::mxfp4: out->scales[group] = f32_to_bf16(decoded.scales[0]); return;
+    case WeightFormat::nvfp4:
+      // Without a sign; the one that is no number reads 0.
+      for (int i = 0; i < 4; ++i) out->scales[group + i] = (at[i] & 0x7f) == 0x7f ? 0 : at[i] & 0x7f;
+      return;
+    case WeightFormat::nvfp4_split: {
+      const auto* scales = static_cast<const uint8_t*>(w.scales) + static_cast<size_t>(row) * w.row_scale_bytes();
+      for (int i = 0; i < 2; ++i) out->scales[group + i] = scales[2 * b + i];
+      return;
     }
+    default: break;
+  }
+  std::memcpy(out->scales + group, at, sizeof(uint16_t));
+  if (blocks_layout(w.format).least) std::memcpy(out->least + group, at + 2, sizeof(uint16_t));
+}
+
+template <class S>
+void read_row(const Matrix& w, int32_t row, int32_t part, RowOfPart* out) {
+  static constexpr CodesByLevel kIq4(kIq4Levels), kFp4(kFp4Levels);
+  const BlockShape shape = block_shape(w.format);
+  const BlocksLayout layout = blocks_layout(w.format);
+  const int32_t blocks = layout.columns() / shape.elements, all = w.cols / shape.elements;
+  const int32_t first = part * blocks, end = first + blocks < all ? first + blocks : all;
+  *out = {};
+  for (int32_t b = first; b < end; ++b) {
+    DecodedBlock decoded;
+    decode_block(w, row, b, &decoded);
+    const int32_t column = (b - first) * shape.elements;
+    read_scales<S>(w, row, b, column / shape.group, decoded, out);
+    const uint8_t* const by_level = layout.codes == Codes::iq4_levels ? kIq4.codes : kFp4.codes;
+    for (int32_t k = 0; k < shape.elements; ++k)
+      out->codes[column + k] = has_levels(layout.codes) ? by_level[decoded.codes[k]] : decoded.codes[k];
   }
 }
 
-template <int kLanes>
-uint8_t* put_block_header(WeightFormat f, const RowOfPart (&rows)[kLanes], uint8_t* out) {
-  const auto put = [&](auto number_of) {
+template <class S>
+uint8_t* put_block_header(const BlocksLayout& layout, const RowOfPart (&rows)[S::V::kLanes], uint8_t* out) {
+  const auto put = [&](size_t bytes, auto number_of) {
     for (const RowOfPart& row : rows) {
       const auto number = number_of(row);
-      std::memcpy(out, &number, sizeof number);
-      out += sizeof number;
+      std::memcpy(out, &number, bytes);
+      out += bytes;
     }
   };
-  if (has_products(f)) {
-    put([](const RowOfPart& row) { return row.products.factor; });
-    put([](const RowOfPart& row) { return row.products.least_factor; });
-    for (int32_t g = 0; g < part_groups(f); ++g) put([g](const RowOfPart& row) { return row.products.scales[g]; });
-    for (int32_t g = 0; has_least(f) && g < part_groups(f); ++g)
-      put([g](const RowOfPart& row) { return row.products.least[g]; });
+  const size_t bytes = layout.scale_bytes();
+  if (layout.in_products()) {
+    put(2, [](const RowOfPart& row) { return row.products.factor; });
+    put(2, [](const RowOfPart& row) { return row.products.least_factor; });
+    for (int32_t g = 0; g < layout.groups; ++g) put(1, [g](const RowOfPart& row) { return row.products.scales[g]; });
+    for (int32_t g = 0; layout.least && g < layout.groups; ++g)
+      put(1, [g](const RowOfPart& row) { return row.products.least[g]; });
     return out;
   }
-  for (int g = 0; g < 2; ++g) put([g](const RowOfPart& row) { return row.scales[g]; });
-  for (int g = 0; has_least(f) && g < 2; ++g) put([g](const RowOfPart& row) { return row.least[g]; });
+  for (int32_t g = 0; g < layout.groups; ++g) put(bytes, [g](const RowOfPart& row) { return row.scales[g]; });
+  for (int32_t g = 0; layout.least && g < layout.groups; ++g)
+    put(bytes, [g](const RowOfPart& row) { return row.least[g]; });
   return out;
 }
 
-// As CpuTable's, of what packed_block_bytes has bytes for.
+// A run of units, put together as they lie.
+template <class S, Codes kCodes>
+uint8_t* put_run(const typename S::Int (&units)[run_units(kCodes)], uint8_t* out) {
+  constexpr int kLow = low_bits(kCodes), kHigh = high_bits(kCodes), kOfVector = 8 / kLow;
+  typename S::Int low{}, high{};
+  repeat<0, run_units(kCodes)>([&]<int u>() {
+    if constexpr (u % kOfVector == 0) low = S::all(0);
+    constexpr int kAt = u % kOfVector * kLow;
+    low = S::either(low, S::both(moved<S, 0, kAt>(units[u]), S::all(byte_mask(kAt, kLow))));
+    if constexpr (u % kOfVector == kOfVector - 1) out = S::append(low, out);
+    if constexpr (kHigh > 0)
+      high = S::either(high, S::both(moved<S, kLow, u * kHigh>(units[u]), S::all(byte_mask(u * kHigh, kHigh))));
+  });
+  return kHigh > 0 ? S::append(high, out) : out;
+}
+
+// codes: of each row, `columns` of them.
+template <class S, Codes kCodes>
+uint8_t* put_values(const uint8_t* const* codes, int32_t columns, uint8_t* out) {
+  constexpr int kUnits = run_units(kCodes), kTurned = kUnits < 4 ? 4 : kUnits;
+  for (int32_t k = 0; k < columns; k += 4 * kTurned) {
+    typename S::Int turned[kTurned];
+    repeat<0, kTurned / 4>([&]<int i>() { S::template turn<1>(codes, k + 16 * i, turned + 4 * i); });
+    for (int first = 0; first < kTurned; first += kUnits) {
+      typename S::Int units[kUnits];
+      for (int u = 0; u < kUnits; ++u) units[u] = turned[first + u];
+      out = put_run<S, kCodes>(units, out);
+    }
+  }
+  return out;
+}
+
+template <class S>
+uint8_t* put_values(const BlocksLayout& layout, const uint8_t* const* codes, uint8_t* out) {
+  const int32_t columns = layout.columns();
+  switch (layout.codes) {
+    case Codes::bytes: return put_values<S, Codes::bytes>(codes, columns, out);
+    case Codes::fives: return put_values<S, Codes::fives>(codes, columns, out);
+    case Codes::sixes: return put_values<S, Codes::sixes>(codes, columns, out);
+    case Codes::twos: return put_values<S, Codes::twos>(codes, columns, out);
+    case Codes::threes: return put_values<S, Codes::threes>(codes, columns, out);
+    default: return put_values<S, Codes::nibbles>(codes, columns, out);
+  }
+}
+
+// As CpuTable's.
 template <class S>
 void pack_blocks(const Matrix& w, void* out, int32_t block_begin, int32_t block_end) {
   constexpr int kLanes = S::V::kLanes;
-  const int32_t columns = part_columns(w.format), parts = w.cols / columns;
-  auto* to = static_cast<uint8_t*>(out) +
-             static_cast<size_t>(block_begin) * static_cast<size_t>(parts) * part_bytes(w.format, kLanes);
+  const BlocksLayout layout = blocks_layout(w.format);
+  auto* to =
+      static_cast<uint8_t*>(out) + static_cast<size_t>(block_begin) * block_of_rows_bytes(layout, w.cols, kLanes);
   RowOfPart rows[kLanes];
   const uint8_t* codes[kLanes];
   for (int i = 0; i < kLanes; ++i) codes[i] = rows[i].codes;
   for (int32_t block = block_begin; block < block_end; ++block)
-    for (int32_t part = 0; part < parts; ++part) {
+    for (int32_t part = 0; part < parts_of_row(layout, w.cols); ++part) {
       for (int i = 0; i < kLanes; ++i) {
         const int32_t row = block * kLanes + i;
-        read_row(w, row < w.rows ? row : w.rows - 1, part, &rows[i]);
+        read_row<S>(w, row < w.rows ? row : w.rows - 1, part, &rows[i]);
       }
-      to = put_block_header<kLanes>(w.format, rows, to);
-      for (int32_t k = 0; k < columns; k += 16) {
-        typename S::Int units[4];
-        S::template turn<1>(codes, k, units);
-        for (int u = 0; u < 4; ++u) {
-          if (!has_nibbles(w.format))
-            to = S::append(units[u], to);
-          else if (u % 2 == 1)
-            to = S::append(S::either(units[u - 1], S::template up<4>(units[u])), to);
-        }
-      }
+      to = put_block_header<S>(layout, rows, to);
+      to = put_values<S>(layout, codes, to);
     }
 }
 
-// As CpuTable's, of packed rows.
-template <int kLanes>
-void dequantise_packed(const Matrix& w, int32_t row, float* y) {
-  const WeightFormat f = w.format;
-  const int32_t group = block_shape(f).group, columns = part_columns(f);
-  const auto lane = static_cast<size_t>(row % kLanes), lanes = static_cast<size_t>(kLanes);
-  const auto* at = static_cast<const uint8_t*>(w.values) +
-                   static_cast<size_t>(row / kLanes) * static_cast<size_t>(w.cols / columns) * part_bytes(f, kLanes);
-  const auto half_at = [&](size_t i) {
+// One lane of a part.
+template <class V>
+struct LaneOfPart {
+  BlocksLayout layout;
+  const uint8_t* part;
+  size_t lanes, lane;
+
+  [[nodiscard]] float half_at(size_t i) const {
     uint16_t bits = 0;
-    std::memcpy(&bits, at + 2 * i, sizeof bits);
-    return f16_to_f32(bits);
-  };
-  const auto zero = static_cast<float>(block_zero(f));
-  for (int32_t k = 0; k < w.cols; ++k) {
-    const auto in_part = static_cast<size_t>(k % columns), g = in_part / static_cast<size_t>(group);
-    const size_t least = static_cast<size_t>(part_groups(f)) + g;
-    const uint8_t* numbers = at + 4 * lanes;
-    float scale = 0, bias = 0;
-    if (has_products(f)) {
-      scale = half_at(lane) * static_cast<float>(static_cast<int8_t>(numbers[g * lanes + lane]));
-      if (has_least(f)) bias = -(half_at(lanes + lane) * static_cast<float>(numbers[least * lanes + lane]));
-    } else {
-      scale = half_at(g * lanes + lane);
-      if (has_least(f)) bias = half_at(least * lanes + lane);
-    }
-    const uint8_t* values = at + block_header_bytes(f, kLanes);
-    const size_t column = in_part % 4;
-    const float code = static_cast<float>(
-        has_nibbles(f) ? values[in_part / 8 * 4 * lanes + 4 * lane + column] >> (in_part % 8 < 4 ? 0 : 4) & 15
-                       : values[in_part / 4 * 4 * lanes + 4 * lane + column]);
-    y[k] = scale * (code - zero) + bias;
-    if (in_part + 1 == static_cast<size_t>(columns)) at += part_bytes(f, kLanes);
+    std::memcpy(&bits, part + 2 * (i * lanes + lane), sizeof bits);
+    return layout.scales == Scales::bf16 ? bf16_to_f32(bits) : f16_to_f32(bits);
+  }
+  [[nodiscard]] uint8_t byte_at(size_t i) const { return part[i * lanes + lane]; }
+  [[nodiscard]] float scale(size_t g) const {
+    if (layout.in_products()) return half_at(0) * static_cast<float>(static_cast<int8_t>(byte_at(4 + g)));
+    return layout.scales == Scales::e4m3 ? half_e4m3<V>(byte_at(g)) : half_at(g);
+  }
+  [[nodiscard]] float bias(size_t g) const {
+    if (!layout.least) return 0;
+    const size_t at = static_cast<size_t>(layout.groups) + g;
+    return layout.in_products() ? -(half_at(1) * static_cast<float>(byte_at(4 + at))) : half_at(at);
+  }
+  [[nodiscard]] int32_t code(int32_t column) const {
+    const Codes codes = layout.codes;
+    const int32_t low = low_bits(codes), high = high_bits(codes), unit = column / 4, u = unit % run_units(codes);
+    const uint8_t* const run = part + lanes * layout.header_bytes() +
+                               static_cast<size_t>(unit / run_units(codes) * run_vectors(codes)) * 4 * lanes;
+    const auto bits = [&](int32_t vector, int32_t from, int32_t count) {
+      const size_t at = (static_cast<size_t>(vector) * lanes + lane) * 4 + static_cast<size_t>(column % 4);
+      return run[at] >> from & ((1 << count) - 1);
+    };
+    int32_t found = bits(u * low / 8, u * low % 8, low);
+    if (high > 0) found |= bits(low_vectors(codes), u * high, high) << low;
+    if (codes == Codes::iq4_levels) return kIq4Levels[found];
+    return codes == Codes::fp4_levels ? kFp4Levels[found] : found;
+  }
+};
+
+// As CpuTable's, of packed rows.
+template <class V>
+void dequantise_packed(const Matrix& w, int32_t row, float* y) {
+  constexpr int kLanes = V::kLanes;
+  const BlocksLayout layout = blocks_layout(w.format);
+  const auto* first = static_cast<const uint8_t*>(w.values) +
+                      static_cast<size_t>(row / kLanes) * block_of_rows_bytes(layout, w.cols, kLanes);
+  LaneOfPart<V> at{layout, first, kLanes, static_cast<size_t>(row % kLanes)};
+  const int32_t zero = block_zero(w.format);
+  for (int32_t k = 0; k < w.cols; k += layout.group) {
+    const int32_t column = k % layout.columns();
+    at.part = first + static_cast<size_t>(k / layout.columns()) * part_bytes(layout, kLanes);
+    const auto g = static_cast<size_t>(column / layout.group);
+    const float scale = at.scale(g), bias = at.bias(g);
+    for (int32_t i = 0; i < layout.group; ++i) y[k + i] = scale * static_cast<float>(at.code(column + i) - zero) + bias;
   }
 }
 
@@ -172,8 +242,9 @@ size_t all_packed_bytes(const Matrix& w) {
 
 template <class V>
 void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
+  if (w.format == WeightFormat::f8 && !w.packed) return dequantise_f8<V>(w, row, scale, y);
   if (!w.packed) return portable::dequantise(w, row, scale, y);
-  dequantise_packed<V::kLanes>(w, row, y);
+  dequantise_packed<V>(w, row, y);
   for (int32_t k = 0; k < w.cols; ++k) y[k] = portable::times_factor(w, row, y[k]) * scale;
 }
 

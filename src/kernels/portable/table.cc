@@ -88,6 +88,7 @@ const CpuTable& table() {
       .act_unit = 1,
       .prepare = prepare,
       .reads_f8 = true,
+      .few_f8_rows = 0,
       .widen_f8 = lanes::widen_f8<void>,
       .matmul = matmul,
       .matmul_page = nullptr,

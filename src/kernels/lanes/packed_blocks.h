@@ -39,18 +39,17 @@ float half_e4m3(uint8_t v) {
   return f16_to_f32(half) * 128.0f;
 }
 
-// A row's numbers of a part, as they will lie; nothing where the part has more columns than the row.
+// A row's numbers of a part, as they will lie.
 struct RowOfPart {
   uint8_t codes[kMostBlockElements] = {};
   BlockProducts products;
   uint16_t scales[4] = {}, least[2] = {};
 };
 
-// Scales of block b of a row, the first of which is the part's `group`.
+// Scales of block b of a row, which lies there; the first of them is the part's `group`.
 template <class S>
-void read_scales(const Matrix& w, int32_t row, int32_t b, int32_t group, const DecodedBlock& decoded, RowOfPart* out) {
-  const auto* at = static_cast<const uint8_t*>(w.values) + static_cast<size_t>(row) * w.row_value_bytes() +
-                   static_cast<size_t>(b) * static_cast<size_t>(block_shape(w.format).bytes);
+void read_scales(const Matrix& w, const uint8_t* at, int32_t row, int32_t b, int32_t group, const DecodedBlock& decoded,
+                 RowOfPart* out) {
   if (has_products(w.format)) return read_products(w.format, at, &out->products);
   switch (w.format) {
     case WeightFormat::mxfp4: out->scales[group] = f32_to_bf16(decoded.scales[0]); return;
@@ -69,22 +68,54 @@ void read_scales(const Matrix& w, int32_t row, int32_t b, int32_t group, const D
   if (blocks_layout(w.format).least) std::memcpy(out->least + group, at + 2, sizeof(uint16_t));
 }
 
+// The file's blocks that make up a part.
 template <class S>
-void read_row(const Matrix& w, int32_t row, int32_t part, RowOfPart* out) {
+struct BlocksOfPart {
+  BlockShape shape;
+  Codes codes;
+  int32_t groups, count, first, end;
+  size_t row_bytes;
+
+  BlocksOfPart(const Matrix& w, const BlocksLayout& layout, int32_t part)
+      : shape(block_shape(w.format)),
+        codes(layout.codes),
+        groups(shape.elements / shape.group),
+        count(layout.columns() / shape.elements),
+        first(part * count),
+        end(first + count < w.cols / shape.elements ? first + count : w.cols / shape.elements),
+        row_bytes(w.row_value_bytes()) {}
+};
+
+// How far ahead a row's bytes are asked for: a block of rows is read from as many places as there are lanes.
+inline constexpr size_t kAheadOfRow = 512;
+
+// out: of another part, or new; nothing where the part has more columns than the row.
+template <class S>
+void read_row(const Matrix& w, const BlocksOfPart<S>& part, int32_t row, RowOfPart* out) {
   static constexpr CodesByLevel kIq4(kIq4Levels), kFp4(kFp4Levels);
-  const BlockShape shape = block_shape(w.format);
-  const BlocksLayout layout = blocks_layout(w.format);
-  const int32_t blocks = layout.columns() / shape.elements, all = w.cols / shape.elements;
-  const int32_t first = part * blocks, end = first + blocks < all ? first + blocks : all;
-  *out = {};
-  for (int32_t b = first; b < end; ++b) {
+  const BlockShape shape = part.shape;
+  if (part.end - part.first < part.count) *out = {};
+  for (int32_t b = part.first; b < part.end; ++b) {
+    const uint8_t* const at = static_cast<const uint8_t*>(w.values) + static_cast<size_t>(row) * part.row_bytes +
+                              static_cast<size_t>(b) * static_cast<size_t>(shape.bytes);
+    __builtin_prefetch(at + kAheadOfRow);
     DecodedBlock decoded;
-    decode_block(w, row, b, &decoded);
-    const int32_t column = (b - first) * shape.elements;
-    read_scales<S>(w, row, b, column / shape.group, decoded, out);
-    const uint8_t* const by_level = layout.codes == Codes::iq4_levels ? kIq4.codes : kFp4.codes;
-    for (int32_t k = 0; k < shape.elements; ++k)
-      out->codes[column + k] = has_levels(layout.codes) ? by_level[decoded.codes[k]] : decoded.codes[k];
+    if (w.format == WeightFormat::nvfp4_split)
+      decode_block(w, row, b, &decoded);
+    else
+      decode_block(w.format, at, &decoded);
+    const int32_t column = (b - part.first) * shape.elements;
+    read_scales<S>(w, at, row, b, (b - part.first) * part.groups, decoded, out);
+    if (!has_levels(part.codes)) {
+      // Of a size that the compiler knows.
+      if (shape.elements == 32)
+        std::memcpy(out->codes + column, decoded.codes, 32);
+      else
+        std::memcpy(out->codes, decoded.codes, kMostBlockElements);
+      continue;
+    }
+    const uint8_t* const by_level = part.codes == Codes::iq4_levels ? kIq4.codes : kFp4.codes;
+    for (int32_t k = 0; k < shape.elements; ++k) out->codes[column + k] = by_level[decoded.codes[k]];
   }
 }
 
@@ -169,9 +200,10 @@ void pack_blocks(const Matrix& w, void* out, int32_t block_begin, int32_t block_
   for (int i = 0; i < kLanes; ++i) codes[i] = rows[i].codes;
   for (int32_t block = block_begin; block < block_end; ++block)
     for (int32_t part = 0; part < parts_of_row(layout, w.cols); ++part) {
+      const BlocksOfPart<S> blocks(w, layout, part);
       for (int i = 0; i < kLanes; ++i) {
         const int32_t row = block * kLanes + i;
-        read_row<S>(w, row < w.rows ? row : w.rows - 1, part, &rows[i]);
+        read_row<S>(w, blocks, row < w.rows ? row : w.rows - 1, &rows[i]);
       }
       to = put_block_header<S>(layout, rows, to);
       to = put_values<S>(layout, codes, to);

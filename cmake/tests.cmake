@@ -7,7 +7,7 @@ function(suites room)
   set(list ${CMAKE_BINARY_DIR}/${target}_suites.cmake)
   add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS ${list}
                      COMMAND ${CMAKE_COMMAND} -DROOM=${room} -DPROGRAM=$<TARGET_FILE:${target}> -DOUTPUT=${list}
-                             -DMOST=12 "-DAPART=^(DefaultModel|ShippedModel|SeveralModels|ServerFaults|RoutedDepth|AdaptiveDepth)$" -P ${suites_script}
+                             -DMOST=12 "-DAPART=^(.*/)?(DefaultModel|ShippedModel|SeveralModels|ServerFaults|RoutedDepth|AdaptiveDepth)$" -P ${suites_script}
                      VERBATIM)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS ${suites_script})
   set(included ${CMAKE_BINARY_DIR}/${target}_include.cmake)
@@ -71,6 +71,7 @@ set_tests_properties(speculation_long load_long pictures_long default_model_long
 find_package(Python3 COMPONENTS Interpreter)
 add_test(NAME house COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house ${CMAKE_SOURCE_DIR})
 add_test(NAME house_selftest COMMAND ${CMAKE_SOURCE_DIR}/tools/check_house_test)
+add_test(NAME suites_selftest COMMAND ${CMAKE_SOURCE_DIR}/tools/check_suites_test)
 
 # `paceline chat` on a pseudo-terminal and in a pipe.
 add_test(NAME chat COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/chat/run.py)

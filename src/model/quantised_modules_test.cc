@@ -142,6 +142,12 @@ TEST(Nvfp4, ErrorsNameThePlace) {
   EXPECT_THAT(OneModule(without(good, "m.weight_global_scale").tensors).error(), HasSubstr("is missing"));
   EXPECT_THAT(OneModule(with(good, "m.weight", DType::bf16, {kRows, kCols}).tensors).error(),
               HasSubstr("\"m.weight\": expected it or weight_packed, found both"));
+  for (const int code : {0x7f, 0xff}) {
+    WrittenModule none = good;
+    tensor_named(none, "m.weight_scale").bytes[5 * kCols / 16] = static_cast<std::byte>(code);
+    EXPECT_THAT(OneModule(none.tensors).error(),
+                HasSubstr("\"m.weight_scale\": expected numbers, found one that is none near row 0"));
+  }
   const auto divided_by = [&](float number) {
     WrittenModule written = good;
     std::memcpy(tensor_named(written, "m.weight_global_scale").bytes.data(), &number, sizeof number);

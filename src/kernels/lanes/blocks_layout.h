@@ -17,6 +17,8 @@
 
 namespace paceline::kernels::lanes {
 
+// Always inline, and what is not a template of a set likewise in the files that include this: of a function that files
+// for several processors have, the linker keeps one, which may be the one for the newest.
 enum class Codes : uint8_t {
   bytes,
   nibbles,
@@ -28,21 +30,27 @@ enum class Codes : uint8_t {
   threes  // two of them low
 };
 
-constexpr int32_t low_bits(Codes c) { return c == Codes::bytes ? 8 : c == Codes::twos || c == Codes::threes ? 2 : 4; }
-constexpr int32_t high_bits(Codes c) { return c == Codes::sixes ? 2 : c == Codes::fives || c == Codes::threes ? 1 : 0; }
-constexpr bool has_levels(Codes c) { return c == Codes::iq4_levels || c == Codes::fp4_levels; }
+[[gnu::always_inline]] constexpr int32_t low_bits(Codes c) {
+  return c == Codes::bytes ? 8 : c == Codes::twos || c == Codes::threes ? 2 : 4;
+}
+[[gnu::always_inline]] constexpr int32_t high_bits(Codes c) {
+  return c == Codes::sixes ? 2 : c == Codes::fives || c == Codes::threes ? 1 : 0;
+}
+[[gnu::always_inline]] constexpr bool has_levels(Codes c) { return c == Codes::iq4_levels || c == Codes::fp4_levels; }
 
 // The largest that a product sees.
-constexpr int32_t most_code(Codes c) {
+[[gnu::always_inline]] constexpr int32_t most_code(Codes c) {
   if (c == Codes::iq4_levels) return 241;
   if (c == Codes::fp4_levels) return 24;
   return (1 << (low_bits(c) + high_bits(c))) - 1;
 }
 
 // Of a run. One of threes belongs to two groups; otherwise a group is some whole runs.
-constexpr int32_t run_units(Codes c) { return 8 / (high_bits(c) > 0 ? high_bits(c) : low_bits(c)); }
-constexpr int32_t low_vectors(Codes c) { return run_units(c) * low_bits(c) / 8; }
-constexpr int32_t run_vectors(Codes c) { return low_vectors(c) + (high_bits(c) > 0 ? 1 : 0); }
+[[gnu::always_inline]] constexpr int32_t run_units(Codes c) {
+  return 8 / (high_bits(c) > 0 ? high_bits(c) : low_bits(c));
+}
+[[gnu::always_inline]] constexpr int32_t low_vectors(Codes c) { return run_units(c) * low_bits(c) / 8; }
+[[gnu::always_inline]] constexpr int32_t run_vectors(Codes c) { return low_vectors(c) + (high_bits(c) > 0 ? 1 : 0); }
 
 // e4m3: the byte of the file, half of which is meant.
 enum class Scales : uint8_t { f16, bf16, e4m3, products, signed_products };
@@ -54,24 +62,24 @@ struct BlocksLayout {
   int32_t group = 32;
   int32_t groups = 2;  // of a part: what makes its header whole vectors
 
-  [[nodiscard]] constexpr bool in_products() const {
+  [[nodiscard, gnu::always_inline]] constexpr bool in_products() const {
     return scales == Scales::products || scales == Scales::signed_products;
   }
-  [[nodiscard]] constexpr size_t scale_bytes() const {
+  [[nodiscard, gnu::always_inline]] constexpr size_t scale_bytes() const {
     return scales == Scales::f16 || scales == Scales::bf16 ? sizeof(uint16_t) : 1;
   }
-  [[nodiscard]] constexpr int32_t columns() const { return group * groups; }
-  [[nodiscard]] constexpr int32_t runs() const { return columns() / 4 / run_units(codes); }
+  [[nodiscard, gnu::always_inline]] constexpr int32_t columns() const { return group * groups; }
+  [[nodiscard, gnu::always_inline]] constexpr int32_t runs() const { return columns() / 4 / run_units(codes); }
   // Of a part, for a lane; a vector has four bytes of it.
-  [[nodiscard]] constexpr size_t header_bytes() const {
+  [[nodiscard, gnu::always_inline]] constexpr size_t header_bytes() const {
     return (in_products() ? 4 : 0) + static_cast<size_t>(groups) * scale_bytes() * (least ? 2 : 1);
   }
-  [[nodiscard]] constexpr size_t bytes() const {
+  [[nodiscard, gnu::always_inline]] constexpr size_t bytes() const {
     return header_bytes() + static_cast<size_t>(4 * runs() * run_vectors(codes));
   }
 };
 
-constexpr BlocksLayout blocks_layout(WeightFormat f) {
+[[gnu::always_inline]] constexpr BlocksLayout blocks_layout(WeightFormat f) {
   switch (f) {
     case WeightFormat::q4_0: return {Codes::nibbles, Scales::f16};
     case WeightFormat::q4_1: return {Codes::nibbles, Scales::f16, true};
@@ -91,15 +99,15 @@ constexpr BlocksLayout blocks_layout(WeightFormat f) {
   }
 }
 
-constexpr int32_t parts_of_row(const BlocksLayout& layout, int32_t cols) {
+[[gnu::always_inline]] constexpr int32_t parts_of_row(const BlocksLayout& layout, int32_t cols) {
   return (cols + layout.columns() - 1) / layout.columns();
 }
 
 // Of a part of some rows side by side, and of a block of rows.
-constexpr size_t part_bytes(const BlocksLayout& layout, int lanes) {
+[[gnu::always_inline]] constexpr size_t part_bytes(const BlocksLayout& layout, int lanes) {
   return layout.bytes() * static_cast<size_t>(lanes);
 }
-constexpr size_t block_of_rows_bytes(const BlocksLayout& layout, int32_t cols, int lanes) {
+[[gnu::always_inline]] constexpr size_t block_of_rows_bytes(const BlocksLayout& layout, int32_t cols, int lanes) {
   return static_cast<size_t>(parts_of_row(layout, cols)) * part_bytes(layout, lanes);
 }
 

@@ -19,6 +19,7 @@
 
 #include <type_traits>
 
+#include "base/check.h"
 #include "kernels/lanes/matmul_packed.h"
 #include "kernels/lanes/packed_blocks.h"
 
@@ -162,6 +163,7 @@ void matmul_packed_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, 
 template <class S>
 void matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   const auto run = [&]<WeightFormat kFormat>() { matmul_packed_blocks<S, kFormat>(w, x, y, ldy, n_begin, n_end); };
+  CHECK(w.packed);  // as they lie in the file nobody reads them here
   switch (w.format) {
     case WeightFormat::q4_0: return run.template operator()<WeightFormat::q4_0>();
     case WeightFormat::q4_1: return run.template operator()<WeightFormat::q4_1>();

@@ -40,6 +40,7 @@ float half_e4m3(uint8_t v) {
 }
 
 // A row's numbers of a part, as they will lie.
+template <class S>
 struct RowOfPart {
   uint8_t codes[kMostBlockElements] = {};
   BlockProducts products;
@@ -49,7 +50,7 @@ struct RowOfPart {
 // Scales of block b of a row, which lies there; the first of them is the part's `group`.
 template <class S>
 void read_scales(const Matrix& w, const uint8_t* at, int32_t row, int32_t b, int32_t group, const DecodedBlock& decoded,
-                 RowOfPart* out) {
+                 RowOfPart<S>* out) {
   if (has_products(w.format)) return read_products(w.format, at, &out->products);
   switch (w.format) {
     case WeightFormat::mxfp4: out->scales[group] = f32_to_bf16(decoded.scales[0]); return;
@@ -91,7 +92,7 @@ inline constexpr size_t kAheadOfRow = 512;
 
 // out: of another part, or new; nothing where the part has more columns than the row.
 template <class S>
-void read_row(const Matrix& w, const BlocksOfPart<S>& part, int32_t row, RowOfPart* out) {
+void read_row(const Matrix& w, const BlocksOfPart<S>& part, int32_t row, RowOfPart<S>* out) {
   static constexpr CodesByLevel kIq4(kIq4Levels), kFp4(kFp4Levels);
   const BlockShape shape = part.shape;
   if (part.end - part.first < part.count) *out = {};
@@ -120,9 +121,9 @@ void read_row(const Matrix& w, const BlocksOfPart<S>& part, int32_t row, RowOfPa
 }
 
 template <class S>
-uint8_t* put_block_header(const BlocksLayout& layout, const RowOfPart (&rows)[S::V::kLanes], uint8_t* out) {
+uint8_t* put_block_header(const BlocksLayout& layout, const RowOfPart<S> (&rows)[S::V::kLanes], uint8_t* out) {
   const auto put = [&](size_t bytes, auto number_of) {
-    for (const RowOfPart& row : rows) {
+    for (const RowOfPart<S>& row : rows) {
       const auto number = number_of(row);
       std::memcpy(out, &number, bytes);
       out += bytes;
@@ -130,16 +131,16 @@ uint8_t* put_block_header(const BlocksLayout& layout, const RowOfPart (&rows)[S:
   };
   const size_t bytes = layout.scale_bytes();
   if (layout.in_products()) {
-    put(2, [](const RowOfPart& row) { return row.products.factor; });
-    put(2, [](const RowOfPart& row) { return row.products.least_factor; });
-    for (int32_t g = 0; g < layout.groups; ++g) put(1, [g](const RowOfPart& row) { return row.products.scales[g]; });
+    put(2, [](const RowOfPart<S>& row) { return row.products.factor; });
+    put(2, [](const RowOfPart<S>& row) { return row.products.least_factor; });
+    for (int32_t g = 0; g < layout.groups; ++g) put(1, [g](const RowOfPart<S>& row) { return row.products.scales[g]; });
     for (int32_t g = 0; layout.least && g < layout.groups; ++g)
-      put(1, [g](const RowOfPart& row) { return row.products.least[g]; });
+      put(1, [g](const RowOfPart<S>& row) { return row.products.least[g]; });
     return out;
   }
-  for (int32_t g = 0; g < layout.groups; ++g) put(bytes, [g](const RowOfPart& row) { return row.scales[g]; });
+  for (int32_t g = 0; g < layout.groups; ++g) put(bytes, [g](const RowOfPart<S>& row) { return row.scales[g]; });
   for (int32_t g = 0; layout.least && g < layout.groups; ++g)
-    put(bytes, [g](const RowOfPart& row) { return row.least[g]; });
+    put(bytes, [g](const RowOfPart<S>& row) { return row.least[g]; });
   return out;
 }
 
@@ -195,7 +196,7 @@ void pack_blocks(const Matrix& w, void* out, int32_t block_begin, int32_t block_
   const BlocksLayout layout = blocks_layout(w.format);
   auto* to =
       static_cast<uint8_t*>(out) + static_cast<size_t>(block_begin) * block_of_rows_bytes(layout, w.cols, kLanes);
-  RowOfPart rows[kLanes];
+  RowOfPart<S> rows[kLanes];
   const uint8_t* codes[kLanes];
   for (int i = 0; i < kLanes; ++i) codes[i] = rows[i].codes;
   for (int32_t block = block_begin; block < block_end; ++block)

@@ -34,7 +34,9 @@ template <class S, int kFrom, int kTo>
 }
 
 // `bits` bits from `from` on, in each byte.
-constexpr int32_t byte_mask(int32_t from, int32_t bits) { return ((1 << bits) - 1) * 0x01010101 << from; }
+[[gnu::always_inline]] constexpr int32_t byte_mask(int32_t from, int32_t bits) {
+  return static_cast<int32_t>(((1u << bits) - 1) * 0x01010101u << from);
+}
 
 // Unit u of a run, of its vector of low bits and that of high ones.
 template <class S, Codes kCodes, int u>

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 
 #include "weights/quantised/formats.h"
@@ -39,25 +38,6 @@ void put_block_scales(QuantisedModule& module, const TensorView& scale, Matrix* 
   out->scales = scales;
 }
 
-// A code that is no number would make all behind it none: the only ones are 0x7f and 0xff.
-Status check_numbers(QuantisedModule& module, const TensorView& weight) {
-  std::atomic<int64_t> found = -1;
-  constexpr int64_t kPiece = 1 << 16;
-  module.pool().run(static_cast<int64_t>(weight.bytes), kPiece, [&](int64_t begin, int64_t end) {
-    // Without branches, some at a time.
-    for (int64_t i = begin; i < end; i += kPiece) {
-      const int64_t last = std::min(end, i + kPiece);
-      uint8_t most = 0;
-      for (int64_t k = i; k < last; ++k)
-        most = std::max(most, static_cast<uint8_t>(std::to_integer<uint8_t>(weight.values[k]) & 0x7f));
-      if (most == 0x7f) found = i;
-    }
-  });
-  if (found < 0) return Done{};
-  return module.wrong(
-      ".weight", fmt::format("expected numbers, found one that is none near row {}", found.load() / module.cols()));
-}
-
 Status check_scales(QuantisedModule& module, const TensorView& scale) {
   int64_t count = 1;
   for (const int64_t length : scale.shape) count *= length;
@@ -87,7 +67,7 @@ Status read_fp8(QuantisedModule& module, Matrix* out) {
                                     shape_text(blocks), shape_text(scale->shape)));
   TRY(module.take(".weight_scale", std::span(kFloats), scale->shape));
   TRY(check_scales(module, *scale));
-  TRY(check_numbers(module, *weight));
+  TRY(module.only_numbers(".weight", *weight));
   out->format = WeightFormat::f8;
   out->rows = static_cast<int32_t>(rows);
   out->cols = static_cast<int32_t>(cols);

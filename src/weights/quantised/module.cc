@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "weights/safetensors/safetensors.h"
@@ -65,6 +66,24 @@ Result<float> QuantisedModule::number(std::string_view part) {
     return wrong(part, fmt::format("expected one number of F32, found {} {}", dtype_name(tensor->dtype),
                                    shape_text(tensor->shape)));
   return float_element(*tensor, 0);
+}
+
+Status QuantisedModule::only_numbers(std::string_view part, const TensorView& tensor) const {
+  std::atomic<int64_t> found = -1;
+  constexpr int64_t kPiece = 1 << 16;
+  pool().run(static_cast<int64_t>(tensor.bytes), kPiece, [&](int64_t begin, int64_t end) {
+    // Without branches, some at a time.
+    for (int64_t i = begin; i < end; i += kPiece) {
+      const int64_t last = std::min(end, i + kPiece);
+      uint8_t most = 0;
+      for (int64_t k = i; k < last; ++k)
+        most = std::max(most, static_cast<uint8_t>(std::to_integer<uint8_t>(tensor.values[k]) & 0x7f));
+      if (most == 0x7f) found = i;
+    }
+  });
+  if (found < 0) return Done{};
+  return wrong(part,
+               fmt::format("expected numbers, found one that is none near row {}", found.load() / tensor.shape.back()));
 }
 
 const void* QuantisedModule::in_place(const TensorView& tensor) {

@@ -57,6 +57,8 @@ class QuantisedModule {
   }
   // One float32, of shape [] or [1].
   Result<float> number(std::string_view part);
+  // Refuses E4M3 with a code that is no number (0x7f, 0xff): it would make all that is computed with it none.
+  [[nodiscard]] Status only_numbers(std::string_view part, const TensorView& tensor) const;
   // Known, and of no use here.
   void skip(std::string_view part);
 

@@ -44,6 +44,7 @@ Status read_nvfp4(QuantisedModule& module, Matrix* out) {
   if (cols % 32 != 0) return module.wrong(part, fmt::format("expected a multiple of 32 columns, found {}", cols));
   TRY_ASSIGN(const TensorView* codes, module.take(part, DType::u8, {rows, cols / 2}));
   TRY_ASSIGN(const TensorView* scales, module.take(".weight_scale", DType::f8_e4m3, {rows, cols / 16}));
+  TRY(module.only_numbers(".weight_scale", *scales));
   TRY_ASSIGN(const double factor, factor_of(module, divides));
   module.skip(".weight_shape");
   auto* const factors = module.memory<double>(static_cast<size_t>(rows));

@@ -30,7 +30,7 @@ constexpr float kRounder = 12582912.0f;
 template <size_t N>
 using Levels = std::array<float, N>;
 
-// Rounded to a level between the two; level 0 where there is no scale, and for what is no number.
+// Rounded to a level between the two; level 0 where there is no scale.
 template <size_t N>
 Levels<N> levels_of(std::span<const float, N> values, float scale, float least, float most) {
   Levels<N> levels{};

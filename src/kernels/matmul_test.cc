@@ -14,6 +14,7 @@
 #include "kernels/cpu_ops.h"
 #include "kernels/cpu_table.h"
 #include "kernels/cpu_unpacked.h"
+#include "kernels/lanes/blocks_layout.h"
 #include "kernels/random_matrix.h"
 
 namespace paceline::kernels {
@@ -390,6 +391,23 @@ TEST_P(MatmulTest, NumbersOfEightBitsAreTheFiles) {
       portable::dequantise(m.view, r, 0.7f, want.data());
       table.dequantise(m.view, r, 0.7f, found.data());
       ASSERT_EQ(0, std::memcmp(want.data(), found.data(), want.size() * sizeof(float))) << r;
+    }
+  }
+}
+
+// What sums of few bits have room for: any bytes of a file.
+TEST(BlocksLayout, CodesAreNoLargerThanItSays) {
+  std::mt19937 random(5);
+  DecodedBlock decoded;
+  for (int f = static_cast<int>(WeightFormat::q8_0); f <= static_cast<int>(WeightFormat::iq4_xs); ++f) {
+    const auto format = static_cast<WeightFormat>(f);
+    if (format == WeightFormat::nvfp4_split) continue;  // as nvfp4
+    const int most = lanes::most_code(lanes::blocks_layout(format).codes);
+    std::vector<uint8_t> block(static_cast<size_t>(block_shape(format).bytes));
+    for (int round = 0; round < 50; ++round) {
+      for (uint8_t& byte : block) byte = static_cast<uint8_t>(random());
+      decode_block(format, block.data(), &decoded);
+      for (int32_t e = 0; e < block_shape(format).elements; ++e) ASSERT_LE(decoded.codes[e], most) << f;
     }
   }
 }

@@ -52,12 +52,6 @@ constexpr int32_t block_zero(WeightFormat f) {
   }
 }
 
-// No code is larger than 15.
-constexpr bool has_nibbles(WeightFormat f) {
-  return f == WeightFormat::q4_0 || f == WeightFormat::q4_1 || f == WeightFormat::q4_k || f == WeightFormat::q3_k ||
-         f == WeightFormat::q2_k;
-}
-
 // Of a block of a format that has them, at any address.
 void read_products(WeightFormat format, const void* block, BlockProducts* out);
 // One block of a format whose blocks hold their scales, at any address.

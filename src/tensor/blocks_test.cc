@@ -68,19 +68,5 @@ TEST(Blocks, AnyBytesAreRead) {
   }
 }
 
-TEST(Blocks, CodesFitWhatIsSaidOfThem) {
-  std::mt19937 random(5);
-  DecodedBlock decoded;
-  for (const WeightFormat format : kFormats) {
-    if (!has_nibbles(format)) continue;
-    std::vector<uint8_t> block(static_cast<size_t>(block_shape(format).bytes));
-    for (int round = 0; round < 50; ++round) {
-      for (uint8_t& byte : block) byte = static_cast<uint8_t>(random());
-      decode_block(format, block.data(), &decoded);
-      for (int32_t e = 0; e < block_shape(format).elements; ++e) ASSERT_LE(decoded.codes[e], 15);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace paceline

@@ -33,22 +33,16 @@ struct PackedSet {
     return _mm256_set1_epi32(bytes);
   }
 
-  template <int kCount>
   [[gnu::always_inline]] static inline void turn(const uint8_t* const* rows, int64_t at, Int* out) {
-    Int halves[kCount][4];  // rows j and j + 4
+    Int h[4];  // rows j and j + 4
     for (int j = 0; j < 4; ++j)
-      for (int b = 0; b < kCount; ++b)
-        halves[b][j] = _mm256_inserti128_si256(_mm256_castsi128_si256(load_block(rows[j] + at + 16 * b)),
-                                               load_block(rows[j + 4] + at + 16 * b), 1);
-    for (int b = 0; b < kCount; ++b) {
-      const auto& h = halves[b];
-      const Int a = _mm256_unpacklo_epi32(h[0], h[1]), c = _mm256_unpacklo_epi32(h[2], h[3]);
-      const Int d = _mm256_unpackhi_epi32(h[0], h[1]), e = _mm256_unpackhi_epi32(h[2], h[3]);
-      out[4 * b] = _mm256_unpacklo_epi64(a, c);
-      out[4 * b + 1] = _mm256_unpackhi_epi64(a, c);
-      out[4 * b + 2] = _mm256_unpacklo_epi64(d, e);
-      out[4 * b + 3] = _mm256_unpackhi_epi64(d, e);
-    }
+      h[j] = _mm256_inserti128_si256(_mm256_castsi128_si256(load_block(rows[j] + at)), load_block(rows[j + 4] + at), 1);
+    const Int a = _mm256_unpacklo_epi32(h[0], h[1]), c = _mm256_unpacklo_epi32(h[2], h[3]);
+    const Int d = _mm256_unpackhi_epi32(h[0], h[1]), e = _mm256_unpackhi_epi32(h[2], h[3]);
+    out[0] = _mm256_unpacklo_epi64(a, c);
+    out[1] = _mm256_unpackhi_epi64(a, c);
+    out[2] = _mm256_unpacklo_epi64(d, e);
+    out[3] = _mm256_unpackhi_epi64(d, e);
   }
 
   // Bytes, one a lane, without a sign and with one.

@@ -33,9 +33,8 @@ struct PackedSet {
     return _mm512_set1_epi32(bytes);
   }
 
-  template <int kCount>
   [[gnu::always_inline]] static inline void turn(const uint8_t* const* rows, int64_t at, Int* out) {
-    turn_rows<kCount>(rows, at, out);
+    turn_rows<1>(rows, at, out);
   }
 
   // Bytes, one a lane, without a sign and with one.

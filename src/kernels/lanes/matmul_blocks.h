@@ -10,8 +10,7 @@
 //
 // A set has, besides what matmul_packed.h and units.h want,
 //   UnitSums<kMost, kUnits, MR>   D of one group for MR rows of x, of codes up to kMost: add<u>(unit, x, stride) for
-//   all
-//                                 units, ascending, x being the unit's columns; then d
+//                                 all units, ascending, x being the unit's columns; then d
 //   kIsUnit<kMost>                whether such codes are unpacked as units; otherwise as those of q8
 //   bytes_to_float(p), signed_to_float(p)   a byte for each lane
 // and its V load_e4m3(p, size), a byte of E4M3 for each lane, times a power of two.

@@ -16,7 +16,7 @@
 //   V            its float32 vector (math.h)
 //   Int          kLanes int32
 //   kRows        the most rows computed side by side
-//   turn<B>(rows, at, out)          out[4 * b + u], lane i: bytes at + 16 * b + 4 * u … + 3 of rows[i]
+//   turn(rows, at, out)             out[u], lane i: bytes at + 4 * u … + 3 of rows[i]; four vectors
 //   load(p), append(Int, out)       one vector of memory; append returns what follows it
 //   to_float(Int), as_float(Int)    converted; the same bits
 //   unpack<kNibbles>(Int, out)      stores one vector of weight bytes as dots wants it

@@ -64,7 +64,7 @@ uint8_t* pack_block(const Matrix& w, int32_t first, uint8_t* out) {
     out = put_scales<kLanes, Scale>(biases, g, out);
     for (int64_t at = g * value_bytes; at < (g + 1) * value_bytes; at += 16) {
       typename S::Int units[4];
-      S::template turn<1>(values, at, units);
+      S::turn(values, at, units);
       for (const auto& unit : units) out = S::append(unit, out);
     }
   }

@@ -166,7 +166,7 @@ uint8_t* put_values(const uint8_t* const* codes, int32_t columns, uint8_t* out) 
   constexpr int kUnits = run_units(kCodes), kTurned = kUnits < 4 ? 4 : kUnits;
   for (int32_t k = 0; k < columns; k += 4 * kTurned) {
     typename S::Int turned[kTurned];
-    repeat<0, kTurned / 4>([&]<int i>() { S::template turn<1>(codes, k + 16 * i, turned + 4 * i); });
+    repeat<0, kTurned / 4>([&]<int i>() { S::turn(codes, k + 16 * i, turned + 4 * i); });
     for (int first = 0; first < kTurned; first += kUnits) {
       typename S::Int units[kUnits];
       for (int u = 0; u < kUnits; ++u) units[u] = turned[first + u];

@@ -7,7 +7,7 @@ function(suites room)
   set(list ${CMAKE_BINARY_DIR}/${target}_suites.cmake)
   add_custom_command(TARGET ${target} POST_BUILD BYPRODUCTS ${list}
                      COMMAND ${CMAKE_COMMAND} -DROOM=${room} -DPROGRAM=$<TARGET_FILE:${target}> -DOUTPUT=${list}
-                             -DMOST=12 "-DAPART=^(.*/)?(DefaultModel|ShippedModel|SeveralModels|ServerFaults|RoutedDepth|AdaptiveDepth)$" -P ${suites_script}
+                             -DMOST=12 "-DAPART=^(.*/)?(DefaultModel|ShippedModel|SeveralModels|ServerFaults|MediaDecodingTest|RoutedDepth|AdaptiveDepth)$" -P ${suites_script}
                      VERBATIM)
   set_target_properties(${target} PROPERTIES LINK_DEPENDS ${suites_script})
   set(included ${CMAKE_BINARY_DIR}/${target}_include.cmake)
@@ -90,7 +90,7 @@ set_tests_properties(agents_long PROPERTIES LABELS long SKIP_RETURN_CODE 77 TIME
 # opens in both, in console_long.
 set(console_tests_light "light, (360|1440) px")
 set(console_tests_dark "dark, (820 px|what opens)")
-foreach(part light dark chat content colours speculation benchmark monitor log,models languages types,shell settings,keys)
+foreach(part light dark chat content pictures colours speculation benchmark runs monitor log,models languages types,shell settings,keys)
   string(REGEX REPLACE ",.*" "" name console_${part})
   add_test(NAME ${name} COMMAND ${CMAKE_SOURCE_DIR}/tests/console/run)
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 900 COST 50

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "bench/median.h"
+#include "base/median.h"
 #include "bench/way.h"
 
 namespace paceline {

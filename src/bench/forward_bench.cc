@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "bench/median.h"
+#include "base/median.h"
 #include "bench/stand.h"
 #include "kernels/read_bandwidth.h"
 

@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "base/file_limit.h"
+#include "base/median.h"
 #include "base/resident_memory.h"
 #include "bench/child_server.h"
 #include "bench/load_pictures.h"
 #include "bench/load_run.h"
-#include "bench/median.h"
 
 namespace paceline {
 namespace {

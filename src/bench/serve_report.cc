@@ -6,8 +6,8 @@
 #include <boost/json/array.hpp>
 #include <boost/json/object.hpp>
 
+#include "base/median.h"
 #include "base/units_text.h"
-#include "bench/median.h"
 
 namespace paceline {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "bench/median.h"
+#include "base/median.h"
 #include "bench/way.h"
 
 namespace paceline {

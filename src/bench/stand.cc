@@ -4,7 +4,7 @@
 #include <chrono>
 #include <numeric>
 
-#include "bench/median.h"
+#include "base/median.h"
 
 namespace paceline {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "cli/check_gguf.h"
 #include "cli/check_kv.h"
+#include "cli/check_pace.h"
 #include "cli/check_speculation.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -31,6 +32,7 @@ Examples:
   paceline check --tokenizer tokenizer.json encodings.json.xz
   paceline check --templates templates/
   paceline check --text book.txt --kv q8 -m google/gemma-4-12B-it
+  paceline check --pace
 
 A goldens folder has golden.json, golden.safetensors and the checkpoint in target/; or subfolders that have them.
 A folder of GGUF goldens has X.gguf with X.json and X.safetensors, blocks.safetensors, encodings.json, hostile.json.
@@ -45,6 +47,7 @@ struct CheckOptions {
   RunOptions run;
   bool speculation = false;
   bool whole = false;
+  bool pace = false;
   bool json = false;
 };
 
@@ -111,10 +114,16 @@ int run_check(const CheckOptions& options) {
       return fail(kExitUsage, "check --text FILE wants -m and --kv, and no goldens");
     return check_kv_of(options.run, options.text, options.json);
   }
+  if (!options.pace && !options.run.model.empty()) return fail(kExitUsage, "check -m goes with --text or --pace");
+  if (options.pace) {
+    if (!options.target.empty() || !options.tokenizer.empty())
+      return fail(kExitUsage, "check --pace wants at most -m, and no goldens");
+    return check_pace_of(options.run, options.json);
+  }
   if (options.target.empty()) {
     return fail(kExitUsage,
                 "check wants a goldens folder, or --tokenizer and a file of encodings, or --templates and a folder, or "
-                "--text and a file");
+                "--text and a file, or --pace");
   }
   return options.tokenizer.empty() ? check_goldens(options) : check_tokenizer(options);
 }
@@ -145,13 +154,23 @@ void add_check_command(const Command& program, Action& action) {
                           "What --kv costs: this text's next tokens with keys and values in it, beside float32 "
                           "and bf16");
   text->type_name("FILE")->excludes(templates);
-  command->add_option("-m,--model", options->run.model, "With --text: the checkpoint, as for generate")
-      ->type_name("DIR")
-      ->needs(text);
+  command
+      ->add_flag("--pace", options->pace,
+                 "What one request costs through the engine, beside the bare loop over the same model")
+      ->excludes(templates)
+      ->excludes(text);
+  command->add_option("-m,--model", options->run.model, "With --text or --pace: the checkpoint, as for generate")
+      ->type_name("DIR");
   add_compute_options(command, options->run);
   command->add_flag("--json", options->json, "One JSON list instead of the table");
   command->footer(kCheckExamples);
-  command->callback([options, &action] { action = [options] { return run_check(*options); }; });
+  command->callback([command, options, &action] {
+    // Time is measured as people run it; all else is compared in float32.
+    const auto given = command->given_options();
+    if (options->pace && std::find(given.begin(), given.end(), "--precision") == given.end())
+      options->run.precision = Precision::bf16;
+    action = [options] { return run_check(*options); };
+  });
 }
 
 }  // namespace paceline

@@ -139,6 +139,8 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(run("quantize '' out"), 2, "expected a folder or org/name");
   expect_error(run("check"), 2, "goldens");
   expect_error(run("check --templates x y"), 2, "--templates");
+  expect_error(run("check tests/goldens -m x"), 2, "--pace");
+  expect_error(run("check tests/goldens --pace"), 2, "no goldens");
   expect_error(run("quantize x y --bits 3"), 2, "3");
 }
 
@@ -500,6 +502,16 @@ TEST_F(Program, CheckComparesSpeculationWithPlainRuns) {
   EXPECT_NE(ran.out.find("191 of 191 proposals"), std::string::npos) << ran.out;
   EXPECT_NE(ran.out.find("tokens compared"), std::string::npos) << ran.out;
   EXPECT_EQ(ran.out.find("MISS"), std::string::npos) << ran.out;
+}
+
+// Times are a machine's; the texts must be one.
+TEST_F(Program, CheckTimesOneRequestBesideTheBareLoop) {
+  const Ran ran = run("check --pace --json -m " + model().string());
+  EXPECT_EQ(ran.exit_code, 0) << ran.err;
+  const auto found = boost::json::parse(ran.out);
+  EXPECT_TRUE(found.at("equal").as_bool());
+  EXPECT_EQ(found.at("ratios").as_array().size(), 9u);
+  EXPECT_GT(found.at("ratio").to_number<double>(), 0);
 }
 
 TEST_F(Program, TextEndsBeforeAStopString) {

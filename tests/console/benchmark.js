@@ -94,7 +94,9 @@ export function benchmark(world) {
     quiet();
     await close();
   });
+}
 
+export function runs(world) {
   test("runs outlive the server, and go when they are deleted", async () => {
     const state = fs.mkdtempSync(path.join(os.tmpdir(), "runs-"));
     let server = await startServer([], { env: { XDG_STATE_HOME: state } });

@@ -4,12 +4,12 @@ import { launch } from "./browser.js";
 import { startServer } from "./server.js";
 import { pages, shell } from "./pages.js";
 import { chat } from "./chat.js";
-import { content } from "./content.js";
+import { content, pictures } from "./content.js";
 import { colours } from "./colours.js";
 import { speculation } from "./speculation.js";
 import { monitor } from "./monitor.js";
 import { log } from "./log.js";
-import { benchmark } from "./benchmark.js";
+import { benchmark, runs } from "./benchmark.js";
 import { models } from "./models.js";
 import { settings } from "./settings.js";
 import { keys } from "./keys.js";
@@ -26,7 +26,7 @@ after(async () => {
 
 // CONSOLE_ONLY names some of the groups: ctest runs them in parts.
 const only = process.env.CONSOLE_ONLY;
-const groups = { light: pages("light"), dark: pages("dark"), shell, chat, content, colours, speculation, monitor, log, benchmark, models, settings, keys, languages, types };
+const groups = { light: pages("light"), dark: pages("dark"), shell, chat, content, pictures, colours, speculation, monitor, log, benchmark, runs, models, settings, keys, languages, types };
 for (const [name, group] of Object.entries(groups)) {
   if (!only || only.split(",").includes(name)) describe(name, () => group(world));
 }

@@ -1,4 +1,4 @@
-// What goes into a message and comes out of one besides text: pictures, clips, forms, tools, thoughts.
+// What goes into a message and comes out of one besides text: pictures and clips; forms, tools, thoughts.
 import assert from "node:assert/strict";
 import fs from "node:fs";
 import path from "node:path";
@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { answer, drawer, ended, openPage, say } from "./browser.js";
 import { here, soon, startServer } from "./server.js";
 
-export function content(world) {
+export function pictures(world) {
   test("a picture in, a description out", async () => {
     const { page, go, quiet, close } = await openPage(world.browser, world.server.base);
     await go("chat");
@@ -78,7 +78,9 @@ export function content(world) {
     await close();
     await server.stop();
   });
+}
 
+export function content(world) {
   test("JSON by schema", async () => {
     const { page, go, close } = await openPage(world.browser, world.server.base);
     await go("chat");

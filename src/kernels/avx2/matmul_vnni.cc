@@ -12,6 +12,7 @@ void vnni_matmul_quantised(const Matrix& w, const Act& x, float* y, int64_t ldy,
 }
 
 void vnni_matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  if (has_products(w.format)) return vnni_matmul_super_blocks(w, x, y, ldy, n_begin, n_end);
   lanes::matmul_blocks<VnniSet>(w, x, y, ldy, n_begin, n_end);
 }
 

@@ -5,8 +5,9 @@
 namespace paceline::kernels::avx512 {
 
 void matmul_bf16(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
-// W in blocks.
+// W in blocks; those whose scales are products go on to the second.
 void matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
+void matmul_super_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
 // W as pack() leaves it.
 void matmul_quantised(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
 // With tiles of AMX, for x as these prepare it.

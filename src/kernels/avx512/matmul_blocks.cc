@@ -7,6 +7,7 @@
 namespace paceline::kernels::avx512 {
 
 void matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  if (has_products(w.format)) return matmul_super_blocks(w, x, y, ldy, n_begin, n_end);
   lanes::matmul_blocks<PackedSet>(w, x, y, ldy, n_begin, n_end);
 }
 

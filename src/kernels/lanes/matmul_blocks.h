@@ -159,6 +159,8 @@ void matmul_packed_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, 
   });
 }
 
+// Blocks whose scales are numbers, and below those whose scales are products: each in a file of its own, since
+// compilers take long over either.
 template <class S>
 void matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   const auto run = [&]<WeightFormat kFormat>() { matmul_packed_blocks<S, kFormat>(w, x, y, ldy, n_begin, n_end); };
@@ -172,13 +174,21 @@ void matmul_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t
     case WeightFormat::mxfp4: return run.template operator()<WeightFormat::mxfp4>();
     case WeightFormat::nvfp4:
     case WeightFormat::nvfp4_split: return run.template operator()<WeightFormat::nvfp4>();
+    default: return run.template operator()<WeightFormat::q8_0>();
+  }
+}
+
+template <class S>
+void matmul_super_blocks(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  const auto run = [&]<WeightFormat kFormat>() { matmul_packed_blocks<S, kFormat>(w, x, y, ldy, n_begin, n_end); };
+  CHECK(w.packed);
+  switch (w.format) {
     case WeightFormat::q2_k: return run.template operator()<WeightFormat::q2_k>();
     case WeightFormat::q3_k: return run.template operator()<WeightFormat::q3_k>();
     case WeightFormat::q4_k: return run.template operator()<WeightFormat::q4_k>();
     case WeightFormat::q5_k: return run.template operator()<WeightFormat::q5_k>();
     case WeightFormat::q6_k: return run.template operator()<WeightFormat::q6_k>();
-    case WeightFormat::iq4_xs: return run.template operator()<WeightFormat::iq4_xs>();
-    default: return run.template operator()<WeightFormat::q8_0>();
+    default: return run.template operator()<WeightFormat::iq4_xs>();
   }
 }
 

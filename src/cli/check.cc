@@ -48,6 +48,7 @@ struct CheckOptions {
   bool speculation = false;
   bool whole = false;
   bool pace = false;
+  int32_t rounds = 9;
   bool json = false;
 };
 
@@ -118,7 +119,7 @@ int run_check(const CheckOptions& options) {
   if (options.pace) {
     if (!options.target.empty() || !options.tokenizer.empty())
       return fail(kExitUsage, "check --pace wants at most -m, and no goldens");
-    return check_pace_of(options.run, options.json);
+    return check_pace_of(options.run, options.rounds, options.json);
   }
   if (options.target.empty()) {
     return fail(kExitUsage,
@@ -154,11 +155,13 @@ void add_check_command(const Command& program, Action& action) {
                           "What --kv costs: this text's next tokens with keys and values in it, beside float32 "
                           "and bf16");
   text->type_name("FILE")->excludes(templates);
-  command
-      ->add_flag("--pace", options->pace,
-                 "What one request costs through the engine, beside the bare loop over the same model")
-      ->excludes(templates)
-      ->excludes(text);
+  const Option pace = command->add_flag(
+      "--pace", options->pace, "What one request costs through the engine, beside the bare loop over the same model");
+  pace->excludes(templates)->excludes(text);
+  command->add_option("--rounds", options->rounds, "With --pace: how many texts of each, in turn")
+      ->needs(pace)
+      ->range(1, 10000)
+      ->capture_default_str();
   command->add_option("-m,--model", options->run.model, "With --text or --pace: the checkpoint, as for generate")
       ->type_name("DIR");
   add_compute_options(command, options->run);

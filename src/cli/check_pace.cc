@@ -9,8 +9,9 @@
 
 namespace paceline {
 
-int check_pace_of(const RunOptions& run, bool json) {
+int check_pace_of(const RunOptions& run, int32_t rounds, bool json) {
   PaceSettings settings;
+  settings.rounds = rounds;
   ProgressBar bar("rounds", stderr_is_terminal());
   settings.progress = [&](int64_t done, int64_t total) { bar.update(done, total); };
   const auto checked = check_pace(run, settings);

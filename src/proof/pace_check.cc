@@ -80,8 +80,12 @@ Result<PaceCheck> check_pace(const RunOptions& run, const PaceSettings& settings
   out.tokens = settings.tokens;
   // The first round is not counted: pages are taken there.
   for (int32_t round = 0; round <= settings.rounds; ++round) {
-    TRY_ASSIGN(const Timed plain, by_bare_loop(*bare, request));
-    TRY_ASSIGN(const Timed other, by_engine(engine, request));
+    // Who goes first changes from round to round.
+    Timed plain, other;
+    for (const bool bare_turn : {round % 2 == 0, round % 2 != 0}) {
+      TRY_ASSIGN(Timed text, bare_turn ? by_bare_loop(*bare, request) : by_engine(engine, request));
+      (bare_turn ? plain : other) = std::move(text);
+    }
     out.equal = out.equal && plain.tokens == other.tokens;
     if (round > 0) {
       out.bare_ms.push_back(plain.decode_ms);

@@ -12,9 +12,10 @@ namespace paceline::kernels::avx512 {
 namespace {
 
 void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+  const bool is_f8 = w.format == WeightFormat::f8;
   switch (x.shape.kind) {
-    case ActKind::f32: return lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
-    case ActKind::bf16: return matmul_bf16(w, x, y, ldy, n_begin, n_end);
+    case ActKind::f32: return (is_f8 ? lanes::matmul_f8<Vec> : lanes::matmul_f32<Vec>)(w, x, y, ldy, n_begin, n_end);
+    case ActKind::bf16: return (is_f8 ? matmul_f8 : matmul_bf16)(w, x, y, ldy, n_begin, n_end);
     case ActKind::int8:
     case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
     case ActKind::blocks: return matmul_blocks(w, x, y, ldy, n_begin, n_end);
@@ -67,8 +68,7 @@ constexpr CpuTable make_table(const char* name, bool bf16_products) {
   made.act_bytes = bf16_products ? act_bytes : widened_act_bytes;
   made.act_unit = 1;
   made.prepare = bf16_products ? prepare : prepare_widened;
-  // Products of bf16 are of other sums than float32's.
-  made.few_f8_rows = bf16_products ? 0 : lanes::kFewF8Rows;
+  made.few_f8_rows = lanes::kFewF8Rows;
   made.matmul = bf16_products ? matmul : matmul_widened;
   made.mix = lanes::mix<Vec>;
   made.code_scores = code_scores;

@@ -70,9 +70,14 @@ ActShape act_shape_for(const Matrix& w, int32_t rows, Activation activation) {
 }
 
 void CpuOps::multiply(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) const {
-  const bool in_scaled_f8 = w.format == WeightFormat::f8 && w.group > 0 && !w.packed;
-  if ((in_blocks(w.format) && x.shape.kind != ActKind::blocks) || in_scaled_f8 || w.format == WeightFormat::nf4)
+  if (in_blocks(w.format) && x.shape.kind != ActKind::blocks)
     return multiply_unpacked(table_, w, x, y, ldy, n_begin, n_end);
+  if (is_small_float(w.format) && w.group > 0 && !w.packed) {
+    const bool as_it_lies =
+        x.shape.rows <= table_.few_scaled_rows && w.factors == nullptr && w.group % kOutputTile == 0;
+    return as_it_lies ? table_.matmul(w, x, y, ldy, n_begin, n_end)
+                      : multiply_unpacked(table_, w, x, y, ldy, n_begin, n_end);
+  }
   if (w.format == WeightFormat::f8 && !table_.reads_f8 && x.shape.rows > table_.few_f8_rows)
     multiply_f8(table_, w, x, y, ldy, n_begin, n_end);
   else

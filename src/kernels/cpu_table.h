@@ -80,6 +80,9 @@ struct CpuTable {
   // For tables that do not: up to so many rows it takes it all the same, and for more its numbers as bf16.
   int32_t few_f8_rows;
   void (*widen_f8)(const uint8_t* from, int64_t count, uint16_t* to);
+  // Up to so many rows of float32 it takes f8 and nf4 whose scales differ along a row, groups being multiples of
+  // kOutputTile, and for more what they stand for.
+  int32_t few_scaled_rows;
   // y[r * ldy + n] = W[n] · x[r] for all rows r and n in [n_begin, n_end); n_begin is a multiple of kOutputTile.
   void (*matmul)(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
 

@@ -377,16 +377,50 @@ TEST_P(MatmulTest, FewRowsOfEightBitsHaveTheBitsOfMany) {
       }
 }
 
-// With a scale for the row, or for each 128 columns, the last of which are fewer.
-TEST_P(MatmulTest, NumbersOfEightBitsAreTheFiles) {
+struct SmallFloats {
+  WeightFormat format;
+  int32_t group, cols;
+};
+
+// Columns of a group, the last of which may be fewer.
+constexpr SmallFloats kScaledFloats[] = {
+    {WeightFormat::f8, 128, 301},  {WeightFormat::f8, 128, 384},  {WeightFormat::f8, 128, 9},
+    {WeightFormat::nf4, 64, 192},  {WeightFormat::nf4, 128, 256}, {WeightFormat::nf4, 64, 64},
+    {WeightFormat::nf4, 256, 256},
+};
+
+// Likewise where numbers have scales along a row. Nothing behind them is read.
+TEST_P(MatmulTest, FewRowsOfScaledFloatsHaveTheBitsOfMany) {
+  const CpuTable& table = *GetParam();
+  if (table.few_scaled_rows == 0) GTEST_SKIP() << "all rows take the same way";
+  std::mt19937 random(11);
+  for (const SmallFloats& floats : kScaledFloats)
+    for (int32_t rows = 1; rows <= table.few_scaled_rows; ++rows) {
+      const RandomMatrix m(floats.format, 37, floats.cols, floats.group, DType::f32, random);
+      const ActShape shape{ActKind::f32, rows, floats.cols, 0};
+      const std::vector<float> x = random_rows(rows, floats.cols, random);
+      const Prepared act = prepare_rows(table, shape, x.data());
+      std::vector<float> want(static_cast<size_t>(rows) * 37, NAN);
+      multiply_unpacked(table, m.view, act.act, want.data(), 37, 0, 37);
+      const AtTheEnd values(size_t{37} * m.view.row_value_bytes());
+      std::memcpy(values.data(), m.view.values, size_t{37} * m.view.row_value_bytes());
+      Matrix w = m.view;
+      w.values = values.data();
+      const std::vector<float> y = multiply(table, w, shape, x.data());
+      ASSERT_EQ(0, std::memcmp(y.data(), want.data(), y.size() * sizeof(float)))
+          << weight_format_name(floats.format) << ' ' << rows << " rows, " << floats.cols;
+    }
+}
+
+// With a scale for the row, or for each group of columns.
+TEST_P(MatmulTest, NumbersOfSmallFloatsAreTheFiles) {
   const CpuTable& table = *GetParam();
   std::mt19937 random(10);
-  const std::vector<float> scales = random_rows(23, 3, random);
-  for (const int32_t group : {0, 128}) {
-    RandomMatrix m(WeightFormat::f8, 23, 301, 0, DType::f32, random);
-    m.view.group = group;
-    m.view.scales = group > 0 ? scales.data() : nullptr;
-    std::vector<float> want(301), found(301);
+  std::vector<SmallFloats> all(std::begin(kScaledFloats), std::end(kScaledFloats));
+  all.push_back({WeightFormat::f8, 0, 301});
+  for (const SmallFloats& floats : all) {
+    const RandomMatrix m(floats.format, 23, floats.cols, floats.group, DType::f32, random);
+    std::vector<float> want(static_cast<size_t>(floats.cols)), found = want;
     for (int32_t r = 0; r < m.view.rows; ++r) {
       portable::dequantise(m.view, r, 0.7f, want.data());
       table.dequantise(m.view, r, 0.7f, found.data());

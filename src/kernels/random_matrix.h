@@ -30,11 +30,21 @@ class RandomMatrix {
       biases_ = numbers(count, scales, -0.2f, 0.05f, random);
       view.scales = scales_.data();
       view.biases = biases_.data();
-    } else if (format == WeightFormat::f8) {
-      // Any but the two that are no numbers.
+    } else if (is_small_float(format)) {
       for (auto& byte : values_) {
         byte = static_cast<unsigned char>(random());
-        if ((byte & 0x7f) == 0x7f) byte = 0;
+        // Of f8 any but the two that are no numbers.
+        if (format == WeightFormat::f8 && (byte & 0x7f) == 0x7f) byte = 0;
+      }
+      if (format == WeightFormat::nf4) {
+        for (int i = 0; i < 16; ++i)
+          levels_.push_back(0.01f * static_cast<float>(static_cast<int>(random() % 200) - 100));
+        view.levels = levels_.data();
+      }
+      if (group > 0) {
+        const auto groups = static_cast<size_t>((cols + group - 1) / group);
+        scales_ = numbers(static_cast<size_t>(rows) * groups, DType::f32, -0.2f, 0.2f, random);
+        view.scales = scales_.data();
       }
     } else {
       const DType dtype =
@@ -108,6 +118,7 @@ class RandomMatrix {
   }
 
   Bytes values_, scales_, biases_;
+  std::vector<float> levels_;
 };
 
 inline std::vector<float> random_rows(int32_t rows, int32_t cols, std::mt19937& random) {

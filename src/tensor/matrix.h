@@ -46,6 +46,9 @@ enum class WeightFormat : uint8_t {
 
 constexpr bool in_blocks(WeightFormat f) { return f >= WeightFormat::q8_0; }
 
+// Kept as they are in files, with or without a scale for each group of a row's columns.
+constexpr bool is_small_float(WeightFormat f) { return f == WeightFormat::f8 || f == WeightFormat::nf4; }
+
 constexpr const char* weight_format_name(WeightFormat f) {
   switch (f) {
     case WeightFormat::none: return "none";

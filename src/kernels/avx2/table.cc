@@ -14,7 +14,7 @@ void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begi
   switch (x.shape.kind) {
     case ActKind::f32:
     case ActKind::bf16:
-      if (w.format == WeightFormat::f8) return lanes::matmul_f8<Vec>(w, x, y, ldy, n_begin, n_end);
+      if (is_small_float(w.format)) return lanes::matmul_small_floats<Vec>(w, x, y, ldy, n_begin, n_end);
       return lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
     case ActKind::int8:
     case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
@@ -41,6 +41,7 @@ constexpr CpuTable make_table(const char* name, bool vnni) {
   made.act_unit = 1;
   made.prepare = prepare;
   made.few_f8_rows = lanes::kFewF8Rows;
+  made.few_scaled_rows = lanes::kFewScaledRows<Vec>;
   made.matmul = vnni ? matmul_by_vnni : matmul;
   made.mix = lanes::mix<Vec>;
   made.code_scores = code_scores;

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include <cstdint>
+#include <cstring>
 
 namespace paceline::kernels::avx2 {
 
@@ -57,12 +58,30 @@ struct Vec {
     const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
     return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
   }
-  // E4M3 times `size`, a power of two: it is float16 without the first bit of the exponent and the last ones, 2^-8 of
-  // what it stands for.
-  static F load_e4m3(const uint8_t* p, float size = 1.0f) {
+  // E4M3 is float16 without the first bit of the exponent and the last ones: 2^-8 of what it stands for.
+  static F halves_of_e4m3(const uint8_t* p) {
     const __m128i codes = _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
     const __m128i halves = _mm_and_si128(_mm_slli_epi16(codes, 7), _mm_set1_epi16(static_cast<int16_t>(0xbfff)));
-    return _mm256_mul_ps(_mm256_cvtph_ps(halves), _mm256_set1_ps(256.0f * size));
+    return _mm256_cvtph_ps(halves);
+  }
+  // Times `size`, a power of two.
+  static F load_e4m3(const uint8_t* p, float size = 1.0f) {
+    return _mm256_mul_ps(halves_of_e4m3(p), _mm256_set1_ps(256.0f * size));
+  }
+  struct Levels {
+    F low, high;
+  };
+  static Levels levels(const float* p, float scale) {
+    return {mul(load(p), set1(scale)), mul(load(p + kLanes), set1(scale))};
+  }
+  static F look_up(const Levels& levels, const uint8_t* p) {
+    int32_t four;
+    std::memcpy(&four, p, sizeof four);
+    const __m256i bytes = _mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four));
+    const __m256i codes = _mm256_or_si256(_mm256_srli_epi64(bytes, 4), _mm256_slli_epi64(bytes, 32));
+    // Three bits of each lane count; the fourth says in which half.
+    const F low = _mm256_permutevar8x32_ps(levels.low, codes), high = _mm256_permutevar8x32_ps(levels.high, codes);
+    return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(codes, 28)));
   }
   static F load_f16(const uint16_t* p) { return _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p))); }
 };

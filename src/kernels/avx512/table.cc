@@ -12,10 +12,11 @@ namespace paceline::kernels::avx512 {
 namespace {
 
 void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  const bool is_f8 = w.format == WeightFormat::f8;
+  const bool small = is_small_float(w.format);
   switch (x.shape.kind) {
-    case ActKind::f32: return (is_f8 ? lanes::matmul_f8<Vec> : lanes::matmul_f32<Vec>)(w, x, y, ldy, n_begin, n_end);
-    case ActKind::bf16: return (is_f8 ? matmul_f8 : matmul_bf16)(w, x, y, ldy, n_begin, n_end);
+    case ActKind::f32:
+      return (small ? lanes::matmul_small_floats<Vec> : lanes::matmul_f32<Vec>)(w, x, y, ldy, n_begin, n_end);
+    case ActKind::bf16: return (small ? matmul_f8 : matmul_bf16)(w, x, y, ldy, n_begin, n_end);
     case ActKind::int8:
     case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
     case ActKind::blocks: return matmul_blocks(w, x, y, ldy, n_begin, n_end);
@@ -38,7 +39,7 @@ void prepare_widened(const Act& act, const float* x, int64_t ldx, int32_t row_be
 void matmul_widened(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
   if (x.shape.kind == ActKind::blocks) return matmul_blocks(w, x, y, ldy, n_begin, n_end);
   if (is_quantised(x.shape)) return matmul_quantised(w, x, y, ldy, n_begin, n_end);
-  if (w.format == WeightFormat::f8) return lanes::matmul_f8<Vec>(w, x, y, ldy, n_begin, n_end);
+  if (is_small_float(w.format)) return lanes::matmul_small_floats<Vec>(w, x, y, ldy, n_begin, n_end);
   lanes::matmul_f32<Vec>(w, x, y, ldy, n_begin, n_end);
 }
 
@@ -69,6 +70,7 @@ constexpr CpuTable make_table(const char* name, bool bf16_products) {
   made.act_unit = 1;
   made.prepare = bf16_products ? prepare : prepare_widened;
   made.few_f8_rows = lanes::kFewF8Rows;
+  made.few_scaled_rows = lanes::kFewScaledRows<Vec>;
   made.matmul = bf16_products ? matmul : matmul_widened;
   made.mix = lanes::mix<Vec>;
   made.code_scores = code_scores;

@@ -53,13 +53,24 @@ struct Vec {
     const __m256i half = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
   }
-  // E4M3 times `size`, a power of two: it is float16 without the first bit of the exponent and the last ones, 2^-8 of
-  // what it stands for.
-  static F load_e4m3(const uint8_t* p, float size = 1.0f) {
+  // E4M3 is float16 without the first bit of the exponent and the last ones: 2^-8 of what it stands for.
+  static F halves_of_e4m3(const uint8_t* p) {
     const __m256i codes = _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
     const __m256i halves =
         _mm256_and_si256(_mm256_slli_epi16(codes, 7), _mm256_set1_epi16(static_cast<int16_t>(0xbfff)));
-    return _mm512_mul_ps(_mm512_cvtph_ps(halves), _mm512_set1_ps(256.0f * size));
+    return _mm512_cvtph_ps(halves);
+  }
+  // Times `size`, a power of two.
+  static F load_e4m3(const uint8_t* p, float size = 1.0f) {
+    return _mm512_mul_ps(halves_of_e4m3(p), _mm512_set1_ps(256.0f * size));
+  }
+  using Levels = F;
+  static Levels levels(const float* p, float scale) { return mul(load(p), set1(scale)); }
+  static F look_up(Levels levels, const uint8_t* p) {
+    const __m512i bytes = _mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+    // Four bits of each lane count.
+    const __m512i codes = _mm512_or_si512(_mm512_srli_epi64(bytes, 4), _mm512_slli_epi64(bytes, 32));
+    return _mm512_permutexvar_ps(codes, levels);
   }
   static F load_f16(const uint16_t* p) {
     return _mm512_cvtph_ps(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));

@@ -27,26 +27,4 @@ void widen_f8(const uint8_t* __restrict from, int64_t count, uint16_t* __restric
   for (int64_t i = 0; i < count; ++i) to[i] = bf16_of_e4m3<Set>(from[i]);
 }
 
-// As CpuTable's dequantise, of f8 as it lies in files, for sets that have load_e4m3.
-template <class V>
-void dequantise_f8(const Matrix& w, int32_t row, float scale, float* y) {
-  const auto* values = static_cast<const uint8_t*>(w.values) + int64_t{row} * w.cols;
-  const auto* scales = reinterpret_cast<const float*>(static_cast<const char*>(w.scales) +
-                                                      static_cast<size_t>(row) * w.row_scale_bytes());
-  const int32_t group = w.group > 0 ? w.group : w.cols;
-  for (int32_t k = 0; k < w.cols; k += group) {
-    const int32_t end = k + group < w.cols ? k + group : w.cols;
-    const auto own = V::set1(w.group > 0 ? scales[k / group] : 1.0f);
-    int32_t i = k;
-    for (; i + V::kLanes <= end; i += V::kLanes) V::store(y + i, V::mul(V::load_e4m3(values + i), own));
-    uint8_t padded[V::kLanes] = {};
-    float rest[V::kLanes];
-    for (int32_t j = 0; j < end - i; ++j) padded[j] = values[i + j];
-    V::store(rest, V::mul(V::load_e4m3(padded), own));
-    for (int32_t j = 0; j < end - i; ++j) y[i + j] = rest[j];
-  }
-  if (w.factors == nullptr && scale == 1.0f) return;
-  for (int32_t k = 0; k < w.cols; ++k) y[k] = portable::times_factor(w, row, y[k]) * scale;
-}
-
 }  // namespace paceline::kernels::lanes

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/lanes/f8.h"
+#include "kernels/lanes/matmul_scaled.h"
 #include "kernels/lanes/packed.h"
 #include "kernels/lanes/units.h"
 #include "kernels/portable/matmul.h"
@@ -275,7 +275,8 @@ size_t all_packed_bytes(const Matrix& w) {
 
 template <class V>
 void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
-  if (w.format == WeightFormat::f8 && !w.packed) return dequantise_f8<V>(w, row, scale, y);
+  const bool small = w.format == WeightFormat::f8 || w.format == WeightFormat::nf4;
+  if (small && !w.packed) return dequantise_small_floats<V>(w, row, scale, y);
   if (!w.packed) return portable::dequantise(w, row, scale, y);
   dequantise_packed<V>(w, row, y);
   for (int32_t k = 0; k < w.cols; ++k) y[k] = portable::times_factor(w, row, y[k]) * scale;

@@ -97,7 +97,7 @@ void dequantise_group(const Matrix& w, const uint8_t* values, int32_t count, flo
 }
 
 // What a row of f8 or nf4 stands for, without its factor.
-void dequantise_split(const Matrix& w, int32_t row, float* y) {
+void dequantise_small_floats(const Matrix& w, int32_t row, float* y) {
   const auto* values = static_cast<const uint8_t*>(w.values) + row * static_cast<int64_t>(w.row_value_bytes());
   if (w.group == 0) return dequantise_group(w, values, w.cols, 1.0f, y);
   const auto* scales = reinterpret_cast<const float*>(static_cast<const std::byte*>(w.scales) +
@@ -111,10 +111,9 @@ void dequantise_split(const Matrix& w, int32_t row, float* y) {
 }  // namespace
 
 void dequantise(const Matrix& w, int32_t row, float scale, float* y) {
-  const bool split = w.format == WeightFormat::f8 || w.format == WeightFormat::nf4;
-  if (in_blocks(w.format) || split) {
-    if (split)
-      dequantise_split(w, row, y);
+  if (in_blocks(w.format) || is_small_float(w.format)) {
+    if (is_small_float(w.format))
+      dequantise_small_floats(w, row, y);
     else
       dequantise_blocks(w, row, y);
     if (w.factors == nullptr && scale == 1.0f) return;

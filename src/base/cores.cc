@@ -13,23 +13,51 @@
 namespace paceline {
 namespace {
 
-// Version 2 of control groups: the group's path below where they are mounted; its parents have quotas of their own.
-int cores_of_groups() {
-  std::ifstream groups("/proc/self/cgroup");
-  std::string line, path;
-  while (std::getline(groups, line))
-    if (line.starts_with("0::")) path = line.substr(3);
-  int found = 0;
-  for (;;) {
-    std::ifstream file("/sys/fs/cgroup" + path + "/cpu.max");
-    if (std::string text; std::getline(file, text))
-      if (const int cores = cores_of_quota(text); cores > 0) found = found == 0 ? cores : std::min(found, cores);
-    if (path.empty() || path == "/") return found;
-    path.resize(path.rfind('/'));
+std::string first_line(const std::string& file) {
+  std::ifstream stream(file);
+  std::string line;
+  std::getline(stream, line);
+  return line;
+}
+
+int fewer_of_both(int one, int other) { return one == 0 || other == 0 ? std::max(one, other) : std::min(one, other); }
+
+// A group's path below where its tree is mounted; its parents have quotas of their own. In a container the path may be
+// the host's, of which nothing is to be seen but the end of the way: the container's own group is mounted at the root.
+template <class QuotaOf>
+int cores_along(const std::string& mount, std::string path, const QuotaOf& quota_of) {
+  for (int found = 0;;) {
+    found = fewer_of_both(found, cores_of_quota(quota_of(mount + path)));
+    const size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return found;
+    path.resize(slash);
   }
 }
 
 }  // namespace
+
+int cores_of_groups(const std::string& groups, const std::string& mount) {
+  const auto second = [](const std::string& folder) { return first_line(folder + "/cpu.max"); };
+  const auto first = [](const std::string& folder) {
+    return first_line(folder + "/cpu.cfs_quota_us") + " " + first_line(folder + "/cpu.cfs_period_us");
+  };
+  // NUMBER:CONTROLLERS:PATH; in the second version's line there are no controllers.
+  std::ifstream file(groups);
+  int found = 0;
+  for (std::string line; std::getline(file, line);) {
+    const size_t begin = line.find(':'), end = begin == std::string::npos ? begin : line.find(':', begin + 1);
+    if (end == std::string::npos) continue;
+    const std::string controllers = "," + line.substr(begin + 1, end - begin - 1) + ",", path = line.substr(end + 1);
+    if (controllers == ",,") {
+      // Beside the first version's it is mounted in a folder of its own.
+      found = fewer_of_both(found, cores_along(mount, path, second));
+      found = fewer_of_both(found, cores_along(mount + "/unified", path, second));
+    } else if (controllers.find(",cpu,") != std::string::npos) {
+      found = fewer_of_both(found, cores_along(mount + "/cpu", path, first));
+    }
+  }
+  return found;
+}
 
 int cores_of_quota(std::string_view text) {
   long long quota = 0, period = 0;
@@ -61,7 +89,7 @@ int usable_cores() {
   const int allowed = sched_getaffinity(0, sizeof mask, &mask) == 0
                           ? std::max(1, CPU_COUNT(&mask))
                           : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-  const int quota = cores_of_groups();
+  const int quota = cores_of_groups("/proc/self/cgroup", "/sys/fs/cgroup");
   return quota > 0 ? std::min(allowed, quota) : allowed;
 }
 

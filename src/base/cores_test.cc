@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
+#include <string>
 #include <thread>
 
 #include "base/thread_pool.h"
@@ -22,6 +25,68 @@ TEST(Cores, OfAQuota) {
   EXPECT_EQ(cores_of_quota("100000"), 0);
   EXPECT_EQ(cores_of_quota("100000 0"), 0);
   EXPECT_EQ(cores_of_quota("-1 100000"), 0);
+}
+
+// A tree of files like those that the system shows.
+class CoresOfGroups : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::create_directories(root_); }
+  void TearDown() override { std::filesystem::remove_all(root_); }
+  void write(const std::string& file, const std::string& text) {
+    const std::filesystem::path path = root_ / file;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text << "\n";
+  }
+  // Of a process in these groups.
+  int cores(const std::string& groups) {
+    write("groups", groups);
+    return cores_of_groups((root_ / "groups").string(), (root_ / "mount").string());
+  }
+
+ private:
+  std::filesystem::path root_ =
+      std::filesystem::path(testing::TempDir()) / ("cores_of_groups_" + std::to_string(getpid()));
+};
+
+TEST_F(CoresOfGroups, NoneWithoutQuotas) {
+  EXPECT_EQ(cores_of_groups("/does/not/exist", "/nor/does/this"), 0);
+  EXPECT_EQ(cores("0::/"), 0);
+  write("mount/a/cpu.max", "max 100000");
+  write("mount/cpu/a/cpu.cfs_quota_us", "-1");
+  write("mount/cpu/a/cpu.cfs_period_us", "100000");
+  EXPECT_EQ(cores("0::/a\n1:cpu:/a"), 0);
+  EXPECT_EQ(cores("nonsense\n1:\n::\n0::a"), 0);
+}
+
+// The group's own and its parents', whichever is smaller.
+TEST_F(CoresOfGroups, OfTheSecondVersion) {
+  write("mount/a/b/cpu.max", "300000 100000");
+  EXPECT_EQ(cores("0::/a/b"), 3);
+  EXPECT_EQ(cores("0::/a/b/c"), 3);
+  EXPECT_EQ(cores("0::/a"), 0);
+  write("mount/a/cpu.max", "200000 100000");
+  EXPECT_EQ(cores("0::/a/b"), 2);
+  write("mount/cpu.max", "50000 100000");
+  EXPECT_EQ(cores("0::/a/b"), 1);
+}
+
+// Where both versions are there, the second one lies in a folder of its own.
+TEST_F(CoresOfGroups, OfTheSecondVersionBesideTheFirst) {
+  write("mount/unified/a/cpu.max", "200000 100000");
+  EXPECT_EQ(cores("1:memory:/a\n0::/a"), 2);
+}
+
+TEST_F(CoresOfGroups, OfTheFirstVersion) {
+  write("mount/cpu/a/cpu.cfs_quota_us", "250000");
+  write("mount/cpu/a/cpu.cfs_period_us", "100000");
+  EXPECT_EQ(cores("4:memory:/m\n3:cpu,cpuacct:/a/b\n0::/"), 3);
+  EXPECT_EQ(cores("3:cpuacct,cpu:/a"), 3);
+  EXPECT_EQ(cores("3:cpuset:/a\n2:cpuacct:/a"), 0);
+  write("mount/cpu/cpu.cfs_quota_us", "200000");
+  write("mount/cpu/cpu.cfs_period_us", "100000");
+  EXPECT_EQ(cores("3:cpu:/a"), 2);
+  // A container sees the host's path and at the root its own group.
+  EXPECT_EQ(cores("3:cpu:/docker/0123456789ab"), 2);
 }
 
 // A mask of one core is one core.

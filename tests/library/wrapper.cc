@@ -1,9 +1,11 @@
 // What paceline.hpp adds to the C interface: texts and lists, errors that are thrown, handles that close themselves.
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <paceline/paceline.hpp>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -68,11 +70,12 @@ void check_settings() {
 }
 
 void check_errors(paceline::Model& model) {
+  // An error's words are the library's, and not only the result's name.
   const auto result_of = [](const auto& does) {
     try {
       does();
     } catch (const paceline::Error& error) {
-      check(error.what()[0] != '\0', "an error without words");
+      check(std::strchr(error.what(), ' ') != nullptr, "an error without words");
       return error.result();
     }
     return paceline_result{PACELINE_OK};
@@ -80,6 +83,11 @@ void check_errors(paceline::Model& model) {
   paceline::OpenOptions nowhere;
   nowhere.model = "/nowhere";
   check(result_of([&] { paceline::Model none(nowhere); }) == PACELINE_NO_MODEL, "a model that is not there");
+  try {
+    paceline::Model none(nowhere);
+  } catch (const paceline::Error& error) {
+    check(std::strstr(error.what(), "/nowhere") != nullptr, "an error says what was found");
+  }
   paceline::Request wrong = story(1);
   wrong.top_p = 7;
   check(result_of([&] { model.submit(wrong); }) == PACELINE_INVALID, "a setting that makes no sense");
@@ -102,6 +110,20 @@ void check_errors(paceline::Model& model) {
   const paceline::Generation left = model.submit(endless);  // cancelled where it goes out of scope
 }
 
+// A handle that was moved from refers to no request.
+void check_moved(paceline::Model& model) {
+  paceline::Generation first = model.submit(story(1));
+  paceline::Generation second = std::move(first);
+  second.wait();
+  bool is_told = false;
+  try {
+    first.wait();  // NOLINT(bugprone-use-after-move)
+  } catch (const paceline::Error& error) {
+    is_told = error.result() == PACELINE_INVALID;
+  }
+  check(is_told, "waiting for a handle that was moved from");
+}
+
 }  // namespace
 
 int main() {
@@ -112,5 +134,6 @@ int main() {
   check_requests(model);
   check_settings();
   check_errors(model);
+  check_moved(model);
   return 0;
 }

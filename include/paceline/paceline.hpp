@@ -163,6 +163,15 @@ class Request : public paceline_request {
 // OnEvent is the one place where it must not.
 class Generation {
  public:
+  Generation(Generation&&) noexcept = default;
+  // What ran here is released before the ear that it calls goes.
+  Generation& operator=(Generation&& other) noexcept {
+    handle_ = std::move(other.handle_);
+    ear_ = std::move(other.ear_);
+    return *this;
+  }
+  ~Generation() = default;
+
   // Until it has ended. What it threw in OnEvent is thrown again here.
   void wait() {
     detail::check([&](char** problem) {

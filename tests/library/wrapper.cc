@@ -1,10 +1,15 @@
 // What paceline.hpp adds to the C interface: texts and lists, errors that are thrown, handles that close themselves.
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <paceline/paceline.hpp>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -110,6 +115,34 @@ void check_errors(paceline::Model& model) {
   const paceline::Generation left = model.submit(endless);  // cancelled where it goes out of scope
 }
 
+// What a callback holds says when it is given back.
+struct Held {
+  explicit Held(std::function<void()> does) : goes(std::move(does)) {}
+  ~Held() { goes(); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  std::function<void()> goes;
+};
+
+// One variable for one request after the other: what the first one's callback holds stays until it has returned.
+void check_reassignment(paceline::Model& model) {
+  std::atomic<bool> is_inside{false}, goes_early{false};
+  auto held = std::make_shared<const Held>([&] { goes_early = is_inside.load(); });
+  paceline::Generation running = model.submit(story(1), [&is_inside, held](const paceline::Event&) {
+    std::atomic<bool>& inside = is_inside;  // also where the callback itself is gone
+    inside = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    inside = false;
+    return true;
+  });
+  held.reset();
+  while (!is_inside) std::this_thread::yield();
+  running = model.submit(story(2));
+  check(!goes_early, "a callback stays as long as it may be called");
+  running.wait();
+  check(!running.text().empty(), "the second request in the first one's place");
+}
+
 // A handle that was moved from refers to no request.
 void check_moved(paceline::Model& model) {
   paceline::Generation first = model.submit(story(1));
@@ -134,6 +167,7 @@ int main() {
   check_requests(model);
   check_settings();
   check_errors(model);
+  check_reassignment(model);
   check_moved(model);
   return 0;
 }

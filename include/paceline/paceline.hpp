@@ -40,7 +40,11 @@ struct Free {
 };
 using Text = std::unique_ptr<char, Free>;
 
-inline void check(paceline_result result, char* problem) {
+// `call` is given the place for the message, and has returned before that is read.
+template <class Call>
+void check(const Call& call) {
+  char* problem = nullptr;
+  const paceline_result result = call(&problem);
   const Text owned(problem);
   if (result != PACELINE_OK) throw Error(result, owned ? owned.get() : paceline_result_name(result));
 }
@@ -159,15 +163,22 @@ class Request : public paceline_request {
 // OnEvent is the one place where it must not.
 class Generation {
  public:
+  Generation(Generation&&) noexcept = default;
+  // What ran here is released before the ear that it calls goes.
+  Generation& operator=(Generation&& other) noexcept {
+    handle_ = std::move(other.handle_);
+    ear_ = std::move(other.ear_);
+    return *this;
+  }
+  ~Generation() = default;
+
   // Until it has ended. What it threw in OnEvent is thrown again here.
   void wait() {
-    char* problem = nullptr;
-    const paceline_result result = paceline_wait(handle_.get(), &problem);
-    if (ear_->thrown) {
-      paceline_free(problem);
-      std::rethrow_exception(std::exchange(ear_->thrown, nullptr));
-    }
-    detail::check(result, problem);
+    detail::check([&](char** problem) {
+      const paceline_result result = paceline_wait(handle_.get(), problem);
+      return has_thrown() ? paceline_result{PACELINE_OK} : result;
+    });
+    if (has_thrown()) std::rethrow_exception(std::exchange(ear_->thrown, nullptr));
   }
   // From any thread.
   void cancel() const { paceline_cancel(handle_.get()); }
@@ -176,16 +187,14 @@ class Generation {
   Usage usage() const {
     Usage made{};
     made.size = sizeof(made);
-    char* problem = nullptr;
-    detail::check(paceline_usage_of(handle_.get(), &made, &problem), problem);
+    detail::check([&](char** problem) { return paceline_usage_of(handle_.get(), &made, problem); });
     return made;
   }
   // What it points to lives as long as this does.
   paceline_choice choice(int32_t number = 0) const {
     paceline_choice made{};
     made.size = sizeof(made);
-    char* problem = nullptr;
-    detail::check(paceline_choice_of(handle_.get(), number, &made, &problem), problem);
+    detail::check([&](char** problem) { return paceline_choice_of(handle_.get(), number, &made, problem); });
     return made;
   }
   std::string text(int32_t number = 0) const {
@@ -204,6 +213,8 @@ class Generation {
     void operator()(paceline_generation* handle) const { paceline_release(handle); }
   };
   Generation(paceline_generation* handle, std::unique_ptr<Ear> ear) : ear_(std::move(ear)), handle_(handle) {}
+
+  bool has_thrown() const { return ear_ != nullptr && ear_->thrown != nullptr; }
 
   static int32_t hear(void* user, const paceline_event* event) {
     auto* ear = static_cast<Ear*>(user);
@@ -232,8 +243,7 @@ class Model {
       asked.user = const_cast<OnProgress*>(&on_progress);
     }
     paceline_model* opened = nullptr;
-    char* problem = nullptr;
-    detail::check(paceline_open(&asked, &opened, &problem), problem);
+    detail::check([&](char** problem) { return paceline_open(&asked, &opened, problem); });
     handle_.reset(opened);
   }
 
@@ -241,34 +251,33 @@ class Model {
   Facts facts() const {
     Facts made{};
     made.size = sizeof(made);
-    char* problem = nullptr;
-    detail::check(paceline_model_facts(handle_.get(), &made, &problem), problem);
+    detail::check([&](char** problem) { return paceline_model_facts(handle_.get(), &made, problem); });
     return made;
   }
 
   std::string render(const Chat& chat) const {
     std::vector<paceline_message> messages;
     const paceline_chat asked = chat.for_c(messages);
-    char *text = nullptr, *problem = nullptr;
-    detail::check(paceline_render(handle_.get(), &asked, &text, &problem), problem);
+    char* text = nullptr;
+    detail::check([&](char** problem) { return paceline_render(handle_.get(), &asked, &text, problem); });
     return detail::Text(text).get();
   }
   std::vector<int32_t> tokenize(std::string_view text, bool add_special = true) const {
     int32_t* ids = nullptr;
     size_t count = 0;
-    char* problem = nullptr;
-    detail::check(
-        paceline_tokenize(handle_.get(), text.data(), text.size(), add_special ? 1 : 0, &ids, &count, &problem),
-        problem);
+    detail::check([&](char** problem) {
+      const char* begin = text.data() != nullptr ? text.data() : "";
+      return paceline_tokenize(handle_.get(), begin, text.size(), add_special ? 1 : 0, &ids, &count, problem);
+    });
     const std::unique_ptr<int32_t, detail::Free> owned(ids);
     return std::vector<int32_t>(ids, ids + count);
   }
   std::string detokenize(const std::vector<int32_t>& ids, bool skip_special = true) const {
-    char *text = nullptr, *problem = nullptr;
+    char* text = nullptr;
     size_t bytes = 0;
-    detail::check(
-        paceline_detokenize(handle_.get(), ids.data(), ids.size(), skip_special ? 1 : 0, &text, &bytes, &problem),
-        problem);
+    detail::check([&](char** problem) {
+      return paceline_detokenize(handle_.get(), ids.data(), ids.size(), skip_special ? 1 : 0, &text, &bytes, problem);
+    });
     const detail::Text owned(text);
     return std::string(text, bytes);
   }
@@ -283,8 +292,7 @@ class Model {
       asked.user = ear.get();
     }
     paceline_generation* made = nullptr;
-    char* problem = nullptr;
-    detail::check(paceline_submit(handle_.get(), &asked, &made, &problem), problem);
+    detail::check([&](char** problem) { return paceline_submit(handle_.get(), &asked, &made, problem); });
     return Generation(made, std::move(ear));
   }
   // And waits.

@@ -1,9 +1,16 @@
 // What paceline.hpp adds to the C interface: texts and lists, errors that are thrown, handles that close themselves.
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
 #include <paceline/paceline.hpp>
 #include <stdexcept>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -68,11 +75,12 @@ void check_settings() {
 }
 
 void check_errors(paceline::Model& model) {
+  // An error's words are the library's, and not only the result's name.
   const auto result_of = [](const auto& does) {
     try {
       does();
     } catch (const paceline::Error& error) {
-      check(error.what()[0] != '\0', "an error without words");
+      check(std::strchr(error.what(), ' ') != nullptr, "an error without words");
       return error.result();
     }
     return paceline_result{PACELINE_OK};
@@ -80,6 +88,11 @@ void check_errors(paceline::Model& model) {
   paceline::OpenOptions nowhere;
   nowhere.model = "/nowhere";
   check(result_of([&] { paceline::Model none(nowhere); }) == PACELINE_NO_MODEL, "a model that is not there");
+  try {
+    paceline::Model none(nowhere);
+  } catch (const paceline::Error& error) {
+    check(std::strstr(error.what(), "/nowhere") != nullptr, "an error says what was found");
+  }
   paceline::Request wrong = story(1);
   wrong.top_p = 7;
   check(result_of([&] { model.submit(wrong); }) == PACELINE_INVALID, "a setting that makes no sense");
@@ -102,6 +115,48 @@ void check_errors(paceline::Model& model) {
   const paceline::Generation left = model.submit(endless);  // cancelled where it goes out of scope
 }
 
+// What a callback holds says when it is given back.
+struct Held {
+  explicit Held(std::function<void()> does) : goes(std::move(does)) {}
+  ~Held() { goes(); }
+  Held(const Held&) = delete;
+  Held& operator=(const Held&) = delete;
+  std::function<void()> goes;
+};
+
+// One variable for one request after the other: what the first one's callback holds stays until it has returned.
+void check_reassignment(paceline::Model& model) {
+  std::atomic<bool> is_inside{false}, goes_early{false};
+  auto held = std::make_shared<const Held>([&] { goes_early = is_inside.load(); });
+  paceline::Generation running = model.submit(story(1), [&is_inside, held](const paceline::Event&) {
+    std::atomic<bool>& inside = is_inside;  // also where the callback itself is gone
+    inside = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    inside = false;
+    return true;
+  });
+  held.reset();
+  while (!is_inside) std::this_thread::yield();
+  running = model.submit(story(2));
+  check(!goes_early, "a callback stays as long as it may be called");
+  running.wait();
+  check(!running.text().empty(), "the second request in the first one's place");
+}
+
+// A handle that was moved from refers to no request.
+void check_moved(paceline::Model& model) {
+  paceline::Generation first = model.submit(story(1));
+  paceline::Generation second = std::move(first);
+  second.wait();
+  bool is_told = false;
+  try {
+    first.wait();  // NOLINT(bugprone-use-after-move)
+  } catch (const paceline::Error& error) {
+    is_told = error.result() == PACELINE_INVALID;
+  }
+  check(is_told, "waiting for a handle that was moved from");
+}
+
 }  // namespace
 
 int main() {
@@ -112,5 +167,7 @@ int main() {
   check_requests(model);
   check_settings();
   check_errors(model);
+  check_reassignment(model);
+  check_moved(model);
   return 0;
 }

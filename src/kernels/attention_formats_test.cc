@@ -325,6 +325,26 @@ TEST_P(AttentionFormatsTest, WhatIsNotANumberIsNothingToThoseBeforeIt) {
       }
 }
 
+// Sums of codes are exact, and what surrounds them is the same.
+TEST(AttentionTilesTest, CodesGiveTheSameBitsWithTilesAndWithout) {
+  const auto tiles = find_cpu_table("avx512-amx"), without = find_cpu_table("avx512");
+  if (!tiles.ok() || !without.ok()) GTEST_SKIP() << "this processor has no tiles";
+  ThreadPool pool(2);
+  CpuOps with_tiles(**tiles, pool), ops(**without, pool);
+  for (const auto& [heads, kv_heads, dim, joined] :
+       {std::array{6, 2, 64, 0}, std::array{16, 1, 128, 0}, std::array{16, 1, 256, 64}}) {
+    const HeadShape apart{heads, kv_heads, dim, DType::f32};
+    const HeadShape shape = kept_in(apart, DType::i8, joined);
+    const RawSequence raw(apart, dim / 4, 150, 39);
+    const std::vector<float> want = raw.run_all(ops, shape, raw.length());
+    for (const int32_t at_once : {1, 3, 150}) {
+      const std::vector<float> got = raw.run_all(with_tiles, shape, at_once);
+      ASSERT_EQ(0, std::memcmp(got.data(), want.data(), want.size() * sizeof(float)))
+          << dim << " numbers, " << at_once << " rows a call";
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Tables, AttentionFormatsTest, testing::ValuesIn(cpu_tables()), [](const auto& run) {
   std::string name = run.param->name;
   std::replace(name.begin(), name.end(), '-', '_');

@@ -46,19 +46,20 @@ struct Cut {
 };
 
 // Queries of a block: many, so that a page is read once for all of them, and still work for every thread.
-int64_t queries_at_once(const AttentionArgs& args, int threads) {
-  if (threads == 1) return kBlockQueries;
+int64_t queries_at_once(const CpuTable& table, const AttentionArgs& args, int threads) {
+  const int32_t most = table.block_queries > 0 ? table.block_queries : kFewBlockQueries;
+  if (threads == 1) return most;
   int64_t work = 0;  // queries times chunks
   for (const SeqSpan& seq : args.seqs) {
     const int32_t end = seq.first_pos + seq.count, seen = args.window == 0 ? end : std::min(args.window, end);
     work += int64_t{seq.count} * args.shape.heads * ((seen + kChunkTokens - 1) / kChunkTokens);
   }
   const int64_t least = std::clamp<int64_t>(work / threads, 1, kLeastQueries);
-  return std::clamp<int64_t>(work / (threads * kTasksPerThread), least, kBlockQueries);
+  return std::clamp<int64_t>(work / (threads * kTasksPerThread), least, most);
 }
 
-std::vector<QueryBlock> blocks_of(const AttentionArgs& args, int threads) {
-  const int64_t queries = queries_at_once(args, threads);
+std::vector<QueryBlock> blocks_of(const CpuTable& table, const AttentionArgs& args, int threads) {
+  const int64_t queries = queries_at_once(table, args, threads);
   const int32_t grouped = args.shape.heads / args.shape.kv_heads;
   const auto parts = static_cast<int32_t>((grouped + queries - 1) / queries);
   const int32_t heads = (grouped + parts - 1) / parts;
@@ -74,9 +75,9 @@ std::vector<QueryBlock> blocks_of(const AttentionArgs& args, int threads) {
 }
 
 // A block that sees nothing has a chunk, too: somebody has to say so.
-Cut cut(const AttentionArgs& args, int threads) {
+Cut cut(const CpuTable& table, const AttentionArgs& args, int threads) {
   Cut cut;
-  cut.blocks = blocks_of(args, threads);
+  cut.blocks = blocks_of(table, args, threads);
   for (size_t i = 0; i < cut.blocks.size(); ++i) {
     const QueryBlock& block = cut.blocks[i];
     int32_t last = 0;
@@ -156,7 +157,7 @@ class AttentionCall {
       : table_(table),
         pool_(pool),
         args_(args),
-        cut_(cut(args, pool.threads())),
+        cut_(cut(table, args, pool.threads())),
         merged_{table, args, nullptr, nullptr, nullptr} {
     for (const SeqSpan& seq : args.seqs)
       heads_ = std::max(heads_, static_cast<size_t>(seq.first_row + seq.count) * static_cast<size_t>(args.shape.heads));

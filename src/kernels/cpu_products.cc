@@ -140,15 +140,21 @@ class JoinedProducts : public PlainProducts {
   }
 };
 
+size_t own_products_bytes(const CpuTable& table, const HeadShape& shape) {
+  return table.page_products_bytes == nullptr ? 0 : table.page_products_bytes(shape);
+}
+
 }  // namespace
 
 size_t products_bytes(const CpuTable& table, const HeadShape& shape) {
+  if (const size_t own = own_products_bytes(table, shape); own > 0) return own;
   if (shape.kv_dtype == DType::i8) return coded_products_bytes(shape);
   PlainMemory none;
   return lay_out_plain(table, shape, nullptr, &none);
 }
 
 std::unique_ptr<PageProducts> make_products(const CpuTable& table, const HeadShape& shape, void* memory) {
+  if (own_products_bytes(table, shape) > 0) return table.make_page_products(shape, memory);
   if (shape.kv_dtype == DType::i8) return make_coded_products(table, shape, memory);
   if (shape.joined > 0) return std::make_unique<JoinedProducts>(table, shape, memory);
   return std::make_unique<ApartProducts>(table, shape, memory);

@@ -11,9 +11,10 @@
 
 namespace paceline::kernels {
 
-// The most queries (rows times heads of one KV head) that share a walk: what they hold lies in the second cache beside
-// a page.
-inline constexpr int32_t kBlockQueries = 64;
+// The most queries (rows times heads of one KV head) that share a walk, and how many do unless a table says otherwise:
+// what they hold lies in the second cache beside a page.
+inline constexpr int32_t kBlockQueries = 128;
+inline constexpr int32_t kFewBlockQueries = 64;
 
 // Bytes in whole lines of the cache.
 constexpr size_t in_lines(size_t bytes) { return (bytes + 63) / 64 * 64; }
@@ -29,12 +30,14 @@ struct HeadPage {
 class PageProducts {
  public:
   virtual ~PageProducts() = default;
-  // q [queries, head_dim], as heads() leaves them; up to kBlockQueries.
+  // q [queries, head_dim], as heads() leaves them; up to kBlockQueries. A walk begins.
   virtual void set_queries(const float* q, int32_t queries) = 0;
   // scores [queries, kPageTokens]: tokens [begin, end), begin a multiple of kOutputTile; the others may be anything.
   virtual void score(const HeadPage& at, int32_t begin, int32_t end, float* scores) = 0;
   // out = out * keep + shares · values; shares [queries, kPageTokens], out [queries, head_dim]
   virtual void add_values(const HeadPage& at, const float* shares, const float* keep, float* out) = 0;
+  // A walk ends: sums that were kept elsewhere, in an order of their own, go to out.
+  virtual void finish(float* /*out*/) {}
 };
 
 // memory: products_bytes, aligned to 64; it outlives them.

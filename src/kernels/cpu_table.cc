@@ -43,6 +43,7 @@ bool has_f16c() {
 }
 
 // Bits of leaf 7.
+constexpr unsigned kEdxAmxBf16 = 1U << 22;
 constexpr unsigned kEdxAmxTile = 1U << 24;
 constexpr unsigned kEdxAmxInt8 = 1U << 25;
 constexpr unsigned kEaxAvxVnni = 1U << 4;  // of its part 1
@@ -55,7 +56,8 @@ constexpr long kTileData = 18;
 bool has_tiles() {
   unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
   if (__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) == 0) return false;
-  if ((edx & kEdxAmxTile) == 0 || (edx & kEdxAmxInt8) == 0) return false;
+  constexpr unsigned kAll = kEdxAmxBf16 | kEdxAmxTile | kEdxAmxInt8;
+  if ((edx & kAll) != kAll) return false;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -59,6 +60,9 @@ struct DeltaStep {
   const float* ahead = nullptr;  // a state of the same form that is wanted next; may be none
 };
 
+struct HeadShape;
+class PageProducts;
+
 struct CpuTable {
   const char* name;
 
@@ -90,6 +94,13 @@ struct CpuTable {
   // None: matmul does it.
   void (*matmul_page)(const Matrix& w, const void* ahead, const Act& x, float* y, int64_t ldy, int32_t n_begin,
                       int32_t n_end);
+
+  // Attention's two products with pages, for shapes that a table has its own way with (cpu_products.h): the memory that
+  // this takes, 0 for other shapes. None: there are no such shapes.
+  size_t (*page_products_bytes)(const HeadShape& shape);
+  std::unique_ptr<PageProducts> (*make_page_products)(const HeadShape& shape, void* memory);
+  // The most queries that share a walk, at most kBlockQueries; 0: kFewBlockQueries.
+  int32_t block_queries;
 
   // Attention's second product where a page has a token's numbers side by side: W [kPageTokens, cols] unquantised, x
   // [rows, kPageTokens]: y[r * ldy + k] = y[r * ldy + k] * keep[r] + Σ x[r][t] * W[t][k], tokens ascending. None: pages

@@ -28,6 +28,7 @@ class ChunkWalk {
     if (begin >= end) return;
     prepare_queries();
     for (int32_t page = begin; page < end; ++page) visit(page, page + 1 < end ? page + 1 : page);
+    s_.products->finish(part_.out);
   }
 
  private:

@@ -3,8 +3,8 @@
 //
 // Layout: W as in the checkpoint; x in rows of bf16, padded to 32 columns (act.h). An instruction takes 32 columns of
 // one row and one output and adds to 16 float32 lanes.
-// Order of one sum: lane i takes columns 2i and 2i + 1 of every 32, ascending; the lanes are folded last (Vec::sum).
-// Tiles only decide how many sums stand side by side.
+// Order of one sum: lane i takes columns 2i and 2i + 1 of every 32, ascending; the lanes are folded last (Vec::sum,
+// four at a time). Tiles only decide how many sums stand side by side.
 //
 // Bound: with few rows the bytes of W (one row needs 1 load and 1 operation per 64 bytes); with many rows the
 // instruction, 32 products each and half a load. Of E4M3 32 weights take six operations to widen, so that few rows are
@@ -63,7 +63,7 @@ struct Tile {
   int64_t x_stride;   // elements between rows
   int32_t cols;
 
-  void run(float (&out)[NR][MR]) const {
+  void run(float (&out)[MR][NR]) const {
     __m512 sums[NR][MR];
     for (auto& row : sums)
       for (auto& sum : row) sum = _mm512_setzero_ps();
@@ -83,8 +83,9 @@ struct Tile {
         for (int m = 0; m < MR; ++m) sums[n][m] = _mm512_dpbf16_ps(sums[n][m], ws, load(x + m * x_stride + k));
       }
     }
-    for (int n = 0; n < NR; ++n)
-      for (int m = 0; m < MR; ++m) out[n][m] = Vec::sum(sums[n][m]);
+    static_assert(NR % 4 == 0);
+    for (int m = 0; m < MR; ++m)
+      for (int n = 0; n < NR; n += 4) Vec::sum4(sums[n][m], sums[n + 1][m], sums[n + 2][m], sums[n + 3][m], out[m] + n);
   }
 };
 
@@ -99,10 +100,10 @@ void rows(const Matrix& w, const Act& x, int32_t r, float* y, int64_t ldy, int32
   tile.cols = w.cols;
   for (int32_t n = n_begin; n < n_end; n += NR) {
     for (int i = 0; i < NR; ++i) tile.w[i] = values + (n + i < n_end ? n + i : n_end - 1) * w.stride();
-    float out[NR][MR];
+    float out[MR][NR];
     tile.run(out);
     for (int i = 0; i < NR && n + i < n_end; ++i)
-      for (int m = 0; m < MR; ++m) y[(r + m) * ldy + n + i] = out[i][m];
+      for (int m = 0; m < MR; ++m) y[(r + m) * ldy + n + i] = out[m][i];
   }
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/avx512/act.h"
 #include "kernels/avx512/codes.h"
 #include "kernels/avx512/matmul.h"
+#include "kernels/avx512/page_tiles.h"
 #include "kernels/avx512/vec.h"
 #include "kernels/lanes/packed_blocks.h"
 #include "kernels/lanes/table.h"
@@ -83,6 +84,9 @@ constexpr CpuTable make_amx_table() {
   made.act_bytes = act_bytes_with_tiles;
   made.prepare = prepare_with_tiles;
   made.matmul = matmul_with_tiles;
+  made.page_products_bytes = page_tiles_bytes;
+  made.make_page_products = make_page_tiles;
+  made.block_queries = kBlockQueries;
   return made;
 }
 

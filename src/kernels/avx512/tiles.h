@@ -1,5 +1,5 @@
-// Tiles of AMX: eight registers of 16 rows by 64 bytes, and products of bytes that are added up exactly. Their numbers
-// are part of the instructions.
+// Tiles of AMX: eight registers of 16 rows by 64 bytes, and products of bytes, which are added up exactly, and of bf16.
+// Their numbers are part of the instructions.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +50,21 @@ inline void store_tile(void* p) {
 template <int kTo, int kX, int kW>
 inline void add_products() {
   asm volatile("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kTo), "i"(kX), "i"(kW));
+}
+// The same of signed bytes of both, and of unsigned ones of x and signed ones of w.
+template <int kTo, int kX, int kW>
+inline void add_signed_products() {
+  asm volatile("tdpbssd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kTo), "i"(kX), "i"(kW));
+}
+template <int kTo, int kX, int kW>
+inline void add_unsigned_products() {
+  asm volatile("tdpbusd %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kTo), "i"(kX), "i"(kW));
+}
+// Adds products of bf16, in float32, rounded to nearest and with nothing subnormal: a row of a times a column of b,
+// which has two neighbouring k of 16 columns in each row. An order of its own, the same for each element.
+template <int kTo, int kA, int kB>
+inline void add_bf16_products() {
+  asm volatile("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0" : : "i"(kTo), "i"(kA), "i"(kB));
 }
 
 }  // namespace paceline::kernels::avx512

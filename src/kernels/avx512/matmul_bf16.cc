@@ -83,9 +83,11 @@ struct Tile {
         for (int m = 0; m < MR; ++m) sums[n][m] = _mm512_dpbf16_ps(sums[n][m], ws, load(x + m * x_stride + k));
       }
     }
-    static_assert(NR % 4 == 0);
-    for (int m = 0; m < MR; ++m)
-      for (int n = 0; n < NR; n += 4) Vec::sum4(sums[n][m], sums[n + 1][m], sums[n + 2][m], sums[n + 3][m], out[m] + n);
+    for (int m = 0; m < MR; ++m) {
+      int n = 0;
+      for (; n + 4 <= NR; n += 4) Vec::sum4(sums[n][m], sums[n + 1][m], sums[n + 2][m], sums[n + 3][m], out[m] + n);
+      for (; n < NR; ++n) out[m][n] = Vec::sum(sums[n][m]);
+    }
   }
 };
 

@@ -90,6 +90,7 @@ const CpuTable& table() {
       .reads_f8 = true,
       .few_f8_rows = 0,
       .widen_f8 = lanes::widen_f8<void>,
+      .few_scaled_rows = 0,
       .matmul = matmul,
       .matmul_page = nullptr,
       .page_products_bytes = nullptr,

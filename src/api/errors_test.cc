@@ -78,6 +78,38 @@ TEST(CErrors, OpeningWhatCannotBeOpened) {
   EXPECT_EQ(paceline_open(nullptr, nullptr, nullptr), PACELINE_INVALID);
 }
 
+// Memory that ends in the midst of a request: whichever piece it is that there is none for, that is said, and the
+// process goes on. Each time another one that has so much more than it needed to open.
+TEST(CErrors, MemoryThatEndsWhileTextsAreWritten) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory counts among what is limited";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto generate = [](rlim_t more) {
+    paceline_model* model = open_default_model([](auto& options) { options.kv_bytes = uint64_t{64} << 20; });
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto limit = static_cast<rlim_t>(pages * ::getpagesize()) + more;
+    const rlimit memory{limit, limit};
+    if (::setrlimit(RLIMIT_AS, &memory) != 0) std::_Exit(100);
+    int failed = 0;
+    for (int i = 0; i < 3; ++i) {
+      TestAsk ask("Tell a story about a small boat.");
+      ask.request.choices = i == 2 ? 64 : 8;
+      ask.request.top_logprobs = 5;
+      ask.request.temperature = 1;
+      Problem problem;
+      const paceline_result result = paceline_generate(model, &ask.request, nullptr, &problem.text);
+      if (result != PACELINE_OK && result != PACELINE_FAILED) std::_Exit(101);
+      if (result == PACELINE_FAILED && problem.said().find("memory") == std::string::npos) std::_Exit(102);
+      failed += result == PACELINE_FAILED ? 1 : 0;
+    }
+    if (paceline_close(model) != PACELINE_OK) std::_Exit(103);
+    std::_Exit(failed > 0 ? 1 : 0);
+  };
+  for (const rlim_t kilobytes : {0, 512, 1024, 2048, 3072, 4096, 6144}) {
+    EXPECT_EXIT(generate(kilobytes << 10), testing::ExitedWithCode(1), "") << kilobytes;
+  }
+}
+
 // Of a thousand threads the memory has room for the stacks of some. It is another process that has so little.
 TEST(CErrors, ThreadsThatTheSystemDoesNotStart) {
   if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory counts among what is limited";

@@ -2,17 +2,21 @@
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <limits>
 
 #include "api/model_for_tests.h"
 #include "base/sanitized.h"
+#include "base/utf8.h"
+#include "kernels/cuda_device.h"
 
 namespace paceline::api {
 namespace {
@@ -58,7 +62,7 @@ TEST(CErrors, OpeningWhatCannotBeOpened) {
       {[](auto& options) { options.draft_up_to_kv = 1.5; }, PACELINE_INVALID, "draft_up_to_kv"},
       {[](auto& options) { options.draft_up_to_kv = std::nan(""); }, PACELINE_INVALID, "draft_up_to_kv"},
       {[](auto& options) { options.reserve_tokens = -1; }, PACELINE_INVALID, "reserve_tokens"},
-      {[](auto& options) { options.kv_bytes = 1; }, PACELINE_NO_MODEL, "kv_bytes"},
+      {[](auto& options) { options.kv_bytes = 1; }, PACELINE_INVALID, "kv_bytes"},
       {[](auto& options) { options.size = 0; }, PACELINE_INVALID, "options.size"},
   };
   const std::string folder = default_model_folder();
@@ -76,6 +80,131 @@ TEST(CErrors, OpeningWhatCannotBeOpened) {
     EXPECT_EQ(paceline_open(&options, &model, nullptr), c.result);
   }
   EXPECT_EQ(paceline_open(nullptr, nullptr, nullptr), PACELINE_INVALID);
+}
+
+TEST(CErrors, ADeviceThatIsNotThere) {
+  if (kernels::find_cuda_device().ok()) GTEST_SKIP() << "there is one";
+  const std::string folder = default_model_folder();
+  paceline_open_options options;
+  paceline_open_options_init(&options, sizeof(options));
+  options.model = folder.c_str();
+  options.device = PACELINE_DEVICE_CUDA;
+  paceline_model* model = nullptr;
+  Problem problem;
+  EXPECT_EQ(paceline_open(&options, &model, &problem.text), PACELINE_INVALID);
+  EXPECT_THAT(problem.said(), HasSubstr("CUDA"));
+}
+
+// One line of UTF-8, whatever was asked for.
+TEST(CErrors, WordsAreOneLineOfText) {
+  for (const char* const model : {"nobody/has-this", "/no/such\nfolder/\xff\xfe", "no\x1b[31m/such"}) {
+    paceline_open_options options;
+    paceline_open_options_init(&options, sizeof(options));
+    options.model = model;
+    paceline_model* opened = nullptr;
+    Problem problem;
+    EXPECT_EQ(paceline_open(&options, &opened, &problem.text), PACELINE_NO_MODEL);
+    EXPECT_GT(problem.said().size(), 20u);
+    EXPECT_TRUE(is_valid_utf8(problem.said())) << problem.said();
+    for (const char c : problem.said()) EXPECT_GE(static_cast<unsigned char>(c), ' ') << problem.said();
+  }
+}
+
+// A pipe that nobody writes into, in each place that has a file's name: who waits for one hangs here.
+TEST(CErrors, PipesInThePlaceOfFiles) {
+  const std::filesystem::path scratch = std::filesystem::path(testing::TempDir()) / "pipes_for_files";
+  const std::filesystem::path model = default_model_folder();
+  const auto open = [&](const std::filesystem::path& path) {
+    paceline_open_options options;
+    paceline_open_options_init(&options, sizeof(options));
+    options.model = path.c_str();
+    options.threads = 1;
+    paceline_model* opened = nullptr;
+    Problem problem;
+    EXPECT_EQ(paceline_open(&options, &opened, &problem.text), PACELINE_NO_MODEL) << path;
+    return problem.said();
+  };
+  for (const char* const name : {"config.json", "tokenizer.json", "model.safetensors", "chat_template.jinja"}) {
+    std::filesystem::remove_all(scratch);
+    std::filesystem::create_directories(scratch);
+    for (const auto& entry : std::filesystem::directory_iterator(model))
+      if (entry.path().filename() != name)
+        std::filesystem::create_symlink(entry.path(), scratch / entry.path().filename());
+    ASSERT_EQ(::mkfifo((scratch / name).c_str(), 0600), 0);
+    EXPECT_THAT(open(scratch), HasSubstr(std::string(name) + ": expected a regular file"));
+  }
+  ASSERT_EQ(::mkfifo((scratch / "m.gguf").c_str(), 0600), 0);
+  EXPECT_THAT(open(scratch / "m.gguf"), HasSubstr("m.gguf"));
+  for (const int32_t is_clip : {0, 1}) {
+    paceline_medium medium;
+    paceline_medium_init(&medium, sizeof(medium));
+    const std::string path = scratch / "m.gguf";
+    medium.path = path.c_str();
+    medium.is_clip = is_clip;
+    TestAsk ask("Hello");
+    ask.request.media = &medium;
+    ask.request.media_count = 1;
+    Problem problem;
+    EXPECT_EQ(paceline_generate(shared_model(), &ask.request, nullptr, &problem.text), PACELINE_INVALID);
+    EXPECT_THAT(problem.said(), HasSubstr("m.gguf: expected a regular file"));
+  }
+  std::filesystem::remove_all(scratch);
+}
+
+// What this process may take is little: the size that nobody asks for follows it, and one that is asked for is named.
+TEST(CErrors, LimitsOnMemoryOfTheProcess) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory counts among what is limited";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto open = [](uint64_t kv_bytes) {
+    const rlimit memory{rlim_t{3} << 30, rlim_t{3} << 30};
+    if (::setrlimit(RLIMIT_AS, &memory) != 0) std::_Exit(100);
+    const std::string folder = default_model_folder();
+    paceline_open_options options;
+    paceline_open_options_init(&options, sizeof(options));
+    options.model = folder.c_str();
+    options.threads = 1;
+    options.kv_bytes = kv_bytes;
+    paceline_model* model = nullptr;
+    Problem problem;
+    const paceline_result result = paceline_open(&options, &model, &problem.text);
+    std::cerr << problem.said();
+    std::_Exit(result);
+  };
+  EXPECT_EXIT(open(0), testing::ExitedWithCode(PACELINE_OK), "");
+  EXPECT_EXIT(open(uint64_t{8} << 30), testing::ExitedWithCode(PACELINE_FAILED),
+              "the 8589934592 bytes that are wanted for keys and values; the limits of this process .ulimit -v.*bytes");
+}
+
+// Memory that ends in the midst of a request: whichever piece it is that there is none for, that is said, and the
+// process goes on. Each time another one that has so much more than it needed to open.
+TEST(CErrors, MemoryThatEndsWhileTextsAreWritten) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory counts among what is limited";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto generate = [](rlim_t more) {
+    paceline_model* model = open_default_model([](auto& options) { options.kv_bytes = uint64_t{64} << 20; });
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto limit = static_cast<rlim_t>(pages * ::getpagesize()) + more;
+    const rlimit memory{limit, limit};
+    if (::setrlimit(RLIMIT_AS, &memory) != 0) std::_Exit(100);
+    int failed = 0;
+    for (int i = 0; i < 3; ++i) {
+      TestAsk ask("Tell a story about a small boat.");
+      ask.request.choices = i == 2 ? 64 : 8;
+      ask.request.top_logprobs = 5;
+      ask.request.temperature = 1;
+      Problem problem;
+      const paceline_result result = paceline_generate(model, &ask.request, nullptr, &problem.text);
+      if (result != PACELINE_OK && result != PACELINE_FAILED) std::_Exit(101);
+      if (result == PACELINE_FAILED && problem.said().find("memory") == std::string::npos) std::_Exit(102);
+      failed += result == PACELINE_FAILED ? 1 : 0;
+    }
+    if (paceline_close(model) != PACELINE_OK) std::_Exit(103);
+    std::_Exit(failed > 0 ? 1 : 0);
+  };
+  for (const rlim_t kilobytes : {0, 512, 1024, 2048, 3072, 4096, 6144}) {
+    EXPECT_EXIT(generate(kilobytes << 10), testing::ExitedWithCode(1), "") << kilobytes;
+  }
 }
 
 // Of a thousand threads the memory has room for the stacks of some. It is another process that has so little.
@@ -192,7 +321,7 @@ TEST(CErrors, RequestsThatMakeNoSense) {
       {[](auto& ask) { ask.request.stop_strings = empty, ask.request.stop_string_count = 1; }, "stop string"},
       {[](auto& ask) { ask.request.logit_bias = &bias, ask.request.logit_bias_count = 1; }, "logit_bias"},
       {[](auto& ask) { ask.request.media_count = 1; }, "media"},
-      {[](auto& ask) { ask.request.picture_tokens = 3; }, "max_soft_tokens"},
+      {[](auto& ask) { ask.request.picture_tokens = 3; }, "picture_tokens must be 70"},
       {[](auto& ask) { ask.request.tool_choice = "required"; }, "no tools"},
       {[](auto& ask) { ask.request.response_format_json = "{"; }, "response_format_json must be JSON"},
       {[](auto& ask) { ask.request.response_format_json = R"({"type":"poem"})"; }, "response_format.type"},
@@ -206,7 +335,8 @@ TEST(CErrors, RequestsThatMakeNoSense) {
       {[](auto& ask) { ask.chat.messages_json = "[]"; }, "not both"},
       {[](auto& ask) { ask.chat.messages = nullptr, ask.chat.messages_json = "{}"; }, "messages must be an array"},
       {[](auto& ask) { ask.chat.tools_json = "[1]"; }, "tools[0]"},
-      {[](auto& ask) { ask.chat.variables_json = "7"; }, "chat_template_kwargs"},
+      {[](auto& ask) { ask.chat.variables_json = "7"; }, "variables_json must be an object"},
+      {[](auto& ask) { ask.chat.variables_json = R"({"tools": []})"; }, "variables_json.tools is not for clients"},
       {[](auto& ask) { ask.chat.variables_json = "\xff"; }, "variables_json must be UTF-8"},
       {[](auto& ask) { ask.message.content = long_text.c_str(); }, "tokens at least"},
       {[](auto& ask) { ask.request.chat = nullptr, ask.request.prompt = ""; }, ""},

@@ -53,8 +53,9 @@ Heard Generation::hear(const Event& event) {
   });
   // There is no memory to keep more of it.
   if (!done.ok()) {
+    choices_[static_cast<size_t>(event.choice)]->lost = true;
     heard = {event.tokens.size(), true};
-    if (event.end != nullptr) end_choice(event.choice, *event.end);
+    if (event.end != nullptr) fail(event.choice);
   }
   return heard;
 }
@@ -134,14 +135,22 @@ bool Generation::tell(paceline_event event) {
 
 void Generation::end_choice(int32_t number, const SequenceEnd& end) {
   Choice& choice = *choices_[static_cast<size_t>(number)];
-  if (choice.output.end() != OutputEnd::none) return;
+  if (choice.finish != PACELINE_FINISH_NONE) return;
   choice.output.finish(end, usage_);
   queued_ms_ = std::max(queued_ms_, end.queued_ms);
   prompt_ms_ = std::max(prompt_ms_, end.prompt_ms);
   decode_ms_ = std::max(decode_ms_, end.decode_ms);
-  bool goes_on = tell_news(number);
+  const bool goes_on = tell_news(number);
+  end_choice(number, choice.lost ? PACELINE_FINISH_FAILED : finish_of(choice.output.end()), goes_on);
+}
+
+// Wants no memory.
+void Generation::end_choice(int32_t number, paceline_finish finish, bool goes_on) {
+  Choice& choice = *choices_[static_cast<size_t>(number)];
+  if (choice.finish != PACELINE_FINISH_NONE) return;
+  choice.finish = finish;
   paceline_event event = event_of(PACELINE_EVENT_FINISH, number);
-  event.finish = finish_of(choice.output.end());
+  event.finish = finish;
   goes_on = tell(event) && goes_on;
   if (++choices_ended_ == choices_.size()) {
     end_all();
@@ -162,11 +171,18 @@ void Generation::end_all() {
   told_changed_.notify_all();
 }
 
-void Generation::fail(const std::string& why) {
-  SequenceEnd end;
-  end.reason = EndReason::failed;
-  end.problem = why;
-  for (size_t i = 0; i < choices_.size(); ++i) end_choice(static_cast<int32_t>(i), end);
+void Generation::fail() noexcept {
+  for (size_t i = 0; i < choices_.size(); ++i) fail(static_cast<int32_t>(i));
+}
+
+void Generation::fail(int32_t number) noexcept {
+  Choice& choice = *choices_[static_cast<size_t>(number)];
+  if (choice.finish != PACELINE_FINISH_NONE) return;
+  choice.lost = true;
+  (void)caught([&]() -> Outcome {
+    end_choice(number, PACELINE_FINISH_FAILED, true);
+    return {};
+  });
 }
 
 void Generation::begin(RequestId id) {
@@ -197,7 +213,11 @@ void Generation::close() {
   cancel();
 }
 
-void Generation::mute() {
+void Generation::leave() noexcept {
+  (void)caught([this]() -> Outcome {
+    cancel();
+    return {};
+  });
   const std::lock_guard lock(ear_mutex_);
   ear_ = {};
 }
@@ -220,15 +240,12 @@ Outcome Generation::wait() {
 
 Outcome Generation::outcome() const {
   for (const auto& choice : choices_) {
-    switch (choice->output.end()) {
-      case OutputEnd::none:
-      case OutputEnd::stop:
-      case OutputEnd::length:
-      case OutputEnd::context:
-      case OutputEnd::tool_calls: continue;
-      case OutputEnd::deadline: return {PACELINE_DEADLINE, "the request's time was over before its end"};
-      case OutputEnd::failed: return {PACELINE_FAILED, choice->output.problem()};
-      case OutputEnd::cancelled: break;
+    switch (choice->finish) {
+      case PACELINE_FINISH_DEADLINE: return {PACELINE_DEADLINE, "the request's time was over before its end"};
+      case PACELINE_FINISH_FAILED:
+        return {PACELINE_FAILED, choice->lost ? "there was no memory for all of the text" : choice->output.problem()};
+      case PACELINE_FINISH_CANCELLED: break;
+      default: continue;
     }
     const std::lock_guard lock(mutex_);
     if (closed_) return {PACELINE_CLOSED, "the model was closed before the request's end"};
@@ -273,7 +290,7 @@ Outcome Generation::choice(int32_t number, paceline_choice* out) const {
   made.id_count = choice.ids.size();
   made.tokens = choice.tokens.from(0).data();
   made.token_count = choice.tokens.size();
-  made.finish = finish_of(choice.output.end());
+  made.finish = choice.finish;
   return fill_struct(made, "choice", out);
 }
 

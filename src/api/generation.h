@@ -28,16 +28,16 @@ class Generation : public Listener {
 
   // The engine's thread.
   Heard hear(const Event& event) override;
-  // The same: it hears no more.
-  void fail(const std::string& why);
+  // The same: it hears no more, since there was no memory.
+  void fail() noexcept;
 
   // The engine has taken it.
   void begin(RequestId id);
   void cancel();
   // Cancels it since its model is closed.
   void close();
-  // Nothing more is told: not after this returns, unless it was called from within.
-  void mute();
+  // Cancels it, and nothing more is told: not after this returns, unless it was called from within.
+  void leave() noexcept;
 
   [[nodiscard]] Outcome wait();
   [[nodiscard]] Outcome usage(paceline_usage* out) const;
@@ -52,6 +52,8 @@ class Generation : public Listener {
     std::vector<paceline_tool_call> call_list;
     std::vector<int32_t> ids;
     TokenRecords tokens;
+    paceline_finish finish = PACELINE_FINISH_NONE;
+    bool lost = false;  // there was no memory to keep all of it
   };
 
   void hear_event(const Event& event, Heard& heard);
@@ -61,6 +63,8 @@ class Generation : public Listener {
   bool tell_delta(int32_t number, OutputDelta& delta);
   bool tell(paceline_event event);
   void end_choice(int32_t number, const SequenceEnd& end);
+  void end_choice(int32_t number, paceline_finish finish, bool goes_on);
+  void fail(int32_t number) noexcept;
   void end_all();
   [[nodiscard]] bool has_ended() const;
   [[nodiscard]] Outcome outcome() const;

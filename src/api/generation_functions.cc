@@ -86,15 +86,7 @@ paceline_result paceline_choice_of(const paceline_generation* generation, int32_
   });
 }
 
-void paceline_release(paceline_generation* generation) {
-  if (generation == nullptr) return;
-  (void)caught([&]() -> Outcome {
-    generation->state->cancel();
-    generation->state->mute();
-    return {};
-  });
-  delete generation;
-}
+void paceline_release(paceline_generation* generation) { delete generation; }
 
 const char* paceline_finish_name(paceline_finish finish) {
   switch (finish) {

@@ -29,7 +29,9 @@ paceline_result code_of(Refusal refusal) {
 
 // Of an opening that did not succeed: mostly its files are at fault.
 paceline_result code_of(const Error& error) {
-  return error.code == std::string_view(kNoThreads) ? PACELINE_FAILED : PACELINE_NO_MODEL;
+  const std::string_view code = error.code;
+  if (code == kBadSetting) return PACELINE_INVALID;
+  return code == kNoThreads || code == kNoMemory || code == kDeviceFailed ? PACELINE_FAILED : PACELINE_NO_MODEL;
 }
 
 }  // namespace
@@ -69,22 +71,19 @@ void RunningModel::run() noexcept {
     return {};
   });
   if (ended.ok()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    broken_ = true;
-  }
-  for (const auto& generation : living()) generation->fail(kBroken);
+  take_no_more(PACELINE_FAILED);
+  each_living([](Generation& generation) { generation.fail(); });
 }
 
 Outcome RunningModel::submit(Request request, const std::shared_ptr<Generation>& generation) {
-  remember(generation);
+  if (Outcome refused = remember(generation); !refused.ok()) return refused;
   const Submission made = opened_->engine().submit(std::move(request), generation);
   if (made.refusal != Refusal::none) {
     return {code_of(made.refusal), why_refused(made, opened_->description().settings.kv_bytes)};
   }
   generation->begin(made.id);
   const std::lock_guard lock(mutex_);
-  if (broken_) return {PACELINE_FAILED, kBroken};
+  if (refuses_ == PACELINE_FAILED) return {PACELINE_FAILED, kBroken};
   return {};
 }
 
@@ -93,36 +92,53 @@ void RunningModel::cancel(RequestId id) {
   if (opened_ != nullptr) opened_->engine().cancel(id);
 }
 
+// All of it, whether there is memory for what is said on the way or not.
 Outcome RunningModel::close() {
   if (is_own_thread())
     return invalid("a model cannot be closed from within on_event: its own thread would wait for itself");
   opened_->engine().drain();
-  for (const auto& generation : living()) generation->close();
+  take_no_more(PACELINE_CLOSED);
+  each_living([](Generation& generation) {
+    (void)caught([&]() -> Outcome {
+      generation.close();
+      return {};
+    });
+  });
   opened_->engine().stop();
   thread_.join();
-  opened_->keep_costs();
+  (void)caught([this]() -> Outcome {
+    opened_->keep_costs();
+    return {};
+  });
   const std::lock_guard lock(mutex_);
   maker_.reset();
   opened_.reset();
   return {};
 }
 
-void RunningModel::remember(const std::shared_ptr<Generation>& generation) {
+Outcome RunningModel::remember(const std::shared_ptr<Generation>& generation) {
   const std::lock_guard lock(mutex_);
+  if (refuses_ != PACELINE_OK) {
+    return {refuses_, refuses_ == PACELINE_FAILED ? kBroken : "the model is being closed"};
+  }
   if (generations_.size() >= tidy_at_) {
     std::erase_if(generations_, [](const auto& weak) { return weak.expired(); });
     tidy_at_ = 64 + 2 * generations_.size();
   }
   generations_.push_back(generation);
+  return {};
 }
 
-std::vector<std::shared_ptr<Generation>> RunningModel::living() {
+void RunningModel::take_no_more(paceline_result why) noexcept {
   const std::lock_guard lock(mutex_);
-  std::vector<std::shared_ptr<Generation>> found;
-  for (const auto& weak : generations_) {
-    if (auto generation = weak.lock()) found.push_back(std::move(generation));
-  }
-  return found;
+  if (refuses_ == PACELINE_OK) refuses_ = why;
+}
+
+// Once no more are taken: then nobody changes the list, and going through it takes no memory.
+template <class Visit>
+void RunningModel::each_living(const Visit& visit) const {
+  for (const auto& weak : generations_)
+    if (const auto generation = weak.lock()) visit(*generation);
 }
 
 }  // namespace paceline::api

@@ -40,8 +40,12 @@ class RunningModel {
   RunningModel() = default;
   Outcome start();
   void run() noexcept;
-  void remember(const std::shared_ptr<Generation>& generation);
-  [[nodiscard]] std::vector<std::shared_ptr<Generation>> living();
+  // Not where it takes no more requests: says why.
+  Outcome remember(const std::shared_ptr<Generation>& generation);
+  // From now on the list of generations stays as it is.
+  void take_no_more(paceline_result why) noexcept;
+  template <class Visit>
+  void each_living(const Visit& visit) const;
 
   std::string name_, folder_;
   std::unique_ptr<OpenedModel> opened_;
@@ -51,7 +55,7 @@ class RunningModel {
   std::mutex mutex_;  // guards all below, and opened_ where it is closed
   std::vector<std::weak_ptr<Generation>> generations_;
   size_t tidy_at_ = 64;
-  bool broken_ = false;  // its thread ended by something that was thrown
+  paceline_result refuses_ = PACELINE_OK;  // FAILED: its thread ended by something that was thrown; or CLOSED
 };
 
 }  // namespace paceline::api

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <new>
 
 #include "base/host_memory.h"
 #include "kernels/cpu_ops.h"
@@ -28,7 +29,11 @@ int32_t largest(const float* x, int32_t count) {
 
 }  // namespace
 
-std::shared_ptr<void> CpuOps::memory(size_t bytes) { return host_memory(bytes); }
+std::shared_ptr<void> CpuOps::memory(size_t bytes) {
+  std::shared_ptr<void> memory = host_memory(bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  return memory;
+}
 
 void CpuOps::upload(void* to, const void* from, size_t bytes) { std::memcpy(to, from, bytes); }
 

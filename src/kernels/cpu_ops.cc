@@ -44,9 +44,11 @@ void GrowingBuffer::Free::operator()(void* p) const { std::free(p); }
 
 void* GrowingBuffer::at_least(size_t bytes) {
   if (bytes > bytes_) {
-    bytes_ = (bytes + 4095) / 4096 * 4096;
-    block_.reset(std::aligned_alloc(64, bytes_));
+    const size_t wanted = (bytes + 4095) / 4096 * 4096;
+    bytes_ = 0;
+    block_.reset(std::aligned_alloc(64, wanted));
     if (block_ == nullptr) throw std::bad_alloc();
+    bytes_ = wanted;
   }
   return block_.get();
 }

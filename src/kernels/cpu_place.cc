@@ -29,12 +29,13 @@ Matrix as_packed(Matrix w, const void* values) {
 // Streams cross page borders all the time, and each costs a look-up: hence huge pages.
 void* CpuOps::place_memory(size_t bytes, std::vector<std::shared_ptr<const void>>& owners) {
   if (place_size_ - place_used_ < bytes) {
-    place_size_ = rounded(std::max(bytes, kBlockBytes), kHugePage);
-    place_used_ = 0;
-    void* block = std::aligned_alloc(kHugePage, place_size_);
+    const size_t size = rounded(std::max(bytes, kBlockBytes), kHugePage);
+    void* block = std::aligned_alloc(kHugePage, size);
     if (block == nullptr) throw std::bad_alloc();
-    madvise(block, place_size_, MADV_HUGEPAGE);
+    madvise(block, size, MADV_HUGEPAGE);
     place_block_ = {block, [](void* p) { std::free(p); }};
+    place_size_ = size;
+    place_used_ = 0;
   }
   if (owners.empty() || owners.back() != place_block_) owners.push_back(place_block_);
   void* at = static_cast<char*>(place_block_.get()) + place_used_;

@@ -229,9 +229,11 @@ struct HostCopy {
 // enqueued, in order; nothing has run for certain before wait().
 class Ops : public DraftOps {
  public:
-  // Zeroed, 64-byte aligned; none where there is no more.
+  // Zeroed, 64-byte aligned. Where there is no more: of a device none, which wait() says then; of the host it is
+  // std::bad_alloc, as of the heap.
   virtual std::shared_ptr<void> memory(size_t bytes) = 0;
   // The same for a large piece that may never be used to its end: the host's is only taken as far as it is written.
+  // None where there is no more.
   virtual std::shared_ptr<void> arena(size_t bytes) { return memory(bytes); }
   // A number that nobody else got here, for what has changed; never 0.
   uint64_t next_stamp() { return ++last_stamp_; }

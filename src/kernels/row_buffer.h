@@ -10,6 +10,7 @@ class RowBuffer {
   float* sized(Ops& ops, int64_t floats) {
     if (floats_ < floats) {
       memory_.reset();
+      floats_ = 0;
       memory_ = ops.memory(static_cast<size_t>(floats) * sizeof(float));
       floats_ = memory_ == nullptr ? 0 : floats;
     }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -19,44 +18,35 @@ Arena::Arena(kernels::Ops* backend, size_t unit_bytes, size_t capacity_bytes)
   memory_ = backend_ == nullptr ? reserved_host_memory(units * unit_bytes) : backend_->arena(units * unit_bytes);
   is_missing_ = memory_ == nullptr;
   if (memory_ == nullptr) return;
-  units_ = free_units_ = fresh_end_ = static_cast<int32_t>(units);
-  free_.emplace(0, units_);
+  free_ = FreeNumbers(static_cast<int32_t>(units));
+  units_ = fresh_end_ = static_cast<int32_t>(units);
 }
 
 Arena::~Arena() { CHECK(free_units() == units_); }
 
-bool Arena::take(std::span<int32_t> numbers, End end, bool zeroed) {
-  const auto count = static_cast<int32_t>(numbers.size());
-  while (free_units_ < count) {
+bool Arena::has_room(int32_t count) {
+  while (free_units() < count) {
     if (!reclaim_ || !reclaim_()) return false;
   }
-  for (int32_t& number : numbers) number = take_one(end);
+  return true;
+}
+
+bool Arena::take(std::span<int32_t> numbers, End end, bool zeroed) {
+  if (!has_room(static_cast<int32_t>(numbers.size()))) return false;
+  for (int32_t& number : numbers) number = end == End::low ? free_.take_lowest() : free_.take_highest();
   clear_used(numbers, zeroed);
   return true;
 }
 
-int32_t Arena::take_one(End end) {
-  --free_units_;
-  const auto range = end == End::low ? free_.begin() : std::prev(free_.end());
-  const auto [first, behind] = *range;
-  if (end == End::high) {
-    if (--range->second == first) free_.erase(range);
-    return behind - 1;
-  }
-  free_.erase(range);
-  if (first + 1 < behind) free_.emplace(first + 1, behind);
-  return first;
-}
-
-// Those that were used before; neighbours in one go.
+// Those that were used before; neighbours in one go. Taken from one end, they go up or down.
 void Arena::clear_used(std::span<const int32_t> numbers, bool zeroed) {
-  std::vector<int32_t> used;
-  for (const int32_t number : numbers)
-    if (number < fresh_begin_ || number >= fresh_end_) used.push_back(number);
-  std::sort(used.begin(), used.end());
-  for (size_t i = 0, end = 0; zeroed && i < used.size(); i = end) {
-    for (end = i + 1; end < used.size() && used[end] == used[end - 1] + 1;) ++end;
-    clear(used[i], static_cast<int32_t>(end - i));
+  const auto was_used = [this](int32_t number) { return number < fresh_begin_ || number >= fresh_end_; };
+  for (size_t i = 0, end = 0; zeroed && i < numbers.size(); i = end) {
+    end = i + 1;
+    if (!was_used(numbers[i])) continue;
+    const int32_t step = end < numbers.size() && numbers[end] < numbers[i] ? -1 : 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + step && was_used(numbers[end])) ++end;
+    clear(std::min(numbers[i], numbers[end - 1]), static_cast<int32_t>(end - i));
   }
   // What was fresh lay at one of its ends.
   for (const int32_t number : numbers) {
@@ -73,22 +63,8 @@ void Arena::clear(int32_t first, int32_t count) const {
     std::memset(at(first), 0, bytes);
 }
 
-void Arena::add_free(int32_t number) {
-  ++free_units_;
-  auto behind = free_.upper_bound(number);
-  int32_t end = number + 1;
-  if (behind != free_.end() && behind->first == end) {
-    end = behind->second;
-    behind = free_.erase(behind);
-  }
-  if (behind != free_.begin() && std::prev(behind)->second == number)
-    std::prev(behind)->second = end;
-  else
-    free_.emplace(number, end);
-}
-
 void Arena::give_back(std::span<const int32_t> numbers) {
-  for (const int32_t number : numbers) add_free(number);
+  for (const int32_t number : numbers) free_.give_back(number);
 }
 
 void Arena::copy(int32_t to, int32_t from) const {
@@ -108,11 +84,13 @@ HeldUnits& HeldUnits::operator=(HeldUnits&& other) noexcept {
 bool HeldUnits::grow(Arena& arena, int32_t count) {
   const size_t before = numbers_.size();
   if (count <= this->count()) return true;
+  // What is thrown, is thrown before there are numbers of units that nobody took.
+  numbers_.reserve(static_cast<size_t>(count));
+  if (!arena.has_room(count - this->count())) return false;
   arena_ = &arena;
   numbers_.resize(static_cast<size_t>(count));
-  if (arena.take(std::span(numbers_).subspan(before))) return true;
-  numbers_.resize(before);
-  return false;
+  CHECK(arena.take(std::span(numbers_).subspan(before)));
+  return true;
 }
 
 void HeldUnits::give_back() {

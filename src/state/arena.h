@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include "kernels/ops.h"
+#include "state/free_numbers.h"
 
 namespace paceline {
 
@@ -30,6 +30,9 @@ class Arena {
   enum class End : uint8_t { low, high };
   // zeroed: false: whatever they held, for who writes before reading.
   [[nodiscard]] bool take(std::span<int32_t> numbers, End end = End::low, bool zeroed = true);
+  // Of what take() would say no to: false. Otherwise the next take() of so many says yes, and throws nothing.
+  [[nodiscard]] bool has_room(int32_t count);
+  // Throws nothing.
   void give_back(std::span<const int32_t> numbers);
   // One unit's content.
   void copy(int32_t to, int32_t from) const;
@@ -41,23 +44,20 @@ class Arena {
   [[nodiscard]] std::byte* at(int32_t number) const { return base() + static_cast<size_t>(number) * unit_bytes_; }
   [[nodiscard]] size_t unit_bytes() const { return unit_bytes_; }
   [[nodiscard]] int32_t units() const { return units_; }
-  [[nodiscard]] int32_t free_units() const { return free_units_; }
+  [[nodiscard]] int32_t free_units() const { return free_.count(); }
   // Memory was asked for that the machine does not have.
   [[nodiscard]] bool is_missing() const { return is_missing_; }
 
  private:
   void clear(int32_t first, int32_t count) const;
-  int32_t take_one(End end);
   void clear_used(std::span<const int32_t> numbers, bool zeroed);
-  void add_free(int32_t number);
 
   kernels::Ops* backend_;
   size_t unit_bytes_;
   int32_t units_ = 0;
   std::shared_ptr<void> memory_;
   bool is_missing_ = false;
-  std::map<int32_t, int32_t> free_;  // where units are free: from the key up to the value
-  int32_t free_units_ = 0;
+  FreeNumbers free_;
   int32_t fresh_begin_ = 0, fresh_end_ = 0;  // have never been used, and are zero as they came
   std::function<bool()> reclaim_;
 };

@@ -1,5 +1,7 @@
 #include "state/kv_blocks.h"
 
+#include <memory>
+
 namespace paceline {
 
 // Blocks whose owners are all keepers are available.
@@ -34,11 +36,14 @@ KvBlockPool::KvBlockPool(const Shape& shape, size_t capacity_bytes)
     : shape_(shape), arena_(shape.backend, shape.unit_bytes, capacity_bytes) {}
 
 KvBlockRef KvBlockPool::take(StateKind kind) {
-  std::vector<int32_t> units(static_cast<size_t>(shape_.units[kind]));
+  auto block = std::make_unique<KvBlock>();
+  block->pool = this;
+  block->kind = kind;
+  block->units.resize(static_cast<size_t>(shape_.units[kind]));
   // What grows by itself lies together, and so does the rest. A row's tape is written before it is read.
   const Arena::End end = grows(kind) ? Arena::End::low : Arena::End::high;
-  if (!arena_.take(units, end, kind != StateKind::tape)) return {};
-  return KvBlockRef(new KvBlock{this, kind, 0, 0, std::move(units)});
+  if (!arena_.take(block->units, end, kind != StateKind::tape)) return {};
+  return KvBlockRef(block.release());
 }
 
 void KvBlockPool::copy(const KvBlockRef& to, const KvBlockRef& from) const {

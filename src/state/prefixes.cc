@@ -18,8 +18,14 @@ struct Prefixes::Page {
   ByKind<KeptBlock> blocks;
   Pages children;
   Pages::iterator place;  // among its parent's
+  // While it is not among those that may go.
+  Places::node_type leaf_node = new_node();
+  ByKind<Places::node_type> part_nodes;
 
   explicit Page(int64_t* looks) : children(Before{looks}) {}
+  void make_part_node(StateKind kind) {
+    if (part_nodes[kind].empty()) part_nodes[kind] = new_node();
+  }
   // A text's end: nothing stands on it.
   [[nodiscard]] bool is_open() const { return key().tokens.size() < kPageTokens; }
   [[nodiscard]] const Key& key() const { return place->first; }
@@ -94,16 +100,31 @@ Prefixes::Page& Prefixes::root(const Fingerprint& scope) {
   return *root;
 }
 
+Prefixes::Places::node_type Prefixes::new_node() {
+  Places one;
+  return one.extract(one.insert(Place{}).first);
+}
+
+void Prefixes::put_in(Places& places, Place place, Places::node_type& node) {
+  if (node.empty()) return;
+  node.value() = place;
+  places.insert(std::move(node));
+}
+
+void Prefixes::take_out(Places& places, const Place& place, Places::node_type& node) {
+  if (node.empty()) node = places.extract(place);
+}
+
 void Prefixes::list(Page& page) {
   if (page.parent == nullptr) return;
-  if (page.children.empty() && page.walks == 0) leaves_.insert({page.used, -page.depth, &page});
+  if (page.children.empty() && page.walks == 0) put_in(leaves_, {page.used, -page.depth, &page}, page.leaf_node);
   for (const StateKind kind : kPartKinds)
-    if (page.blocks[kind]) parts_[kind].insert({page.used, page.depth, &page});
+    if (page.blocks[kind]) put_in(parts_[kind], {page.used, page.depth, &page}, page.part_nodes[kind]);
 }
 
 void Prefixes::unlist(Page& page) {
-  leaves_.erase({page.used, -page.depth, &page});
-  for (const StateKind kind : kPartKinds) parts_[kind].erase({page.used, page.depth, &page});
+  take_out(leaves_, {page.used, -page.depth, &page}, page.leaf_node);
+  for (const StateKind kind : kPartKinds) take_out(parts_[kind], {page.used, page.depth, &page}, page.part_nodes[kind]);
 }
 
 void Prefixes::touch(Page& page) {
@@ -310,8 +331,11 @@ bool Prefixes::read_the_same(const Walk& walk, const PrefixText& text, const Wal
 }
 
 Prefixes::Page& Prefixes::add(Page& parent, Pages::iterator before, Key key, KvCache::PageBlocks blocks) {
+  auto made = std::make_unique<Page>(&looks_);
+  for (const StateKind kind : kPartKinds)
+    if (blocks[kind]) made->make_part_node(kind);
   unlist(parent);
-  const auto place = parent.children.emplace_hint(before, std::move(key), std::make_unique<Page>(&looks_));
+  const auto place = parent.children.emplace_hint(before, std::move(key), std::move(made));
   Page& page = *place->second;
   page.parent = &parent;
   page.place = place;
@@ -350,6 +374,7 @@ void Prefixes::leave(Walk& walk, const PrefixText& text, std::span<const TokenId
   Page& same = *place->second;
   for (const StateKind kind : kPartKinds) {
     if (same.blocks[kind] || !blocks[kind]) continue;
+    same.make_part_node(kind);
     unlist(same);
     same.blocks[kind].keep(std::move(blocks[kind]));
     list(same);

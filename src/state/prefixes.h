@@ -147,6 +147,7 @@ class Prefixes {
   // The path's end sees pages of all windows that are still here.
   [[nodiscard]] bool sees_windows(std::span<Page* const> path) const;
   void touch(Page& page);
+  // Where it stands among those that may go. Neither takes memory: a walk ends while something is thrown, too.
   void list(Page& page);
   void unlist(Page& page);
   void move_walk(Walk& walk, Page& to, int32_t pages);
@@ -163,14 +164,18 @@ class Prefixes {
     Page* page;
     auto operator<=>(const Place&) const = default;
   };
+  using Places = std::set<Place>;
+  static Places::node_type new_node();
+  static void put_in(Places& places, Place place, Places::node_type& node);
+  static void take_out(Places& places, const Place& place, Places::node_type& node);
 
   const KvLayout& layout_;
   uint64_t clock_ = 0;
   int64_t looks_ = 0;
   std::map<Fingerprint, std::unique_ptr<Page>> roots_;
   GonePages gone_;
-  std::set<Place> leaves_;         // pages that nothing stands on: neither a page nor a walk
-  ByKind<std::set<Place>> parts_;  // pages that have their part of a window, or a recurrent state
+  Places leaves_;         // pages that nothing stands on: neither a page nor a walk
+  ByKind<Places> parts_;  // pages that have their part of a window, or a recurrent state
 };
 
 }  // namespace paceline

@@ -2,11 +2,13 @@
 #include <gmock/gmock.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <limits>
@@ -76,6 +78,47 @@ TEST(CErrors, OpeningWhatCannotBeOpened) {
     EXPECT_EQ(paceline_open(&options, &model, nullptr), c.result);
   }
   EXPECT_EQ(paceline_open(nullptr, nullptr, nullptr), PACELINE_INVALID);
+}
+
+// A pipe that nobody writes into, in each place that has a file's name: who waits for one hangs here.
+TEST(CErrors, PipesInThePlaceOfFiles) {
+  const std::filesystem::path scratch = std::filesystem::path(testing::TempDir()) / "pipes_for_files";
+  const std::filesystem::path model = default_model_folder();
+  const auto open = [&](const std::filesystem::path& path) {
+    paceline_open_options options;
+    paceline_open_options_init(&options, sizeof(options));
+    options.model = path.c_str();
+    options.threads = 1;
+    paceline_model* opened = nullptr;
+    Problem problem;
+    EXPECT_EQ(paceline_open(&options, &opened, &problem.text), PACELINE_NO_MODEL) << path;
+    return problem.said();
+  };
+  for (const char* const name : {"config.json", "tokenizer.json", "model.safetensors", "chat_template.jinja"}) {
+    std::filesystem::remove_all(scratch);
+    std::filesystem::create_directories(scratch);
+    for (const auto& entry : std::filesystem::directory_iterator(model))
+      if (entry.path().filename() != name)
+        std::filesystem::create_symlink(entry.path(), scratch / entry.path().filename());
+    ASSERT_EQ(::mkfifo((scratch / name).c_str(), 0600), 0);
+    EXPECT_THAT(open(scratch), HasSubstr(std::string(name) + ": expected a regular file"));
+  }
+  ASSERT_EQ(::mkfifo((scratch / "m.gguf").c_str(), 0600), 0);
+  EXPECT_THAT(open(scratch / "m.gguf"), HasSubstr("m.gguf"));
+  for (const int32_t is_clip : {0, 1}) {
+    paceline_medium medium;
+    paceline_medium_init(&medium, sizeof(medium));
+    const std::string path = scratch / "m.gguf";
+    medium.path = path.c_str();
+    medium.is_clip = is_clip;
+    TestAsk ask("Hello");
+    ask.request.media = &medium;
+    ask.request.media_count = 1;
+    Problem problem;
+    EXPECT_EQ(paceline_generate(shared_model(), &ask.request, nullptr, &problem.text), PACELINE_INVALID);
+    EXPECT_THAT(problem.said(), HasSubstr("m.gguf: expected a regular file"));
+  }
+  std::filesystem::remove_all(scratch);
 }
 
 // Memory that ends in the midst of a request: whichever piece it is that there is none for, that is said, and the

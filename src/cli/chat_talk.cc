@@ -4,10 +4,10 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <limits>
 #include <utility>
 
+#include "base/regular_file.h"
 #include "base/utf8.h"
 
 namespace paceline {
@@ -20,18 +20,6 @@ template <class Read>
 Result<Medium> talk_medium(Result<Read> read) {
   if (!read.ok()) return read.error();
   return Medium(std::make_shared<const Read>(std::move(*read)));
-}
-
-Result<std::string> read_file(const std::string& path) {
-  std::error_code error;
-  const auto size = std::filesystem::file_size(path, error);
-  if (error) return Error{fmt::format("{}: {}", path, error.message())};
-  if (size > kMostFileBytes)
-    return Error{fmt::format("{}: expected at most {} bytes, found {}", path, kMostFileBytes, size)};
-  std::ifstream file(path, std::ios::binary);
-  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file) return Error{fmt::format("{}: cannot be read", path)};
-  return bytes;
 }
 
 // Whole, or as it was: what was saved before is not lost to a full disk.
@@ -68,7 +56,7 @@ Result<Medium> ChatTalk::decode(const MediaFile& file) const {
 Status ChatTalk::show(const std::string& file, bool is_clip) {
   MediaFile shown;
   shown.is_video = is_clip;
-  TRY_ASSIGN(shown.bytes, read_file(file));
+  TRY_ASSIGN(shown.bytes, read_file(file, kMostFileBytes));
   auto medium = decode(shown);
   if (!medium.ok()) return Error{fmt::format("{}: {}", file, medium.error().message)};
   shown_.push_back(std::move(shown));
@@ -139,7 +127,7 @@ Status ChatTalk::save(const std::string& file, const ChatSettings& settings) con
 }
 
 Status ChatTalk::load(const std::string& file, ChatSettings& settings) {
-  TRY_ASSIGN(const std::string text, read_file(file));
+  TRY_ASSIGN(const std::string text, read_file(file, kMostFileBytes));
   auto saved = read_conversation(text);
   if (!saved.ok()) return Error{fmt::format("{}: {}", file, saved.error().message)};
   std::vector<Medium> media;

@@ -4,8 +4,8 @@
 
 #include <boost/json.hpp>
 
+#include "base/regular_file.h"
 #include "media/decode.h"
-#include "weights/mapped_file.h"
 
 namespace paceline {
 namespace {

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <fstream>
 
+#include "base/regular_file.h"
 #include "model/load.h"
 #include "proof/gguf_goldens.h"
 #include "proof/golden_file.h"

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/regular_file.h"
 #include "kernels/cpu_ops.h"
 #include "kernels/portable/rounded.h"
 #include "model/gemma4/gemma4_forward.h"
@@ -21,7 +22,6 @@
 #include "proof/wide_weights.h"
 #include "session/found_drafter.h"
 #include "session/text_model.h"
-#include "weights/mapped_file.h"
 
 namespace paceline {
 namespace {

@@ -6,10 +6,10 @@
 #include <boost/json/object.hpp>
 #include <optional>
 
+#include "base/regular_file.h"
 #include "kernels/cpu_ops.h"
 #include "proof/rounding_ops.h"
 #include "session/model_path.h"
-#include "weights/mapped_file.h"
 
 namespace paceline {
 namespace {

@@ -15,12 +15,12 @@
 #include <random>
 
 #include "base/file_limit.h"
+#include "base/regular_file.h"
 #include "base/replaced_file.h"
 #include "base/sanitized.h"
 #include "model/gemma4/gemma4_forward.h"
 #include "server/health.h"
 #include "server/server_for_tests.h"
-#include "weights/mapped_file.h"
 
 namespace paceline {
 namespace {

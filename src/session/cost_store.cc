@@ -8,9 +8,9 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/regular_file.h"
 #include "base/replaced_file.h"
 #include "weights/json_fields.h"
-#include "weights/mapped_file.h"
 #include "weights/sha256.h"
 
 namespace paceline {

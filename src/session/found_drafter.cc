@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "base/regular_file.h"
 #include "model/gemma4/backend_limits.h"
 #include "model/gemma4/mtp_binding.h"
 #include "speculate/dflash/dflash_drafter.h"
 #include "speculate/mtp/mtp_drafter.h"
 #include "weights/gguf/gguf_checkpoint.h"
-#include "weights/mapped_file.h"
 
 namespace paceline {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <optional>
 
+#include "base/regular_file.h"
 #include "media/decode.h"
 #include "model/vision/vision_config_reader.h"
 #include "model/vision/vision_limits.h"
-#include "weights/mapped_file.h"
 
 namespace paceline {
 namespace {

@@ -4,11 +4,10 @@
 #include <lzma.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
-#include <fstream>
 #include <memory>
+
+#include "base/regular_file.h"
 
 namespace paceline {
 namespace {
@@ -18,21 +17,6 @@ constexpr std::string_view kXzMagic(
     "7zXZ\0",
     6);
 constexpr uint64_t kMaxDecoderMemory = uint64_t{256} << 20;  // xz -9 needs 65 MiB
-
-Result<std::string> read_whole_file(const std::string& path, size_t max_bytes) {
-  errno = 0;
-  std::ifstream file(path, std::ios::binary | std::ios::ate);
-  if (!file) return Error{fmt::format("{}: expected a file to read, found: {}", path, std::strerror(errno))};
-  const std::streamoff bytes = file.tellg();
-  if (bytes < 0) return Error{fmt::format("{}: expected a regular file", path)};
-  if (static_cast<uint64_t>(bytes) > max_bytes) {
-    return Error{fmt::format("{}: expected at most {} bytes, found {}", path, max_bytes, bytes)};
-  }
-  std::string contents(static_cast<size_t>(bytes), '\0');
-  file.seekg(0);
-  if (!file.read(contents.data(), bytes)) return Error{fmt::format("{}: expected {} bytes, found fewer", path, bytes)};
-  return contents;
-}
 
 }  // namespace
 
@@ -66,7 +50,7 @@ Result<std::string> unpack_xz(std::string_view packed, size_t max_bytes) {
 }
 
 Result<std::string> read_packed_file(const std::string& path, size_t max_bytes) {
-  TRY_ASSIGN(std::string contents, read_whole_file(path, max_bytes));
+  TRY_ASSIGN(std::string contents, read_file(path, max_bytes));
   if (!contents.starts_with(kXzMagic)) return contents;
   auto text = unpack_xz(contents, max_bytes);
   if (!text) return Error{fmt::format("{}: {}", path, text.error().message)};

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/regular_file.h"
 #include "weights/gguf/gguf_checkpoint.h"
 #include "weights/gguf/ollama_manifest.h"
 #include "weights/mapped_file.h"

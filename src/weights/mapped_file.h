@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <span>
-#include <string>
 
 #include "base/result.h"
 
@@ -35,11 +34,5 @@ class MappedFile {
   const std::byte* start_ = nullptr;
   size_t size_ = 0;
 };
-
-// Says what could not be done with a file, and errno's reason.
-Error file_error(const std::filesystem::path& path, const char* what);
-
-// The whole of a small file; an error when it is absent, or larger than `most_bytes`.
-Result<std::string> read_file(const std::filesystem::path& path, size_t most_bytes);
 
 }  // namespace paceline

@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <utility>
 
-#include "weights/mapped_file.h"
+#include "base/regular_file.h"
 
 namespace paceline {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "base/regular_file.h"
 #include "weights/json_fields.h"
 
 namespace paceline {

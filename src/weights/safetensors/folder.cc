@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/regular_file.h"
 #include "weights/safetensors/safetensors.h"
 #include "weights/safetensors/shard_index.h"
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/regular_file.h"
 #include "weights/mapped_file.h"
 #include "weights/safetensors/safetensors.h"
 #include "weights/scratch_folder.h"

@@ -41,14 +41,17 @@ install(FILES ${CMAKE_BINARY_DIR}/paceline-config.cmake ${CMAKE_BINARY_DIR}/pace
 
 # Found from where the file lies, so that the whole prefix may be moved.
 file(RELATIVE_PATH PACELINE_PC_UP /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
-# For pkg-config --static: packages by their own files, and what has none by its name.
-set(PACELINE_PC_REQUIRES "fmt liblzma libcrypto libjpeg libpng libwebp libwebpdemux libutf8proc")
+# What the archive stands on, each by its name and not by its package: FFmpeg's, for one, would ask for all that it
+# could be linked with itself.
+set(PACELINE_PC_LIBS "-lfmt -llzma -lcrypto -ljpeg -lpng -lwebpdemux -lwebp -lutf8proc")
 if(PACELINE_FFMPEG)
-  string(APPEND PACELINE_PC_REQUIRES " libavformat libavcodec libavutil libswscale")
+  string(APPEND PACELINE_PC_LIBS " -lavformat -lavcodec -lswscale -lavutil")
 endif()
-set(PACELINE_PC_LIBS "-lboost_json -lstdc++ -lm -lpthread -ldl")
+string(APPEND PACELINE_PC_LIBS " -lboost_json -lstdc++ -lm -lpthread -ldl")
 if(PACELINE_CUDA)
   string(APPEND PACELINE_PC_LIBS " -lcudart_static -lrt")
 endif()
-configure_file(cmake/paceline.pc.in ${CMAKE_BINARY_DIR}/paceline.pc @ONLY)
-install(FILES ${CMAKE_BINARY_DIR}/paceline.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+foreach(package paceline paceline-static)
+  configure_file(cmake/${package}.pc.in ${CMAKE_BINARY_DIR}/${package}.pc @ONLY)
+  install(FILES ${CMAKE_BINARY_DIR}/${package}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endforeach()

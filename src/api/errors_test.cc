@@ -15,6 +15,7 @@
 
 #include "api/model_for_tests.h"
 #include "base/sanitized.h"
+#include "base/utf8.h"
 
 namespace paceline::api {
 namespace {
@@ -78,6 +79,21 @@ TEST(CErrors, OpeningWhatCannotBeOpened) {
     EXPECT_EQ(paceline_open(&options, &model, nullptr), c.result);
   }
   EXPECT_EQ(paceline_open(nullptr, nullptr, nullptr), PACELINE_INVALID);
+}
+
+// One line of UTF-8, whatever was asked for.
+TEST(CErrors, WordsAreOneLineOfText) {
+  for (const char* const model : {"nobody/has-this", "/no/such\nfolder/\xff\xfe", "no\x1b[31m/such"}) {
+    paceline_open_options options;
+    paceline_open_options_init(&options, sizeof(options));
+    options.model = model;
+    paceline_model* opened = nullptr;
+    Problem problem;
+    EXPECT_EQ(paceline_open(&options, &opened, &problem.text), PACELINE_NO_MODEL);
+    EXPECT_GT(problem.said().size(), 20u);
+    EXPECT_TRUE(is_valid_utf8(problem.said())) << problem.said();
+    for (const char c : problem.said()) EXPECT_GE(static_cast<unsigned char>(c), ' ') << problem.said();
+  }
 }
 
 // A pipe that nobody writes into, in each place that has a file's name: who waits for one hangs here.

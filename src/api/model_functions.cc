@@ -3,6 +3,7 @@
 
 #include "api/handles.h"
 #include "api/structs.h"
+#include "base/one_line.h"
 
 namespace paceline::api {
 namespace {
@@ -66,7 +67,9 @@ OpenOptions options_of(const paceline_open_options& asked) {
   engine.reserve_tokens = asked.reserve_tokens;
   options.draft.lazy = asked.lazy_drafter != 0;
   if (asked.on_remark != nullptr) {
-    options.tell = [hear = asked.on_remark, user = asked.user](const std::string& text) { hear(user, text.c_str()); };
+    options.tell = [hear = asked.on_remark, user = asked.user](const std::string& text) {
+      hear(user, one_line(text).c_str());
+    };
   }
   if (asked.on_progress != nullptr) {
     options.progress = [hear = asked.on_progress, user = asked.user](int64_t done, int64_t total) {

@@ -4,6 +4,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/one_line.h"
+
 namespace paceline::api {
 namespace {
 
@@ -21,7 +23,13 @@ char* copy_of(std::string_view text) noexcept {
 paceline_result tell(const Outcome& outcome, char** problem) noexcept {
   if (problem == nullptr) return outcome.code;
   *problem = nullptr;
-  if (!outcome.ok()) *problem = copy_of(outcome.message.empty() ? "there is no memory for it" : outcome.message);
+  if (outcome.ok()) return outcome.code;
+  constexpr std::string_view kNone = "there is no memory for it";
+  try {
+    *problem = outcome.message.empty() ? copy_of(kNone) : copy_of(one_line(outcome.message));
+  } catch (const std::bad_alloc&) {
+    *problem = copy_of(kNone);
+  }
   return outcome.code;
 }
 

@@ -10,25 +10,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/one_line.h"
 #include "cli/interrupt.h"
 
 namespace paceline {
 namespace {
 
-void line_on_stderr(std::string_view message) {
-  std::string line = "paceline: ";
-  bool gap = false;
-  for (const char c : message) {
-    const bool blank = c == '\n' || c == '\r' || c == '\t' || c == ' ';
-    if (!blank) {
-      if (gap) line += ' ';
-      line += c;
-    }
-    gap = blank;
-  }
-  line += '\n';
-  tell(line);
-}
+void line_on_stderr(std::string_view message) { tell("paceline: " + one_line(message) + "\n"); }
 
 // Waits until more can be written. False: it cannot, and Ctrl-C was pressed.
 bool wait_for_reader(int descriptor) {

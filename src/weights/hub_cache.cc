@@ -87,17 +87,18 @@ Result<fs::path> resolve_id(std::string_view argument, const HubCaches& caches) 
         argument)};
   }
   std::string looked;
+  const auto look_in = [&](const fs::path& place) { looked += (looked.empty() ? " " : ", ") + place.string(); };
   for (const fs::path& cache : caches.folders) {
     const fs::path model = cache / *name;
     if (is_folder(model)) {
       TRY_ASSIGN(const fs::path snapshot, main_snapshot(model));
       return quant_in(snapshot, id, quant);
     }
-    looked += fmt::format("\n  {}", model.string());
+    look_in(model);
   }
   for (const fs::path& store : caches.lm_studio) {
     if (is_folder(store / id)) return quant_in(store / id, id, quant);
-    looked += fmt::format("\n  {}", (store / id).string());
+    look_in(store / id);
   }
   return Error{fmt::format(
       "{}: no such folder, and not in the local Hugging Face cache (nothing is downloaded); looked in{}{}", argument,

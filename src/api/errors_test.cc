@@ -16,6 +16,7 @@
 #include "api/model_for_tests.h"
 #include "base/sanitized.h"
 #include "base/utf8.h"
+#include "kernels/cuda_device.h"
 
 namespace paceline::api {
 namespace {
@@ -61,7 +62,7 @@ TEST(CErrors, OpeningWhatCannotBeOpened) {
       {[](auto& options) { options.draft_up_to_kv = 1.5; }, PACELINE_INVALID, "draft_up_to_kv"},
       {[](auto& options) { options.draft_up_to_kv = std::nan(""); }, PACELINE_INVALID, "draft_up_to_kv"},
       {[](auto& options) { options.reserve_tokens = -1; }, PACELINE_INVALID, "reserve_tokens"},
-      {[](auto& options) { options.kv_bytes = 1; }, PACELINE_NO_MODEL, "kv_bytes"},
+      {[](auto& options) { options.kv_bytes = 1; }, PACELINE_INVALID, "kv_bytes"},
       {[](auto& options) { options.size = 0; }, PACELINE_INVALID, "options.size"},
   };
   const std::string folder = default_model_folder();
@@ -79,6 +80,19 @@ TEST(CErrors, OpeningWhatCannotBeOpened) {
     EXPECT_EQ(paceline_open(&options, &model, nullptr), c.result);
   }
   EXPECT_EQ(paceline_open(nullptr, nullptr, nullptr), PACELINE_INVALID);
+}
+
+TEST(CErrors, ADeviceThatIsNotThere) {
+  if (kernels::find_cuda_device().ok()) GTEST_SKIP() << "there is one";
+  const std::string folder = default_model_folder();
+  paceline_open_options options;
+  paceline_open_options_init(&options, sizeof(options));
+  options.model = folder.c_str();
+  options.device = PACELINE_DEVICE_CUDA;
+  paceline_model* model = nullptr;
+  Problem problem;
+  EXPECT_EQ(paceline_open(&options, &model, &problem.text), PACELINE_INVALID);
+  EXPECT_THAT(problem.said(), HasSubstr("CUDA"));
 }
 
 // One line of UTF-8, whatever was asked for.

@@ -29,7 +29,9 @@ paceline_result code_of(Refusal refusal) {
 
 // Of an opening that did not succeed: mostly its files are at fault.
 paceline_result code_of(const Error& error) {
-  return error.code == std::string_view(kNoThreads) ? PACELINE_FAILED : PACELINE_NO_MODEL;
+  const std::string_view code = error.code;
+  if (code == kBadSetting) return PACELINE_INVALID;
+  return code == kNoThreads || code == kNoMemory || code == kDeviceFailed ? PACELINE_FAILED : PACELINE_NO_MODEL;
 }
 
 }  // namespace

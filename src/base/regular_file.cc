@@ -12,7 +12,9 @@
 namespace paceline {
 
 Error file_error(const std::filesystem::path& path, const char* what) {
-  return Error{fmt::format("{}: {}: {}", path.string(), what, std::system_category().message(errno))};
+  const int why = errno;
+  return Error{fmt::format("{}: {}: {}", path.string(), what, std::system_category().message(why)),
+               why == ENOMEM ? kNoMemory : ""};
 }
 
 Result<RegularFile> RegularFile::open(const std::filesystem::path& path) {

@@ -10,6 +10,10 @@
 
 namespace paceline {
 
+// Codes of errors: what was asked for does not go together with this machine or model; the machine has no memory for
+// it.
+inline constexpr const char *kBadSetting = "bad_setting", *kNoMemory = "no_memory";
+
 struct Error {
   std::string message;
   const char* code = "";  // a word for programs, where they have to tell it from others

@@ -9,7 +9,7 @@
 namespace paceline {
 namespace {
 
-constexpr const char* kNoMemory = "the engine has no memory left for the keys and values of this text";
+constexpr const char* kNoRoomLeft = "the engine has no memory left for the keys and values of this text";
 
 }  // namespace
 
@@ -86,7 +86,7 @@ void Stepper::hold() {
   lost_.clear();
   schedule_.hold(plan_, lost_);
   ended_.clear();
-  for (Sequence* seq : lost_) ended_.push_back({seq, EndReason::failed, kNoMemory});
+  for (Sequence* seq : lost_) ended_.push_back({seq, EndReason::failed, kNoRoomLeft});
   end_all();
 }
 

@@ -36,9 +36,11 @@ Result<std::unique_ptr<Machine>> Machine::make(const MachineOptions& options) {
   if (options.pinned) pin_this_thread(0);
   if (options.device != Device::cpu) {
     const auto device = kernels::find_cuda_device();
-    if (!device.ok() && options.device == Device::cuda) return device.error();
+    if (!device.ok() && options.device == Device::cuda) return Error{device.error().message, kBadSetting};
     if (device.ok()) {
-      TRY_ASSIGN(machine->ops_, kernels::make_cuda_ops());
+      auto ops = kernels::make_cuda_ops();
+      if (!ops.ok()) return Error{ops.error().message, kDeviceFailed};
+      machine->ops_ = std::move(*ops);
       machine->kernels_name_ = "cuda on " + device->name;
       return machine;
     }

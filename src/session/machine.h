@@ -23,8 +23,8 @@ struct MachineOptions {
 // As the system calls it; "": it does not.
 std::string processor_name();
 
-// The code of the error where the system does not start as many threads as are asked for.
-inline constexpr const char* kNoThreads = "no_threads";
+// Codes of errors: the system does not start as many threads as are asked for; a device that is there cannot be used.
+inline constexpr const char *kNoThreads = "no_threads", *kDeviceFailed = "device_failed";
 
 class Machine {
  public:

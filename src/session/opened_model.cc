@@ -106,7 +106,8 @@ Status OpenedModel::load(const OpenOptions& options) {
                                                   : make_random_text_model(random, machine_->pool(), options.tell));
   TRY(text.loaded.weights->check(machine_->ops().limits()));
   const KvFormats kv = kv_formats(options.run);
-  TRY(check_formats(kv, text.loaded.weights->state(), machine_->ops().limits()));
+  if (const Status has = check_formats(kv, text.loaded.weights->state(), machine_->ops().limits()); !has.ok())
+    return Error{has.error().message, kBadSetting};
   // Reads and writes every quantised weight once, where the kernels want them in their own order.
   TRY(go_on(options));
   auto placed = text.loaded.weights->placed_for(machine_->ops(), [&](size_t done, size_t total) {
@@ -170,10 +171,12 @@ Status OpenedModel::add_engine(const OpenOptions& options) {
   if (settings.chunk_rows == 0) settings.chunk_rows = on_device ? kMostForwardRows : kMaxForwardRows;
   // A device's memory is dealt out once, and what steps scribble on comes first.
   if (on_device) TRY(run_largest_steps({forward_.get(), drafting_->drafter(), vision_.get()}, settings));
-  if (settings.kv_bytes == 0)
+  const bool is_asked_for = settings.kv_bytes != 0;
+  if (!is_asked_for)
     settings.kv_bytes = options.one_request ? kv_bytes_for_one(*forward_, drafting_->drafter(), settings)
                                             : automatic_kv_bytes(*forward_, settings);
-  TRY(check_kv_bytes(settings.kv_bytes, *forward_));
+  if (const Status enough = check_kv_bytes(settings.kv_bytes, *forward_); !enough.ok())
+    return Error{enough.error().message, is_asked_for ? kBadSetting : kNoMemory};
   const EngineParts parts{.forward = forward_.get(),
                           .pool = &machine_->pool(),
                           .drafter = drafting_->drafter(),
@@ -182,7 +185,8 @@ Status OpenedModel::add_engine(const OpenOptions& options) {
                           .vision = vision_ != nullptr ? &vision_->forward() : nullptr,
                           .turns = options.turns};
   engine_ = std::make_unique<Engine>(parts, settings);
-  if (const EngineStats stats = engine_->stats(); stats.failed) return Error{stats.failure};
+  if (const EngineStats stats = engine_->stats(); stats.failed)
+    return Error{stats.failure, kNoMemory};
   return Done{};
 }
 

@@ -137,7 +137,10 @@ double rounded(double value, int64_t precision) {
     const double scale = std::pow(10.0, static_cast<double>(-precision));
     return std::nearbyint(value / scale) * scale;
   }
-  return std::stod(fmt::format("{:.{}f}", value, static_cast<int>(precision)));
+  const std::string digits = fmt::format("{:.{}f}", value, static_cast<int>(precision));
+  double read = value;
+  (void)std::from_chars(digits.data(), digits.data() + digits.size(), read);
+  return read;
 }
 
 Result<Value> rounded_integer(int64_t value, int64_t precision) {

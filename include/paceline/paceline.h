@@ -98,7 +98,7 @@ typedef struct paceline_open_options {
   int32_t vision;              /* whether pictures are taken */
   int32_t depth;               /* guesses per check; -1: by what is measured on the way */
   int32_t keep_prefixes;       /* 1: the beginnings of prompts are kept for requests that share them */
-  uint64_t kv_bytes;           /* memory for keys and values; 0: what seems right for the memory that is free */
+  uint64_t kv_bytes;           /* memory for keys and values; 0: half of what is free to this process, within bounds */
   uint64_t picture_bytes;      /* memory for what became of pictures */
   int32_t batch_rows;          /* tokens of one step, guesses included */
   int32_t chunk_rows;          /* tokens of prompts where nobody writes; 0: what suits the device */

@@ -151,6 +151,30 @@ TEST(CErrors, PipesInThePlaceOfFiles) {
   std::filesystem::remove_all(scratch);
 }
 
+// What this process may take is little: the size that nobody asks for follows it, and one that is asked for is named.
+TEST(CErrors, LimitsOnMemoryOfTheProcess) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory counts among what is limited";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto open = [](uint64_t kv_bytes) {
+    const rlimit memory{rlim_t{3} << 30, rlim_t{3} << 30};
+    if (::setrlimit(RLIMIT_AS, &memory) != 0) std::_Exit(100);
+    const std::string folder = default_model_folder();
+    paceline_open_options options;
+    paceline_open_options_init(&options, sizeof(options));
+    options.model = folder.c_str();
+    options.threads = 1;
+    options.kv_bytes = kv_bytes;
+    paceline_model* model = nullptr;
+    Problem problem;
+    const paceline_result result = paceline_open(&options, &model, &problem.text);
+    std::cerr << problem.said();
+    std::_Exit(result);
+  };
+  EXPECT_EXIT(open(0), testing::ExitedWithCode(PACELINE_OK), "");
+  EXPECT_EXIT(open(uint64_t{8} << 30), testing::ExitedWithCode(PACELINE_FAILED),
+              "the 8589934592 bytes that are wanted for keys and values; the limits of this process .ulimit -v.*bytes");
+}
+
 // Memory that ends in the midst of a request: whichever piece it is that there is none for, that is said, and the
 // process goes on. Each time another one that has so much more than it needed to open.
 TEST(CErrors, MemoryThatEndsWhileTextsAreWritten) {

@@ -10,23 +10,19 @@
 #include <string>
 #include <thread>
 
+#include "base/control_groups.h"
+
 namespace paceline {
 namespace {
 
-// Version 2 of control groups: the group's path below where they are mounted; its parents have quotas of their own.
 int cores_of_groups() {
-  std::ifstream groups("/proc/self/cgroup");
-  std::string line, path;
-  while (std::getline(groups, line))
-    if (line.starts_with("0::")) path = line.substr(3);
   int found = 0;
-  for (;;) {
-    std::ifstream file("/sys/fs/cgroup" + path + "/cpu.max");
+  for (const std::filesystem::path& group : control_groups()) {
+    std::ifstream file(group / "cpu.max");
     if (std::string text; std::getline(file, text))
       if (const int cores = cores_of_quota(text); cores > 0) found = found == 0 ? cores : std::min(found, cores);
-    if (path.empty() || path == "/") return found;
-    path.resize(path.rfind('/'));
   }
+  return found;
 }
 
 }  // namespace

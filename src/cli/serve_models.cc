@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/free_memory.h"
 #include "kernels/cuda_device.h"
-#include "session/kv_size.h"
 #include "session/model_list.h"
 #include "session/model_path.h"
 

@@ -3,36 +3,40 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
 #include <string>
 
+#include "base/free_memory.h"
 #include "engine/schedule.h"
 #include "session/largest_steps.h"
 
 namespace paceline {
 
-size_t free_host_bytes() {
-  std::ifstream file("/proc/meminfo");
-  size_t kilobytes = 0;
-  for (std::string word; file >> word;) {
-    if (word == "MemAvailable:" && file >> kilobytes) break;
-  }
-  return kilobytes * 1024;
-}
+namespace {
+
+constexpr size_t kLeastKvBytes = size_t{256} << 20, kMostKvBytes = size_t{64} << 30;
+
+}  // namespace
 
 size_t automatic_kv_bytes(const Forward& forward, const EngineSettings& settings) {
-  constexpr size_t kLeast = size_t{256} << 20, kMost = size_t{64} << 30;
   if (forward.ops().limits().own_memory) {
     const size_t free_bytes = forward.ops().free_bytes();
     return free_bytes - bytes_beside_steps(forward.config(), settings, free_bytes);
   }
-  return std::clamp(free_host_bytes() / 2, kLeast, kMost);
+  return std::clamp(free_host_bytes() / 2, kLeastKvBytes, kMostKvBytes);
 }
 
 size_t kv_bytes_for_one(const Forward& forward, const Drafter* drafter, const EngineSettings& settings) {
   const size_t longest =
       Schedule::sequence_bytes(forward.kv_layout(), drafter, forward.config().context, kMaxImageRows);
-  return forward.ops().limits().own_memory ? std::min(longest, automatic_kv_bytes(forward, settings)) : longest;
+  if (forward.ops().limits().own_memory) return std::min(longest, automatic_kv_bytes(forward, settings));
+  const auto addresses = free_address_bytes();
+  return addresses ? std::min(longest, std::max(*addresses / 2, kLeastKvBytes)) : longest;
+}
+
+std::string limits_that_stand_in_the_way() {
+  const auto addresses = free_address_bytes();
+  if (!addresses) return "";
+  return fmt::format("; the limits of this process (ulimit -v, ulimit -d) leave {} bytes", *addresses);
 }
 
 Status check_kv_bytes(size_t bytes, const Forward& forward) {

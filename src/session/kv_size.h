@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "base/result.h"
 #include "engine/engine_settings.h"
@@ -10,16 +11,16 @@
 
 namespace paceline {
 
-// Of the host, that could be taken without others giving up theirs.
-size_t free_host_bytes();
-
 // What seems right where nobody says: of a device all that is free once steps have what they scribble on (see
 // largest_steps.h), of the host half of it within bounds. (Weights that were mapped come and go with their use, and
 // count as free.)
 size_t automatic_kv_bytes(const Forward& forward, const EngineSettings& settings);
-// The same for one request at a time, however long, with drafts: of the host only as much is taken as is used. drafter:
-// may be none.
+// The same for one request at a time, however long, with drafts: of the host only as much is taken as is used, but
+// where addresses are limited, half of those that are left. drafter: may be none.
 size_t kv_bytes_for_one(const Forward& forward, const Drafter* drafter, const EngineSettings& settings);
+
+// Said behind what was wanted and is not there, where it is a limit of the process that stands in the way; else "".
+std::string limits_that_stand_in_the_way();
 
 // An error where not even the smallest request could ever run, with both numbers.
 Status check_kv_bytes(size_t bytes, const Forward& forward);

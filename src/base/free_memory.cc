@@ -1,0 +1,73 @@
+#include "base/free_memory.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <initializer_list>
+#include <limits>
+#include <string>
+#include <string_view>
+
+#include "base/control_groups.h"
+
+namespace paceline {
+namespace {
+
+size_t what_is_left(size_t from, size_t what) { return from > what ? from - what : 0; }
+
+// The number behind one of these words each, added up: of lines with a word and a number. Not there: 0.
+size_t sum_of(const std::filesystem::path& file, std::initializer_list<std::string_view> words) {
+  std::ifstream stream(file);
+  size_t sum = 0, number = 0;
+  for (std::string word, rest; stream >> word >> number; std::getline(stream, rest))
+    if (std::find(words.begin(), words.end(), word) != words.end()) sum += number;
+  return sum;
+}
+
+std::optional<size_t> number_in(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  size_t number = 0;
+  if (stream >> number) return number;
+  return std::nullopt;  // "max", for one
+}
+
+std::optional<size_t> limit_of(int resource) {
+  rlimit limit{};
+  if (::getrlimit(static_cast<__rlimit_resource_t>(resource), &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+    return std::nullopt;
+  return limit.rlim_cur;
+}
+
+}  // namespace
+
+std::optional<size_t> free_group_bytes(const std::filesystem::path& group) {
+  const auto most = number_in(group / "memory.max"), now = number_in(group / "memory.current");
+  if (!most || !now) return std::nullopt;
+  const size_t files = sum_of(group / "memory.stat", {"active_file", "inactive_file"});
+  return what_is_left(*most, what_is_left(*now, files));
+}
+
+std::optional<size_t> free_address_bytes() {
+  // Pages: all, four that do not matter here, and those that are written to.
+  std::ifstream statm("/proc/self/statm");
+  size_t all = 0, skipped = 0, written = 0;
+  statm >> all >> skipped >> skipped >> skipped >> skipped >> written;
+  const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
+  const auto addresses = limit_of(RLIMIT_AS), data = limit_of(RLIMIT_DATA);
+  if (!addresses && !data) return std::nullopt;
+  constexpr size_t kNone = std::numeric_limits<size_t>::max();
+  return std::min(addresses ? what_is_left(*addresses, all * page) : kNone,
+                  data ? what_is_left(*data, written * page) : kNone);
+}
+
+size_t free_host_bytes() {
+  size_t found = sum_of("/proc/meminfo", {"MemAvailable:"}) * 1024;
+  for (const std::filesystem::path& group : control_groups())
+    if (const auto left = free_group_bytes(group)) found = std::min(found, *left);
+  if (const auto left = free_address_bytes()) found = std::min(found, *left);
+  return found;
+}
+
+}  // namespace paceline

@@ -7,6 +7,7 @@
 #include "api/chat_ask.h"
 #include "api/media_ask.h"
 #include "api/structs.h"
+#include "media/patches.h"
 #include "session/fingerprint.h"
 
 namespace paceline::api {
@@ -41,6 +42,7 @@ class RequestReader {
   void read_output() {
     read_sampling();
     read_endings();
+    check_picture_tokens();
     Wishes& wishes = ask_.wishes;
     in_range("choices", asked_.choices, 1, kMaxChoices);
     in_range("top_logprobs", asked_.top_logprobs, -1, kMaxTopLogprobs);
@@ -83,6 +85,12 @@ class RequestReader {
     const auto ids = list_of(asked_.stop_ids, asked_.stop_id_count, "stop_ids", problem_);
     ask_.wishes.stop_ids.assign(ids.begin(), ids.end());
     ask_.wishes.ignore_eos = asked_.ignore_eos != 0;
+  }
+
+  void check_picture_tokens() {
+    if (asked_.picture_tokens == 0 || is_budget(asked_.picture_tokens)) return;
+    problem_.say(bad_field("picture_tokens", fmt::format("picture_tokens must be 70, 140, 280, 560 or 1120, not {}",
+                                                         asked_.picture_tokens)));
   }
 
   void in_range(const char* name, int32_t found, int32_t least, int32_t most) {

@@ -15,6 +15,8 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr const char* kVariables = "variables_json";
+
 // NULL: nothing was said.
 json::value read_text(const char* text, const char* what, FieldProblem& problem) {
   if (text == nullptr) return nullptr;
@@ -102,8 +104,7 @@ json::object body_of(const paceline_chat& chat, const BesideChat& beside, FieldP
   body["tool_choice"] = choice_of(beside.tool_choice);
   body["parallel_tool_calls"] = !beside.one_call;
   body["response_format"] = read_text(beside.response_format_json, "response_format_json", problem);
-  body["chat_template_kwargs"] = variables_of(chat, problem);
-  if (beside.picture_tokens != 0) body["mm_processor_kwargs"] = {{"max_soft_tokens", beside.picture_tokens}};
+  body[kVariables] = variables_of(chat, problem);
   return body;
 }
 
@@ -113,8 +114,9 @@ ChatParts read_chat(const paceline_chat& chat, const BesideChat& beside, FieldPr
   constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
   const json::object body = body_of(chat, beside, problem);
   AskFields fields(body, "", problem);
-  ChatTerms terms{kMost, {kMost, kMost, true}};
+  const ChatTerms terms{kMost, {kMost, kMost, true}, kVariables};
   ChatParts parts = read_chat_parts(fields, terms);
+  parts.picture_tokens = beside.picture_tokens;
   parts.chat.continue_final_message = chat.open_end != 0;
   parts.chat.add_generation_prompt = chat.open_end == 0;
   return parts;

@@ -100,12 +100,12 @@ void read_response_format(AskFields& body, ChatParts& parts) {
 }
 
 // What the template is told besides the conversation; enable_thinking is what Gemma's and Qwen's understand.
-void read_template_variables(AskFields& body, ChatParts& parts) {
+void read_template_variables(AskFields& body, const std::string& name, ChatParts& parts) {
   if (const auto effort = body.string("reasoning_effort", 16)) {
     parts.chat.variables["enable_thinking"] = *effort != "none" && *effort != "minimal";
   }
-  if (const json::object* variables = body.object("chat_template_kwargs")) {
-    AskFields fields(*variables, "chat_template_kwargs", body.problem());
+  if (const json::object* variables = body.object(name)) {
+    AskFields fields(*variables, name, body.problem());
     (void)fields.boolean("enable_thinking");
     for (const auto& variable : *variables) {
       // What the server itself fills in.
@@ -151,7 +151,7 @@ ChatParts read_chat_parts(AskFields& fields, const ChatTerms& terms) {
   const ToolChoice choice = read_tool_choice(fields);
   offer_tools(read_function_tools(fields), choice, parts, fields.problem());
   read_response_format(fields, parts);
-  read_template_variables(fields, parts);
+  read_template_variables(fields, terms.variables, parts);
   read_media_settings(fields, parts);
   return parts;
 }

@@ -232,7 +232,7 @@ class ModelBench {
 int run_bench(const BenchOptions& options) {
   if (options.serve) return bench_server(options);
   auto machine = Machine::make({.threads = options.run.threads, .pinned = true, .device = options.run.device});
-  if (!machine.ok()) return fail(kExitUsage, machine.error().message);
+  if (!machine.ok()) return fail(kExitFailure, machine.error().message);
   TargetNews news;
   ProgressBar bar("arranging", stderr_is_terminal());
   news.arranging = [&](int64_t done, int64_t total) { bar.update(done, total); };
@@ -243,7 +243,7 @@ int run_bench(const BenchOptions& options) {
     return fail(options.source.random.shape.empty() ? kExitFailure : kExitUsage, target.error().message);
   const KvFormats kv = kv_formats(options.run);
   const Status kept = check_formats(kv, target->weights->state(), (*machine)->ops().limits());
-  if (!kept.ok()) return fail(kExitUsage, kept.error().message);
+  if (!kept.ok()) return fail(kExitFailure, kept.error().message);
   const auto forward = target->weights->make_forward((*machine)->ops(), options.run.precision, kv);
   if (const Status placed = (*machine)->ops().wait(); !placed.ok()) return fail(kExitFailure, placed.error().message);
   return ModelBench(options, *target, *forward, **machine).run();

@@ -8,7 +8,7 @@
 namespace paceline {
 
 inline constexpr int kExitDone = 0;
-inline constexpr int kExitFailure = 1;   // a broken model, a missing file, a result that is wrong
+inline constexpr int kExitFailure = 1;   // a broken model, a missing file or device, a result that is wrong
 inline constexpr int kExitRestart = 75;  // a device hung or failed: another start may do better
 inline constexpr int kExitUsage = 2;     // what the command line asked for makes no sense
 // As shells report a program ended by Ctrl-C.

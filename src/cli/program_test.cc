@@ -13,6 +13,8 @@
 #include <map>
 #include <sstream>
 
+#include "kernels/cuda_device.h"
+
 namespace paceline {
 namespace {
 
@@ -84,6 +86,14 @@ TEST_F(Program, AModelThatIsNotMadeOfNumbersFails) {
   std::ofstream(file, std::ios::binary) << bytes;
   for (const char* arguments : {"-p x", "-p x --temp 0 --json", "-p x --precision f32 --draft ngram"})
     expect_error(generate(arguments), 1, "not numbers");
+}
+
+TEST_F(Program, ADeviceThatIsNotThereIsAFailureWhoeverWantsIt) {
+  if (kernels::find_cuda_device().ok()) GTEST_SKIP() << "there is one";
+  for (const char* command : {"generate -p x", "chat", "serve --port 0", "bench", "check"}) {
+    const std::string what = std::string(command) == "check" ? " " + model().string() : " -m " + model().string();
+    expect_error(run(command + what + " --device cuda"), 1, "CUDA");
+  }
 }
 
 TEST_F(Program, SaysHowToFetchAModelThatIsNotThere) {

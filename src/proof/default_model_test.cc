@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "base/regular_file.h"
 #include "kernels/cpu_ops.h"
 #include "model/gemma4/gemma4_forward.h"
 #include "proof/decode.h"
@@ -19,7 +20,6 @@
 #include "session/media_places.h"
 #include "session/text_model.h"
 #include "session/vision.h"
-#include "weights/mapped_file.h"
 
 namespace paceline {
 namespace {

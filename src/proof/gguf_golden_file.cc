@@ -6,6 +6,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/regular_file.h"
 #include "model/gemma4/config_reader.h"
 #include "model/gemma4/mtp_binding.h"
 #include "model/load.h"

@@ -6,6 +6,7 @@
 #include <bit>
 #include <boost/json.hpp>
 
+#include "base/regular_file.h"
 #include "proof/golden_file.h"
 #include "tensor/blocks.h"
 #include "tokenizer/tokenizer.h"

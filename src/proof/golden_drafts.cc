@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/json.hpp>
 
+#include "base/regular_file.h"
 #include "kernels/row_buffer.h"
 #include "model/gemma4/mtp_binding.h"
 #include "model/gemma4/mtp_forward.h"

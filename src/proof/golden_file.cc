@@ -7,6 +7,8 @@
 #include <functional>
 #include <numeric>
 
+#include "base/regular_file.h"
+
 namespace paceline {
 namespace {
 

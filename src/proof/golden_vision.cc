@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/regular_file.h"
 #include "media/decode.h"
 #include "media/video.h"
-#include "weights/mapped_file.h"
 
 namespace paceline {
 namespace {

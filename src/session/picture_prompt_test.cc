@@ -7,13 +7,13 @@
 #include <filesystem>
 #include <numeric>
 
+#include "base/regular_file.h"
 #include "kernels/cpu_ops.h"
 #include "model/gemma4/gemma4_forward.h"
 #include "session/generate.h"
 #include "session/media_places.h"
 #include "session/patches_for_tests.h"
 #include "session/vision.h"
-#include "weights/mapped_file.h"
 
 namespace paceline {
 namespace {

@@ -7,9 +7,9 @@
 #include <boost/json.hpp>
 #include <random>
 
+#include "base/regular_file.h"
 #include "model/gemma4/state_of.h"
 #include "state/kv.h"
-#include "weights/mapped_file.h"
 
 namespace paceline {
 namespace {

@@ -7,7 +7,7 @@
 #include <boost/json.hpp>
 #include <cmath>
 
-#include "weights/mapped_file.h"
+#include "base/regular_file.h"
 
 namespace paceline::qwen {
 namespace {

@@ -100,7 +100,7 @@ void read_response_format(AskFields& body, ChatParts& parts) {
 }
 
 // What the template is told besides the conversation; enable_thinking is what Gemma's and Qwen's understand.
-void read_template_variables(AskFields& body, const std::string& name, ChatParts& parts) {
+void read_template_variables(AskFields& body, const char* name, ChatParts& parts) {
   if (const auto effort = body.string("reasoning_effort", 16)) {
     parts.chat.variables["enable_thinking"] = *effort != "none" && *effort != "minimal";
   }

@@ -43,8 +43,8 @@ ToolOffer read_function_tools(AskFields& body);
 struct ChatTerms {
   int32_t messages = 0;
   MediaTerms media = {};
-  // What the template's variables are called where they are asked for.
-  std::string variables = "chat_template_kwargs";
+  // What the template's variables are called where they are asked for; lives as long as the fields.
+  const char* variables = "chat_template_kwargs";
 };
 
 // The fields messages, tools, tool_choice, parallel_tool_calls, response_format, reasoning_effort, chat_template_kwargs

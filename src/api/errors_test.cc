@@ -110,6 +110,24 @@ TEST(CErrors, WordsAreOneLineOfText) {
   }
 }
 
+// The model can be opened, for texts; whoever wants a chat hears what is wrong with it.
+TEST(CErrors, AChatTemplateThatCannotBeRead) {
+  const std::filesystem::path scratch = std::filesystem::path(testing::TempDir()) / "unreadable_template";
+  std::filesystem::remove_all(scratch);
+  std::filesystem::create_directories(scratch);
+  for (const auto& entry : std::filesystem::directory_iterator(default_model_folder()))
+    if (entry.path().filename() != "chat_template.jinja")
+      std::filesystem::create_symlink(entry.path(), scratch / entry.path().filename());
+  std::ofstream(scratch / "chat_template.jinja") << "{{ 9223372036854775808 }}";
+  const std::string folder = scratch;
+  paceline_model* model = open_default_model([&](auto& options) { options.model = folder.c_str(); });
+  const TestAnswer answer = answer_to(TestAsk("Hello"), model);
+  EXPECT_EQ(answer.result, PACELINE_INVALID);
+  EXPECT_THAT(answer.problem, HasSubstr("9223372036854775808 is out of range"));
+  EXPECT_EQ(paceline_close(model), PACELINE_OK);
+  std::filesystem::remove_all(scratch);
+}
+
 // A pipe that nobody writes into, in each place that has a file's name: who waits for one hangs here.
 TEST(CErrors, PipesInThePlaceOfFiles) {
   const std::filesystem::path scratch = std::filesystem::path(testing::TempDir()) / "pipes_for_files";

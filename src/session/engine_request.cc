@@ -17,7 +17,7 @@ int32_t context_of(const TextModel& model, int32_t asked) { return asked > 0 ? a
 }  // namespace
 
 Result<std::string> render_conversation(const TextModel& model, const ChatRequest& chat) {
-  if (!model.has_chat()) return Error{"this model has no chat template"};
+  if (!model.has_chat()) return Error{model.why_no_chat()};
   return model.chat->render_request(chat);
 }
 
@@ -28,7 +28,7 @@ Result<std::vector<TokenId>> encode_chat(const TextModel& model, const ChatReque
 }
 
 Result<MediaPrompt> encode_chat(const TextModel& model, const ChatRequest& chat, std::span<const Medium> media) {
-  if (!model.has_chat()) return Error{"this model has no chat template"};
+  if (!model.has_chat()) return Error{model.why_no_chat()};
   TRY_ASSIGN(const std::string text, model.chat->render_request(chat));
   return encode_with_media(model, text, false, media);
 }

@@ -134,10 +134,7 @@ Result<TextModel> load_text_model(const std::filesystem::path& folder, ThreadPoo
 }
 
 Result<std::string> render_chat(const TextModel& model, std::string_view system, const UserTurn& user) {
-  if (!model.has_chat()) {
-    const std::string why = model.chat_problem.empty() ? "this model has no chat template" : model.chat_problem;
-    return Error{why + "; --raw continues a text as it is"};
-  }
+  if (!model.has_chat()) return Error{model.why_no_chat() + "; --raw continues a text as it is"};
   if (!user.before.empty()) return render_with_media(*model.chat, system, user);
   std::vector<ChatMessage> messages;
   if (!system.empty()) messages.push_back({"system", with_invalid_utf8_replaced(system), ""});

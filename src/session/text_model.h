@@ -31,6 +31,10 @@ struct TextModel {
   std::shared_ptr<const std::vector<TokenId>> never_sampled;  // places of media, and ids that stand for nothing
 
   [[nodiscard]] bool has_chat() const { return chat != nullptr; }
+  // Of one that has none.
+  [[nodiscard]] std::string why_no_chat() const {
+    return chat_problem.empty() ? "this model has no chat template" : chat_problem;
+  }
 };
 
 // Without a chat template.

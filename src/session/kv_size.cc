@@ -33,10 +33,10 @@ size_t kv_bytes_for_one(const Forward& forward, const Drafter* drafter, const En
   return addresses ? std::min(longest, std::max(*addresses / 2, kLeastKvBytes)) : longest;
 }
 
-std::string limits_that_stand_in_the_way() {
-  const auto addresses = free_address_bytes();
-  if (!addresses) return "";
-  return fmt::format("; the limits of this process (ulimit -v, ulimit -d) leave {} bytes", *addresses);
+std::string what_is_free() {
+  if (const auto addresses = free_address_bytes())
+    return fmt::format("; the limits of this process (ulimit -v, ulimit -d) leave {} bytes", *addresses);
+  return fmt::format("; {} bytes are free", free_host_bytes());
 }
 
 Status check_kv_bytes(size_t bytes, const Forward& forward) {

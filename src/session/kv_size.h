@@ -19,8 +19,8 @@ size_t automatic_kv_bytes(const Forward& forward, const EngineSettings& settings
 // where addresses are limited, half of those that are left. drafter: may be none.
 size_t kv_bytes_for_one(const Forward& forward, const Drafter* drafter, const EngineSettings& settings);
 
-// Said behind what was wanted and is not there, where it is a limit of the process that stands in the way; else "".
-std::string limits_that_stand_in_the_way();
+// Of the host, said behind what was wanted and is not there.
+std::string what_is_free();
 
 // An error where not even the smallest request could ever run, with both numbers.
 Status check_kv_bytes(size_t bytes, const Forward& forward);

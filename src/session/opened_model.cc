@@ -186,7 +186,7 @@ Status OpenedModel::add_engine(const OpenOptions& options) {
                           .turns = options.turns};
   engine_ = std::make_unique<Engine>(parts, settings);
   if (const EngineStats stats = engine_->stats(); stats.failed)
-    return Error{stats.failure + (on_device ? "" : limits_that_stand_in_the_way()), kNoMemory};
+    return Error{stats.failure + (on_device ? "" : what_is_free()), kNoMemory};
   return Done{};
 }
 

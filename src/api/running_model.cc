@@ -53,6 +53,7 @@ Outcome RunningModel::open(const OpenOptions& options, std::shared_ptr<RunningMo
 Outcome RunningModel::start() {
   try {
     thread_ = std::thread([this] { run(); });
+    own_id_ = thread_.get_id();
   } catch (const std::system_error& error) {
     return {PACELINE_FAILED,
             fmt::format("expected to start a thread that steps; the system started none: {}", error.code().message())};

@@ -6,13 +6,14 @@
  *
  * RESULTS    What can go wrong comes back as a number, 0 where all is well, and a message in `problem`: one line of
  *            UTF-8 that says what was expected and what was found, to be given to paceline_free(). `problem` may be
- *            NULL. Nothing that callers or files do ends the process, and no exception leaves the library.
+ *            NULL. Nothing that callers or files do ends the process, and no exception leaves the library. (A model's
+ * files are mapped: whoever cuts one short while it is open takes memory away, and the system ends the process.)
  *
  * STRUCTS    Each begins with its size in bytes, and the caller fills it with the function paceline_..._init(). Later
  *            versions add fields at the end and nowhere else: a caller that was compiled with an older header, or that
  *            knows the first fields only, says so by a smaller size, and the rest has its default. A caller with a
- * newer header than the library may leave the new fields as init() made them; if it sets one, that is an error. Structs
- * without a size never change.
+ *            newer header than the library may leave the new fields as init() made them; if it sets one, that is an
+ *            error. Structs without a size never change.
  *
  * MEMORY     What the library hands out as `char**` or `int32_t**` belongs to the caller: paceline_free(). Pointers
  *            inside structs that it hands out belong to the handle that they were asked of, and are valid as long as

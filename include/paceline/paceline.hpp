@@ -234,17 +234,19 @@ class Model {
  public:
   using OnProgress = std::function<void(int64_t done, int64_t total)>;
 
+  // What it throws is thrown here, once the model has been opened and closed again.
   explicit Model(const OpenOptions& options = OpenOptions(), const OnProgress& on_progress = OnProgress()) {
     paceline_open_options asked = options;
+    Opening opening{on_progress, options, nullptr};
     if (on_progress) {
-      asked.on_progress = [](void* user, int64_t done, int64_t total) {
-        (*static_cast<const OnProgress*>(user))(done, total);
-      };
-      asked.user = const_cast<OnProgress*>(&on_progress);
+      asked.on_progress = &Opening::progress;
+      asked.on_remark = options.on_remark != nullptr ? &Opening::remark : nullptr;
+      asked.user = &opening;
     }
     paceline_model* opened = nullptr;
     detail::check([&](char** problem) { return paceline_open(&asked, &opened, problem); });
     handle_.reset(opened);
+    if (opening.thrown) std::rethrow_exception(opening.thrown);
   }
 
   // What its pointers point to lives as long as the model does.
@@ -305,6 +307,26 @@ class Model {
   paceline_model* get() const { return handle_.get(); }
 
  private:
+  // What the callbacks of an opening are told of: OnProgress, and the caller's own options for the other.
+  struct Opening {
+    const OnProgress& heard;
+    const paceline_open_options& options;
+    std::exception_ptr thrown;
+
+    static void progress(void* user, int64_t done, int64_t total) {
+      auto* opening = static_cast<Opening*>(user);
+      if (opening->thrown) return;
+      try {
+        opening->heard(done, total);
+      } catch (...) {
+        opening->thrown = std::current_exception();
+      }
+    }
+    static void remark(void* user, const char* text) {
+      const paceline_open_options& options = static_cast<Opening*>(user)->options;
+      options.on_remark(options.user, text);
+    }
+  };
   struct Close {
     void operator()(paceline_model* model) const { paceline_close(model); }
   };

@@ -83,6 +83,7 @@ class RequestReader {
       }
     }
     const auto ids = list_of(asked_.stop_ids, asked_.stop_id_count, "stop_ids", problem_);
+    for (const TokenId id : ids) in_range("stop_ids", id, 0, model_.text().loaded.config.vocab - 1);
     ask_.wishes.stop_ids.assign(ids.begin(), ids.end());
     ask_.wishes.ignore_eos = asked_.ignore_eos != 0;
   }

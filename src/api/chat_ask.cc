@@ -112,6 +112,9 @@ json::object body_of(const paceline_chat& chat, const BesideChat& beside, FieldP
 
 ChatParts read_chat(const paceline_chat& chat, const BesideChat& beside, FieldProblem& problem) {
   constexpr int32_t kMost = std::numeric_limits<int32_t>::max();
+  if (chat.thinking < -1 || chat.thinking > 1) {
+    problem.say(bad_field("thinking", fmt::format("thinking must be -1, 0 or 1, not {}", chat.thinking)));
+  }
   const json::object body = body_of(chat, beside, problem);
   AskFields fields(body, "", problem);
   const ChatTerms terms{kMost, {kMost, kMost, true}, kVariables};

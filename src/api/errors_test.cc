@@ -59,6 +59,9 @@ TEST(CErrors, OpeningWhatCannotBeOpened) {
       {[](auto& options) { options.kv_sliding = -1; }, PACELINE_INVALID, "kv_sliding must be"},
       {[](auto& options) { options.latency_ms = -2; }, PACELINE_INVALID, "latency_ms"},
       {[](auto& options) { options.latency_ms = std::nan(""); }, PACELINE_INVALID, "latency_ms"},
+      {[](auto& options) { options.latency_ms = HUGE_VAL; }, PACELINE_INVALID, "latency_ms"},
+      {[](auto& options) { options.draft_up_to_running = -1; }, PACELINE_INVALID, "draft_up_to_running"},
+      {[](auto& options) { options.draft_up_to_context = -1; }, PACELINE_INVALID, "draft_up_to_context"},
       {[](auto& options) { options.draft_up_to_kv = 1.5; }, PACELINE_INVALID, "draft_up_to_kv"},
       {[](auto& options) { options.draft_up_to_kv = std::nan(""); }, PACELINE_INVALID, "draft_up_to_kv"},
       {[](auto& options) { options.reserve_tokens = -1; }, PACELINE_INVALID, "reserve_tokens"},
@@ -265,6 +268,17 @@ TEST(CErrors, TextsThatAreTooLongToEncode) {
   ::munmap(nowhere, kBytes);
 }
 
+TEST(CErrors, TokensThatTheModelHasNot) {
+  for (const int32_t odd : {-1, 1 << 30}) {
+    const int32_t ids[] = {5, odd};
+    char* text = nullptr;
+    Problem problem;
+    EXPECT_EQ(paceline_detokenize(shared_model(), ids, 2, 0, &text, nullptr, &problem.text), PACELINE_INVALID);
+    EXPECT_THAT(problem.said(), HasSubstr("ids[1] must be from 0 to "));
+    EXPECT_EQ(text, nullptr);
+  }
+}
+
 TEST(CErrors, HandlesThatAreNone) {
   Problem problem;
   paceline_request request;
@@ -337,6 +351,8 @@ TEST(CErrors, RequestsThatMakeNoSense) {
       {[](auto& ask) { ask.request.deadline_ms = -1; }, "deadline_ms"},
       {[](auto& ask) { ask.request.stop_string_count = 2; }, "stop_strings is NULL"},
       {[](auto& ask) { ask.request.stop_strings = empty, ask.request.stop_string_count = 1; }, "stop string"},
+      {[](auto& ask) { ask.request.stop_ids = ids, ask.request.stop_id_count = 2; }, "stop_ids"},
+      {[](auto& ask) { ask.chat.thinking = 77; }, "thinking must be"},
       {[](auto& ask) { ask.request.logit_bias = &bias, ask.request.logit_bias_count = 1; }, "logit_bias"},
       {[](auto& ask) { ask.request.media_count = 1; }, "media"},
       {[](auto& ask) { ask.request.picture_tokens = 3; }, "picture_tokens must be 70"},

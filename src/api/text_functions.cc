@@ -1,6 +1,9 @@
 // paceline.h: conversations, texts and tokens.
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 #include "api/ask.h"
 #include "api/handles.h"
@@ -27,6 +30,19 @@ Outcome tokenize(const RunningModel& model, std::string_view text, bool add_spec
   std::copy(made.begin(), made.end(), copy);
   *ids = copy;
   *count = made.size();
+  return {};
+}
+
+Outcome detokenize(const RunningModel& model, std::span<const TokenId> ids, bool skip_special, char** text,
+                   size_t* text_bytes) {
+  const int32_t vocab = model.text().loaded.config.vocab;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= 0 && ids[i] < vocab) continue;
+    return invalid(fmt::format("ids[{}] must be from 0 to {}, not {}", i, vocab - 1, ids[i]));
+  }
+  const std::string made = model.text().tokenizer.decode(ids, skip_special);
+  *text = handed_out(made);
+  if (text_bytes != nullptr) *text_bytes = made.size();
   return {};
 }
 
@@ -61,9 +77,6 @@ paceline_result paceline_detokenize(const paceline_model* model, const int32_t* 
     if (model == nullptr || text == nullptr || (ids == nullptr && count > 0)) {
       return invalid("model, ids and text must not be NULL");
     }
-    const std::string made = model->running->text().tokenizer.decode({ids, count}, skip_special != 0);
-    *text = handed_out(made);
-    if (text_bytes != nullptr) *text_bytes = made.size();
-    return {};
+    return detokenize(*model->running, {ids, count}, skip_special != 0, text, text_bytes);
   });
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "session/drafted_by.h"
@@ -74,7 +75,10 @@ Status check_open_options(const OpenOptions& options) {
   TRY(check_range("batch_rows", engine.batch_rows, 1, kMaxImageRows));
   TRY(check_range("chunk_rows", engine.chunk_rows, 0, kMostForwardRows));
   TRY(check_range("chunk_rows_beside", engine.chunk_rows_beside, 1, kMaxForwardRows));
-  if (engine.latency_ms && !(*engine.latency_ms >= 0)) return Error{"latency_ms must not be below 0"};
+  if (engine.latency_ms && !(*engine.latency_ms >= 0 && std::isfinite(*engine.latency_ms)))
+    return Error{fmt::format("latency_ms must be 0 or more and finite, not {}", *engine.latency_ms)};
+  TRY(check_range("draft_up_to_running", engine.speculates_up_to_running, 0, kMost));
+  TRY(check_range("draft_up_to_context", engine.speculates_up_to_context, 0, kMost));
   if (!(engine.speculates_up_to_kv >= 0 && engine.speculates_up_to_kv <= 1))
     return Error{fmt::format("draft_up_to_kv must be from 0 to 1, not {}", engine.speculates_up_to_kv)};
   TRY(check_range("reserve_tokens", engine.reserve_tokens, 0, kMost));

@@ -33,6 +33,7 @@ void check_texts(paceline::Model& model) {
   check(text.find("Be kind.") < text.find("Hello"), "render");
   const std::vector<int32_t> ids = model.tokenize(text, false);
   check(model.detokenize(ids, false) == text, "tokens and back");
+  check(model.tokenize(std::string_view(), false).empty(), "tokens of nothing");
   check(model.facts().vocab > 0 && model.facts().has_chat == 1, "facts");
 }
 
@@ -72,6 +73,23 @@ void check_settings() {
   request.depth = 0;
   const paceline::Usage none = model.generate(request).usage();
   check(two.drafted > two.rounds && none.drafted == 0, "guesses as many as are asked for");
+}
+
+// Both callbacks of an opening: the remarks' own `user` stays theirs, and what the other throws comes out.
+void check_opening() {
+  paceline::OpenOptions options;
+  int remarks = 0, steps = 0;
+  options.user = &remarks;
+  options.on_remark = [](void* user, const char*) { ++*static_cast<int*>(user); };
+  const paceline::Model model(options, [&](int64_t, int64_t) { ++steps; });
+  check(remarks > 0 && steps > 0, "progress and remarks");
+  std::string thrown;
+  try {
+    const paceline::Model none(options, [](int64_t, int64_t) { throw std::runtime_error("mine"); });
+  } catch (const std::runtime_error& error) {
+    thrown = error.what();
+  }
+  check(thrown == "mine", "what a progress callback throws");
 }
 
 void check_errors(paceline::Model& model) {
@@ -166,6 +184,7 @@ int main() {
   check_texts(model);
   check_requests(model);
   check_settings();
+  check_opening();
   check_errors(model);
   check_reassignment(model);
   check_moved(model);

@@ -36,7 +36,7 @@ using boost::system::error_code;
 // What is left of a drained server's connections, to have their last words written.
 constexpr double kLastWords_s = 5;
 // The same of one that gives up: somebody waits to start it anew.
-constexpr double kLastWordsOfFailure_s = 1;
+constexpr double kLastWordsOfFailure_s = 2;
 // At the engine: how exactly the age of its last step is known.
 constexpr std::chrono::milliseconds kBetweenLooks{250};
 // About the same trouble.
@@ -176,8 +176,10 @@ class Server::Parts {
     --open_;
     if (late) --late_;
     metrics_.connections(open_);
-    // Connections that end with the server itself have nothing left to stop.
-    if (open_ == late_ && routes_.draining() && !stopped_) asio::post(acceptor_.get_executor(), [this] { finish(); });
+    // Connections that end with the server itself have nothing left to stop. And where a device is lost, /health says so
+    // for its moment, whether anybody else is still there or not.
+    const bool is_last = open_ == late_ && !given_up_;
+    if (is_last && routes_.draining() && !stopped_) asio::post(acceptor_.get_executor(), [this] { finish(); });
   }
 
   // Those who wait are told, and have a moment to hear it.

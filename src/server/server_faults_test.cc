@@ -429,11 +429,16 @@ TEST(ServerFaults, AStepThatDoesNotReturnIsGivenUp) {
   settings.watchdog_s = 15;
   TestServer server(settings, {}, hooks);
   EXPECT_EQ(server.chat(R"("max_tokens":3)").status, 200);
-  TestClient waiting = streaming(server);
-  held = true;
-  EXPECT_TRUE(TestServer::soon([&] { return server.client().get("/health").status == 503; }));
-  EXPECT_TRUE(waiting.read_until("engine_failed")) << waiting.buffered();
-  EXPECT_NE(waiting.buffered().find("no step"), std::string::npos) << waiting.buffered();
+  {
+    TestClient waiting = streaming(server);
+    held = true;
+    EXPECT_TRUE(waiting.read_until("engine_failed")) << waiting.buffered();
+    EXPECT_NE(waiting.buffered().find("no step"), std::string::npos) << waiting.buffered();
+  }
+  // Also where nobody waits any more, whoever watches over the server can read why.
+  const TestAnswer health = server.client().get("/health");
+  EXPECT_EQ(health.status, 503) << health.body;
+  EXPECT_NE(health.body.find("no step"), std::string::npos) << health.body;
   server.server().wait();
   EXPECT_TRUE(server.server().has_given_up());
   // The engine, should it come back, has nobody to write for.

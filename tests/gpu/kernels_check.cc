@@ -64,7 +64,8 @@ void check_products(Backends& b, bool quick) {
   check_matmul(b, kCases[0], 140000, 320, quick ? 5 : 20, false);
   check_matmul(b, kCases[9], 140000, 1920, quick ? 5 : 20, false);
   check_matmul(b, kCases[0], 2112, 2816, quick ? 20 : 150, true);
-  // Blocks of 192 and of 160 rows.
+  // Blocks of 224, 192 and 160 rows.
+  check_matmul(b, kCases[0], 3840, 640, 896, false);
   check_matmul(b, kCases[0], 2816, 640, 1150, false);
   check_matmul(b, kCases[0], 2560, 640, 960, false);
 }

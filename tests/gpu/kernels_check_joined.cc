@@ -278,6 +278,8 @@ void check_joined(Ops& gpu, CpuOps& cpu, Checks& checks, bool few) {
   }
   for (const int32_t width : {256, 1024, 2816, 3840, 5376, 6000}) check_norms(b, width, 21);
   check_gated_by(b, 256, 2560, 40, kernels::GateFunction::gelu);
+  check_gated_by(b, 256, 2560, 100, kernels::GateFunction::silu);
+  check_gated_by(b, 256, 2560, 300, kernels::GateFunction::gelu);
   check_mix(b, 128, 8, 640, 192, 40);
   check_mix(b, 16, 8, 2816, 64, 20);
   check_mix(b, 16, 8, 2816, 64, 20, true);

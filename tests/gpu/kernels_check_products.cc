@@ -18,7 +18,7 @@ struct Cut {
 
 std::vector<Cut> cuts_of(int32_t rows) {
   std::vector<Cut> cuts;
-  for (const int32_t count : {1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 31, 64, 100, 128, 129, 150})
+  for (const int32_t count : {1, 2, 3, 5, 7, 8, 9, 13, 16, 17, 31, 64, 90, 100, 128, 129, 150})
     for (const int32_t first : {0, 3, 11, rows - count})
       if (first >= 0 && first + count <= rows) cuts.push_back({first, count});
   return cuts;

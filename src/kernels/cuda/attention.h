@@ -152,6 +152,12 @@ PACELINE_BOTH constexpr int32_t chunks_seen(int32_t first_pos, int32_t last_pos,
 PACELINE_BOTH constexpr bool attention_splits(int32_t blocks, int32_t kv_heads, int32_t pages, int32_t places) {
   return pages > 1 && blocks * kv_heads < 100 && blocks * kv_heads * pages <= places * 5 / 4;
 }
+// And where walks are so few and so short that the memory would wait for them: one page after the other takes each of
+// them longer than it takes all blocks of single pages to have had their turn. Measured on an H200: a step of 16
+// sequences of 12B 6 % faster, of 32 of E4B 8 %; 200 walks not, nor 200 of 512 dims, which are slower so.
+PACELINE_BOTH constexpr bool walks_are_few(int32_t walks, int32_t head_dim, int32_t pages, int32_t queries) {
+  return walks <= (head_dim > 256 ? 66 : 132) && pages >= 4 && pages <= 24 && queries <= kMostQueriesOfChunk;
+}
 PACELINE_BOTH constexpr int32_t queries_of(int32_t heads, int32_t kv_heads, int32_t block_rows) {
   int32_t queries = 8;
   while (queries < block_rows * (heads / kv_heads)) queries *= 2;

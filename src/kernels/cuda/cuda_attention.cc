@@ -333,15 +333,19 @@ void CudaOps::attend_some(const kernels::HeadsArgs* heads_args, const kernels::A
   if (rows <= kNarrowRows) a.block_rows = few_rows_of_block(args, a.block_rows);
   const RowBlocks blocks = blocks_of(args, a.block_rows);
   const int32_t queries = queries_of(a.heads, a.kv_heads, a.block_rows);
-  const bool splits =
-      !wide && !a.wide_kv && attention_splits(blocks.count(), a.kv_heads, blocks.pages, places(a.head_dim));
+  const bool on_tiles = !wide && !a.wide_kv;
+  const bool at_once = on_tiles && attention_splits(blocks.count(), a.kv_heads, blocks.pages, places(a.head_dim));
+  const bool in_turns =
+      on_tiles && !at_once && walks_are_few(blocks.count() * a.kv_heads, a.head_dim, blocks.pages, queries);
+  const bool splits = at_once || in_turns;
   cut(a, blocks, wide ? Parts::none : splits ? Parts::pages : Parts::chunks);
   if (heads_args != nullptr) {
     // A row that is not seen by itself would not be written by whoever makes its key. Walks of more blocks than run at
     // once are faster without heads, which cost each of them registers: 64 clients of 12B +4 %, 128 +5 %.
-    const bool walks = !splits && !wide && !a.wide_kv && walks_with_heads(a.head_dim) &&
-                       blocks.count() * a.kv_heads <= places(a.head_dim);
-    const int32_t most = splits ? kMostQueriesMadeReady : walks ? kMostQueriesOfChunk : 0;
+    const bool walks =
+        on_tiles && !splits && walks_with_heads(a.head_dim) && blocks.count() * a.kv_heads <= places(a.head_dim);
+    const bool apart = in_turns && blocks.count() * a.kv_heads >= kManyBlocks;
+    const int32_t most = apart ? 0 : splits ? kMostQueriesMadeReady : walks ? kMostQueriesOfChunk : 0;
     a.makes_heads = queries <= most && args.last_pos == nullptr && (args.sees_self || heads_args->k == nullptr);
     if (!a.makes_heads) make_heads(*heads_args, all_rows);
   }

@@ -372,7 +372,8 @@ void CudaOps::gated_by(const float* x, Activation activation, const Matrix& gate
   product.weight = weight_of(gate);
   args.rows = by.rows;
   args.count = 1;
-  if (activation != Activation::bf16 || !joins(args)) return Ops::gated_by(x, activation, gate, by);
+  if (activation != Activation::bf16 || product.weight.format != Format::bf16)
+    return Ops::gated_by(x, activation, gate, by);
   flush();
   args.x = rows_for(x, by.rows, product.weight, activation);
   product.times = by.x;

@@ -43,7 +43,7 @@ struct Product {
   int32_t dense = 0;
   int32_t times_stride = 0;
   Rows x;
-  // [rows, times_stride], or none: y = f(weight x) * times. Only where joins().
+  // [rows, times_stride], or none: y = f(weight x) * times. Of bf16 only, and of no expert.
   const float* times = nullptr;
   float* y = nullptr;          // [rows, outputs], or none
   float* left = nullptr;       // y once more, left for the next launch (handover.cuh), or none; only where leaves()
@@ -100,7 +100,7 @@ inline bool unpacks(const Weight& w, int32_t rows) {
   return (w.format == Format::f8 || w.format == Format::f4) && rows >= kFewestUnpackedRows &&
          static_cast<size_t>(w.tiles()) * static_cast<size_t>(w.depth()) * 32 <= kMostUnpackedBytes;
 }
-// Whether a launch may have products beside its experts, or a gate that comes as rows: bf16 and few rows.
+// Whether a launch may have products beside its experts: bf16 and few rows.
 inline bool joins(const MatmulArgs& args) {
   bool all = args.rows <= most_narrow_rows(Format::bf16);
   for (int32_t i = 0; i < args.count; ++i) all = all && args.out[i].weight.format == Format::bf16;

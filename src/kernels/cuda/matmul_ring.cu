@@ -13,9 +13,9 @@
 // whoever is last adds them all up, in the order of the parts.
 //
 // Bound: bytes of weights over memory bandwidth, and behind it what the second cache gives, rows included. Share of the
-// memory's reached on an H200, 12B's gate and up: 94 % with 32 rows, 88 % with 64, 72 % with 128; of smaller matrices
-// 40 to 80 % (while all blocks of a unit shared the adding up; it is one of them now). Pairs of blocks that share their
-// rows (a cluster, with multicast) were 5 % faster with 128 rows and 5 % slower with fewer.
+// memory's reached on an H200, 12B's gate and up: 94 % with 32 rows, 88 % with 64, 72 % with 128; beside others in a
+// server's step with 128 half of it. Pairs of blocks that share their rows (a cluster, with multicast) were 5 % faster
+// with 128 rows and 5 % slower with fewer, while a unit's sums were added up slowly.
 #include <algorithm>
 
 #include "kernels/cuda/bulk_copy.cuh"
@@ -41,7 +41,7 @@ constexpr int kMostShared = 232448 - 512;  // without barriers
 // what outputs pass through, half of 128 rows at a time.
 template <int kRows>
 struct Room {
-  static constexpr int kOutRows = kRows < 64 ? kRows : 64;
+  static constexpr int kOutRows = kRows <= 64 ? kRows : kRows / 2;
   static constexpr int kWeights = kTiles * kTileBytes, kStage = kWeights + kRows * kBlockK * 2;
   static constexpr int kSums = kOutRows * kOutStride * 4;
   static constexpr int kFit = (kMostShared - 1024 - kSums) / kStage;
@@ -281,20 +281,23 @@ class Consumer {
     WidePlace at = piece.at;
 #pragma unroll 1
     for (int32_t half = 0; half < kRows / R::kOutRows; ++half) {
+      const float4* from = reinterpret_cast<const float4*>(left) + half * kEighths * kConsumers + threadIdx.x;
+      float sum[kEighths][4] = {};
+      // All that a place has of these rows is asked for together, and that of the next one with it: one trip to the
+      // cache after another would take longer than the products.
 #pragma unroll 4
-      for (int32_t j = 0; j < kEighths; ++j) {
-        const float4* from = reinterpret_cast<const float4*>(left) + (half * kEighths + j) * kConsumers + threadIdx.x;
-        float sum[4] = {0, 0, 0, 0};
-#pragma unroll 4
-        for (int32_t i = 0; i < count; ++i) {
-          const float4 t = __ldcg(from + static_cast<int64_t>(i) * (kPlaceFloats / 4));
-          sum[0] += t.x;
-          sum[1] += t.y;
-          sum[2] += t.z;
-          sum[3] += t.w;
+      for (int32_t i = 0; i < count; ++i) {
+#pragma unroll
+        for (int32_t j = 0; j < kEighths; ++j) {
+          const float4 t = __ldcg(from + static_cast<int64_t>(i) * (kPlaceFloats / 4) + j * kConsumers);
+          sum[j][0] += t.x;
+          sum[j][1] += t.y;
+          sum[j][2] += t.z;
+          sum[j][3] += t.w;
         }
-        put(sum, j);
       }
+#pragma unroll
+      for (int32_t j = 0; j < kEighths; ++j) put(sum[j], j);
       meet_consumers();
       write_put(at);
       at.row_base += R::kOutRows;
@@ -452,6 +455,10 @@ void matmul_ring(MatmulArgs args, Stream stream) {
     start<32>(args, stream);
   else if (rows <= 64)
     start<64>(args, stream);
+  else if (rows <= 96)
+    start<96>(args, stream);
+  else if (rows <= 112)
+    start<112>(args, stream);
   else
     start<128>(args, stream);
 }

@@ -1,7 +1,7 @@
 // Matrix products of many rows, on the tensor cores.
 //
 //   y [rows, n] = W [n, k] x [rows, k], bf16
-// A block of two warpgroups owns 128 outputs (gated: 64 of gate and the same 64 of up) and 64 to 192 rows. Weights go
+// A block of two warpgroups owns 128 outputs (gated: 64 of gate and the same 64 of up) and 64 to 224 rows. Weights go
 // straight into registers in the order they are packed in; rows pass through shared memory in stages of 64 columns,
 // 128-byte rows whose 16-byte chunks are exchanged by row number (the tensor cores' own swizzle). At the border of a
 // part of K the sums of the part are added to the total, as narrow kernels add them: a row's bits are the same in both.
@@ -34,7 +34,7 @@ template <int kRows>
 constexpr int kSharedBytes = 1024 + (kInRegisters<kRows> ? kRows * kOutStride * 4
                                                          : kStages * kStageBytes<kRows> + kRows * 128 * 4);
 static_assert(kSharedBytes<128> >= kStages * kStageBytes<128> + 1024);
-static_assert(kSharedBytes<192> >= 192 * kOutStride * 4 && kSharedBytes<192> <= 232448);
+static_assert(kSharedBytes<224> >= 224 * kOutStride * 4 && kSharedBytes<224> <= 232448);
 
 // Eight threads copy a row of every stage, 16 bytes each; a thread has every 32nd row.
 template <int kRows>
@@ -165,7 +165,7 @@ template <int kFloats>
   }
 }
 
-// Up to 192 rows: what a block of K needs is asked for two blocks ahead.
+// Up to 224 rows: what a block of K needs is asked for two blocks ahead.
 template <int kRows>
 __global__ void __launch_bounds__(kThreads, 1) wide_deep(const __grid_constant__ MatmulArgs args) {
   constexpr int kFloats = kRows / 2;
@@ -234,7 +234,7 @@ int32_t block_rows(const MatmulArgs& args) {
   const int64_t steps = args.out[0].weight.depth() / kBlockK;
   int32_t best = 128;
   int64_t best_cost = INT64_MAX;
-  for (const int32_t rows : {192, 160, 128, 64}) {
+  for (const int32_t rows : {224, 192, 160, 128, 64}) {
     int64_t blocks = int64_t{args.blocks};
     if (args.experts.plan != nullptr) {
       // As if every expert had a little more than its share.
@@ -282,6 +282,7 @@ bool has_warpgroups() {
 void matmul_wide(MatmulArgs args, Stream stream) {
   lay_out(args, 2 * kGroupOutputs);
   switch (has_warpgroups() ? block_rows(args) : 128) {
+    case 224: start<224>(wide_deep<224>, args, stream); break;
     case 192: start<192>(wide_deep<192>, args, stream); break;
     case 160: start<160>(wide_deep<160>, args, stream); break;
     case 64: start<64>(wide_deep<64>, args, stream); break;

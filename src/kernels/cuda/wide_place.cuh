@@ -100,6 +100,12 @@ __device__ __forceinline__ void write_rows(const WidePlace& at, const float* sum
       value[3] = gate(p.silu, value[3]) * up.w;
     }
     const int64_t row = at.first_slot + at.row_base + r;
+    if (p.times != nullptr) {
+      const float* times = p.times + row * p.times_stride + output;
+#pragma unroll
+      for (int e = 0; e < 4; ++e)
+        if (output + e < n) value[e] = gate(p.silu, value[e]) * times[e];
+    }
     if (n % 4 == 0) {
       if (p.y != nullptr)
         *reinterpret_cast<float4*>(p.y + row * n + output) = make_float4(value[0], value[1], value[2], value[3]);

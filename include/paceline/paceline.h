@@ -7,7 +7,9 @@
  * RESULTS    What can go wrong comes back as a number, 0 where all is well, and a message in `problem`: one line of
  *            UTF-8 that says what was expected and what was found, to be given to paceline_free(). `problem` may be
  *            NULL. Nothing that callers or files do ends the process, and no exception leaves the library. (A model's
- * files are mapped: whoever cuts one short while it is open takes memory away, and the system ends the process.)
+ *            files are mapped: whoever cuts one short while it is open takes memory away, and the system ends the
+ *            process. And a caller's thread needs a stack of 256 KB.) A model whose own thread finds no memory ends all
+ *            that it has with PACELINE_FAILED and takes no more: close it, and open it anew.
  *
  * STRUCTS    Each begins with its size in bytes, and the caller fills it with the function paceline_..._init(). Later
  *            versions add fields at the end and nowhere else: a caller that was compiled with an older header, or that
@@ -24,7 +26,8 @@
  *            releasing a handle, after which nobody may use it. A model computes on threads of its own, one of which
  *            calls on_event: it computes nothing for anybody while it is in there, so return soon. Within on_event all
  *            functions may be called but those that wait (paceline_wait, paceline_generate, paceline_close), which
- *            return PACELINE_INVALID there. The other callbacks are called by the thread that called the function.
+ *            return PACELINE_INVALID there, for this model and for others. The other callbacks are called by the thread
+ *            that called the function.
  *
  * TEXT       UTF-8, ended by a zero byte where no length is told. Text that comes out is cut between characters.
  */
@@ -395,7 +398,8 @@ PACELINE_API paceline_result paceline_choice_of(const paceline_generation* gener
                                                 paceline_choice* choice, char** problem);
 
 /* One that is still running is cancelled. After this its callback is not called any more: where the model's thread is
- * in it at this moment, this waits for it to return, unless it was called from within. NULL is fine. */
+ * in it at this moment, this waits for it to return, unless it is called within an on_event itself, of this model or of
+ * another one, which must not wait. NULL is fine. */
 PACELINE_API void paceline_release(paceline_generation* generation);
 
 #ifdef __cplusplus

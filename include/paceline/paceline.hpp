@@ -61,6 +61,16 @@ struct OpenOptions : paceline_open_options {
   OpenOptions() { paceline_open_options_init(this, sizeof(paceline_open_options)); }
 };
 
+namespace detail {
+
+// C ends a text at a zero byte.
+inline const char* text_for_c(const std::string& text, const char* what) {
+  if (text.find('\0') == std::string::npos) return text.c_str();
+  throw Error(PACELINE_INVALID, std::string(what) + " must not hold a zero byte");
+}
+
+}  // namespace detail
+
 // A conversation. Its settings are those of paceline_chat.
 class Chat : public paceline_chat {
  public:
@@ -81,7 +91,9 @@ class Chat : public paceline_chat {
   paceline_chat for_c(std::vector<paceline_message>& messages_out) const {
     paceline_chat made = *this;
     if (said_.empty()) return made;
-    for (const auto& message : said_) messages_out.push_back({message.first.c_str(), message.second.c_str()});
+    for (const auto& message : said_)
+      messages_out.push_back(
+          {detail::text_for_c(message.first, "a role"), detail::text_for_c(message.second, "a message")});
     made.messages = messages_out.data();
     made.message_count = messages_out.size();
     return made;
@@ -136,7 +148,7 @@ class Request : public paceline_request {
       made.prompt = text_->data();
       made.prompt_bytes = text_->size();
     }
-    for (const std::string& text : stops_) parts.stops.push_back(text.c_str());
+    for (const std::string& text : stops_) parts.stops.push_back(detail::text_for_c(text, "a stop string"));
     if (!stops_.empty()) {
       made.stop_strings = parts.stops.data();
       made.stop_string_count = parts.stops.size();
@@ -144,7 +156,7 @@ class Request : public paceline_request {
     for (const std::string& path : pictures_) {
       paceline_medium picture;
       paceline_medium_init(&picture, sizeof(picture));
-      picture.path = path.c_str();
+      picture.path = detail::text_for_c(path, "a picture's path");
       parts.media.push_back(picture);
     }
     if (!pictures_.empty()) {

@@ -123,7 +123,7 @@ bool Generation::tell_delta(int32_t number, OutputDelta& delta) {
 
 bool Generation::tell(paceline_event event) {
   const std::lock_guard lock(ear_mutex_);
-  if (ear_.on_event == nullptr) return true;
+  if (left_ || ear_.on_event == nullptr) return true;
   event.generation = ear_.handle;
   // Callers that write C++ may throw; it is theirs to remember what.
   try {
@@ -202,7 +202,15 @@ void Generation::cancel() {
     if (std::exchange(cancelled_, true) || ended_) return;
     id = id_;
   }
-  if (id != 0) model_->cancel(id);
+  if (id == 0) return;
+  try {
+    model_->cancel(id);
+  } catch (...) {
+    // Nobody was told: who asks again shall be heard.
+    const std::lock_guard lock(mutex_);
+    cancelled_ = false;
+    throw;
+  }
 }
 
 void Generation::close() {
@@ -218,8 +226,9 @@ void Generation::leave() noexcept {
     cancel();
     return {};
   });
-  const std::lock_guard lock(ear_mutex_);
-  ear_ = {};
+  left_ = true;
+  // Whoever is in the callback now is waited for; but not by a thread that somebody in a callback may be waiting for.
+  if (!RunningModel::computes_here()) const std::lock_guard lock(ear_mutex_);
 }
 
 bool Generation::has_ended() const {
@@ -228,8 +237,8 @@ bool Generation::has_ended() const {
 }
 
 Outcome Generation::wait() {
-  if (model_->is_own_thread()) {
-    return invalid("paceline_wait was called from within on_event: its model's own thread would wait for itself");
+  if (RunningModel::computes_here()) {
+    return invalid("paceline_wait was called from within on_event: a thread that computes must not wait");
   }
   {
     std::unique_lock lock(mutex_);

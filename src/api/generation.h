@@ -1,6 +1,7 @@
 // A request on its way: hears the engine, tells the caller, and keeps what came out.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -79,7 +80,8 @@ class Generation : public Listener {
   size_t choices_ended_ = 0;
 
   std::recursive_mutex ear_mutex_;  // held while the caller hears
-  Ear ear_;
+  const Ear ear_;
+  std::atomic<bool> left_ = false;  // nobody wants to hear any more
 
   mutable std::mutex mutex_;
   std::condition_variable told_changed_;

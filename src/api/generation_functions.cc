@@ -21,8 +21,8 @@ Outcome submit(paceline_model* model, const paceline_request* given, std::unique
 }
 
 Outcome generate(paceline_model* model, const paceline_request* request, std::unique_ptr<paceline_generation>& made) {
-  if (model != nullptr && model->running->is_own_thread()) {
-    return invalid("paceline_generate was called from within on_event: its model's own thread would wait for itself");
+  if (RunningModel::computes_here()) {
+    return invalid("paceline_generate was called from within on_event: a thread that computes must not wait");
   }
   if (Outcome wrong = submit(model, request, made); !wrong.ok()) return wrong;
   return made->state->wait();

@@ -137,7 +137,7 @@ using namespace paceline::api;
 
 const char* paceline_version(void) { return PACELINE_VERSION; }
 int32_t paceline_abi_version(void) { return PACELINE_ABI_VERSION; }
-void paceline_free(void* handed_out) { std::free(handed_out); }
+void paceline_free(void* handed_out) { take_back(handed_out); }
 
 const char* paceline_result_name(paceline_result result) {
   switch (result) {

@@ -9,6 +9,9 @@
 namespace paceline::api {
 namespace {
 
+// What is said where there is no memory for words.
+char no_memory[] = "there is no memory for it";
+
 char* copy_of(std::string_view text) noexcept {
   auto* copy = static_cast<char*>(std::malloc(text.size() + 1));
   if (copy == nullptr) return nullptr;
@@ -24,13 +27,17 @@ paceline_result tell(const Outcome& outcome, char** problem) noexcept {
   if (problem == nullptr) return outcome.code;
   *problem = nullptr;
   if (outcome.ok()) return outcome.code;
-  constexpr std::string_view kNone = "there is no memory for it";
   try {
-    *problem = outcome.message.empty() ? copy_of(kNone) : copy_of(one_line(outcome.message));
+    if (!outcome.message.empty()) *problem = copy_of(one_line(outcome.message));
   } catch (const std::bad_alloc&) {
-    *problem = copy_of(kNone);
+    // Said below.
   }
+  if (*problem == nullptr) *problem = no_memory;
   return outcome.code;
+}
+
+void take_back(void* handed_out) {
+  if (handed_out != no_memory) std::free(handed_out);
 }
 
 char* handed_out(std::string_view text) {

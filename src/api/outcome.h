@@ -20,11 +20,13 @@ struct Outcome {
 
 inline Outcome invalid(std::string message) { return {PACELINE_INVALID, std::move(message)}; }
 
-// The code; and the message in memory of the caller's, where it wants one. Where there is no memory, it has none.
+// The code; and the message, for paceline_free(), where the caller wants one.
 paceline_result tell(const Outcome& outcome, char** problem) noexcept;
 
 // A copy that paceline_free() takes, with a zero byte behind it; throws where there is no memory.
 char* handed_out(std::string_view text);
+// What was handed out, messages included.
+void take_back(void* handed_out);
 
 // What is thrown within is the standard library's: mostly that there is no memory.
 template <class Body>

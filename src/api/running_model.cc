@@ -15,6 +15,8 @@ namespace {
 
 constexpr const char* kBroken = "the engine has stopped: there was no memory";
 
+thread_local bool computes = false;
+
 paceline_result code_of(Refusal refusal) {
   switch (refusal) {
     case Refusal::none: return PACELINE_OK;
@@ -53,7 +55,6 @@ Outcome RunningModel::open(const OpenOptions& options, std::shared_ptr<RunningMo
 Outcome RunningModel::start() {
   try {
     thread_ = std::thread([this] { run(); });
-    own_id_ = thread_.get_id();
   } catch (const std::system_error& error) {
     return {PACELINE_FAILED,
             fmt::format("expected to start a thread that steps; the system started none: {}", error.code().message())};
@@ -65,8 +66,11 @@ RunningModel::~RunningModel() {
   if (thread_.joinable()) (void)close();
 }
 
+bool RunningModel::computes_here() { return computes; }
+
 // What the engine cannot go on from, nobody waits for.
 void RunningModel::run() noexcept {
+  computes = true;
   const Outcome ended = caught([this]() -> Outcome {
     opened_->engine().run();
     return {};
@@ -95,8 +99,8 @@ void RunningModel::cancel(RequestId id) {
 
 // All of it, whether there is memory for what is said on the way or not.
 Outcome RunningModel::close() {
-  if (is_own_thread())
-    return invalid("a model cannot be closed from within on_event: its own thread would wait for itself");
+  if (computes_here())
+    return invalid("a model cannot be closed from within on_event: a thread that computes must not wait");
   opened_->engine().drain();
   take_no_more(PACELINE_CLOSED);
   each_living([](Generation& generation) {

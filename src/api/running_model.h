@@ -27,8 +27,9 @@ class RunningModel {
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] EngineStats stats() const { return opened_->engine().stats(); }
 
-  // Whether the caller is the thread that computes, which must not wait for what it computes.
-  [[nodiscard]] bool is_own_thread() const { return std::this_thread::get_id() == own_id_; }
+  // Whether the caller is a thread that computes, for this model or another one. It must not wait: neither for what it
+  // computes itself, nor for one that may be waiting for it.
+  static bool computes_here();
 
   Outcome submit(Request request, const std::shared_ptr<Generation>& generation);
   // Of one that has been closed there is nothing left to cancel.
@@ -51,7 +52,6 @@ class RunningModel {
   std::unique_ptr<OpenedModel> opened_;
   std::unique_ptr<CompletionMaker> maker_;
   std::thread thread_;
-  std::thread::id own_id_;  // of it, from before anybody else has the model; asked also while it is joined
 
   std::mutex mutex_;  // guards all below, and opened_ where it is closed
   std::vector<std::weak_ptr<Generation>> generations_;

@@ -1,5 +1,6 @@
 // Many callers at once, those who change their minds, and those who call from within a callback.
 #include <gmock/gmock.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <chrono>
@@ -7,6 +8,7 @@
 #include <thread>
 
 #include "api/model_for_tests.h"
+#include "base/sanitized.h"
 
 namespace paceline::api {
 namespace {
@@ -174,6 +176,84 @@ TEST(CThreads, ReleasedByItsOwnCallback) {
   while (!released) std::this_thread::yield();
   EXPECT_EQ(answer_to(TestAsk("Hello")).result, PACELINE_OK);
   EXPECT_EQ(after, 0);
+}
+
+// Another model's callback is no place to wait either: somebody in it may be waiting for this one.
+TEST(CThreads, TwoModelsThatAskEachOther) {
+  paceline_model* other = open_default_model([](auto& options) { options.draft = "none"; });
+  ASSERT_NE(other, nullptr);
+  auto here = endless(), there = endless();
+  paceline_generation *first = nullptr, *second = nullptr;
+  std::atomic<bool> submitted = false;
+  std::atomic<int> inside = 0;
+  paceline_result generated = PACELINE_OK, closed = PACELINE_OK;
+  const auto cross = [&](paceline_generation*& across, bool asks) {
+    return [&, asks, done = false](const paceline_event& event) mutable {
+      if (done || event.kind != PACELINE_EVENT_TEXT || !submitted) return 0;
+      done = true;
+      ++inside;
+      while (inside < 2) std::this_thread::yield();
+      if (asks) {
+        TestAsk ask("Hello");
+        generated = paceline_generate(other, &ask.request, nullptr, nullptr);
+        closed = paceline_close(other);
+      }
+      paceline_release(across);
+      return 0;
+    };
+  };
+  here->hear(cross(second, true));
+  there->hear(cross(first, false));
+  ASSERT_EQ(paceline_submit(shared_model(), &here->request, &first, nullptr), PACELINE_OK);
+  ASSERT_EQ(paceline_submit(other, &there->request, &second, nullptr), PACELINE_OK);
+  submitted = true;
+  while (inside < 2) std::this_thread::yield();
+  EXPECT_EQ(answer_to(TestAsk("Hello")).result, PACELINE_OK);
+  EXPECT_EQ(answer_to(TestAsk("Hello"), other).result, PACELINE_OK);
+  EXPECT_EQ(generated, PACELINE_INVALID);
+  EXPECT_EQ(closed, PACELINE_INVALID);
+  EXPECT_EQ(paceline_close(other), PACELINE_OK);
+}
+
+// Whoever asks is known as what it is, also where the system gives it the name of a thread that has ended.
+TEST(CThreads, EndedGenerationsBesideNewThreads) {
+  for (int i = 0; i < 5; ++i) {
+    paceline_model* model = open_default_model([](auto& options) { options.draft = "none"; });
+    TestAsk ask("Hello");
+    ask.request.max_tokens = 3;
+    paceline_generation* generation = nullptr;
+    ASSERT_EQ(paceline_submit(model, &ask.request, &generation, nullptr), PACELINE_OK);
+    ASSERT_EQ(paceline_wait(generation, nullptr), PACELINE_OK);
+    ASSERT_EQ(paceline_close(model), PACELINE_OK);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t)
+      threads.emplace_back([&] { EXPECT_EQ(paceline_wait(generation, nullptr), PACELINE_OK); });
+    for (std::thread& thread : threads) thread.join();
+    paceline_release(generation);
+  }
+}
+
+// What the header asks of a caller's thread is enough.
+TEST(CThreads, ASmallStack) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's frames are larger";
+  pthread_attr_t small;
+  ASSERT_EQ(pthread_attr_init(&small), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&small, size_t{256} << 10), 0);
+  const auto run = [](void*) -> void* {
+    paceline_model* model = open_default_model();
+    TestAsk ask("Hello");
+    ask.request.response_format_json = R"({"type":"json_object"})";
+    EXPECT_EQ(answer_to(ask, model).result, PACELINE_OK);
+    EXPECT_EQ(paceline_close(model), PACELINE_OK);
+    return nullptr;
+  };
+  // The second time costs are read that the first one has kept.
+  for (int i = 0; i < 2; ++i) {
+    pthread_t thread{};
+    ASSERT_EQ(pthread_create(&thread, &small, run, nullptr), 0);
+    ASSERT_EQ(pthread_join(thread, nullptr), 0);
+  }
+  pthread_attr_destroy(&small);
 }
 
 TEST(CThreads, ClosedWhileRequestsRun) {

@@ -49,6 +49,8 @@ std::optional<size_t> free_group_bytes(const std::filesystem::path& group) {
   return what_is_left(*most, what_is_left(*now, files));
 }
 
+size_t host_bytes() { return sum_of("/proc/meminfo", {"MemTotal:", "SwapTotal:"}) << 10; }
+
 std::optional<size_t> free_address_bytes() {
   // Pages: all, four that do not matter here, and those that are written to.
   std::ifstream statm("/proc/self/statm");

@@ -10,6 +10,9 @@ namespace paceline {
 // Without others giving up theirs: what the system has, within what control groups and the process's own limits leave.
 size_t free_host_bytes();
 
+// What the machine has, lent-out memory and swap included.
+size_t host_bytes();
+
 // What the process's own limits leave (ulimit -v, ulimit -d): there even addresses that are never written to count.
 // None: there are no limits.
 std::optional<size_t> free_address_bytes();

@@ -48,6 +48,27 @@ struct RequestBytes::Count {
   std::unordered_map<const void*, Holders> shared;
 };
 
+// What one request has taken of the count, and gives back.
+struct RequestBytes::Taken {
+  Taken(std::shared_ptr<Count> of, std::vector<SharedPart> shared) : count(std::move(of)), parts(std::move(shared)) {}
+  ~Taken() {
+    const std::lock_guard lock(count->mutex);
+    count->held -= own;
+    for (size_t i = 0; i < shares; ++i) {
+      const auto found = count->shared.find(parts[i].part);
+      if (--found->second.number > 0) continue;
+      count->held -= found->second.bytes;
+      count->shared.erase(found);
+    }
+  }
+  Taken(const Taken&) = delete;
+  Taken& operator=(const Taken&) = delete;
+
+  const std::shared_ptr<Count> count;
+  const std::vector<SharedPart> parts;
+  size_t own = 0, shares = 0;  // how many of the parts
+};
+
 RequestBytes::RequestBytes(size_t most) : count_(std::make_shared<Count>(most)) {}
 
 size_t RequestBytes::held() const {
@@ -55,31 +76,23 @@ size_t RequestBytes::held() const {
   return count_->held;
 }
 
+// Where memory ends on the way, what was counted until then is given back, once nobody is locked out any more.
 RequestBytes::Hold RequestBytes::try_hold(const Request& request) {
-  std::vector<SharedPart> parts = shared_parts(request);
+  const auto taken = std::make_shared<Taken>(count_, shared_parts(request));
   const size_t own = own_bytes(request);
   const std::lock_guard lock(count_->mutex);
   size_t wanted = own;
-  for (const SharedPart& part : parts) {
+  for (const SharedPart& part : taken->parts) {
     if (!count_->shared.contains(part.part)) wanted += part.bytes;
   }
   if (count_->held > 0 && (count_->held > count_->most || wanted > count_->most - count_->held)) return nullptr;
-  count_->held += own;
-  for (const SharedPart& part : parts) {
+  count_->held += taken->own = own;
+  for (const SharedPart& part : taken->parts) {
     Count::Holders& holders = count_->shared[part.part];
     if (holders.number++ == 0) count_->held += holders.bytes = part.bytes;
+    ++taken->shares;
   }
-  // The deleter is what gives back; there is nothing behind the pointer but that.
-  return {count_.get(), [count = count_, own, parts = std::move(parts)](const void*) {
-            const std::lock_guard giving(count->mutex);
-            count->held -= own;
-            for (const SharedPart& part : parts) {
-              const auto found = count->shared.find(part.part);
-              if (--found->second.number > 0) continue;
-              count->held -= found->second.bytes;
-              count->shared.erase(found);
-            }
-          }};
+  return taken;
 }
 
 }  // namespace paceline

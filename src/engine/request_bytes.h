@@ -23,6 +23,7 @@ class RequestBytes {
 
  private:
   struct Count;
+  struct Taken;
   std::shared_ptr<Count> count_;
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <boost/json/array.hpp>
+#include <charconv>
 #include <cmath>
 #include <span>
 
@@ -86,7 +87,10 @@ Result<std::optional<Decimal>> bound_of(const object& schema, std::string_view n
 }
 
 double value_of(const Decimal& number) {
-  return std::stod((number.negative ? "-" : "") + number.integer + "." + number.fraction + "0");
+  const std::string digits = (number.negative ? "-" : "") + number.integer + "." + number.fraction + "0";
+  double value = 0;
+  (void)std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  return value;
 }
 
 // The tighter of an inclusive and an exclusive bound. `sign`: 1 for low bounds, -1 for high ones.

@@ -176,8 +176,8 @@ class Server::Parts {
     --open_;
     if (late) --late_;
     metrics_.connections(open_);
-    // Connections that end with the server itself have nothing left to stop. And where a device is lost, /health says so
-    // for its moment, whether anybody else is still there or not.
+    // Connections that end with the server itself have nothing left to stop. And where a device is lost, /health says
+    // so for its moment, whether anybody else is still there or not.
     const bool is_last = open_ == late_ && !given_up_;
     if (is_last && routes_.draining() && !stopped_) asio::post(acceptor_.get_executor(), [this] { finish(); });
   }

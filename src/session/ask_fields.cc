@@ -5,6 +5,7 @@
 #include <boost/json/parse.hpp>
 #include <cmath>
 #include <exception>
+#include <new>
 
 #include "base/utf8.h"
 
@@ -47,6 +48,8 @@ std::optional<json::value> parse_json(std::string_view text, std::string_view wh
   json::value value;
   try {
     value = json::parse(text, failed, {}, options);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception&) {
     return wrong(fmt::format("{} could not be read as JSON", what));
   }

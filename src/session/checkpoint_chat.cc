@@ -5,6 +5,7 @@
 #include <boost/json/parse.hpp>
 #include <exception>
 #include <filesystem>
+#include <new>
 
 #include "session/chat_messages.h"
 #include "session/chat_request.h"
@@ -21,6 +22,8 @@ Result<json::value> parse_config(const std::string& config_json) {
   json::value config;
   try {
     config = json::parse(config_json, ec);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& thrown) {
     return Error{fmt::format("tokenizer_config.json: could not be read: {}", thrown.what())};
   }

@@ -134,14 +134,15 @@ Result<fs::path> CostStore::file_of(const CostKey& key) const {
   return folder_ / (digest.substr(0, 32) + ".json");
 }
 
-std::optional<StepCosts> CostStore::load(const CostKey& key) const {
+// Too much for the stack of a small thread.
+std::unique_ptr<StepCosts> CostStore::load(const CostKey& key) const {
   const auto file = file_of(key);
-  if (!file.ok()) return std::nullopt;
+  if (!file.ok()) return nullptr;
   const auto text = read_file(*file, kMaxFileBytes);
-  if (!text.ok()) return std::nullopt;
+  if (!text.ok()) return nullptr;
   const auto object = parse_json_object(*text, "costs");
-  StepCosts costs;
-  if (!object.ok() || !is_of(*object, key) || !read_costs(*object, costs)) return std::nullopt;
+  auto costs = std::make_unique<StepCosts>();
+  if (!object.ok() || !is_of(*object, key) || !read_costs(*object, *costs)) return nullptr;
   return costs;
 }
 

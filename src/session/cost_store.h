@@ -3,7 +3,7 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "base/result.h"
@@ -22,7 +22,7 @@ class CostStore {
   // $XDG_CACHE_HOME/paceline/costs or ~/.cache/paceline/costs; keeps nothing where neither is known.
   static CostStore in_user_cache();
 
-  [[nodiscard]] std::optional<StepCosts> load(const CostKey& key) const;
+  [[nodiscard]] std::unique_ptr<StepCosts> load(const CostKey& key) const;
   // All or nothing: another run never reads half a file.
   Status save(const CostKey& key, const StepCosts& costs) const;
 

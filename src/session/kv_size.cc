@@ -46,8 +46,13 @@ Status check_kv_bytes(size_t bytes, const Forward& forward) {
   smallest.context = 2;
   const size_t least =
       Schedule::accept(std::move(smallest), forward.kv_layout(), forward.config(), 0)->bytes_per_choice;
-  if (bytes >= least) return Done{};
-  return Error{fmt::format("kv_bytes: expected at least {}, which the smallest request takes; found {}", least, bytes)};
+  if (bytes < least)
+    return Error{
+        fmt::format("kv_bytes: expected at least {}, which the smallest request takes; found {}", least, bytes)};
+  // Addresses alone could be had beyond that, and the system would end the process once they are written to.
+  if (const size_t most = host_bytes(); !forward.ops().limits().own_memory && most > 0 && bytes > most)
+    return Error{fmt::format("kv_bytes: expected at most {}, all that this machine has; found {}", most, bytes)};
+  return Done{};
 }
 
 }  // namespace paceline

@@ -46,7 +46,7 @@ Result<fs::path> find_shipped_model() {
     if (fs::exists(place / "config.json", error)) return place;
   }
   const fs::path prefix = program.parent_path().parent_path();
-  return Error{fmt::format("no model given (-m), and none found beside the program in {}",
+  return Error{fmt::format("no model given (-m; to the library: model), and none found beside the program in {}",
                            (prefix / "share" / "paceline" / "models" / "default").string())};
 }
 

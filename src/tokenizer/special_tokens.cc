@@ -4,6 +4,7 @@
 
 #include <boost/json/parse.hpp>
 #include <exception>
+#include <new>
 
 #include "tokenizer/json_fields.h"
 
@@ -64,6 +65,8 @@ Result<SpecialTokens> read_special_tokens(const Tokenizer& tokenizer, std::strin
   json::error_code ec;
   try {
     config = json::parse(config_json, ec);
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& thrown) {
     return Error{fmt::format("tokenizer_config.json: could not be read: {}", thrown.what())};
   }

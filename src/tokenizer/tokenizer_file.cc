@@ -6,6 +6,7 @@
 #include <boost/json/value_stack.hpp>
 #include <exception>
 #include <limits>
+#include <new>
 #include <utility>
 
 #include "tokenizer/tokenizer_parts.h"
@@ -222,6 +223,8 @@ Result<TokenizerFile> read_tokenizer_file(std::string_view text) {
     TokenizerFile file = std::move(parser.handler().file());
     TRY(file.vocab.finish());
     return file;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& thrown) {
     return Error{fmt::format("tokenizer.json: could not be read: {}", thrown.what())};
   }

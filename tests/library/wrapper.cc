@@ -114,6 +114,9 @@ void check_errors(paceline::Model& model) {
   paceline::Request wrong = story(1);
   wrong.top_p = 7;
   check(result_of([&] { model.submit(wrong); }) == PACELINE_INVALID, "a setting that makes no sense");
+  const std::string zero("one\0two", 7);
+  check(result_of([&] { model.render(paceline::Chat().user(zero)); }) == PACELINE_INVALID, "a zero byte in a message");
+  check(result_of([&] { model.submit(story(1).add_stop_string(zero)); }) == PACELINE_INVALID, "and in a stop string");
   check(
       result_of([&] { model.generate(story(1), [](const paceline::Event&) { return false; }); }) == PACELINE_CANCELLED,
       "a callback that wants no more");

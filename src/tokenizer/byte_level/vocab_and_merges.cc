@@ -7,6 +7,7 @@
 #include <boost/json/serialize.hpp>
 #include <charconv>
 #include <exception>
+#include <new>
 
 #include "base/utf8.h"
 #include "tokenizer/json_fields.h"
@@ -30,6 +31,8 @@ Result<json::value> read_config(std::string_view text) {
     json::value config = json::parse(text, ec);
     if (ec) return Error{fmt::format("tokenizer_config.json: expected JSON, found {}", ec.message())};
     return config;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& thrown) {
     return Error{fmt::format("tokenizer_config.json: could not be read: {}", thrown.what())};
   }

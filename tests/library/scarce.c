@@ -1,0 +1,102 @@
+/* Memory that is refused at one place after the other, on any thread: every call ends, and says so.
+ *
+ *     scarce STEP     asks for a text with the first, the STEPth, ... allocation failing, until none is left to fail */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <paceline/paceline.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static atomic_long made = 0;
+static atomic_long fails_at = -1;
+
+extern void* __libc_malloc(size_t);
+extern void* __libc_memalign(size_t, size_t);
+
+static int refused(void) {
+  const long at = atomic_load(&fails_at);
+  return at >= 0 && atomic_fetch_add(&made, 1) == at;
+}
+
+void* malloc(size_t bytes) {
+  if (!refused()) return __libc_malloc(bytes);
+  errno = ENOMEM;
+  return NULL;
+}
+void* aligned_alloc(size_t alignment, size_t bytes) {
+  if (!refused()) return __libc_memalign(alignment, bytes);
+  errno = ENOMEM;
+  return NULL;
+}
+
+static paceline_model* open_one(void) {
+  paceline_open_options options;
+  paceline_open_options_init(&options, sizeof options);
+  options.kv_bytes = (uint64_t)64 << 20;
+  options.threads = 1;
+  paceline_model* model = NULL;
+  char* problem = NULL;
+  if (paceline_open(&options, &model, &problem) == PACELINE_OK) return model;
+  fprintf(stderr, "scarce: %s\n", problem);
+  exit(1);
+}
+
+/* What it says is copied: it may be given back before it is looked at. */
+static paceline_result ask(paceline_model* model, char* said, size_t room) {
+  const paceline_message message = {"user", "Hello"};
+  const char* const stops[] = {"zzz"};
+  paceline_chat chat;
+  paceline_chat_init(&chat, sizeof chat);
+  chat.messages = &message;
+  chat.message_count = 1;
+  paceline_request request;
+  paceline_request_init(&request, sizeof request);
+  request.chat = &chat;
+  request.max_tokens = 2;
+  request.stop_strings = stops;
+  request.stop_string_count = 1;
+  request.response_format_json = "{\"type\":\"json_object\"}";
+  char* problem = NULL;
+  const paceline_result result = paceline_generate(model, &request, NULL, &problem);
+  snprintf(said, room, "%s", problem != NULL ? problem : "");
+  if (result != PACELINE_OK && problem == NULL) {
+    fprintf(stderr, "scarce: %s without a word\n", paceline_result_name(result));
+    exit(1);
+  }
+  paceline_free(problem);
+  return result;
+}
+
+int main(int count, char** words) {
+  const long step = count > 1 ? atol(words[1]) : 1;
+  char said[512];
+  paceline_model* model = open_one();
+  ask(model, said, sizeof said);
+  long at = 0, failed = 0, opened = 0;
+  for (;; at += step) {
+    alarm(60); /* whoever hangs is ended */
+    atomic_store(&made, 0);
+    atomic_store(&fails_at, at);
+    const paceline_result result = ask(model, said, sizeof said);
+    atomic_store(&fails_at, -1);
+    if (atomic_load(&made) <= at) break;
+    if (result != PACELINE_OK && result != PACELINE_FAILED) {
+      fprintf(stderr, "scarce: allocation %ld failed, and it says %s: %s\n", at, paceline_result_name(result), said);
+      return 1;
+    }
+    failed += result != PACELINE_OK;
+    /* One that takes no more is closed, and another one opened. */
+    if (ask(model, said, sizeof said) == PACELINE_OK) continue;
+    paceline_close(model);
+    model = open_one();
+    ++opened;
+  }
+  alarm(0);
+  paceline_close(model);
+  if (failed < 10) return fprintf(stderr, "scarce: only %ld requests failed\n", failed), 1;
+  fprintf(stderr, "scarce: %ld places, %ld requests failed, %ld models ended\n", at / step, failed, opened);
+  return 0;
+}

@@ -76,10 +76,11 @@ std::optional<DepthReason> DraftingRound::cap(const StepPlan& plan, const Sequen
   return std::nullopt;
 }
 
-// Beside prompts that were given what fits into a bound on time, they are few.
+// Beside prompts that were given what fits into a bound on time, they are few; short ones leave room.
 int32_t DraftingRound::rows_for_drafts(const StepPlan& plan) const {
   if (plan.row_ms == 0) return std::max(0, settings_.batch_rows - plan.rows);
-  return std::clamp(settings_.batch_rows - plan.choosing, 0, std::min(plan.rows / 8, kMostForwardRows - plan.rows));
+  const int32_t most = std::max(plan.rows / 8, plan.rows_left);
+  return std::clamp(settings_.batch_rows - plan.choosing, 0, std::min(most, kMostForwardRows - plan.rows));
 }
 
 void DraftingRound::choose_depths(const StepPlan& plan, double kv_used) {

@@ -257,7 +257,9 @@ void Schedule::plan(StepPlan& plan) {
   plan_readers(plan);
   for (const StepPart& part : plan.parts) part.seq->last_step = steps_;
   plan.count();
-  if (settings_.latency_ms && plan.prompt_rows > 0) plan.row_ms = pace_.row_ms(plan.rows, plan.context);
+  if (!settings_.latency_ms || plan.prompt_rows == 0) return;
+  plan.row_ms = pace_.row_ms(plan.rows, plan.context);
+  plan.rows_left = std::max(0, pace_.rows_within(*settings_.latency_ms, plan.context, kMostForwardRows) - plan.rows);
 }
 
 // Those that have waited longest, where not all fit.

@@ -33,10 +33,11 @@ struct StepPlan {
   int32_t context = 0;      // tokens that a row sees, on the average
   // Where prompts are read: what a row more is thought to add. 0: nobody knows.
   double row_ms = 0;
+  int32_t rows_left = 0;  // and how many more still fit into the bound on time
 
   void clear() {
     parts.clear();
-    prompt_rows = rows = choosing = 0;
+    prompt_rows = rows = choosing = rows_left = 0;
     row_ms = 0;
   }
   // What the parts come to.

@@ -161,6 +161,28 @@ TEST_P(EngineTest, UnderLoadWithinABoundByWhatStepsTake) {
   expect_identity(share(32, 2000));
 }
 
+// A short prompt leaves most of the bound to the drafts of those who write beside it.
+TEST_P(EngineTest, DraftsBesidePromptsTakeWhatTheBoundLeaves) {
+  if (!std::filesystem::exists(folder("assistant"))) GTEST_SKIP() << "this model has no such drafter";
+  use_mtp();
+  settings_.fixed_depth = 4;
+  settings_.keeps_prefixes = false;
+  settings_.latency_ms = 10.0f;
+  settings_.step_ms = [](int32_t rows) { return 0.25 * rows; };  // 40 rows
+  Engine engine(parts_, settings_);
+  const auto writer = std::make_shared<Texts>();
+  const Request text = request(5, 60);
+  (void)engine.submit(text, writer);
+  while (writer->ends.empty()) {
+    (void)engine.submit(request(16, 1), std::make_shared<Texts>());
+    ASSERT_TRUE(engine.step());
+  }
+  finish(engine);
+  EXPECT_EQ(writer->tokens[0], alone(text));
+  const SpeculationCounters& counters = writer->ends[0].counters;
+  EXPECT_GT(static_cast<double>(counters.drafted), 3.2 * static_cast<double>(counters.rounds));
+}
+
 TEST_P(EngineTest, ShortPromptsDoNotWaitForLongOnes) {
   settings_.latency_ms = 8.0f;
   settings_.step_ms = [](int32_t rows) { return 0.1 * rows; };

@@ -342,7 +342,9 @@ struct paceline_event {
   paceline_tool_call call;                           /* CALL */
   paceline_finish finish;                            /* FINISH */
   int32_t prompt_done, prompt_tokens, cached_tokens; /* PROMPT; cached: known from earlier requests */
-  paceline_generation* generation; /* for paceline_cancel and, at the END, paceline_usage_of and paceline_choice_of */
+  /* For paceline_cancel and, at the END, paceline_usage_of and paceline_choice_of. To be released by whoever was given
+   * it by paceline_submit, which may not have returned yet; not in here before it has. */
+  paceline_generation* generation;
 };
 
 typedef struct paceline_usage {
@@ -398,8 +400,8 @@ PACELINE_API paceline_result paceline_choice_of(const paceline_generation* gener
                                                 paceline_choice* choice, char** problem);
 
 /* One that is still running is cancelled. After this its callback is not called any more: where the model's thread is
- * in it at this moment, this waits for it to return, unless it is called within an on_event itself, of this model or of
- * another one, which must not wait. NULL is fine. */
+ * in it at this moment, this waits for it to return, unless it is called from within that callback, or by one that the
+ * callback waits for itself, releasing what belongs to it. NULL is fine. */
 PACELINE_API void paceline_release(paceline_generation* generation);
 
 #ifdef __cplusplus

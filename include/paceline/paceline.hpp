@@ -172,7 +172,7 @@ class Request : public paceline_request {
 };
 
 // A request that is being computed, or has been. Where it goes out of scope while it runs, it is cancelled; its own
-// OnEvent is the one place where it must not.
+// OnEvent is the one place where it must not. What an OnEvent holds stays until it has returned.
 class Generation {
  public:
   Generation(Generation&&) noexcept = default;
@@ -220,16 +220,19 @@ class Generation {
   struct Ear {
     OnEvent hear;
     std::exception_ptr thrown;
+    std::weak_ptr<Ear> self;
   };
   struct Release {
     void operator()(paceline_generation* handle) const { paceline_release(handle); }
   };
-  Generation(paceline_generation* handle, std::unique_ptr<Ear> ear) : ear_(std::move(ear)), handle_(handle) {}
+  Generation(paceline_generation* handle, std::shared_ptr<Ear> ear) : ear_(std::move(ear)), handle_(handle) {}
 
   bool has_thrown() const { return ear_ != nullptr && ear_->thrown != nullptr; }
 
   static int32_t hear(void* user, const paceline_event* event) {
-    auto* ear = static_cast<Ear*>(user);
+    // Until it has returned: where two models' callbacks release each other's generations, nobody waits for that.
+    const std::shared_ptr<Ear> ear = static_cast<Ear*>(user)->self.lock();
+    if (ear == nullptr) return 1;
     try {
       return ear->hear(*event) ? 0 : 1;
     } catch (...) {
@@ -238,10 +241,12 @@ class Generation {
     }
   }
 
-  std::unique_ptr<Ear> ear_;  // outlives the handle, which calls it
+  std::shared_ptr<Ear> ear_;  // outlives the handle, which calls it
   std::unique_ptr<paceline_generation, Release> handle_;
 };
 
+// Closed where it goes out of scope, which waits for what it computes. An OnEvent, of whatever model, is no place for
+// that: there nothing is waited for, and the model stays.
 class Model {
  public:
   using OnProgress = std::function<void(int64_t done, int64_t total)>;
@@ -300,14 +305,16 @@ class Model {
   Generation submit(const Request& request, OnEvent on_event = OnEvent()) {
     Request::Parts parts;
     paceline_request asked = request.for_c(parts);
-    std::unique_ptr<Generation::Ear> ear(new Generation::Ear{std::move(on_event), nullptr});
+    const auto ear = std::make_shared<Generation::Ear>();
+    ear->hear = std::move(on_event);
+    ear->self = ear;
     if (ear->hear) {
       asked.on_event = &Generation::hear;
       asked.user = ear.get();
     }
     paceline_generation* made = nullptr;
     detail::check([&](char** problem) { return paceline_submit(handle_.get(), &asked, &made, problem); });
-    return Generation(made, std::move(ear));
+    return Generation(made, ear);
   }
   // And waits.
   Generation generate(const Request& request, OnEvent on_event = OnEvent()) {

@@ -203,6 +203,9 @@ Outcome render(RunningModel& model, const paceline_chat& chat, std::string& text
   if (!problem.none()) return invalid(problem.first()->message);
   auto rendered = render_conversation(model.text(), parts.chat);
   if (!rendered.ok()) return invalid(rendered.error().message);
+  if (rendered->find('\0') != std::string::npos) {
+    return invalid("the conversation holds a zero byte, which would end its text");
+  }
   text = std::move(*rendered);
   return {};
 }

@@ -269,6 +269,18 @@ TEST(CErrors, TextsThatAreTooLongToEncode) {
   ::munmap(nowhere, kBytes);
 }
 
+// A text in C ends at a zero byte: half a conversation is none.
+TEST(CErrors, ConversationsThatNoTextInCCanHold) {
+  paceline_chat chat;
+  paceline_chat_init(&chat, sizeof(chat));
+  chat.messages_json = R"([{"role": "user", "content": "a\u0000b"}])";
+  char* text = nullptr;
+  Problem problem;
+  EXPECT_EQ(paceline_render(shared_model(), &chat, &text, &problem.text), PACELINE_INVALID);
+  EXPECT_THAT(problem.said(), HasSubstr("zero byte"));
+  EXPECT_EQ(text, nullptr);
+}
+
 TEST(CErrors, TokensThatTheModelHasNot) {
   for (const int32_t odd : {-1, 1 << 30}) {
     const int32_t ids[] = {5, odd};

@@ -227,8 +227,13 @@ void Generation::leave() noexcept {
     return {};
   });
   left_ = true;
-  // Whoever is in the callback now is waited for; but not by a thread that somebody in a callback may be waiting for.
-  if (!RunningModel::computes_here()) const std::lock_guard lock(ear_mutex_);
+  // Whoever is in the callback now is waited for; but not by one whom it waits for itself.
+  if (ear_mutex_.try_lock()) return ear_mutex_.unlock();
+  RunningModel* const here = RunningModel::computing_here();
+  if (here != nullptr && !here->begin_to_wait_for(*model_)) return;
+  ear_mutex_.lock();
+  ear_mutex_.unlock();
+  if (here != nullptr) here->end_waiting();
 }
 
 bool Generation::has_ended() const {
@@ -237,7 +242,7 @@ bool Generation::has_ended() const {
 }
 
 Outcome Generation::wait() {
-  if (RunningModel::computes_here()) {
+  if (RunningModel::computing_here() != nullptr) {
     return invalid("paceline_wait was called from within on_event: a thread that computes must not wait");
   }
   {

@@ -21,7 +21,7 @@ Outcome submit(paceline_model* model, const paceline_request* given, std::unique
 }
 
 Outcome generate(paceline_model* model, const paceline_request* request, std::unique_ptr<paceline_generation>& made) {
-  if (RunningModel::computes_here()) {
+  if (RunningModel::computing_here() != nullptr) {
     return invalid("paceline_generate was called from within on_event: a thread that computes must not wait");
   }
   if (Outcome wrong = submit(model, request, made); !wrong.ok()) return wrong;

@@ -15,7 +15,9 @@ namespace {
 
 constexpr const char* kBroken = "the engine has stopped: there was no memory";
 
-thread_local bool computes = false;
+thread_local RunningModel* computing = nullptr;
+
+std::mutex waiting_mutex;  // for who waits for whom
 
 paceline_result code_of(Refusal refusal) {
   switch (refusal) {
@@ -66,11 +68,24 @@ RunningModel::~RunningModel() {
   if (thread_.joinable()) (void)close();
 }
 
-bool RunningModel::computes_here() { return computes; }
+RunningModel* RunningModel::computing_here() { return computing; }
+
+bool RunningModel::begin_to_wait_for(const RunningModel& other) {
+  const std::lock_guard lock(waiting_mutex);
+  for (const RunningModel* next = &other; next != nullptr; next = next->waits_for_)
+    if (next == this) return false;
+  waits_for_ = &other;
+  return true;
+}
+
+void RunningModel::end_waiting() {
+  const std::lock_guard lock(waiting_mutex);
+  waits_for_ = nullptr;
+}
 
 // What the engine cannot go on from, nobody waits for.
 void RunningModel::run() noexcept {
-  computes = true;
+  computing = this;
   const Outcome ended = caught([this]() -> Outcome {
     opened_->engine().run();
     return {};
@@ -80,7 +95,7 @@ void RunningModel::run() noexcept {
   each_living([](Generation& generation) { generation.fail(); });
 }
 
-Outcome RunningModel::submit(Request request, const std::shared_ptr<Generation>& generation) {
+Outcome RunningModel::submit(Request request, std::shared_ptr<Generation> generation) {
   if (Outcome refused = remember(generation); !refused.ok()) return refused;
   const Submission made = opened_->engine().submit(std::move(request), generation);
   if (made.refusal != Refusal::none) {
@@ -99,7 +114,7 @@ void RunningModel::cancel(RequestId id) {
 
 // All of it, whether there is memory for what is said on the way or not.
 Outcome RunningModel::close() {
-  if (computes_here())
+  if (computing_here() != nullptr)
     return invalid("a model cannot be closed from within on_event: a thread that computes must not wait");
   opened_->engine().drain();
   take_no_more(PACELINE_CLOSED);

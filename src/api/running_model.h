@@ -27,11 +27,15 @@ class RunningModel {
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] EngineStats stats() const { return opened_->engine().stats(); }
 
-  // Whether the caller is a thread that computes, for this model or another one. It must not wait: neither for what it
+  // The model whose thread the caller is, or none. It must not wait for what a model computes: neither for what it
   // computes itself, nor for one that may be waiting for it.
-  static bool computes_here();
+  static RunningModel* computing_here();
+  // For another one's callback to return it may, where that one does not wait for this one, by however many others.
+  bool begin_to_wait_for(const RunningModel& other);
+  void end_waiting();
 
-  Outcome submit(Request request, const std::shared_ptr<Generation>& generation);
+  // A share of it: its handle may be gone before this returns, by the callback of its own.
+  Outcome submit(Request request, std::shared_ptr<Generation> generation);
   // Of one that has been closed there is nothing left to cancel.
   void cancel(RequestId id);
   // Everything ends, and the memory is given back.
@@ -52,6 +56,8 @@ class RunningModel {
   std::unique_ptr<OpenedModel> opened_;
   std::unique_ptr<CompletionMaker> maker_;
   std::thread thread_;
+
+  const RunningModel* waits_for_ = nullptr;  // whose callback is to return; of all models under one lock
 
   std::mutex mutex_;  // guards all below, and opened_ where it is closed
   std::vector<std::weak_ptr<Generation>> generations_;

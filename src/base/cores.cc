@@ -6,9 +6,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <thread>
+
+#include "base/control_groups.h"
 
 namespace paceline {
 namespace {
@@ -22,39 +25,14 @@ std::string first_line(const std::string& file) {
 
 int fewer_of_both(int one, int other) { return one == 0 || other == 0 ? std::max(one, other) : std::min(one, other); }
 
-// A group's path below where its tree is mounted; its parents have quotas of their own. In a container the path may be
-// the host's, of which nothing is to be seen but the end of the way: the container's own group is mounted at the root.
-template <class QuotaOf>
-int cores_along(const std::string& mount, std::string path, const QuotaOf& quota_of) {
-  for (int found = 0;;) {
-    found = fewer_of_both(found, cores_of_quota(quota_of(mount + path)));
-    const size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return found;
-    path.resize(slash);
-  }
-}
-
 }  // namespace
 
 int cores_of_groups(const std::string& groups, const std::string& mount) {
-  const auto second = [](const std::string& folder) { return first_line(folder + "/cpu.max"); };
-  const auto first = [](const std::string& folder) {
-    return first_line(folder + "/cpu.cfs_quota_us") + " " + first_line(folder + "/cpu.cfs_period_us");
-  };
-  // NUMBER:CONTROLLERS:PATH; in the second version's line there are no controllers.
-  std::ifstream file(groups);
   int found = 0;
-  for (std::string line; std::getline(file, line);) {
-    const size_t begin = line.find(':'), end = begin == std::string::npos ? begin : line.find(':', begin + 1);
-    if (end == std::string::npos) continue;
-    const std::string controllers = "," + line.substr(begin + 1, end - begin - 1) + ",", path = line.substr(end + 1);
-    if (controllers == ",,") {
-      // Beside the first version's it is mounted in a folder of its own.
-      found = fewer_of_both(found, cores_along(mount, path, second));
-      found = fewer_of_both(found, cores_along(mount + "/unified", path, second));
-    } else if (controllers.find(",cpu,") != std::string::npos) {
-      found = fewer_of_both(found, cores_along(mount + "/cpu", path, first));
-    }
+  for (const std::filesystem::path& group : control_groups("cpu", groups, mount)) {
+    found = fewer_of_both(found, cores_of_quota(first_line(group / "cpu.max")));
+    const std::string first = first_line(group / "cpu.cfs_quota_us") + " " + first_line(group / "cpu.cfs_period_us");
+    found = fewer_of_both(found, cores_of_quota(first));
   }
   return found;
 }

@@ -40,16 +40,33 @@ std::optional<size_t> limit_of(int resource) {
   return limit.rlim_cur;
 }
 
+// Of either version.
+std::optional<size_t> most_of_group(const std::filesystem::path& group) {
+  const auto most = number_in(group / "memory.max");
+  return most ? most : number_in(group / "memory.limit_in_bytes");
+}
+std::optional<size_t> used_of_group(const std::filesystem::path& group) {
+  const auto now = number_in(group / "memory.current");
+  return now ? now : number_in(group / "memory.usage_in_bytes");
+}
+
 }  // namespace
 
 std::optional<size_t> free_group_bytes(const std::filesystem::path& group) {
-  const auto most = number_in(group / "memory.max"), now = number_in(group / "memory.current");
+  const auto most = most_of_group(group), now = used_of_group(group);
   if (!most || !now) return std::nullopt;
-  const size_t files = sum_of(group / "memory.stat", {"active_file", "inactive_file"});
+  // In the first version those with "total_" are of the groups within, too.
+  size_t files = sum_of(group / "memory.stat", {"total_active_file", "total_inactive_file"});
+  if (files == 0) files = sum_of(group / "memory.stat", {"active_file", "inactive_file"});
   return what_is_left(*most, what_is_left(*now, files));
 }
 
-size_t host_bytes() { return sum_of("/proc/meminfo", {"MemTotal:", "SwapTotal:"}) << 10; }
+size_t host_bytes() {
+  size_t most = sum_of("/proc/meminfo", {"MemTotal:", "SwapTotal:"}) << 10;
+  for (const std::filesystem::path& group : control_groups("memory"))
+    if (const auto limit = most_of_group(group)) most = std::min(most, *limit);
+  return most;
+}
 
 std::optional<size_t> free_address_bytes() {
   // Pages: all, four that do not matter here, and those that are written to.
@@ -66,7 +83,7 @@ std::optional<size_t> free_address_bytes() {
 
 size_t free_host_bytes() {
   size_t found = sum_of("/proc/meminfo", {"MemAvailable:"}) * 1024;
-  for (const std::filesystem::path& group : control_groups())
+  for (const std::filesystem::path& group : control_groups("memory"))
     if (const auto left = free_group_bytes(group)) found = std::min(found, *left);
   if (const auto left = free_address_bytes()) found = std::min(found, *left);
   return found;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "base/folder_entries.h"
 #include "base/regular_file.h"
 #include "base/replaced_file.h"
 #include "weights/json_fields.h"
@@ -155,8 +156,7 @@ std::string checkpoint_identity(const fs::path& folder) {
   std::error_code error;
   std::vector<std::string> files;
   if (fs::is_regular_file(folder, error)) files.push_back(identity_of(folder));
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const fs::path& path = entry.path();
+  for (const fs::path& path : folder_entries(folder)) {
     if (path.extension() == ".safetensors" || path.extension() == ".gguf" || path.filename() == "config.json")
       files.push_back(identity_of(path));
   }

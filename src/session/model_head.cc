@@ -9,6 +9,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/folder_entries.h"
 #include "model/config.h"
 #include "model/gemma4/config_reader.h"
 #include "model/qwen/config_reader.h"
@@ -90,9 +91,8 @@ int64_t newest_change(const fs::path& place) {
   };
   if (!fs::is_directory(place, error)) return time_of(place);
   int64_t newest = 0;
-  for (fs::directory_iterator files(place, error), end; !error && files != end; files.increment(error)) {
-    if (files->is_regular_file(error)) newest = std::max(newest, time_of(files->path()));
-  }
+  for (const fs::path& file : folder_entries(place))
+    if (fs::is_regular_file(file, error)) newest = std::max(newest, time_of(file));
   return newest;
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/folder_entries.h"
 #include "session/model_path.h"
 #include "weights/gguf/gguf_checkpoint.h"
 #include "weights/gguf/ollama_manifest.h"
@@ -12,14 +13,6 @@ namespace paceline {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<fs::path> entries_of(const fs::path& folder) {
-  std::vector<fs::path> entries;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) entries.push_back(entry.path());
-  std::sort(entries.begin(), entries.end());
-  return entries;
-}
 
 ListedModel listed(std::string name, const fs::path& place, const HubCaches& caches) {
   return {read_model_head(place, caches), std::move(name)};
@@ -43,7 +36,7 @@ void list_folder(const std::string& name, const fs::path& folder, const HubCache
 // models--org--name
 void list_cache(const fs::path& cache, const HubCaches& caches, std::vector<ListedModel>* out) {
   constexpr std::string_view kBegin = "models--";
-  for (const fs::path& model : entries_of(cache)) {
+  for (const fs::path& model : folder_entries(cache)) {
     std::string name = model.filename().string();
     if (!name.starts_with(kBegin)) continue;
     name.erase(0, kBegin.size());
@@ -54,9 +47,9 @@ void list_cache(const fs::path& cache, const HubCaches& caches, std::vector<List
 
 void list_studio(const fs::path& store, const HubCaches& caches, std::vector<ListedModel>* out) {
   std::error_code error;
-  for (const fs::path& org : entries_of(store)) {
+  for (const fs::path& org : folder_entries(store)) {
     if (!fs::is_directory(org, error)) continue;
-    for (const fs::path& model : entries_of(org))
+    for (const fs::path& model : folder_entries(org))
       if (fs::is_directory(model, error))
         list_folder(fmt::format("{}/{}", org.filename().string(), model.filename().string()), model, caches, out);
   }
@@ -64,13 +57,13 @@ void list_studio(const fs::path& store, const HubCaches& caches, std::vector<Lis
 
 // manifests/HOST/NAMESPACE/NAME/TAG
 void list_ollama(const fs::path& store, const HubCaches& caches, std::vector<ListedModel>* out) {
-  for (const fs::path& host : entries_of(store / "manifests"))
-    for (const fs::path& space : entries_of(host)) {
+  for (const fs::path& host : folder_entries(store / "manifests"))
+    for (const fs::path& space : folder_entries(host)) {
       std::string prefix;
       if (host.filename() != kOllamaHost) prefix = host.filename().string() + "/";
       if (!prefix.empty() || space.filename() != kOllamaSpace) prefix += space.filename().string() + "/";
-      for (const fs::path& model : entries_of(space))
-        for (const fs::path& tag : entries_of(model)) {
+      for (const fs::path& model : folder_entries(space))
+        for (const fs::path& tag : folder_entries(model)) {
           const std::string name = fmt::format("{}{}", prefix, model.filename().string());
           out->push_back(listed(fmt::format("ollama:{}:{}", name, tag.filename().string()), tag, caches));
         }
@@ -87,14 +80,14 @@ bool is_model_place(const fs::path& place) {
 std::vector<ListedModel> list_models_in(const fs::path& folder, const HubCaches& caches) {
   std::vector<ListedModel> all;
   std::error_code error;
-  for (const fs::path& entry : entries_of(folder)) {
+  for (const fs::path& entry : folder_entries(folder)) {
     const std::string name = entry.filename().string();
     if (!fs::is_directory(entry, error) || name.starts_with('.')) continue;
     if (is_model_place(entry)) {
       list_folder(name, entry, caches, &all);
       continue;
     }
-    for (const fs::path& model : entries_of(entry))
+    for (const fs::path& model : folder_entries(entry))
       if (fs::is_directory(model, error))
         list_folder(fmt::format("{}/{}", name, model.filename().string()), model, caches, &all);
   }

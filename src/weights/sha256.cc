@@ -1,6 +1,7 @@
 #include "weights/sha256.h"
 
 #include <fmt/format.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 
 #include <algorithm>
@@ -13,6 +14,8 @@ namespace {
 class Sha256 {
  public:
   Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
+    // Where memory ended while the library began, it does not look before it uses what is not there.
+    if (OSSL_LIB_CTX_get0_global_default() == nullptr) return;
     good_ = context_ != nullptr && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1;
   }
 

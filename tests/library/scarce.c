@@ -1,6 +1,7 @@
 /* Memory that is refused at one place after the other, on any thread: every call ends, and says so.
  *
- *     scarce STEP     asks for a text with the first, the STEPth, ... allocation failing, until none is left to fail */
+ *     scarce STEP OPEN_STEP     asks for a text with the first, the STEPth, ... allocation failing, until none is left to
+ *                               fail; and opens a model with every OPEN_STEPth failing */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <paceline/paceline.h>
@@ -30,6 +31,21 @@ void* aligned_alloc(size_t alignment, size_t bytes) {
   if (!refused()) return __libc_memalign(alignment, bytes);
   errno = ENOMEM;
   return NULL;
+}
+
+static paceline_result try_to_open(paceline_model** model) {
+  paceline_open_options options;
+  paceline_open_options_init(&options, sizeof options);
+  options.kv_bytes = (uint64_t)64 << 20;
+  options.threads = 1;
+  char* problem = NULL;
+  const paceline_result result = paceline_open(&options, model, &problem);
+  if (result != PACELINE_OK && (problem == NULL || result != PACELINE_FAILED)) {
+    fprintf(stderr, "scarce: opening said %s: %s\n", paceline_result_name(result), problem != NULL ? problem : "nothing");
+    exit(1);
+  }
+  paceline_free(problem);
+  return result;
 }
 
 static paceline_model* open_one(void) {
@@ -94,9 +110,22 @@ int main(int count, char** words) {
     model = open_one();
     ++opened;
   }
-  alarm(0);
   paceline_close(model);
+  const long open_step = count > 2 ? atol(words[2]) : 97;
+  long openings = 0;
+  for (at = 0;; at += open_step, ++openings) {
+    alarm(60);
+    model = NULL;
+    atomic_store(&made, 0);
+    atomic_store(&fails_at, at);
+    try_to_open(&model);
+    atomic_store(&fails_at, -1);
+    const long all = atomic_load(&made);
+    paceline_close(model);
+    if (all <= at) break;
+  }
+  alarm(0);
   if (failed < 10) return fprintf(stderr, "scarce: only %ld requests failed\n", failed), 1;
-  fprintf(stderr, "scarce: %ld places, %ld requests failed, %ld models ended\n", at / step, failed, opened);
+  fprintf(stderr, "scarce: %ld requests failed, %ld models ended; %ld openings\n", failed, opened, openings);
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/folder_entries.h"
 #include "weights/gguf/gguf_checkpoint.h"
 #include "weights/gguf/ollama_manifest.h"
 
@@ -15,12 +16,8 @@ namespace fs = std::filesystem;
 
 std::vector<fs::path> gguf_files_in(const fs::path& folder) {
   std::vector<fs::path> files;
-  std::error_code error;
-  fs::directory_iterator entries(folder, error);
-  if (error) return files;
-  for (const auto& entry : entries)
-    if (is_gguf_file(entry.path()) && !is_later_part(entry.path())) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  for (const fs::path& entry : folder_entries(folder))
+    if (is_gguf_file(entry) && !is_later_part(entry)) files.push_back(entry);
   return files;
 }
 
@@ -113,9 +110,9 @@ bool has_word(const std::string& name, const std::string& word) {
 std::vector<fs::path> gguf_files_below(const fs::path& folder) {
   std::vector<fs::path> files = gguf_files_in(folder);
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (!entry.is_directory(error)) continue;
-    const std::vector<fs::path> inner = gguf_files_in(entry.path());
+  for (const fs::path& entry : folder_entries(folder)) {
+    if (!fs::is_directory(entry, error)) continue;
+    const std::vector<fs::path> inner = gguf_files_in(entry);
     files.insert(files.end(), inner.begin(), inner.end());
   }
   return files;

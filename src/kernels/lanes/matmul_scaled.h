@@ -27,8 +27,9 @@ inline constexpr int32_t kFewScaledRows = V::kLanes / 2;
 template <class V>
 struct ScaledF8 {
   using Group = typename V::F;
-  // Of a row's bytes: where column k lies.
+  // Of a row's bytes: where column k lies, and how many hold the first columns.
   static constexpr int32_t byte_of(int32_t k) { return k; }
+  static constexpr int32_t bytes_of(int32_t count) { return count; }
   static Group group(const Matrix&, float scale) { return V::set1(256.0f * scale); }
   static typename V::F weights(const Group& scale, const uint8_t* p) { return V::mul(V::halves_of_e4m3(p), scale); }
 };
@@ -37,15 +38,16 @@ template <class V>
 struct ScaledLevels {
   using Group = typename V::Levels;
   static constexpr int32_t byte_of(int32_t k) { return k / 2; }
+  static constexpr int32_t bytes_of(int32_t count) { return (count + 1) / 2; }
   static Group group(const Matrix& w, float scale) { return V::levels(w.levels, scale); }
   static typename V::F weights(const Group& levels, const uint8_t* p) { return V::look_up(levels, p); }
 };
 
-// Fewer weights than there are lanes, zeros standing in for the others. bytes: how many of them are there.
+// Fewer weights than there are lanes, zeros standing in for the others.
 template <class V, class Read>
 typename V::F last_weights(const typename Read::Group& group, const uint8_t* p, int32_t count) {
   uint8_t padded[V::kLanes] = {};
-  for (int32_t i = 0; i < Read::byte_of(count + 1); ++i) padded[i] = p[i];
+  for (int32_t i = 0; i < Read::bytes_of(count); ++i) padded[i] = p[i];
   float numbers[V::kLanes];
   V::store(numbers, Read::weights(group, padded));
   for (int32_t i = count; i < V::kLanes; ++i) numbers[i] = 0;

@@ -8,12 +8,29 @@
 #include <sstream>
 
 #include "base/result.h"
+#include "cli/nearest_word.h"
 
 namespace paceline {
 namespace {
 
 CLI::Validator shown_as(CLI::Validator validator, InHelp shown) {
   return shown == InHelp::yes ? validator : validator.description("");
+}
+
+// What nobody asked for, in the order in which it was typed; and of an option that is near to one, which that is.
+std::string about_extras(const CLI::App& app) {
+  const std::vector<std::string> extras = app.remaining();
+  const auto first =
+      std::find_if(extras.begin(), extras.end(), [](const std::string& word) { return word.starts_with("--"); });
+  if (first == extras.end()) return fmt::format("not expected here: {}", fmt::join(extras, " "));
+  const std::string typed =
+      first->substr(2, first->find('=') == std::string::npos ? std::string::npos : first->find('=') - 2);
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames()) names.push_back(name);
+  const std::string meant = nearest_word(typed, names);
+  return fmt::format("there is no option --{}{}", typed,
+                     meant.empty() ? "" : fmt::format(": did you mean --{}?", meant));
 }
 
 }  // namespace
@@ -220,9 +237,10 @@ ReadCommandLine Program::read(int argc, const char* const* argv) {
       return {.is_asked = true, .is_wrong = false, .text = text.str()};
     }
     const auto commands = app_->get_subcommands();
+    const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !commands.empty();
     return {.is_asked = false,
             .is_wrong = true,
-            .text = error.what(),
+            .text = is_extra ? about_extras(*commands.front()) : error.what(),
             .command = commands.empty() ? "" : commands.front()->get_name()};
   }
 }

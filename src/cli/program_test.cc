@@ -120,6 +120,9 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
                "\"dance\": there are generate, chat, serve, connect, inspect, ls, quantize, check, bench");
   expect_error(run("generat -p x"), 2, "\"generat\": did you mean generate?");
   expect_error(run("--bogus"), 2, "--bogus");
+  expect_error(run("generate --promt x"), 2,
+               "no option --promt: did you mean --prompt? (see paceline generate --help)");
+  expect_error(run("serve one two"), 2, "not expected here: one two");
   expect_error(run("completion tcsh"), 2, "tcsh");
   expect_error(run("manual dance"), 2, "no command is called dance");
   expect_error(generate("-p x --bogus"), 2, "--bogus");

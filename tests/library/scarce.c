@@ -1,7 +1,9 @@
 /* Memory that is refused at one place after the other, on any thread: every call ends, and says so.
  *
- *     scarce STEP OPEN_STEP     asks for a text with the first, the STEPth, ... allocation failing, until none is left to
- *                               fail; and opens a model with every OPEN_STEPth failing */
+ *     scarce STEP OPEN_STEP
+ *
+ * asks for a text with the first, the STEPth, ... allocation failing, until none is left to fail, and opens a model
+ * with every OPEN_STEPth failing. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <paceline/paceline.h>
@@ -41,7 +43,8 @@ static paceline_result try_to_open(paceline_model** model) {
   char* problem = NULL;
   const paceline_result result = paceline_open(&options, model, &problem);
   if (result != PACELINE_OK && (problem == NULL || result != PACELINE_FAILED)) {
-    fprintf(stderr, "scarce: opening said %s: %s\n", paceline_result_name(result), problem != NULL ? problem : "nothing");
+    fprintf(stderr, "scarce: opening said %s: %s\n", paceline_result_name(result),
+            problem != NULL ? problem : "nothing");
     exit(1);
   }
   paceline_free(problem);

@@ -20,8 +20,9 @@ CLI::Validator shown_as(CLI::Validator validator, InHelp shown) {
 // What nobody asked for, in the order in which it was typed; and of an option that is near to one, which that is.
 std::string about_extras(const CLI::App& app) {
   const std::vector<std::string> extras = app.remaining();
-  const auto first =
-      std::find_if(extras.begin(), extras.end(), [](const std::string& word) { return word.starts_with("--"); });
+  const auto first = std::find_if(extras.begin(), extras.end(), [](const std::string& word) {
+    return word.starts_with("--") && word.size() > 2 && word[2] != '=';
+  });
   if (first == extras.end()) return fmt::format("not expected here: {}", fmt::join(extras, " "));
   const std::string typed =
       first->substr(2, first->find('=') == std::string::npos ? std::string::npos : first->find('=') - 2);
@@ -237,7 +238,8 @@ ReadCommandLine Program::read(int argc, const char* const* argv) {
       return {.is_asked = true, .is_wrong = false, .text = text.str()};
     }
     const auto commands = app_->get_subcommands();
-    const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !commands.empty();
+    const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !commands.empty() &&
+                          !commands.front()->remaining().empty();
     return {.is_asked = false,
             .is_wrong = true,
             .text = is_extra ? about_extras(*commands.front()) : error.what(),

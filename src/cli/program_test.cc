@@ -122,6 +122,8 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(run("--bogus"), 2, "--bogus");
   expect_error(run("generate --promt x"), 2,
                "no option --promt: did you mean --prompt? (see paceline generate --help)");
+  expect_error(run("serve -- one"), 2, "one");
+  expect_error(run("--modle x generate"), 2, "--modle");
   expect_error(run("serve one two"), 2, "not expected here: one two");
   expect_error(run("completion tcsh"), 2, "tcsh");
   expect_error(run("manual dance"), 2, "no command is called dance");

@@ -184,13 +184,14 @@ class Generation {
   }
   ~Generation() = default;
 
-  // Until it has ended. What it threw in OnEvent is thrown again here.
+  // Until it has ended. What OnEvent threw is thrown here, whenever it is asked.
   void wait() {
     detail::check([&](char** problem) {
       const paceline_result result = paceline_wait(handle_.get(), problem);
-      return has_thrown() ? paceline_result{PACELINE_OK} : result;
+      // Within an OnEvent nothing was waited for, and nothing is known.
+      if (result != PACELINE_INVALID && has_thrown()) std::rethrow_exception(ear_->thrown);
+      return result;
     });
-    if (has_thrown()) std::rethrow_exception(std::exchange(ear_->thrown, nullptr));
   }
   // From any thread.
   void cancel() const { paceline_cancel(handle_.get()); }
@@ -236,7 +237,7 @@ class Generation {
     try {
       return ear->hear(*event) ? 0 : 1;
     } catch (...) {
-      ear->thrown = std::current_exception();
+      if (!ear->thrown) ear->thrown = std::current_exception();
       return 1;
     }
   }

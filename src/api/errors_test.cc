@@ -66,7 +66,8 @@ TEST(CErrors, OpeningWhatCannotBeOpened) {
       {[](auto& options) { options.draft_up_to_kv = std::nan(""); }, PACELINE_INVALID, "draft_up_to_kv"},
       {[](auto& options) { options.reserve_tokens = -1; }, PACELINE_INVALID, "reserve_tokens"},
       {[](auto& options) { options.kv_bytes = 1; }, PACELINE_INVALID, "kv_bytes"},
-      {[](auto& options) { options.kv_bytes = uint64_t{1} << 45; }, PACELINE_INVALID, "all that this machine has"},
+      {[](auto& options) { options.kv_bytes = uint64_t{1} << 45; }, PACELINE_INVALID,
+       "all the memory that this process may have"},
       {[](auto& options) { options.size = 0; }, PACELINE_INVALID, "options.size"},
   };
   const std::string folder = default_model_folder();

@@ -125,12 +125,16 @@ bool Generation::tell(paceline_event event) {
   const std::lock_guard lock(ear_mutex_);
   if (left_ || ear_.on_event == nullptr) return true;
   event.generation = ear_.handle;
+  heard_ = true;
+  bool goes_on = false;
   // Callers that write C++ may throw; it is theirs to remember what.
   try {
-    return ear_.on_event(ear_.user, &event) == 0;
+    goes_on = ear_.on_event(ear_.user, &event) == 0;
   } catch (...) {
-    return false;
+    // It ends there.
   }
+  heard_ = false;
+  return goes_on;
 }
 
 void Generation::end_choice(int32_t number, const SequenceEnd& end) {
@@ -230,7 +234,7 @@ void Generation::leave() noexcept {
   // Whoever is in the callback now is waited for; but not by one whom it waits for itself.
   if (ear_mutex_.try_lock()) return ear_mutex_.unlock();
   RunningModel* const here = RunningModel::computing_here();
-  if (here != nullptr && !here->begin_to_wait_for(*model_)) return;
+  if (here != nullptr && !here->begin_to_wait_for(*this)) return;
   ear_mutex_.lock();
   ear_mutex_.unlock();
   if (here != nullptr) here->end_waiting();

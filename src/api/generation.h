@@ -40,6 +40,10 @@ class Generation : public Listener {
   // Cancels it, and nothing more is told: not after this returns, unless it was called from within.
   void leave() noexcept;
 
+  // Whether its caller is in the callback now.
+  [[nodiscard]] bool is_heard() const { return heard_; }
+  [[nodiscard]] const RunningModel& model() const { return *model_; }
+
   [[nodiscard]] Outcome wait();
   [[nodiscard]] Outcome usage(paceline_usage* out) const;
   [[nodiscard]] Outcome choice(int32_t number, paceline_choice* out) const;
@@ -81,6 +85,7 @@ class Generation : public Listener {
 
   std::recursive_mutex ear_mutex_;  // held while the caller hears
   const Ear ear_;
+  std::atomic<bool> heard_ = false;
   std::atomic<bool> left_ = false;  // nobody wants to hear any more
 
   mutable std::mutex mutex_;

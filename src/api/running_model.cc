@@ -70,11 +70,12 @@ RunningModel::~RunningModel() {
 
 RunningModel* RunningModel::computing_here() { return computing; }
 
-bool RunningModel::begin_to_wait_for(const RunningModel& other) {
+// A callback that has returned holds nobody up, whether those who waited for it have woken or not.
+bool RunningModel::begin_to_wait_for(const Generation& heard) {
   const std::lock_guard lock(waiting_mutex);
-  for (const RunningModel* next = &other; next != nullptr; next = next->waits_for_)
-    if (next == this) return false;
-  waits_for_ = &other;
+  for (const Generation* next = &heard; next != nullptr && next->is_heard(); next = next->model().waits_for_)
+    if (&next->model() == this) return false;
+  waits_for_ = &heard;
   return true;
 }
 

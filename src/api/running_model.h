@@ -30,8 +30,8 @@ class RunningModel {
   // The model whose thread the caller is, or none. It must not wait for what a model computes: neither for what it
   // computes itself, nor for one that may be waiting for it.
   static RunningModel* computing_here();
-  // For another one's callback to return it may, where that one does not wait for this one, by however many others.
-  bool begin_to_wait_for(const RunningModel& other);
+  // For a callback to return it may, where nothing in that one waits for one of this model's, by however many others.
+  bool begin_to_wait_for(const Generation& heard);
   void end_waiting();
 
   // A share of it: its handle may be gone before this returns, by the callback of its own.
@@ -57,7 +57,7 @@ class RunningModel {
   std::unique_ptr<CompletionMaker> maker_;
   std::thread thread_;
 
-  const RunningModel* waits_for_ = nullptr;  // whose callback is to return; of all models under one lock
+  const Generation* waits_for_ = nullptr;  // whose callback is to return; of all models under one lock
 
   std::mutex mutex_;  // guards all below, and opened_ where it is closed
   std::vector<std::weak_ptr<Generation>> generations_;

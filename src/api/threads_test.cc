@@ -215,6 +215,47 @@ TEST(CThreads, TwoModelsThatAskEachOther) {
   EXPECT_EQ(paceline_close(other), PACELINE_OK);
 }
 
+// A callback that has returned holds nobody up any more: the next one of its model waits for whoever had waited for it.
+TEST(CThreads, ReleasedAcrossBehindACallbackThatHasReturned) {
+  paceline_model* other = open_default_model([](auto& options) { options.draft = "none"; });
+  ASSERT_NE(other, nullptr);
+  for (int round = 0; round < 12; ++round) {
+    auto here = endless(), first = endless(), second = endless();
+    paceline_generation *of_here = nullptr, *of_first = nullptr, *of_second = nullptr;
+    std::atomic<bool> begins = false, in_here = false, in_first = false, released = false, left_here = false;
+    std::atomic<bool> came_early = false;
+    here->hear([&](const paceline_event& event) {
+      if (!begins || event.kind != PACELINE_EVENT_TEXT || in_here.exchange(true)) return 0;
+      while (!in_first) std::this_thread::yield();
+      paceline_release(of_first);
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      came_early = released.load();
+      left_here = true;
+      return 0;
+    });
+    first->hear([&](const paceline_event& event) {
+      if (!begins || event.kind != PACELINE_EVENT_TEXT || in_first.exchange(true)) return 0;
+      while (!in_here) std::this_thread::yield();
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      return 0;
+    });
+    second->hear([&](const paceline_event& event) {
+      if (!in_first || event.kind != PACELINE_EVENT_TEXT || released) return 0;
+      paceline_release(of_here);
+      released = true;
+      return 0;
+    });
+    ASSERT_EQ(paceline_submit(shared_model(), &here->request, &of_here, nullptr), PACELINE_OK);
+    ASSERT_EQ(paceline_submit(other, &first->request, &of_first, nullptr), PACELINE_OK);
+    ASSERT_EQ(paceline_submit(other, &second->request, &of_second, nullptr), PACELINE_OK);
+    begins = true;
+    while (!released || !left_here) std::this_thread::yield();
+    EXPECT_FALSE(came_early) << round;
+    paceline_release(of_second);
+  }
+  EXPECT_EQ(paceline_close(other), PACELINE_OK);
+}
+
 // Whoever asks is known as what it is, also where the system gives it the name of a thread that has ended.
 TEST(CThreads, EndedGenerationsBesideNewThreads) {
   for (int i = 0; i < 5; ++i) {

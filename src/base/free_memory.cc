@@ -62,10 +62,12 @@ std::optional<size_t> free_group_bytes(const std::filesystem::path& group) {
 }
 
 size_t host_bytes() {
-  size_t most = sum_of("/proc/meminfo", {"MemTotal:", "SwapTotal:"}) << 10;
+  const size_t swap = sum_of("/proc/meminfo", {"SwapTotal:"}) << 10;
+  size_t most = sum_of("/proc/meminfo", {"MemTotal:"}) << 10;
+  // Groups bound memory and swap apart.
   for (const std::filesystem::path& group : control_groups("memory"))
     if (const auto limit = most_of_group(group)) most = std::min(most, *limit);
-  return most;
+  return most + swap;
 }
 
 std::optional<size_t> free_address_bytes() {

@@ -51,7 +51,8 @@ Status check_kv_bytes(size_t bytes, const Forward& forward) {
         fmt::format("kv_bytes: expected at least {}, which the smallest request takes; found {}", least, bytes)};
   // Addresses alone could be had beyond that, and the system would end the process once they are written to.
   if (const size_t most = host_bytes(); !forward.ops().limits().own_memory && most > 0 && bytes > most)
-    return Error{fmt::format("kv_bytes: expected at most {}, all that this machine has; found {}", most, bytes)};
+    return Error{
+        fmt::format("kv_bytes: expected at most {}, all the memory that this process may have; found {}", most, bytes)};
   return Done{};
 }
 

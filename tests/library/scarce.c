@@ -52,14 +52,9 @@ static paceline_result try_to_open(paceline_model** model) {
 }
 
 static paceline_model* open_one(void) {
-  paceline_open_options options;
-  paceline_open_options_init(&options, sizeof options);
-  options.kv_bytes = (uint64_t)64 << 20;
-  options.threads = 1;
   paceline_model* model = NULL;
-  char* problem = NULL;
-  if (paceline_open(&options, &model, &problem) == PACELINE_OK) return model;
-  fprintf(stderr, "scarce: %s\n", problem);
+  if (try_to_open(&model) == PACELINE_OK) return model;
+  fprintf(stderr, "scarce: there is no memory for a model\n");
   exit(1);
 }
 

@@ -8,8 +8,10 @@
  *            UTF-8 that says what was expected and what was found, to be given to paceline_free(). `problem` may be
  *            NULL. Nothing that callers or files do ends the process, and no exception leaves the library. (A model's
  *            files are mapped: whoever cuts one short while it is open takes memory away, and the system ends the
- *            process. And a caller's thread needs a stack of 256 KB.) A model whose own thread finds no memory ends all
- *            that it has with PACELINE_FAILED and takes no more: close it, and open it anew.
+ *            process. A caller's thread needs a stack of 256 KB. And libwebp and FFmpeg, which read WebP and clips, end
+ *            the process themselves in a few places where the system refuses them a small piece of memory.) A model
+ *            whose own thread finds no memory ends all that it has with PACELINE_FAILED and takes no more: close it,
+ *            and open it anew.
  *
  * STRUCTS    Each begins with its size in bytes, and the caller fills it with the function paceline_..._init(). Later
  *            versions add fields at the end and nowhere else: a caller that was compiled with an older header, or that

@@ -40,13 +40,15 @@ struct Free {
 };
 using Text = std::unique_ptr<char, Free>;
 
-// `call` is given the place for the message, and has returned before that is read.
+// `call` is given the place for the message, and has returned before that is read; it may throw, too.
 template <class Call>
 void check(const Call& call) {
-  char* problem = nullptr;
-  const paceline_result result = call(&problem);
-  const Text owned(problem);
-  if (result != PACELINE_OK) throw Error(result, owned ? owned.get() : paceline_result_name(result));
+  struct Problem {
+    char* text = nullptr;
+    ~Problem() { paceline_free(text); }
+  } problem;
+  const paceline_result result = call(&problem.text);
+  if (result != PACELINE_OK) throw Error(result, problem.text ? problem.text : paceline_result_name(result));
 }
 
 }  // namespace detail

@@ -23,6 +23,11 @@ std::span<const Entry> list_of(const Entry* entries, size_t count, const char* n
   return {};
 }
 
+// The machine's fault or the caller's.
+Outcome outcome_of(const FieldError& wrong) {
+  return {wrong.code == kNoMemory ? PACELINE_FAILED : PACELINE_INVALID, wrong.message};
+}
+
 class RequestReader {
  public:
   RequestReader(RunningModel& model, const paceline_request& request) : model_(model), asked_(request) {}
@@ -34,7 +39,7 @@ class RequestReader {
       if (Outcome wrong = read_prompt(made); !wrong.ok()) return wrong;
     }
     if (problem_.none()) add_terms(made.request);
-    if (!problem_.none()) return invalid(problem_.first()->message);
+    if (!problem_.none()) return outcome_of(*problem_.first());
     return {};
   }
 
@@ -127,7 +132,7 @@ class RequestReader {
     if (!problem_.none()) return std::nullopt;
     const auto text = render_conversation(model_.text(), parts.chat);
     if (!text.ok()) {
-      problem_.say(bad_field("messages", text.error().message));
+      problem_.say(bad_field("messages", text.error()));
       return std::nullopt;
     }
     // The template writes <bos> itself.
@@ -180,7 +185,7 @@ class RequestReader {
     if (scope.ok()) {
       request.scope = *scope;
     } else {
-      problem_.say(bad_field("scope", scope.error().message));
+      problem_.say(bad_field("scope", scope.error()));
     }
   }
 
@@ -200,9 +205,9 @@ Outcome read_request(RunningModel& model, const paceline_request& request, MadeC
 Outcome render(RunningModel& model, const paceline_chat& chat, std::string& text) {
   FieldProblem problem;
   const ChatParts parts = read_chat(chat, {}, problem);
-  if (!problem.none()) return invalid(problem.first()->message);
+  if (!problem.none()) return outcome_of(*problem.first());
   auto rendered = render_conversation(model.text(), parts.chat);
-  if (!rendered.ok()) return invalid(rendered.error().message);
+  if (!rendered.ok()) return outcome_of(bad_field("messages", rendered.error()));
   if (rendered->find('\0') != std::string::npos) {
     return invalid("the conversation holds a zero byte, which would end its text");
   }

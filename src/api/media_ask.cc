@@ -33,7 +33,8 @@ void add(Result<Medium> medium, size_t number, std::vector<Medium>& media, Field
   if (medium.ok()) {
     media.push_back(std::move(*medium));
   } else {
-    problem.say(bad_field("media", fmt::format("media[{}]: {}", number, medium.error().message)));
+    const Error& why = medium.error();
+    problem.say(bad_field("media", Error{fmt::format("media[{}]: {}", number, why.message), why.code}));
   }
 }
 

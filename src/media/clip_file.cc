@@ -11,6 +11,7 @@ extern "C" {
 }
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 #include <mutex>
@@ -99,9 +100,15 @@ struct ClipFile::Parts {
   Result<bool> read_packet();
   Status feed(const std::function<bool(size_t)>& wanted);
 
-  // A call that failed: our own limit where it is passed, else what libav says.
+  // A call that failed: our own limits where they are passed, else what libav says.
   [[nodiscard]] Error problem(const char* what, int code, const char* word = kBroken) const {
-    return deadline.passed() ? too_late() : Error{fmt::format("{}: {}", what, reason_of(code)), word};
+    const bool no_room = errno == ENOMEM;
+    if (deadline.passed()) return too_late();
+    if (code == AVERROR(ENOMEM) && no_room) return no_memory();
+    // Then libav did not even ask the system.
+    if (code == AVERROR(ENOMEM))
+      return {fmt::format("{}: it takes more than {} bytes of memory at once", what, kMostBytesAtOnce), kTooLarge};
+    return {fmt::format("{}: {}", what, reason_of(code)), word};
   }
 
   FileBytes file;
@@ -124,14 +131,13 @@ struct ClipFile::Parts {
 
 Status ClipFile::Parts::open_container() {
   auto* buffer = static_cast<uint8_t*>(av_malloc(kReadBytes));
-  if (buffer == nullptr) return Error{"not enough memory", kTooLarge};
+  if (buffer == nullptr) return no_memory();
   io = avio_alloc_context(buffer, kReadBytes, 0, this, read, nullptr, seek);
   if (io == nullptr) av_free(buffer);
   format = avformat_alloc_context();
   packet = av_packet_alloc();
   frame = av_frame_alloc();
-  if (io == nullptr || format == nullptr || packet == nullptr || frame == nullptr)
-    return Error{"not enough memory", kTooLarge};
+  if (io == nullptr || format == nullptr || packet == nullptr || frame == nullptr) return no_memory();
   format->pb = io;
   format->io_open = refuse_files;
   format->interrupt_callback = {gives_up, this};
@@ -171,7 +177,7 @@ Status ClipFile::Parts::find_pictures() {
 
 Status ClipFile::Parts::open_codec() {
   codec = avcodec_alloc_context3(decoder);
-  if (codec == nullptr) return Error{"not enough memory", kTooLarge};
+  if (codec == nullptr) return no_memory();
   if (const int code = avcodec_parameters_to_context(codec, stream->codecpar); code < 0)
     return problem("the codec's header", code);
   codec->thread_count = 1;

@@ -60,10 +60,11 @@ Result<Picture> decode_picture(FileBytes file, const PictureLimits& limits) {
   const Format* format = find_format(file);
   if (format == nullptr)
     return Error{"expected a picture in JPEG, PNG, WebP, GIF or BMP, found none of them", kUnknownFormat};
+  const RefusedMemory memory;
   auto picture = format->decode(file, limits);
-  if (!picture.ok())
-    return with_media_code({fmt::format("{}: {}", format->name, picture.error().message), picture.error().code});
-  return picture;
+  if (picture.ok()) return picture;
+  const Error why = with_media_code(picture.error(), memory);
+  return Error{fmt::format("{}: {}", format->name, why.message), why.code};
 }
 
 }  // namespace paceline

@@ -3,11 +3,19 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
+#include <sys/resource.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
 #include <random>
+#include <string_view>
 
+#include "base/sanitized.h"
 #include "media/clips_for_tests.h"
 #include "media/encoders_for_tests.h"
 #include "media/orientation.h"
@@ -151,6 +159,27 @@ TEST(HostilePictureTest, ReasonsHaveAWordForPrograms) {
     file[0] = 'x';
     EXPECT_EQ(code_of(file), kUnknownFormat);
   }
+}
+
+// Little is left once there is room for the pixels: the decoder is not let run into that, which it would not survive.
+TEST(HostilePictureTest, MemoryThatEndsIsNoFaultOfTheFile) {
+  if (kSanitized) GTEST_SKIP() << "a sanitizer's own memory counts among what is limited";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  constexpr int32_t kSide = 2000;
+  const auto decode = [](const Bytes& file) {
+    ::malloc_trim(0);
+    int64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const auto limit = static_cast<rlim_t>(pages * ::getpagesize()) + rlim_t{6} * kSide * kSide;
+    const rlimit memory{limit, limit};
+    if (::setrlimit(RLIMIT_AS, &memory) != 0) std::_Exit(100);
+    const auto picture = decode_picture(file);
+    if (picture.ok()) std::_Exit(101);
+    std::cerr << picture.error().message;
+    std::_Exit(std::string_view(picture.error().code) == kNoMemory ? 0 : 102);
+  };
+  const Bytes file = encode_webp(kSide, kSide, Bytes(size_t{3} * kSide * kSide));
+  EXPECT_EXIT(decode(file), testing::ExitedWithCode(0), "WebP: not enough memory");
 }
 
 // What a header says, though the rest of the file is missing: nothing is decoded for it.

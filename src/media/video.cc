@@ -157,8 +157,9 @@ Result<Clip> read_clip(FileBytes file, const FrameWishes& wishes, const ClipLimi
   if (file.size() > limits.bytes) {
     return Error{fmt::format("the file has {} bytes; at most {} are read", file.size(), limits.bytes), kTooLarge};
   }
+  const RefusedMemory memory;
   auto clip = Reading(file, wishes, limits).run();
-  if (!clip.ok()) return with_media_code(clip.error());
+  if (!clip.ok()) return with_media_code(clip.error(), memory);
   return clip;
 }
 

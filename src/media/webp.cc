@@ -3,6 +3,7 @@
 #include <webp/demux.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 
 #include "media/deadline.h"
@@ -11,13 +12,26 @@
 namespace paceline {
 namespace {
 
-const char* reason_of(VP8StatusCode status) {
+// It also says that the bytes make no sense where it was refused memory for what it unpacks.
+Error problem_of(VP8StatusCode status) {
   switch (status) {
-    case VP8_STATUS_OUT_OF_MEMORY: return "not enough memory";
-    case VP8_STATUS_UNSUPPORTED_FEATURE: return "a feature that the decoder does not have";
-    case VP8_STATUS_NOT_ENOUGH_DATA: return "the file ends too early";
-    default: return "the bytes make no sense";
+    case VP8_STATUS_OUT_OF_MEMORY: return no_memory();
+    case VP8_STATUS_UNSUPPORTED_FEATURE: return {"a feature that the decoder does not have"};
+    case VP8_STATUS_NOT_ENOUGH_DATA: return {"the file ends too early"};
+    default: return {"the bytes make no sense"};
   }
+}
+
+// libwebp does not look everywhere whether it was given the memory that it asked for, and 1.2.4 ends the process then
+// in a few places. So what it takes beside the pixels that come out is taken before it begins, and given back: of
+// lossless pictures 4 bytes a pixel, of transparency one, some rows, and tables.
+bool has_room_to_decode(int32_t width, int32_t height) {
+  constexpr size_t kPixelBytes = 5, kRows = 64, kTableBytes = size_t{1} << 20;
+  const auto row_bytes = static_cast<size_t>(width) * kPixelBytes;
+  void* volatile block = std::malloc(row_bytes * (static_cast<size_t>(height) + kRows) + kTableBytes);
+  const bool found = block != nullptr;
+  std::free(block);
+  return found;
 }
 
 // What the decoder is given between two looks at the clock.
@@ -37,7 +51,7 @@ Status decode_into(FileBytes file, int32_t width, int32_t height, const Deadline
   WebPDecoderConfig config;
   if (WebPInitDecoderConfig(&config) == 0) return Error{"the decoder is of another version"};
   const VP8StatusCode known = WebPGetFeatures(file.data(), file.size(), &config.input);
-  if (known != VP8_STATUS_OK) return Error{reason_of(known)};
+  if (known != VP8_STATUS_OK) return problem_of(known);
   if (config.input.width != width || config.input.height != height) return Error{"sizes that contradict each other"};
   rgba->resize(static_cast<size_t>(width) * static_cast<size_t>(height) * 4);
   config.output.colorspace = MODE_RGBA;
@@ -45,8 +59,9 @@ Status decode_into(FileBytes file, int32_t width, int32_t height, const Deadline
   config.output.u.RGBA.rgba = rgba->data();
   config.output.u.RGBA.stride = width * 4;
   config.output.u.RGBA.size = rgba->size();
+  if (!has_room_to_decode(width, height)) return no_memory();
   const std::unique_ptr<WebPIDecoder, FreeDecoder> decoder(WebPIDecode(nullptr, 0, &config));
-  if (decoder == nullptr) return Error{reason_of(VP8_STATUS_OUT_OF_MEMORY)};
+  if (decoder == nullptr) return problem_of(VP8_STATUS_OUT_OF_MEMORY);
   VP8StatusCode status = VP8_STATUS_SUSPENDED;
   for (size_t given = 0; given < file.size() && status == VP8_STATUS_SUSPENDED;) {
     if (deadline.passed()) return too_late();
@@ -54,7 +69,7 @@ Status decode_into(FileBytes file, int32_t width, int32_t height, const Deadline
     status = WebPIUpdate(decoder.get(), file.data(), given);
   }
   if (status == VP8_STATUS_SUSPENDED) status = VP8_STATUS_NOT_ENOUGH_DATA;
-  if (status != VP8_STATUS_OK) return Error{reason_of(status)};
+  if (status != VP8_STATUS_OK) return problem_of(status);
   return Done{};
 }
 
@@ -102,7 +117,7 @@ Result<Picture> decode_webp(FileBytes file, const PictureLimits& limits) {
   const Deadline deadline(limits.time, limits.stops);
   WebPBitstreamFeatures features;
   const VP8StatusCode status = WebPGetFeatures(file.data(), file.size(), &features);
-  if (status != VP8_STATUS_OK) return Error{reason_of(status)};
+  if (status != VP8_STATUS_OK) return problem_of(status);
   TRY(check_size(features.width, features.height, limits));
   return features.has_animation != 0 ? decode_first_frame(file, limits, deadline)
                                      : decode_still(file, features, deadline);

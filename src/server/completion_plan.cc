@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "media/decode.h"
+#include "media/refusal_codes.h"
 #include "server/rendering.h"
 #include "session/completion_maker.h"
 
@@ -104,10 +105,10 @@ class Planner final : public CompletionPlanner {
 
   void refuse_medium(size_t number, const Error& why) override {
     const char* kind = media()[number].is_video ? "video" : "image";
-    FieldError error =
-        bad_field(wire_->prompt_field(), fmt::format("{} {} of the request: {}", kind, number, why.message));
-    if (*why.code != 0) error.code = why.code;
-    problem_.say(std::move(error));
+    // As where a decoder of our own finds none: what is smaller may have room.
+    const char* code = std::string_view(why.code) == kNoMemory ? kTooLarge : why.code;
+    const std::string message = fmt::format("{} {} of the request: {}", kind, number, why.message);
+    problem_.say(bad_field(wire_->prompt_field(), Error{message, code}));
   }
 
   std::variant<ExchangePlan, HttpAnswer, ApiError> finish() override {

@@ -19,9 +19,7 @@ FieldError too_long(const char* field, std::string message, size_t tokens, size_
 
 std::optional<MediaPrompt> checked(Result<MediaPrompt> prompt, const char* field, FieldProblem& problem) {
   if (prompt.ok()) return std::move(*prompt);
-  FieldError error = bad_field(field, prompt.error().message);
-  if (*prompt.error().code != 0) error.code = prompt.error().code;
-  problem.say(std::move(error));
+  problem.say(bad_field(field, prompt.error()));
   return std::nullopt;
 }
 

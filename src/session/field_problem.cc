@@ -15,6 +15,12 @@ FieldError bad_field(std::string field, std::string message) {
   return {.message = std::move(message), .field = std::move(field)};
 }
 
+FieldError bad_field(std::string field, const Error& error) {
+  FieldError made = bad_field(std::move(field), error.message);
+  if (*error.code != 0) made.code = error.code;
+  return made;
+}
+
 FieldError unsupported(std::string field, std::string message) {
   return {.message = std::move(message), .field = std::move(field), .code = "unsupported"};
 }

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/result.h"
+
 namespace paceline {
 
 struct FieldError {
@@ -18,6 +20,8 @@ struct FieldError {
 };
 
 FieldError bad_field(std::string field, std::string message);
+// With the word that the error has for programs, if it has one.
+FieldError bad_field(std::string field, const Error& error);
 // What others have and this program, or this model, does not.
 FieldError unsupported(std::string field, std::string message);
 

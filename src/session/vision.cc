@@ -34,6 +34,10 @@ Result<ClipBudget> clip_budget_of(const Checkpoint& checkpoint) {
 
 FileBytes bytes_of(const std::string& file) { return {reinterpret_cast<const uint8_t*>(file.data()), file.size()}; }
 
+Error of_file(const std::filesystem::path& file, const Error& why) {
+  return {fmt::format("{}: {}", file.string(), why.message), why.code};
+}
+
 }  // namespace
 
 Result<Vision::Budgets> Vision::read_budgets(const Checkpoint& checkpoint) {
@@ -81,14 +85,14 @@ Result<Clip> Vision::read_clip(FileBytes file, int32_t frames, const ClipLimits&
 Result<Patches> Vision::read(const std::filesystem::path& file, int32_t budget) const {
   TRY_ASSIGN(const std::string bytes, read_file(file, PictureLimits{}.bytes));
   auto patches = read(bytes_of(bytes), budget);
-  if (!patches.ok()) return Error{fmt::format("{}: {}", file.string(), patches.error().message)};
+  if (!patches.ok()) return of_file(file, patches.error());
   return patches;
 }
 
 Result<Clip> Vision::read_clip(const std::filesystem::path& file, int32_t frames) const {
   TRY_ASSIGN(const std::string bytes, read_file(file, ClipLimits{}.bytes));
   auto clip = read_clip(bytes_of(bytes), frames);
-  if (!clip.ok()) return Error{fmt::format("{}: {}", file.string(), clip.error().message)};
+  if (!clip.ok()) return of_file(file, clip.error());
   return clip;
 }
 

@@ -8,6 +8,8 @@
 #include <array>
 #include <memory>
 
+#include "base/refused_memory.h"
+
 namespace paceline {
 namespace {
 
@@ -15,8 +17,11 @@ class Sha256 {
  public:
   Sha256() : context_(EVP_MD_CTX_new(), &EVP_MD_CTX_free) {
     // Where memory ended while the library began, it does not look before it uses what is not there.
-    if (OSSL_LIB_CTX_get0_global_default() == nullptr) return;
-    good_ = context_ != nullptr && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1;
+    has_memory_ = context_ != nullptr && OSSL_LIB_CTX_get0_global_default() != nullptr;
+    if (!has_memory_) return;
+    const RefusedMemory memory;
+    good_ = EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1;
+    has_memory_ = good_ || !memory.found();
   }
 
   void add(std::span<const std::byte> bytes) {
@@ -27,6 +32,7 @@ class Sha256 {
     std::array<unsigned char, EVP_MAX_MD_SIZE> digest = {};
     unsigned length = 0;
     good_ = good_ && EVP_DigestFinal_ex(context_.get(), digest.data(), &length) == 1;
+    if (!has_memory_) return Error{"SHA-256: not enough memory", kNoMemory};
     if (!good_) return Error{"SHA-256 is not available from the system's libcrypto"};
     std::string text;
     for (unsigned i = 0; i < length; ++i) text += fmt::format("{:02x}", digest[i]);
@@ -35,7 +41,7 @@ class Sha256 {
 
  private:
   std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_;
-  bool good_ = false;
+  bool good_ = false, has_memory_ = false;
 };
 
 }  // namespace

@@ -1,11 +1,14 @@
 /* Memory that is refused at one place after the other, on any thread: every call ends, and says so.
  *
- *     scarce STEP OPEN_STEP
+ *     scarce STEP OPEN_STEP FILE...
  *
- * asks for a text with the first, the STEPth, ... allocation failing, until none is left to fail, and opens a model
- * with every OPEN_STEPth failing. */
+ * asks for a text with the first, the STEPth, ... allocation failing, until none is left to fail, opens a model
+ * with every OPEN_STEPth failing, and submits pictures, and clips that are called x.mp4, with some hundreds of those
+ * failing that this makes. WebP and VP9 are not for it: libwebp 1.2.4 and FFmpeg 5.1 themselves end the process where
+ * some small pieces are refused. */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <limits.h>
 #include <paceline/paceline.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,22 +20,24 @@ static atomic_long made = 0;
 static atomic_long fails_at = -1;
 
 extern void* __libc_malloc(size_t);
+extern void* __libc_calloc(size_t, size_t);
+extern void* __libc_realloc(void*, size_t);
 extern void* __libc_memalign(size_t, size_t);
 
 static int refused(void) {
   const long at = atomic_load(&fails_at);
-  return at >= 0 && atomic_fetch_add(&made, 1) == at;
+  if (at < 0 || atomic_fetch_add(&made, 1) != at) return 0;
+  errno = ENOMEM;
+  return 1;
 }
 
-void* malloc(size_t bytes) {
-  if (!refused()) return __libc_malloc(bytes);
-  errno = ENOMEM;
-  return NULL;
-}
-void* aligned_alloc(size_t alignment, size_t bytes) {
-  if (!refused()) return __libc_memalign(alignment, bytes);
-  errno = ENOMEM;
-  return NULL;
+void* malloc(size_t bytes) { return refused() ? NULL : __libc_malloc(bytes); }
+void* calloc(size_t count, size_t bytes) { return refused() ? NULL : __libc_calloc(count, bytes); }
+void* realloc(void* old, size_t bytes) { return refused() ? NULL : __libc_realloc(old, bytes); }
+void* aligned_alloc(size_t alignment, size_t bytes) { return refused() ? NULL : __libc_memalign(alignment, bytes); }
+int posix_memalign(void** made_at, size_t alignment, size_t bytes) {
+  *made_at = refused() ? NULL : __libc_memalign(alignment, bytes);
+  return *made_at != NULL ? 0 : ENOMEM;
 }
 
 static paceline_result try_to_open(paceline_model** model) {
@@ -84,6 +89,60 @@ static paceline_result ask(paceline_model* model, char* said, size_t room) {
   return result;
 }
 
+/* Submits a text with the medium and lets it be; refuses only meanwhile. */
+static paceline_result show(paceline_model* model, const char* file, long refuses_at, char* said, size_t room) {
+  paceline_medium medium;
+  paceline_medium_init(&medium, sizeof medium);
+  medium.path = file;
+  medium.is_clip = strstr(file, ".mp4") != NULL;
+  paceline_request request;
+  paceline_request_init(&request, sizeof request);
+  request.prompt = "This is";
+  request.media = &medium;
+  request.media_count = 1;
+  paceline_generation* generation = NULL;
+  char* problem = NULL;
+  atomic_store(&made, 0);
+  atomic_store(&fails_at, refuses_at);
+  const paceline_result result = paceline_submit(model, &request, &generation, &problem);
+  atomic_store(&fails_at, -1);
+  snprintf(said, room, "%s", problem != NULL ? problem : "");
+  if (generation != NULL) paceline_cancel(generation);
+  paceline_release(generation);
+  paceline_free(problem);
+  return result;
+}
+
+/* What cannot be read for want of memory is said to be that, whatever the decoder takes it for. */
+static void show_with_each_refused(const char* file) {
+  char said[512];
+  paceline_model* model = open_one();
+  if (show(model, file, LONG_MAX, said, sizeof said) != PACELINE_OK) {
+    fprintf(stderr, "scarce: %s: %s\n", file, said);
+    exit(1);
+  }
+  const long step = 1 + atomic_load(&made) / 250;
+  long at = 0, tried = 0, failed = 0;
+  for (;; at += step, ++tried) {
+    alarm(60);
+    const paceline_result result = show(model, file, at, said, sizeof said);
+    if (atomic_load(&made) <= at) break;
+    if (result != PACELINE_OK && (result != PACELINE_FAILED || strstr(said, "memory") == NULL)) {
+      fprintf(stderr, "scarce: %s: allocation %ld failed, and it says %s: %s\n", file, at, paceline_result_name(result),
+              said);
+      exit(1);
+    }
+    failed += result != PACELINE_OK;
+    if (show(model, file, -1, said, sizeof said) == PACELINE_OK) continue;
+    paceline_close(model);
+    model = open_one();
+  }
+  alarm(0);
+  paceline_close(model);
+  fprintf(stderr, "scarce: %s: %ld of %ld failed\n", file, failed, tried);
+  if (failed < 10) exit(1);
+}
+
 int main(int count, char** words) {
   const long step = count > 1 ? atol(words[1]) : 1;
   char said[512];
@@ -123,6 +182,7 @@ int main(int count, char** words) {
     if (all <= at) break;
   }
   alarm(0);
+  for (int i = 3; i < count; ++i) show_with_each_refused(words[i]);
   if (failed < 10) return fprintf(stderr, "scarce: only %ld requests failed\n", failed), 1;
   fprintf(stderr, "scarce: %ld requests failed, %ld models ended; %ld openings\n", failed, opened, openings);
   return 0;

@@ -26,6 +26,12 @@ namespace {
 
 using testing::HasSubstr;
 
+Bytes opaque(const Bytes& rgb) {
+  Bytes rgba;
+  for (size_t i = 0; i < rgb.size(); i += 3) rgba.insert(rgba.end(), {rgb[i], rgb[i + 1], rgb[i + 2], 255});
+  return rgba;
+}
+
 std::string error_of(const Bytes& file, const PictureLimits& limits = {}) {
   const auto result = decode_picture(file, limits);
   return result.ok() ? "" : result.error().message;
@@ -148,7 +154,7 @@ TEST(HostilePictureTest, ReasonsHaveAWordForPrograms) {
     return std::string(decode_picture(file, limits).error().code);
   };
   const std::vector<Bytes> files{encode_png({}, 20, 10, picture.rgb), encode_jpeg(picture),
-                                 encode_webp(20, 10, picture.rgb)};
+                                 encode_webp(20, 10, opaque(picture.rgb))};
   for (Bytes file : files) {
     EXPECT_EQ(code_of(file, {.bytes = 50}), kTooLarge);
     EXPECT_EQ(code_of(file, {.pixels = 199}), kTooLarge);
@@ -178,14 +184,15 @@ TEST(HostilePictureTest, MemoryThatEndsIsNoFaultOfTheFile) {
     std::cerr << picture.error().message;
     std::_Exit(std::string_view(picture.error().code) == kNoMemory ? 0 : 102);
   };
-  const Bytes file = encode_webp(kSide, kSide, Bytes(size_t{3} * kSide * kSide));
+  const Bytes file = encode_webp(kSide, kSide, Bytes(size_t{4} * kSide * kSide));
   EXPECT_EXIT(decode(file), testing::ExitedWithCode(0), "WebP: not enough memory");
 }
 
 // What a header says, though the rest of the file is missing: nothing is decoded for it.
 TEST(HostilePictureTest, PixelsAreKnownBeforeTheyAreDecoded) {
   const Picture picture = test_picture(300, 200);
-  for (Bytes file : {encode_png({}, 300, 200, picture.rgb), encode_jpeg(picture), encode_webp(300, 200, picture.rgb)}) {
+  for (Bytes file :
+       {encode_png({}, 300, 200, picture.rgb), encode_jpeg(picture), encode_webp(300, 200, opaque(picture.rgb))}) {
     EXPECT_EQ(picture_pixels(file), 300 * 200);
     file.resize(file.size() * 2 / 3);
     EXPECT_EQ(picture_pixels(file), 300 * 200);

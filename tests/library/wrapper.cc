@@ -13,6 +13,10 @@
 #include <utility>
 #include <vector>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 namespace {
 
 void check(bool holds, const char* what) {
@@ -136,6 +140,29 @@ void check_errors(paceline::Model& model) {
   const paceline::Generation left = model.submit(endless);  // cancelled where it goes out of scope
 }
 
+// What was thrown is thrown as often as it is asked for, and the message beside it is given back each time.
+void check_waiting_again(paceline::Model& model) {
+  paceline::Generation thrown =
+      model.submit(story(1), [](const paceline::Event&) -> bool { throw std::runtime_error("mine"); });
+  const auto wait = [&](int times) {
+    int caught = 0;
+    for (int i = 0; i < times; ++i) {
+      try {
+        thrown.wait();
+      } catch (const std::runtime_error&) {
+        ++caught;
+      }
+    }
+    check(caught == times, "what a callback threw, again");
+  };
+  wait(100);
+#ifdef __GLIBC__
+  const size_t before = mallinfo2().uordblks;
+  wait(10000);
+  check(mallinfo2().uordblks < before + 100000, "what wait() leaves");
+#endif
+}
+
 // What a callback holds says when it is given back.
 struct Held {
   explicit Held(std::function<void()> does) : goes(std::move(does)) {}
@@ -189,6 +216,7 @@ int main() {
   check_settings();
   check_opening();
   check_errors(model);
+  check_waiting_again(model);
   check_reassignment(model);
   check_moved(model);
   return 0;

@@ -28,7 +28,16 @@ char* handed_out(std::string_view text);
 // What was handed out, messages included.
 void take_back(void* handed_out);
 
-// What is thrown within is the standard library's: mostly that there is no memory.
+// Without words where there is no memory for them: then that is said.
+inline Outcome failed(const char* words) noexcept {
+  try {
+    return {PACELINE_FAILED, words};
+  } catch (...) {
+    return {PACELINE_FAILED, {}};
+  }
+}
+
+// What is thrown within is the standard library's, mostly that there is no memory, or a caller's callback's.
 template <class Body>
 Outcome caught(Body&& body) noexcept {
   try {
@@ -36,13 +45,9 @@ Outcome caught(Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
     return {PACELINE_FAILED, {}};  // the message may be too long for what is left
   } catch (const std::exception& thrown) {
-    try {
-      return {PACELINE_FAILED, thrown.what()};
-    } catch (...) {
-      return {PACELINE_FAILED, {}};
-    }
+    return failed(thrown.what());
   } catch (...) {
-    return {PACELINE_FAILED, {}};
+    return failed("a callback threw something that is no std::exception");
   }
 }
 

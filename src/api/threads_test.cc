@@ -5,6 +5,8 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "api/model_for_tests.h"
@@ -115,6 +117,25 @@ TEST(CThreads, WhatACallbackThrowsEndsItsRequest) {
     return 0;
   });
   EXPECT_EQ(answer_to(ask).result, PACELINE_CANCELLED);
+}
+
+// The thread that opens calls it, so there it comes back as the opening's end.
+TEST(CThreads, WhatACallbackOfAnOpeningThrowsEndsIt) {
+  const std::string folder = default_model_folder();
+  const auto said_of = [&](void (*throws)(void*, int64_t, int64_t)) {
+    paceline_open_options options;
+    paceline_open_options_init(&options, sizeof(options));
+    options.model = folder.c_str();
+    options.threads = 1;
+    options.on_progress = throws;
+    paceline_model* model = nullptr;
+    Problem problem;
+    EXPECT_EQ(paceline_open(&options, &model, &problem.text), PACELINE_FAILED);
+    EXPECT_EQ(model, nullptr);
+    return problem.said();
+  };
+  EXPECT_EQ(said_of([](void*, int64_t, int64_t) { throw 7; }), "a callback threw something that is no std::exception");
+  EXPECT_EQ(said_of([](void*, int64_t, int64_t) { throw std::runtime_error("mine"); }), "mine");
 }
 
 TEST(CThreads, CallsFromWithinACallback) {

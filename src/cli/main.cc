@@ -24,8 +24,8 @@ std::string unknown_command(const Command& program, std::string_view typed) {
 }
 
 int run(int argc, char** argv) {
-  Program program("paceline runs Gemma 4 models. `paceline COMMAND --help` teaches each command.", "paceline",
-                  PACELINE_VERSION);
+  Program program("paceline runs Gemma 4, Qwen3 and Qwen3.5 models. `paceline COMMAND --help` teaches each command.",
+                  "paceline", PACELINE_VERSION);
   Action action;
   for (const auto add : {add_generate_command, add_chat_command, add_serve_command, add_connect_command,
                          add_inspect_command, add_ls_command, add_quantize_command, add_check_command,

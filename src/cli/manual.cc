@@ -157,7 +157,7 @@ No colours, even on a terminal.
 }  // namespace
 
 std::string program_manual(const Command& program) {
-  std::string text = heading("paceline") + ".SH NAME\npaceline \\- runs Gemma 4 models\n";
+  std::string text = heading("paceline") + ".SH NAME\npaceline \\- runs Gemma 4, Qwen3 and Qwen3.5 models\n";
   text += ".SH SYNOPSIS\n\\fBpaceline\\fR \\fICOMMAND\\fR [\\fIOPTIONS\\fR]\n.SH COMMANDS\n";
   std::string others;
   for (const CommandText& command : describe_commands(program)) {

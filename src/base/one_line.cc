@@ -19,4 +19,20 @@ std::string one_line(std::string_view message) {
   return line;
 }
 
+std::string shortened(std::string_view text) {
+  constexpr size_t kMost = 100;
+  if (text.size() <= kMost) return std::string(text);
+  size_t cut = kMost;
+  // Between characters; bytes that are none may be cut anywhere.
+  while (cut > kMost - 4 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
+  return std::string(text.substr(0, cut)) + "…";
+}
+
+std::string without_middle(const std::string& line, size_t most_bytes) {
+  if (line.size() <= most_bytes) return line;
+  const size_t end = char_begin_before(line, most_bytes / 2);
+  const size_t begin = char_begin_before(line, line.size() - most_bytes / 2 + 1);
+  return line.substr(0, end) + " … " + line.substr(begin);
+}
+
 }  // namespace paceline

@@ -5,8 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
+#include <charconv>
+#include <limits>
 #include <sstream>
 
+#include "base/one_line.h"
 #include "base/result.h"
 #include "cli/nearest_word.h"
 
@@ -17,21 +20,46 @@ CLI::Validator shown_as(CLI::Validator validator, InHelp shown) {
   return shown == InHelp::yes ? validator : validator.description("");
 }
 
+// Of what CLI11 says: values stand in it as they were typed.
+constexpr size_t kMostTextBytes = 600;
+
 // What nobody asked for, in the order in which it was typed; and of an option that is near to one, which that is.
 std::string about_extras(const CLI::App& app) {
   const std::vector<std::string> extras = app.remaining();
   const auto first = std::find_if(extras.begin(), extras.end(), [](const std::string& word) {
     return word.starts_with("--") && word.size() > 2 && word[2] != '=';
   });
-  if (first == extras.end()) return fmt::format("not expected here: {}", fmt::join(extras, " "));
+  if (first == extras.end())
+    return fmt::format("not expected here: {}", shortened(fmt::format("{}", fmt::join(extras, " "))));
   const std::string typed =
       first->substr(2, first->find('=') == std::string::npos ? std::string::npos : first->find('=') - 2);
+  if (typed == "version") return "the version is the program's: paceline --version";
   std::vector<std::string> names;
   for (const CLI::Option* option : app.get_options())
     for (const std::string& name : option->get_lnames()) names.push_back(name);
   const std::string meant = nearest_word(typed, names);
-  return fmt::format("there is no option --{}{}", typed,
+  return fmt::format("there is no option --{}{}", shortened(typed),
                      meant.empty() ? "" : fmt::format(": did you mean --{}?", meant));
+}
+
+// In decimal, whatever it begins with, and no other number than the one that is written.
+template <class Number>
+std::string take_whole_number(std::string& text) {
+  const std::string_view digits = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
+  Number number = 0;
+  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+  if (failed != std::errc() || end != digits.data() + digits.size()) {
+    return fmt::format("expected a whole number from {} to {}, found {}", std::numeric_limits<Number>::min(),
+                       std::numeric_limits<Number>::max(), shortened(text));
+  }
+  text = std::to_string(number);
+  return "";
+}
+
+// CLI11 itself would read 010 as eight, and -1 as the largest number where there is none below zero.
+template <class Number>
+Option whole(CLI::Option* option) {
+  return Option(option->transform(CLI::Validator(take_whole_number<Number>, "")));
 }
 
 }  // namespace
@@ -100,16 +128,16 @@ Option Command::add_option(const std::string& names, bool& value, const std::str
   return Option(app_->add_option(names, value, help));
 }
 Option Command::add_option(const std::string& names, uint16_t& value, const std::string& help) const {
-  return Option(app_->add_option(names, value, help));
+  return whole<uint16_t>(app_->add_option(names, value, help));
 }
 Option Command::add_option(const std::string& names, int32_t& value, const std::string& help) const {
-  return Option(app_->add_option(names, value, help));
+  return whole<int32_t>(app_->add_option(names, value, help));
 }
 Option Command::add_option(const std::string& names, int64_t& value, const std::string& help) const {
-  return Option(app_->add_option(names, value, help));
+  return whole<int64_t>(app_->add_option(names, value, help));
 }
 Option Command::add_option(const std::string& names, size_t& value, const std::string& help) const {
-  return Option(app_->add_option(names, value, help));
+  return whole<size_t>(app_->add_option(names, value, help));
 }
 Option Command::add_option(const std::string& names, float& value, const std::string& help) const {
   return Option(app_->add_option(names, value, help));
@@ -121,10 +149,10 @@ Option Command::add_option(const std::string& names, std::optional<std::string>&
   return Option(app_->add_option(names, value, help));
 }
 Option Command::add_option(const std::string& names, std::optional<int32_t>& value, const std::string& help) const {
-  return Option(app_->add_option(names, value, help));
+  return whole<int32_t>(app_->add_option(names, value, help));
 }
 Option Command::add_option(const std::string& names, std::optional<uint64_t>& value, const std::string& help) const {
-  return Option(app_->add_option(names, value, help));
+  return whole<uint64_t>(app_->add_option(names, value, help));
 }
 Option Command::add_option(const std::string& names, std::optional<float>& value, const std::string& help) const {
   return Option(app_->add_option(names, value, help));
@@ -133,7 +161,7 @@ Option Command::add_option(const std::string& names, std::vector<std::string>& v
   return Option(app_->add_option(names, value, help));
 }
 Option Command::add_option(const std::string& names, std::vector<int32_t>& value, const std::string& help) const {
-  return Option(app_->add_option(names, value, help));
+  return whole<int32_t>(app_->add_option(names, value, help));
 }
 
 Option Command::add_words(const std::string& names, std::vector<std::string> words, const std::string& help,
@@ -214,7 +242,10 @@ std::vector<OptionState> Command::option_states() const {
   return states;
 }
 
-bool read_number(const std::string& text, int32_t& number) { return CLI::detail::lexical_cast(text, number); }
+bool read_number(const std::string& text, int32_t& number) {
+  std::string digits = text;
+  return take_whole_number<int32_t>(digits).empty() && CLI::detail::lexical_cast(digits, number);
+}
 bool read_number(const std::string& text, float& number) { return CLI::detail::lexical_cast(text, number); }
 
 Program::Program(const std::string& description, const std::string& name, const std::string& version)
@@ -242,7 +273,7 @@ ReadCommandLine Program::read(int argc, const char* const* argv) {
                           !commands.front()->remaining().empty();
     return {.is_asked = false,
             .is_wrong = true,
-            .text = is_extra ? about_extras(*commands.front()) : error.what(),
+            .text = is_extra ? about_extras(*commands.front()) : without_middle(one_line(error.what()), kMostTextBytes),
             .command = commands.empty() ? "" : commands.front()->get_name()};
   }
 }

@@ -16,7 +16,12 @@
 namespace paceline {
 namespace {
 
-void line_on_stderr(std::string_view message) { tell("paceline: " + one_line(message) + "\n"); }
+// Two paths and what is wrong with them have room; what else is longer has a text in it that somebody quotes.
+constexpr size_t kMostLineBytes = 10000;
+
+void line_on_stderr(std::string_view message) {
+  tell("paceline: " + without_middle(one_line(message), kMostLineBytes) + "\n");
+}
 
 // Waits until more can be written. False: it cannot, and Ctrl-C was pressed.
 bool wait_for_reader(int descriptor) {

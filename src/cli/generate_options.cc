@@ -186,6 +186,10 @@ Status complete_sampling(GenerateOptions& options, const ModelConfig& config) {
   sampling.top_k = asked.top_k.value_or(config.top_k);
   sampling.top_p = asked.top_p.value_or(config.top_p);
   sampling.seed = *asked.seed;
+  for (const TokenId id : options.request.stop_ids) {
+    if (id < 0 || id >= config.vocab)
+      return Error{fmt::format("--stop-id: expected an id from 0 to {}, found {}", config.vocab - 1, id)};
+  }
   return check_settings(sampling, config.vocab);
 }
 

@@ -1,11 +1,15 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <csignal>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "base/one_line.h"
 #include "cli/command_text.h"
 #include "cli/commands.h"
 #include "cli/console.h"
@@ -20,10 +24,22 @@ std::string unknown_command(const Command& program, std::string_view typed) {
   const std::string meant = nearest_word(typed, names);
   const std::string advice =
       meant.empty() ? fmt::format("there are {}", fmt::join(names, ", ")) : fmt::format("did you mean {}?", meant);
-  return fmt::format("no command is called \"{}\": {} (see paceline --help)", typed, advice);
+  return fmt::format("no command is called \"{}\": {} (see paceline --help)", shortened(typed), advice);
+}
+
+// As it is typed; `paceline help COMMAND` is another way to write `paceline COMMAND --help`.
+std::vector<const char*> words_of(int argc, char** argv) {
+  std::vector<const char*> words(argv, argv + argc);
+  if (argc < 2 || std::string_view(words[1]) != "help") return words;
+  words.erase(words.begin() + 1);
+  words.insert(words.begin() + std::min<std::ptrdiff_t>(std::ssize(words), 2), "--help");
+  return words;
 }
 
 int run(int argc, char** argv) {
+  // A file may then not grow beyond a limit of the shell's: a write fails, and what was begun is cleared away.
+  std::signal(SIGXFSZ, SIG_IGN);
+  const std::vector<const char*> words = words_of(argc, argv);
   Program program("paceline runs Gemma 4, Qwen3 and Qwen3.5 models. `paceline COMMAND --help` teaches each command.",
                   "paceline", PACELINE_VERSION);
   Action action;
@@ -32,13 +48,15 @@ int run(int argc, char** argv) {
                          add_bench_command, add_completion_command, add_manual_command}) {
     add(program.command(), action);
   }
-  const ReadCommandLine line = program.read(argc, argv);
+  if (argc > 2 && std::string_view(argv[1]) == "help" && !program.command().find_subcommand(argv[2]))
+    return fail(kExitUsage, unknown_command(program.command(), argv[2]));
+  const ReadCommandLine line = program.read(static_cast<int>(words.size()), words.data());
   if (line.is_asked) {
     const std::error_code unwritten = write_out(line.text);
     return unwritten ? fail_to_write(unwritten) : kExitDone;
   }
   if (line.is_wrong) {
-    if (line.command.empty() && argc > 1) return fail(kExitUsage, unknown_command(program.command(), argv[1]));
+    if (line.command.empty() && words.size() > 1) return fail(kExitUsage, unknown_command(program.command(), words[1]));
     const std::string command = line.command.empty() ? "" : " " + line.command;
     return fail(kExitUsage, fmt::format("{} (see paceline{} --help)", line.text, command));
   }

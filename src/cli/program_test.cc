@@ -157,6 +157,58 @@ TEST_F(Program, MistakesOnTheCommandLineExitWithTwo) {
   expect_error(run("check tests/goldens -m x"), 2, "--pace");
   expect_error(run("check tests/goldens --pace"), 2, "no goldens");
   expect_error(run("quantize x y --bits 3"), 2, "3");
+  expect_error(run("generate --version"), 2, "paceline --version");
+}
+
+// In decimal, and no other number than the one that is written.
+TEST_F(Program, NumbersAreTheOnesThatAreWritten) {
+  constexpr const char* kSeeds = "from 0 to 18446744073709551615";
+  for (const char* seed : {"-1", "18446744073709551616", "0x10", "1e3", "'1 2'"})
+    expect_error(generate(std::string("-p x -n 1 --seed=") + seed), 2, kSeeds);
+  expect_error(generate("-p x -n 4294967297"), 2, "4294967297");
+  expect_error(generate("-p x --logit-bias 0x5=1"), 2, "0x5=1");
+  for (const char* id : {"-1", "99999", "4294967296"})
+    expect_error(generate(std::string("-p x --stop-id=") + id), 2, id);
+  const auto seed_of = [&](const std::string& seed) {
+    const Ran ran = generate("-p x --json -n 010 --seed " + seed);
+    EXPECT_EQ(ran.exit_code, 0) << ran.err;
+    const auto object = boost::json::parse(ran.out);
+    EXPECT_EQ(object.at("completion_tokens").to_number<int>(), 10);
+    return object.at("seed").to_number<uint64_t>();
+  };
+  EXPECT_EQ(seed_of("010"), 10u);
+  EXPECT_EQ(seed_of("+7"), 7u);
+  EXPECT_EQ(seed_of("18446744073709551615"), UINT64_MAX);
+}
+
+TEST_F(Program, WhatIsQuotedHasAnEnd) {
+  const std::string huge(100000, 'x');
+  for (const std::string& arguments : {huge, "generate " + huge, "generate --" + huge, "generate -p x --temp " + huge,
+                                       "generate -p x --device " + huge, "generate -p x -n " + huge, "manual " + huge,
+                                       "generate -p x -m /" + huge, "generate -p x --logit-bias " + huge}) {
+    const Ran ran = run(arguments);
+    expect_error(ran, ran.exit_code, "x");
+    EXPECT_NE(ran.exit_code, 0);
+    EXPECT_LT(ran.err.size(), 11000u) << arguments.substr(0, 40);
+  }
+  expect_error(run("$(printf 'gen\\377\\033[31mx')"), 2, "\"gen\xEF\xBF\xBD [31mx\"");
+}
+
+TEST_F(Program, HelpIsACommandToo) {
+  EXPECT_EQ(run("help").out, run("--help").out);
+  EXPECT_EQ(run("help").exit_code, 0);
+  EXPECT_EQ(run("help generate").out, run("generate --help").out);
+  EXPECT_EQ(run("help generate").exit_code, 0);
+  expect_error(run("help dance"), 2, "\"dance\"");
+}
+
+// A limit of the shell's on files ends no process: what was begun is cleared away, and why is said.
+TEST_F(Program, AFileThatMayNotGrow) {
+  const fs::path out = folder() / "made";
+  fs::create_directories(out);
+  const std::string limited = "sh -c 'ulimit -f 64; exec \"$0\" \"$@\"' ";
+  expect_error(run("quantize " + model().string() + " " + (out / "packed").string(), "", limited), 1, "File too large");
+  EXPECT_TRUE(fs::is_empty(out));
 }
 
 TEST_F(Program, APromptOverTheContextSaysBothNumbers) {

@@ -206,7 +206,7 @@ TEST_F(ServeOptionsTest, WhatIsWrongWithALineIsSaid) {
   EXPECT_EQ(error_of("[server]\n"), "line 1: expected KEY = VALUE or [models.NAME], found '[server]'");
   EXPECT_EQ(error_of("media-hosts = [\"a\"\n\"b\"]"), "line 2: expected , or ] in the list, found '\"b\"]'");
   EXPECT_EQ(error_of("idle-seconds = 1\nprot = 1\n"), "line 2: prot is no setting");
-  EXPECT_EQ(error_of("port = 70000\n"), "line 1: --port: Value 70000 not in range 0 to 65535");
+  EXPECT_EQ(error_of("port = 70000\n"), "line 1: --port: expected a whole number from 0 to 65535, found 70000");
 }
 
 TEST_F(ServeOptionsTest, LinesAreReadAsTomlHasThem) {

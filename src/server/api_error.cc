@@ -2,18 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "base/one_line.h"
 #include "base/utf8.h"
 
 namespace paceline {
-
-std::string shortened(std::string_view text) {
-  constexpr size_t kMost = 100;
-  if (text.size() <= kMost) return std::string(text);
-  size_t cut = kMost;
-  // Between characters; bytes that are none may be cut anywhere.
-  while (cut > kMost - 4 && (static_cast<unsigned char>(text[cut]) & 0xC0) == 0x80) --cut;
-  return std::string(text.substr(0, cut)) + "…";
-}
 
 ApiError api_error(const FieldError& error) {
   return {.message = error.message,

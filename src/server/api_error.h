@@ -22,9 +22,6 @@ struct ApiError {
   size_t tokens = 0, most_tokens = 0;
 };
 
-// What a client wrote, in a message to it: no longer than needed to be recognised.
-std::string shortened(std::string_view text);
-
 // What is wrong with a field of the request.
 ApiError api_error(const FieldError& error);
 ApiError no_such_route(std::string_view path);

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/one_line.h"
 #include "server/await.h"
 #include "server/client_socket.h"
 #include "server/http_bytes.h"

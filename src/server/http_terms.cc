@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/one_line.h"
 #include "server/authority.h"
 
 namespace paceline {

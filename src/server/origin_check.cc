@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 
+#include "base/one_line.h"
 #include "server/authority.h"
 
 namespace paceline {

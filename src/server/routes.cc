@@ -5,6 +5,7 @@
 #include <array>
 #include <boost/json/serialize.hpp>
 
+#include "base/one_line.h"
 #include "kernels/cuda_device.h"
 #include "server/body_kind.h"
 #include "server/http_terms.h"

@@ -6,6 +6,7 @@
 #include <boost/json/serialize.hpp>
 #include <charconv>
 
+#include "base/one_line.h"
 #include "server/http_terms.h"
 #include "server/responses/responses_format.h"
 

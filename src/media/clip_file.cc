@@ -105,9 +105,13 @@ struct ClipFile::Parts {
     const bool no_room = errno == ENOMEM;
     if (deadline.passed()) return too_late();
     if (code == AVERROR(ENOMEM) && no_room) return no_memory();
-    // Then libav did not even ask the system.
-    if (code == AVERROR(ENOMEM))
-      return {fmt::format("{}: it takes more than {} bytes of memory at once", what, kMostBytesAtOnce), kTooLarge};
+    // Then libav did not even ask the system (or asked an allocator in the place of libc's, which need not leave
+    // errno).
+    if (code == AVERROR(ENOMEM)) {
+      return {fmt::format("{}: it takes more memory at once than there is, or than the {} bytes that it may", what,
+                          kMostBytesAtOnce),
+              kTooLarge};
+    }
     return {fmt::format("{}: {}", what, reason_of(code)), word};
   }
 

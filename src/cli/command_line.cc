@@ -49,6 +49,9 @@ std::string take_whole_number(std::string& text) {
   Number number = 0;
   const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   if (failed != std::errc() || end != digits.data() + digits.size()) {
+    const std::string_view unsigned_digits = digits.substr(digits.starts_with('-') ? 1 : 0);
+    if (unsigned_digits.empty() || unsigned_digits.find_first_not_of("0123456789") != std::string_view::npos)
+      return fmt::format("expected a whole number, found {}", shortened(text));
     return fmt::format("expected a whole number from {} to {}, found {}", std::numeric_limits<Number>::min(),
                        std::numeric_limits<Number>::max(), shortened(text));
   }

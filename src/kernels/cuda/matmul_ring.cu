@@ -8,6 +8,7 @@
 // while the two others write out what they have: the memory is never left waiting. Weights are asked for before the
 // kernel in front has ended. They go from the ring into registers in the order they are packed in; rows lie as the
 // tensor cores take them. A part's sums are added to the total as narrow kernels add them: a row's bits are the same.
+// More than 64 rows come as one tile that one thread asks for, those of experts and up to 64 in copies of 16 bytes.
 //
 // Where pieces would not fill the multiprocessors, parts of K are dealt out in groups. Each leaves its sums, and
 // whoever is last adds them all up, in the order of the parts.
@@ -17,11 +18,13 @@
 // server's step with 128 half of it. Pairs of blocks that share their rows (a cluster, with multicast) were 5 % faster
 // with 128 rows and 5 % slower with fewer, while a unit's sums were added up slowly.
 #include <algorithm>
+#include <type_traits>
 
 #include "kernels/cuda/bulk_copy.cuh"
 #include "kernels/cuda/device.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/matmul.h"
+#include "kernels/cuda/row_tiles.cuh"
 #include "kernels/cuda/warpgroup.cuh"
 #include "kernels/cuda/wide_place.cuh"
 
@@ -35,6 +38,7 @@ constexpr int kTileBytes = kTileOutputs * kBlockK * 2;  // of a slot
 constexpr int kOutStride = kOutputs + 4;
 constexpr int kMostStages = 12;
 constexpr int kMostGroups = 8;
+constexpr int kMostCopiedRows = 64;  // 128 rows as tiles: 0.86 of the time of copies; 64: as long; 32: 1.03
 constexpr int kMostShared = 232448 - 512;  // without barriers
 
 // How a block of so many rows uses its shared memory: slots of the ring, each weights and then rows, and behind them
@@ -48,6 +52,11 @@ struct Room {
   static constexpr int kStages = kFit < kMostStages ? kFit : kMostStages;
   static constexpr int kBytes = 1024 + kStages * kStage + kSums;
   static_assert(kStage % 1024 == 0 && kStages >= 4);
+};
+
+// Where rows come from, other than tiles.
+struct NoTiles {
+  int32_t filler = 0;
 };
 
 // How pieces are dealt out. The first `whole` blocks of outputs have all of K, others `groups` groups of parts, which
@@ -113,7 +122,7 @@ __device__ __forceinline__ const char* tile_stream(const WidePlace& at, int32_t 
          static_cast<int64_t>(tile) * (w.depth() / kBlockK) * kTileBytes;
 }
 
-template <int kRows>
+template <int kRows, class Tiles>
 class Producer {
   using R = Room<kRows>;
   using P = Piece<kRows>;
@@ -121,11 +130,13 @@ class Producer {
   static_assert(kEach >= 1);
 
  public:
+  static constexpr bool kTiled = !std::is_same_v<Tiles, NoTiles>;
   // Arrivals at the barrier of a slot that is filled.
-  static constexpr int kArrivals = kTiles + kProducers;
+  static constexpr int kArrivals = kTiles + (kTiled ? 1 : kProducers);
 
-  __device__ __forceinline__ Producer(const MatmulArgs& args, uint32_t ring, uint32_t full, uint32_t empty)
-      : args_(args), ring_(ring), full_(full), empty_(empty), policy_(once_policy()) {}
+  __device__ __forceinline__ Producer(const MatmulArgs& args, const Tiles& tiles, uint32_t ring, uint32_t full,
+                                      uint32_t empty)
+      : args_(args), tiles_(tiles), ring_(ring), full_(full), empty_(empty), policy_(once_policy()) {}
 
   // Weights of the first slots: they do not depend on the kernel in front.
   __device__ __forceinline__ void begin(const P& piece) {
@@ -136,6 +147,33 @@ class Producer {
   }
 
   __device__ __forceinline__ void take(const P& piece) {
+    if constexpr (kTiled)
+      take_tiles(piece);
+    else
+      take_rows(piece);
+  }
+
+ private:
+  // The lanes that ask for weights, and one more: they stay together. Where rows were asked for by another warp, which
+  // ran ahead, launches behind each other stood still on an H200; why was not found.
+  __device__ __forceinline__ void take_tiles(const P& piece) {
+    if (thread_ > kTiles) return;
+    const char* stream = thread_ < kTiles ? tile_stream(piece.at, thread_) : nullptr;
+    for (int32_t block = piece.begin; block < piece.end; ++block) {
+      __syncwarp((1u << (kTiles + 1)) - 1);
+      wait_barrier(empty_ + turn_.slot * 8, turn_.phase ^ 1);
+      if (thread_ < kTiles) {
+        weigh_in(stream, block);
+      } else {
+        expect_bytes(full_ + turn_.slot * 8, kRows * kBlockK * 2);
+        copy_tile(ring_ + turn_.slot * R::kStage + R::kWeights, tiles_, block * kBlockK, piece.at.row_base,
+                  full_ + turn_.slot * 8);
+      }
+      turn_.next();
+    }
+  }
+
+  __device__ __forceinline__ void take_rows(const P& piece) {
     const char* stream = thread_ < kTiles ? tile_stream(piece.at, thread_) : nullptr;
     const int32_t row = thread_ / 8, chunk = thread_ % 8;
     const char* from = static_cast<const char*>(args_.x.values) + chunk * 16;
@@ -161,7 +199,6 @@ class Producer {
     }
   }
 
- private:
   // Unless that was done before.
   __device__ __forceinline__ void weigh_in(const char* stream, int32_t block) {
     if (early_ > 0)
@@ -178,6 +215,7 @@ class Producer {
   }
 
   const MatmulArgs& args_;
+  const Tiles& tiles_;
   uint32_t ring_, full_, empty_;
   uint64_t policy_;
   Turn<R::kStages> turn_;
@@ -185,7 +223,7 @@ class Producer {
   const int32_t thread_ = static_cast<int32_t>(threadIdx.x) - kConsumers;
 };
 
-template <int kRows>
+template <int kRows, bool kTiled>
 class Consumer {
   using R = Room<kRows>;
   using P = Piece<kRows>;
@@ -229,7 +267,7 @@ class Consumer {
     const auto multiply = [&](uint4(&a)[4], int32_t i) {
       const uint32_t slot = turn_.slot * R::kStage;
       wait_barrier(full_ + turn_.slot * 8, turn_.phase);
-      show_copies_to_tensor_cores();
+      if constexpr (!kTiled) show_copies_to_tensor_cores();
 #pragma unroll
       for (int k = 0; k < 4; ++k) a[k] = shared_four(weights + slot + k * 512);
       warpgroup_fence();
@@ -264,14 +302,18 @@ class Consumer {
   // Whether this block is the last of its unit's; then all that the others left is there. Nobody waits for anybody.
   __device__ __forceinline__ bool arrives_last(const P& piece) const {
     __shared__ int32_t came;
-    __threadfence();
+    // One thread tells for all, and sees for all, since they meet before and after.
     meet_consumers();
     if (threadIdx.x == 0) {
-      came = atomicAdd(args_.arrivals + piece.left, 1);
-      if (came == piece.groups - 1) args_.arrivals[piece.left] = 0;
+      int32_t before = 0;
+      asm volatile("atom.add.acq_rel.gpu.s32 %0, [%1], 1;"
+                   : "=r"(before)
+                   : "l"(args_.arrivals + piece.left)
+                   : "memory");
+      came = before;
+      if (before == piece.groups - 1) args_.arrivals[piece.left] = 0;
     }
     meet_consumers();
-    __threadfence();
     return came == piece.groups - 1;
   }
 
@@ -339,19 +381,22 @@ class Consumer {
 
 #endif
 
-template <int kRows>
+template <int kRows, class Tiles>
 __global__ void __launch_bounds__(kThreads, 1)
-    ring_bf16(const __grid_constant__ MatmulArgs args, const __grid_constant__ Deal deal) {
+    ring_bf16(const __grid_constant__ MatmulArgs args, const __grid_constant__ Deal deal,
+              const __grid_constant__ Tiles tiles) {
 #if PACELINE_WARPGROUPS
   using R = Room<kRows>;
+  using Asking = Producer<kRows, Tiles>;
+  using Using = Consumer<kRows, Asking::kTiled>;
   extern __shared__ char raw[];
   __shared__ uint64_t full[R::kStages], empty[R::kStages];
   const uint32_t skip = (shared_address(raw) + 1023) / 1024 * 1024 - shared_address(raw);
   const uint32_t ring = shared_address(raw) + skip;
   if (threadIdx.x == 0) {
     for (int i = 0; i < R::kStages; ++i) {
-      init_barrier(shared_address(full + i), Producer<kRows>::kArrivals);
-      init_barrier(shared_address(empty + i), Consumer<kRows>::kArrivals);
+      init_barrier(shared_address(full + i), Asking::kArrivals);
+      init_barrier(shared_address(empty + i), Using::kArrivals);
     }
     show_barriers();
   }
@@ -362,7 +407,7 @@ __global__ void __launch_bounds__(kThreads, 1)
   let_next_start();
   if (threadIdx.x >= kConsumers) {
     give_registers<56>();
-    Producer<kRows> producer(args, ring, shared_address(full), shared_address(empty));
+    Asking producer(args, tiles, ring, shared_address(full), shared_address(empty));
     if (args.experts.plan == nullptr && piece.find(args, deal, first)) producer.begin(piece);
     wait_for_previous();
     for (int32_t i = first; i < pieces; i += step)
@@ -371,8 +416,8 @@ __global__ void __launch_bounds__(kThreads, 1)
     wait_copies<0>();
   } else {
     take_registers<224>();
-    Consumer<kRows> consumer(args, ring, shared_address(full), shared_address(empty),
-                             reinterpret_cast<float*>(raw + skip + R::kStages * R::kStage));
+    Using consumer(args, ring, shared_address(full), shared_address(empty),
+                   reinterpret_cast<float*>(raw + skip + R::kStages * R::kStage));
     wait_for_previous();
     for (int32_t i = first; i < pieces; i += step)
       if (piece.find(args, deal, i)) consumer.take(piece, deal.places);
@@ -438,8 +483,14 @@ template <int kRows>
 void start(const MatmulArgs& args, Stream stream) {
   const Deal deal = deal_for(args, kRows, row_blocks(args, kRows));
   const int32_t places = std::min(deal.pieces(args.blocks), multiprocessors());
-  launch(ring_bf16<kRows>, dim3(static_cast<unsigned>(places)), dim3(kThreads), Room<kRows>::kBytes, stream, true, args,
-         deal);
+  const auto run = [&](auto kernel, const auto& tiles) {
+    launch(kernel, dim3(static_cast<unsigned>(places)), dim3(kThreads), Room<kRows>::kBytes, stream, true, args, deal,
+           tiles);
+  };
+  if constexpr (kRows > kMostCopiedRows)
+    if (args.experts.plan == nullptr)
+      if (const auto tiles = row_tiles(args.x, args.rows, kRows)) return run(ring_bf16<kRows, CUtensorMap>, *tiles);
+  run(ring_bf16<kRows, NoTiles>, NoTiles());
 }
 
 }  // namespace

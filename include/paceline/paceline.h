@@ -29,7 +29,7 @@
  *            calls on_event: it computes nothing for anybody while it is in there, so return soon. Within on_event all
  *            functions may be called but those that wait (paceline_wait, paceline_generate, paceline_close), which
  *            return PACELINE_INVALID there, for this model and for others. The other callbacks are called by the thread
- *            that called the function.
+ *            that called the function. A callback returns, or throws where its caller writes C++; it ends no thread.
  *
  * TEXT       UTF-8, ended by a zero byte where no length is told. Text that comes out is cut between characters.
  */

@@ -45,7 +45,8 @@ Outcome caught(Body&& body) noexcept {
   } catch (const std::bad_alloc&) {
     return {PACELINE_FAILED, {}};  // the message may be too long for what is left
   } catch (const std::exception& thrown) {
-    return failed(thrown.what());
+    const char* words = thrown.what();
+    return failed(words != nullptr && *words != 0 ? words : "a callback threw something that has no words");
   } catch (...) {
     return failed("a callback threw something that is no std::exception");
   }

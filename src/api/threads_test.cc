@@ -136,6 +136,8 @@ TEST(CThreads, WhatACallbackOfAnOpeningThrowsEndsIt) {
   };
   EXPECT_EQ(said_of([](void*, int64_t, int64_t) { throw 7; }), "a callback threw something that is no std::exception");
   EXPECT_EQ(said_of([](void*, int64_t, int64_t) { throw std::runtime_error("mine"); }), "mine");
+  EXPECT_EQ(said_of([](void*, int64_t, int64_t) { throw std::runtime_error(""); }),
+            "a callback threw something that has no words");
 }
 
 TEST(CThreads, CallsFromWithinACallback) {

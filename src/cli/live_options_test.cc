@@ -101,6 +101,8 @@ TEST_F(LiveOptionsTest, WhatIsAskedForWhereARequestDoesNotSay) {
                                                                                     {"default-temperature", "nan"},
                                                                                     {"default-top-p", "0"},
                                                                                     {"default-top-k", "1.5"},
+                                                                                    {"default-top-k", "0x10"},
+                                                                                    {"default-top-k", "1e1"},
                                                                                     {"default-thinking", "yes"},
                                                                                     {"default-depth", "17"},
                                                                                     {"default-depth", "model"},

@@ -1,9 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <csignal>
 #include <exception>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -27,13 +25,12 @@ std::string unknown_command(const Command& program, std::string_view typed) {
   return fmt::format("no command is called \"{}\": {} (see paceline --help)", shortened(typed), advice);
 }
 
-// As it is typed; `paceline help COMMAND` is another way to write `paceline COMMAND --help`.
+// As it is typed; `paceline help COMMAND` is another way to write `paceline COMMAND --help`, whatever else is said.
 std::vector<const char*> words_of(int argc, char** argv) {
-  std::vector<const char*> words(argv, argv + argc);
-  if (argc < 2 || std::string_view(words[1]) != "help") return words;
-  words.erase(words.begin() + 1);
-  words.insert(words.begin() + std::min<std::ptrdiff_t>(std::ssize(words), 2), "--help");
-  return words;
+  if (argc < 2 || std::string_view(argv[1]) != "help") return {argv, argv + argc};
+  const std::string_view asked = argc > 2 ? argv[2] : "";
+  if (asked.empty() || asked == "help" || asked.starts_with('-')) return {argv[0], "--help"};
+  return {argv[0], argv[2], "--help"};
 }
 
 int run(int argc, char** argv) {
@@ -48,8 +45,9 @@ int run(int argc, char** argv) {
                          add_bench_command, add_completion_command, add_manual_command}) {
     add(program.command(), action);
   }
-  if (argc > 2 && std::string_view(argv[1]) == "help" && !program.command().find_subcommand(argv[2]))
-    return fail(kExitUsage, unknown_command(program.command(), argv[2]));
+  const bool is_help = words.size() == 3 && std::string_view(words[2]) == "--help";
+  if (is_help && !program.command().find_subcommand(words[1]))
+    return fail(kExitUsage, unknown_command(program.command(), words[1]));
   const ReadCommandLine line = program.read(static_cast<int>(words.size()), words.data());
   if (line.is_asked) {
     const std::error_code unwritten = write_out(line.text);

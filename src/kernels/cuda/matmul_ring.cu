@@ -14,8 +14,8 @@
 // whoever is last adds them all up, in the order of the parts.
 //
 // Bound: bytes of weights over memory bandwidth, and behind it what the second cache gives, rows included. Share of the
-// memory's reached on an H200, 12B's gate and up: 94 % with 32 rows, 88 % with 64, 72 % with 128; beside others in a
-// server's step with 128 half of it. Pairs of blocks that share their rows (a cluster, with multicast) were 5 % faster
+// memory's reached on an H200, 12B's gate and up: 94 % with 32 rows, 88 % with 64, 79 % with 128 (72 before rows
+// came as tiles, and half of it beside others in a server's step; not measured there since). Pairs of blocks that share their rows (a cluster, with multicast) were 5 % faster
 // with 128 rows and 5 % slower with fewer, while a unit's sums were added up slowly.
 #include <algorithm>
 #include <type_traits>
@@ -302,18 +302,14 @@ class Consumer {
   // Whether this block is the last of its unit's; then all that the others left is there. Nobody waits for anybody.
   __device__ __forceinline__ bool arrives_last(const P& piece) const {
     __shared__ int32_t came;
-    // One thread tells for all, and sees for all, since they meet before and after.
+    __threadfence();
     meet_consumers();
     if (threadIdx.x == 0) {
-      int32_t before = 0;
-      asm volatile("atom.add.acq_rel.gpu.s32 %0, [%1], 1;"
-                   : "=r"(before)
-                   : "l"(args_.arrivals + piece.left)
-                   : "memory");
-      came = before;
-      if (before == piece.groups - 1) args_.arrivals[piece.left] = 0;
+      came = atomicAdd(args_.arrivals + piece.left, 1);
+      if (came == piece.groups - 1) args_.arrivals[piece.left] = 0;
     }
     meet_consumers();
+    __threadfence();
     return came == piece.groups - 1;
   }
 

@@ -8,6 +8,7 @@
 #include <charconv>
 #include <limits>
 #include <sstream>
+#include <type_traits>
 
 #include "base/one_line.h"
 #include "base/result.h"
@@ -42,14 +43,26 @@ std::string about_extras(const CLI::App& app) {
                      meant.empty() ? "" : fmt::format(": did you mean --{}?", meant));
 }
 
-// In decimal, whatever it begins with, and no other number than the one that is written.
+// All of it in decimal, whatever it begins with, and no other number than the one that is written.
+template <class Number>
+bool read_decimal(std::string_view text, Number& number) {
+  if (text.starts_with('+')) text.remove_prefix(1);
+  const char* const end = text.data() + text.size();
+  const std::from_chars_result read = [&] {
+    if constexpr (std::is_floating_point_v<Number>)
+      return std::from_chars(text.data(), end, number, std::chars_format::fixed);
+    else
+      return std::from_chars(text.data(), end, number);
+  }();
+  return read.ec == std::errc() && read.ptr == end;
+}
+
 template <class Number>
 std::string take_whole_number(std::string& text) {
-  const std::string_view digits = std::string_view(text).substr(text.starts_with('+') ? 1 : 0);
   Number number = 0;
-  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
-  if (failed != std::errc() || end != digits.data() + digits.size()) {
-    const std::string_view unsigned_digits = digits.substr(digits.starts_with('-') ? 1 : 0);
+  if (!read_decimal(text, number)) {
+    const std::string_view unsigned_digits =
+        std::string_view(text).substr(text.starts_with('+') || text.starts_with('-') ? 1 : 0);
     if (unsigned_digits.empty() || unsigned_digits.find_first_not_of("0123456789") != std::string_view::npos)
       return fmt::format("expected a whole number, found {}", shortened(text));
     return fmt::format("expected a whole number from {} to {}, found {}", std::numeric_limits<Number>::min(),
@@ -245,11 +258,9 @@ std::vector<OptionState> Command::option_states() const {
   return states;
 }
 
-bool read_number(const std::string& text, int32_t& number) {
-  std::string digits = text;
-  return take_whole_number<int32_t>(digits).empty() && CLI::detail::lexical_cast(digits, number);
-}
-bool read_number(const std::string& text, float& number) { return CLI::detail::lexical_cast(text, number); }
+bool read_number(const std::string& text, int32_t& number) { return read_decimal(text, number); }
+bool read_number(const std::string& text, float& number) { return read_decimal(text, number); }
+bool read_number(const std::string& text, double& number) { return read_decimal(text, number); }
 
 Program::Program(const std::string& description, const std::string& name, const std::string& version)
     : app_(std::make_unique<CLI::App>(description, name)) {

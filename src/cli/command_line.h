@@ -132,6 +132,7 @@ class Command {
 // As options read numbers.
 bool read_number(const std::string& text, int32_t& number);
 bool read_number(const std::string& text, float& number);
+bool read_number(const std::string& text, double& number);
 
 // What a command line is.
 struct ReadCommandLine {

@@ -45,8 +45,8 @@ int run(int argc, char** argv) {
                          add_bench_command, add_completion_command, add_manual_command}) {
     add(program.command(), action);
   }
-  const bool is_help = words.size() == 3 && std::string_view(words[2]) == "--help";
-  if (is_help && !program.command().find_subcommand(words[1]))
+  const bool asks_of_a_word = words.size() == 3 && words[1][0] != '-' && std::string_view(words[2]) == "--help";
+  if (asks_of_a_word && !program.command().find_subcommand(words[1]))
     return fail(kExitUsage, unknown_command(program.command(), words[1]));
   const ReadCommandLine line = program.read(static_cast<int>(words.size()), words.data());
   if (line.is_asked) {

@@ -203,8 +203,9 @@ TEST_F(Program, HelpIsACommandToo) {
   EXPECT_EQ(run("help generate").out, run("generate --help").out);
   EXPECT_EQ(run("help generate").exit_code, 0);
   expect_error(run("help dance"), 2, "\"dance\"");
+  EXPECT_EQ(run("--version --help").exit_code, 0);
   EXPECT_EQ(run("help generate -p").out, run("generate --help").out);
-  for (const char* itself : {"help help", "help -h", "help --help"})
+  for (const char* itself : {"help help", "help -h", "help --help", "-h --help"})
     EXPECT_EQ(run(itself).out, run("--help").out) << itself;
 }
 

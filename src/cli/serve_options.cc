@@ -3,14 +3,11 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <sstream>
-#include <string_view>
 #include <system_error>
 #include <type_traits>
 
@@ -216,20 +213,12 @@ void add_speculation_caps(const Command& command, ServeOptions& options) {
               "Size of the file at which it becomes FILE.1, and another begins");
 }
 
-// As people write numbers: decimal, nothing before or behind them. None: it is none.
-std::optional<double> decimal(std::string_view text) {
-  double read = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), read, std::chars_format::fixed);
-  if (failed != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return read;
-}
-
 // A number within bounds, or a word.
 ValueCheck number_or(const std::string& word, double low, double high, bool is_whole) {
   return [=](const std::string& text) -> std::string {
-    const auto read = decimal(text);
-    const bool is_number = read && *read >= low && *read <= high;
-    if (text == word || (is_number && (!is_whole || *read == std::floor(*read)))) return "";
+    double read = 0;
+    const bool is_number = read_number(text, read) && read >= low && read <= high;
+    if (text == word || (is_number && (!is_whole || read == std::floor(read)))) return "";
     return fmt::format("expected {} or a number from {} to {}", word, low, high);
   };
 }
@@ -320,7 +309,7 @@ RequestDefaults request_defaults(const DefaultTexts& texts) {
   RequestDefaults made;
   const auto read = [](const std::string& text, auto& into) {
     using Number = typename std::decay_t<decltype(into)>::value_type;
-    if (const auto number = decimal(text)) into = static_cast<Number>(*number);
+    if (double number = 0; read_number(text, number)) into = static_cast<Number>(number);
   };
   read(texts.temperature, made.temperature);
   read(texts.top_p, made.top_p);
@@ -356,10 +345,11 @@ Status give_model_line(const SettingLine& line, ModelsOptions& models) {
   const std::string& value = line.values.front();
   const auto number = [&](double low, double high, auto& out) -> Status {
     using Number = typename std::decay_t<decltype(out)>::value_type;
-    const auto read = decimal(value);
-    if (!read || !(*read >= low && *read <= high) || (std::is_integral_v<Number> && *read != std::floor(*read)))
+    double read = 0;
+    if (!read_number(value, read) || !(read >= low && read <= high) ||
+        (std::is_integral_v<Number> && read != std::floor(read)))
       return Error{fmt::format("{}: expected a number from {} to {}", line.key, low, high)};
-    out = static_cast<Number>(*read);
+    out = static_cast<Number>(read);
     return Done{};
   };
   const auto flag = [&](bool& out) -> Status {

@@ -181,15 +181,9 @@ TEST(CErrors, LimitsOnMemoryOfTheProcess) {
   const auto open = [](uint64_t kv_bytes) {
     const rlimit memory{rlim_t{3} << 30, rlim_t{3} << 30};
     if (::setrlimit(RLIMIT_AS, &memory) != 0) std::_Exit(100);
-    const std::string folder = default_model_folder();
-    paceline_open_options options;
-    paceline_open_options_init(&options, sizeof(options));
-    options.model = folder.c_str();
-    options.threads = 1;
-    options.kv_bytes = kv_bytes;
     paceline_model* model = nullptr;
     Problem problem;
-    const paceline_result result = paceline_open(&options, &model, &problem.text);
+    const paceline_result result = try_to_open([&](auto& options) { options.kv_bytes = kv_bytes; }, &model, problem);
     std::cerr << problem.said();
     std::_Exit(result);
   };

@@ -20,7 +20,8 @@ struct Problem {
 
 inline std::string default_model_folder() { return std::string(PACELINE_SOURCE_DIR) + "/models/default"; }
 
-inline paceline_model* open_default_model(const std::function<void(paceline_open_options&)>& change = {}) {
+inline paceline_result try_to_open(const std::function<void(paceline_open_options&)>& change, paceline_model** model,
+                                   Problem& problem) {
   const std::string folder = default_model_folder();
   paceline_open_options options;
   paceline_open_options_init(&options, sizeof(options));
@@ -28,9 +29,13 @@ inline paceline_model* open_default_model(const std::function<void(paceline_open
   options.threads = 1;  // tests run beside each other, and threads that wait for one another suffer most
   options.kv_bytes = uint64_t{1} << 30;
   if (change) change(options);
+  return paceline_open(&options, model, &problem.text);
+}
+
+inline paceline_model* open_default_model(const std::function<void(paceline_open_options&)>& change = {}) {
   paceline_model* model = nullptr;
   Problem problem;
-  EXPECT_EQ(paceline_open(&options, &model, &problem.text), PACELINE_OK) << problem.said();
+  EXPECT_EQ(try_to_open(change, &model, problem), PACELINE_OK) << problem.said();
   return model;
 }
 

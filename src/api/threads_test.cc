@@ -121,16 +121,10 @@ TEST(CThreads, WhatACallbackThrowsEndsItsRequest) {
 
 // The thread that opens calls it, so there it comes back as the opening's end.
 TEST(CThreads, WhatACallbackOfAnOpeningThrowsEndsIt) {
-  const std::string folder = default_model_folder();
-  const auto said_of = [&](void (*throws)(void*, int64_t, int64_t)) {
-    paceline_open_options options;
-    paceline_open_options_init(&options, sizeof(options));
-    options.model = folder.c_str();
-    options.threads = 1;
-    options.on_progress = throws;
+  const auto said_of = [](void (*throws)(void*, int64_t, int64_t)) {
     paceline_model* model = nullptr;
     Problem problem;
-    EXPECT_EQ(paceline_open(&options, &model, &problem.text), PACELINE_FAILED);
+    EXPECT_EQ(try_to_open([&](auto& options) { options.on_progress = throws; }, &model, problem), PACELINE_FAILED);
     EXPECT_EQ(model, nullptr);
     return problem.said();
   };

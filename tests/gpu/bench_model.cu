@@ -103,6 +103,11 @@ int32_t Model::joined_of(const Layer& l) const {
   return joins_ && l.value_is_key && kernels::cuda::can_attend_joined(s_.heads, l.kv_heads) ? 128 : 0;
 }
 
+HeadShape Model::heads_of(const Layer& l) const {
+  const int32_t joined = joined_of(l);
+  return {s_.heads, l.kv_heads, l.dim, codes_ && joined > 0 ? DType::i8 : DType::bf16, joined};
+}
+
 double Model::kv_bytes(int32_t pos) const {
   double sum = 0;
   for (const Layer& l : layers_) {
@@ -174,7 +179,7 @@ void Model::logits(int32_t rows) {
 void Model::attend(const Layer& l, int32_t rows, int32_t pos, bool with_heads, bool attends) {
   const auto at = static_cast<size_t>(l.source);
   const std::vector<SeqSpan> spans = {{0, rows, pos, pages_[at]}};
-  const HeadShape shape{s_.heads, l.kv_heads, l.dim, DType::bf16, joined_of(l)};
+  const HeadShape shape = heads_of(l);
   kernels::HeadsArgs heads;
   heads.shape = shape;
   heads.q = q_;
@@ -194,7 +199,7 @@ void Model::attend(const Layer& l, int32_t rows, int32_t pos, bool with_heads, b
 }
 
 void Model::layer(const Layer& l, int32_t all, int32_t i, const std::vector<SeqSpan>& spans) {
-  const HeadShape shape{s_.heads, l.kv_heads, l.dim, DType::bf16, joined_of(l)};
+  const HeadShape shape = heads_of(l);
   ops_.rms_norm({x_, ones_, normed_, all, s_.hidden, 1e-6f, 1});
   project(l, all);
   kernels::HeadsArgs heads;

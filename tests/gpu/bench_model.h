@@ -66,8 +66,13 @@ class Model {
   const std::vector<Layer>& layers() const { return layers_; }
   const Shape& shape() const { return s_; }
 
-  void set_joins(bool joins) { joins_ = joins; }
+  // What pages are: keys and values joined, in codes where asked, or apart.
+  void set_pages(bool joins, bool codes) {
+    joins_ = joins;
+    codes_ = codes;
+  }
   [[nodiscard]] int32_t joined_of(const Layer& l) const;
+  [[nodiscard]] kernels::HeadShape heads_of(const Layer& l) const;
 
   // Attention alone, with heads in front of it where asked.
   void attend(const Layer& l, int32_t rows, int32_t pos, bool with_heads, bool attends);
@@ -95,7 +100,7 @@ class Model {
   WeightFormat format_;
   uint64_t seed_ = 1;
   int32_t rows_ = 0;
-  bool joins_ = true;
+  bool joins_ = true, codes_ = false;
   int64_t* touched_ = nullptr;  // where touched experts are counted, if they are
   std::vector<std::shared_ptr<void>> owners_;
   std::vector<Layer> layers_;

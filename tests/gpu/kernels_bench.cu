@@ -174,7 +174,8 @@ void bench_contexts(CudaOps& ops, Model& m, const Ceilings& c, const std::string
       for (const Layer& l : m.layers()) {
         if (!l.global) continue;
         const int32_t joined = m.joined_of(l);
-        bytes += 2.0 * l.kv_heads * (joined > 0 ? l.dim + joined : 2 * l.dim) * (first + rows);
+        const double each = m.heads_of(l).kv_dtype == DType::i8 ? 1 : 2;
+        bytes += each * l.kv_heads * (joined > 0 ? l.dim + joined : 2 * l.dim) * (first + rows);
         operations += 4.0 * rows * (first + rows / 2.0) * m.shape().heads * l.dim;
       }
       const std::string what = "attention at " + std::to_string(pos) + ", " + std::to_string(rows) + " rows";
@@ -204,10 +205,13 @@ void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ce
   Model m(ops, shape, format, contexts.empty() ? 4096 : *std::max_element(contexts.begin(), contexts.end()));
   const int32_t pos = 512;
   if (!contexts.empty()) {
-    for (const bool joins : {true, false}) {
-      m.set_joins(joins);
-      bench_contexts(ops, m, c, name + (joins ? " joined" : " apart"), contexts);
+    const std::pair<const char*, bool> formats[] = {{" joined", false}, {" joined, 8 bits", true}};
+    for (const auto& [pages, codes] : formats) {
+      m.set_pages(true, codes);
+      bench_contexts(ops, m, c, name + pages, contexts);
     }
+    m.set_pages(false, false);
+    bench_contexts(ops, m, c, name + " apart", contexts);
     return;
   }
   if (prompts_only) return bench_prompts(ops, m, c, name);

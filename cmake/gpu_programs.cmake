@@ -10,7 +10,7 @@ add_executable(gpu_check tests/gpu/kernels_check.cc tests/gpu/kernels_check_atte
                          tests/gpu/kernels_check_blocks.cc tests/gpu/kernels_check_chain.cc
                          tests/gpu/kernels_check_joined.cc tests/gpu/kernels_check_pages.cc
                          tests/gpu/kernels_check_products.cc tests/gpu/kernels_check_recurrent.cc
-                         tests/gpu/kernels_check_rows.cc)
+                         tests/gpu/kernels_check_rows.cc tests/gpu/kernels_check_walks.cc)
 target_include_directories(gpu_check PRIVATE tests/gpu)
 target_link_libraries(gpu_check PRIVATE paceline_kernels)
 

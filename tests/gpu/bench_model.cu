@@ -17,6 +17,8 @@ using kernels::Projection;
 using kernels::SeqSpan;
 using kernels::cuda::CudaOps;
 
+constexpr int32_t kFarForWindows = 4000;
+
 __global__ void fill_kernel(uint2* to, int64_t count, uint64_t seed, const Bits bits) {
   const int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   if (i >= count) return;
@@ -159,7 +161,8 @@ void Model::step(int32_t seqs, int32_t rows, int32_t pos, bool with_head) {
     const Layer& l = layers_[static_cast<size_t>(i)];
     for (int32_t s = 0; s < seqs; ++s) {
       const auto at = static_cast<size_t>(l.source);
-      spans[static_cast<size_t>(s)] = {s * rows, rows, pos, pages_[at]};
+      // Further on a window sees as much, and has no pages here.
+      spans[static_cast<size_t>(s)] = {s * rows, rows, l.global ? pos : std::min(pos, kFarForWindows), pages_[at]};
     }
     layer(l, all, i, spans);
   }

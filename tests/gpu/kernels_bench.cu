@@ -3,7 +3,8 @@
 // told.
 //
 //   kernels_bench [--json FILE] [--models 31b,26b-a4b,12b,e4b] [--formats bf16,q8,q4,q8_0,q4_0,q4_k,q6_k,fp8,nvfp4]
-//     [--brief yes] [--prompts only] [--layers AT_MOST] [--ceilings no] [--contexts 512,30000,...]
+//     [--brief yes] [--prompts only] [--layers AT_MOST] [--ceilings no] [--contexts 512,30000,...] [--steps 512,30000,...]
+//     [--rows 1,2,5,8]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -187,7 +188,18 @@ void bench_contexts(CudaOps& ops, Model& m, const Ceilings& c, const std::string
 }
 
 bool brief = false, prompts_only = false;
-std::vector<int32_t> contexts;
+std::vector<int32_t> contexts, steps, step_rows = {1, 2, 5, 8};
+
+// Steps of few rows alone, at these positions.
+void bench_steps(CudaOps& ops, Model& m, const Ceilings& c, const std::string& name) {
+  for (const int32_t pos : steps)
+    for (const int32_t rows : step_rows) {
+      const double bytes = m.bytes(m.touched(rows, pos)) + m.kv_bytes(pos);
+      const double ms = time_graph_ms(ops.stream(), 31, [&] { m.step(1, rows, pos, true); });
+      report(name, "step of " + std::to_string(rows) + " at " + std::to_string(pos), ms, bytes / ms / c.bytes_per_ms,
+             "x its bytes", ms * c.bytes_per_ms / bytes);
+    }
+}
 
 void bench_prompts(CudaOps& ops, Model& m, const Ceilings& c, const std::string& name) {
   for (const int32_t rows : {256, 2048}) {
@@ -202,7 +214,11 @@ void bench_prompts(CudaOps& ops, Model& m, const Ceilings& c, const std::string&
 void bench_model(CudaOps& ops, const Shape& shape, WeightFormat format, const Ceilings& c) {
   const std::string name =
       shape.name + (format == WeightFormat::bf16 ? "" : std::string(" ") + weight_format_name(format));
-  Model m(ops, shape, format, contexts.empty() ? 4096 : *std::max_element(contexts.begin(), contexts.end()));
+  int32_t most_context = 4096;
+  for (const int32_t pos : contexts) most_context = std::max(most_context, pos);
+  for (const int32_t pos : steps) most_context = std::max(most_context, pos + 64);
+  Model m(ops, shape, format, most_context);
+  if (!steps.empty()) return bench_steps(ops, m, c, name);
   const int32_t pos = 512;
   if (!contexts.empty()) {
     const std::pair<const char*, bool> formats[] = {{" joined", false}, {" joined, 8 bits", true}};
@@ -271,6 +287,8 @@ int run(int argc, char** argv) {
     if (std::strcmp(argv[i], "--brief") == 0) brief = std::strcmp(argv[i + 1], "yes") == 0;
     if (std::strcmp(argv[i], "--prompts") == 0) prompts_only = std::strcmp(argv[i + 1], "only") == 0;
     if (std::strcmp(argv[i], "--contexts") == 0) contexts = numbers(argv[i + 1]);
+    if (std::strcmp(argv[i], "--steps") == 0) steps = numbers(argv[i + 1]);
+    if (std::strcmp(argv[i], "--rows") == 0) step_rows = numbers(argv[i + 1]);
     if (std::strcmp(argv[i], "--layers") == 0) layers = std::atoi(argv[i + 1]);
     if (std::strcmp(argv[i], "--ceilings") == 0) ceilings = std::strcmp(argv[i + 1], "no") != 0;
     if (std::strcmp(argv[i], "--json") == 0) file = argv[i + 1];

@@ -225,6 +225,7 @@ int run_all(const std::string& which, const std::string& named) {
       {"floats", [&] { check_chunk_products(b, false, quick); }},
       {"products", [&] { check_products(b, quick); }},
       {"attention", [&] { check_attentions(b, quick); }},
+      {"walks", [&] { check_walks(b.gpu, b.checks); }},
       {"experts", [&] { check_all_experts(b, quick); }},
       {"joined", [&] { check_joined(b.gpu, b.cpu, b.checks, false), check_chains(b, false); }},
       {"memory", [&] { check_memory(b); }},

@@ -72,5 +72,7 @@ void check_recurrent(Backends& b, bool few);
 void check_blocks(Backends& b);
 // Attention of few rows, in launches behind each other.
 void check_pages(Ops& gpu, Checks& checks);
+// Long contexts that few queries walk in equal shares.
+void check_walks(Ops& gpu, Checks& checks);
 
 }  // namespace paceline::gpu

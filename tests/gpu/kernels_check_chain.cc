@@ -1,5 +1,5 @@
 // Products and the norms behind them, many after each other: the norms' kernel takes a product's rows while it still
-// runs.
+// runs. And ends of layers with experts, likewise.
 #include "kernels_check.h"
 
 namespace paceline::gpu {
@@ -201,6 +201,105 @@ void check_broken_chains(Backends& b, WeightFormat format, int32_t width, int32_
   for (const auto& [what, turn] : kinds) chain.check(what, 12, 2, turn);
 }
 
+// Ends of layers with experts, one behind the other. Where operations follow at once, the router goes with the
+// products of its experts and plans are handed from block to block; apart, each waits for the one in front.
+class Mixtures {
+ public:
+  Mixtures(Backends& b, int32_t experts, int32_t top, int32_t hidden, int32_t width, int32_t rows)
+      : b_(b),
+        experts_(experts),
+        top_(top),
+        hidden_(hidden),
+        rows_(rows),
+        first_x_(random_rows(rows, hidden, b.random)),
+        weights_(b.gpu, random_rows(6, hidden, b.random)),
+        scale_(b.gpu, random_rows(1, experts, b.random)),
+        x_(b.gpu, first_x_.size()),
+        normed_{{b.gpu, first_x_.size()}, {b.gpu, first_x_.size()}, {b.gpu, first_x_.size()}},
+        dense_(b.gpu, first_x_.size()),
+        out_(b.gpu, first_x_.size()),
+        wide_(b.gpu, count(rows, 3 * width)),
+        scores_(b.gpu, count(rows, experts)),
+        chosen_(b.gpu, count(rows, top)),
+        share_(b.gpu, count(rows, top)) {
+    const auto matrix = [&](int32_t n, int32_t k) {
+      return b.gpu.place(RandomMatrix(WeightFormat::bf16, n, k, 0, DType::bf16, b.random).view, owners_);
+    };
+    const auto stack = [&](int32_t n, int32_t k) {
+      const RandomMatrix all(WeightFormat::bf16, experts * n, k, 0, DType::bf16, b.random);
+      return b.gpu.place(MatrixStack{all.view.row_slice(0, n), experts, n, 0}, owners_);
+    };
+    router_ = matrix(experts, hidden);
+    dense_gate_ = matrix(3 * width, hidden);
+    dense_up_ = matrix(3 * width, hidden);
+    dense_down_ = matrix(hidden, 3 * width);
+    gate_ = stack(width, hidden);
+    up_ = stack(width, hidden);
+    down_ = stack(hidden, width);
+  }
+
+  // x behind so many of them, and the last choice.
+  [[nodiscard]] std::vector<float> run(int32_t turns, bool apart) const {
+    b_.gpu.upload(x_.at(), first_x_.data(), first_x_.size() * sizeof(float));
+    (void)b_.gpu.wait();
+    for (int32_t i = 0; i < turns; ++i) turn(apart);
+    std::vector<float> all = x_.read();
+    append(all, share_.read());
+    return all;
+  }
+
+ private:
+  static size_t count(int32_t a, int32_t b) { return static_cast<size_t>(a) * static_cast<size_t>(b); }
+  [[nodiscard]] const float* weight(int32_t i) const { return weights_.at(count(i, hidden_)); }
+
+  void turn(bool apart) const {
+    const auto cut = [&] {
+      if (apart) (void)b_.gpu.wait();
+    };
+    const NormOutput to[3] = {
+        {weight(0), normed_[0].at()}, {weight(1), normed_[1].at(), 0.3f}, {weight(2), normed_[2].at()}};
+    b_.gpu.rms_norms({x_.at(), rows_, hidden_, 1e-6f, to});
+    cut();
+    auto* ids = reinterpret_cast<int32_t*>(chosen_.at());
+    b_.gpu.route({&router_, normed_[1].at(), scale_.at(), rows_, top_, scores_.at(), ids, share_.at()});
+    cut();
+    kernels::MixtureArgs mix;
+    mix.gate = &dense_gate_;
+    mix.up = &dense_up_;
+    mix.down = &dense_down_;
+    mix.x = normed_[0].at();
+    mix.wide = wide_.at();
+    mix.dense = dense_.at();
+    mix.experts = {&gate_, &up_, &down_, normed_[2].at(), ids, share_.at(), rows_, top_, out_.at()};
+    mix.dense_weight = weight(3);
+    mix.expert_weight = weight(4);
+    mix.add = {x_.at(), dense_.at(), weight(5), rows_, hidden_, 1e-6f, 0.8f};
+    b_.gpu.mixture(mix, Activation::bf16);
+    cut();
+  }
+
+  Backends& b_;
+  int32_t experts_, top_, hidden_, rows_;
+  std::vector<std::shared_ptr<const void>> owners_;
+  Matrix router_, dense_gate_, dense_up_, dense_down_;
+  MatrixStack gate_, up_, down_;
+  std::vector<float> first_x_;
+  Block weights_, scale_, x_, normed_[3], dense_, out_, wide_, scores_, chosen_, share_;
+};
+
+void check_mixtures(Backends& b, int32_t experts, int32_t top, int32_t hidden, int32_t width, int32_t rows,
+                    int32_t turns) {
+  const Mixtures mixtures(b, experts, top, hidden, width, rows);
+  const std::vector<float> want = mixtures.run(turns, true);
+  // Lists that recur are started as graphs.
+  for (int32_t i = 0; i < 4; ++i) {
+    const std::vector<float> got = mixtures.run(turns, false);
+    b.checks.expect(same_bits(got.data(), want.data(), want.size()),
+                    std::to_string(turns) + " mixtures in turn of " + std::to_string(hidden) + " by " +
+                        std::to_string(width) + ", " + std::to_string(rows) + " rows, time " + std::to_string(i));
+  }
+}
+
 }  // namespace
 
 void check_chains(Backends& b, bool few) {
@@ -210,7 +309,12 @@ void check_chains(Backends& b, bool few) {
     check_broken_chains(b, format, 320, 2);
   }
   check_chain(b, WeightFormat::bf16, 320, 20, few ? 6 : 200);
+  check_mixtures(b, 8, 2, 64, 48, 3, few ? 3 : 100);
   if (few) return;
+  for (const int32_t rows : {1, 2, 7, 8, 9, 17}) {
+    check_mixtures(b, 16, 4, 256, 128, rows, 200);
+    check_mixtures(b, 32, 8, 2816, 64, rows, 100);
+  }
   for (const WeightFormat format : kFormats) {
     for (const int32_t width : {256, 1024, 2560, 3840, 5376})
       for (const int32_t rows : {1, 2, 5, 8, 9, 16}) check_chain(b, format, width, rows, 200);

@@ -394,7 +394,7 @@ __device__ __forceinline__ auto slots_of(char* shared, const Work& w, const Part
   if constexpr (kCodes)
     return CodedSlots(shared, kPagesAt, kBarriersAt, kScalesAt, make_int2(kOutThreads, 1), w, here);
   else
-    return PageSlots(shared, kPagesAt, kBarriersAt, w, here);
+    return PageSlots(shared, kPagesAt, kBarriersAt, w, here.begin, here.end);
 }
 #endif
 

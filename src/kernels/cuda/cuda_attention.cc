@@ -78,6 +78,20 @@ int32_t shares_of_merge(const AttentionArgs& a) {
 // What the keys of a block are cut into.
 enum class Parts : uint8_t { none, pages, chunks };
 
+// Blocks that share the pages of a KV head evenly, or none: where chunks take rounds of the multiprocessors, of which
+// the last is not full. Those that merge have a multiprocessor of their own, while they are few.
+constexpr int32_t kMergesApart = 8;
+int32_t walks_of(const RowBlocks& blocks, int32_t kv_heads, int32_t shares) {
+  if (blocks.count() > 1) return 0;
+  const int32_t walks = (multiprocessors() - std::min(shares * kv_heads, kMergesApart)) / kv_heads;
+  const int32_t rounds = ceil_div(blocks.chunks * kv_heads, multiprocessors());
+  // A few pages' time for what is handed on, and for all that is merged in the end.
+  constexpr int32_t kWorth = 3;
+  const bool pays =
+      blocks.pages >= walks * kChunkPages && ceil_div(blocks.pages, walks) + kWorth <= rounds * kChunkPages;
+  return pays ? walks : 0;
+}
+
 CodeSigns code_signs() {
   CodeSigns signs;
   const std::vector<float> pattern = sign_pattern(kCodeVersion, kJoinedDim);
@@ -387,6 +401,7 @@ void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels:
   const bool walks = !splits && (chunk_floats > kMostPartFloats || (many && !few));
   cut(a, blocks, splits ? Parts::pages : walks ? Parts::none : Parts::chunks);
   send(a, args, blocks.all, 0);
+  if (few && !walks && !splits && !a.codes) a.walks = walks_of(blocks, a.kv_heads, shares_of_merge(a));
   if (!walks) hand_over(a, a.part_queries);
   if (walks && blocks.chunks > 1) keep_totals(a, wide_queries(a.head_dim));
   if (!status_.ok()) return;
@@ -399,7 +414,9 @@ void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels:
     back.in = a.out;
     if (!status_.ok()) return;
   }
-  if (few && !walks)
+  if (a.walks > 0)
+    attention_joined_walks(a, stream_);
+  else if (few && !walks)
     attention_joined_few(a, stream_);
   else
     attention_joined(a, stream_);
@@ -432,7 +449,8 @@ void CudaOps::send(cuda::AttentionArgs& a, const kernels::AttentionArgs& args, c
 }
 
 void CudaOps::hand_over(cuda::AttentionArgs& a, int32_t queries) {
-  const size_t floats = attention_partial_floats(a.block_count, a.kv_heads, a.most_parts, queries, a.head_dim);
+  const size_t floats =
+      attention_partial_floats(a.block_count, a.kv_heads, a.most_parts + a.walks, queries, a.head_dim);
   a.partial = handover(attention_partial_, floats);
   a.merge_shares = shares_of_merge(a);
 }

@@ -42,24 +42,32 @@ __device__ __forceinline__ void write_nothing(const AttentionArgs& args, const W
     attention_block::write_out(args, w, i / kDim, i % kDim, make_float4(0, 0, 0, 0));
 }
 
-// Two pages in shared memory, filled by turns.
+// Pages by their numbers.
+struct InOrder {
+  [[nodiscard]] __device__ __forceinline__ int32_t page(int32_t number) const { return number; }
+};
+
+// Two pages in shared memory, filled by turns: those from number `begin` to `end` of an order.
+template <class Order = InOrder>
 struct PageSlots {
   uint32_t pages, barriers;
   int32_t* done;  // [2]: warps that have used it
   int32_t begin, end;
   DeviceSeq seq;
   int64_t head_at;
+  Order order;
 
   // In shared memory: two pages, and 24 bytes.
   __device__ __forceinline__ PageSlots(char* shared, int32_t pages_at, int32_t barriers_at, const Work& w,
-                                       const PartHere& here)
+                                       int32_t first, int32_t last, const Order& pages_order = {})
       : pages(shared_address(shared) + pages_at),
         barriers(shared_address(shared) + barriers_at),
         done(reinterpret_cast<int32_t*>(shared + barriers_at + 16)),
-        begin(here.begin),
-        end(here.end),
+        begin(first),
+        end(last),
         seq(*w.seq),
-        head_at(static_cast<int64_t>(w.kv_head) * kPageBytes) {
+        head_at(static_cast<int64_t>(w.kv_head) * kPageBytes),
+        order(pages_order) {
     if (threadIdx.x > 0) return;
     for (int i = 0; i < 2; ++i) {
       init_barrier(barriers + i * 8, 1);
@@ -71,7 +79,7 @@ struct PageSlots {
   [[nodiscard]] __device__ __forceinline__ uint32_t slot_at(int32_t slot) const { return pages + slot * kPageBytes; }
   // Where a page is; nowhere behind the last. Asked for early: it takes a trip to the memory.
   [[nodiscard]] __device__ __forceinline__ const char* find(int32_t page) const {
-    return page < end ? static_cast<const char*>(seq.keys_of(page)) + head_at : nullptr;
+    return page < end ? static_cast<const char*>(seq.keys_of(order.page(page))) + head_at : nullptr;
   }
   // By one thread.
   __device__ __forceinline__ void ask(int32_t page, const char* from) const {
@@ -80,11 +88,11 @@ struct PageSlots {
     expect_bytes(barriers + slot * 8, kPageBytes);
     copy_bulk(slot_at(slot), from, kPageBytes, barriers + slot * 8);
   }
-  // Finding out where a place in memory is takes long where nobody has been near it lately: for all pages of a chunk at
-  // the same time.
+  // Finding out where a place in memory is takes long where nobody has been near it lately: for all pages of a chunk or
+  // two at the same time.
   __device__ __forceinline__ void touch_others() const {
     const int32_t page = begin + static_cast<int32_t>(threadIdx.x) - 32;
-    if (page < begin + 2 || page >= min(end, begin + kChunkPages)) return;
+    if (page < begin + 2 || page >= min(end, begin + 2 * kChunkPages)) return;
     uint32_t nothing;
     asm volatile("ld.global.u32 %0, [%1];" : "=r"(nothing) : "l"(find(page)) : "memory");
   }
@@ -94,7 +102,7 @@ struct PageSlots {
     const auto ask_some = [&](bool old) {
       if (threadIdx.x > 0) return;
       for (int32_t page = begin; page < begin + 2; ++page)
-        if (((page + 1) * kPageTokens <= seq.first_pos) == old) ask(page, find(page));
+        if (((order.page(page) + 1) * kPageTokens <= seq.first_pos) == old) ask(page, find(page));
     };
     ask_some(true);
     touch_others();

@@ -120,7 +120,7 @@ struct AttentionArgs {
   int32_t part_queries = 0;     // that a part has room for, where pages are joined
   int32_t codes = 0;            // joined pages are
   int32_t walks = 0;            // blocks that share the pages of a KV head evenly, and cut chunks; or none
-  int32_t filler = 0;
+  int32_t merges_apart = 0;     // of joined pages: each query's chunks are merged by a block of its own
   HeadsArgs head;
 };
 
@@ -189,7 +189,7 @@ void attention_joined(const AttentionArgs& args, Stream stream);
 // The same for parts of up to so many queries.
 inline constexpr int32_t kFewJoinedQueries = 32, kFewCodedQueries = 16;
 void attention_joined_few(const AttentionArgs& args, Stream stream);
-// The same for one block of queries, of bf16, whose chunks are more than places: `walks` of kChunkPages pages at least.
+// The same where chunks are more than places: `walks` of kChunkPages pages at least.
 void attention_joined_walks(const AttentionArgs& args, Stream stream);
 
 #pragma GCC diagnostic pop

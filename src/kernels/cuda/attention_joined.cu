@@ -11,7 +11,7 @@
 // were: nobody reads these again. Whoever is the last to have used a page asks for the next but one.
 //
 // Where pages are codes, those who have used one bring the next but one (coded_pages.cuh), and scores are the sums of
-// attention_joined_few.cu.
+// joined_few.cuh.
 //
 // Pages merge into chunks and chunks into the output as in attention.cu. A block has a page, a chunk, or, where there
 // are many blocks, walks all chunks.
@@ -19,6 +19,9 @@
 // Bound: bytes of pages at few rows, at many what the tensor cores read from shared memory: 216 KB a page.
 #include "kernels/cuda/attention_groups.cuh"
 #include "kernels/cuda/coded_pages.cuh"
+#include "kernels/cuda/joined_merge.cuh"
+#include "kernels/cuda/joined_slots.cuh"
+#include "kernels/cuda/joined_walks.cuh"
 #include "kernels/cuda/launch.cuh"
 
 namespace paceline::kernels::cuda {
@@ -32,12 +35,12 @@ constexpr int kGroup = 128;  // threads of a warpgroup
 constexpr int kOutThreads = 2 * kGroup, kAllThreads = 3 * kGroup;
 static_assert(kOutThreads == attention_block::kThreads);
 // Registers of a thread that makes weights, and of one that has outputs: all of a block's.
-constexpr int kWeightRegisters = 136, kOutRegisters = 184;
+constexpr int kWeightRegisters = 104, kOutRegisters = 200;
 
 constexpr int kQueries = kGroupQueries;
 constexpr int kPagesAt = kQueries * kDim * 2;  // behind the queries
 constexpr int kBarriersAt = kPagesAt + 2 * kPageBytes;
-constexpr int kReadyAt = kBarriersAt + 32;  // two barriers
+constexpr int kReadyAt = kBarriersAt + 128;  // two barriers
 constexpr int kScalesAt = kReadyAt + 32;
 constexpr int kBytes = kScalesAt + 4 * kPageTokens * 4 + 1024;
 static_assert(kBytes <= 232448);
@@ -54,16 +57,13 @@ __device__ __forceinline__ void meet_weights() { asm volatile("bar.sync 1, 128;"
 // Those that have outputs.
 __device__ __forceinline__ void meet_outputs() { asm volatile("bar.sync 2, 256;" ::: "memory"); }
 
-// What both sides know of a block's walk.
-struct Walk {
-  int32_t begin, end;
-  bool totals;  // the block merges chunks itself
+// A walk in which the block merges chunks itself, if it does.
+struct Totals {
+  int32_t end;
+  bool merges;
 
   [[nodiscard]] __device__ __forceinline__ bool ends_chunk(int32_t page) const {
-    return totals && ((page + 1) % kChunkPages == 0 || page + 1 == end);
-  }
-  [[nodiscard]] __device__ __forceinline__ uint32_t parity(int32_t page) const {
-    return static_cast<uint32_t>((page - begin) / 2 % 2);
+    return merges && ((page + 1) % kChunkPages == 0 || page + 1 == end);
   }
 };
 
@@ -82,25 +82,32 @@ class Weights {
     }
   }
 
-  // Codes: with scales of values and of keys.
-  __device__ __forceinline__ void take_page(uint32_t page, int32_t number, const Walk& walk, const float* scales) {
+  // The page of this number in the block's walk, in shared memory; its slots wait for a piece of it. Codes: with scales
+  // of values and of keys.
+  template <class Slots>
+  __device__ __forceinline__ void take_page(const Slots& slots, int32_t number, int32_t page, const Totals& totals) {
     float scores[32], top[2], sum[2];
-    if constexpr (kCodes)
-      multiply_codes(page, scales, scores);
-    else
-      multiply(page, scores);
-    weigh(scores, number * kPageTokens, begin_, end_, top, sum);
+    const uint32_t place = slots.slot_of(number);
+    const float* scales = nullptr;
+    if constexpr (kCodes) {
+      slots.wait(number);
+      scales = slots.scales_of(number);
+      multiply_codes(place, scales, scores);
+    } else {
+      multiply(slots, number, scores);
+    }
+    weigh(scores, page * kPageTokens, begin_, end_, top, sum);
     // All warps have read the turned keys.
     meet_weights();
-    char* here = shared_ + (page - base_);
+    char* here = shared_ + (place - base_);
     store(scores, scales, here + kWeightsAt);
 #pragma unroll
     for (int q = 0; q < 2; ++q) {
-      if (number % kChunkPages == 0 && walk.totals) merge_[q] = Merge();
+      if (page % kChunkPages == 0 && totals.merges) merge_[q] = Merge();
       merge_[q].take(top[q], sum[q]);
       if (lane_ % 4 == 0)
         reinterpret_cast<float2*>(here + kFactorsAt)[query_ + q * 8] = make_float2(merge_[q].before, merge_[q].now);
-      if (!walk.ends_chunk(number)) continue;
+      if (!totals.ends_chunk(page)) continue;
       total_[q].take(merge_[q].top, merge_[q].sum);
       if (lane_ % 4 == 0)
         reinterpret_cast<float2*>(here + kTotalFactorsAt)[query_ + q * 8] =
@@ -109,8 +116,35 @@ class Weights {
     show_copies_to_tensor_cores();
   }
 
+  __device__ __forceinline__ void begin_part() { merge_[0] = merge_[1] = Merge(); }
+  // Top and sum of each query so far, for another block (handover.cuh).
+  __device__ __forceinline__ void leave_part(const Work& w, float*, float* stats) const {
+    if (lane_ % 4 > 0) return;
+#pragma unroll
+    for (int q = 0; q < 2; ++q)
+      if (query_ + q * 8 < w.queries) leave(stats + (query_ + q * 8) * 2, make_float2(merge_[q].top, merge_[q].sum));
+  }
+  // Goes on from what another one left so; a query's four threads all know it.
+  __device__ __forceinline__ void take_part(const Work& w, float*, float* stats) {
+#pragma unroll
+    for (int q = 0; q < 2; ++q) {
+      if (query_ + q * 8 >= w.queries) continue;
+      float* const from = stats + (query_ + q * 8) * 2;
+      Patience patience;
+      float2 both;
+      while (!is_there(both = look_pair(from))) patience.rest();
+      merge_[q].top = both.x;
+      merge_[q].sum = both.y;
+    }
+    __syncwarp();
+    if (lane_ % 4 > 0) return;
+#pragma unroll
+    for (int q = 0; q < 2; ++q)
+      if (query_ + q * 8 < w.queries) take_away_pair(stats + (query_ + q * 8) * 2);
+  }
+
   // Behind the last page: of the block's part top and sum of each query, or what its output is multiplied with.
-  __device__ __forceinline__ void keep(const Walk& walk) const {
+  __device__ __forceinline__ void keep(bool totals) const {
     if (lane_ % 4 > 0) return;
     auto* tops = reinterpret_cast<float*>(shared_);
 #pragma unroll
@@ -120,24 +154,26 @@ class Weights {
         own[i * kQueries] = i == 0 ? merge_[q].top : kNone;
         own[(4 + i) * kQueries] = i == 0 ? merge_[q].sum : 0.0f;
       }
-      if (walk.totals) *own = total_[q].sum != 0 ? __fdividef(1.0f, total_[q].sum) : 0.0f;
+      if (totals) *own = total_[q].sum != 0 ? __fdividef(1.0f, total_[q].sum) : 0.0f;
     }
   }
 
  private:
   // Even steps and odd ones are sums of their own.
-  __device__ __forceinline__ void multiply(uint32_t page, float (&scores)[32]) const {
+  template <class Slots>
+  __device__ __forceinline__ void multiply(const Slots& slots, int32_t number, float (&scores)[32]) const {
     float odd[32];
-    warpgroup_fence();
 #pragma unroll
-    for (int step = 0; step < kDim / 16; ++step) {
-      const int panel = step / 4;
-      const uint64_t a = describe(base_ + panel * kPanel + step % 4 * 32);
-      const uint64_t b = describe(page + key_panel(panel) * kPanelBytes + step % 4 * 32);
-      if (step % 2 == 0)
-        warpgroup_mma(scores, a, b, step > 0);
-      else
-        warpgroup_mma(odd, a, b, step > 1);
+    for (int panel = 0; panel < kDim / 64; ++panel) {
+      const int from = key_panel(panel);
+      if (meets_first<false>(panel)) {
+        slots.wait(number, piece_of(from));
+        warpgroup_fence();
+      }
+#pragma unroll
+      for (int step = 0; step < 4; ++step)
+        warpgroup_mma(step % 2 == 0 ? scores : odd, describe(base_ + panel * kPanel + step * 32),
+                      describe(slots.slot_of(number) + from * kPanelBytes + step * 32), panel > 0 || step > 1);
     }
     warpgroup_commit();
     warpgroup_wait<0>();
@@ -145,7 +181,7 @@ class Weights {
     for (int i = 0; i < 32; ++i) scores[i] += odd[i];
   }
 
-  // As in attention_joined_few.cu: of what meets values three sums, of 128 dims each, and of what meets keys one.
+  // As in joined_few.cuh: of what meets values three sums, of 128 dims each, and of what meets keys one.
   __device__ __forceinline__ void multiply_codes(uint32_t page, const float* scales, float (&scores)[32]) const {
     const auto multiply_dims = [&](float(&to)[32], int panel) {
 #pragma unroll
@@ -216,7 +252,9 @@ class Outputs {
     totals_ = reinterpret_cast<float4*>(args.totals + block * (kQueries * kDim)) + threadIdx.x;
   }
 
-  __device__ __forceinline__ void take_page(uint32_t page) {
+  // done(half): this warp has used that half of its warpgroup's panels.
+  template <class Done>
+  __device__ __forceinline__ void take_page(uint32_t page, const Done& done) {
     const char* here = shared_ + (page - shared_address(shared_));
     uint4 weights[4];
 #pragma unroll
@@ -238,8 +276,38 @@ class Outputs {
                              k > 0);
       warpgroup_commit();
       warpgroup_wait<0>();
-      blend(first, second, part, out_[tile]);
+      if (tile % 2 == 1) done(tile / 2);
+#pragma unroll
+      for (int i = 0; i < 32; ++i) {
+        const float2& f = i / 2 % 2 == 0 ? first : second;
+        out_[tile][i] = fmaf(part[i], f.y, out_[tile][i] * f.x);
+      }
     }
+  }
+
+  __device__ __forceinline__ void begin_part() {
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile)
+#pragma unroll
+      for (int i = 0; i < 32; ++i) out_[tile][i] = 0;
+  }
+  // Values [query][dim] so far, for another block (handover.cuh).
+  __device__ __forceinline__ void leave_part(const Work& w, float* values, float*) const {
+    each_pair(w, values, [&](int tile, int i, float* at) { leave(at, make_float2(out_[tile][i], out_[tile][i + 1])); });
+  }
+  // Goes on from what another one left so.
+  __device__ __forceinline__ void take_part(const Work& w, float* values, float*) {
+    Patience patience;
+    for (bool there = false; !there;) {
+      there = true;
+      each_pair(w, values, [&](int tile, int i, float* at) {
+        const float2 both = look_pair(at);
+        out_[tile][i] = both.x, out_[tile][i + 1] = both.y;
+        there = there && is_there(both);
+      });
+      if (!there) patience.rest();
+    }
+    each_pair(w, values, [&](int, int, float* at) { take_away_pair(at); });
   }
 
   // What the chunks in front of this one gave, and it.
@@ -269,21 +337,27 @@ class Outputs {
   __device__ __forceinline__ float* keep(const Work& w) const {
     meet_outputs();
     auto* values = reinterpret_cast<float*>(shared_ + kPagesAt);
-#pragma unroll
-    for (int q = 0; q < 2; ++q) {
-      if (query_ + q * 8 >= w.queries) continue;
-      float* to = values + (query_ + q * 8) * (kDim + 4) + first_dim_ + lane_ % 4 * 2;
-#pragma unroll
-      for (int tile = 0; tile < kTiles; ++tile)
-#pragma unroll
-        for (int n = 0; n < 8; ++n)
-          *reinterpret_cast<float2*>(to + tile * 64 + n * 8) =
-              make_float2(out_[tile][n * 4 + q * 2], out_[tile][n * 4 + q * 2 + 1]);
-    }
+    each_pair<kDim + 4>(w, values, [&](int tile, int i, float* at) {
+      *reinterpret_cast<float2*>(at) = make_float2(out_[tile][i], out_[tile][i + 1]);
+    });
     return values;
   }
 
  private:
+  // f(tile, i, at) for pairs of neighbours that the thread has of queries that are there, and where each lies in rows so
+  // long.
+  template <int kStride = kDim, class F>
+  __device__ __forceinline__ void each_pair(const Work& w, float* rows, const F& f) const {
+#pragma unroll
+    for (int q = 0; q < 2; ++q) {
+      if (query_ + q * 8 >= w.queries) continue;
+      float* const own = rows + (query_ + q * 8) * kStride + first_dim_ + lane_ % 4 * 2;
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile)
+#pragma unroll
+        for (int n = 0; n < 8; ++n) f(tile, n * 4 + q * 2, own + tile * 64 + n * 8);
+    }
+  }
   // Before and now, of the first query or the second one.
   [[nodiscard]] __device__ __forceinline__ float2 factors(const char* from, int32_t behind) const {
     return reinterpret_cast<const float2*>(from)[query_ + behind];
@@ -317,31 +391,30 @@ __device__ __forceinline__ void write_all(const AttentionArgs& args, const Work&
   }
 }
 
-template <bool kCodes, class Slots>
-__device__ __forceinline__ void make_weights(const AttentionArgs& args, const Work& w, const Walk& walk, char* shared,
+template <bool kCodes, class Slots, class Walk, class Between>
+__device__ __forceinline__ void make_weights(const AttentionArgs& args, const Work& w, const Walk& walk,
+                                             const Totals& totals, const Between& between, char* shared,
                                              const Slots& slots) {
   Weights<kCodes> weights(args, w, shared);
-  for (int32_t page = walk.begin; page < walk.end; ++page) {
-    const uint32_t place = slots.wait(page);
-    const float* scales = nullptr;
-    if constexpr (kCodes) scales = slots.scales_of(page);
-    weights.take_page(place, page, walk, scales);
-    arrive(shared_address(shared) + kReadyAt + (page - walk.begin) % 2 * 8);
-  }
+  take_parts(walk, between, weights, [&](int32_t number, int32_t page) {
+    weights.take_page(slots, number, page, totals);
+    arrive(shared_address(shared) + kReadyAt + number % 2 * 8);
+  });
   // All warps are behind their last product: the queries are not read any more.
   meet_weights();
-  weights.keep(walk);
+  weights.keep(totals.merges);
 }
 
 // A page of codes where those who call this have used another: each warpgroup the values that it multiplies, and then,
 // once both are done, half of the keys.
-__device__ __forceinline__ void bring_page(const CodedSlots& slots, int32_t page) {
-  if (page >= slots.end) return;
-  if (threadIdx.x == 0) slots.fetch(page + CodedSlots::kAhead - 2);
+template <class Slots>
+__device__ __forceinline__ void bring_page(const Slots& slots, int32_t number) {
+  if (number >= slots.walk.pages()) return;
+  if (threadIdx.x == 0) slots.fetch(number + Slots::kAhead - 2);
   const int32_t group = static_cast<int32_t>(threadIdx.x) / kGroup, thread = static_cast<int32_t>(threadIdx.x) % kGroup;
   const int32_t values = group * (kDim / 128) * kSixteensOfPanel + thread;
   const int32_t keys = (kJoinedPanels - 2 + group) * kSixteensOfPanel + thread;
-  const char* from = slots.find(page);
+  const char* from = slots.find(number);
   constexpr int kValueLoads = kDim / 128 * kSixteensOfPanel / kGroup, kKeyLoads = kSixteensOfPanel / kGroup;
   uint4 codes[kValueLoads + kKeyLoads];
 #pragma unroll
@@ -351,77 +424,63 @@ __device__ __forceinline__ void bring_page(const CodedSlots& slots, int32_t page
   }
   const float scale = *reinterpret_cast<const float*>(from + kCodeBytes + thread * 4);
 #pragma unroll
-  for (int i = 0; i < kValueLoads; ++i) put_sixteen(slots.place_of(page), values + i * kGroup, codes[i]);
+  for (int i = 0; i < kValueLoads; ++i) put_sixteen(slots.slot_of(number), values + i * kGroup, codes[i]);
   meet_outputs();
 #pragma unroll
-  for (int i = 0; i < kKeyLoads; ++i) put_sixteen(slots.place_of(page), keys + i * kGroup, codes[kValueLoads + i]);
-  if (group == 0) slots.scales_of(page)[thread] = scale;
-  slots.show(page);
+  for (int i = 0; i < kKeyLoads; ++i) put_sixteen(slots.slot_of(number), keys + i * kGroup, codes[kValueLoads + i]);
+  if (group == 0) slots.scales_of(number)[thread] = scale;
+  slots.show(number);
 }
 
-template <bool kCodes, class Slots>
-__device__ __forceinline__ float* make_outputs(const AttentionArgs& args, const Work& w, const Walk& walk, char* shared,
+template <bool kCodes, class Slots, class Walk, class Between>
+__device__ __forceinline__ float* make_outputs(const AttentionArgs& args, const Work& w, const Walk& walk,
+                                               const Totals& totals, const Between& between, char* shared,
                                                const Slots& slots) {
   Outputs outputs(args, shared);
+  const int32_t group = static_cast<int32_t>(threadIdx.x) / kGroup;
   if constexpr (kCodes) {
     if (threadIdx.x == 0)
-      for (int32_t page = walk.begin; page < walk.begin + CodedSlots::kAhead; ++page) slots.fetch(page);
-    bring_page(slots, walk.begin);
-    bring_page(slots, walk.begin + 1);
+      for (int32_t number = 0; number < CodedSlots<Walk>::kAhead; ++number) slots.fetch(number);
+    bring_page(slots, 0);
+    bring_page(slots, 1);
   }
-  for (int32_t page = walk.begin; page < walk.end; ++page) {
+  int32_t chunks = 0;
+  take_parts(walk, between, outputs, [&](int32_t number, int32_t page) {
     const char* next = nullptr;
-    if constexpr (!kCodes) next = slots.find(page + 2);
-    const int32_t slot = (page - walk.begin) % 2;
-    wait_barrier(shared_address(shared) + kReadyAt + slot * 8, walk.parity(page));
-    outputs.take_page(slots.slot_at(slot));
-    if (walk.ends_chunk(page))
-      outputs.end_chunk(slots.slot_at(slot), page / kChunkPages == walk.begin / kChunkPages, page + 1 == walk.end);
+    if constexpr (!kCodes) next = slots.find(number + 2);
+    wait_barrier(shared_address(shared) + kReadyAt + number % 2 * 8, static_cast<uint32_t>(number / 2 % 2));
+    outputs.take_page(slots.slot_of(number), [&](int half) {
+      if constexpr (!kCodes) slots.finish(number, 1 + group * 2 + half, kGroup / 32, next);
+    });
+    if (totals.ends_chunk(page)) outputs.end_chunk(slots.slot_of(number), chunks++ == 0, page + 1 == totals.end);
+    // Weights and factors lie where keys do.
     if constexpr (kCodes)
-      bring_page(slots, page + 2);
+      bring_page(slots, number + 2);
     else
-      slots.finish(page, next);
-  }
+      slots.finish(number, 0, kOutThreads / 32, next);
+  });
   return outputs.keep(w);
 }
 
-template <bool kCodes>
-__device__ __forceinline__ auto slots_of(char* shared, const Work& w, const PartHere& here) {
+template <bool kCodes, class Walk>
+__device__ __forceinline__ auto slots_of(char* shared, const Work& w, const Walk& walk) {
   if (threadIdx.x == 0) {
     init_barrier(shared_address(shared) + kReadyAt, kGroup);
     init_barrier(shared_address(shared) + kReadyAt + 8, kGroup);
   }
   if constexpr (kCodes)
-    return CodedSlots(shared, kPagesAt, kBarriersAt, kScalesAt, make_int2(kOutThreads, 1), w, here);
+    return CodedSlots<Walk>(shared, kPagesAt, kBarriersAt, kScalesAt, kOutThreads, w, walk);
   else
-    return PageSlots(shared, kPagesAt, kBarriersAt, w, here.begin, here.end);
+    return PageSlots<Walk>(shared, kPagesAt, kBarriersAt, w, walk);
 }
-#endif
 
-template <bool kCodes>
-__global__ void __launch_bounds__(kAllThreads, 1) attention_joined_kernel(const __grid_constant__ AttentionArgs args) {
-#if PACELINE_WARPGROUPS
-  using Merging = attention_block::MergedTogether<12>;
-  extern __shared__ char raw[];
-  let_next_start();
-  const bool has_outputs = threadIdx.x < kOutThreads;
-  const Work w = find_work(args, static_cast<int32_t>(gridDim.x - 1 - blockIdx.x));
-  const PartHere here(args, w);
-  const attention_block::KeyParts parts(args, w, args.part_queries, kDim);
-  if (here.share > 0) {
-    if (!has_outputs) return;
-    wait_for_previous();
-    if (here.parts > (args.parts_are_pages ? 0 : 1))
-      parts.template merge_share<false, Merging>(here.share, here.parts, {});
-    return;
-  }
-  if (here.part >= max(here.parts, 1)) return;
-  if (here.parts == 0) {
-    if (has_outputs) write_nothing(args, w);
-    return;
-  }
+// A block's walk by all but those who merge. done(values, stats) is called by the threads that have outputs.
+template <bool kCodes, class Walk, class Between, class Done>
+__device__ __forceinline__ void walk_joined(const AttentionArgs& args, const Work& w, const Walk& walk,
+                                            const Totals& totals, const Between& between, char* raw,
+                                            const Done& done) {
   char* const shared = raw + ((shared_address(raw) + 1023) / 1024 * 1024 - shared_address(raw));
-  const auto slots = slots_of<kCodes>(shared, w, here);
+  const auto slots = slots_of<kCodes>(shared, w, walk);
   if constexpr (kCodes)
     wait_for_previous();
   else
@@ -429,23 +488,52 @@ __global__ void __launch_bounds__(kAllThreads, 1) attention_joined_kernel(const 
   stage_queries<kDim, kQueries, kAllThreads>(args, w, shared);
   show_copies_to_tensor_cores();
   __syncthreads();
-
-  const Walk walk{here.begin, here.end, here.parts <= 1 && !args.parts_are_pages};
-  if (!has_outputs) {
+  if (threadIdx.x >= kOutThreads) {
     give_registers<kWeightRegisters>();
-    make_weights<kCodes>(args, w, walk, shared, slots);
+    make_weights<kCodes>(args, w, walk, totals, between, shared, slots);
     __syncthreads();
     return;
   }
   take_registers<kOutRegisters>();
-  float* values = make_outputs<kCodes>(args, w, walk, shared, slots);
+  float* values = make_outputs<kCodes>(args, w, walk, totals, between, shared, slots);
   __syncthreads();
-  auto* tops = reinterpret_cast<float*>(shared);
-  if (walk.totals) return write_all(args, w, values, tops);
-  const attention_block::OwnPart kept{values, tops, tops + 4 * kQueries, kQueries, kDim};
-  const bool last = here.part == here.parts - 1;
-  if (!last || args.merge_shares > 1) parts.leave_part(here.part, kept, last);
-  if (last) parts.template merge_share<true, Merging>(0, here.part, kept);
+  done(values, reinterpret_cast<float*>(shared));
+}
+#endif
+
+template <bool kCodes>
+__global__ void __launch_bounds__(kAllThreads, 1) attention_joined_kernel(const __grid_constant__ AttentionArgs args) {
+#if PACELINE_WARPGROUPS
+  extern __shared__ char raw[];
+  let_next_start();
+  const Work w = find_work(args, static_cast<int32_t>(gridDim.x - 1 - blockIdx.x));
+  const PartHere here(args, w);
+  const attention_block::KeyParts parts(args, w, args.part_queries, kDim);
+  const bool writes_one = !args.parts_are_pages && !args.merges_apart;
+  const JoinedMerge merge{args, w, here, parts, writes_one ? 1 : 0};
+  if (merge.is_all()) return merge.merge_others();
+  const Totals totals{here.end, writes_one && here.parts <= 1};
+  walk_joined<kCodes>(args, w, InTurn{here.begin, here.end}, totals, NothingBetween(), raw,
+                      [&](const float* values, const float* stats) {
+                        if (totals.merges) return write_all(args, w, values, stats);
+                        merge.leave_or_merge({values, stats, stats + 4 * kQueries, kQueries, kDim});
+                      });
+#endif
+}
+
+// The same where chunks are more than a device has places (joined_walks.cuh).
+template <bool kCodes>
+__global__ void __launch_bounds__(kAllThreads, 1) joined_many_walks(const __grid_constant__ AttentionArgs args) {
+#if PACELINE_WARPGROUPS
+  extern __shared__ char raw[];
+  let_next_start();
+  const auto number = static_cast<int32_t>(blockIdx.z);
+  const Work w = find_work(args, static_cast<int32_t>(gridDim.x - 1 - blockIdx.x));
+  const attention_block::KeyParts parts(args, w, args.part_queries, kDim);
+  if (number >= args.walks) return merge_walked(w, parts, number - args.walks);
+  const CutWalk walk(w, number, args.walks);
+  const HandedOn between{args, w, parts, walk, number};
+  walk_joined<kCodes>(args, w, walk, Totals{0, false}, between, raw, [](const float*, const float*) {});
 #endif
 }
 
@@ -454,12 +542,14 @@ __global__ void __launch_bounds__(kAllThreads, 1) attention_joined_kernel(const 
 bool can_attend_joined(int32_t heads, int32_t kv_heads) { return has_warpgroups() && heads / kv_heads <= kQueries; }
 
 void attention_joined(const AttentionArgs& args, Stream stream) {
-  const dim3 grid(static_cast<unsigned>(args.block_count), static_cast<unsigned>(args.kv_heads),
-                  static_cast<unsigned>(args.most_parts + args.merge_shares - 1));
+  const bool walks = args.walks > 0;
+  const auto start = [&](auto* kernel) {
+    launch(kernel, joined_grid(args), dim3(kAllThreads), kBytes, stream, true, args);
+  };
   if (args.codes)
-    launch(attention_joined_kernel<true>, grid, dim3(kAllThreads), kBytes, stream, true, args);
+    start(walks ? joined_many_walks<true> : attention_joined_kernel<true>);
   else
-    launch(attention_joined_kernel<false>, grid, dim3(kAllThreads), kBytes, stream, true, args);
+    start(walks ? joined_many_walks<false> : attention_joined_kernel<false>);
 }
 
 }  // namespace paceline::kernels::cuda

@@ -23,6 +23,16 @@ __device__ __forceinline__ void write_out(const AttentionArgs& args, const Work&
     reinterpret_cast<__nv_bfloat16*>(args.out_bf16)[row * args.out_stride + head * args.head_dim + at] =
         __float2bfloat16_rn(value);
 }
+// Two neighbours.
+__device__ __forceinline__ void write_out(const AttentionArgs& args, const Work& w, int32_t query, int32_t at,
+                                          const float2& value) {
+  const int64_t row = w.first_row + query / w.grouped, head = w.kv_head * w.grouped + query % w.grouped;
+  if (args.out != nullptr)
+    *reinterpret_cast<float2*>(args.out + (row * args.heads + head) * args.head_dim + at) = value;
+  if (args.out_bf16 != nullptr)
+    *reinterpret_cast<uint32_t*>(args.out_bf16 + row * args.out_stride + head * args.head_dim + at) =
+        pack_bf16(value.x, value.y);
+}
 // Four neighbours of a head; where they become bytes, by whole warps that have 128 in a row.
 __device__ __forceinline__ void write_out(const AttentionArgs& args, const Work& w, int32_t query, int32_t at,
                                           const float4& value) {
@@ -153,6 +163,57 @@ struct MergedTogether : MergedDims {
   }
 };
 
+// Two dims of a query, merged chunk after chunk; all lanes of a warp have dims of the same one. As many chunks as there
+// are lanes are asked for together, and each lane finds what one of them is multiplied with.
+struct MergedPair {
+  static constexpr int kAtOnce = 32;
+  Merge merge;
+  float2 value = make_float2(0, 0);
+
+  // `count` chunks, whose tops and sums and values lie so far apart. They are taken away but for the former, which other
+  // warps look at, too.
+  __device__ __forceinline__ void take(const float* stats_at, float* values, int32_t apart, int32_t count) {
+    const auto lane = static_cast<int32_t>(threadIdx.x % 32);
+    float2 parts[kAtOnce], stats;
+    Patience patience;
+    for (bool there = false; !there;) {
+      stats = look_pair(stats_at + min(lane, count - 1) * apart);
+      // Behind the last one that again: without a condition it takes fewer registers.
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) parts[k] = look_pair(values + min(k, count - 1) * apart);
+      there = is_there(stats);
+#pragma unroll
+      for (int k = 0; k < kAtOnce; ++k) there = there && is_there(parts[k]);
+      there = __all_sync(~0u, there);
+      if (!there) patience.rest();
+    }
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k)
+      if (k < count) take_away_pair(values + k * apart);
+    // The highest so far, of every chunk.
+    float highest = fmaxf(merge.top, stats.x);
+#pragma unroll
+    for (int offset = 1; offset < 32; offset *= 2) {
+      const float earlier = __shfl_up_sync(~0u, highest, offset);
+      if (lane >= offset) highest = fmaxf(highest, earlier);
+    }
+    const float earlier = __shfl_up_sync(~0u, highest, 1);
+    Merge part;
+    part.weigh(lane == 0 ? merge.top : earlier, stats.x, highest);
+#pragma unroll
+    for (int k = 0; k < kAtOnce; ++k) {
+      merge.before = __shfl_sync(~0u, part.before, k);
+      merge.now = __shfl_sync(~0u, part.now, k);
+      const float sum = __shfl_sync(~0u, stats.y, k);
+      if (k >= count) continue;
+      merge.add(sum);
+      value.x = fmaf(parts[k].x, merge.now, value.x * merge.before);
+      value.y = fmaf(parts[k].y, merge.now, value.y * merge.before);
+    }
+    merge.top = __shfl_sync(~0u, highest, count - 1);
+  }
+};
+
 struct KeyParts {
   const AttentionArgs& args;
   const Work& w;
@@ -185,6 +246,30 @@ struct KeyParts {
       const int32_t query = i / quads, at = i % quads * 4;
       if (is_left(query)) leave(to + query * dim + at, own.four(query, at));
     }
+  }
+
+  // Merges all chunks of a query with 512 dims, by a block of its own: a thread has two of them.
+  __device__ __forceinline__ void merge_query(int32_t query, int32_t chunks) const {
+    const int32_t thread = static_cast<int32_t>(threadIdx.x), at = thread * 2;
+    {
+      // Until it is worth asking for all: the chunk in front of the last is there a little earlier than that one.
+      const float* sign = first + max(chunks - 2, 0) * part_floats() + stats_at(query);
+      Patience patience;
+      while (!is_there(look_pair(sign))) patience.rest();
+    }
+    MergedPair merged;
+#pragma unroll 1
+    for (int32_t base = 0; base < chunks; base += MergedPair::kAtOnce) {
+      float* const from = first + base * part_floats();
+      merged.take(from + stats_at(query), from + query * dim + at, part_floats(),
+                  min(chunks - base, MergedPair::kAtOnce));
+    }
+    const float factor = merged.merge.sum != 0 ? __fdividef(1.0f, merged.merge.sum) : 0.0f;
+    write_out(args, w, query, at, make_float2(merged.value.x * factor, merged.value.y * factor));
+    // Once nobody looks at them any more.
+    __syncthreads();
+    for (int32_t chunk = thread; chunk < chunks; chunk += kThreads)
+      take_away_pair(first + chunk * part_floats() + stats_at(query));
   }
 
   // Merges a share of the queries: the first `others` parts and then this block's own, if it has one.

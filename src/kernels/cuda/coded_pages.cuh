@@ -33,85 +33,51 @@ __device__ __forceinline__ void put_sixteen(uint32_t page, int32_t number, const
 }
 
 // Two places for pages, filled by some threads and used by others, by turns.
+template <class Walk>
 struct CodedSlots {
   static constexpr int kAhead = 4;  // pages on their way into the cache
-  uint32_t pages, barriers;         // barriers: two that say a page is there, two that say its place is free
+  uint32_t slots, barriers;         // barriers: two that say a page is there
   float* scales;                    // [2][values', keys'][64]
-  int32_t begin, end;
-  DeviceSeq seq;
-  int64_t head_at;
+  const Walk& walk;
+  PagesOf pages;
 
-  // In shared memory: two pages, 32 bytes for barriers, 1 KB. So many threads bring a page, and so many let it go.
-  __device__ __forceinline__ CodedSlots(char* shared, int32_t pages_at, int32_t barriers_at, int32_t scales_at,
-                                        int2 arrivals, const Work& w, const PartHere& here)
-      : pages(shared_address(shared) + pages_at),
+  // In shared memory: two pages, 16 bytes for barriers, 1 KB. So many threads bring a page.
+  __device__ __forceinline__ CodedSlots(char* shared, int32_t slots_at, int32_t barriers_at, int32_t scales_at,
+                                        int32_t arrivals, const Work& w, const Walk& all)
+      : slots(shared_address(shared) + slots_at),
         barriers(shared_address(shared) + barriers_at),
         scales(reinterpret_cast<float*>(shared + scales_at)),
-        begin(here.begin),
-        end(here.end),
-        seq(*w.seq),
-        head_at(static_cast<int64_t>(w.kv_head) * kCodedPageBytes) {
+        walk(all),
+        pages(w, kCodedPageBytes) {
     if (threadIdx.x > 0) return;
-    for (int i = 0; i < 2; ++i) {
-      init_barrier(barriers + i * 8, arrivals.x);
-      init_barrier(barriers + 16 + i * 8, arrivals.y);
-    }
+    for (int i = 0; i < 2; ++i) init_barrier(barriers + i * 8, arrivals);
     show_barriers();
   }
 
-  [[nodiscard]] __device__ __forceinline__ uint32_t slot_at(int32_t slot) const { return pages + slot * kPageBytes; }
-  [[nodiscard]] __device__ __forceinline__ uint32_t place_of(int32_t page) const { return slot_at((page - begin) % 2); }
-  [[nodiscard]] __device__ __forceinline__ float* scales_of(int32_t page) const {
-    return scales + (page - begin) % 2 * (2 * kPageTokens);
+  [[nodiscard]] __device__ __forceinline__ uint32_t slot_of(int32_t number) const {
+    return slots + number % 2 * kPageBytes;
   }
-  [[nodiscard]] __device__ __forceinline__ const char* find(int32_t page) const {
-    return static_cast<const char*>(seq.keys_of(page)) + head_at;
+  [[nodiscard]] __device__ __forceinline__ float* scales_of(int32_t number) const {
+    return scales + number % 2 * (2 * kPageTokens);
+  }
+  [[nodiscard]] __device__ __forceinline__ const char* find(int32_t number) const {
+    return pages.find(walk.page(number));
   }
   // Into the cache; by one thread. Nothing behind the last page.
-  __device__ __forceinline__ void fetch(int32_t page) const {
-    if (page >= end) return;
-    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(find(page)), "r"(kCodedPageBytes) : "memory");
+  __device__ __forceinline__ void fetch(int32_t number) const {
+    if (number >= walk.pages()) return;
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(find(number)), "r"(kCodedPageBytes) : "memory");
   }
 
   // By all that bring a page, behind it.
-  __device__ __forceinline__ void show(int32_t page) const {
+  __device__ __forceinline__ void show(int32_t number) const {
     show_copies_to_tensor_cores();
-    arrive(barriers + (page - begin) % 2 * 8);
+    arrive(barriers + number % 2 * 8);
   }
-  __device__ __forceinline__ uint32_t wait(int32_t page) const {
-    const int32_t number = page - begin;
+  __device__ __forceinline__ void wait(int32_t number) const {
     wait_barrier(barriers + number % 2 * 8, static_cast<uint32_t>(number / 2 % 2));
-    return slot_at(number % 2);
-  }
-  __device__ __forceinline__ void release(int32_t page) const { arrive(barriers + 16 + (page - begin) % 2 * 8); }
-  // Until what was there before this page is let go.
-  __device__ __forceinline__ void wait_free(int32_t page) const {
-    const int32_t number = page - begin;
-    if (number >= 2) wait_barrier(barriers + 16 + number % 2 * 8, static_cast<uint32_t>((number / 2 + 1) % 2));
   }
 };
-
-// What a warpgroup does that only brings pages; its threads are numbered from 0. All of a page is asked for at once,
-// and lies in registers until there is room.
-__device__ __forceinline__ void bring_pages(const CodedSlots& slots, int32_t thread) {
-  constexpr int kThreads = 128, kLoads = kCodeBytes / 16 / kThreads;
-  if (thread == 0)
-    for (int32_t page = slots.begin; page < slots.begin + CodedSlots::kAhead; ++page) slots.fetch(page);
-#pragma unroll 1
-  for (int32_t page = slots.begin; page < slots.end; ++page) {
-    if (thread == 0) slots.fetch(page + CodedSlots::kAhead);
-    const char* from = slots.find(page);
-    uint4 codes[kLoads];
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) codes[i] = *reinterpret_cast<const uint4*>(from + (i * kThreads + thread) * 16);
-    const float scale = *reinterpret_cast<const float*>(from + kCodeBytes + thread * 4);
-    slots.wait_free(page);
-    slots.scales_of(page)[thread] = scale;
-#pragma unroll
-    for (int i = 0; i < kLoads; ++i) put_sixteen(slots.place_of(page), i * kThreads + thread, codes[i]);
-    slots.show(page);
-  }
-}
 #endif
 
 }  // namespace paceline::kernels::cuda::joined_pages

@@ -1,6 +1,7 @@
 // CudaOps over sequences: heads and attention, with page tables kept in device memory.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 #include "base/check.h"
 #include "base/sign_pattern.h"
@@ -24,10 +25,10 @@ constexpr int32_t kManyBlocks = 100;
 // What parts may take.
 constexpr size_t kMostPartFloats = size_t{64} << 20;
 
-// Rows of each sequence in blocks of so many, and the most pages and chunks that one of them sees.
+// Rows of each sequence in blocks of so many, and the most pages and chunks that one of them sees, and the fewest pages.
 struct RowBlocks {
   std::vector<RowBlock> all;
-  int32_t pages = 1, chunks = 1;
+  int32_t pages = 1, chunks = 1, fewest = std::numeric_limits<int32_t>::max();
 
   [[nodiscard]] int32_t count() const { return static_cast<int32_t>(all.size()); }
 };
@@ -42,7 +43,9 @@ RowBlocks blocks_of(const kernels::AttentionArgs& args, int32_t block_rows) {
       int32_t last = seq.first_pos + first + count - 1;
       if (args.last_pos != nullptr)
         for (int32_t i = 0; i < count; ++i) last = std::max(last, args.last_pos[seq.first_row + first + i]);
-      blocks.pages = std::max(blocks.pages, pages_seen(seq.first_pos + first, last, args.window));
+      const int32_t pages = pages_seen(seq.first_pos + first, last, args.window);
+      blocks.pages = std::max(blocks.pages, pages);
+      blocks.fewest = std::min(blocks.fewest, pages);
       blocks.chunks = std::max(blocks.chunks, chunks_seen(seq.first_pos + first, last, args.window));
     }
   }
@@ -78,17 +81,18 @@ int32_t shares_of_merge(const AttentionArgs& a) {
 // What the keys of a block are cut into.
 enum class Parts : uint8_t { none, pages, chunks };
 
-// Blocks that share the pages of a KV head evenly, or none: where chunks take rounds of the multiprocessors, of which
-// the last is not full. Those that merge have a multiprocessor of their own, while they are few.
-constexpr int32_t kMergesApart = 8;
-int32_t walks_of(const RowBlocks& blocks, int32_t kv_heads, int32_t shares) {
-  if (blocks.count() > 1) return 0;
-  const int32_t walks = (multiprocessors() - std::min(shares * kv_heads, kMergesApart)) / kv_heads;
-  const int32_t rounds = ceil_div(blocks.chunks * kv_heads, multiprocessors());
+// Blocks that share the pages of a block of queries and a KV head evenly, or none: where chunks take rounds of the
+// multiprocessors, of which the last is not full. Those that merge have a multiprocessor of their own, while they are
+// few.
+constexpr int32_t kMergesApart = 16;
+int32_t walks_of(const RowBlocks& blocks, int32_t kv_heads, int32_t merging) {
+  const int32_t heads = blocks.count() * kv_heads;
+  const int32_t walks = (multiprocessors() - (merging > kMergesApart ? 0 : merging)) / heads;
+  const int32_t rounds = ceil_div(blocks.chunks * heads, multiprocessors());
   // A few pages' time for what is handed on, and for all that is merged in the end.
   constexpr int32_t kWorth = 3;
-  const bool pays =
-      blocks.pages >= walks * kChunkPages && ceil_div(blocks.pages, walks) + kWorth <= rounds * kChunkPages;
+  const bool pays = walks > 0 && blocks.fewest >= walks * kChunkPages &&
+                    ceil_div(blocks.pages, walks) + kWorth <= rounds * kChunkPages;
   return pays ? walks : 0;
 }
 
@@ -401,7 +405,11 @@ void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels:
   const bool walks = !splits && (chunk_floats > kMostPartFloats || (many && !few));
   cut(a, blocks, splits ? Parts::pages : walks ? Parts::none : Parts::chunks);
   send(a, args, blocks.all, 0);
-  if (few && !walks && !splits && !a.codes) a.walks = walks_of(blocks, a.kv_heads, shares_of_merge(a));
+  if (!walks && !splits) {
+    const int32_t merging = blocks.count() * a.kv_heads * a.part_queries;
+    if (args.seqs.size() == 1) a.walks = walks_of(blocks, a.kv_heads, merging);
+    a.merges_apart = a.walks > 0 || (a.most_parts > kFewChunks && merging <= 2 * multiprocessors()) ? 1 : 0;
+  }
   if (!walks) hand_over(a, a.part_queries);
   if (walks && blocks.chunks > 1) keep_totals(a, wide_queries(a.head_dim));
   if (!status_.ok()) return;
@@ -414,12 +422,12 @@ void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels:
     back.in = a.out;
     if (!status_.ok()) return;
   }
-  if (a.walks > 0)
-    attention_joined_walks(a, stream_);
-  else if (few && !walks)
-    attention_joined_few(a, stream_);
-  else
+  if (!few || walks)
     attention_joined(a, stream_);
+  else if (a.walks > 0)
+    attention_joined_walks(a, stream_);
+  else
+    attention_joined_few(a, stream_);
   if (a.codes) turn_back(back, stream_);
 }
 

@@ -11,11 +11,24 @@ constexpr int kDim = kJoinedDim;
 constexpr int kPanelBytes = kPageTokens * 128;
 constexpr int kPageBytes = kJoinedPanels * kPanelBytes;
 
+// Pages come in pieces of two panels: first what is turned of the keys, then the values.
+constexpr int kPieceBytes = 2 * kPanelBytes, kPiecesOfPage = kJoinedPanels / 2;
+PACELINE_BOTH constexpr int piece_of(int panel) { return (panel + 2) / 2 % kPiecesOfPage; }
+PACELINE_BOTH constexpr int first_panel(int piece) { return (piece * 2 + kJoinedPanels - 2) % kJoinedPanels; }
+
 // The panel that queries' dims of so many 64 are multiplied with; in codes, the order of blocks is the queries', too.
 template <bool kCodes = false>
 PACELINE_BOTH constexpr int key_panel(int panel) {
   if (kCodes) return panel < 2 ? kJoinedPanels - 2 + panel : panel;
   return panel == 0 ? kJoinedPanels - 2 : panel == kDim / 128 ? kJoinedPanels - 1 : panel;
+}
+
+// Whether a score's product meets the piece of this panel of queries' dims there first.
+template <bool kCodes>
+PACELINE_BOTH constexpr bool meets_first(int panel) {
+  for (int before = 0; before < panel; ++before)
+    if (piece_of(key_panel<kCodes>(before)) == piece_of(key_panel<kCodes>(panel))) return false;
+  return true;
 }
 
 #if PACELINE_WARPGROUPS
@@ -42,89 +55,56 @@ __device__ __forceinline__ void write_nothing(const AttentionArgs& args, const W
     attention_block::write_out(args, w, i / kDim, i % kDim, make_float4(0, 0, 0, 0));
 }
 
-// Pages by their numbers.
-struct InOrder {
-  [[nodiscard]] __device__ __forceinline__ int32_t page(int32_t number) const { return number; }
+// A block's pages as they come.
+struct InTurn {
+  int32_t begin, end;
+
+  [[nodiscard]] __device__ __forceinline__ int32_t pages() const { return end - begin; }
+  [[nodiscard]] __device__ __forceinline__ int32_t page(int32_t number) const { return begin + number; }
 };
 
-// Two pages in shared memory, filled by turns: those from number `begin` to `end` of an order.
-template <class Order = InOrder>
-struct PageSlots {
-  uint32_t pages, barriers;
-  int32_t* done;  // [2]: warps that have used it
-  int32_t begin, end;
+// What is done where a part begins and ends, by each role of a block: nothing.
+struct NothingBetween {
+  // Where the part ends that begins with the page of this number: behind the last one.
+  [[nodiscard]] __device__ __forceinline__ int32_t end_of(int32_t, int32_t pages) const { return pages; }
+  template <class Role>
+  __device__ __forceinline__ void before(int32_t, Role&) const {}
+  template <class Role>
+  __device__ __forceinline__ void behind(int32_t, Role&) const {}
+};
+
+// All pages of a block's walk, part after part, by a role: what is done between parts is no part of the loop that counts.
+template <class Walk, class Between, class Role, class TakePage>
+__device__ __forceinline__ void take_parts(const Walk& walk, const Between& between, Role& role, const TakePage& take) {
+  for (int32_t number = 0; number < walk.pages();) {
+    const int32_t end = between.end_of(number, walk.pages());
+    between.before(walk.page(number), role);
+#pragma unroll 1
+    for (; number < end; ++number) take(number, walk.page(number));
+    between.behind(walk.page(number - 1), role);
+  }
+}
+
+// Where a sequence's pages of a KV head lie in memory.
+struct PagesOf {
   DeviceSeq seq;
   int64_t head_at;
-  Order order;
 
-  // In shared memory: two pages, and 24 bytes.
-  __device__ __forceinline__ PageSlots(char* shared, int32_t pages_at, int32_t barriers_at, const Work& w,
-                                       int32_t first, int32_t last, const Order& pages_order = {})
-      : pages(shared_address(shared) + pages_at),
-        barriers(shared_address(shared) + barriers_at),
-        done(reinterpret_cast<int32_t*>(shared + barriers_at + 16)),
-        begin(first),
-        end(last),
-        seq(*w.seq),
-        head_at(static_cast<int64_t>(w.kv_head) * kPageBytes),
-        order(pages_order) {
-    if (threadIdx.x > 0) return;
-    for (int i = 0; i < 2; ++i) {
-      init_barrier(barriers + i * 8, 1);
-      done[i] = 0;
-    }
-    show_barriers();
-  }
-
-  [[nodiscard]] __device__ __forceinline__ uint32_t slot_at(int32_t slot) const { return pages + slot * kPageBytes; }
-  // Where a page is; nowhere behind the last. Asked for early: it takes a trip to the memory.
+  __device__ __forceinline__ PagesOf(const Work& w, int32_t page_bytes)
+      : seq(*w.seq), head_at(static_cast<int64_t>(w.kv_head) * page_bytes) {}
   [[nodiscard]] __device__ __forceinline__ const char* find(int32_t page) const {
-    return page < end ? static_cast<const char*>(seq.keys_of(order.page(page))) + head_at : nullptr;
+    return static_cast<const char*>(seq.keys_of(page)) + head_at;
   }
-  // By one thread.
-  __device__ __forceinline__ void ask(int32_t page, const char* from) const {
-    if (from == nullptr) return;
-    const uint32_t slot = (page - begin) % 2;
-    expect_bytes(barriers + slot * 8, kPageBytes);
-    copy_bulk(slot_at(slot), from, kPageBytes, barriers + slot * 8);
+  // Written long before this launch: pages below the sequence's first row are.
+  [[nodiscard]] __device__ __forceinline__ bool is_old(int32_t page) const {
+    return (page + 1) * kPageTokens <= seq.first_pos;
   }
-  // Finding out where a place in memory is takes long where nobody has been near it lately: for all pages of a chunk or
-  // two at the same time.
-  __device__ __forceinline__ void touch_others() const {
-    const int32_t page = begin + static_cast<int32_t>(threadIdx.x) - 32;
-    if (page < begin + 2 || page >= min(end, begin + 2 * kChunkPages)) return;
+  // Finding out where a place in memory is takes long where nobody has been near it lately: for many pages together.
+  template <class Walk>
+  __device__ __forceinline__ void touch(const Walk& walk, int32_t number) const {
+    if (number >= walk.pages() || !is_old(walk.page(number))) return;
     uint32_t nothing;
-    asm volatile("ld.global.u32 %0, [%1];" : "=r"(nothing) : "l"(find(page)) : "memory");
-  }
-  // The first two, and what comes in front of this kernel is waited for. Pages below the sequence's first row are
-  // older: those are read while it runs.
-  __device__ __forceinline__ void ask_first() const {
-    const auto ask_some = [&](bool old) {
-      if (threadIdx.x > 0) return;
-      for (int32_t page = begin; page < begin + 2; ++page)
-        if (((order.page(page) + 1) * kPageTokens <= seq.first_pos) == old) ask(page, find(page));
-    };
-    ask_some(true);
-    touch_others();
-    wait_for_previous();
-    ask_some(false);
-  }
-  // Its place in shared memory.
-  __device__ __forceinline__ uint32_t wait(int32_t page) const {
-    const int32_t number = page - begin;
-    wait_barrier(barriers + number % 2 * 8, static_cast<uint32_t>(number / 2 % 2));
-    return slot_at(number % 2);
-  }
-  // By whole warps: the last of them asks for `next`, the page after the next.
-  __device__ __forceinline__ void finish(int32_t page, const char* next) const {
-    __syncwarp();
-    if (threadIdx.x % 32 != 0) return;
-    int32_t* count = done + (page - begin) % 2;
-    __threadfence_block();
-    if (atomicAdd(count, 1) < attention_block::kThreads / 32 - 1) return;
-    *count = 0;
-    __threadfence_block();
-    ask(page + 2, next);
+    asm volatile("ld.global.u32 %0, [%1];" : "=r"(nothing) : "l"(find(walk.page(number))) : "memory");
   }
 };
 #endif

@@ -4,9 +4,11 @@
 #include "kernels/avx512/act.h"
 #include "kernels/avx512/codes.h"
 #include "kernels/avx512/matmul.h"
+#include "kernels/avx512/packed_set.h"
 #include "kernels/avx512/page_tiles.h"
 #include "kernels/avx512/vec.h"
 #include "kernels/lanes/packed_blocks.h"
+#include "kernels/lanes/page_floats.h"
 #include "kernels/lanes/table.h"
 
 namespace paceline::kernels::avx512 {
@@ -73,6 +75,7 @@ constexpr CpuTable make_table(const char* name, bool bf16_products) {
   made.few_f8_rows = lanes::kFewF8Rows;
   made.few_scaled_rows = lanes::kFewScaledRows<Vec>;
   made.matmul = bf16_products ? matmul : matmul_widened;
+  if (!bf16_products) made.matmul_page = lanes::matmul_page<PackedSet>;
   made.mix = lanes::mix<Vec>;
   made.code_scores = code_scores;
   made.code_mix = code_mix;

@@ -26,6 +26,12 @@ void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begi
   }
 }
 
+void matmul_page(const Matrix& w, const void* ahead, const Act& x, float* y, int64_t ldy, int32_t n_begin,
+                 int32_t n_end) {
+  const bool bf16 = x.shape.kind == ActKind::bf16;
+  return (bf16 ? matmul_page_bf16 : lanes::matmul_page<PackedSet>)(w, ahead, x, y, ldy, n_begin, n_end);
+}
+
 // Without dot products of bf16: its values are rounded, the arithmetic is float32's.
 bool is_quantised(const ActShape& shape) { return shape.kind != ActKind::f32 && shape.kind != ActKind::bf16; }
 
@@ -75,7 +81,7 @@ constexpr CpuTable make_table(const char* name, bool bf16_products) {
   made.few_f8_rows = lanes::kFewF8Rows;
   made.few_scaled_rows = lanes::kFewScaledRows<Vec>;
   made.matmul = bf16_products ? matmul : matmul_widened;
-  if (!bf16_products) made.matmul_page = lanes::matmul_page<PackedSet>;
+  made.matmul_page = bf16_products ? matmul_page : lanes::matmul_page<PackedSet>;
   made.mix = lanes::mix<Vec>;
   made.code_scores = code_scores;
   made.code_mix = code_mix;

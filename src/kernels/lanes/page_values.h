@@ -3,8 +3,8 @@
 //
 // Some outputs at a time are turned and widened, once for all rows, to memory that stays in the first cache. There what
 // one lane sums elsewhere is a vector, and lanes are folded by adding vectors: V::sum's halves are what is 8, 4, 2 and
-// 1 vectors further (16 lanes), so nothing is permuted. Bound: arithmetic, 79 operations for 64 products in 16 lanes
-// (8: 71), and about 10 loads for 8 products.
+// 1 vectors further (16 lanes), so nothing is permuted.
+// Bound: arithmetic, 79 operations for 64 products in 16 lanes (8 lanes: 71), and 6 loads for 8 of these products.
 //
 // A set S has V, Int, turn, both, all, up and as_float (matmul_packed.h, matmul_blocks.h).
 #pragma once
@@ -49,64 +49,71 @@ struct TurnedValues {
 };
 
 // Sums of tokens kFirst, kFirst + kStep …, as V::sum has them.
-template <class S, int MR, int NV, int kFirst, int kStep>
-[[gnu::always_inline]] inline void add_tokens(const float* w, const float* x, typename S::V::F (&sums)[MR][NV]) {
+template <class S, int MR, int kFirst, int kStep>
+[[gnu::always_inline]] inline void add_tokens(const float* w, const float* x,
+                                              typename S::V::F (&sums)[MR][kTurnedVectors]) {
   using V = typename S::V;
   if constexpr (kStep == V::kLanes) {
     for (auto& row : sums)
       for (auto& sum : row) sum = V::set1(0);
 #pragma GCC unroll 8
     for (int t = kFirst; t < kPageTokens; t += V::kLanes) {
-      typename V::F values[NV];
-      for (int v = 0; v < NV; ++v) values[v] = V::load(w + t * TurnedValues<S>::kOutputs + v * V::kLanes);
+      typename V::F values[kTurnedVectors];
+      for (int v = 0; v < kTurnedVectors; ++v) values[v] = V::load(w + t * TurnedValues<S>::kOutputs + v * V::kLanes);
       for (int m = 0; m < MR; ++m) {
         const auto share = V::set1(x[m * kPageTokens + t]);
-        for (int v = 0; v < NV; ++v) sums[m][v] = V::fma(values[v], share, sums[m][v]);
+        for (int v = 0; v < kTurnedVectors; ++v) sums[m][v] = V::fma(values[v], share, sums[m][v]);
       }
     }
   } else {
-    typename V::F others[MR][NV];
-    add_tokens<S, MR, NV, kFirst, 2 * kStep>(w, x, sums);
-    add_tokens<S, MR, NV, kFirst + kStep, 2 * kStep>(w, x, others);
+    typename V::F others[MR][kTurnedVectors];
+    add_tokens<S, MR, kFirst, 2 * kStep>(w, x, sums);
+    add_tokens<S, MR, kFirst + kStep, 2 * kStep>(w, x, others);
     for (int m = 0; m < MR; ++m)
-      for (int v = 0; v < NV; ++v) sums[m][v] = V::add(sums[m][v], others[m][v]);
+      for (int v = 0; v < kTurnedVectors; ++v) sums[m][v] = V::add(sums[m][v], others[m][v]);
   }
 }
 
-template <class S, int MR, int NV>
+// Four parts of a sum in a loop: unrolled as a whole they would not stay among the processor's decoded instructions.
+template <class S, int MR>
 [[gnu::noinline]] void value_rows(const float* w, const float* x, float* y, int64_t ldy) {
   using V = typename S::V;
-  typename V::F sums[MR][NV];
-  add_tokens<S, MR, NV, 0, 1>(w, x, sums);
+  constexpr int kParts = 4;
+  typename V::F parts[kParts][MR][kTurnedVectors];
+#pragma GCC unroll 1
+  for (int part = 0; part < kParts; ++part) {
+    typename V::F sums[MR][kTurnedVectors];
+    add_tokens<S, MR, 0, kParts>(w + part * TurnedValues<S>::kOutputs, x + part, sums);
+    for (int m = 0; m < MR; ++m)
+      for (int v = 0; v < kTurnedVectors; ++v) parts[part][m][v] = sums[m][v];
+  }
   for (int m = 0; m < MR; ++m)
-    for (int v = 0; v < NV; ++v) V::store(y + m * ldy + v * V::kLanes, sums[m][v]);
+    for (int v = 0; v < kTurnedVectors; ++v) {
+      const auto even = V::add(parts[0][m][v], parts[2][m][v]), odd = V::add(parts[1][m][v], parts[3][m][v]);
+      V::store(y + m * ldy + v * V::kLanes, V::add(even, odd));
+    }
 }
-
-// Rows and vectors of outputs at a time: what was fastest.
-template <class V>
-inline constexpr int kValueVectors = V::kLanes >= 16 ? 1 : 2;
-inline constexpr int kValueRows = 4;
 
 template <class S>
 void matmul_values(const Matrix& w, const void* ahead, const Act& x, float* y, int64_t ldy) {
-  constexpr int kOutputs = TurnedValues<S>::kOutputs, kLanes = S::V::kLanes;
-  constexpr int kVectors = kValueVectors<typename S::V>;
+  constexpr int kOutputs = TurnedValues<S>::kOutputs;
   constexpr int32_t kTurns = kTurnedVectors * kPageTokens / TurnedValues<S>::kTurn;
   const auto* shares = static_cast<const float*>(x.bytes);
   const int32_t rows = x.shape.rows;
-  Ahead next(ahead, int64_t{w.rows} * kPageTokens * 2, w.rows / kOutputs * (kTurns + rows / kValueRows));
+  Ahead next(ahead, int64_t{w.rows} * kPageTokens * 2, w.rows / kOutputs * (kTurns + row_tiles(rows)));
   TurnedValues<S> turned;
   for (int32_t n = 0; n < w.rows; n += kOutputs) {
     turned.turn(static_cast<const uint16_t*>(w.values) + n * kPageTokens, next);
     int32_t m = 0;
-    for (; m + kValueRows <= rows; m += kValueRows) {
-      next.ask();
-      for (int v = 0; v < kTurnedVectors; v += kVectors)
-        value_rows<S, kValueRows, kVectors>(turned.of[0] + v * kLanes, shares + m * kPageTokens,
-                                            y + m * ldy + n + v * kLanes, ldy);
-    }
-    for (; m < rows; ++m)
-      value_rows<S, 1, kTurnedVectors>(turned.of[0], shares + m * kPageTokens, y + m * ldy + n, ldy);
+    const auto some = [&]<int MR>() {
+      for (; m + MR <= rows; m += MR) {
+        next.ask();
+        value_rows<S, MR>(turned.of[0], shares + m * kPageTokens, y + m * ldy + n, ldy);
+      }
+    };
+    some.template operator()<4>();
+    some.template operator()<2>();
+    some.template operator()<1>();
   }
 }
 

@@ -68,9 +68,12 @@ struct Vec {
     }
     return _mm256_add_ps(_mm256_shuffle_ps(two[0], two[1], 0x88), _mm256_shuffle_ps(two[0], two[1], 0xdd));
   }
+  // One permutation: loading the eight into both halves takes no operation, and zeros come with it.
   static F load_bf16(const uint16_t* p) {
-    const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
+    const __m256i twice = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    const __m256i upper = _mm256_setr_epi8(-1, -1, 0, 1, -1, -1, 2, 3, -1, -1, 4, 5, -1, -1, 6, 7, -1, -1, 8, 9, -1, -1,
+                                           10, 11, -1, -1, 12, 13, -1, -1, 14, 15);
+    return _mm256_castsi256_ps(_mm256_shuffle_epi8(twice, upper));
   }
   // E4M3 is float16 without the first bit of the exponent and the last ones: 2^-8 of what it stands for.
   static F halves_of_e4m3(const uint8_t* p) {

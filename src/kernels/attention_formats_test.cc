@@ -251,6 +251,7 @@ TEST_P(AttentionFormatsTest, IntegerProductsAreThePortableOnes) {
       for (uint8_t& v : shares) v = static_cast<uint8_t>(share(random));
       // The largest there are.
       std::fill_n(w.begin(), 2 * stride, int8_t{-127});
+      for (int32_t t = 0; t < kPageTokens; ++t) w[static_cast<size_t>(t * stride)] = -127;
       std::fill_n(x.begin(), cols, int8_t{127});
       std::fill_n(shares.begin(), kPageTokens, uint8_t{255});
       std::vector<int32_t> got(static_cast<size_t>(rows * std::max(cols, kPageTokens))), want(got.size());
@@ -259,7 +260,7 @@ TEST_P(AttentionFormatsTest, IntegerProductsAreThePortableOnes) {
         sums.push_back(std::accumulate(x.begin() + r * cols, x.begin() + (r + 1) * cols, 0));
       for (const CodeOrder order : {CodeOrder::rows, CodeOrder::pairs, CodeOrder::eights}) {
         if (order != CodeOrder::rows && (!table.interleaves_codes || cols % 16 != 0)) continue;
-        const CodeRows page{w.data(), stride, cols, nullptr, order};
+        const CodeRows page{w.data(), stride, cols, rows % 2 == 0 ? w.data() : nullptr, order};
         if (order != CodeOrder::eights) {
           table.code_scores(page, x.data(), sums.data(), rows, got.data());
           portable.code_scores(page, x.data(), sums.data(), rows, want.data());

@@ -150,17 +150,22 @@ TEST_P(MatmulTest, PagesAreMatrices) {
   for (const int32_t cols : {4, 8, 24, 36, 64, 128, 256, 512, 520})
     for (const ActKind kind : {ActKind::bf16, ActKind::f32})
       for (int round = 0; round < 12; ++round) {
-        const RandomMatrix m(WeightFormat::bf16, 64, cols, 0, DType::bf16, random);
-        const RandomMatrix ahead(WeightFormat::bf16, 64, cols, 0, DType::bf16, random);
+        // Keys are rows of which some are meant, values are all.
+        const bool all = round % 3 == 0;
+        const int32_t outputs = all ? kOutputTile * pick(1, 8) : 64;
+        const WeightFormat format = kind == ActKind::f32 ? WeightFormat::f32 : WeightFormat::bf16;
+        const RandomMatrix m(format, outputs, cols, 0, DType::bf16, random);
+        const RandomMatrix ahead(format, outputs, cols, 0, DType::bf16, random);
         const ActShape shape{kind, round < 6 ? pick(1, 9) : pick(1, 64), cols, 0};
         const std::vector<float> x = random_rows(shape.rows, cols, random);
         const Prepared rows = prepare_rows(table, shape, x.data());
-        const int32_t begin = kOutputTile * pick(0, 3), end = pick(begin + 1, 64);
+        const int32_t begin = all ? 0 : kOutputTile * pick(0, 3), end = all ? outputs : pick(begin, 64);
         SCOPED_TRACE(testing::Message() << cols << " columns, " << shape.rows << " rows, outputs " << begin << " to "
-                                        << end);
-        std::vector<float> want(static_cast<size_t>(shape.rows) * 64, 7.0f), got = want;
-        table.matmul(m.view, rows.act, want.data(), 64, begin, end);
-        table.matmul_page(m.view, round % 2 == 0 ? nullptr : ahead.view.values, rows.act, got.data(), 64, begin, end);
+                                        << end << " of " << outputs);
+        std::vector<float> want(static_cast<size_t>(shape.rows) * outputs, 7.0f), got = want;
+        table.matmul(m.view, rows.act, want.data(), outputs, begin, end);
+        table.matmul_page(m.view, round % 2 == 0 ? nullptr : ahead.view.values, rows.act, got.data(), outputs, begin,
+                          end);
         ASSERT_EQ(0, std::memcmp(got.data(), want.data(), want.size() * sizeof(float)));
       }
 }

@@ -3,8 +3,10 @@
 #include "kernels/avx2/act.h"
 #include "kernels/avx2/codes.h"
 #include "kernels/avx2/matmul.h"
+#include "kernels/avx2/packed_set.h"
 #include "kernels/avx2/vec.h"
 #include "kernels/lanes/packed_blocks.h"
+#include "kernels/lanes/page_floats.h"
 #include "kernels/lanes/table.h"
 
 namespace paceline::kernels::avx2 {
@@ -43,6 +45,7 @@ constexpr CpuTable make_table(const char* name, bool vnni) {
   made.few_f8_rows = lanes::kFewF8Rows;
   made.few_scaled_rows = lanes::kFewScaledRows<Vec>;
   made.matmul = vnni ? matmul_by_vnni : matmul;
+  made.matmul_page = lanes::matmul_page<PackedSet>;
   made.mix = lanes::mix<Vec>;
   made.code_scores = code_scores;
   made.code_mix = code_mix;

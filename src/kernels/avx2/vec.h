@@ -54,9 +54,26 @@ struct Vec {
     const __m128 ac = _mm256_castps256_ps128(one), bd = _mm256_extractf128_ps(one, 1);
     _mm_storeu_ps(out, _mm_unpacklo_ps(_mm_shuffle_ps(ac, ac, 0x88), _mm_shuffle_ps(bd, bd, 0x88)));
   }
+  // The sums of eight, with the same additions; lane i: of v[i]. A pair's parts are added crosswise, so that of its two
+  // permutations one is a blend.
+  static F sums(const F (&v)[kLanes]) {
+    F four[4], two[2];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i)
+      four[i] = _mm256_add_ps(_mm256_blend_ps(v[i], v[i + 4], 0xf0), _mm256_permute2f128_ps(v[i], v[i + 4], 0x21));
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const F a = four[2 * i], b = four[2 * i + 1];
+      two[i] = _mm256_add_ps(_mm256_blend_ps(a, b, 0xcc), _mm256_shuffle_ps(a, b, 0x4e));
+    }
+    return _mm256_add_ps(_mm256_shuffle_ps(two[0], two[1], 0x88), _mm256_shuffle_ps(two[0], two[1], 0xdd));
+  }
+  // One permutation: loading the eight into both halves takes no operation, and zeros come with it.
   static F load_bf16(const uint16_t* p) {
-    const __m128i half = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_cvtepu16_epi32(half), 16));
+    const __m256i twice = _mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)));
+    const __m256i upper = _mm256_setr_epi8(-1, -1, 0, 1, -1, -1, 2, 3, -1, -1, 4, 5, -1, -1, 6, 7, -1, -1, 8, 9, -1, -1,
+                                           10, 11, -1, -1, 12, 13, -1, -1, 14, 15);
+    return _mm256_castsi256_ps(_mm256_shuffle_epi8(twice, upper));
   }
   // E4M3 is float16 without the first bit of the exponent and the last ones: 2^-8 of what it stands for.
   static F halves_of_e4m3(const uint8_t* p) {

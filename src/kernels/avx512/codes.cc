@@ -15,10 +15,13 @@
 
 #include "kernels/avx2/codes.h"
 #include "kernels/avx512/turn.h"
+#include "kernels/lanes/ahead.h"
 #include "kernels/ops.h"
 
 namespace paceline::kernels::avx512 {
 namespace {
+
+using lanes::Ahead;
 
 constexpr int32_t kCodeColumns = 64;
 
@@ -38,9 +41,10 @@ constexpr int32_t kBlockTokens = 16;
 
 // kBlockTokens tokens times MR rows.
 template <int MR>
-void score_rows(const CodeRows& w, int32_t first, const int8_t* x, const int32_t* x_sums, int32_t* y) {
+void score_rows(const CodeRows& w, int32_t first, const int8_t* x, const int32_t* x_sums, Ahead& ahead, int32_t* y) {
   const __m512i sign = _mm512_set1_epi8(-128);
   for (int32_t token = first; token < first + kBlockTokens; token += 4) {
+    ahead.ask();
     const int8_t* codes = w.codes + token * w.stride;
     __m512i sums[MR][4];
     for (auto& row : sums)
@@ -70,7 +74,7 @@ struct Turned {
   __m512i of[kMaxHeadDim / 4][2];
 };
 
-void turn_tokens(const CodeRows& w, int32_t first, Turned& out) {
+void turn_tokens(const CodeRows& w, int32_t first, Ahead& ahead, Turned& out) {
   const __m512i sign = _mm512_set1_epi8(-128);
   for (int block = 0; block < 2; ++block) {
     const uint8_t* rows[kLanes];
@@ -79,6 +83,7 @@ void turn_tokens(const CodeRows& w, int32_t first, Turned& out) {
     for (int32_t k = 0; k < w.cols; k += kCodeColumns) {
       __m512i units[16];
       turn_rows<4>(rows, k, units);
+      ahead.ask();
       for (int u = 0; u < 16; ++u) out.of[k / 4 + u][block] = _mm512_xor_si512(units[u], sign);
     }
   }
@@ -103,14 +108,21 @@ void score_turned(const Turned& w, int32_t cols, const int8_t* x, const int32_t*
 }
 
 void score_many(const CodeRows& w, const int8_t* x, const int32_t* x_sums, int32_t rows, int32_t* y) {
+  constexpr int32_t kTokens = 2 * kLanes;
+  Ahead ahead(w.ahead, w.stride * kPageTokens, kPageTokens / kTokens * (2 * w.cols / kCodeColumns + rows / 6));
   Turned turned;
-  for (int32_t first = 0; first < kPageTokens; first += 2 * kLanes) {
-    turn_tokens(w, first, turned);
+  for (int32_t first = 0; first < kPageTokens; first += kTokens) {
+    turn_tokens(w, first, ahead, turned);
     int32_t r = 0;
-    const auto at = [&] { return x + static_cast<int64_t>(r) * w.cols; };
-    for (; r + 6 <= rows; r += 6) score_turned<6>(turned, w.cols, at(), x_sums + r, y + r * kPageTokens + first);
-    for (; r + 2 <= rows; r += 2) score_turned<2>(turned, w.cols, at(), x_sums + r, y + r * kPageTokens + first);
-    for (; r < rows; ++r) score_turned<1>(turned, w.cols, at(), x_sums + r, y + r * kPageTokens + first);
+    const auto some = [&]<int MR>() {
+      for (; r + MR <= rows; r += MR) {
+        ahead.ask();
+        score_turned<MR>(turned, w.cols, x + static_cast<int64_t>(r) * w.cols, x_sums + r, y + r * kPageTokens + first);
+      }
+    };
+    some.template operator()<6>();
+    some.template operator()<2>();
+    some.template operator()<1>();
   }
 }
 
@@ -119,8 +131,9 @@ struct Interleaved {
   __m512i of[kPageTokens / 4][4];
 };
 
-void interleave(const CodeRows& w, int32_t k, Interleaved& out) {
+void interleave(const CodeRows& w, int32_t k, Ahead& ahead, Interleaved& out) {
   for (int32_t four = 0; four < kPageTokens / 4; ++four) {
+    ahead.ask();
     const int8_t* codes = w.codes + 4 * four * w.stride + k;
     const __m512i a = load_codes(codes), b = load_codes(codes + w.stride);
     const __m512i c = load_codes(codes + 2 * w.stride), d = load_codes(codes + 3 * w.stride);
@@ -164,25 +177,35 @@ void mix_tile(const Interleaved& w, const uint8_t* x, int32_t* y, int64_t ldy) {
 void code_scores(const CodeRows& w, const int8_t* x, const int32_t* sums, int32_t rows, int32_t* y) {
   if (w.cols % kCodeColumns != 0) return avx2::code_scores(w, x, sums, rows, y);
   if (rows >= kTurningRows && w.cols <= kMaxHeadDim) return score_many(w, x, sums, rows, y);
+  Ahead ahead(w.ahead, w.stride * kPageTokens, kPageTokens / 4 * lanes::row_tiles(rows));
   for (int32_t first = 0; first < kPageTokens; first += kBlockTokens) {
     int32_t r = 0;
-    const auto at = [&] { return x + static_cast<int64_t>(r) * w.cols; };
-    for (; r + 4 <= rows; r += 4) score_rows<4>(w, first, at(), sums + r, y + r * kPageTokens);
-    for (; r + 2 <= rows; r += 2) score_rows<2>(w, first, at(), sums + r, y + r * kPageTokens);
-    for (; r < rows; ++r) score_rows<1>(w, first, at(), sums + r, y + r * kPageTokens);
+    const auto some = [&]<int MR>() {
+      for (; r + MR <= rows; r += MR)
+        score_rows<MR>(w, first, x + static_cast<int64_t>(r) * w.cols, sums + r, ahead, y + r * kPageTokens);
+    };
+    some.template operator()<4>();
+    some.template operator()<2>();
+    some.template operator()<1>();
   }
 }
 
 void code_mix(const CodeRows& w, const uint8_t* x, int32_t rows, int32_t* y) {
   if (w.cols % kCodeColumns != 0) return avx2::code_mix(w, x, rows, y);
+  Ahead ahead(w.ahead, w.stride * kPageTokens, w.cols / kCodeColumns * (kPageTokens / 4 + lanes::row_tiles(rows)));
   Interleaved interleaved;
   for (int32_t k = 0; k < w.cols; k += kCodeColumns) {
-    interleave(w, k, interleaved);
+    interleave(w, k, ahead, interleaved);
     int32_t r = 0;
-    const auto out = [&] { return y + static_cast<int64_t>(r) * w.cols + k; };
-    for (; r + 4 <= rows; r += 4) mix_tile<4>(interleaved, x + r * kPageTokens, out(), w.cols);
-    for (; r + 2 <= rows; r += 2) mix_tile<2>(interleaved, x + r * kPageTokens, out(), w.cols);
-    for (; r < rows; ++r) mix_tile<1>(interleaved, x + r * kPageTokens, out(), w.cols);
+    const auto some = [&]<int MR>() {
+      for (; r + MR <= rows; r += MR) {
+        ahead.ask();
+        mix_tile<MR>(interleaved, x + r * kPageTokens, y + static_cast<int64_t>(r) * w.cols + k, w.cols);
+      }
+    };
+    some.template operator()<4>();
+    some.template operator()<2>();
+    some.template operator()<1>();
   }
 }
 

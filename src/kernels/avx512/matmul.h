@@ -5,6 +5,9 @@
 namespace paceline::kernels::avx512 {
 
 void matmul_bf16(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
+// The same of a head's part of a page, while another is asked for (cpu_table.h).
+void matmul_page_bf16(const Matrix& w, const void* ahead, const Act& x, float* y, int64_t ldy, int32_t n_begin,
+                      int32_t n_end);
 // W in E4M3, x in bf16: the sums of matmul_bf16 with the same numbers.
 void matmul_f8(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end);
 // W in blocks; those whose scales are products go on to the second.

@@ -14,6 +14,7 @@
 #include "kernels/avx512/act.h"
 #include "kernels/avx512/matmul.h"
 #include "kernels/avx512/vec.h"
+#include "kernels/lanes/ahead.h"
 
 namespace paceline::kernels::avx512 {
 namespace {
@@ -63,12 +64,15 @@ struct Tile {
   int64_t x_stride;   // elements between rows
   int32_t cols;
 
-  void run(float (&out)[MR][NR]) const {
+  // kAsks: while what is wanted next is asked for, a part for each 32 columns.
+  template <bool kAsks>
+  void run(lanes::Ahead& ahead, float (&out)[MR][NR]) const {
     __m512 sums[NR][MR];
     for (auto& row : sums)
       for (auto& sum : row) sum = _mm512_setzero_ps();
     int32_t k = 0;
     for (; k + kBf16Columns <= cols; k += kBf16Columns) {
+      if constexpr (kAsks) ahead.ask();
       __m512bh xs[MR];
       for (int m = 0; m < MR; ++m) xs[m] = load(x + m * x_stride + k);
       for (int n = 0; n < NR; ++n) {
@@ -91,9 +95,17 @@ struct Tile {
   }
 };
 
-// Outputs [n_begin, n_end) for rows [r, r + MR), as many side by side as the registers hold sums.
-template <class Read, int MR>
-void rows(const Matrix& w, const Act& x, int32_t r, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
+// Where results go, and of which outputs.
+struct Outputs {
+  float* y;
+  int64_t ldy;
+  int32_t begin, end;
+};
+
+// Outputs [begin, end) for rows [r, r + MR), as many side by side as the registers hold sums.
+template <class Read, int MR, bool kAsks>
+void rows(const Matrix& w, const Act& x, int32_t r, lanes::Ahead& ahead, const Outputs& outputs) {
+  const auto [y, ldy, n_begin, n_end] = outputs;
   constexpr int NR = Read::outputs(MR);
   const auto* values = static_cast<const typename Read::Element*>(w.values);
   Tile<Read, NR, MR> tile;
@@ -103,35 +115,53 @@ void rows(const Matrix& w, const Act& x, int32_t r, float* y, int64_t ldy, int32
   for (int32_t n = n_begin; n < n_end; n += NR) {
     for (int i = 0; i < NR; ++i) tile.w[i] = values + (n + i < n_end ? n + i : n_end - 1) * w.stride();
     float out[MR][NR];
-    tile.run(out);
+    tile.template run<kAsks>(ahead, out);
     for (int i = 0; i < NR && n + i < n_end; ++i)
       for (int m = 0; m < MR; ++m) y[(r + m) * ldy + n + i] = out[m][i];
   }
 }
 
 // As many rows at a time as go together, then half as many, down to one.
-template <class Read, int MR>
-void all_rows(const Matrix& w, const Act& x, int32_t r, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  for (; r + MR <= x.shape.rows; r += MR) rows<Read, MR>(w, x, r, y, ldy, n_begin, n_end);
-  if constexpr (MR > 1) all_rows<Read, MR / 2>(w, x, r, y, ldy, n_begin, n_end);
+template <class Read, int MR, bool kAsks>
+void all_rows(const Matrix& w, const Act& x, int32_t r, lanes::Ahead& ahead, const Outputs& outputs) {
+  for (; r + MR <= x.shape.rows; r += MR) rows<Read, MR, kAsks>(w, x, r, ahead, outputs);
+  if constexpr (MR > 1) all_rows<Read, MR / 2, kAsks>(w, x, r, ahead, outputs);
+}
+
+template <class Read, bool kAsks>
+void matmul(const Matrix& w, const Act& x, lanes::Ahead& ahead, const Outputs& outputs) {
+  for (int32_t n = outputs.begin; n < outputs.end; n += kBlock) {
+    const int32_t end = n + kBlock < outputs.end ? n + kBlock : outputs.end;
+    all_rows<Read, Read::kRows, kAsks>(w, x, 0, ahead, {outputs.y, outputs.ldy, n, end});
+  }
 }
 
 template <class Read>
-void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  for (int32_t n = n_begin; n < n_end; n += kBlock) {
-    const int32_t end = n + kBlock < n_end ? n + kBlock : n_end;
-    all_rows<Read, Read::kRows>(w, x, 0, y, ldy, n, end);
-  }
+void matmul(const Matrix& w, const Act& x, const Outputs& outputs) {
+  lanes::Ahead nothing(nullptr, 0, 0);
+  matmul<Read, false>(w, x, nothing, outputs);
+}
+
+// Steps of 32 columns that so many outputs take, with all rows.
+int32_t steps_of(int32_t outputs, int32_t rows, int32_t cols) {
+  const int32_t fours = (outputs + 3) / 4, eights = (outputs + 7) / 8;
+  return (fours * (lanes::row_tiles(rows) - rows % 2) + eights * (rows % 2)) * (cols / kBf16Columns);
 }
 
 }  // namespace
 
 void matmul_bf16(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  matmul<ReadBf16>(w, x, y, ldy, n_begin, n_end);
+  matmul<ReadBf16>(w, x, {y, ldy, n_begin, n_end});
+}
+
+void matmul_page_bf16(const Matrix& w, const void* ahead, const Act& x, float* y, int64_t ldy, int32_t n_begin,
+                      int32_t n_end) {
+  lanes::Ahead next(ahead, w.rows * w.stride() * 2, steps_of(n_end - n_begin, x.shape.rows, w.cols));
+  matmul<ReadBf16, true>(w, x, next, {y, ldy, n_begin, n_end});
 }
 
 void matmul_f8(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begin, int32_t n_end) {
-  matmul<ReadF8>(w, x, y, ldy, n_begin, n_end);
+  matmul<ReadF8>(w, x, {y, ldy, n_begin, n_end});
 }
 
 }  // namespace paceline::kernels::avx512

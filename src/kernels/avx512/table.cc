@@ -4,9 +4,11 @@
 #include "kernels/avx512/act.h"
 #include "kernels/avx512/codes.h"
 #include "kernels/avx512/matmul.h"
+#include "kernels/avx512/packed_set.h"
 #include "kernels/avx512/page_tiles.h"
 #include "kernels/avx512/vec.h"
 #include "kernels/lanes/packed_blocks.h"
+#include "kernels/lanes/page_floats.h"
 #include "kernels/lanes/table.h"
 
 namespace paceline::kernels::avx512 {
@@ -22,6 +24,12 @@ void matmul(const Matrix& w, const Act& x, float* y, int64_t ldy, int32_t n_begi
     case ActKind::nibbles: return matmul_quantised(w, x, y, ldy, n_begin, n_end);
     case ActKind::blocks: return matmul_blocks(w, x, y, ldy, n_begin, n_end);
   }
+}
+
+void matmul_page(const Matrix& w, const void* ahead, const Act& x, float* y, int64_t ldy, int32_t n_begin,
+                 int32_t n_end) {
+  const bool bf16 = x.shape.kind == ActKind::bf16;
+  return (bf16 ? matmul_page_bf16 : lanes::matmul_page<PackedSet>)(w, ahead, x, y, ldy, n_begin, n_end);
 }
 
 // Without dot products of bf16: its values are rounded, the arithmetic is float32's.
@@ -73,6 +81,7 @@ constexpr CpuTable make_table(const char* name, bool bf16_products) {
   made.few_f8_rows = lanes::kFewF8Rows;
   made.few_scaled_rows = lanes::kFewScaledRows<Vec>;
   made.matmul = bf16_products ? matmul : matmul_widened;
+  made.matmul_page = bf16_products ? matmul_page : lanes::matmul_page<PackedSet>;
   made.mix = lanes::mix<Vec>;
   made.code_scores = code_scores;
   made.code_mix = code_mix;

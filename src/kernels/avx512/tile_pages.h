@@ -1,5 +1,5 @@
-// What attention's products by tiles of AMX share, with pages of bf16 and of codes: squares that are turned, pages that
-// are asked for ahead, tiles by number.
+// What attention's products by tiles of AMX share, with pages of bf16 and of codes: squares that are turned, tiles by
+// number.
 #pragma once
 
 #include <immintrin.h>
@@ -11,8 +11,11 @@
 #include "kernels/avx512/tiles.h"
 #include "kernels/avx512/turn.h"
 #include "kernels/cpu_products.h"
+#include "kernels/lanes/ahead.h"
 
 namespace paceline::kernels::avx512 {
+
+using lanes::Ahead;
 
 // A tile of results, and queries at a time.
 inline constexpr int32_t kSide = kTileRows;
@@ -51,26 +54,6 @@ inline void turn_rows_of(const void* first, int64_t stride_bytes, int32_t count,
   for (int32_t i = 0; i < kSide; ++i) rows[i] = i < count ? static_cast<const char*>(first) + i * stride_bytes : kNone;
   turn_square(rows, kSide, to, kTileBytes);
 }
-
-// What is wanted next, asked for piece by piece in the order in which it lies: so the processor's own prefetcher
-// follows.
-class Ahead {
- public:
-  // pieces: in how many it is to be asked for.
-  Ahead(const void* from, int64_t bytes, int32_t pieces)
-      : at_(static_cast<const char*>(from)),
-        end_(from == nullptr ? at_ : at_ + bytes),
-        step_((bytes / 64 + pieces - 1) / pieces * 64) {}
-
-  [[gnu::always_inline]] void ask() {
-    const char* const stop = std::min(at_ + step_, end_);
-    for (; at_ < stop; at_ += 64) __builtin_prefetch(at_, 0, 2);
-  }
-
- private:
-  const char *at_, *end_;
-  int64_t step_;
-};
 
 // Parts of a block of memory, one after the other; without memory only what they take.
 class Parts {

@@ -49,6 +49,29 @@ struct Vec {
     const __m512i firsts = _mm512_setr_epi32(0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
     _mm_storeu_ps(out, _mm512_castps512_ps128(_mm512_permutexvar_ps(firsts, one)));
   }
+  // The sums of sixteen, with the same additions; lane i: of v[i]. A pair's parts are added crosswise, so that of its
+  // two permutations one is a mask.
+  static F sums(const F (&v)[kLanes]) {
+    F eight[8], four[4], two[2];
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      const int at = i / 2 % 4 + i % 2 * 4;  // 0 4 1 5 2 6 3 7
+      eight[i] =
+          _mm512_add_ps(_mm512_mask_blend_ps(0xff00, v[at], v[at + 8]), _mm512_shuffle_f32x4(v[at], v[at + 8], 0x4e));
+    }
+    const __m512i crosswise = _mm512_setr_epi32(4, 5, 6, 7, 16, 17, 18, 19, 12, 13, 14, 15, 24, 25, 26, 27);
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; ++i) {
+      const F a = eight[2 * i], b = eight[2 * i + 1];
+      four[i] = _mm512_add_ps(_mm512_mask_blend_ps(0xf0f0, a, b), _mm512_permutex2var_ps(a, crosswise, b));
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; ++i) {
+      const F a = four[2 * i], b = four[2 * i + 1];
+      two[i] = _mm512_add_ps(_mm512_mask_blend_ps(0xcccc, a, b), _mm512_shuffle_ps(a, b, 0x4e));
+    }
+    return _mm512_add_ps(_mm512_shuffle_ps(two[0], two[1], 0x88), _mm512_shuffle_ps(two[0], two[1], 0xdd));
+  }
   static F load_bf16(const uint16_t* p) {
     const __m256i half = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));

@@ -109,40 +109,62 @@ inline void mix_tile(const typename Read::Element* w, int64_t stride, const floa
     for (int v = 0; v < NV; ++v) V::store(out[m] + v * V::kLanes, sums[m][v]);
 }
 
-template <class V, class Read, int MR>
-inline void mix_rows(const Matrix& w, const float* x, const float* keep, float* y, int64_t ldy) {
+// So many columns of a page's tokens, and what of them goes to y.
+template <class Read>
+struct MixColumns {
+  const typename Read::Element* w;
+  int64_t stride;
+  int32_t k, count;
+};
+
+template <class V, class Read, int MR, int NV>
+inline void mix_rows(const MixColumns<Read>& columns, const float* x, const float* keep, float* y, int64_t ldy) {
+  float out[MR][NV * V::kLanes];
+  mix_tile<V, Read, MR, NV>(columns.w, columns.stride, x, out);
+  for (int m = 0; m < MR; ++m) blend<V>(y + m * ldy + columns.k, keep[m], out[m], 1.0f, columns.count);
+}
+
+// The most rows side by side.
+template <class V>
+inline constexpr int kMixRows = V::kLanes >= 16 ? 8 : 4;
+
+template <class V, class Read, int NV>
+inline void mix_all_rows(const MixColumns<Read>& columns, const float* x, int32_t rows, const float* keep, float* y,
+                         int64_t ldy) {
+  int32_t m = 0;
+  const auto some = [&]<int MR>() {
+    for (; m + MR <= rows; m += MR) mix_rows<V, Read, MR, NV>(columns, x + m * kPageTokens, keep + m, y + m * ldy, ldy);
+  };
+  if constexpr (kMixRows<V> == 8) some.template operator()<8>();
+  some.template operator()<4>();
+  some.template operator()<2>();
+  some.template operator()<1>();
+}
+
+// With many rows columns are widened once, to memory that stays in the first cache.
+template <class V, class Read>
+inline void mix_as(const Matrix& w, const float* x, int32_t rows, const float* keep, float* y, int64_t ldy) {
   constexpr int NV = 2, kStep = NV * V::kLanes;
   const auto* values = static_cast<const typename Read::Element*>(w.values);
-  const auto add = [&](int32_t k, int32_t count, const float* sums, int m) {
-    blend<V>(y + m * ldy + k, keep[m], sums, 1.0f, count);
-  };
   int32_t k = 0;
   for (; k + kStep <= w.cols; k += kStep) {
-    float out[MR][kStep];
-    mix_tile<V, Read, MR, NV>(values + k, w.stride(), x, out);
-    for (int m = 0; m < MR; ++m) add(k, kStep, out[m], m);
+    if (rows <= kMixRows<V>) {
+      mix_all_rows<V, Read, NV>({values + k, w.stride(), k, kStep}, x, rows, keep, y, ldy);
+      continue;
+    }
+    alignas(64) float widened[kPageTokens * kStep];
+    for (int32_t t = 0; t < kPageTokens; ++t)
+      for (int v = 0; v < NV; ++v)
+        V::store(widened + t * kStep + v * V::kLanes, Read::load(values + t * w.stride() + k + v * V::kLanes));
+    mix_all_rows<V, ReadF32<V>, NV>({widened, kStep, k, kStep}, x, rows, keep, y, ldy);
   }
   for (; k < w.cols; k += V::kLanes) {
     const int32_t count = w.cols - k < V::kLanes ? w.cols - k : V::kLanes;
     typename Read::Element padded[kPageTokens * V::kLanes] = {};
     for (int32_t t = 0; t < kPageTokens; ++t)
       for (int32_t i = 0; i < count; ++i) padded[t * V::kLanes + i] = values[t * w.stride() + k + i];
-    float out[MR][V::kLanes];
-    mix_tile<V, Read, MR, 1>(padded, V::kLanes, x, out);
-    for (int m = 0; m < MR; ++m) add(k, count, out[m], m);
+    mix_all_rows<V, Read, 1>({padded, V::kLanes, k, count}, x, rows, keep, y, ldy);
   }
-}
-
-template <class V, class Read>
-inline void mix_as(const Matrix& w, const float* x, int32_t rows, const float* keep, float* y, int64_t ldy) {
-  int32_t m = 0;
-  const auto some = [&]<int MR>() {
-    for (; m + MR <= rows; m += MR) mix_rows<V, Read, MR>(w, x + m * kPageTokens, keep + m, y + m * ldy, ldy);
-  };
-  if constexpr (V::kLanes >= 16) some.template operator()<8>();
-  some.template operator()<4>();
-  some.template operator()<2>();
-  some.template operator()<1>();
 }
 
 template <class V>

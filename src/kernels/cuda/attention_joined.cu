@@ -21,7 +21,6 @@
 #include "kernels/cuda/coded_pages.cuh"
 #include "kernels/cuda/joined_merge.cuh"
 #include "kernels/cuda/joined_slots.cuh"
-#include "kernels/cuda/joined_walks.cuh"
 #include "kernels/cuda/launch.cuh"
 
 namespace paceline::kernels::cuda {
@@ -114,33 +113,6 @@ class Weights {
             make_float2(total_[q].before, total_[q].now);
     }
     show_copies_to_tensor_cores();
-  }
-
-  __device__ __forceinline__ void begin_part() { merge_[0] = merge_[1] = Merge(); }
-  // Top and sum of each query so far, for another block (handover.cuh).
-  __device__ __forceinline__ void leave_part(const Work& w, float*, float* stats) const {
-    if (lane_ % 4 > 0) return;
-#pragma unroll
-    for (int q = 0; q < 2; ++q)
-      if (query_ + q * 8 < w.queries) leave(stats + (query_ + q * 8) * 2, make_float2(merge_[q].top, merge_[q].sum));
-  }
-  // Goes on from what another one left so; a query's four threads all know it.
-  __device__ __forceinline__ void take_part(const Work& w, float*, float* stats) {
-#pragma unroll
-    for (int q = 0; q < 2; ++q) {
-      if (query_ + q * 8 >= w.queries) continue;
-      float* const from = stats + (query_ + q * 8) * 2;
-      Patience patience;
-      float2 both;
-      while (!is_there(both = look_pair(from))) patience.rest();
-      merge_[q].top = both.x;
-      merge_[q].sum = both.y;
-    }
-    __syncwarp();
-    if (lane_ % 4 > 0) return;
-#pragma unroll
-    for (int q = 0; q < 2; ++q)
-      if (query_ + q * 8 < w.queries) take_away_pair(stats + (query_ + q * 8) * 2);
   }
 
   // Behind the last page: of the block's part top and sum of each query, or what its output is multiplied with.
@@ -285,31 +257,6 @@ class Outputs {
     }
   }
 
-  __device__ __forceinline__ void begin_part() {
-#pragma unroll
-    for (int tile = 0; tile < kTiles; ++tile)
-#pragma unroll
-      for (int i = 0; i < 32; ++i) out_[tile][i] = 0;
-  }
-  // Values [query][dim] so far, for another block (handover.cuh).
-  __device__ __forceinline__ void leave_part(const Work& w, float* values, float*) const {
-    each_pair(w, values, [&](int tile, int i, float* at) { leave(at, make_float2(out_[tile][i], out_[tile][i + 1])); });
-  }
-  // Goes on from what another one left so.
-  __device__ __forceinline__ void take_part(const Work& w, float* values, float*) {
-    Patience patience;
-    for (bool there = false; !there;) {
-      there = true;
-      each_pair(w, values, [&](int tile, int i, float* at) {
-        const float2 both = look_pair(at);
-        out_[tile][i] = both.x, out_[tile][i + 1] = both.y;
-        there = there && is_there(both);
-      });
-      if (!there) patience.rest();
-    }
-    each_pair(w, values, [&](int, int, float* at) { take_away_pair(at); });
-  }
-
   // What the chunks in front of this one gave, and it.
   __device__ __forceinline__ void end_chunk(uint32_t page, bool first, bool last) {
     const char* here = shared_ + (page - shared_address(shared_)) + kTotalFactorsAt;
@@ -391,12 +338,11 @@ __device__ __forceinline__ void write_all(const AttentionArgs& args, const Work&
   }
 }
 
-template <bool kCodes, class Slots, class Walk, class Between>
-__device__ __forceinline__ void make_weights(const AttentionArgs& args, const Work& w, const Walk& walk,
-                                             const Totals& totals, const Between& between, char* shared,
-                                             const Slots& slots) {
+template <bool kCodes, class Slots>
+__device__ __forceinline__ void make_weights(const AttentionArgs& args, const Work& w, const InTurn& walk,
+                                             const Totals& totals, char* shared, const Slots& slots) {
   Weights<kCodes> weights(args, w, shared);
-  take_parts(walk, between, weights, [&](int32_t number, int32_t page) {
+  take_parts(walk, NothingBetween(), weights, [&](int32_t number, int32_t page) {
     weights.take_page(slots, number, page, totals);
     arrive(shared_address(shared) + kReadyAt + number % 2 * 8);
   });
@@ -407,10 +353,9 @@ __device__ __forceinline__ void make_weights(const AttentionArgs& args, const Wo
 
 // A page of codes where those who call this have used another: each warpgroup the values that it multiplies, and then,
 // once both are done, half of the keys.
-template <class Slots>
-__device__ __forceinline__ void bring_page(const Slots& slots, int32_t number) {
+__device__ __forceinline__ void bring_page(const CodedSlots& slots, int32_t number) {
   if (number >= slots.walk.pages()) return;
-  if (threadIdx.x == 0) slots.fetch(number + Slots::kAhead - 2);
+  if (threadIdx.x == 0) slots.fetch(number + CodedSlots::kAhead - 2);
   const int32_t group = static_cast<int32_t>(threadIdx.x) / kGroup, thread = static_cast<int32_t>(threadIdx.x) % kGroup;
   const int32_t values = group * (kDim / 128) * kSixteensOfPanel + thread;
   const int32_t keys = (kJoinedPanels - 2 + group) * kSixteensOfPanel + thread;
@@ -432,20 +377,19 @@ __device__ __forceinline__ void bring_page(const Slots& slots, int32_t number) {
   slots.show(number);
 }
 
-template <bool kCodes, class Slots, class Walk, class Between>
-__device__ __forceinline__ float* make_outputs(const AttentionArgs& args, const Work& w, const Walk& walk,
-                                               const Totals& totals, const Between& between, char* shared,
-                                               const Slots& slots) {
+template <bool kCodes, class Slots>
+__device__ __forceinline__ float* make_outputs(const AttentionArgs& args, const Work& w, const InTurn& walk,
+                                               const Totals& totals, char* shared, const Slots& slots) {
   Outputs outputs(args, shared);
   const int32_t group = static_cast<int32_t>(threadIdx.x) / kGroup;
   if constexpr (kCodes) {
     if (threadIdx.x == 0)
-      for (int32_t number = 0; number < CodedSlots<Walk>::kAhead; ++number) slots.fetch(number);
+      for (int32_t number = 0; number < CodedSlots::kAhead; ++number) slots.fetch(number);
     bring_page(slots, 0);
     bring_page(slots, 1);
   }
   int32_t chunks = 0;
-  take_parts(walk, between, outputs, [&](int32_t number, int32_t page) {
+  take_parts(walk, NothingBetween(), outputs, [&](int32_t number, int32_t page) {
     const char* next = nullptr;
     if constexpr (!kCodes) next = slots.find(number + 2);
     wait_barrier(shared_address(shared) + kReadyAt + number % 2 * 8, static_cast<uint32_t>(number / 2 % 2));
@@ -462,23 +406,22 @@ __device__ __forceinline__ float* make_outputs(const AttentionArgs& args, const 
   return outputs.keep(w);
 }
 
-template <bool kCodes, class Walk>
-__device__ __forceinline__ auto slots_of(char* shared, const Work& w, const Walk& walk) {
+template <bool kCodes>
+__device__ __forceinline__ auto slots_of(char* shared, const Work& w, const InTurn& walk) {
   if (threadIdx.x == 0) {
     init_barrier(shared_address(shared) + kReadyAt, kGroup);
     init_barrier(shared_address(shared) + kReadyAt + 8, kGroup);
   }
   if constexpr (kCodes)
-    return CodedSlots<Walk>(shared, kPagesAt, kBarriersAt, kScalesAt, kOutThreads, w, walk);
+    return CodedSlots(shared, kPagesAt, kBarriersAt, kScalesAt, kOutThreads, w, walk);
   else
-    return PageSlots<Walk>(shared, kPagesAt, kBarriersAt, w, walk);
+    return PageSlots(shared, kPagesAt, kBarriersAt, w, walk);
 }
 
 // A block's walk by all but those who merge. done(values, stats) is called by the threads that have outputs.
-template <bool kCodes, class Walk, class Between, class Done>
-__device__ __forceinline__ void walk_joined(const AttentionArgs& args, const Work& w, const Walk& walk,
-                                            const Totals& totals, const Between& between, char* raw,
-                                            const Done& done) {
+template <bool kCodes, class Done>
+__device__ __forceinline__ void walk_joined(const AttentionArgs& args, const Work& w, const InTurn& walk,
+                                            const Totals& totals, char* raw, const Done& done) {
   char* const shared = raw + ((shared_address(raw) + 1023) / 1024 * 1024 - shared_address(raw));
   const auto slots = slots_of<kCodes>(shared, w, walk);
   if constexpr (kCodes)
@@ -490,12 +433,12 @@ __device__ __forceinline__ void walk_joined(const AttentionArgs& args, const Wor
   __syncthreads();
   if (threadIdx.x >= kOutThreads) {
     give_registers<kWeightRegisters>();
-    make_weights<kCodes>(args, w, walk, totals, between, shared, slots);
+    make_weights<kCodes>(args, w, walk, totals, shared, slots);
     __syncthreads();
     return;
   }
   take_registers<kOutRegisters>();
-  float* values = make_outputs<kCodes>(args, w, walk, totals, between, shared, slots);
+  float* values = make_outputs<kCodes>(args, w, walk, totals, shared, slots);
   __syncthreads();
   done(values, reinterpret_cast<float*>(shared));
 }
@@ -513,27 +456,10 @@ __global__ void __launch_bounds__(kAllThreads, 1) attention_joined_kernel(const 
   const JoinedMerge merge{args, w, here, parts, writes_one ? 1 : 0};
   if (merge.is_all()) return merge.merge_others();
   const Totals totals{here.end, writes_one && here.parts <= 1};
-  walk_joined<kCodes>(args, w, InTurn{here.begin, here.end}, totals, NothingBetween(), raw,
-                      [&](const float* values, const float* stats) {
-                        if (totals.merges) return write_all(args, w, values, stats);
-                        merge.leave_or_merge({values, stats, stats + 4 * kQueries, kQueries, kDim});
-                      });
-#endif
-}
-
-// The same where chunks are more than a device has places (joined_walks.cuh).
-template <bool kCodes>
-__global__ void __launch_bounds__(kAllThreads, 1) joined_many_walks(const __grid_constant__ AttentionArgs args) {
-#if PACELINE_WARPGROUPS
-  extern __shared__ char raw[];
-  let_next_start();
-  const auto number = static_cast<int32_t>(blockIdx.z);
-  const Work w = find_work(args, static_cast<int32_t>(gridDim.x - 1 - blockIdx.x));
-  const attention_block::KeyParts parts(args, w, args.part_queries, kDim);
-  if (number >= args.walks) return merge_walked(w, parts, number - args.walks);
-  const CutWalk walk(w, number, args.walks);
-  const HandedOn between{args, w, parts, walk, number};
-  walk_joined<kCodes>(args, w, walk, Totals{0, false}, between, raw, [](const float*, const float*) {});
+  walk_joined<kCodes>(args, w, {here.begin, here.end}, totals, raw, [&](const float* values, const float* stats) {
+    if (totals.merges) return write_all(args, w, values, stats);
+    merge.leave_or_merge({values, stats, stats + 4 * kQueries, kQueries, kDim});
+  });
 #endif
 }
 
@@ -542,14 +468,13 @@ __global__ void __launch_bounds__(kAllThreads, 1) joined_many_walks(const __grid
 bool can_attend_joined(int32_t heads, int32_t kv_heads) { return has_warpgroups() && heads / kv_heads <= kQueries; }
 
 void attention_joined(const AttentionArgs& args, Stream stream) {
-  const bool walks = args.walks > 0;
   const auto start = [&](auto* kernel) {
     launch(kernel, joined_grid(args), dim3(kAllThreads), kBytes, stream, true, args);
   };
   if (args.codes)
-    start(walks ? joined_many_walks<true> : attention_joined_kernel<true>);
+    start(attention_joined_kernel<true>);
   else
-    start(walks ? joined_many_walks<false> : attention_joined_kernel<false>);
+    start(attention_joined_kernel<false>);
 }
 
 }  // namespace paceline::kernels::cuda

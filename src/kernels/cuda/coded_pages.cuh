@@ -33,17 +33,16 @@ __device__ __forceinline__ void put_sixteen(uint32_t page, int32_t number, const
 }
 
 // Two places for pages, filled by some threads and used by others, by turns.
-template <class Walk>
 struct CodedSlots {
   static constexpr int kAhead = 4;  // pages on their way into the cache
   uint32_t slots, barriers;         // barriers: two that say a page is there
   float* scales;                    // [2][values', keys'][64]
-  const Walk& walk;
+  InTurn walk;
   PagesOf pages;
 
   // In shared memory: two pages, 16 bytes for barriers, 1 KB. So many threads bring a page.
   __device__ __forceinline__ CodedSlots(char* shared, int32_t slots_at, int32_t barriers_at, int32_t scales_at,
-                                        int32_t arrivals, const Work& w, const Walk& all)
+                                        int32_t arrivals, const Work& w, const InTurn& all)
       : slots(shared_address(shared) + slots_at),
         barriers(shared_address(shared) + barriers_at),
         scales(reinterpret_cast<float*>(shared + scales_at)),

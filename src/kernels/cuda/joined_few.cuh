@@ -382,7 +382,7 @@ __device__ __forceinline__ void bring_few(const RingOf<L>& ring, const Walk& wal
   give_registers<L::kBringRegisters>();
   const auto thread = static_cast<int32_t>(threadIdx.x) - kUsingThreads;
   if (thread == 0) {
-    ring.init(L::kCodes ? L::kBringThreads / 32 : 1, 4);
+    ring.init(L::kCodes ? L::kBringThreads / 32 : 1, 4, 4);
     WeightTurns<L>(shared).init();
     show_barriers();
   }
@@ -393,13 +393,8 @@ __device__ __forceinline__ void bring_few(const RingOf<L>& ring, const Walk& wal
     auto* scales = reinterpret_cast<float*>(shared + L::kScalesAt);
     BroughtPages<RingOf<L>, Walk, L::kBringThreads>{ring, walk, pages, scales, thread}.bring();
   } else {
-    AskedPages<RingOf<L>, Walk> asked{ring, walk, PagesOf(w, kPageBytes)};
-    const int32_t all = walk.pages() * kPiecesOfPage, first = min(all, L::kPlaces);
-    if (thread == 0) asked.ask(0, first);
-    __syncwarp();
-    asked.pages.touch(walk, thread);
-    __syncthreads();
-    if (thread == 0) asked.ask(first, all);
+    if (thread >= 32) return __syncthreads();
+    AskedPages<RingOf<L>, Walk>(ring, walk, w).template ask_all<L::kPlaces>(thread);
   }
 }
 

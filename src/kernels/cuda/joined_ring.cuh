@@ -15,11 +15,12 @@ struct PieceRing {
 
   __device__ __forceinline__ PieceRing(char* shared, int32_t places_at, int32_t barriers_at)
       : places(shared_address(shared) + places_at), barriers(shared_address(shared) + barriers_at) {}
-  // By one thread: so many arrivals bring a piece, and so many free its place.
-  __device__ __forceinline__ void init(int32_t bring, int32_t free) const {
+  // By one thread: so many arrivals bring a piece, and so many free its place; the first of a page others, where pages
+  // have the same places over and over.
+  __device__ __forceinline__ void init(int32_t bring, int32_t free, int32_t free_first) const {
     for (int i = 0; i < kPlaces; ++i) {
       init_barrier(barriers + i * 8, bring);
-      init_barrier(barriers + (kPlaces + i) * 8, free);
+      init_barrier(barriers + (kPlaces + i) * 8, i % kPiecesOfPage == 0 ? free_first : free);
     }
   }
 
@@ -50,6 +51,21 @@ struct AskedPages {
   bool waited = false;
   const char* here = nullptr;
 
+  __device__ __forceinline__ AskedPages(const Ring& places, const Walk& all, const Work& w)
+      : ring(places), walk(all), pages(w, kPageBytes) {}
+  // By a warp that has nothing else to do: what there is room for, in front of a __syncthreads() of the block, and the
+  // rest.
+  template <int kPlaces>
+  __device__ __forceinline__ void ask_all(int32_t lane) {
+    const int32_t all = walk.pages() * kPiecesOfPage, first = min(all, kPlaces);
+    if (lane == 0) ask(0, first);
+    __syncwarp();
+    for (int32_t number = lane; number < min(walk.pages(), 4 * 32); number += 32) pages.touch(walk, number);
+    __syncthreads();
+    if (lane == 0) ask(first, all);
+  }
+
+ private:
   // By one thread: pieces, in their order.
   __device__ __forceinline__ void ask(int32_t begin, int32_t end) {
     for (int32_t piece = begin; piece < end; ++piece) {

@@ -7,17 +7,16 @@
 namespace paceline::kernels::cuda::joined_pages {
 
 #if PACELINE_WARPGROUPS
-template <class Walk>
 struct PageSlots {
   // Barriers, and how many warps have used a piece.
   static constexpr int kBarrierBytes = 2 * kPiecesOfPage * (8 + 4);
   uint32_t slots, barriers;
   int32_t* done;
-  const Walk& walk;
+  InTurn walk;
   PagesOf pages;
 
   __device__ __forceinline__ PageSlots(char* shared, int32_t slots_at, int32_t barriers_at, const Work& w,
-                                       const Walk& all)
+                                       const InTurn& all)
       : slots(shared_address(shared) + slots_at),
         barriers(shared_address(shared) + barriers_at),
         done(reinterpret_cast<int32_t*>(shared + barriers_at + 2 * kPiecesOfPage * 8)),
@@ -58,7 +57,8 @@ struct PageSlots {
           for (int piece = 0; piece < kPiecesOfPage; ++piece) ask(number, piece, find(number));
     };
     ask_some(true);
-    pages.touch(walk, static_cast<int32_t>(threadIdx.x) - 32 < 2 ? walk.pages() : static_cast<int32_t>(threadIdx.x) - 32);
+    // Of a chunk the others.
+    if (threadIdx.x > 2 && threadIdx.x < kChunkPages) pages.touch(walk, static_cast<int32_t>(threadIdx.x));
     wait_for_previous();
     ask_some(false);
   }

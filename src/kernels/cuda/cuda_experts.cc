@@ -36,8 +36,9 @@ void CudaOps::route(const kernels::RouteArgs& args) {
   const RouterArgs router{weight_of(*args.router), args.x, static_cast<float*>(scores_left_.memory.get())};
   if (can_route_and_plan(router, args.rows)) {
     flush();
-    waiting_router_ = {router, a, plan_for(args.chosen, args.rows, args.top, a.experts)};
-    has_waiting_router_ = status_.ok();
+    const PlanArgs plan = plan_for(args.chosen, args.rows, args.top, a.experts);
+    if (!status_.ok()) return;
+    route_and_plan(router, a, plan, stream_);
     planned_ = {args.chosen, args.rows, args.top};
     return;
   }
@@ -48,34 +49,10 @@ void CudaOps::route(const kernels::RouteArgs& args) {
   if (status_.ok()) cuda::route(a, stream_);
 }
 
-// By itself.
-void CudaOps::route_waiting() {
-  if (!has_waiting_router_) return;
-  has_waiting_router_ = false;
-  if (status_.ok()) route_and_plan(waiting_router_.router, waiting_router_.route, waiting_router_.plan, stream_);
-}
-
-// Whether it is the one of these experts, and may run beside their products.
-bool CudaOps::waits_beside(const ExpertsArgs& args) const {
-  return has_waiting_router_ && waiting_router_.route.chosen == args.chosen &&
-         waiting_router_.route.rows == args.rows && waiting_router_.route.top == args.top &&
-         args.rows <= kMostHandedRows;
-}
-
-// With the router in front, where it still waits for them.
-void CudaOps::multiply_first(MatmulArgs& args, Activation activation) {
-  if (!has_waiting_router_) return multiply(args, activation);
-  has_waiting_router_ = false;
-  args.experts.handed = {static_cast<float*>(handed_.memory.get()), args.experts.most_touched};
-  lend_sums(args);
-  const auto& [router, route, plan] = waiting_router_;
-  if (status_.ok()) matmul_beside_router(args, router, route, plan, stream_);
-}
-
 // Both products of the experts: what each slot gives, and which slots are a row's. A dense part beside them shares
 // their launches.
 CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation activation, const MixtureArgs* beside) {
-  if (beside == nullptr || !waits_beside(args)) flush();
+  flush();
   const Matrix &first_gate = args.gate->first, &first_up = args.up->first;
   if (first_gate.format != first_up.format || first_gate.group != first_up.group ||
       first_gate.scale_dtype != first_up.scale_dtype) {
@@ -119,14 +96,13 @@ CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation a
     gated_product.y_bf16 = make_ready(wide, slots, width, gated_product.y_stride);
   else
     gated_product.y = wide;
-  multiply_first(first, activation);
+  multiply(first, activation);
 
   MatmulArgs second;
   second.x = rows_for(wide, slots, down, activation);
   second.rows = args.rows;
   // Behind a launch that waited for the plan it is there from the start.
-  second.experts = {plan.plan,           nullptr, first.experts.most_touched, slots, beside != nullptr ? 1 : 0, 0,
-                    first.experts.handed};
+  second.experts = {plan.plan, nullptr, first.experts.most_touched, slots, beside != nullptr ? 1 : 0};
   if (beside != nullptr) {
     Product& dense = second.out[second.count++];
     dense.dense = 1;
@@ -138,7 +114,7 @@ CudaOps::SlotRows CudaOps::expert_products(const ExpertsArgs& args, Activation a
   second.out[second.count].weight = down;
   second.out[second.count++].y = wide + wide_floats;
   multiply(second, activation);
-  return {wide + wide_floats, plan.slot_of, first.experts.handed};
+  return {wide + wide_floats, plan.slot_of};
 }
 
 void CudaOps::experts(const ExpertsArgs& args, Activation activation) {
@@ -167,7 +143,7 @@ void CudaOps::mixture(const MixtureArgs& args, Activation activation) {
   add_norm(args.add);
   // Where joined, the second product starts when the first one knows the plan, and the norms behind that.
   pending_mixed_ = {from.rows,          from.slot_of,     args.experts.share, args.dense_weight,
-                    args.expert_weight, args.experts.top, joined ? 1 : 0,     from.handed};
+                    args.expert_weight, args.experts.top, joined ? 1 : 0};
 }
 
 }  // namespace paceline::kernels::cuda

@@ -88,7 +88,6 @@ Result<std::unique_ptr<CudaOps>> CudaOps::make() {
   ops->grown(ops->arrivals_, kMaxArrivals * sizeof(int32_t));
   ops->handover(ops->left_, size_t{kMostNarrowRows} * kMaxNormWidth);
   ops->handover(ops->scores_left_, size_t{kNarrowRows} * kMaxExperts);
-  ops->handover(ops->handed_, size_t{HandedPlan::kMost} * HandedPlan::kApart);
   TRY(ops->wait());
   return ops;
 }

@@ -175,7 +175,6 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
   bool wants_bf16(const float* x);
   void written(const float* begin, int64_t floats);
   Rows rows_for(const float* x, int32_t rows, const Weight& w, Activation activation);
-  void lend_sums(MatmulArgs& args);
   void multiply(MatmulArgs& args, Activation activation);
   void multiply_unpacked(const MatmulArgs& args);
   void multiply_waiting(float* left);
@@ -186,12 +185,8 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
   struct SlotRows {
     const float* rows = nullptr;       // [slots, hidden]
     const int32_t* slot_of = nullptr;  // [rows, top]
-    HandedPlan handed{};
   };
   PlanArgs plan_for(const int32_t* chosen, int32_t rows, int32_t top, int32_t experts);
-  void route_waiting();
-  [[nodiscard]] bool waits_beside(const ExpertsArgs& args) const;
-  void multiply_first(MatmulArgs& args, Activation activation);
   SlotRows expert_products(const ExpertsArgs& args, Activation activation, const MixtureArgs* beside = nullptr);
 
   struct SeqTables {
@@ -231,16 +226,8 @@ class CudaOps final : public Ops, public VisionOps, public ChoosingOps, public B
     int32_t rows = 0, top = 0;
   };
   Planned planned_;
-  // A router that waits for the products of its experts, to share a launch with them. Nothing else waits then.
-  struct WaitingRouter {
-    RouterArgs router;
-    RouteArgs route;
-    PlanArgs plan;
-  };
-  WaitingRouter waiting_router_;
-  bool has_waiting_router_ = false;
 
-  Grown partial_, counted_, arrivals_, left_, scores_left_, handed_, attention_partial_, attention_totals_, coded_out_,
+  Grown partial_, counted_, arrivals_, left_, scores_left_, attention_partial_, attention_totals_, coded_out_,
       expert_plan_, slots_, slot_rows_, unlike_, unpacked_, argmax_keys_, choice_tops_, clusters_, cluster_keys_,
       candidates_, delta_gates_;
   std::array<cudaEvent_t, 2> marks_{};

@@ -139,15 +139,11 @@ Rows CudaOps::rows_for(const float* x, int32_t rows, const Weight& w, Activation
   return ready;
 }
 
-void CudaOps::lend_sums(MatmulArgs& args) {
+void CudaOps::multiply(MatmulArgs& args, Activation activation) {
+  if (!status_.ok()) return;
   args.partial = static_cast<float*>(partial_.memory.get());
   args.counted = static_cast<float*>(counted_.memory.get());
   args.arrivals = static_cast<int32_t*>(arrivals_.memory.get());
-}
-
-void CudaOps::multiply(MatmulArgs& args, Activation activation) {
-  if (!status_.ok()) return;
-  lend_sums(args);
   const Weight& w = args.out[0].weight;
   const bool plain = reads_floats(w, activation);
   if (!plain && args.experts.plan == nullptr && unpacks(w, args.rows)) return multiply_unpacked(args);
@@ -298,7 +294,6 @@ NormsArgs CudaOps::take_pending(std::span<const NormOutput> to) {
 }
 
 void CudaOps::flush() {
-  route_waiting();
   if (!has_pending_) return multiply_waiting(nullptr);
   NormsArgs a = take_pending({});
   // Whoever asks for x itself is most often a product.

@@ -26,38 +26,14 @@ struct ExpertPlan {
   int32_t first[kMaxExperts + 1];  // [touched + 1]: slots of the touched experts
 };
 
-// A plan of few rows as blocks of one launch hand it to others of the same and of the next: kNothing (handover.cuh)
-// before, and again when the norms behind have run. An entry is {expert, first slot and a bit for each of its rows},
-// and lies far from the others: many wait for it.
-inline constexpr int32_t kMostHandedRows = 8;
-struct HandedPlan {
-  static constexpr int32_t kApart = 32;  // floats
-  static constexpr int32_t kNobody = -2;
-  static constexpr int32_t kMost = kMaxExpertsPerToken * kMostHandedRows;
-
-  float* entries = nullptr;  // [most][kApart], or none
-  int32_t most = 0;          // of which those behind the last touched expert say kNobody
-  int32_t filler = 0;
-
-  [[nodiscard]] PACELINE_BOTH float* entry(int32_t place) const { return entries + place * kApart; }
-  [[nodiscard]] PACELINE_BOTH static uint32_t of(int32_t first, uint32_t rows) {
-    return static_cast<uint32_t>(first) << kMostHandedRows | rows;
-  }
-  [[nodiscard]] PACELINE_BOTH static int32_t first_of(uint32_t both) {
-    return static_cast<int32_t>(both >> kMostHandedRows);
-  }
-  [[nodiscard]] PACELINE_BOTH static uint32_t rows_of(uint32_t both) { return both & ((1u << kMostHandedRows) - 1); }
-};
-
 // The products of a stack with the rows that the plan gives each expert.
 struct ExpertRows {
   const ExpertPlan* plan = nullptr;   // none: no stack
   const int32_t* slot_row = nullptr;  // [slots]: the row to read; none: rows are slots already
   int32_t most_touched = 0;           // no plan has more
   int32_t slots = 0;
-  int32_t known = 0;  // the plan is older than the kernel in front, or that one's blocks hand it over
+  int32_t known = 0;  // the plan is older than the kernel in front
   int32_t filler = 0;
-  HandedPlan handed{};  // or none: by blocks of this launch, or of the one in front
 };
 
 struct Product {
@@ -92,8 +68,8 @@ struct MatmulArgs {
   float* partial = nullptr;
   float* counted = nullptr;
   int32_t* arrivals = nullptr;
-  int32_t blocks = 0;         // filled in by the launch
-  int32_t in_front = 0;       // of these: they do something else
+  int32_t blocks = 0;  // filled in by the launch
+  int32_t filler = 0;
   Product out[kMaxProducts];  // all of one format
 };
 

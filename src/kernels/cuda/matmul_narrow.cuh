@@ -38,7 +38,7 @@ inline int32_t matrices_of(const MatmulArgs& args, const Product& p) {
 // are `plenty` of blocks without that, or more than there is room for what they leave each other.
 inline void lay_out(MatmulArgs& args, int32_t outputs, int32_t plenty, int32_t group_rows) {
   const auto give = [&](bool splits) {
-    args.blocks = args.in_front;
+    args.blocks = 0;
     for (int32_t i = 0; i < args.count; ++i) {
       Product& p = args.out[i];
       p.first_block = args.blocks;
@@ -61,7 +61,6 @@ struct Unit {
   int32_t unit, part, parts_here;
   int32_t expert;      // -1: none
   int32_t first_slot;  // expert's
-  uint32_t rows_of;    // a bit for each row of the expert's; none: they are slots, or stand in slot_row
   int32_t row_base, rows;
 };
 
@@ -80,20 +79,16 @@ __device__ inline bool find_unit(const MatmulArgs& args, int32_t group_rows, Uni
   u.unit = local % product.units;
   u.expert = -1;
   u.first_slot = 0;
-  u.rows_of = 0;
   u.rows = args.rows;
   u.row_base = static_cast<int32_t>(blockIdx.y) * group_rows;
   return true;
 }
 
-// Which of the touched experts a block of a stack has.
-__device__ __forceinline__ int32_t expert_place(const Unit& u) {
-  return (static_cast<int32_t>(blockIdx.x) - u.product->first_block) / u.product->split / u.product->units;
-}
 // Which experts are touched is known only when the kernel in front of this one has ended.
 __device__ inline bool find_expert(const MatmulArgs& args, Unit& u) {
   const ExpertPlan& plan = *args.experts.plan;
-  const int32_t at = expert_place(u);
+  const int32_t local = (static_cast<int32_t>(blockIdx.x) - u.product->first_block) / u.product->split;
+  const int32_t at = local / u.product->units;
   if (at >= plan.touched) return false;
   u.expert = plan.expert[at];
   u.first_slot = plan.first[at];
@@ -101,33 +96,9 @@ __device__ inline bool find_expert(const MatmulArgs& args, Unit& u) {
   return true;
 }
 
-// The same where the plan is handed over, by blocks in front of this one or of the kernel in front.
-__device__ inline bool take_expert(const MatmulArgs& args, Unit& u) {
-  __shared__ float2 entry;
-  if (threadIdx.x == 0) {
-    const float* from = args.experts.handed.entry(expert_place(u));
-    Patience patience;
-    while (!is_there(entry = look_pair(from))) patience.rest();
-  }
-  __syncthreads();
-  u.expert = __float_as_int(entry.x);
-  if (u.expert == HandedPlan::kNobody) return false;
-  const uint32_t both = __float_as_uint(entry.y), rows = HandedPlan::rows_of(both);
-  u.first_slot = HandedPlan::first_of(both);
-  u.rows = __popc(rows);
-  // Behind the first product rows are slots.
-  if (!args.experts.known) u.rows_of = rows;
-  return true;
-}
-
-__device__ __forceinline__ int32_t nth_bit(uint32_t bits, int32_t n) {
-  for (; n > 0; --n) bits &= bits - 1;
-  return __ffs(static_cast<int32_t>(bits)) - 1;
-}
 // The row of x that the unit's row is.
 __device__ __forceinline__ int32_t row_number(const MatmulArgs& args, const Unit& u, int32_t row) {
   if (u.expert < 0) return row;
-  if (u.rows_of != 0) return nth_bit(u.rows_of, row);
   return args.experts.slot_row ? args.experts.slot_row[u.first_slot + row] : u.first_slot + row;
 }
 __device__ __forceinline__ const char* row_of(const MatmulArgs& args, const Unit& u, int32_t row, int32_t row_bytes) {

@@ -234,9 +234,6 @@ __global__ void __launch_bounds__(kThreads) norms_kernel(const __grid_constant__
       columns.store(to.y + row * args.width, y);
     }
   }
-  if (mixes && row == 0)
-    for (auto i = static_cast<int32_t>(threadIdx.x); i < args.mixed.handed.most; i += kThreads)
-      take_away_pair(args.mixed.handed.entry(i));
   if (args.left == nullptr) return;
   // What was taken is taken away. The end of this kernel is that of the product, too, for whoever comes behind.
   columns.take_away(args.left + row * args.width);

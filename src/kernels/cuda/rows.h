@@ -55,8 +55,7 @@ struct Mixed {
   const float* dense_weight = nullptr;   // [width], or none
   const float* expert_weight = nullptr;  // [width], or none
   int32_t top = 0;
-  int32_t known = 0;    // slot_of and share are older than the kernel in front
-  HandedPlan handed{};  // that nobody needs any more, or none: it is taken away
+  int32_t known = 0;  // slot_of and share are older than the kernel in front
 };
 
 // Norms in one pass, any of which may be missing.
@@ -155,11 +154,6 @@ struct PlanArgs {
   int32_t* slot_of = nullptr;   // [rows, top]
 };
 void plan_experts(const PlanArgs& args, Stream stream);
-// The router's product, the choice and the plan in front of the products that it is for, in their launch: of up to
-// kMostHandedRows rows, where can_route_and_plan(), and of bf16. args.experts.handed says where the plan is handed
-// over.
-void matmul_beside_router(MatmulArgs args, const RouterArgs& router, const RouteArgs& route, const PlanArgs& plan,
-                          Stream stream);
 // The same, for more than kNarrowRows rows.
 void plan_many_experts(const PlanArgs& args, Stream stream);
 // y[r] = sum over ranks of share * from[slot], best first

@@ -1,6 +1,6 @@
-// Long contexts of one sequence, whose pages are walked in equal shares with chunks cut between blocks: rows have the
-// bits that they have beside another sequence, where blocks have whole chunks; of bf16 and of codes, for few queries and
-// many.
+// Long contexts of one sequence, whose pages few queries walk in equal shares with chunks cut between blocks: rows have
+// the bits that they have beside another sequence, where blocks have whole chunks; of bf16 and of codes. More queries
+// have whole chunks either way.
 #include <algorithm>
 #include <numeric>
 

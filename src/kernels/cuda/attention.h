@@ -120,7 +120,7 @@ struct AttentionArgs {
   int32_t part_queries = 0;     // that a part has room for, where pages are joined
   int32_t codes = 0;            // joined pages are
   int32_t walks = 0;            // blocks that share the pages of a KV head evenly, and cut chunks; or none
-  int32_t merges_apart = 0;     // of joined pages: each query's chunks are merged by a block of its own
+  int32_t merges_apart = 0;     // of joined pages: a query's chunks are merged by a block of its own, not in shares
   HeadsArgs head;
 };
 

@@ -8,7 +8,8 @@
 //
 // Three warpgroups. One makes weights. Two have half of the output's dims each, and multiply a page's values while the
 // scores of the next one are made. Weights, and what a page does to the sums so far, go where the page's turned keys
-// were: nobody reads these again. Whoever is the last to have used a page asks for the next but one.
+// were: nobody reads these again. Whoever is the last to have used a piece of one asks for that of the page after the
+// next.
 //
 // Where pages are codes, those who have used one bring the next but one (coded_pages.cuh), and scores are the sums of
 // joined_few.cuh.
@@ -291,8 +292,8 @@ class Outputs {
   }
 
  private:
-  // f(tile, i, at) for pairs of neighbours that the thread has of queries that are there, and where each lies in rows so
-  // long.
+  // f(tile, i, at) for pairs of neighbours that the thread has of queries that are there, and where each lies in rows
+  // so long.
   template <int kStride = kDim, class F>
   __device__ __forceinline__ void each_pair(const Work& w, float* rows, const F& f) const {
 #pragma unroll

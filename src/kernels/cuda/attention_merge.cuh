@@ -4,7 +4,8 @@
 // (handover.cuh). The block of the last one, which is the latest of them, keeps its own, waits for the others, and
 // merges all in ascending order: pages into their chunk, which begins from nothing, and chunks. Where that is much for
 // one block, further ones behind it have some of the queries each: share s of n has queries s, s + n, ... A thread
-// merges four dims of a query, all that it needs asked for at once.
+// merges four dims of a query, all that it needs asked for at once. Chunks of joined pages may all be
+// left, and a block for each query merges them, a thread two of its dims (joined_merge.cuh).
 #pragma once
 
 #include "kernels/cuda/attention.cuh"

@@ -60,7 +60,7 @@ int32_t few_rows_of_block(const kernels::AttentionArgs& args, int32_t most) {
     const RowBlocks blocks = blocks_of(args, rows);
     if (blocks.count() * shape.kv_heads * blocks.pages <= places(shape.head_dim)) break;
   }
-  return rows;
+  return std::min(rows, most);
 }
 
 // Into how many blocks the merging of parts goes: a block should have little of it, while all find a place at once.
@@ -403,7 +403,8 @@ void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels:
   send(a, args, blocks.all, 0);
   if (!walks && !splits) {
     const int32_t merging = blocks.count() * a.kv_heads * a.part_queries;
-    if (few && blocks.count() == 1) a.walks = walks_of(blocks, a.kv_heads, merging);
+    // Where a block's first page begins a chunk.
+    if (few && blocks.count() == 1 && args.window == 0) a.walks = walks_of(blocks, a.kv_heads, merging);
     a.merges_apart = a.walks > 0 || (a.most_parts > kFewChunks && merging <= 2 * multiprocessors()) ? 1 : 0;
   }
   if (!walks) hand_over(a, a.part_queries);

@@ -42,7 +42,8 @@ struct FewLayout {
   static constexpr int kFactorsAt = kWeightsAt + 2 * kWeightBytes;
   static constexpr int kStatsAt = kFactorsAt + 2 * kQueries * 8;
   static constexpr int kBarriersAt = kStatsAt + 2 * 8 * kQueries * 4;
-  static constexpr int kTurnsAt = kBarriersAt + 2 * kPlaces * 8;  // barriers: weights are there, twice, and are not needed
+  // Barriers: weights are there, twice, and are not needed any more, twice.
+  static constexpr int kTurnsAt = kBarriersAt + 2 * kPlaces * 8;
   static constexpr int kScalesAt = kTurnsAt + 32;
   static constexpr int kBytes = kScalesAt + (kCodes ? 4 * 2 * kPageTokens * 4 : 0) + 1024;
   static_assert(kBytes <= 232448 && kWeightBytes % 1024 == 0);
@@ -139,13 +140,15 @@ class FewWeights {
   }
   // Goes on from what another one left so.
   __device__ __forceinline__ void take_part(const Work& w, float*, float* stats) {
-    if (thread_ >= w.queries) return;
-    Patience patience;
-    float2 both;
-    while (!is_there(both = look_pair(stats + thread_ * 2))) patience.rest();
-    take_away_pair(stats + thread_ * 2);
-    merge_.top = both.x;
-    merge_.sum = both.y;
+    if (thread_ < w.queries) {
+      Patience patience;
+      float2 both;
+      while (!is_there(both = look_pair(stats + thread_ * 2))) patience.rest();
+      take_away_pair(stats + thread_ * 2);
+      merge_.top = both.x;
+      merge_.sum = both.y;
+    }
+    __syncwarp();
   }
   // As an OwnPart has them.
   __device__ __forceinline__ void keep() const {
@@ -336,6 +339,7 @@ class FewOutputs {
       if (!there) patience.rest();
     }
     each_sum(w, values, [&](int, int, float* at) { take_away_one(at); });
+    __syncwarp();
   }
   // As an OwnPart has them, where the pages were.
   __device__ __forceinline__ void keep(const Work& w) const {
@@ -382,7 +386,7 @@ __device__ __forceinline__ void bring_few(const RingOf<L>& ring, const Walk& wal
   give_registers<L::kBringRegisters>();
   const auto thread = static_cast<int32_t>(threadIdx.x) - kUsingThreads;
   if (thread == 0) {
-    ring.init(L::kCodes ? L::kBringThreads / 32 : 1, 4, 4);
+    ring.init(L::kCodes ? L::kBringThreads / 32 : 1, 4);
     WeightTurns<L>(shared).init();
     show_barriers();
   }

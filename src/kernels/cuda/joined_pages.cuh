@@ -73,7 +73,7 @@ struct NothingBetween {
   __device__ __forceinline__ void behind(int32_t, Role&) const {}
 };
 
-// All pages of a block's walk, part after part, by a role: what is done between parts is no part of the loop that counts.
+// All pages of a block's walk, part after part, by a role: what is done between parts is not in the loop that counts.
 template <class Walk, class Between, class Role, class TakePage>
 __device__ __forceinline__ void take_parts(const Walk& walk, const Between& between, Role& role, const TakePage& take) {
   for (int32_t number = 0; number < walk.pages();) {

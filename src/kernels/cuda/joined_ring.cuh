@@ -1,5 +1,5 @@
-// Joined pages on their way into shared memory, a piece at a time. Pieces have places by turns. Whoever has used one frees its place, for that which comes so many places
-// later, so that the memory always has something to bring.
+// Joined pages on their way into shared memory, a piece at a time. Pieces have places by turns. Whoever has used one
+// frees its place, for that which comes so many places later, so that the memory always has something to bring.
 #pragma once
 
 #include "kernels/cuda/coded_pages.cuh"
@@ -10,17 +10,15 @@ namespace paceline::kernels::cuda::joined_pages {
 #if PACELINE_WARPGROUPS
 template <int kPlaces>
 struct PieceRing {
-  static constexpr int kBarrierBytes = 2 * kPlaces * 8;
   uint32_t places, barriers;  // barriers: of each place that its piece is there, and that it is free
 
   __device__ __forceinline__ PieceRing(char* shared, int32_t places_at, int32_t barriers_at)
       : places(shared_address(shared) + places_at), barriers(shared_address(shared) + barriers_at) {}
-  // By one thread: so many arrivals bring a piece, and so many free its place; the first of a page others, where pages
-  // have the same places over and over.
-  __device__ __forceinline__ void init(int32_t bring, int32_t free, int32_t free_first) const {
+  // By one thread: so many arrivals bring a piece, and so many free its place.
+  __device__ __forceinline__ void init(int32_t bring, int32_t free) const {
     for (int i = 0; i < kPlaces; ++i) {
       init_barrier(barriers + i * 8, bring);
-      init_barrier(barriers + (kPlaces + i) * 8, i % kPiecesOfPage == 0 ? free_first : free);
+      init_barrier(barriers + (kPlaces + i) * 8, free);
     }
   }
 

@@ -8,8 +8,6 @@ namespace paceline::kernels::cuda::joined_pages {
 
 #if PACELINE_WARPGROUPS
 struct PageSlots {
-  // Barriers, and how many warps have used a piece.
-  static constexpr int kBarrierBytes = 2 * kPiecesOfPage * (8 + 4);
   uint32_t slots, barriers;
   int32_t* done;
   InTurn walk;

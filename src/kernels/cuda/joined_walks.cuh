@@ -1,7 +1,7 @@
-// Walks over joined pages where chunks are more than a device has places: each block walks as many pages as every other,
-// and chunks are cut where it begins and ends. The piece of a chunk that it ends with it does first, and leaves what that
-// gives, so that the next block, which does the rest of that chunk last, goes on from there and waits for nobody. A
-// chunk's pages are merged in ascending order from nothing all the same.
+// Walks over joined pages where chunks are more than a device has places: each block walks as many pages as every
+// other, and chunks are cut where it begins and ends. The piece of a chunk that it ends with it does first, and leaves
+// what that gives, so that the next block, which does the rest of that chunk last, goes on from there and waits for
+// nobody. A chunk's pages are merged in ascending order from nothing all the same. The first page begins a chunk.
 #pragma once
 
 #include "kernels/cuda/attention_merge.cuh"

@@ -14,17 +14,19 @@ class Ahead {
   // pieces: in how many it is to be asked for; none, where there is nothing to do meanwhile. from: none, nothing is.
   Ahead(const void* from, int64_t bytes, int32_t pieces)
       : at_(static_cast<const char*>(from)),
-        end_(from == nullptr ? at_ : at_ + bytes),
-        step_(pieces > 0 ? (bytes / 64 + pieces - 1) / pieces * 64 : 0) {}
+        left_(from == nullptr ? 0 : (bytes + 63) / 64),
+        each_(pieces > 0 ? (bytes / 64 + pieces - 1) / pieces : 0) {}
 
   [[gnu::always_inline]] void ask() {
-    const char* const stop = at_ + step_ < end_ ? at_ + step_ : end_;
-    for (; at_ < stop; at_ += 64) __builtin_prefetch(at_, 0, 2);
+    const int64_t some = each_ < left_ ? each_ : left_;
+    for (int64_t line = 0; line < some; ++line) __builtin_prefetch(at_ + line * 64, 0, 2);
+    at_ += some * 64;
+    left_ -= some;
   }
 
  private:
-  const char *at_, *end_;
-  int64_t step_;
+  const char* at_;
+  int64_t left_, each_;  // lines
 };
 
 }  // namespace paceline::kernels::lanes

@@ -10,9 +10,8 @@
 namespace paceline::kernels::cuda {
 namespace {
 
-template <int kQueries, bool kCodes>
-__global__ void __launch_bounds__(FewLayout<kQueries, kCodes>::kThreads, 1)
-    joined_walks_kernel(const __grid_constant__ AttentionArgs args) {
+template <class L>
+__global__ void __launch_bounds__(L::kThreads, 1) joined_walks_kernel(const __grid_constant__ AttentionArgs args) {
 #if PACELINE_WARPGROUPS
   extern __shared__ char raw[];
   let_next_start();
@@ -22,27 +21,17 @@ __global__ void __launch_bounds__(FewLayout<kQueries, kCodes>::kThreads, 1)
   if (number >= args.walks) return merge_walked(w, parts, number - args.walks);
   const CutWalk walk(w, number, args.walks);
   const HandedOn between{args, w, parts, walk, number};
-  walk_few<FewLayout<kQueries, kCodes>, false>(args, w, walk, between, raw, [](const auto&) {});
+  walk_few<L, false>(args, w, walk, between, raw, [](const auto&) {});
 #endif
-}
-
-template <int kQueries, bool kCodes>
-void start_walks(const AttentionArgs& args, Stream stream) {
-  using L = FewLayout<kQueries, kCodes>;
-  launch(joined_walks_kernel<kQueries, kCodes>, joined_grid(args), dim3(L::kThreads), L::kBytes, stream, true, args);
 }
 
 }  // namespace
 
 void attention_joined_walks(const AttentionArgs& args, Stream stream) {
-  if (args.codes)
-    return args.part_queries <= 8 ? start_walks<8, true>(args, stream) : start_walks<16, true>(args, stream);
-  if (args.part_queries <= 8)
-    start_walks<8, false>(args, stream);
-  else if (args.part_queries <= 16)
-    start_walks<16, false>(args, stream);
-  else
-    start_walks<32, false>(args, stream);
+  with_few_layout(args, [&](auto layout) {
+    using L = decltype(layout);
+    launch(joined_walks_kernel<L>, joined_grid(args), dim3(L::kThreads), L::kBytes, stream, true, args);
+  });
 }
 
 }  // namespace paceline::kernels::cuda

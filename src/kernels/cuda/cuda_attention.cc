@@ -81,9 +81,9 @@ enum class Parts : uint8_t { none, pages, chunks };
 // Blocks that share the pages of a KV head evenly, or none: where chunks take rounds of the multiprocessors, of which
 // the last is not full. Those that merge have a multiprocessor of their own, while they are few. (Of more queries than
 // few, what is handed on takes registers from the loop over pages: that was 25 % slower than whole chunks.)
-constexpr int32_t kMergesApart = 16;
+constexpr int32_t kFewMerging = 16;
 int32_t walks_of(const RowBlocks& blocks, int32_t kv_heads, int32_t merging) {
-  const int32_t walks = (multiprocessors() - (merging > kMergesApart ? 0 : merging)) / kv_heads;
+  const int32_t walks = (multiprocessors() - (merging > kFewMerging ? 0 : merging)) / kv_heads;
   const int32_t rounds = ceil_div(blocks.chunks * kv_heads, multiprocessors());
   // A few pages' time for what is handed on, and for all that is merged in the end.
   constexpr int32_t kWorth = 3;
@@ -398,17 +398,17 @@ void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels:
       attention_partial_floats(blocks.count(), a.kv_heads, blocks.chunks, a.part_queries, a.head_dim);
   const bool splits = attention_splits(blocks.count(), a.kv_heads, blocks.pages, places(a.head_dim));
   const bool few = a.part_queries <= few_queries, many = blocks.count() * a.kv_heads >= kManyBlocks;
-  const bool walks = !splits && (chunk_floats > kMostPartFloats || (many && !few));
-  cut(a, blocks, splits ? Parts::pages : walks ? Parts::none : Parts::chunks);
+  const bool in_one = !splits && (chunk_floats > kMostPartFloats || (many && !few));
+  cut(a, blocks, splits ? Parts::pages : in_one ? Parts::none : Parts::chunks);
   send(a, args, blocks.all, 0);
-  if (!walks && !splits) {
+  if (!in_one && !splits) {
     const int32_t merging = blocks.count() * a.kv_heads * a.part_queries;
     // Where a block's first page begins a chunk.
     if (few && blocks.count() == 1 && args.window == 0) a.walks = walks_of(blocks, a.kv_heads, merging);
     a.merges_apart = a.walks > 0 || (a.most_parts > kFewChunks && merging <= 2 * multiprocessors()) ? 1 : 0;
   }
-  if (!walks) hand_over(a, a.part_queries);
-  if (walks && blocks.chunks > 1) keep_totals(a, wide_queries(a.head_dim));
+  if (!in_one) hand_over(a, a.part_queries);
+  if (in_one && blocks.chunks > 1) keep_totals(a, wide_queries(a.head_dim));
   if (!status_.ok()) return;
   TurnBackArgs back;
   if (a.codes) {
@@ -419,7 +419,7 @@ void CudaOps::attend_joined(const kernels::HeadsArgs* heads_args, const kernels:
     back.in = a.out;
     if (!status_.ok()) return;
   }
-  if (!few || walks)
+  if (!few || in_one)
     attention_joined(a, stream_);
   else if (a.walks > 0)
     attention_joined_walks(a, stream_);

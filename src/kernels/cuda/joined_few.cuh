@@ -49,6 +49,16 @@ struct FewLayout {
   static_assert(kBytes <= 232448 && kWeightBytes % 1024 == 0);
 };
 
+// start(layout) with the smallest that has room for a part's queries.
+template <class Start>
+void with_few_layout(const AttentionArgs& args, const Start& start) {
+  const int32_t queries = args.part_queries;
+  if (args.codes) return queries <= 8 ? start(FewLayout<8, true>()) : start(FewLayout<16, true>());
+  if (queries <= 8) return start(FewLayout<8, false>());
+  if (queries <= 16) return start(FewLayout<16, false>());
+  start(FewLayout<32, false>());
+}
+
 #if PACELINE_WARPGROUPS
 template <class L>
 using RingOf = PieceRing<L::kPlaces>;
